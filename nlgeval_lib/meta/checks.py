@@ -1,0 +1,155 @@
+"""Turns what callers pass into clean float arrays, or says why it cannot."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+def floats(values: Any, name: str) -> Floats:
+    """Values as a fresh float64 array; None and masked entries become NaN.
+
+    Raises: ValueError for text, complex numbers, dates, infinity, ragged nesting and numbers that float64 cannot hold.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.astype(float).filled(np.nan)
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name}: got nested values of unequal length; pass one rectangular array") from error
+    if array.dtype == object:
+        array = _from_objects(array, name)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name}: got values of type {array.dtype}; pass numbers, with NaN for missing")
+    if array.dtype.kind in "iu" and array.size and np.abs(array.astype(float)).max() > 2**53:
+        raise ValueError(f"{name}: got integers beyond 2**53, which float64 cannot tell apart; rescale them")
+    out = array.astype(np.float64)
+    if np.isinf(out).any():
+        raise ValueError(f"{name}: got {int(np.isinf(out).sum())} infinite values; replace them or mark them as NaN")
+    return out
+
+
+def _from_objects(array: npt.NDArray[Any], name: str) -> Floats:
+    out = np.empty(array.shape, dtype=float)
+    for place in np.ndindex(array.shape):
+        value = array[place]
+        if value is None or type(value).__name__ in ("NAType", "NaTType"):
+            out[place] = np.nan
+        elif isinstance(value, (bool, int, float, np.number, np.bool_)) and not isinstance(value, complex):
+            try:
+                out[place] = float(value)
+            except OverflowError as error:
+                raise ValueError(f"{name}: got {value!r}, too large for float64") from error
+        else:
+            raise ValueError(f"{name}: got {value!r} ({type(value).__name__}); pass numbers, with NaN for missing")
+    return out
+
+
+def matrix(values: Any, name: str) -> Floats:
+    """Values as a 2-D array `X[system, input]`, at least one by one.
+
+    Raises: ValueError for another number of dimensions or an empty array.
+    """
+    array = floats(values, name)
+    if array.ndim != 2:
+        raise ValueError(f"{name}: got {array.ndim} dimension(s), shape {array.shape}; pass {name}[system, input]")
+    return nonempty(array, name)
+
+
+def vector(values: Any, name: str) -> Floats:
+    """Values as a 1-D array with at least one entry.
+
+    Raises: ValueError for another number of dimensions or an empty array.
+    """
+    array = floats(values, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: got shape {array.shape}; pass a flat list of numbers")
+    return nonempty(array, name)
+
+
+def nonempty(array: Floats, name: str) -> Floats:
+    """The array itself.
+
+    Raises: ValueError when it has no entry.
+    """
+    if array.size == 0:
+        raise ValueError(f"{name}: got an empty array of shape {array.shape}; at least 3 common items are needed")
+    return array
+
+
+def same_shape(**arrays: Floats) -> None:
+    """Passes silently when all arrays have one shape.
+
+    Raises: ValueError naming each array and its shape.
+    """
+    if len({array.shape for array in arrays.values()}) > 1:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ValueError(f"got unequal shapes: {shapes}; scores and ratings must cover the same items in one order")
+
+
+def same_index(**values: Any) -> None:
+    """Passes silently unless two pandas objects carry different labels, which would pair the wrong items.
+
+    Raises: ValueError when the row or column labels differ.
+    """
+    for axis in ("index", "columns"):
+        labelled = [(n, getattr(v, axis)) for n, v in values.items() if type(v).__module__.startswith("pandas")]
+        labelled = [(name, labels) for name, labels in labelled if not callable(labels)]
+        for name, labels in labelled[1:]:
+            if len(labels) == len(labelled[0][1]) and not labels.equals(labelled[0][1]):
+                raise ValueError(
+                    f"{labelled[0][0]} and {name} carry different {axis} labels; align them first, "
+                    "or pass .to_numpy() where the order is known to be the same"
+                )
+
+
+def pair(x: Any, y: Any, names: tuple[str, str] = ("x", "y")) -> tuple[Floats, Floats]:
+    """Two arrays of one shape, 1-D or 2-D.
+
+    Raises: ValueError as `floats`, `same_shape` and `nonempty`, and for more than two dimensions.
+    """
+    same_index(**{names[0]: x, names[1]: y})
+    a, b = floats(x, names[0]), floats(y, names[1])
+    same_shape(**{names[0]: a, names[1]: b})
+    if a.ndim not in (1, 2):
+        raise ValueError(f"{names[0]}: got {a.ndim} dimensions; pass a flat vector or {names[0]}[system, input]")
+    return nonempty(a, names[0]), nonempty(b, names[1])
+
+
+def choice(value: Any, allowed: Iterable[str], name: str) -> str:
+    """The value itself when it is one of the allowed words.
+
+    Raises: ValueError naming the allowed words and the nearest one.
+    """
+    allowed = tuple(allowed)
+    if isinstance(value, str) and value in allowed:
+        return value
+    near = difflib.get_close_matches(str(value), allowed, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"{name}: got {value!r}; allowed are {', '.join(allowed)}{hint}")
+
+
+def whole(value: Any, name: str, low: int = 1) -> int:
+    """The value as an int of at least `low`.
+
+    Raises: ValueError for anything else, bool included.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+        raise ValueError(f"{name}: got {value!r}; pass a whole number of at least {low}")
+    return int(value)
+
+
+def between(value: Any, name: str, low: float = 0.0, high: float = 1.0) -> float:
+    """The value as a float strictly between two bounds.
+
+    Raises: ValueError for anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not low < value < high:
+        raise ValueError(f"{name}: got {value!r}; pass a number between {low} and {high}, both excluded")
+    return float(value)
