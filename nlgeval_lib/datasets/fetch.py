@@ -1,0 +1,145 @@
+"""From a path in the registry to a verified file on this machine: data/raw, then a mirror folder, then the URL."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from nlgeval_lib import paths
+from nlgeval_lib.datasets import download, registry, verify
+from nlgeval_lib.datasets.errors import DataError, DataUnavailable
+
+MIRROR = "NLGEVAL_DATA_MIRROR"
+
+
+def mirror() -> Path | None:
+    """The mirror folder that NLGEVAL_DATA_MIRROR names, or None."""
+    value = os.environ.get(MIRROR, "").strip()
+    return Path(value).expanduser() if value else None
+
+
+def local(relpath: str) -> Path | None:
+    """The verified file in data/raw or in the mirror, or None where neither has it. Never uses the network.
+
+    Raises: UnknownName for a path that is not in the registry; ChecksumError where a file is there but is another one.
+    """
+    entry = registry.entry(relpath)
+    folders = [paths.raw(), *([mirror()] if mirror() else [])]
+    for folder in folders:
+        candidate = folder / relpath
+        if candidate.is_file():
+            verify.check(candidate, entry)
+            return candidate
+    return None
+
+
+def path(relpath: str, progress=None) -> Path:
+    """The verified local file for a registry path; downloaded to data/raw where no copy is here.
+
+    Raises: UnknownName, ChecksumError, DataUnavailable (what was tried, the way out), OSError where data/raw cannot be
+    written.
+    """
+    entry = registry.entry(relpath)
+    found = local(relpath)
+    if found is not None:
+        return found
+    tried = ["not in data/raw"]
+    tried.append(f"not in the mirror {mirror()}" if mirror() else f"no mirror set ({MIRROR})")
+    if download.offline():
+        tried.append("downloads are off (NLGEVAL_OFFLINE)")
+    else:
+        try:
+            target = paths.raw() / relpath
+            download.download(entry, target, progress)
+            return target
+        except DataUnavailable as error:
+            tried.append(str(error))
+    raise DataUnavailable(
+        f"{relpath} is unavailable: {'; '.join(tried)}. Set {MIRROR} to a folder that has it, "
+        f"or run `make data` where the network reaches the address"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What became of one data set: its files, those here, and why not the rest."""
+
+    name: str
+    files: int
+    here: int
+    bytes: int
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Are all files here and verified?"""
+        return self.here == self.files
+
+    def line(self) -> str:
+        """One line for people."""
+        size = f"{self.bytes / 1e6:8.1f} MB"
+        if self.ok:
+            return f"{self.name:24} {self.here:4} files {size}  ready"
+        return f"{self.name:24} {self.here:4} of {self.files} files  unavailable: {self.reason}"
+
+
+def all(names: Iterable[str] | None = None, stream=None, workers: int = 8) -> list[Fetched]:
+    """Fetch the files of the named data sets and recordings (default: every one), a line each and a summary.
+
+    A file that cannot be had is reported and ends only its own data set. Returns one `Fetched` a name.
+
+    Raises: UnknownName; OSError where data/raw cannot be written.
+    """
+    from nlgeval_lib import datasets
+
+    stream = stream or sys.stdout
+    results = []
+    for name in names if names is not None else datasets.groups():
+        result = _fetch_group(name, datasets.files(name), workers)
+        print(result.line(), file=stream, flush=True)
+        results.append(result)
+    short = [result.name for result in results if not result.ok]
+    seen = {relpath for result in results for relpath in datasets.files(result.name)}
+    total = sum(registry.entry(relpath).bytes for relpath in seen) / 1e6
+    summary = f"{len(results) - len(short)} of {len(results)} data sets ready ({len(seen)} files, {total:.0f} MB)"
+    print(summary + (f"; unavailable: {', '.join(short)}" if short else ""), file=stream, flush=True)
+    return results
+
+
+def _fetch_group(name: str, relpaths: list[str], workers: int) -> Fetched:
+    from tqdm import tqdm
+
+    wanted, here, size, reason = [], 0, 0, ""
+    for relpath in relpaths:
+        try:
+            found = local(relpath)
+        except DataError as error:
+            reason = reason or str(error)
+            continue
+        if found is None:
+            wanted.append(relpath)
+        else:
+            here, size = here + 1, size + registry.entry(relpath).bytes
+    if wanted:
+        total = sum(registry.entry(relpath).bytes for relpath in wanted)
+        with (
+            tqdm(total=total, desc=name, unit="B", unit_scale=True, leave=False, disable=None) as bar,
+            ThreadPoolExecutor(workers) as pool,
+        ):
+            for relpath, outcome in zip(wanted, pool.map(lambda p: _try(p, bar.update), wanted), strict=True):
+                if isinstance(outcome, DataError):
+                    reason = reason or str(outcome)
+                else:
+                    here, size = here + 1, size + registry.entry(relpath).bytes
+    return Fetched(name, len(relpaths), here, size, reason)
+
+
+def _try(relpath: str, progress) -> Path | DataError:
+    try:
+        return path(relpath, progress)
+    except DataError as error:
+        return error

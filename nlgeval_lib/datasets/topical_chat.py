@@ -1,0 +1,66 @@
+"""Topical-Chat with USR's annotations: 60 dialogue contexts, 6 responses each, six aspects."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+
+from nlgeval_lib.datasets import fetch, frame
+from nlgeval_lib.datasets.spec import Spec, expect
+
+FILE = "topical_chat/unieval_topical_chat_result.json"
+GROUND_TRUTH = "Original Ground Truth"
+
+SPEC = Spec(
+    name="topical_chat",
+    title="Topical-Chat dialogue responses",
+    files=(FILE,),
+    n_items=360,
+    n_inputs=60,
+    n_systems=6,
+    scale={
+        "naturalness": (1, 3),
+        "coherence": (1, 3),
+        "engagingness": (1, 3),
+        "groundedness": (0, 1),
+        "understandability": (0, 1),
+        "overall": (1, 5),
+    },
+    licence="MIT",
+    source="Mehri and Eskenazi 2020, USR; UniEval's predictions: Zhong et al. 2022",
+    notes=(
+        "human: mean of 3 raters",
+        f"the reference is the output of system {GROUND_TRUTH!r} on the same context; its own rows have none",
+        "strings are kept as they are in the file, with their blanks and line ends",
+    ),
+)
+
+
+def load(ground_truth: bool = True) -> pd.DataFrame:
+    """Topical-Chat: 360 responses, or the 300 that are not the ground truth.
+
+    `source` is the dialogue so far, `context` the fact; `unieval` holds UniEval's prediction for the aspect.
+    """
+    records = json.loads(fetch.path(FILE).read_text(encoding="utf-8"))
+    expect(SPEC.name, "records", len(records), SPEC.n_items)
+    numbers: dict[tuple[str, str], str] = {}
+    for record in records:
+        numbers.setdefault((record["source"], record["context"]), f"tc{len(numbers):02d}")
+    truth = {(r["source"], r["context"]): r["system_output"] for r in records if r["system_id"] == GROUND_TRUTH}
+    expect(SPEC.name, "contexts with a ground truth", len(truth), SPEC.n_inputs)
+    kept = [r for r in records if ground_truth or r["system_id"] != GROUND_TRUTH]
+    references = ["" if r["system_id"] == GROUND_TRUTH else truth[r["source"], r["context"]] for r in kept]
+    items = {
+        "input_id": [numbers[r["source"], r["context"]] for r in kept],
+        "system_id": [r["system_id"] for r in kept],
+        "source": [r["source"] for r in kept],
+        "reference": references,
+        "references": [(text,) if text else () for text in references],
+        "output": [r["system_output"] for r in kept],
+        "context": [r["context"] for r in kept],
+    }
+    human = {aspect: [r["scores"][aspect] for r in kept] for aspect in SPEC.aspects}
+    unieval = {aspect: [r["predict_scores"][aspect] for r in kept] for aspect in SPEC.aspects}
+    counts = None if ground_truth else (300, 60, 5)
+    return frame.build(SPEC, items, human, per_aspect={"unieval": unieval}, files=[FILE], counts=counts)

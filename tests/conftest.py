@@ -1,0 +1,48 @@
+"""What the tests share: where the public data are, and how a test says that it needs them."""
+
+from __future__ import annotations
+
+import pytest
+
+from nlgeval_lib import datasets
+
+
+def needs(*names: str) -> None:
+    """Skip the running test, with the reason, where a data set or recording is not on this machine.
+
+    A file that is here but wrong is no reason to skip: that raises.
+    """
+    for name in names:
+        for relpath in datasets.files(name):
+            if datasets.fetch.local(relpath) is None:
+                pytest.skip(f"{name} is not here: {relpath} is neither in data/raw nor in NLGEVAL_DATA_MIRROR")
+
+
+@pytest.fixture(name="needs")
+def _needs():
+    """`needs("summeval")` inside a test: skip where the data are not here."""
+    return needs
+
+
+@pytest.fixture(scope="session")
+def mirror():
+    """The folder with the public data: the mirror, or data/raw where it has the SummEval file. Skips where neither."""
+    for folder in (datasets.fetch.mirror(), datasets.fetch.paths.raw()):
+        if folder is not None and (folder / "summeval" / "bartscore_data.pkl").is_file():
+            return folder
+    pytest.skip("no public data here: neither NLGEVAL_DATA_MIRROR nor data/raw")
+
+
+@pytest.fixture(scope="session")
+def data():
+    """`data("summeval")` loads a data set once a session, or skips the test; do not change the frame."""
+    frames: dict = {}
+
+    def load(name: str, **options):
+        needs(name)
+        key = (name, tuple(sorted(options.items())))
+        if key not in frames:
+            frames[key] = datasets.load(name, **options)
+        return frames[key]
+
+    return load
