@@ -1,0 +1,95 @@
+"""Numbers kept on disk by what determines them: look up many at once, add many at once, from any process."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import sqlite3
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+Values = tuple[float, ...]
+_SLICE = 900  # keys in one query; SQLite's oldest limit on variables is 999
+
+
+class CacheError(OSError):
+    """The cache file cannot be read or written. The message names it and the way out."""
+
+
+def key(*parts: str) -> bytes:
+    """The 32-byte key of some texts: sha256 over each part with its length, so that no two lists of parts collide."""
+    digest = hashlib.sha256()
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(raw))
+        digest.update(raw)
+    return digest.digest()
+
+
+class ValueCache:
+    """A map from 32-byte keys to short tuples of float64, in one SQLite file.
+
+    Each `put` is one transaction: a process killed at any moment leaves what earlier calls stored, and nothing half
+    written. Several processes may use one file. The file holds nothing that cannot be computed again.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, Values]:
+        """The stored values of those `keys` that are there. Raises: CacheError."""
+        wanted = list(dict.fromkeys(keys))
+        if not wanted or not self.path.exists():
+            return {}
+        found: dict[bytes, Values] = {}
+        with self._connection() as connection:
+            for start in range(0, len(wanted), _SLICE):
+                part = wanted[start : start + _SLICE]
+                marks = ",".join("?" * len(part))
+                for stored, blob in connection.execute(f"SELECT key, value FROM scores WHERE key IN ({marks})", part):
+                    found[stored] = struct.unpack(f"<{len(blob) // 8}d", blob)
+        return found
+
+    def put(self, values: Mapping[bytes, Sequence[float]]) -> None:
+        """Store `values`, all or none of them; a key that is there already is overwritten. Raises: CacheError."""
+        if not values:
+            return
+        rows = [(k, struct.pack(f"<{len(v)}d", *v)) for k, v in values.items()]
+        with self._connection() as connection, connection:
+            connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
+
+    def count(self) -> int:
+        """How many keys are stored. Raises: CacheError."""
+        if not self.path.exists():
+            return 0
+        with self._connection() as connection:
+            return connection.execute("SELECT count(*) FROM scores").fetchone()[0]
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one operation: cheap to open, and never carried into a forked process."""
+        connection: sqlite3.Connection | None = None
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(self.path, timeout=120)
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+            )
+            yield connection
+        except sqlite3.OperationalError as error:  # locked, full, read-only, cannot open
+            raise CacheError(f"cannot use the metric cache {self.path}: {error}; {_WAY_OUT}") from error
+        except (sqlite3.DatabaseError, struct.error) as error:
+            raise CacheError(
+                f"the metric cache {self.path} is damaged: {error}; delete it, its numbers are computed again"
+            ) from error
+        except OSError as error:
+            raise CacheError(
+                f"cannot use the metric cache {self.path}: {error.strerror or error}; {_WAY_OUT}"
+            ) from error
+        finally:
+            if connection is not None:
+                connection.close()
+
+
+_WAY_OUT = "free the disk, name a writable folder in NLGEVAL_STATE, or pass cache=False"

@@ -1,0 +1,56 @@
+"""Everything that scores an output: metrics against a reference, and language models as judges.
+
+Classes are imported when asked for: `from nlgeval_lib.evaluators import Rouge`, or by name, `evaluators.get("rouge")`.
+A new evaluator is one module and one line in `_BUILT_IN`, or `@evaluators.register("name")` in a notebook.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from nlgeval_lib.evaluators.base import (
+    Evaluator,
+    JudgeEvaluator,
+    Unavailable,
+    get,
+    names,
+    register,
+    score_frame,
+    signature,
+)
+
+_BUILT_IN = {
+    "bleu": "reference_metrics:Bleu",
+    "rouge": "reference_metrics:Rouge",
+    "meteor": "reference_metrics:Meteor",
+    "bertscore": "bertscore:BertScore",
+    "semscore": "semscore:SemScore",
+}
+
+for _name, _target in _BUILT_IN.items():
+    register(_name, f"{__name__}.{_target}")
+
+_EXPORTS = {target.partition(":")[2]: target.partition(":")[0] for target in _BUILT_IN.values()}
+
+__all__ = [
+    "Evaluator",
+    "JudgeEvaluator",
+    "Unavailable",
+    "get",
+    "names",
+    "register",
+    "score_frame",
+    "signature",
+    *_EXPORTS,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _EXPORTS:
+        return getattr(importlib.import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_EXPORTS})

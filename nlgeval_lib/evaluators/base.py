@@ -1,0 +1,203 @@
+"""What an evaluator is, how it is found by name, and the frame that it returns."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+
+COLUMNS = ["value", "status", "reason"]
+
+
+class Unavailable(RuntimeError):
+    """What an evaluator needs (a model, a word list, a package) is not on this machine; the message says what to do."""
+
+
+@runtime_checkable
+class Evaluator(Protocol):
+    """Anything that gives each output of a frame a score, or a reason why there is none."""
+
+    name: str
+
+    def signature(self) -> str:
+        """Everything that determines a score but the texts, as `name|key:value|...`."""
+        ...
+
+    def score(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """`value, status, reason` for each row of `frame`, with the same index."""
+        ...
+
+
+@runtime_checkable
+class JudgeEvaluator(Evaluator, Protocol):
+    """An evaluator whose scores are read from the completions of a language model."""
+
+    def requests(self, sample: Sample) -> Sequence[Any]:
+        """What the engine is asked for this sample, in order."""
+        ...
+
+    def parse(self, completion: Completion) -> Judgment:
+        """What one completion says. Never raises on any text."""
+        ...
+
+
+# -- by name -----------------------------------------------------------------------------------------------------------
+
+_registry: dict[str, str | Callable[..., Any]] = {}
+
+
+def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
+    """Make an evaluator known by `name`; also a decorator.
+
+    target: a class, or `"package.module:Class"`, imported when it is asked for.
+
+    Raises: ValueError if the name is taken by another evaluator.
+    """
+    if target is None:
+        return lambda cls: (register(name, cls), cls)[1]
+    known = _registry.get(name)
+    if known is not None and _address(known) != _address(target):
+        raise ValueError(f"evaluator {name!r} is {_address(known)} already; choose another name")
+    _registry[name] = target
+    return target
+
+
+def get(name: str) -> Callable[..., Any]:
+    """The class registered as `name`; call it with its options. Raises: ValueError with the nearest names."""
+    try:
+        target = _registry[name]
+    except KeyError:
+        near = difflib.get_close_matches(name, _registry, n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise ValueError(f"no evaluator {name!r}{hint} Known: {', '.join(names())}") from None
+    if isinstance(target, str):
+        module, _, attribute = target.partition(":")
+        target = getattr(importlib.import_module(module), attribute)
+    return target
+
+
+def names() -> list[str]:
+    """The names of all registered evaluators, sorted."""
+    return sorted(_registry)
+
+
+def _address(target: str | Callable[..., Any]) -> str:
+    return target if isinstance(target, str) else f"{target.__module__}:{target.__qualname__}"
+
+
+def signature(name: str, **settings: Any) -> str:
+    """`name|key:value|...` in the order given; booleans read yes and no, numbers as short as they are exact.
+
+    Raises: ValueError where a value holds the separator.
+    """
+    parts = [name]
+    for setting, value in settings.items():
+        text = ("no", "yes")[value] if isinstance(value, bool) else str(value)
+        if "|" in text or "\n" in text:
+            raise ValueError(
+                f"signature: {setting} is {text!r}; '|' and line breaks separate parts and cannot be in one"
+            )
+        parts.append(f"{setting}:{text}")
+    return "|".join(parts)
+
+
+# -- the score frame ---------------------------------------------------------------------------------------------------
+
+
+def score_frame(
+    index: pd.Index, judgments: Iterable[Judgment], signature: str = "", details: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """The frame `value, status, reason` of one judgment a row; `attrs` carry the signature and what else was counted.
+
+    Raises: ValueError if there are not as many judgments as rows, or a value is infinite.
+    """
+    judgments = list(judgments)
+    if len(judgments) != len(index):
+        raise ValueError(f"{len(judgments)} judgments for {len(index)} rows; give one a row")
+    for label, judgment in zip(index, judgments, strict=True):
+        if math.isinf(judgment.value):
+            raise ValueError(f"row {label!r}: value {judgment.value}; a score is a number, or NaN with a reason")
+        if judgment.status is not Status.OK and not judgment.reason:
+            raise ValueError(f"row {label!r}: status {judgment.status.value!r} without a reason")
+    frame = pd.DataFrame(
+        {
+            "value": np.array([j.value for j in judgments], dtype=np.float64),
+            "status": [j.status.value for j in judgments],
+            "reason": [j.reason for j in judgments],
+        },
+        index=index,
+        columns=COLUMNS,
+    )
+    frame.attrs.update(signature=signature, details=dict(details or {}))
+    return frame
+
+
+# -- reading what was given --------------------------------------------------------------------------------------------
+
+
+def check_texts(values: Iterable[Any], what: str, labels: Sequence[Any] | None = None) -> list[str]:
+    """`values` as a list of str. Raises: ValueError that names the first row that is not text."""
+    if isinstance(values, str | bytes):
+        raise ValueError(f"{what} is one text ({str(values)[:40]!r}); give a list of texts, one an item")
+    texts = list(values)
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(
+                f"{row_name(position, labels)}: {what} is {_show(text)}; a text is needed ('' if there is none)"
+            )
+    return texts
+
+
+def check_references(
+    values: Iterable[Any], labels: Sequence[Any] | None = None, what: str = "reference"
+) -> list[tuple[str, ...]]:
+    """Each item's references as a tuple; a single text counts as one reference.
+
+    Raises: ValueError that names the first row that holds anything but texts.
+    """
+    if isinstance(values, str | bytes):
+        raise ValueError(f"{what} is one text ({str(values)[:40]!r}); give a list with one entry an item")
+    checked: list[tuple[str, ...]] = []
+    for position, entry in enumerate(values):
+        if isinstance(entry, str):
+            checked.append((entry,))
+            continue
+        if not isinstance(entry, Sequence | np.ndarray) or isinstance(entry, bytes):
+            raise ValueError(
+                f"{row_name(position, labels)}: {what} is {_show(entry)}; a text or a list of texts is needed"
+            )
+        for number, text in enumerate(entry):
+            if not isinstance(text, str):
+                raise ValueError(f"{row_name(position, labels)}: {what} {number} is {_show(text)}; a text is needed")
+        checked.append(tuple(entry))
+    return checked
+
+
+def column(frame: pd.DataFrame, *choices: str) -> pd.Series:
+    """The first of the columns `choices` that `frame` has. Raises: ValueError that lists the columns there are."""
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(f"a data frame is needed, got {type(frame).__name__}")
+    for name in choices:
+        if name in frame.columns:
+            return frame[name]
+    raise ValueError(
+        f"the frame has no column {' or '.join(map(repr, choices))}; its columns: {', '.join(map(str, frame.columns))}"
+    )
+
+
+def row_name(position: int, labels: Sequence[Any] | None) -> str:
+    """How an error names a row: its position, and its index label where that differs."""
+    if labels is None or labels[position] == position:
+        return f"row {position}"
+    return f"row {position} (index {labels[position]!r})"
+
+
+def _show(value: Any) -> str:
+    return f"{type(value).__name__} {str(value)[:40]}" if value is not None else "None"

