@@ -43,6 +43,15 @@ NAMES = (
     "sfres",
     "sfhot",
     "bagel",
+    "openmeva",
+    "wmt22_zhen",
+    "webnlg2020",
+    "gsm8k",
+    "self_instruct",
+    "vicuna_bench",
+    "mt_bench",
+    "hhh",
+    "mini",
 )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
 
 import pandas as pd
 
-from nlgeval_lib.datasets import fetch, frame, safe_pickle
+from nlgeval_lib.datasets import _read, fetch, frame, safe_pickle
 from nlgeval_lib.datasets.spec import Spec, expect
 
 TABLE = "novikova2017/emnlp_data_medians.csv"
@@ -80,7 +79,7 @@ def _letters(text: str) -> str:
 
 
 def _unieval(spec: Spec, relpath: str, records: list[dict]) -> dict[str, list[float]]:
-    predicted = json.loads(fetch.path(relpath).read_text(encoding="utf-8"))
+    predicted = _read.json_file(relpath)
     expect(spec.name, "UniEval's predictions", len(predicted), len(records))
     agree = sum(p["system_output"] == r["sys_summ"] for p, r in zip(predicted, records, strict=True))
     expect(spec.name, "outputs that UniEval's file has in the same order", agree, len(records))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.datasets import fetch, frame, safe_pickle
+from nlgeval_lib.datasets import _read, fetch, frame, safe_pickle
 from nlgeval_lib.datasets.spec import Spec, expect
 
 PICKLE = "summeval/bartscore_data.pkl"
@@ -63,7 +62,7 @@ def load(raters: bool = True) -> pd.DataFrame:
 
 
 def _experts(keys: list[tuple[str, str]], human: dict[str, list]) -> dict[str, dict[str, np.ndarray]]:
-    annotations = json.loads(fetch.path(EXPERTS).read_text(encoding="utf-8"))
+    annotations = _read.json_file(EXPERTS)
     expect(SPEC.name, "experts", len(annotations), 3)
     columns = {
         f"rater_expert_{number}": {
@@ -83,10 +82,9 @@ def _crowd(keys: list[tuple[str, str]]) -> dict[str, dict[str, np.ndarray]]:
     place = {key: row for row, key in enumerate(keys)}
     columns = {f"rater_crowd_{n}": {a: np.full(len(keys), np.nan) for a in SPEC.aspects} for n in range(5)}
     for system in CROWD:
-        lines = fetch.path(f"summeval/{system}_outputs_annotations.jsonl").read_text(encoding="utf-8").splitlines()
-        expect(SPEC.name, f"annotated outputs of {system}", len(lines), 100)
-        for line in lines:
-            record = json.loads(line)
+        records = _read.json_lines(f"summeval/{system}_outputs_annotations.jsonl")
+        expect(SPEC.name, f"annotated outputs of {system}", len(records), 100)
+        for record in records:
             crowd = record["turker_annotations"]
             expect(SPEC.name, f"crowd ratings of {record['id']}, {system}", len(crowd), 5)
             row = place[record["id"], system]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 
 import pandas as pd
 
-from nlgeval_lib.datasets import fetch, frame
+from nlgeval_lib.datasets import _read, frame
 from nlgeval_lib.datasets.spec import Spec, expect
 
 FILE = "topical_chat/unieval_topical_chat_result.json"
@@ -42,7 +41,7 @@ def load(ground_truth: bool = True) -> pd.DataFrame:
 
     `source` is the dialogue so far, `context` the fact; `unieval` holds UniEval's prediction for the aspect.
     """
-    records = json.loads(fetch.path(FILE).read_text(encoding="utf-8"))
+    records = _read.json_file(FILE)
     expect(SPEC.name, "records", len(records), SPEC.n_items)
     numbers: dict[tuple[str, str], str] = {}
     for record in records:

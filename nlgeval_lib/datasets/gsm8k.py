@@ -1,0 +1,80 @@
+"""GSM8K test set: solutions of four models, or TIGERScore's own pairs, with their correctness."""
+
+from __future__ import annotations
+
+
+import pandas as pd
+
+from nlgeval_lib.datasets import _read, frame
+from nlgeval_lib.datasets.spec import Spec, expect
+
+TEST = "gsm8k/test.jsonl"
+SOLUTIONS = "gsm8k/example_model_solutions.jsonl"
+PREPARED = "gsm8k/tigerscore_gsm8k.json"
+MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
+
+SPEC = Spec(
+    name="gsm8k",
+    title="GSM8K arithmetic problems",
+    files=(TEST, SOLUTIONS, PREPARED),
+    n_items=5276,
+    n_inputs=1319,
+    n_systems=4,
+    scale={"accuracy": (0, 1)},
+    licence="MIT",
+    source="Cobbe et al. 2021, Training Verifiers to Solve Math Word Problems",
+    notes=("human: 1 where the final answer is right, else 0",),
+)
+
+
+def load(variant: str = "openai") -> pd.DataFrame:
+    """GSM8K's test problems with model solutions.
+
+    variant="openai": 1319 problems x 4 models of the data set's authors, problem by problem.
+    variant="tigerscore": the 617 problems x 2 outputs that TIGERScore publishes (its paper counts 2638). Both outputs
+    are samples of one model, the first always right and the second always wrong: levels above the item mean nothing.
+    """
+    if variant not in ("openai", "tigerscore"):
+        raise ValueError(f"gsm8k: variant is {variant!r}; allowed: openai, tigerscore")
+    problems = _read.json_lines(TEST)
+    expect(SPEC.name, "problems", len(problems), 1319)
+    numbers = {problem["question"]: f"gsm8k-{number:04d}" for number, problem in enumerate(problems)}
+    expect(SPEC.name, "distinct problems", len(numbers), 1319)
+    return _openai(problems, numbers) if variant == "openai" else _tigerscore(numbers)
+
+
+def _openai(problems: list[dict], numbers: dict[str, str]) -> pd.DataFrame:
+    solved = _read.json_lines(SOLUTIONS)
+    agree = sum(a["question"] == b["question"] for a, b in zip(problems, solved, strict=True))
+    expect(SPEC.name, "problems in the same order as their solutions", agree, 1319)
+    rows = [
+        (problem, model, solution[model])
+        for problem, solution in zip(problems, solved, strict=True)
+        for model in MODELS
+    ]
+    items = {
+        "input_id": [numbers[problem["question"]] for problem, _, _ in rows],
+        "system_id": [model for _, model, _ in rows],
+        "source": [problem["question"] for problem, _, _ in rows],
+        "reference": [problem["answer"] for problem, _, _ in rows],
+        "references": [(problem["answer"],) for problem, _, _ in rows],
+        "output": [solution["solution"] for _, _, solution in rows],
+    }
+    return frame.build(SPEC, items, {"accuracy": [float(s["is_correct"]) for _, _, s in rows]}, files=[TEST, SOLUTIONS])
+
+
+def _tigerscore(numbers: dict[str, str]) -> pd.DataFrame:
+    given = _read.json_file(PREPARED)
+    rows = [(problem, place, candidate) for problem in given for place, candidate in enumerate(problem["candidates"])]
+    items = {
+        "input_id": [numbers[problem["input"]] for problem, _, _ in rows],
+        "system_id": [f"{candidate['model']}#{place}" for _, place, candidate in rows],
+        "source": [problem["input"] for problem, _, _ in rows],
+        "reference": [problem["output"] for problem, _, _ in rows],
+        "references": [(problem["output"],) for problem, _, _ in rows],
+        "output": [candidate["text"] for _, _, candidate in rows],
+        "instruction": [problem["instruction"] for problem, _, _ in rows],
+    }
+    human = {"accuracy": [float(candidate["scores"]["accuracy"]) for _, _, candidate in rows]}
+    note = "the two outputs of a problem are a right and a wrong sample of one model, in this order"
+    return frame.build(SPEC, items, human, files=[TEST, PREPARED], notes=[note], counts=(1234, 617, 2))

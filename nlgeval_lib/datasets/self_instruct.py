@@ -1,0 +1,112 @@
+"""Self-Instruct's 252 user-oriented instructions with targets and the outputs of eight GPT-3 models."""
+
+from __future__ import annotations
+
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib.datasets import _read, frame
+from nlgeval_lib.datasets.spec import Spec, expect
+
+INSTRUCTIONS = "self_instruct/user_oriented_instructions.jsonl"
+MODELS = (
+    "text-davinci-003",
+    "text-davinci-002",
+    "text-davinci-001",
+    "davinci-self-instruct",
+    "davinci-self-instruct-and-superni-ft",
+    "davinci-superni-ft",
+    "davinci-t0-ft",
+    "davinci",
+)
+# system id -> AlpacaEval's name; other runs, and in part other models, than SemScore's GPT-4, GPT-3.5 and Alpaca
+STAND_INS = {
+    "gpt-4 (AlpacaEval)": "gpt4",
+    "gpt-3.5-turbo-0301 (AlpacaEval)": "gpt-3.5-turbo-0301",
+    "alpaca-7b (AlpacaEval)": "alpaca-7b",
+}
+
+
+def _predictions(model: str) -> str:
+    return f"self_instruct/{model}_predictions.jsonl"
+
+
+def _alpaca_eval(name: str) -> str:
+    return f"self_instruct/alpaca_eval_{name}.model_outputs.json"
+
+
+SPEC = Spec(
+    name="self_instruct",
+    title="Self-Instruct user-oriented instructions",
+    files=(INSTRUCTIONS, *map(_predictions, MODELS), *map(_alpaca_eval, STAND_INS.values())),
+    n_items=2016,
+    n_inputs=252,
+    n_systems=8,
+    scale={"quality": (1, 4)},
+    licence="Apache-2.0",
+    source="Wang et al. 2023, Self-Instruct; stand-ins: AlpacaEval",
+    notes=(
+        "human is NaN: the ratings of single outputs (four grades) were never published",
+        "8 of SemScore's 12 models; stand_ins=True adds AlpacaEval's for three more, not the paper's runs",
+    ),
+)
+
+
+def load(stand_ins: bool = False) -> pd.DataFrame:
+    """Self-Instruct's outputs, model by model in the order of the instructions: 2016, or 2772 with stand-ins.
+
+    `stand_in` says of each row whether it is one. `reference` is the target, `source` the input (may be empty).
+    """
+    tasks = _read.json_lines(INSTRUCTIONS)
+    expect(SPEC.name, "instructions", len(tasks), SPEC.n_inputs)
+    outputs: dict[str, list[str]] = {model: _own(model, tasks) for model in MODELS}
+    files = [INSTRUCTIONS, *map(_predictions, MODELS)]
+    if stand_ins:
+        outputs |= {system: _stand_in(name, tasks) for system, name in STAND_INS.items()}
+        files = list(SPEC.files)
+    n = len(outputs)
+    targets = [task["instances"][0]["output"] for task in tasks]
+    items = {
+        "input_id": [task["id"] for task in tasks] * n,
+        "system_id": [system for system in outputs for _ in tasks],
+        "source": [task["instances"][0]["input"] for task in tasks] * n,
+        "reference": targets * n,
+        "references": [(target,) for target in targets] * n,
+        "output": [text for texts in outputs.values() for text in texts],
+        "instruction": [task["instruction"] for task in tasks] * n,
+        "application": [task["motivation_app"] for task in tasks] * n,
+        "stand_in": [system in STAND_INS for system in outputs for _ in tasks],
+    }
+    counts = (n * len(tasks), len(tasks), n)
+    human = {"quality": np.full(n * len(tasks), np.nan)}
+    return frame.build(SPEC, items, human, files=files, counts=counts)
+
+
+def _words(*parts: str) -> str:
+    return "".join("".join(parts).split()).lower()
+
+
+def _own(model: str, tasks: list[dict]) -> list[str]:
+    relpath = _predictions(model)
+    records = _read.json_lines(relpath)
+    expect(SPEC.name, f"outputs of {model}", len(records), len(tasks))
+    agree = sum(
+        (record["instruction"].strip(), record["input"].strip())
+        == (task["instruction"].strip(), task["instances"][0]["input"].strip())
+        for record, task in zip(records, tasks, strict=True)
+    )
+    expect(SPEC.name, f"instructions of {model} in the same order", agree, len(tasks))
+    return [record["response"] for record in records]
+
+
+def _stand_in(name: str, tasks: list[dict]) -> list[str]:
+    records = _read.json_file(_alpaca_eval(name))
+    records = [record for record in records if record["dataset"] == "selfinstruct"]
+    expect(SPEC.name, f"Self-Instruct outputs of {name}", len(records), len(tasks))
+    agree = sum(
+        _words(record["instruction"]) == _words(task["instruction"], task["instances"][0]["input"])
+        for record, task in zip(records, tasks, strict=True)
+    )
+    expect(SPEC.name, f"instructions of {name} in the same order", agree, len(tasks))
+    return [record["output"] for record in records]

@@ -1,0 +1,119 @@
+"""WebNLG-2020, English: 16 systems put 178 sets of triples into words, rated on five criteria."""
+
+from __future__ import annotations
+
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib.datasets import _read, frame
+from nlgeval_lib.datasets.spec import Spec, expect
+
+PREPARED = "webnlg2020/tigerscore_webnlg.json"
+RATINGS = "webnlg2020/english_humeval_data_all_teams.json"
+SYSTEMS = (
+    "Amazon_AI_(Shanghai)",
+    "Baseline-FORGE2017",
+    "Baseline-FORGE2020",
+    "CycleGT",
+    "DANGNT-SGU",
+    "FBConvAI",
+    "Huawei_Noahs_Ark_Lab",
+    "NILC",
+    "NUIG-DSI",
+    "ORANGE-NLG",
+    "OSU_Neural_NLG",
+    "RALI",
+    "TGen",
+    "UPC-POE",
+    "bt5",
+    "cuni-ufal",
+)
+RATERS = 3
+# aspect here -> name in the files
+CRITERIA = {
+    "correctness": "Correctness",
+    "data_coverage": "DataCoverage",
+    "fluency": "Fluency",
+    "relevance": "Relevance",
+    "text_structure": "TextStructure",
+}
+
+SPEC = Spec(
+    name="webnlg2020",
+    title="WebNLG-2020 data-to-text, English",
+    files=(PREPARED, RATINGS, *(f"webnlg2020/{system}.primary.json" for system in SYSTEMS)),
+    n_items=2848,
+    n_inputs=178,
+    n_systems=16,
+    scale={aspect: (0, 100) for aspect in CRITERIA},
+    licence="none stated (challenge), MIT (TIGERScore's copy)",
+    source="Castro Ferreira et al. 2020, The 2020 Bilingual, Bi-Directional WebNLG+ Shared Task",
+    notes=(
+        "human: mean of up to 3 raters; 2847 of the 2848 outputs are rated (not Baseline-FORGE2020 on 1124)",
+        "rater_0..2 are the raters of an output in file order: places, not persons",
+        "references are 1 to 4 texts, `reference` the first of them",
+        "the challenge's rated reference texts are left out: which text was shown is not recorded",
+    ),
+)
+
+
+def load(raters: bool = True) -> pd.DataFrame:
+    """WebNLG-2020 in the order of TIGERScore's prepared copy: 2848 outputs, five criteria 0-100.
+
+    `raters` adds rater_0..2 (NaN where fewer rated). `source` is one triple a line.
+    """
+    inputs = _read.json_file(PREPARED)
+    expect(SPEC.name, "inputs", len(inputs), SPEC.n_inputs)
+    official = {(record["submission_id"], record["sample_id"]): record for record in _read.json_file(RATINGS)}
+    rows = [(given, candidate) for given in inputs for candidate in given["candidates"]]
+    keys = [(candidate["model"], str(given["id"])) for given, candidate in rows]
+    about = {sample: record for (_, sample), record in official.items()}
+    items = {
+        "input_id": [sample for _, sample in keys],
+        "system_id": [system for system, _ in keys],
+        "source": [given["input"] for given, _ in rows],
+        "reference": [given["output"][0] for given, _ in rows],
+        "references": [tuple(given["output"]) for given, _ in rows],
+        "output": [candidate["text"] for _, candidate in rows],
+        "instruction": [given["instruction"] for given, _ in rows],
+        "category": [about[sample]["category"] for _, sample in keys],
+        "domain": [about[sample]["domain"] for _, sample in keys],
+        "triples": [int(about[sample]["size"]) for _, sample in keys],
+    }
+    human = {
+        aspect: [candidate["scores"].get(name, np.nan) for _, candidate in rows] for aspect, name in CRITERIA.items()
+    }
+    _hold_official(human, keys, official)
+    files = [PREPARED, RATINGS]
+    columns = {}
+    if raters:
+        columns, files = _raters(keys, human), list(SPEC.files)
+    return frame.build(SPEC, items, human, raters=columns, files=files)
+
+
+def _hold_official(human: dict[str, list], keys: list[tuple[str, str]], official: dict) -> None:
+    """TIGERScore's copy must have the challenge's own means."""
+    rated = [row for row, key in enumerate(keys) if key in official]
+    expect(SPEC.name, "outputs with official ratings", len(rated), 2847)
+    for aspect, name in CRITERIA.items():
+        agree = sum(abs(human[aspect][row] - official[keys[row]][name]) < 1e-9 for row in rated)
+        expect(SPEC.name, f"means of {aspect} that agree with the official ones", agree, 2847)
+
+
+def _raters(keys: list[tuple[str, str]], human: dict[str, list]) -> dict[str, dict[str, np.ndarray]]:
+    single = {system: _read.json_file(f"webnlg2020/{system}.primary.json") for system in SYSTEMS}
+    columns = {f"rater_{n}": {a: np.full(len(keys), np.nan) for a in CRITERIA} for n in range(RATERS)}
+    for row, (system, sample) in enumerate(keys):
+        given = list(single[system][sample].values())
+        if len(given) > RATERS:
+            raise ValueError(f"{SPEC.name}: {system} on {sample}: {len(given)} raters, at most {RATERS} expected")
+        for number, ratings in enumerate(given):
+            for aspect, name in CRITERIA.items():
+                columns[f"rater_{number}"][aspect][row] = ratings[name]
+    for aspect in CRITERIA:
+        stacked = np.ma.masked_invalid([columns[column][aspect] for column in columns])
+        mean = stacked.mean(axis=0).filled(np.nan)
+        agree = int(np.isclose(mean, human[aspect], equal_nan=True).sum())
+        expect(SPEC.name, f"means of {aspect} that single ratings give", agree, len(keys))
+    return columns

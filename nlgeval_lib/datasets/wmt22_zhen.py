@@ -1,0 +1,112 @@
+"""WMT-22 Chinese to English: 14 translation systems, 1875 segments, MQM ratings."""
+
+from __future__ import annotations
+
+
+import pandas as pd
+
+from nlgeval_lib.datasets import _read, frame
+from nlgeval_lib.datasets.spec import Spec, expect
+
+SOURCE = "wmt22_zhen/generaltest2022.zh-en.src.zh"
+REFERENCES = ("wmt22_zhen/generaltest2022.zh-en.ref.A.en", "wmt22_zhen/generaltest2022.zh-en.ref.B.en")
+SYSTEMS = (
+    "AISP-SJTU",
+    "HuaweiTSC",
+    "JDExploreAcademy",
+    "Lan-Bridge",
+    "LanguageX",
+    "M2M100_1.2B-B4",
+    "Online-A",
+    "Online-B",
+    "Online-G",
+    "Online-W",
+    "Online-Y",
+    "bleu_bestmbr",
+    "bleurt_bestmbr",
+    "comet_bestmbr",
+)
+HUMAN_SYSTEM = "refB"
+SEGMENTS = 1875
+# the prompt that the outputs and ratings are stored in
+_BEFORE = (
+    "You are evaluating a model output based on a reference, which reflects text semantics. "
+    'The correct translation is "'
+)
+_BETWEEN = '". The model generated translation is "'
+_AFTER = '". Please identify all errors within each model output'
+
+
+def prepared(system: str) -> str:
+    """The registry path of the file with one system's outputs and MQM scores."""
+    return f"wmt22_zhen/test_wmt22_zh-en_{system}_llama_ref_data.json"
+
+
+SPEC = Spec(
+    name="wmt22_zhen",
+    title="WMT-22 Chinese-English translation",
+    files=(SOURCE, *REFERENCES, *(prepared(system) for system in (*SYSTEMS, HUMAN_SYSTEM))),
+    n_items=len(SYSTEMS) * SEGMENTS,
+    n_inputs=SEGMENTS,
+    n_systems=len(SYSTEMS),
+    scale={"mqm": (float("-inf"), 0)},
+    licence="none stated",
+    source="Freitag et al. 2022, Results of WMT22 Metrics Shared Task; outputs and ratings as kept by InstructScore",
+    notes=(
+        "human: MQM score of the segment, 0 is perfect, errors count down",
+        "reference is refA; references has refA and refB",
+        "the translator of refB was rated too: systems='all' adds it as system refB",
+    ),
+)
+
+
+def input_id(number: int) -> str:
+    """The id of the segment on line `number`, counted from 0."""
+    return f"zhen-{number:04d}"
+
+
+def lines(relpath: str) -> list[str]:
+    """The segments of a text file; only a line feed ends one."""
+    segments = _read.text(relpath).removesuffix("\n").split("\n")
+    expect(SPEC.name, f"lines of {relpath}", len(segments), SEGMENTS)
+    return segments
+
+
+def load(systems: str = "mt") -> pd.DataFrame:
+    """WMT-22 zh-en: 26,250 translations with MQM, system by system in segment order; 28,125 with systems="all"."""
+    if systems not in ("mt", "all"):
+        raise ValueError(f"wmt22_zhen: systems is {systems!r}; allowed: mt, all")
+    chosen = SYSTEMS if systems == "mt" else (*SYSTEMS, HUMAN_SYSTEM)
+    source = lines(SOURCE)
+    reference_a, reference_b = (lines(path) for path in REFERENCES)
+    outputs: list[str] = []
+    mqm: list[float] = []
+    for system in chosen:
+        instances = _read.json_file(prepared(system))["instances"]
+        expect(SPEC.name, f"segments of {system}", len(instances), SEGMENTS)
+        for number, instance in enumerate(instances):
+            outputs.append(_output(instance["input"], reference_a[number], system, number))
+            mqm.append(instance["output"] + 0.0)  # -0.0 becomes 0.0
+    n = len(chosen)
+    items = {
+        "input_id": [input_id(number) for number in range(SEGMENTS)] * n,
+        "system_id": [system for system in chosen for _ in range(SEGMENTS)],
+        "source": source * n,
+        "reference": reference_a * n,
+        "references": list(zip(reference_a, reference_b, strict=True)) * n,
+        "output": outputs,
+        "segment": list(range(SEGMENTS)) * n,
+    }
+    counts = (n * SEGMENTS, SEGMENTS, n)
+    return frame.build(SPEC, items, {"mqm": mqm}, files=SPEC.files, counts=counts)
+
+
+def _output(prompt: str, reference: str, system: str, number: int) -> str:
+    """The translation inside a stored prompt: what stands between the known reference and the known ending."""
+    start = _BEFORE + reference + _BETWEEN
+    end = prompt.rfind(_AFTER)
+    if not prompt.startswith(start) or end < len(start):
+        raise ValueError(
+            f"{SPEC.name}: {system}, segment {number}: the stored prompt is not of the known form with refA"
+        )
+    return prompt[len(start) : end]
