@@ -6,6 +6,7 @@ printed. `data/paper_tables/<paper>/index.csv` lists every table and figure of a
 
 from __future__ import annotations
 
+import csv
 import difflib
 import functools
 import math
@@ -90,8 +91,6 @@ def cell(paper: str, table: str, row: str, column: str, statistic: str) -> float
     for name, value in zip(KEY, (row, column, statistic), strict=True):
         _known(value, frame[name].unique(), f"{name} of {paper} {table}")
         frame = frame[frame[name] == value]
-    if frame.empty:
-        raise ValueError(f"{paper} {table} prints nothing at row {row!r}, column {column!r}, statistic {statistic!r}")
     return float(frame["number"].iloc[0])
 
 
@@ -210,11 +209,14 @@ def _known(name: str, allowed: Iterable[str], what: str) -> None:
 
 
 def _strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    """A CSV file as text, nothing read as missing. Raises: ValueError where its header is not `columns`."""
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
-    if tuple(frame.columns) != columns:
-        raise ValueError(f"{path}: columns {list(frame.columns)}, expected {list(columns)}")
-    return frame
+    """A CSV file as text, nothing read as missing. Raises: ValueError where its header or a row is not `columns`."""
+    with open(path, encoding="utf-8", newline="") as file:
+        header, *rows = list(csv.reader(file)) or [[]]
+    if tuple(header) != columns:
+        raise ValueError(f"{path}: columns {header}, expected {list(columns)}")
+    if ragged := [number for number, row in enumerate(rows, start=2) if len(row) != len(columns)]:
+        raise ValueError(f"{path}: not {len(columns)} fields in row {ragged[0]}; quote values that hold a comma")
+    return pd.DataFrame(rows, columns=list(columns), dtype=str)
 
 
 @functools.lru_cache(maxsize=256)

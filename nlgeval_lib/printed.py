@@ -27,7 +27,7 @@ _POWER = re.compile(r"\s*[\u00d7x\u00b7]\s*10\s*\^\s*\{?\s*([+-]?[0-9]+)\s*\}?")
 _NUMBER = re.compile(
     r"(?P<sign>[+-]?)\s?"
     r"(?P<whole>[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
-    r"(?:[eE](?P<exponent>[+-]?[0-9]{1,3}))?"
+    r"(?:[eE](?P<exponent>[+-]?[0-9]{1,2}))?"
     r"(?P<suffix>[kKMB]?)\s*(?P<percent>%?)"
 )
 _SUFFIX = {"": 0, "k": 3, "K": 3, "M": 6, "B": 9}
@@ -56,7 +56,7 @@ class Number:
         return math.nan if self.value is None else float(self.value)
 
 
-@functools.lru_cache(maxsize=65536)
+@functools.lru_cache(maxsize=65536, typed=True)
 def parse(text: str) -> Number:
     """Which number a printed cell holds, and to how many digits.
 

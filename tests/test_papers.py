@@ -1,0 +1,341 @@
+"""Printed numbers are read exactly, every transcribed table is well formed, and a comparison says what is so."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import re
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgeval_lib import papers
+
+FILES = [(paper, table) for paper in papers.PAPERS for table in papers.tables(paper)]
+WORDY = {"grade", "text"}  # statistics whose values are words
+PRINTED = {"tigerscore": (26, 4), "semscore": (6, 1), "hdeval": (12, 13), "prometheus": (9, 20), "coascore": (15, 4)}
+
+
+# --- reading a printed number
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "decimals", "percent"),
+    [
+        (".925", ".925", 3, False),
+        ("0.090", ".090", 3, False),
+        ("51.85", "51.85", 2, False),
+        ("2233.3", "2233.3", 1, False),
+        ("1,234", "1234", 0, False),
+        ("1,234,567.80", "1234567.8", 2, False),
+        ("12.3%", "12.3", 1, True),
+        ("12.3 %", "12.3", 1, True),
+        (r"12.3\%", "12.3", 1, True),
+        ("+3.1", "3.1", 1, False),
+        ("+5.43%", "5.43", 2, True),
+        ("\u22120.006", "-.006", 3, False),
+        ("\u2013.5", "-.5", 1, False),
+        ("- 0.5", "-.5", 1, False),
+        ("-0.000", "0", 3, False),
+        ("5.", "5", 0, False),
+        ("7", "7", 0, False),
+        (" 0.7\u00a0", ".7", 1, False),
+        ("0.512\u2020", ".512", 3, False),
+        ("0.512**", ".512", 3, False),
+        ("**0.512**", ".512", 3, False),
+        ("<b>0.512</b>", ".512", 3, False),
+        ("<u>-0.512</u>\u2021", "-.512", 3, False),
+        ("0.512<sup>\u2020</sup>", ".512", 3, False),
+        (r"\textbf{0.512}", ".512", 3, False),
+        (r"$0.512^{\dagger}$", ".512", 3, False),
+        ("0.512^{*}", ".512", 3, False),
+        ("12.3%*", "12.3", 1, True),
+        ("1e-5", ".00001", 5, False),
+        ("2.5 \u00d7 10^{-5}", ".000025", 6, False),
+        ("20K", "20000", -3, False),
+        ("1.5M", "1500000", -5, False),
+    ],
+)
+def test_a_printed_number_is_read_with_its_digits(text, value, decimals, percent):
+    number = papers.parse(text)
+    assert (number.value, number.decimals, number.percent) == (Decimal(value), decimals, percent)
+    assert number.unit == Decimal(10) ** -decimals
+    assert number.printed == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "-", "\u2014", "--", "n/a", "A (best)", "0.51 (0.02)", "0.5\u00b10.1", "<0.05", "> 3", "1-5", "3/4"),
+        *("12,34", "0,090", "1,2345", "0.5.1", "1 234", "nan", "inf", "-inf", "1_000", "0x10", "\u0663", "0.5\u00b2"),
+        *(".", "+", "%", "0.5<sup>2</sup>", "\u21933.1", "1e999", "None", "K", "e5", "--5"),
+    ],
+)
+def test_what_is_no_single_number_is_not_read_as_one(text):
+    assert papers.parse(text).value is None
+    assert math.isnan(float(papers.parse(text)))
+
+
+def test_blank_cells_are_told_from_words():
+    assert all(papers.is_blank(text) for text in ("", " ", "-", "\u2013", "--", "N/A"))
+    assert not any(papers.is_blank(text) for text in ("A", "0", "-1", "none of them"))
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_or_refused_without_an_error(text):
+    number = papers.parse(text)
+    assert number.value is None or number.value.is_finite()
+
+
+decimals = st.integers(0, 6)
+values = st.decimals(-(10**6), 10**6, places=6, allow_nan=False, allow_infinity=False)
+
+
+@given(values, decimals, st.sampled_from(["", "%", " %"]), st.sampled_from(["", "*", "**", "\u2020", "$^{\\ddagger}$"]))
+def test_formatting_and_reading_are_inverse(value, places, percent, mark):
+    text = f"{value:.{places}f}"
+    dressed = f"{value:,.{places}f}".replace("-", "\u2212") + percent + mark
+    for printed in (text, dressed, dressed.replace("0.", ".", 1) if abs(value) < 1 and places else dressed):
+        number = papers.parse(printed)
+        assert number.value == Decimal(text)
+        assert number.decimals == places
+    assert papers.parse(dressed).percent == bool(percent)
+
+
+# --- whether a value agrees
+
+
+@given(st.integers(-(10**6), 10**6), decimals, st.integers(-2000, 2000))
+def test_equal_means_within_0_51_steps_of_the_last_digit(steps, places, thousandths):
+    printed = f"{Decimal(steps).scaleb(-places):.{places}f}"
+    ours = Decimal(printed) + Decimal(thousandths).scaleb(-places - 3)
+    assert papers.agrees(float(ours), printed) == (abs(thousandths) <= 510)
+    assert papers.agrees(ours, printed) == (abs(thousandths) <= 510)
+    assert papers.difference(float(ours), printed) == Decimal(thousandths).scaleb(-places - 3)
+
+
+@given(st.floats(-1000, 1000), decimals)
+def test_every_value_agrees_with_its_own_rounding(value, places):
+    assert papers.agrees(value, f"{value:.{places}f}")
+
+
+def test_the_edge_does_not_depend_on_binary_fractions():
+    assert papers.agrees(0.09051, "0.090") and papers.agrees(0.08949, "0.090")
+    assert not papers.agrees(0.09052, "0.090") and not papers.agrees(0.08948, "0.090")
+    assert papers.agrees(np.float32(0.09051), "0.090") and papers.agrees(np.int64(5), "5")
+    assert papers.agrees(20_510, "20K") and not papers.agrees(20_511, "20K")
+
+
+def test_nothing_agrees_with_a_missing_number():
+    assert not papers.agrees(math.nan, "0.5") and not papers.agrees(None, "0.5") and not papers.agrees(0.5, "-")
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, True, np.bool_(False), "A", [0.5], 1j])
+def test_what_is_no_finite_number_is_refused(value):
+    with pytest.raises(ValueError, match=r"not (a number|finite)"):
+        papers.exact(value)
+
+
+# --- the files
+
+
+@pytest.mark.parametrize(("paper", "table"), FILES)
+def test_every_table_is_well_formed(paper, table):
+    text = (papers.folder() / paper / f"{table}.csv").read_text(encoding="utf-8")
+    assert text.endswith("\n") and "\r" not in text and text.isascii()
+    header, *rows = csv.reader(text.splitlines())
+    assert tuple(header) == papers.COLUMNS
+    assert rows and all(len(row) == len(header) for row in rows)
+    keys = [tuple(row[2:5]) for row in rows]
+    assert len(set(keys)) == len(keys)
+    for row in rows:
+        assert row[:2] == [paper, table]
+        assert all(label and label == " ".join(label.split()) for label in row[2:5])
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", row[4]), row[4]
+        assert papers.parse(row[5]).value is not None or papers.is_blank(row[5]) or row[4] in WORDY, row
+        if row[4] in {"pearson", "spearman", "kendall"} and "." in row[5]:
+            assert abs(papers.parse(row[5]).value) <= (100 if paper == "tigerscore" else 1), row
+
+
+@pytest.mark.parametrize(("paper", "table"), FILES)
+def test_load_adds_what_the_printed_value_says(paper, table):
+    frame = papers.load(paper, table)
+    assert tuple(frame.columns) == (*papers.COLUMNS, "printed", "number", "decimals", "percent")
+    assert (frame["printed"] == frame["value"]).all()
+    assert frame["number"].dtype == float and frame["decimals"].dtype == int and frame["percent"].dtype == bool
+    numeric = frame[frame["number"].notna()]
+    assert all(papers.agrees(number, text, Decimal(0)) for number, text in numeric[["number", "printed"]].to_numpy())
+
+
+def test_the_index_lists_every_table_and_figure_of_the_five_papers():
+    index = papers.index()
+    assert tuple(index.columns) == papers.INDEX_COLUMNS
+    wanted = {
+        paper: {f"table_{n + 1:02d}" for n in range(tables)} | {f"figure_{n + 1:02d}" for n in range(figures)}
+        for paper, (tables, figures) in PRINTED.items()
+    }
+    assert {paper: set(group["id"]) for paper, group in index.groupby("paper")} == wanted
+    assert not index.duplicated(["paper", "id"]).any()
+    assert (index["number"].astype(int) == index["id"].str[-2:].astype(int)).all()
+    assert set(index["kind"]) <= set(papers.KINDS)
+    assert (index["title"] != "").all() and (index["place"] != "").all()
+
+
+def test_the_index_counts_the_transcribed_numbers():
+    index = papers.index()
+    transcribed = {(p, t): int(papers.load(p, t)["number"].notna().sum()) for p, t in FILES if t != "text_claims"}
+    counted = {(row.paper, row.id): row.cells for row in index.itertuples() if row.cells}
+    assert counted == transcribed
+    kinds = index.groupby("kind")["cells"].agg(["min", "max"])
+    assert kinds.loc["numeric", "min"] > 0
+    assert kinds.loc["prompt", "max"] == 0 and kinds.loc["diagram", "max"] == 0
+
+
+@pytest.mark.parametrize("paper", papers.PAPERS)
+def test_claims_in_the_text_name_the_table_they_speak_of(paper):
+    claims = papers.load(paper, "text_claims")
+    known = set(papers.index().query("paper == @paper")["id"]) | {"none"}
+    assert set(itertools.chain.from_iterable(claims["column"].str.split(" | ", regex=False))) <= known
+    place = re.compile(
+        r"(abstract|ethics|limitations|(section|appendix) [0-9A-Z]\S*|(Table|Figure) \d+( caption| prompt)?):? "
+    )
+    assert [row for row in claims["row"] if not place.match(row)] == []
+
+
+# --- asking for what is not there
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: papers.load("hd-eval", "table_01"), r"unknown paper: 'hd-eval'; nearest: \['hdeval'"),
+        (lambda: papers.load("hdeval", "table_1"), r"unknown table of hdeval: 'table_1'; nearest: .*'table_01'"),
+        (lambda: papers.load("hdeval", "index"), "unknown table of hdeval: 'index'"),
+        (lambda: papers.load("hdeval", "../semscore/table_01"), "unknown table"),
+        (lambda: papers.cell("hdeval", "table_01", "rouge-1", "coherence", "pearson"), r"nearest: \['ROUGE-1'"),
+        (lambda: papers.cell("hdeval", "table_01", "ROUGE-1", "Coherence", "pearson"), r"nearest: \['coherence'"),
+        (lambda: papers.cell("hdeval", "table_01", "ROUGE-1", "coherence", "kendall"), "unknown statistic"),
+        (lambda: papers.cell("hdeval", "table_08", "summary 1", "Human", "kendall"), r"nearest: \['rank', 'score'\]"),
+        (lambda: papers.cell("coascore", "table_01", "BAGEL", "size", "text"), r"nearest: \['count'\]"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_loaded_table_can_be_changed_without_harm():
+    frame = papers.load("hdeval", "table_01")
+    frame["number"] = 0.0
+    assert papers.cell("hdeval", "table_01", "ROUGE-1", "coherence", "pearson") == 0.178
+
+
+def test_a_cell_without_a_number_is_nan():
+    assert math.isnan(papers.cell("semscore", "table_02", "GPT-4", "G-Eval-4", "rank"))
+
+
+# --- paper beside ours
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A printed table with three numbers and a dash in a checkout of its own."""
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    folder = tmp_path / "data" / "paper_tables" / "hdeval"
+    folder.mkdir(parents=True)
+    (folder / "table_01.csv").write_text(
+        "paper,table,row,column,statistic,value\n"
+        "hdeval,table_01,b,x,pearson,0.090\n"
+        "hdeval,table_01,a,x,pearson,\u22120.5\n"
+        "hdeval,table_01,a,y,pearson,-\n"
+        "hdeval,table_01,a,x,percent,12.3%\n",
+        encoding="utf-8",
+    )
+    return folder
+
+
+def ours(*rows, **columns):
+    return pd.DataFrame([dict(zip((*papers.KEY, "value"), row, strict=True)) for row in rows]).assign(**columns)
+
+
+def test_compare_gives_a_verdict_for_every_printed_number(small):
+    mine = ours(("a", "x", "pearson", -0.56), ("b", "x", "pearson", 0.0905), n=300, route="public", signature="s")
+    cells = papers.compare("hdeval", "table_01", mine, reason="no GPU")
+    assert tuple(cells.columns) == papers.RESULT
+    assert cells["verdict"].tolist() == ["equal", "differs", "missing"]
+    assert cells["printed"].tolist() == ["0.090", "\u22120.5", "12.3%"]
+    assert cells["difference"].tolist()[:2] == [0.0005, -0.06] and math.isnan(cells["difference"][2])
+    assert cells["reason"].tolist() == ["", "", "no GPU"]
+    assert cells["n"].tolist()[:2] == [300, 300] and cells["n"].isna()[2]
+    assert cells["route"].tolist() == ["public", "public", ""]
+
+
+def test_a_missing_value_keeps_its_reason(small):
+    mine = ours(("a", "x", "pearson", math.nan), ("b", "x", "pearson", None)).assign(reason=["constant scores", None])
+    cells = papers.compare("hdeval", "table_01", mine).set_index(["row", "column", "statistic"])
+    assert cells.loc[("a", "x", "pearson"), "reason"] == "constant scores"
+    assert "no reason was given" in cells.loc[("b", "x", "pearson"), "reason"]
+    assert set(cells["verdict"]) == {"missing"}
+
+
+def test_extras_come_last_and_only_when_meant(small):
+    mine = ours(("c", "x", "pearson", 0.1), ("a", "y", "pearson", 0.2), ("a", "x", "pearson", -0.5))
+    with pytest.raises(ValueError, match=r"no such cell: \[c / x / pearson\].*row 'c'.*extra=True"):
+        papers.compare("hdeval", "table_01", mine)
+    cells = papers.compare("hdeval", "table_01", mine.assign(extra=[True, False, False]))
+    assert cells["verdict"].tolist() == ["missing", "equal", "missing", "extra", "extra"]
+    assert cells["row"].tolist() == ["b", "a", "a", "c", "a"]
+    assert "holds no number: '-'" in cells["reason"].iloc[-1]
+    with pytest.raises(ValueError, match="marked extra"):
+        papers.compare("hdeval", "table_01", mine.assign(extra=True))
+
+
+def test_nothing_computed_is_a_table_of_missing_cells(small):
+    cells = papers.compare("hdeval", "table_01", pd.DataFrame(columns=[*papers.KEY, "value"]), reason="no data")
+    assert set(cells["verdict"]) == {"missing"} and set(cells["reason"]) == {"no data"} and len(cells) == 3
+
+
+@pytest.mark.parametrize(
+    ("mine", "message"),
+    [
+        (ours(("a", "x", "pearson", 0.1), ("a", "x", "pearson", 0.2)), r"keys twice: \[a / x / pearson\]"),
+        (ours(("a", "x", "pearson", math.inf)), r"\[a / x / pearson\]: not finite"),
+        (ours(("a", "x", "pearson", "high")), "not a number: 'high'"),
+        (ours(("a", "x", "pearson", 0.1), colour="red"), r"unknown columns \['colour'\]"),
+        (ours(("a", "x", "pearson", 0.1)).drop(columns="value"), r"missing columns \['value'\]"),
+        (ours(("a", "x", "pearson", 0.1), table="table_02"), "compared with 'table_01'"),
+    ],
+)
+def test_a_malformed_comparison_is_refused(small, mine, message):
+    with pytest.raises(ValueError, match=message):
+        papers.compare("hdeval", "table_01", mine)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "expected"),
+        ("paper,table,row,column,value\n", "expected"),
+        ("paper,table,row,column,statistic,value\nhdeval,table_01,a,x,pearson,1,600\n", "not 6 fields in row 2"),
+        ("paper,table,row,column,statistic,value\nhdeval,table_01,a,x,pearson\n", "not 6 fields in row 2"),
+        ("paper,table,row,column,statistic,value\nhdeval,table_02,a,x,pearson,1\n", "another table"),
+        ("paper,table,row,column,statistic,value\n" + "hdeval,table_01,a,x,pearson,1\n" * 2, "given twice"),
+    ],
+)
+def test_a_malformed_file_is_refused(small, content, message):
+    (small / "table_01.csv").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        papers.load("hdeval", "table_01")
+
+
+@pytest.mark.parametrize(("paper", "table"), FILES)
+def test_a_paper_agrees_with_itself(paper, table):
+    frame = papers.load(paper, table)
+    mine = frame[frame["number"].notna()][[*papers.KEY, "number"]].rename(columns={"number": "value"})
+    cells = papers.compare(paper, table, mine)
+    assert set(cells["verdict"]) == {"equal"} and (cells["difference"] == 0).all()
