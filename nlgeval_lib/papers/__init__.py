@@ -1,0 +1,28 @@
+"""The papers' printed numbers as data, and our numbers beside them.
+
+`data/paper_tables/<paper>/<table>.csv` holds one printed table or figure each, a row a cell, the value exactly as
+printed; `text_claims.csv` the numbers of the running text (column: the table they speak of; numbers spelt out in the
+text are in digits); `index.csv` lists every table and figure of a paper, numeric or not.
+"""
+
+from __future__ import annotations
+
+from nlgeval_lib.papers.comparison import OPTIONAL, RESULT, compare
+from nlgeval_lib.papers.numbers import TOLERANCE, Number, agrees, difference, exact, is_blank, parse
+from nlgeval_lib.papers.tables import (
+    COLUMNS,
+    INDEX_COLUMNS,
+    KEY,
+    KINDS,
+    PAPERS,
+    cell,
+    folder,
+    index,
+    load,
+    tables,
+)  # fmt: skip
+
+__all__ = [
+    "COLUMNS", "INDEX_COLUMNS", "KEY", "KINDS", "OPTIONAL", "PAPERS", "RESULT", "TOLERANCE", "Number", "agrees", "cell",
+    "compare", "difference", "exact", "folder", "index", "is_blank", "load", "parse", "tables",
+]  # fmt: skip

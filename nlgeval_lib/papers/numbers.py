@@ -1,0 +1,124 @@
+"""Printed numbers: what a cell says, to how many digits, and whether a computed value agrees with it."""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+import re
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import Any
+
+import pandas as pd
+
+TOLERANCE = Decimal("0.51")  # units of the last printed digit: rounding, and a hair for ties rounded either way
+
+_DASHES = str.maketrans(dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014\ufe63\uff0d", "-"))
+_SPACES = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u200a\u202f", " "))
+_MARKUP = re.compile(
+    r"</?(?:b|i|u|em|strong)>"
+    r"|<sup>[^0-9<]*</sup>"
+    r"|\\(?:text(?:bf|it)|math(?:bf|it)|underline|uline|d?dagger|ast|star)(?![a-z])"
+    r"|\^\{?[*\u2217\u2020\u2021\u00a7\u00b6]+\}?"
+)
+_MARKS = " *_${}^\\~\u223c\u2248\u2217\u22c6\u2605\u2606\u2020\u2021\u00a7\u00b6"
+_POWER = re.compile(r"\s*[\u00d7x\u00b7]\s*10\s*\^\s*\{?\s*([+-]?[0-9]+)\s*\}?")
+_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)\s?"
+    r"(?P<whole>[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
+    r"(?:[eE](?P<exponent>[+-]?[0-9]{1,2}))?"
+    r"(?P<suffix>[kKMB]?)\s*(?P<percent>%?)"
+)
+_SUFFIX = {"": 0, "k": 3, "K": 3, "M": 6, "B": 9}
+_BLANK = {"", "-", "--", "n/a", "na", "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A printed cell, read.
+
+    `value` is None where the cell holds no single number. `decimals` counts the printed digits after the point
+    (negative where the last printed digit stands for more than one: -3 for "20K"). `percent`: a percent sign follows.
+    """
+
+    printed: str
+    value: Decimal | None
+    decimals: int = 0
+    percent: bool = False
+
+    @property
+    def unit(self) -> Decimal:
+        """What one step of the last printed digit is worth."""
+        return Decimal(1).scaleb(-self.decimals)
+
+    def __float__(self) -> float:
+        return math.nan if self.value is None else float(self.value)
+
+
+@functools.lru_cache(maxsize=65536, typed=True)
+def parse(text: str) -> Number:
+    """Which number a printed cell holds, and to how many digits.
+
+    Reads signs (any dash), a missing leading zero, thousands commas, percent signs, exponents and K/M/B, and skips
+    footnote marks, bold and underline. Bounds ("<0.05"), ranges, "a (b)" and words hold no single number.
+    """
+    text = str(text)
+    plain = _MARKUP.sub("", text.translate(_DASHES).translate(_SPACES))
+    plain = plain.replace("\\%", "%").strip(_MARKS)
+    percent = plain.endswith("%")
+    plain = _POWER.sub(r"e\1", plain[:-1].strip(_MARKS) + "%" if percent else plain)
+    match = _NUMBER.fullmatch(plain)
+    if match is None or not (match["whole"] or match["fraction"]):
+        return Number(text, None)
+    digits = f"{match['sign']}{match['whole'].replace(',', '')}.{match['fraction'] or ''}"
+    shift = int(match["exponent"] or 0) + _SUFFIX[match["suffix"]]
+    return Number(text, Decimal(digits).scaleb(shift), len(match["fraction"] or "") - shift, percent)
+
+
+def is_blank(text: str) -> bool:
+    """Whether a printed cell says that there is no entry: empty, a dash, n/a."""
+    return text.translate(_DASHES).translate(_SPACES).strip().lower() in _BLANK
+
+
+def exact(value: Any) -> Decimal | None:
+    """The decimal that a number is written as; None where it is missing.
+
+    A float counts as its shortest decimal form, so that 0.0905 is 0.0905 and not its binary neighbour.
+    Raises: ValueError for infinity and for what is no number.
+    """
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, str):
+        number = parse(value)
+        if number.value is None and not is_blank(value):
+            raise ValueError(f"not a number: {value!r}; give a float, or NaN with a reason")
+        return number.value
+    if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
+        # numpy floats are registered as numbers.Real, numpy booleans are not
+        raise ValueError(f"not a number: {value!r} ({type(value).__name__}); give a float, or NaN with a reason")
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        raise ValueError(f"not finite: {value!r}; give NaN with a reason where there is no value")
+    if isinstance(value, Decimal):
+        return value
+    # str() of a numpy float32 is its own shortest form, which repr(float(x)) would not be
+    return Decimal(int(value)) if isinstance(value, numbers.Integral) else Decimal(str(value))
+
+
+def difference(ours: Any, printed: str | Number) -> Decimal | None:
+    """Ours minus printed, exactly; None where either is missing."""
+    number = printed if isinstance(printed, Number) else parse(printed)
+    mine = exact(ours)
+    if mine is None or number.value is None:
+        return None
+    with localcontext(prec=100):
+        return mine - number.value
+
+
+def agrees(ours: Any, printed: str | Number, units: Decimal = TOLERANCE) -> bool:
+    """Whether ours is within `units` steps of the printed number's last digit; False where either is missing."""
+    number = printed if isinstance(printed, Number) else parse(printed)
+    gap = difference(ours, number)
+    return gap is not None and abs(gap) <= units * number.unit

@@ -1,0 +1,128 @@
+"""The transcribed tables: where they lie, how they are read, what they list."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import paths
+from nlgeval_lib.papers.numbers import parse
+
+PAPERS = ("tigerscore", "semscore", "hdeval", "prometheus", "coascore")
+COLUMNS = ("paper", "table", "row", "column", "statistic", "value")
+KEY = ("row", "column", "statistic")
+INDEX_COLUMNS = ("paper", "id", "number", "kind", "title", "cells", "place", "note")
+KINDS = ("numeric", "figure", "prompt", "text", "diagram")
+
+
+def folder() -> Path:
+    """Where the printed tables lie."""
+    return paths.data() / "paper_tables"
+
+
+def tables(paper: str) -> list[str]:
+    """The transcribed tables and figures of a paper, by name.
+
+    Raises: ValueError for an unknown paper.
+    """
+    _known(paper, PAPERS, "paper")
+    return sorted(path.stem for path in (folder() / paper).glob("*.csv") if path.stem != "index")
+
+
+def load(paper: str, table: str) -> pd.DataFrame:
+    """One printed table, a row a cell: `paper, table, row, column, statistic, value` and what the value says.
+
+    Added columns: `printed` (the value as printed), `number` (float, NaN where the cell holds no single number; a
+    percentage stays in percent), `decimals` (int), `percent` (bool).
+    Raises: ValueError for an unknown paper or table, naming the nearest, and for a malformed file.
+    """
+    names = tables(paper)
+    _known(table, names, f"table of {paper}")
+    path = folder() / paper / f"{table}.csv"
+    return _read(path, path.stat().st_mtime_ns).copy()
+
+
+def index() -> pd.DataFrame:
+    """Every printed table and figure of the five papers: `paper, id, number, kind, title, cells, place, note`.
+
+    `kind` is one of numeric, figure, prompt, text, diagram; `cells` counts the printed numbers that are transcribed.
+    """
+    frames = []
+    for paper in PAPERS:
+        path = folder() / paper / "index.csv"
+        if not path.exists():
+            continue
+        frame = _strings(path, INDEX_COLUMNS)
+        wrong = frame[~frame["kind"].isin(KINDS) | (frame["paper"] != paper) | frame["id"].duplicated()]
+        if len(wrong):
+            raise ValueError(
+                f"{path.name} of {paper}: bad rows {wrong['id'].tolist()}; kind is one of {KINDS}, ids are unique"
+            )
+        frames.append(frame)
+    if not frames:
+        return pd.DataFrame(columns=list(INDEX_COLUMNS)).astype({"cells": int})
+    return pd.concat(frames, ignore_index=True).astype({"cells": int})
+
+
+def cell(paper: str, table: str, row: str, column: str, statistic: str) -> float:
+    """The printed number at one place; NaN where the cell holds no single number.
+
+    Raises: ValueError for an unknown name, naming the nearest.
+    """
+    frame = load(paper, table)
+    for name, value in zip(KEY, (row, column, statistic), strict=True):
+        _known(value, frame[name].unique(), f"{name} of {paper} {table}")
+        frame = frame[frame[name] == value]
+    return float(frame["number"].iloc[0])
+
+
+def keys_in_words(keys: Iterable[Iterable[Any]], shown: int = 5) -> str:
+    """The first few keys for an error message, and how many more there are."""
+    texts = ["[" + " / ".join(map(str, key)) + "]" for key in keys]
+    return ", ".join(texts[:shown]) + (f" and {len(texts) - shown} more" if len(texts) > shown else "")
+
+
+def nearest(name: str, allowed: Iterable[str]) -> list[str]:
+    """The allowed names most like `name`; the first few where none is."""
+    by_fold = {str(item).casefold(): str(item) for item in allowed}
+    close = difflib.get_close_matches(str(name).casefold(), by_fold, n=3, cutoff=0.4)
+    return [by_fold[item] for item in close] or sorted(by_fold.values())[:8]
+
+
+def _known(name: str, allowed: Iterable[str], what: str) -> None:
+    allowed = list(allowed)
+    if name not in allowed:
+        raise ValueError(f"unknown {what}: {name!r}; nearest: {nearest(name, allowed)}")
+
+
+def _strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    """A CSV file as text, nothing read as missing. Raises: ValueError where its header or a row is not `columns`."""
+    with open(path, encoding="utf-8", newline="") as file:
+        header, *rows = list(csv.reader(file)) or [[]]
+    if tuple(header) != columns:
+        raise ValueError(f"{path}: columns {header}, expected {list(columns)}")
+    if ragged := [number for number, row in enumerate(rows, start=2) if len(row) != len(columns)]:
+        raise ValueError(f"{path}: not {len(columns)} fields in row {ragged[0]}; quote values that hold a comma")
+    return pd.DataFrame(rows, columns=list(columns), dtype=str)
+
+
+@functools.lru_cache(maxsize=256)
+def _read(path: Path, modified: int) -> pd.DataFrame:
+    frame = _strings(path, COLUMNS)
+    where = (frame["paper"] != path.parent.name) | (frame["table"] != path.stem)
+    if where.any() or frame.duplicated(list(KEY)).any():
+        bad = frame[where | frame.duplicated(list(KEY))][["paper", "table", *KEY]].to_numpy().tolist()
+        raise ValueError(f"{path}: rows of another table, or a cell given twice: {keys_in_words(bad)}")
+    read = [parse(value) for value in frame["value"]]
+    return frame.assign(
+        printed=frame["value"],
+        number=pd.Series([float(number) for number in read], dtype=float),
+        decimals=pd.Series([number.decimals for number in read], dtype=int),
+        percent=pd.Series([number.percent for number in read], dtype=bool),
+    )
