@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
-from .correlation import Correlation, correlate
+from .correlation import COEFFICIENTS, LEVELS, Correlation, by_input, correlate, correlate_many
+from .missing import POLICIES
+from .resampling import Bootstrap, bootstrap
 
-__all__ = ["Correlation", "correlate"]
+__all__ = [
+    "COEFFICIENTS",
+    "LEVELS",
+    "POLICIES",
+    "Bootstrap",
+    "Correlation",
+    "bootstrap",
+    "by_input",
+    "correlate",
+    "correlate_many",
+]

@@ -1,47 +1,63 @@
-"""How well a judge's scores follow human ratings, at the level of items, inputs or systems."""
+"""How well a judge's scores follow human ratings: over all items, input by input, or over systems."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from . import checks, kernels, missing
+from . import checks, levels, missing, resampling
+from .checks import Floats
+from .draws import everything
+from .kernels import COEFFICIENTS
+from .levels import LEVELS
 
-LEVELS = ("dataset", "input", "system")
+NAN = float("nan")
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """One correlation and everything needed to know what it is."""
+    """One correlation and all that is needed to know what it is.
+
+    value: NaN where the coefficient is not defined; `reason` then says why. n: items that took part. n_units: what the
+    coefficient ran over: items, inputs averaged, or systems. n_missing: items that lacked a score or a rating.
+    n_skipped: inputs without a defined coefficient (input level) or systems without a common item (system level).
+    low, high: the interval named by `ci`, NaN without one.
+    """
 
     value: float
     coef: str
     level: str
-    n: int  # items that took part
-    n_units: int  # what the coefficient ran over: items, inputs averaged, or systems
+    n: int
+    n_units: int
     n_missing: int
-    n_skipped: int  # inputs (input level) or systems (system level) left out
+    n_skipped: int
     total: int
     nan: str = "drop"
-    low: float = float("nan")
-    high: float = float("nan")
+    low: float = NAN
+    high: float = NAN
     ci: str | None = None
-    n_boot: int = 0
-    seed: int | None = None
     confidence: float = 0.95
+    n_boot: int = 0
+    n_undefined: int = 0
+    seed: int | None = None
     reason: str = ""
 
     def __float__(self) -> float:
         return self.value
 
     def signature(self) -> str:
+        """What was computed, in one line."""
         parts = [f"level:{self.level}", f"coef:{self.coef}", f"nan:{self.nan}({self.n_missing}/{self.total})"]
-        if self.level == "input":
+        if self.level == "input" or self.n_skipped:
             parts.append(f"skipped:{self.n_skipped}")
         if self.ci:
-            parts += [f"ci:{self.ci}/{self.n_boot}", f"seed:{self.seed}"]
+            parts.append(f"ci:{self.ci}/{self.n_boot}")
+            if self.confidence != 0.95:
+                parts.append(f"conf:{self.confidence:g}")
+            parts.append(f"seed:{self.seed}")
         return "|".join(parts)
 
 
@@ -56,86 +72,139 @@ def correlate(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Correlation:
-    """How strongly judge scores x and human ratings y agree.
+    """How strongly do judge scores x follow human ratings y?
 
-    x, y: one shape, flat (dataset level) or `X[system, input]`; NaN is missing.
+    x, y: one shape, flat (dataset level only) or `X[system, input]`; NaN is missing.
+    coef: pearson, spearman, kendall-a, kendall-b, kendall-c ("kendall" is kendall-b), or acc-eq, in [-1, 1]; acc-eq is
+    the share of pairs ordered or tied alike, in [0, 1]. nan: a policy of `missing.POLICIES`.
+    level: dataset, one list of items; input, one coefficient an input, averaged over the inputs where it is defined;
+    system, over the systems' means. ci: None, or "boot-" (percentile) or "bca-" with rows, inputs, systems or both.
+    Rows are drawn i.i.d., which is too narrow where items share inputs or systems.
+    Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer than 3 common items (or systems, at
+    system level), fewer than 2 systems at input level, and unknown words. A constant side gives NaN with a reason.
+    Source: levels and resampling units as in Deutsch, Dror and Roth 2021, sections 2 and 3.
     """
-    coef = "kendall-b" if coef == "kendall" else coef
-    checks.choice(coef, kernels.COEFFICIENTS, "coef")
+    coef = _coefficient(coef)
     checks.choice(level, LEVELS, "level")
-    a, b = checks.pair(x, y)
-    if level != "dataset" and a.ndim != 2:
-        raise ValueError(f"level={level!r} needs x[system, input]; got a flat vector of {a.size}")
-    filled = missing.apply(a, b, nan)
-    value, n, units, skipped, reason = _point(filled.x, filled.y, coef, level)
-    common = dict(coef=coef, level=level, n=n, n_units=units, n_missing=filled.n_missing, n_skipped=skipped)
-    low = high = float("nan")
-    if ci is not None:
-        low, high = _interval(filled.x, filled.y, coef, level, ci, n_boot, seed, confidence)
-    return Correlation(
-        value=value,
-        total=filled.total,
-        nan=nan,
-        low=low,
-        high=high,
+    x, y = checks.pair(x, y)
+    filled = missing.apply(x, y, nan)
+    result = _point(filled, coef, level)
+    if ci is None:
+        return result
+    method, units = resampling.parse_interval(ci, x.shape)
+    checks.whole(n_boot, "n_boot")
+    boot = resampling.bootstrap(filled.x, filled.y, coef, level, units, method, n_boot, confidence, seed)
+    return replace(
+        result,
+        low=boot.low,
+        high=boot.high,
         ci=ci,
-        n_boot=n_boot if ci else 0,
-        seed=seed if ci else None,
         confidence=confidence,
-        reason=reason,
-        **common,
+        n_boot=n_boot,
+        n_undefined=boot.n_undefined,
+        seed=seed,
+        reason=result.reason or boot.reason,
     )
 
 
-def _point(x: Any, y: Any, coef: str, level: str) -> tuple[float, int, int, int, str]:
-    here = ~np.isnan(x)
+def correlate_many(
+    judges: Mapping[str, Any],
+    y: Any,
+    coef: str = "kendall-b",
+    level: str = "dataset",
+    nan: str = "drop",
+    ci: str | None = None,
+    n_boot: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> dict[str, Correlation]:
+    """How strongly does each of many judges follow the same ratings?
+
+    judges: name to scores, each shaped like y. The same resamples serve all judges. Else as `correlate`.
+    Raises: ValueError as `correlate`, naming the judge.
+    """
+    if not isinstance(judges, Mapping) or not judges:
+        raise ValueError(f"judges: got {type(judges).__name__}; pass a mapping from name to scores, with one at least")
+    out = {}
+    for name, x in judges.items():
+        try:
+            out[name] = correlate(x, y, coef, level, nan, ci, n_boot, seed, confidence)
+        except ValueError as error:
+            raise ValueError(f"judge {name!r}: {error}") from error
+    return out
+
+
+def by_input(x: Any, y: Any, coef: str = "kendall-b", nan: str = "drop") -> Floats:
+    """The coefficient of each input over its systems: x, y `X[system, input]` to (inputs,), NaN where not defined.
+
+    Raises: ValueError as `correlate` with level="input".
+    """
+    coef = _coefficient(coef)
+    x, y = checks.pair(checks.matrix(x, "x"), checks.matrix(y, "y"))
+    filled = missing.apply(x, y, nan)
+    _common(filled, "input")
+    return levels.Inputs(filled.x, filled.y, coef).each(everything(x.shape))[0]
+
+
+def _coefficient(coef: str) -> str:
+    return checks.choice("kendall-b" if coef == "kendall" else coef, COEFFICIENTS, "coef")
+
+
+def _common(filled: missing.Filled, level: str) -> tuple[int, int, int]:
+    """Items, units and skipped units before any coefficient; errors where the level cannot be had."""
+    here = ~np.isnan(filled.x)
     n = int(here.sum())
     if n < 3:
-        raise ValueError(f"got {n} common item(s) of {x.size}; at least 3 with both a score and a rating are needed")
+        raise ValueError(f"got {n} common item(s) of {filled.total}; at least 3 need both a score and a rating")
     if level == "dataset":
-        value = kernels.coefficient(x[here], y[here], coef)
-        return value, n, n, 0, "" if value == value else _constant(x[here], y[here])
-    if level == "system":
-        rows = here.any(axis=1)
-        if rows.sum() < 3:
-            raise ValueError(f"level='system': got {int(rows.sum())} system(s) with common items; at least 3 needed")
-        mx, my = np.nanmean(x[rows], axis=1), np.nanmean(y[rows], axis=1)
-        value = kernels.coefficient(mx, my, coef)
-        return value, n, int(rows.sum()), int((~rows).sum()), "" if value == value else _constant(mx, my)
-    values = np.array([kernels.coefficient(x[h, j], y[h, j], coef) for j, h in enumerate(here.T)])
-    fine = ~np.isnan(values)
-    if not fine.any():
-        return float("nan"), n, 0, len(values), "every input is constant or has fewer than 2 common systems"
-    return float(values[fine].mean()), n, int(fine.sum()), int((~fine).sum()), ""
+        return n, n, 0
+    if here.ndim != 2:
+        raise ValueError(f"level={level!r}: got a flat vector of {here.size}; pass x[system, input] and y alike")
+    if level == "input":
+        if here.shape[0] < 2:
+            raise ValueError("level='input': got 1 system; an input needs at least 2 to be ordered")
+        return n, here.shape[1], 0
+    systems = int(here.any(axis=1).sum())
+    if systems < 3:
+        raise ValueError(f"level='system': got {systems} system(s) with common items; at least 3 are needed")
+    return n, systems, here.shape[0] - systems
 
 
-def _constant(x: Any, y: Any) -> str:
-    sides = [name for name, v in (("scores", x), ("ratings", y)) if np.ptp(v) <= 1e-12 * np.abs(v).max()]
-    return f"constant {' and '.join(sides) or 'ranks'}: the coefficient is not defined"
+def _point(filled: missing.Filled, coef: str, level: str) -> Correlation:
+    n, units, skipped = _common(filled, level)
+    plan = levels.plan(filled.x, filled.y, coef, level)
+    whole = everything(filled.x.shape)
+    value = float(plan.values(whole)[0])
+    reason = ""
+    if isinstance(plan, levels.Inputs):
+        skipped = int(np.isnan(plan.each(whole)).sum())
+        units -= skipped
+        if np.isnan(value):
+            reason = f"none of {skipped} inputs has two systems that differ in scores and in ratings"
+    elif np.isnan(value):
+        sides = plan.means(whole)[:2] if isinstance(plan, levels.Systems) else (filled.x, filled.y)
+        reason = _why(*sides, level)
+    return Correlation(
+        value=value,
+        coef=coef,
+        level=level,
+        n=n,
+        n_units=units,
+        n_missing=filled.n_missing,
+        n_skipped=skipped,
+        total=filled.total,
+        nan=filled.policy,
+        reason=reason,
+    )
 
 
-def _interval(x: Any, y: Any, coef: str, level: str, ci: str, n_boot: int, seed: int, confidence: float) -> Any:
-    checks.choice(ci, ("boot-rows", "boot-inputs", "boot-systems", "boot-both"), "ci")
-    if x.ndim == 1 and ci != "boot-rows":
-        raise ValueError(f"ci={ci!r} needs x[system, input]; a flat vector allows 'boot-rows' only")
-    rng = np.random.default_rng(seed)
-    values = []
-    for _ in range(n_boot):
-        if ci == "boot-rows":
-            take = rng.integers(0, x.size, x.size)
-            xs, ys = x.ravel()[take], y.ravel()[take]
-            xs, ys = xs.reshape(x.shape), ys.reshape(x.shape)
-        else:
-            s, i = np.arange(x.shape[0]), np.arange(x.shape[1])
-            if ci in ("boot-systems", "boot-both"):
-                s = rng.integers(0, len(s), len(s))
-            if ci in ("boot-inputs", "boot-both"):
-                i = rng.integers(0, len(i), len(i))
-            xs, ys = x[np.ix_(s, i)], y[np.ix_(s, i)]
-        try:
-            values.append(_point(xs, ys, coef, level)[0])
-        except ValueError:
-            continue
-    tail = (1 - confidence) / 2
-    low, high = np.nanquantile(values, [tail, 1 - tail]) if values else (np.nan, np.nan)
-    return float(low), float(high)
+def _why(x: Floats, y: Floats, level: str) -> str:
+    what = "mean " if level == "system" else ""
+    sides = []
+    for name, side in ((f"{what}scores", x), (f"{what}ratings", y)):
+        low, high = np.nanmin(side), np.nanmax(side)
+        if low == high:
+            sides.append(f"constant {name} (all {low:g})")
+        elif high - low <= 1e-12 * max(abs(low), abs(high)):
+            sides.append(f"{name} constant but for rounding (all near {low:g})")
+    return f"{' and '.join(sides) or 'constant ranks'}: the coefficient is not defined"

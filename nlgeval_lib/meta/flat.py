@@ -1,0 +1,182 @@
+"""Coefficients of one flat list of items under many sets of weights at once, in O(n log k) each.
+
+Items are sorted once; a resample only changes how much each weighs. All arrays carry resamples along the last axis, so
+that every step is a whole-row operation. Counts are whole numbers and exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from . import kernels
+from .checks import Floats
+from .kernels import Ints
+
+
+class Groups:
+    """Sums of rows that share a code; a plain reordering where each row is alone."""
+
+    def __init__(self, name: str, code: Ints, size: int) -> None:
+        self.name, self.code, self.size = name, code, size
+        self.alone = size == len(code)
+        self.order = np.argsort(code, kind="stable") if self.alone else None
+        self.sorted = self.alone and bool((self.order == np.arange(size)).all())
+        self._sum: sparse.csr_array | None = None
+
+    def sum(self, weights: Ints) -> Ints:
+        """(rows, b) to (size, b)."""
+        if self.sorted:
+            return weights
+        if self.alone:
+            return kernels.workspace().take(self.name + " sum", weights, self.order)
+        if self._sum is None or self._sum.dtype != weights.dtype:
+            ones = np.ones(len(self.code), dtype=weights.dtype)
+            places = (self.code, np.arange(len(self.code)))
+            self._sum = sparse.csr_array((ones, places), shape=(self.size, len(self.code)))
+        return self._sum @ weights
+
+    def spread(self, values: Ints) -> Ints:
+        """(size, b) back to (rows, b)."""
+        return values if self.sorted else kernels.workspace().take(self.name + " spread", values, self.code)
+
+
+class Flat:
+    """One coefficient of x and y (flat, no NaN) as a function of item weights.
+
+    Source: Knight 1966 for Kendall in n log n; here the merge runs over the values of the side with fewer of them.
+    """
+
+    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
+        self.coef, self.x, self.y = coef, x, y
+        code_x, self.size_x = kernels.codes(x)
+        code_y, self.size_y = kernels.codes(y)
+        if coef in kernels.KENDALL + ("acc-eq",) and self.size_x < self.size_y:
+            code_x, code_y, self.size_x, self.size_y = code_y, code_x, self.size_y, self.size_x
+        if coef == "pearson":
+            cells = np.arange(len(x))
+            here = cells
+        else:
+            _, here, cells = np.unique(code_x * self.size_y + code_y, return_index=True, return_inverse=True)
+        self.cells = Groups("cells", cells, len(here))
+        self.in_x = Groups("x", code_x[here], self.size_x)
+        self.in_y = Groups("y", code_y[here], self.size_y)
+        if coef == "pearson":
+            self._prepare_pearson()
+        elif coef != "spearman":
+            self.levels = list(_tree(self.in_x.code, self.size_x, self.in_y.code, self.size_y))
+
+    def values(self, weights: Ints) -> Floats:
+        """The coefficient for each column of weights: (n, b) whole numbers >= 0 to (b,); NaN where not defined."""
+        if self.coef == "pearson":
+            return self._pearson(weights)
+        weights = self.cells.sum(weights)
+        return self._spearman(weights) if self.coef == "spearman" else self._kendall(weights)
+
+    def _spearman(self, weights: Ints) -> Floats:
+        space = kernels.workspace()
+        wide = space.wide("wide", weights)
+        alone = _power_sum(wide, 3) if self.in_x.alone or self.in_y.alone else None
+        ranks, cubes = [], []
+        for groups in (self.in_x, self.in_y):
+            count = groups.sum(weights)
+            below = space.running("below", count)
+            n = below[-1].copy()
+            # twice the centred mid-rank: counts below, plus counts up to here, minus n
+            doubled = np.add(below[1:], below[:-1], out=space.array("doubled", count.shape, count.dtype))
+            doubled -= n
+            ranks.append(space.wide(groups.name + " rank", groups.spread(doubled)))
+            cubes.append(alone if groups.alone else _power_sum(space.wide("count", count), 3))
+        cross = np.einsum("ij,ij,ij->j", wide, *ranks)
+        square_x, square_y = ((n.astype(float) ** 3 - cube) / 3 for cube in cubes)
+        return kernels.from_moments(cross, square_x, square_y, (square_x > 0) & (square_y > 0))
+
+    def _kendall(self, weights: Ints) -> Floats:
+        space = kernels.workspace()
+        counts = [groups.sum(weights) for groups in (self.in_x, self.in_y)]
+        wide = space.wide("wide", weights)
+        alone = _power_sum(wide, 2)
+        same = [
+            alone if groups.alone else _power_sum(space.wide("count", count), 2)
+            for groups, count in zip((self.in_x, self.in_y), counts, strict=True)
+        ]
+        up_to_y = space.running("up to y", counts[1])
+        n = up_to_y[-1].astype(float)
+        differ_x, differ_y = ((n**2 - squares) / 2 for squares in same)
+        differ_both = (n**2 - same[0] - same[1] + alone) / 2
+        classes = None
+        if self.coef == "kendall-c":
+            classes = np.minimum(*((count > 0).sum(axis=0) for count in counts))
+        agree = np.zeros(weights.shape[1])
+        for level in self.levels:
+            lower = space.running("lower", space.take("taken", weights, level.lower))
+            gain = space.take("gain", lower, level.start)
+            gain += space.take("stop", lower, level.stop)
+            agree += _dot(space.take("upper", wide, level.upper), space.wide("wide gain", gain))
+            upper = space.take("node high", up_to_y, level.node_high)
+            upper -= space.take("node middle", up_to_y, level.node_middle)
+            edges = space.take("node start", lower, level.node_start)
+            edges += space.take("node stop", lower, level.node_stop)
+            agree -= _dot(space.wide("wide node", upper), space.wide("wide edges", edges))
+        return kernels.from_pairs(self.coef, n, agree, differ_x, differ_y, differ_both, classes)
+
+    def _prepare_pearson(self) -> None:
+        x, y = kernels.rescaled(self.x), kernels.rescaled(self.y)
+        self.x, self.y = x - x.mean(), y - y.mean()
+        self.offsets = (x.mean(), y.mean())
+        x, y = self.x, self.y
+        self.moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])
+
+    def _pearson(self, weights: Ints) -> Floats:
+        wide = kernels.workspace().wide("wide", weights)
+        n, x, y, xx, yy, xy = self.moments @ wide
+        with np.errstate(divide="ignore", invalid="ignore"):
+            square_x, square_y, cross = xx - x * x / n, yy - y * y / n, xy - x * y / n
+            means = x / n + self.offsets[0], y / n + self.offsets[1]
+        lost = kernels.digits_lost(square_x, xx, means[0]) | kernels.digits_lost(square_y, yy, means[1])
+        value = kernels.from_moments(cross, square_x, square_y, ~lost)
+        if lost.any():
+            x, y = (side[:, None] + offset for side, offset in zip((self.x, self.y), self.offsets, strict=True))
+            value[lost] = kernels.pearson(x, y, wide[:, lost])
+        return value
+
+
+class _Level:
+    """One level of the merge: which cells are in the lower and upper half of their node, and where they meet."""
+
+    __slots__ = ("lower", "node_high", "node_middle", "node_start", "node_stop", "start", "stop", "upper")
+
+
+def _tree(code_x: Ints, size_x: int, code_y: Ints, size_y: int):
+    """Levels of a binary split over the values of y. Within a node every upper cell meets every lower cell once.
+
+    For an upper cell, lower cells with smaller x are concordant and those with larger x discordant; with P the
+    running weight of lower cells in order of (node, x), the difference is P[start] + P[stop] - P[node] - P[node end].
+    """
+    bits = max(1, int(size_y - 1).bit_length())
+    for shift in reversed(range(bits)):
+        node, half = code_y >> (shift + 1), (code_y >> shift) & 1
+        key = node.astype(np.int64) * size_x + code_x
+        lower = np.flatnonzero(half == 0)
+        lower = lower[np.argsort(key[lower], kind="stable")]
+        upper = np.flatnonzero(half == 1)
+        if not len(upper):
+            continue
+        level = _Level()
+        level.lower, level.upper = lower, upper
+        level.start = np.searchsorted(key[lower], key[upper], side="left")
+        level.stop = np.searchsorted(key[lower], key[upper], side="right")
+        nodes = np.unique(node[upper])
+        level.node_start = np.searchsorted(key[lower], nodes * size_x, side="left")
+        level.node_stop = np.searchsorted(key[lower], (nodes + 1) * size_x, side="left")
+        level.node_middle = ((nodes << 1) + 1) << shift
+        level.node_high = np.minimum((nodes + 1) << (shift + 1), size_y)
+        yield level
+
+
+def _dot(a: Floats, b: Floats) -> Floats:
+    return np.einsum("ij,ij->j", a, b)
+
+
+def _power_sum(values: Floats, power: int) -> Floats:
+    return np.einsum(",".join(["ij"] * power) + "->j", *[values] * power)
