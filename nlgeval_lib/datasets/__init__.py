@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.datasets import fetch, frame, registry
+from nlgeval_lib.datasets import fetch, frame, mini, recordings, registry
 from nlgeval_lib.datasets.errors import ChecksumError, DataError, DataUnavailable, UnknownName
 from nlgeval_lib.datasets.frame import items, pivot, quick
 from nlgeval_lib.datasets.spec import Spec
@@ -34,6 +34,7 @@ __all__ = [
     "load",
     "pivot",
     "quick",
+    "recordings",
     "spec",
 ]
 
@@ -81,17 +82,23 @@ def load(name: str, **options: Any) -> pd.DataFrame:
 
 
 def groups() -> tuple[str, ...]:
-    """Every name that `files` knows."""
-    return NAMES
+    """Every name that `files` and `available` know: data sets, then recordings."""
+    return (*NAMES, *recordings.NAMES)
 
 
 def files(name: str) -> list[str]:
-    """The registry paths that a data set needs. Raises: UnknownName with the nearest names."""
+    """The registry paths that a data set or recording needs. Raises: UnknownName with the nearest names."""
+    if name in recordings.NAMES:
+        return recordings.files(name)
+    if name not in NAMES:
+        raise registry.nearest(name, groups(), "data set or recording")
     return registry.match(spec(name).files)
 
 
 def available(name: str, download: bool = True) -> tuple[bool, str]:
-    """Can the data set be loaded here, and if not, why not (one line)? `download=False` never uses the network."""
+    """Can a data set or recording be loaded here, and if not, why not (one line)? `download=False` uses no network."""
+    if name == "mini" and not mini.path().is_file():
+        return False, f"data/{mini.FILE} is not in this checkout"
     for relpath in files(name):
         try:
             if (fetch.path if download else fetch.local)(relpath) is None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 import time
+import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +17,8 @@ from nlgeval_lib import files
 from nlgeval_lib.datasets import verify
 from nlgeval_lib.datasets.errors import ChecksumError, DataUnavailable
 from nlgeval_lib.datasets.registry import Entry
+
+Progress = Callable[[int], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,8 @@ class Limits:
     read: float = 20.0
     attempts: int = 3
     backoff: float = 0.5  # doubled after each attempt
-    grace: float = 60.0  # a file may take `grace` + bytes / `bytes_per_second` over all attempts
+    longest_wait: float = 10.0  # where a server asks for a pause
+    grace: float = 60.0  # all attempts together may take `grace` + bytes / `bytes_per_second`
     bytes_per_second: float = 50_000.0
 
 
@@ -37,6 +43,10 @@ _down: dict[str, str] = {}  # host -> why: asked once in a process, not once a f
 class _Retry(Exception):
     """Worth another attempt; the message says what happened."""
 
+    def __init__(self, message: str, wait: float = 0.0) -> None:
+        super().__init__(message)
+        self.wait = wait
+
 
 class _HostDown(Exception):
     """The host itself cannot be reached."""
@@ -48,60 +58,59 @@ def offline() -> bool:
 
 
 def forget_hosts() -> None:
-    """Ask hosts again that were found unreachable in this process."""
+    """Ask hosts again that were found unreachable in this process, and read proxy settings anew."""
     with _lock:
         _down.clear()
+    _client.cache_clear()
+    _name_known.cache_clear()
 
 
-def download(
-    entry: Entry, target: Path, progress: Callable[[int], None] | None = None, limits: Limits | None = None
-) -> None:
+def download(entry: Entry, target: Path, progress: Progress | None = None, limits: Limits | None = None) -> None:
     """Fetch `entry` to `target`, which appears whole and verified or not at all.
 
-    `progress` is told the number of bytes of each piece (negative when an attempt starts over).
+    `progress` is told the number of bytes of each piece (negative where an attempt starts over).
 
     Raises: DataUnavailable where the URL gives no such file; ChecksumError where it gives another one; OSError where
     `target` cannot be written.
     """
     limits = limits or LIMITS
     host = urlsplit(entry.url).netloc
-    with _lock:
-        why = _down.get(host)
-    if why:
-        raise DataUnavailable(f"{entry.url}: {host} was unreachable before in this run ({why})")
     deadline = time.monotonic() + limits.grace + entry.bytes / limits.bytes_per_second
     for attempt in range(1, limits.attempts + 1):
+        with _lock:
+            why = _down.get(host)
+        if why:
+            raise DataUnavailable(f"{entry.url}: {host} is unreachable ({why})", f"{host} is unreachable")
         try:
             _attempt(entry, target, progress or (lambda count: None), limits, deadline)
             return
         except _HostDown as error:
             with _lock:
                 _down[host] = str(error)
-            raise DataUnavailable(f"{entry.url}: {host} is unreachable ({error})") from error
+            raise DataUnavailable(f"{entry.url}: {host} is unreachable ({error})", f"{host} is unreachable") from error
         except _Retry as error:
-            pause = limits.backoff * 2 ** (attempt - 1)
+            pause = max(limits.backoff * 2 ** (attempt - 1), min(error.wait, limits.longest_wait))
             if attempt == limits.attempts or time.monotonic() + pause >= deadline:
-                raise DataUnavailable(f"{entry.url}: {error}, after {attempt} attempts") from error
+                tries = f"{attempt} attempt{'s' if attempt > 1 else ''}"
+                raise DataUnavailable(f"{entry.url}: {error}, after {tries}", str(error)) from error
             time.sleep(pause)
 
 
-def _attempt(entry: Entry, target: Path, progress: Callable[[int], None], limits: Limits, deadline: float) -> None:
+def _attempt(entry: Entry, target: Path, progress: Progress, limits: Limits, deadline: float) -> None:
     import httpx
 
-    timeout = httpx.Timeout(limits.read, connect=limits.connect)
+    _resolve(entry.url, limits.connect)
     try:
-        with (
-            httpx.Client(timeout=timeout, follow_redirects=True) as client,
-            client.stream("GET", entry.url) as response,
-        ):
-            code = response.status_code
+        with _client(os.getpid(), limits.read, limits.connect).stream("GET", entry.url) as response:
+            code, phrase = response.status_code, response.reason_phrase
             if code == 429 or code >= 500:
-                raise _Retry(f"the server answered {code} {response.reason_phrase}")
+                asked = response.headers.get("retry-after", "")
+                raise _Retry(f"the server answered {code} {phrase}", float(asked) if asked.isdigit() else 0.0)
             if code != 200:
-                raise DataUnavailable(f"{entry.url}: the server answered {code} {response.reason_phrase}")
+                said = f"the server answered {code} {phrase}"
+                raise DataUnavailable(f"{entry.url}: {said}", said)
             with files.replacing(target) as tmp:
-                _receive(response, entry, tmp, progress, deadline)
-                _hold(tmp, entry)
+                _receive(response.iter_bytes(65536), entry, tmp, progress, deadline)
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError, httpx.UnsupportedProtocol) as error:
         raise _HostDown(_said(error)) from error
     except (httpx.TransportError, httpx.DecodingError) as error:
@@ -110,13 +119,50 @@ def _attempt(entry: Entry, target: Path, progress: Callable[[int], None], limits
         raise DataUnavailable(f"{entry.url}: {_said(error)}") from error
 
 
-def _receive(response, entry: Entry, tmp: Path, progress: Callable[[int], None], deadline: float) -> None:
+@lru_cache(maxsize=8)
+def _client(pid: int, read: float, connect: float):
+    """One client a process: making one costs more than a small file."""
+    import httpx
+
+    return httpx.Client(timeout=httpx.Timeout(read, connect=connect), follow_redirects=True)
+
+
+def _resolve(url: str, seconds: float) -> None:
+    """Look the host's name up within a time limit: the system's own look-up has none that we could set."""
+    parts = urlsplit(url)
+    proxies = urllib.request.getproxies()
+    if (parts.scheme in proxies or "all" in proxies) and not urllib.request.proxy_bypass(parts.hostname or ""):
+        return  # the proxy looks it up
+    why = _name_known(parts.hostname or "", parts.port, seconds)
+    if why:
+        raise _HostDown(why)
+
+
+@lru_cache(maxsize=64)
+def _name_known(hostname: str, port: int | None, seconds: float) -> str:
+    outcome = [f"looking up {hostname} took more than {seconds:g} s"]
+
+    def look() -> None:
+        try:
+            socket.getaddrinfo(hostname, port, type=socket.SOCK_STREAM)
+            outcome[0] = ""
+        except (OSError, UnicodeError) as error:
+            outcome[0] = f"{hostname}: {error}"
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return outcome[0]
+
+
+def _receive(pieces, entry: Entry, tmp: Path, progress: Progress, deadline: float) -> None:
+    """Write the pieces to `tmp` and hold the result against the registry."""
     got, start = 0, b""
     try:
         with open(tmp, "wb") as handle:
-            for piece in response.iter_bytes(65536):
-                if not start:
-                    start = piece[:512]
+            for piece in pieces:
+                if len(start) < 512:
+                    start += piece[:512]
                 handle.write(piece)
                 got += len(piece)
                 progress(len(piece))
@@ -124,27 +170,29 @@ def _receive(response, entry: Entry, tmp: Path, progress: Callable[[int], None],
                     break
                 if time.monotonic() > deadline:
                     raise _Retry(f"too slow: {got:,} of {entry.bytes:,} bytes in the time allowed")
+        _hold(tmp, entry, got, start)
     except BaseException:
         progress(-got)
         raise
-    if got != entry.bytes:
-        progress(-got)
-        if verify.is_html(start):
-            raise DataUnavailable(f"{entry.url}: got what looks like an HTML page instead of the file {entry.path}")
-        if got < entry.bytes:
-            raise _Retry(f"truncated download: {got:,} of {entry.bytes:,} bytes")
-        raise ChecksumError(f"{entry.url}: more than the expected {entry.bytes:,} bytes; the file there has changed")
 
 
-def _hold(tmp: Path, entry: Entry) -> None:
-    got = verify.sha256(tmp)
-    if got != entry.sha256:
-        with open(tmp, "rb") as handle:
-            page = " (it looks like an HTML page)" if verify.is_html(handle.read(512)) else ""
-        raise ChecksumError(
-            f"{entry.url}: sha256 is {got}, expected {entry.sha256}{page}; nothing was kept, "
-            f"the file there differs from the one in data/registry.csv"
-        )
+def _hold(tmp: Path, entry: Entry, got: int, start: bytes) -> None:
+    if got == entry.bytes and verify.sha256(tmp) == entry.sha256:
+        return
+    if verify.is_html(start):
+        said = "got what looks like an HTML page instead of the file"
+        raise DataUnavailable(f"{entry.url}: {said} {entry.path}", said)
+    if got < entry.bytes:
+        raise _Retry(f"truncated download: {got:,} of {entry.bytes:,} bytes")
+    if got > entry.bytes:
+        found = f"more than the expected {entry.bytes:,} bytes"
+    else:
+        found = f"sha256 is {verify.sha256(tmp)}, expected {entry.sha256}"
+    raise ChecksumError(
+        f"{entry.url}: {found}; nothing was kept. The file there is not the one that data/registry.csv names: "
+        f"put the right one to data/raw/{entry.path} or into a mirror",
+        "the file at the URL has changed",
+    )
 
 
 def _said(error: Exception) -> str:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 
 class DataError(Exception):
-    """A data file cannot be used. The message is one line: which file, what was found, the way out."""
+    """A data file cannot be used. The message is one line: which file, what was found, the way out.
+
+    `short` says the same in a few words, for a table.
+    """
+
+    def __init__(self, message: str, short: str = "") -> None:
+        super().__init__(message)
+        self.short = short or message
 
 
 class DataUnavailable(DataError):

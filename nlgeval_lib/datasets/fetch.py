@@ -47,10 +47,12 @@ def path(relpath: str, progress=None) -> Path:
     found = local(relpath)
     if found is not None:
         return found
-    tried = ["not in data/raw"]
+    tried, short = ["not in data/raw"], "not in data/raw"
     tried.append(f"not in the mirror {mirror()}" if mirror() else f"no mirror set ({MIRROR})")
+    short += " nor in the mirror" if mirror() else ", no mirror"
     if download.offline():
         tried.append("downloads are off (NLGEVAL_OFFLINE)")
+        short += ", downloads are off"
     else:
         try:
             target = paths.raw() / relpath
@@ -58,9 +60,11 @@ def path(relpath: str, progress=None) -> Path:
             return target
         except DataUnavailable as error:
             tried.append(str(error))
+            short += f", {error.short}"
     raise DataUnavailable(
         f"{relpath} is unavailable: {'; '.join(tried)}. Set {MIRROR} to a folder that has it, "
-        f"or run `make data` where the network reaches the address"
+        f"or run `make data` where the network reaches the address",
+        short,
     )
 
 
@@ -73,6 +77,7 @@ class Fetched:
     here: int
     bytes: int
     reason: str = ""
+    short: str = ""
 
     @property
     def ok(self) -> bool:
@@ -81,10 +86,12 @@ class Fetched:
 
     def line(self) -> str:
         """One line for people."""
+        if not self.files:
+            return f"{self.name:24} part of the repository"
         size = f"{self.bytes / 1e6:8.1f} MB"
         if self.ok:
             return f"{self.name:24} {self.here:4} files {size}  ready"
-        return f"{self.name:24} {self.here:4} of {self.files} files  unavailable: {self.reason}"
+        return f"{self.name:24} {self.here:4} of {self.files} files  unavailable: {self.short or self.reason}"
 
 
 def all(names: Iterable[str] | None = None, stream=None, workers: int = 8) -> list[Fetched]:
@@ -107,18 +114,20 @@ def all(names: Iterable[str] | None = None, stream=None, workers: int = 8) -> li
     total = sum(registry.entry(relpath).bytes for relpath in seen) / 1e6
     summary = f"{len(results) - len(short)} of {len(results)} data sets ready ({len(seen)} files, {total:.0f} MB)"
     print(summary + (f"; unavailable: {', '.join(short)}" if short else ""), file=stream, flush=True)
+    if short and not mirror():
+        print(f"To use a copy of the files, set {MIRROR} to its folder.", file=stream, flush=True)
     return results
 
 
 def _fetch_group(name: str, relpaths: list[str], workers: int) -> Fetched:
     from tqdm import tqdm
 
-    wanted, here, size, reason = [], 0, 0, ""
+    wanted, here, size, failed = [], 0, 0, None
     for relpath in relpaths:
         try:
             found = local(relpath)
         except DataError as error:
-            reason = reason or str(error)
+            failed = failed or error
             continue
         if found is None:
             wanted.append(relpath)
@@ -132,10 +141,10 @@ def _fetch_group(name: str, relpaths: list[str], workers: int) -> Fetched:
         ):
             for relpath, outcome in zip(wanted, pool.map(lambda p: _try(p, bar.update), wanted), strict=True):
                 if isinstance(outcome, DataError):
-                    reason = reason or str(outcome)
+                    failed = failed or outcome
                 else:
                     here, size = here + 1, size + registry.entry(relpath).bytes
-    return Fetched(name, len(relpaths), here, size, reason)
+    return Fetched(name, len(relpaths), here, size, str(failed or ""), failed.short if failed else "")
 
 
 def _try(relpath: str, progress) -> Path | DataError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pandas as pd
 
@@ -42,18 +43,22 @@ _FIELDS = (
 )
 
 
+def path() -> Path:
+    """Where the mini set lies in the checkout."""
+    return paths.data() / FILE
+
+
 def load() -> pd.DataFrame:
     """The mini set in file order: 75 sources x 8 outputs, with kind, degradation, severity 0-5, injected errors.
 
     Raises: DataUnavailable where data/mini is not in the checkout; ValueError naming a broken line.
     """
-    path = paths.data() / FILE
-    if not path.is_file():
+    if not path().is_file():
         raise DataUnavailable(
             f"mini is unavailable: data/{FILE} is not in this checkout; restore it from the repository"
         )
     records = []
-    for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), start=1):
+    for number, line in enumerate(path().read_bytes().removesuffix(b"\n").split(b"\n"), start=1):
         try:
             record = json.loads(line)
         except ValueError as error:
@@ -76,5 +81,5 @@ def load() -> pd.DataFrame:
         "errors": [tuple(r.get("errors", ())) for r in records],
     }
     long = frame.build(SPEC, items, {"quality": [float(r["gold"]) for r in records]})
-    long.attrs["sha256"] = {FILE: verify.sha256(path)}
+    long.attrs["sha256"] = {FILE: verify.sha256(path())}
     return long

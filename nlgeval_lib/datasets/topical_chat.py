@@ -35,6 +35,14 @@ SPEC = Spec(
 )
 
 
+def input_ids(records: list[dict]) -> dict[tuple[str, str], str]:
+    """The id of each (source, context) in the records, numbered by first appearance."""
+    numbers: dict[tuple[str, str], str] = {}
+    for record in records:
+        numbers.setdefault((record["source"], record["context"]), f"tc{len(numbers):02d}")
+    return numbers
+
+
 def load(ground_truth: bool = True) -> pd.DataFrame:
     """Topical-Chat: 360 responses, or the 300 that are not the ground truth.
 
@@ -42,9 +50,7 @@ def load(ground_truth: bool = True) -> pd.DataFrame:
     """
     records = _read.json_file(FILE)
     expect(SPEC.name, "records", len(records), SPEC.n_items)
-    numbers: dict[tuple[str, str], str] = {}
-    for record in records:
-        numbers.setdefault((record["source"], record["context"]), f"tc{len(numbers):02d}")
+    numbers = input_ids(records)
     truth = {(r["source"], r["context"]): r["system_output"] for r in records if r["system_id"] == GROUND_TRUTH}
     expect(SPEC.name, "contexts with a ground truth", len(truth), SPEC.n_inputs)
     kept = [r for r in records if ground_truth or r["system_id"] != GROUND_TRUTH]

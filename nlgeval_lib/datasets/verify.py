@@ -40,10 +40,16 @@ def check(path: Path, entry: Entry) -> None:
     if stamp in _stamps(log):
         return
     if stat.st_size != entry.bytes:
-        raise ChecksumError(f"{path}: {stat.st_size:,} bytes, expected {entry.bytes:,}{_looks(path)}; {_way_out(path)}")
+        raise ChecksumError(
+            f"{path}: {stat.st_size:,} bytes, expected {entry.bytes:,}{_looks(path)}; {_way_out(path)}",
+            f"{path} is another file",
+        )
     got = sha256(path)
     if got != entry.sha256:
-        raise ChecksumError(f"{path}: sha256 is {got}, expected {entry.sha256}{_looks(path)}; {_way_out(path)}")
+        raise ChecksumError(
+            f"{path}: sha256 is {got}, expected {entry.sha256}{_looks(path)}; {_way_out(path)}",
+            f"{path} is another file",
+        )
     if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) > _SETTLED_NS:
         _remember(log, stamp)
 
