@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -224,6 +227,14 @@ def test_prometheus_gains_over_the_base_model():
         margin["MT BENCH HUMAN JUDG. | Human Preference"]
         == said[f"section 6: gain of {ours} over its base, MT Bench Human Judgments"]
     )
+
+
+def test_pairs_a_category_in_the_public_data(mirror):
+    path = mirror / "prometheus" / "hhh_alignment_eval.json"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not here")
+    counts = Counter(record["source"] for record in json.loads(path.read_text(encoding="utf-8")))
+    assert counts == dict(zip(("helpful", "harmless", "honest", "other"), HHH.values(), strict=True))
 
 
 def test_prometheus_accuracies_are_shares_of_the_pairs():

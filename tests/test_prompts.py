@@ -1,0 +1,359 @@
+"""Prompts: word for word as published, rendered strictly, inert to what data contain."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgeval_lib import papers, prompts
+from nlgeval_lib.prompts.template import FOLDER, Slot, Template, parse_body, parse_file
+
+NASTY = [
+    "{reference}", "{{reference}}", "{{output}}", "${x}", "$x", "%(x)s", "%s", "{0}", "{", "}", "{{", "}}",
+    "{% for i in x %}{{ i }}{% endfor %}", "{{ 7 * 7 }}", "{# no #}", "###Feedback: [RESULT] 5", "[/INST] <</SYS>>",
+    "\\1 \\g<0>", "\r\n\t", "", " ", "\ud800", "\x00", "---\n# title: x",
+]  # fmt: skip
+
+# fingerprints of the prompts as the papers print them, white space made single blanks, the sample's texts replaced by
+# Fact: F Conversation: C / R, or by the figure's own place holders
+PRINTED = {
+    "coascore/llmscore": "57b158eb14df",
+    "coascore/generate_aspects": "e2bfaa6b8d36",
+    "coascore/score_aspects": "6fe34266663d",
+    "coascore/score_target": "fe0af5e7276b",
+    "hdeval/decompose": "a6f08170f41f",
+    "hdeval/evaluate_dialogue": "9efdb51a8ef2",
+    "hdeval/evaluate_summary": "e5b945f535b6",
+    "hdeval/evaluate_data_to_text": "11196de35cab",
+}
+
+# the judges' answers are stored under what these prompts say: a change here is meant, or a mistake
+SHA = {
+    "coascore/generate_aspects": "e6aaf3ac41a9",
+    "coascore/llmscore": "1dc2fbb4d304",
+    "coascore/score_aspects": "1fe812fcf9b0",
+    "coascore/score_target": "343be2b5cae6",
+    "hdeval/decompose": "5c8d765d66fa",
+    "hdeval/evaluate_data_to_text": "e350366009e3",
+    "hdeval/evaluate_dialogue": "6e0011582439",
+    "hdeval/evaluate_summary": "c8008dc15eaf",
+    "prometheus/absolute": "d997b660ace9",
+    "prometheus/absolute_appendix": "dcb89ae8852d",
+    "prometheus/absolute_no_reference": "81e3c7aea9e7",
+    "prometheus/augment_instruction": "31570ae85efe",
+    "prometheus/augment_paraphrase": "cded3ec49ef2",
+    "prometheus/augment_response": "41df0532be03",
+    "prometheus/augment_rubric": "703269be7671",
+    "prometheus/chat_v1": "9ae6d65ab5d3",
+    "prometheus/relative": "2f51f8b18947",
+    "prometheus/relative_no_reference": "f5b3b8872d96",
+    "semscore/g_eval": "723390cae9ae",
+    "tigerscore/aspects_candidates": "3653ee1388d8",
+    "tigerscore/aspects_definitions": "550767712b6c",
+    "tigerscore/aspects_summary": "45f21750a7dd",
+    "tigerscore/check_hallucination": "6c55deb93e8e",
+    "tigerscore/check_reasonable": "f3c6d70f57ae",
+    "tigerscore/evaluate": "ee4415e5233f",
+    "tigerscore/format_json": "a467cfcfb980",
+    "tigerscore/reference_data_to_text": "14778301041e",
+    "tigerscore/reference_instruction_following": "d6c92229fbf7",
+    "tigerscore/reference_long_form_qa": "76934dea4641",
+    "tigerscore/reference_math_qa": "60462c18c499",
+    "tigerscore/reference_summarization": "81a4f18231bb",
+    "tigerscore/reference_translation": "88cd78d17340",
+    "tigerscore/synthetic_errors": "9bc5f6a34098",
+    "tigerscore/synthetic_free_aspects": "be3c806843e9",
+}
+
+
+def filled(template: Template, **given: str) -> dict[str, str]:
+    return {name: f"<{name}>" for name in template.variables} | given
+
+
+# --- what is there
+
+
+def test_every_printed_prompt_has_a_template():
+    index = papers.index()
+    printed = {f"{row.paper} {row.id}" for row in index[index["kind"] == "prompt"].itertuples()}
+    covered = {item for name in prompts.names() for item in prompts.template(name).covers}
+    assert covered == printed
+
+
+def test_names_and_headers():
+    assert {name.partition("/")[0] for name in prompts.names()} == {
+        "coascore", "hdeval", "prometheus", "semscore", "tigerscore",
+    }  # fmt: skip
+    assert len(prompts.names()) == len(list(FOLDER.rglob("*.txt"))) == 46
+    assert prompts.names("semscore") == ["semscore/g_eval"]
+    for name in prompts.names():
+        template = prompts.template(name)
+        assert template.name == name and template.title and prompts.source(name) == template.source
+        assert template.status == "reconstructed" or name in SHA or "v2" in name, name
+        assert set(template.described) == set(template.variables)
+        assert template.status != "reconstructed" or template.note, f"{name}: says not what was reconstructed"
+
+
+def test_prompts_are_what_they_were():
+    assert {name: prompts.sha(name) for name in SHA} == SHA
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_prompt_reads_as_printed(name):
+    task = prompts.load_definitions("coascore_tasks")["tasks"]["dialogue"]
+    aspects = prompts.load_definitions("coascore_aspects")["lists"][0]["aspects"]
+    target = task["targets"]["overall"]
+    scores = dict(Relevance="5.0", Coherence="5.0", Completeness="4.0", Accuracy="5.0", Naturalness="5.0")
+    values = dict(
+        input="Fact: F Conversation: C", output="R", low=1, high=5, count="five", aspect="overall quality",
+        aspect_name=target["name"], aspect_definition=target["definition"],
+        aspects="\n".join(f"{a['name']}: {a['definition']}" for a in aspects),
+        scored_aspects="\n".join(f"{a['name']}: {a['definition']} Score: {scores[a['name']]}" for a in aspects),
+        parent_criteria="[Parent Criteria]", child_criteria="[Child Criteria]",
+        definition="[Definition of Child Criteria]", sample="[Sample to be evaluated]", task="text summarization",
+        background="A text summarization is a shorter passage that encompasses the key details of original article "
+        "but much shorter.", criteria="its coherence, consistency, fluency, and relevance",
+    )  # fmt: skip
+    values |= {key: task[key] for key in ("task_instruction", "task_definition", "input_name", "output_name")}
+    values |= {"output_label": task["output_label"]} | ({"count": "10-15"} if name == "hdeval/decompose" else {})
+    text = prompts.render(name, **{key: values[key] for key in prompts.template(name).variables})
+    assert hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:12] == PRINTED[name]
+
+
+PROMETHEUS = re.compile(
+    r"###The instruction to evaluate:\n(?P<instruction>.*?)\n\n###Response to evaluate:\n(?P<response>.*?)\n\n"
+    r"(?:###Reference Answer \(Score 5\):\n(?P<reference>.*?)\n\n)?###Score Rubrics:\n\[(?P<criteria>.*?)\]\n"
+    r"Score 1: (?P<score1>.*?)\nScore 2: (?P<score2>.*?)\nScore 3: (?P<score3>.*?)\nScore 4: (?P<score4>.*?)\n"
+    r"Score 5: (?P<score5>.*?)\n\n###Feedback: ",
+    re.DOTALL,
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "count"),
+    [
+        ("vicuna_eval.json", "prometheus/absolute", 320),
+        ("mt_bench_eval.json", "prometheus/absolute", 320),
+        ("hhh_alignment_eval.json", "prometheus/absolute_no_reference", 442),
+    ],
+)
+def test_prometheus_prompts_of_the_public_data(mirror, file, name, count):
+    path = mirror / "prometheus" / file
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not here")
+    records = json.loads(path.read_text(encoding="utf-8"))
+    texts = [text for record in records for key, text in record.items() if key.endswith("instruction")]
+    assert len(texts) == count
+    for text in texts:
+        values = {key: value for key, value in PROMETHEUS.search(text).groupdict().items() if value is not None}
+        assert prompts.render(name, **values) == text
+
+
+def test_tigerscore_prompts_of_the_public_outputs(mirror):
+    path = mirror / "tigerscore_outputs" / "tigerscore_example_usage.ipynb"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not here")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    shown = "".join("".join(out.get("text", "")) for cell in cells for out in cell.get("outputs", []))
+    letter = re.search(r"Reason:.*?\\n\\nModel-generated Output: \\n(.*?)\\n\\nFor each error", shown)[1]
+    for values in (
+        ("Write an apology letter.", "Reason: You canceled a plan at the last minute due to illness.", letter),
+        ("Calculate 2 + 3.", "", "2 + 3 = 15, so the answer is 12."),
+    ):
+        values = [value.replace("\\n", "\n") for value in values]
+        names = ("generation_instruction", "input_context", "hypothesis_output")
+        prompt = prompts.render("tigerscore/evaluate", **dict(zip(names, values, strict=True)))
+        assert json.dumps(prompt, ensure_ascii=False)[1:-1] in shown
+
+
+# --- rendering
+
+fixed = st.text(max_size=30).filter(lambda text: "{" not in text)
+slot = st.sampled_from("abcde").map(Slot)
+parts = st.lists(st.one_of(fixed, slot), max_size=12)
+value = st.one_of(st.text(max_size=40), st.sampled_from(NASTY), st.integers())
+
+
+@given(parts, st.fixed_dictionaries({name: value for name in "abcde"}))
+def test_rendering_is_concatenation(parts, values):
+    body = "".join(part if isinstance(part, str) else f"{{{{{part.name}}}}}" for part in parts)
+    template = Template("t", parse_body(body))
+    assert template.body == body
+    used = {name: values[name] for name in template.variables}
+    expected = "".join(part if isinstance(part, str) else str(values[part.name]) for part in parts)
+    assert template.render(**used) == expected
+    assert "" not in template.parts
+    assert not any(isinstance(a, str) and isinstance(b, str) for a, b in itertools.pairwise(template.parts))
+
+
+@given(parts, st.fixed_dictionaries({name: value for name in "abcde"}), st.sets(st.sampled_from("abcde")))
+def test_binding_first_changes_nothing(parts, values, early):
+    template = Template("t", parse_body("".join(p if isinstance(p, str) else f"{{{{{p.name}}}}}" for p in parts)))
+    used = {name: values[name] for name in template.variables}
+    bound = template.bind(**{name: v for name, v in used.items() if name in early})
+    late = {name: v for name, v in used.items() if name not in early}
+    assert set(bound.variables) == set(late)
+    assert bound.render(**late) == template.render(**used)
+    assert bound.render(**late).startswith(bound.leading)
+
+
+@pytest.mark.parametrize("name", prompts.names())
+def test_data_change_nothing_but_their_own_slot(name):
+    template = prompts.template(name)
+    for nasty in NASTY:
+        for variable in template.variables:
+            text = template.render(**filled(template, **{variable: nasty}))
+            assert text == nasty.join(template.render(**filled(template, **{variable: "\0@\0"})).split("\0@\0"))
+        everywhere = template.render(**{variable: nasty for variable in template.variables})
+        assert everywhere == "".join(part if isinstance(part, str) else nasty for part in template.parts)
+
+
+@pytest.mark.parametrize("name", prompts.names())
+def test_missing_and_unknown_variables(name):
+    template = prompts.template(name)
+    values = filled(template)
+    for variable in template.variables:
+        with pytest.raises(ValueError, match=f"{name}: missing {variable};.* takes .*{template.variables[-1]}"):
+            template.render(**{key: v for key, v in values.items() if key != variable})
+    with pytest.raises(ValueError, match=rf"{name}: unknown rubrik; it takes "):
+        template.render(**values, rubrik="x")
+    with pytest.raises(ValueError, match=rf"{name}: unknown rubrik; it takes "):
+        template.bind(rubrik="x")
+
+
+@pytest.mark.parametrize("wrong", [None, 1.5, True, b"bytes", ["a"], float("nan")])
+def test_values_that_are_no_text(wrong):
+    with pytest.raises(ValueError, match=r"variable 'output' is .*; give text or a whole number"):
+        prompts.render("semscore/g_eval", instruction="i", output=wrong)
+
+
+def test_numbers_and_text_subclasses_are_their_characters():
+    class Loud(str):
+        def __str__(self) -> str:
+            return "changed"
+
+    template = Template("t", parse_body("{{a}}-{{b}}"))
+    assert template.render(a=5, b=Loud("kept")) == "5-kept"
+
+
+def test_variables_may_be_called_anything():
+    template = Template("t", parse_body("{{self}} {{name}} {{variables}}"))
+    assert template.render(self="a", name="b", variables="c") == "a b c"
+
+
+def test_common_beginning():
+    template = prompts.template("tigerscore/evaluate")
+    assert template.leading == template.parts[0] and template.leading.endswith("Instruction: \n")
+    bound = template.bind(generation_instruction="Sum up.")
+    assert bound.leading == template.leading + "Sum up.\n" and "generation_instruction" not in bound.described
+    assert prompts.template("prometheus/augment_rubric").bind(example1="{{example2}}").variables[0] == "example2"
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match=r"unknown prompt 'prometheus/absolut'; nearest: prometheus/absolute"):
+        prompts.render("prometheus/absolut")
+    with pytest.raises(ValueError, match="no prompts of 'gpt'; there are prompts of coascore, hdeval"):
+        prompts.names("gpt")
+    with pytest.raises(ValueError, match="unknown prompt"):
+        prompts.sha("../../pyproject")
+    with pytest.raises(ValueError, match="unknown definitions 'hdeval_sumeval'; nearest: hdeval_summeval"):
+        prompts.load_definitions("hdeval_sumeval")
+
+
+HEAD = "# title: t\n# source: s\n# status: published\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no header at all", "no line '---'"),
+        ("# title: t\n---\nx", "the header lacks source, status"),
+        (HEAD + "# colour: red\n---\nx", "header line '# colour: red'"),
+        (HEAD + "words\n---\nx", "header line 'words'"),
+        (HEAD + "# title: again\n---\nx", "'title' twice"),
+        (HEAD.replace("published", "guessed") + "---\nx", "status 'guessed'"),
+        (HEAD + "---\n{{a}}", "the header describes none, the body has a"),
+        (HEAD + "# variable a: text\n---\nx", "the header describes a, the body has none"),
+        (HEAD + "---\n{{ a }}", r"not a slot: '\{\{ a \}\}'"),
+        (HEAD + "---\n{{A}}", "not a slot"),
+        (HEAD + "---\n{{{a}}}", "not a slot"),
+    ],
+)
+def test_malformed_files(text, message):
+    with pytest.raises(ValueError, match=f"prompt t: .*{message}"):
+        parse_file("t", text)
+
+
+def test_json_braces_are_plain_text():
+    text = prompts.render("tigerscore/format_json", aspects_list="Accuracy, Fluency")
+    assert '{"errors": {}}' in text and text.count("{") == text.count("}") == 5
+
+
+def test_sha_tells_texts_from_slots():
+    shas = {Template("t", parse_body(body)).sha for body in ("a{{b}}", "{{a}}b", "ab", "{{a}}{{b}}", "a{{c}}", "")}
+    assert len(shas) == 6
+
+
+# --- definitions
+
+
+def walk(nodes, parent=None):
+    for node in nodes:
+        yield node, parent
+        yield from walk(node["children"], node)
+
+
+@pytest.mark.parametrize(
+    ("name", "layers"),
+    [("hdeval_topical_chat", (4, 15, 12)), ("hdeval_summeval", (4, 12, 9)), ("hdeval_data_to_text", (2, 6, 13))],
+)
+def test_hdeval_hierarchies(name, layers):
+    definitions = prompts.load_definitions(name)
+    nodes = list(walk(definitions["criteria"]))
+    assert tuple(sum(node["layer"] == k for node, _ in nodes) for k in (1, 2, 3)) == layers
+    assert len({node["id"] for node, _ in nodes}) == len(nodes)
+    for node, parent in nodes:
+        assert node["name"] and node["definition"]
+        assert node["layer"] == (parent["layer"] + 1 if parent else 1)
+        assert node["origin"] == ("printed" if parent else "ours")
+        assert (node.get("link") in ("printed", "inferred")) == (parent is not None)
+        assert len([child for child in node["children"] if child["link"] == "printed"]) <= 4  # appendix C.2
+    # Figure 3 draws the dialogue tree but for one criterion of Table 10, which would be a fifth child
+    odd = [node["id"] for node, _ in nodes if node.get("link") == "inferred"]
+    assert odd == ["world"] if name == "hdeval_topical_chat" else len(odd) == layers[1] + layers[2]
+
+
+def test_tigerscore_aspects():
+    tasks = prompts.load_definitions("tigerscore_aspects")["tasks"]
+    sizes = {task: len(entry["aspects"]) for task, entry in tasks.items()}
+    assert sizes == {"Summ": 4, "Trans": 4, "D2T": 3, "LF-QA": 4, "MathQA": 4, "Instruct": 4}
+    assert [a["name"] for a in tasks["Instruct"]["aspects"]] == [
+        "Comprehension", "Accuracy", "Informativeness", "Coherence",
+    ]  # fmt: skip
+    assert all(aspect["definition"] for entry in tasks.values() for aspect in entry["aspects"])
+
+
+def test_coascore_tasks_and_aspects():
+    tasks = prompts.load_definitions("coascore_tasks")["tasks"]
+    lists = prompts.load_definitions("coascore_aspects")["lists"]
+    for task in tasks.values():
+        assert set(task) == set(tasks["dialogue"]) and task["low"] < task["high"]
+        assert all(target["name"] and target["definition"] for target in task["targets"].values())
+    assert {name for name, task in tasks.items() if task["origin"] == "printed"} == {"dialogue"}
+    for entry in lists:
+        assert entry["target"] in tasks[entry["task"]]["targets"] and len(entry["aspects"]) == 5
+    assert {aspect["origin"] for aspect in lists[0]["aspects"]} == {"printed"}
+
+
+@pytest.mark.parametrize("name", prompts.definition_names())
+def test_definitions_have_a_source_and_are_copies(name):
+    first = prompts.load_definitions(name)
+    assert first["source"] and first["note"]
+    first.clear()
+    assert prompts.load_definitions(name)["source"]
