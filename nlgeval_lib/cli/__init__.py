@@ -1,0 +1,58 @@
+"""The command `nlgeval`. Each module of this package adds its subcommands with `register(app)`, by rising `ORDER`.
+
+A module must import fast: what a subcommand needs is imported when it runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import typer
+
+EPILOG = """
+Exit codes: 0 all is well (data that cannot be had is no failure); 1 something failed, and was named;
+2 the call or the catalogue is wrong; 130 stopped by Ctrl-C.
+"""
+app = typer.Typer(
+    name="nlgeval",
+    help="Reproduce five papers on evaluating generated text, table by table.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Keeps `nlgeval` a group of subcommands, however many there are."""
+
+
+def _register_all() -> None:
+    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
+    for module in sorted(modules, key=lambda module: (module.ORDER, module.__name__)):
+        module.register(app)
+
+
+_register_all()
+
+
+def main() -> None:
+    """Run the command line; errors that a user can mend are one message, not a traceback."""
+    from nlgeval_lib.catalogue import CatalogueError
+
+    try:
+        app()
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        sys.exit(130)
+    except CatalogueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,46 @@
+"""`nlgeval scoreboard`: build and print the scoreboard from the results at hand."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+ORDER = 3
+HELP = """Build the scoreboard from the saved results and print it; no notebook is run.
+
+\b
+Examples:
+  nlgeval scoreboard                   all papers, written to results/scoreboard.csv and .md
+  nlgeval scoreboard --paper hdeval    one paper, row by row
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add `scoreboard`."""
+    app.command("scoreboard", help=HELP)(scoreboard)
+
+
+def scoreboard(
+    paper: Annotated[list[str] | None, typer.Option(help="Print only this paper (may be repeated).")] = None,
+    mode: Annotated[str, typer.Option(help="full or quick.")] = "full",
+) -> None:
+    """Build, write and print the scoreboard; see HELP."""
+    from nlgeval_lib import scoreboard as board
+    from nlgeval_lib.catalogue import PAPERS
+
+    wrong = [name for name in paper or () if name not in PAPERS]
+    if wrong:
+        raise typer.BadParameter(f"{wrong[0]!r}; one of {', '.join(PAPERS)}", param_hint="--paper")
+    if mode not in ("full", "quick"):
+        raise typer.BadParameter(f"{mode!r}; allowed: full, quick", param_hint="--mode")
+    frame = board.build(mode)
+    shown = frame[frame["paper"].isin(paper)] if paper else frame
+    counts = [
+        f"{row.cells_equal}/{row.cells_compared}/{row.cells_printed}" if row.cells_printed else ""
+        for row in shown.itertuples()
+    ]
+    brief = shown[["paper", "id", "status", "route", "run"]].assign(**{"equal/compared/printed": counts})
+    typer.echo(board.show(brief).text)
+    typer.echo("\n" + board.show(board.totals(shown)).text + "\n")
+    board.save(frame, mode)

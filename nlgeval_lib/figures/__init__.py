@@ -1,0 +1,28 @@
+"""One look for every figure: colour-blind safe, readable at column width, the same bytes at every run.
+
+from nlgeval_lib import figures
+figures.use()
+fig = figures.paper_vs_ours(cells)
+out.figure(fig)
+"""
+
+from __future__ import annotations
+
+from nlgeval_lib.figures.compare import bars_with_intervals, lines_with_bands, paper_vs_ours
+from nlgeval_lib.figures.scoreboard import scoreboard
+from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, new, render, save, use
+
+__all__ = [
+    "COLUMN",
+    "PALETTE",
+    "WIDE",
+    "bars_with_intervals",
+    "color",
+    "lines_with_bands",
+    "new",
+    "paper_vs_ours",
+    "render",
+    "save",
+    "scoreboard",
+    "use",
+]

@@ -1,0 +1,125 @@
+"""The common style and how a figure becomes files."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from nlgeval_lib import files
+
+COLUMN, WIDE = 3.3, 7.0  # inches: one column of a two-column page, and its full width
+DPI = 200
+
+# Okabe and Ito's palette, told apart with every common kind of colour blindness
+PALETTE = {
+    "blue": "#0072B2",
+    "orange": "#E69F00",
+    "green": "#009E73",
+    "vermilion": "#D55E00",
+    "purple": "#CC79A7",
+    "sky": "#56B4E9",
+    "black": "#000000",
+    "grey": "#999999",
+}
+# what a colour means, the same in every figure
+ROLES = {
+    "ours": PALETTE["blue"],
+    "printed": PALETTE["black"],
+    "equal": PALETTE["blue"],
+    "differs": PALETTE["vermilion"],
+    "missing": "#BDBDBD",
+    "human": PALETTE["green"],
+    "baseline": PALETTE["grey"],
+}
+CYCLE = ("blue", "vermilion", "green", "orange", "purple", "sky", "grey")
+_RC = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so that a figure is the same everywhere
+    "font.size": 8,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "#E3E3E3",
+    "grid.linewidth": 0.6,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "errorbar.capsize": 2,
+    "figure.dpi": 110,
+    "figure.figsize": (WIDE, 3.2),
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": DPI,
+    "savefig.facecolor": "white",
+    "figure.facecolor": "white",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "nlgeval",
+    "axes.unicode_minus": True,
+    "text.parse_math": False,  # names from data may hold a dollar sign
+}
+
+
+def use() -> None:
+    """Set the style for all figures of this process."""
+    import matplotlib as mpl
+    from cycler import cycler
+
+    mpl.rcParams.update(_RC)
+    mpl.rcParams["axes.prop_cycle"] = cycler(color=[PALETTE[name] for name in CYCLE])
+
+
+def color(name: str | int) -> str:
+    """A colour by name, by role (ours, printed, equal, differs, missing, human, baseline) or by place in the cycle.
+
+    Raises: ValueError for an unknown name.
+    """
+    if isinstance(name, int):
+        return PALETTE[CYCLE[name % len(CYCLE)]]
+    found = ROLES.get(name) or PALETTE.get(name)
+    if found is None:
+        raise ValueError(f"no colour {name!r}; one of {', '.join([*ROLES, *PALETTE])}, or a number")
+    return found
+
+
+def new(width: float = WIDE, height: float = 3.2, rows: int = 1, columns: int = 1, **options: Any):
+    """A figure in the common style and its axes: `fig, ax = figures.new(figures.COLUMN, 2.4)`. Inches."""
+    use()
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(rows, columns, figsize=(width, height), **options)
+
+
+def render(fig: Any) -> dict[str, bytes]:
+    """The figure as SVG and PNG, without dates: the same figure gives the same bytes."""
+    import matplotlib as mpl
+
+    made: dict[str, bytes] = {}
+    with mpl.rc_context({name: _RC[name] for name in ("svg.fonttype", "svg.hashsalt", "savefig.dpi")}):
+        for end, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
+            buffer = io.BytesIO()
+            fig.savefig(buffer, format=end, metadata=metadata, facecolor="white")
+            made[end] = buffer.getvalue()
+    return made
+
+
+def save(fig: Any, path: Path | str) -> list[Path]:
+    """Write `path` with the endings .svg and .png, each whole or not at all; return both paths."""
+    path = Path(path)
+    written = []
+    for end, content in render(fig).items():
+        target = path.with_name(f"{path.name.removesuffix('.svg').removesuffix('.png')}.{end}")
+        files.write_bytes(target, content)
+        written.append(target)
+    return written

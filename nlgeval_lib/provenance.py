@@ -1,0 +1,210 @@
+"""Where a result comes from: code, packages, data, prompts, parameters, machine. Written beside each result as JSON.
+
+Nothing in it names a user, a host or a place on a disk, and values of parameters that look like secrets are left out.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import nlgeval_lib
+from nlgeval_lib import paths
+
+# distribution -> the module that shows that it was used
+PACKAGES = {
+    "numpy": "numpy",
+    "pandas": "pandas",
+    "scipy": "scipy",
+    "scikit-learn": "sklearn",
+    "statsmodels": "statsmodels",
+    "sacrebleu": "sacrebleu",
+    "rouge-score": "rouge_score",
+    "rouge": "rouge",
+    "nltk": "nltk",
+    "bert-score": "bert_score",
+    "sentence-transformers": "sentence_transformers",
+    "transformers": "transformers",
+    "tokenizers": "tokenizers",
+    "torch": "torch",
+    "vllm": "vllm",
+    "openai": "openai",
+    "shap": "shap",
+    "matplotlib": "matplotlib",
+    "seaborn": "seaborn",
+    "ipykernel": "ipykernel",
+}
+CODE = ("nlgeval_lib", "notebooks", "data", "requirements", "pyproject.toml")
+_PLACE = re.compile(r"(?<![\w.:/<>~\\])(?:/(?:[\w.+@-]+/)+|[A-Za-z]:\\(?:[^\\/:*?\"<>|\s]+\\)+)(?=[\w.+@-])")
+_SECRET = re.compile(r"(^|_)(key|token|secret|password|passwd|credential)s?($|_)", re.IGNORECASE)
+
+
+def collect(
+    *,
+    output: str,
+    paper: str,
+    notebook: str,
+    route: str,
+    mode: str,
+    parameters: Mapping[str, Any],
+    inputs: Iterable[str] = (),
+    coverage: Mapping[str, Any] | None = None,
+    signatures: Iterable[str] = (),
+    seconds: float | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The record of one result. `seconds`: wall time; `facts`: what only the notebook knows (model, prompts, ...)."""
+    record = {
+        "output": output,
+        "paper": paper,
+        "notebook": f"notebooks/{notebook}",
+        "route": route,
+        "mode": mode,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "library": nlgeval_lib.__version__,
+        "git": git(),
+        "parameters": dict(parameters),
+        "seeds": {name: value for name, value in parameters.items() if name == "seed" or name.endswith("_seed")},
+        "inputs": {name: data_hashes(name) for name in inputs},
+        "coverage": dict(coverage or {}),
+        "signatures": sorted(set(signatures)),
+        "wall_seconds": None if seconds is None else round(seconds, 2),
+        "hardware": dict(hardware()),
+        "python": platform.python_version(),
+        "packages": packages(),
+        **(facts or {}),
+    }
+    return clean(record)
+
+
+def git() -> dict[str, Any]:
+    """The commit of the checkout and whether code or data differ from it; the reason where that cannot be said."""
+    if not (paths.root() / ".git").exists() or not shutil.which("git"):
+        return {"commit": None, "dirty": None, "reason": "not a git checkout, or no git here"}
+    commit = _git("rev-parse", "HEAD")
+    if commit is None:
+        return {"commit": None, "dirty": None, "reason": "no commit yet"}
+    here = [name for name in CODE if (paths.root() / name).exists()]
+    status = _git("status", "--porcelain", "--", *here)
+    return {"commit": commit, "dirty": None if status is None else bool(status)}
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "--no-optional-locks", *arguments], cwd=paths.root(), capture_output=True, text=True, timeout=30
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def packages() -> dict[str, str]:
+    """The versions of those of `PACKAGES` that this process has imported."""
+    found = {}
+    for name, module in PACKAGES.items():
+        if module not in sys.modules:
+            continue
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = str(getattr(sys.modules[module], "__version__", "unknown"))
+    return found
+
+
+@functools.cache
+def hardware() -> Mapping[str, Any]:
+    """Processor model, cores, memory in GiB, accelerators, operating system and architecture."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "memory_gib": _memory(),
+        "gpu": _gpus(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.lower().startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"
+
+
+def _memory() -> float | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def _gpus() -> list[str]:
+    if not shutil.which("nvidia-smi"):
+        return []
+    try:
+        done = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, timeout=15
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [line.strip() for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
+
+
+def data_hashes(name: str) -> dict[str, str]:
+    """The sha256 of each file of a data set or recording, by its registry path; long lists become one hash."""
+    import hashlib
+
+    from nlgeval_lib import datasets
+    from nlgeval_lib.datasets import registry
+
+    found = {relpath: registry.entry(relpath).sha256 for relpath in datasets.files(name)}
+    if len(found) <= 12:
+        return found
+    joined = "\n".join(f"{sha}  {relpath}" for relpath, sha in sorted(found.items()))
+    return {f"{len(found)} files": hashlib.sha256(joined.encode()).hexdigest()}
+
+
+def clean(value: Any, name: str = "") -> Any:
+    """`value` as plain JSON values, without secrets and without absolute places on this machine."""
+    if name and _SECRET.search(name) and isinstance(value, str) and value:
+        return "(left out)"
+    if isinstance(value, Mapping):
+        return {str(key): clean(part, str(key)) for key, part in value.items()}
+    if isinstance(value, str | Path):
+        return _without_places(str(value))
+    if isinstance(value, bool | int) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    if hasattr(value, "tolist"):  # numpy scalars and arrays
+        return clean(value.tolist(), name)
+    if isinstance(value, Iterable):
+        return [clean(part, name) for part in value]
+    return _without_places(str(value))
+
+
+def _without_places(text: str) -> str:
+    from nlgeval_lib.datasets import fetch
+
+    known = {str(paths.root()): "<checkout>", str(Path.home()): "~"}
+    mirror = fetch.mirror()
+    if mirror is not None:
+        known[str(mirror)] = "<mirror>"
+    for place in sorted(known, key=len, reverse=True):
+        if len(place) > 1:
+            text = text.replace(place, known[place])
+    return _PLACE.sub("<elsewhere>/", text)

@@ -1,0 +1,300 @@
+"""One output of the catalogue, from inside its notebook: compare, show, save."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import catalogue, files, paths, provenance
+from nlgeval_lib.report import saving, tables
+
+MODES = ("full", "quick")
+_CORRELATIONS = ("pearson", "spearman", "kendall")
+_COMPUTED = ("public", "recorded", "run")
+
+
+class Output:
+    """Collects the cells, frames and figures of one output and saves them together.
+
+    id: an entry of `notebooks/catalogue.toml`. mode: "full" or "quick" (results kept apart). parameters: the values
+    that the notebook ran with. route: where the numbers come from in this run, if not as the catalogue says.
+    scratch: for an id that is in no catalogue; results go to `results/partial/`, and `route` must be given.
+
+    Raises: CatalogueError for an unknown id; ValueError for an unknown mode or route.
+    """
+
+    def __init__(
+        self,
+        id: str,
+        *,
+        mode: str = "full",
+        parameters: Mapping[str, Any] | None = None,
+        route: str | None = None,
+        scratch: bool = False,
+    ) -> None:
+        if mode not in MODES:
+            raise ValueError(f"mode is {mode!r}; allowed: {', '.join(MODES)}")
+        if route is not None and route not in catalogue.ROUTES:
+            raise ValueError(f"route is {route!r}; allowed: {', '.join(catalogue.ROUTES)}")
+        if scratch:
+            if route is None or not re.fullmatch(r"[a-z0-9_]+", id):
+                raise ValueError("a scratch output needs a route and an id of lower-case letters, digits, underscores")
+            self.entry = catalogue.Entry(id=id, paper=catalogue.META, notebook="scratch.ipynb", route=route)
+        else:
+            self.entry = catalogue.load()[id]
+        self.id, self.paper, self.mode = id, self.entry.paper, mode
+        self.route = route or self.entry.route
+        self.parameters = dict(parameters or {})
+        self._trial = scratch or bool(os.environ.get("NLGEVAL_TRIAL"))
+        self._began = time.monotonic()
+        self._cells: list[pd.DataFrame] = []
+        self._frames: dict[str, pd.DataFrame] = {}
+        self._figures: dict[str, dict[str, bytes]] = {}
+        self._facts: dict[str, Any] = {}
+        self._notes: list[str] = []
+        self._missing: list[dict[str, str]] = []
+
+    def compare(
+        self, ours: pd.DataFrame, table: str | None = None, *, paper: str | None = None, reason: str = "not computed"
+    ) -> pd.DataFrame:
+        """Our numbers beside the printed ones, as `papers.compare`; remembered for the result file.
+
+        table: by default the one table that the catalogue says is covered. `reason` stands for printed cells that
+        `ours` does not have. A correlation that was computed needs `signature`, `n` and an interval (`ci_low`,
+        `ci_high`), or `reason` saying why it has none.
+
+        Raises: ValueError for unknown cells, for mini numbers, for a correlation without its signature.
+        """
+        from nlgeval_lib import papers
+
+        if table is None:
+            if len(self.entry.covers) != 1:
+                raise ValueError(f"{self.id} covers {list(self.entry.covers)}; say which: out.compare(ours, table=...)")
+            table = self.entry.covers[0]
+        cells = papers.compare(paper or self.paper, table, ours, reason=reason)
+        here = cells["ours"].notna()
+        cells.loc[here & (cells["route"] == ""), "route"] = self.route
+        wrong = sorted(set(cells.loc[here, "route"]) - set(catalogue.ROUTES))
+        if wrong:
+            raise ValueError(f"{self.id}: unknown route {wrong}; allowed: {', '.join(catalogue.ROUTES)}")
+        if (cells.loc[here, "route"] == "mini").any():
+            raise ValueError(f"{self.id}: mini numbers are never compared with a paper; show them with out.frame()")
+        _signed(cells[here], f"{self.id}, {table}")
+        same = [
+            i
+            for i, old in enumerate(self._cells)
+            if (old["paper"].iat[0], old["table"].iat[0]) == (cells["paper"].iat[0], table)
+        ]
+        for i in reversed(same):  # a cell of the notebook that is run again replaces what it gave before
+            del self._cells[i]
+        self._cells.append(cells)
+        return cells
+
+    def table(self, cells: pd.DataFrame, caption: str = "", *, layout: str = "auto") -> tables.Table:
+        """Printed beside ours, styled; the last line of a cell, or in `display()`. layout: auto, wide, long."""
+        notes = ["Quick mode: computed on a share of the data."] if self.mode == "quick" else []
+        return tables.comparison(cells, caption or self.entry.title, notes, layout)
+
+    def frame(self, frame: pd.DataFrame, name: str, caption: str = "", digits: int = 3) -> tables.Table:
+        """Save an extra table as `<id>__<name>.csv` (the index is left out), and show it.
+
+        Raises: ValueError for a bad name or an empty frame.
+        """
+        _named(name)
+        if frame.empty:
+            raise ValueError(f"{self.id}: the frame {name!r} is empty; say out.missing({name!r}, 'why') instead")
+        self._frames[name] = frame.copy()
+        return tables.show(frame, caption, digits)
+
+    def figure(self, fig: Any, name: str = "") -> None:
+        """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`; the notebook shows it at the end of the cell."""
+        from nlgeval_lib import figures
+
+        if name:
+            _named(name)
+        self._figures[name] = figures.render(fig)
+
+    def note(self, text: str) -> None:
+        """A sentence that belongs to the result; saved with it."""
+        self._notes.append(text)
+
+    def missing(self, what: str, reason: str) -> None:
+        """Something that this run could not give, and why. Raises: ValueError for an empty reason."""
+        if not reason.strip():
+            raise ValueError(f"{self.id}: say why {what!r} is missing")
+        self._missing.append({"what": what, "reason": reason})
+
+    def record(self, **facts: Any) -> None:
+        """Facts for the provenance: `model`, `revision`, `prompts={name: hash}`, `signatures=[...]`, and others."""
+        self._facts.update(facts)
+
+    def closing(self) -> tables.Table:
+        """The end of a notebook: coverage, signatures, notes and what is missing, in one table."""
+        cells = self._all_cells()
+        rows: list[tuple[str, str]] = []
+        if cells is not None:
+            rows.append(("cells", tables.summary(cells)))
+        rows += [("signature", text) for text in self._signatures(cells)]
+        rows += [("note", text) for text in self._notes]
+        if cells is not None:
+            gaps = cells[cells["verdict"] == "missing"]
+            rows += [(f"missing ({len(part)} cells)", reason) for reason, part in gaps.groupby("reason", sort=False)]
+        rows += [("missing", f"{gap['what']}: {gap['reason']}") for gap in self._missing]
+        frame = pd.DataFrame(rows or [("missing", "nothing")], columns=["", "what"])
+        return tables.show(frame, f"{self.id}, mode {self.mode}, route {self.route}")
+
+    def save(self) -> None:
+        """Save everything, or nothing, and print one line.
+
+        Full runs go to `results/<paper>/`; quick ones to `results/quick/`, those of route mini to `results/mini/`, and
+        those that have less than the result already there to `results/partial/`; figures likewise. Files whose values
+        did not change (1e-6) are left as they are.
+
+        Raises: ValueError where there is nothing to save; OSError where the folder cannot be written.
+        """
+        cells = self._all_cells()
+        if cells is None and not self._frames and not self._figures:
+            raise ValueError(f"{self.id}: nothing to save; call out.compare(), out.frame() or out.figure() first")
+        record = self._provenance(cells)
+        folder = "quick" if self.mode == "quick" else "mini" if self.route == "mini" else ""
+        why = "parameters or id are not the catalogue's" if self._trial else ""
+        old = None
+        if self._trial:
+            folder = "partial"
+        elif not folder:
+            old = saving.read_json(self._name("results", "", ".json"))
+            why = saving.lesser(old, record) if old else ""
+            folder = "partial" if why else ""
+        if folder:
+            old = saving.read_json(self._name("results", folder, ".json"))
+        contents = self._contents(cells, folder)
+        record["files"] = sorted(contents)
+        changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
+        if changed or old is None or not saving.same_record(old, record):
+            gone = tuple(set(old.get("files", ()) if old else ()) - set(contents))
+            proof = self._name("results", folder, ".json")
+            saving.write({proof: saving.json_text(record).encode(), **changed}, gone)
+        line = self._line(cells, folder, why, bool(changed))
+        self._report(record, folder, why, line, bool(changed))
+        print(f"{self.id}: {line}")
+
+    def _name(self, top: str, folder: str, end: str) -> str:
+        return "/".join(filter(None, [top, folder, self.paper, f"{self.id}{end}"]))
+
+    def _all_cells(self) -> pd.DataFrame | None:
+        return pd.concat(self._cells, ignore_index=True) if self._cells else None
+
+    def _signatures(self, cells: pd.DataFrame | None) -> list[str]:
+        found = list(self._facts.get("signatures", ()))
+        for frame in [cells, *self._frames.values()]:
+            if frame is not None and "signature" in frame:
+                found += [text for text in frame["signature"] if isinstance(text, str) and text]
+        return list(dict.fromkeys(found))
+
+    def _contents(self, cells: pd.DataFrame | None, folder: str) -> dict[str, bytes]:
+        made: dict[str, bytes] = {}
+        if cells is not None:
+            made[self._name("results", folder, ".csv")] = saving.csv_text(cells).encode()
+        for name, frame in self._frames.items():
+            made[self._name("results", folder, f"__{name}.csv")] = saving.csv_text(frame).encode()
+        for name, drawn in self._figures.items():
+            for end, content in drawn.items():
+                made[self._name("figures", folder, f"{'__' if name else ''}{name}.{end}")] = content
+        return made
+
+    def _coverage(self, cells: pd.DataFrame | None) -> dict[str, int]:
+        if cells is None:
+            numbers = sum(int(frame.notna().to_numpy().sum()) for frame in self._frames.values())
+            return {"printed": 0, "compared": 0, "equal": 0, "missing": 0, "numbers": numbers}
+        counts = cells["verdict"].value_counts()
+        equal, differs, gaps = (int(counts.get(name, 0)) for name in ("equal", "differs", "missing"))
+        return {
+            "printed": equal + differs + gaps,
+            "compared": equal + differs,
+            "equal": equal,
+            "missing": gaps,
+            "numbers": equal + differs,
+        }
+
+    def _provenance(self, cells: pd.DataFrame | None) -> dict[str, Any]:
+        facts = {key: value for key, value in self._facts.items() if key != "signatures"}
+        if self._notes:
+            facts["notes"] = list(dict.fromkeys(self._notes))
+        if self._missing:
+            facts["missing"] = self._missing
+        return provenance.collect(
+            output=self.id,
+            paper=self.paper,
+            notebook=self.entry.notebook,
+            route=self.route,
+            mode=self.mode,
+            parameters=self.parameters,
+            inputs=self.entry.inputs,
+            coverage=self._coverage(cells),
+            signatures=self._signatures(cells),
+            seconds=time.monotonic() - self._began,
+            facts=facts,
+        )
+
+    def _line(self, cells: pd.DataFrame | None, folder: str, why: str, changed: bool) -> str:
+        said = []
+        if cells is not None:
+            said.append(tables.summary(cells).rstrip("."))
+        signatures = self._signatures(cells)
+        if signatures:
+            more = f" (+{len(signatures) - 1})" if len(signatures) > 1 else ""
+            said.append(signatures[0] + more)
+        place = self._name("results", folder, "")
+        said.append(f"{'saved' if changed else 'unchanged'}: {place}" + (f" because {why}" if why else ""))
+        return "; ".join(said)
+
+    def _report(self, record: Mapping[str, Any], folder: str, why: str, line: str, changed: bool) -> None:
+        """Tell the runner, or leave a trace for whoever runs the notebook alone."""
+        given = os.environ.get("NLGEVAL_RECORD")
+        target = Path(given) if given else paths.state("saved", self.mode, f"{self.id}.json")
+        proof = self._name("results", folder, ".json")
+        text = json.dumps(
+            {
+                "id": self.id,
+                "folder": folder,
+                "why": why,
+                "changed": changed,
+                "line": line,
+                "coverage": record["coverage"],
+                "files": [proof, *record["files"]],
+                "date": record["date"],
+            }
+        )
+        files.write_text(target, text)
+
+
+def _named(name: str) -> None:
+    if not re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", name):
+        raise ValueError(f"{name!r} names a file: lower-case letters and digits joined by single underscores")
+
+
+def _signed(cells: pd.DataFrame, where: str) -> None:
+    """Refuse a computed correlation without signature, n and interval."""
+    kind = cells["statistic"].str.contains("|".join(_CORRELATIONS)) & cells["route"].isin(_COMPUTED)
+    part = cells[kind]
+    bare = part[(part["signature"] == "") | part["n"].isna()]
+    if len(bare):
+        first = bare.iloc[0]
+        raise ValueError(
+            f"{where}: {len(bare)} correlations without signature or n, first {first['row']!r}, {first['column']!r}; "
+            "pass signature=result.signature() and n=result.n with each value"
+        )
+    open_ended = part[(part["ci_low"].isna() | part["ci_high"].isna()) & (part["reason"] == "")]
+    if len(open_ended):
+        first = open_ended.iloc[0]
+        raise ValueError(
+            f"{where}: {len(open_ended)} correlations without an interval, "
+            f"first {first['row']!r}, {first['column']!r}; pass ci_low and ci_high, or a reason why there is none"
+        )

@@ -1,0 +1,289 @@
+"""Tables for a notebook: printed beside ours, and plain frames, as HTML with a text form for terminals.
+
+Everything that comes from data is escaped. Meaning never hangs on colour alone: each cell carries a mark.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+STYLE = """<style>
+.nlgeval{border-collapse:collapse;font:13px/1.35 system-ui,sans-serif;color:#1a1a1a;background:#fff;margin:.4em 0}
+.nlgeval caption{caption-side:top;text-align:left;font-weight:600;padding:.3em .2em;color:#1a1a1a;background:#fff}
+.nlgeval th,.nlgeval td{border:1px solid #d0d0d0;padding:.25em .55em;text-align:right;vertical-align:top;
+font-variant-numeric:tabular-nums;white-space:nowrap;color:#1a1a1a;background:#fff}
+.nlgeval th{background:#f3f3f3;font-weight:600;text-align:left}.nlgeval thead th{text-align:center}
+.nlgeval td.text{text-align:left;white-space:normal;max-width:36em}
+.nlgeval td.equal{background:#dcecf9}.nlgeval td.near{background:#fdf0d5}.nlgeval td.off{background:#f9d79b}
+.nlgeval td.far{background:#f2b45a}
+.nlgeval td.missing{background:repeating-linear-gradient(45deg,#f6f6f6,#f6f6f6 5px,#e6e6e6 5px,#e6e6e6 10px)}
+.nlgeval small{color:#4a4a4a}.nlgeval-notes{font:12px/1.45 system-ui,sans-serif;margin:.2em 0 1em;max-width:60em}
+.nlgeval-box{overflow-x:auto}
+</style>"""
+LEGEND = (
+    "Each cell: ours, and below it the printed number. "
+    "= equal (within 0.51 of the last printed digit); a signed number is our difference; – missing, with its reason."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that a notebook shows as HTML and a terminal as text."""
+
+    html: str
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def esc(value: Any) -> str:
+    """`value` as text that HTML shows and never runs."""
+    return html.escape("" if value is None else str(value), quote=True)
+
+
+def show(
+    frame: pd.DataFrame,
+    caption: str = "",
+    digits: int = 3,
+    notes: Iterable[str] = (),
+    classes: Callable[[str, Any], str | None] = lambda column, value: None,
+) -> Table:
+    """Any frame in the project's style: floats with `digits` decimals, a dash for what is missing, no index.
+
+    classes: the shade of a cell by its column and value: equal, near, off, far, missing, or None.
+    """
+    head = "".join(f"<th>{esc(column)}</th>" for column in frame.columns)
+    body, lines = [], []
+    for values in frame.itertuples(index=False, name=None):
+        cells = [_plain(value, digits) for value in values]
+        lines.append(cells)
+        shades = [classes(str(column), value) for column, value in zip(frame.columns, values, strict=True)]
+        body.append("<tr>" + "".join(map(_td, cells, values, shades)) + "</tr>")
+    text = _grid([list(map(str, frame.columns)), *lines])
+    return _table(f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>", text, caption, list(notes))
+
+
+def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = (), layout: str = "auto") -> Table:
+    """Printed beside ours: `cells` as `papers.compare` returns them, one or more tables.
+
+    layout: "wide" repeats the printed table's rows and columns, "long" has a line a cell, "auto" chooses.
+    Raises: ValueError for an empty frame or an unknown layout.
+    """
+    if layout not in ("auto", "wide", "long"):
+        raise ValueError(f"layout {layout!r}; one of 'auto', 'wide', 'long'")
+    if cells.empty:
+        raise ValueError("there is no cell to show: compare first")
+    reasons = _Reasons()
+    parts, texts = [], []
+    for (paper, table), part in cells.groupby(["paper", "table"], sort=False):
+        wide = layout == "wide" or (layout == "auto" and _fits(part))
+        title = caption if cells["table"].nunique() == 1 else f"{caption} {paper} {table}".strip()
+        inner, text = (_wide if wide else _long)(part, reasons)
+        one = _table(inner, text, title, [], styled=not parts)
+        parts.append(one.html)
+        texts.append(one.text)
+    said = [LEGEND, summary(cells), *reasons.lines(), *_signatures(cells), *notes]
+    foot = "".join(f"<div>{esc(line)}</div>" for line in said)
+    return Table(
+        "".join(parts) + f'<div class="nlgeval-notes">{foot}</div>', "\n\n".join(texts) + "\n" + "\n".join(said)
+    )
+
+
+class _Reasons:
+    """Numbers the distinct reasons, for marks in the cells and lines below."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, int] = {}
+
+    def mark(self, reason: str) -> str:
+        return str(self._found.setdefault(reason or "no reason given", len(self._found) + 1))
+
+    def lines(self) -> list[str]:
+        return [f"({number}) {reason}" for reason, number in self._found.items()]
+
+
+def _fits(part: pd.DataFrame) -> bool:
+    columns = part[["column", "statistic"]].drop_duplicates()
+    rows = part["row"].nunique()
+    return len(columns) <= 16 and len(part) >= 0.4 * rows * len(columns)
+
+
+def _wide(part: pd.DataFrame, reasons: _Reasons) -> tuple[str, str]:
+    keys = list(part[["column", "statistic"]].drop_duplicates().itertuples(index=False, name=None))
+    several = len({statistic for _, statistic in keys}) > 1
+    heads = [[*column.split(" | "), *([statistic] if several else [])] for column, statistic in keys]
+    rows = list(dict.fromkeys(part["row"]))
+    labels = [row.split(" | ") for row in rows]
+    depth, width = max(map(len, heads)), max(map(len, labels))
+    heads = [head[:-1] + [""] * (depth - len(head)) + head[-1:] for head in heads]
+    labels = [label + [""] * (width - len(label)) for label in labels]
+    at = {(one.row, one.column, one.statistic): one for one in part.itertuples(index=False)}
+    statistic = "" if several else keys[0][1]
+    top = []
+    for level in range(depth):
+        corner = f'<th colspan="{width}">{esc(statistic if level == depth - 1 else "")}</th>'
+        top.append(f"<tr>{corner}{_spans([head[: level + 1] for head in heads])}</tr>")
+    body = []
+    lines = [[*[""] * (width - 1), statistic, *[" ".join(filter(None, head)) for head in heads]]]
+    before: list[str] = []
+    for row, label in zip(rows, labels, strict=True):
+        shown = [name if label[: i + 1] != before[: i + 1] or i == width - 1 else "" for i, name in enumerate(label)]
+        before = label
+        found = [at.get((row, *key)) for key in keys]
+        body.append(
+            "<tr>"
+            + "".join(f"<th>{esc(name)}</th>" for name in shown)
+            + "".join(_cell(one, reasons) for one in found)
+            + "</tr>"
+        )
+        lines.append([*shown, *[_cell_text(one, reasons) for one in found]])
+    return f"<thead>{''.join(top)}</thead><tbody>{''.join(body)}</tbody>", _grid(lines)
+
+
+def _spans(heads: list[list[str]]) -> str:
+    out, start = [], 0
+    for i in range(1, len(heads) + 1):
+        if i == len(heads) or heads[i] != heads[start]:
+            out.append(f'<th colspan="{i - start}">{esc(heads[start][-1])}</th>')
+            start = i
+    return "".join(out)
+
+
+def _long(part: pd.DataFrame, reasons: _Reasons) -> tuple[str, str]:
+    names = ["row", "column", "statistic", "printed", "ours", "n", "interval", "route"]
+    body, lines = [], [names]
+    for one in part.itertuples(index=False):
+        texts = [one.row, one.column, one.statistic]
+        ends = ["" if pd.isna(one.n) else str(one.n), _interval(one), one.route]
+        body.append(
+            "<tr>"
+            + "".join(f'<td class="text">{esc(text)}</td>' for text in texts)
+            + f"<td>{esc(one.printed)}</td>"
+            + _cell(one, reasons, printed=False)
+            + "".join(f"<td>{esc(text)}</td>" for text in ends)
+            + "</tr>"
+        )
+        lines.append([*texts, one.printed, _cell_text(one, reasons, printed=False), *ends])
+    head = "".join(f"<th>{name}</th>" for name in names)
+    return f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>", _grid(lines)
+
+
+def _cell(one: Any, reasons: _Reasons, printed: bool = True) -> str:
+    if one is None:
+        return "<td></td>"
+    below = f"<br><small>{esc(one.printed)}</small>" if printed else ""
+    if one.verdict == "missing":
+        return f'<td class="missing" title="{esc(one.reason)}">– <sup>{reasons.mark(one.reason)}</sup>{below}</td>'
+    hints = [one.signature, f"n {one.n}" if not pd.isna(one.n) else "", _interval(one), one.route, one.reason]
+    title = esc("; ".join(filter(None, hints)))
+    why = f" <sup>{reasons.mark(one.reason)}</sup>" if one.reason else ""
+    mark = {"equal": " =", "extra": ""}.get(one.verdict, f" <small>{esc(_gap(one))}</small>")
+    kind = _kind(one)
+    return f'<td class="{kind}" title="{title}">{esc(_ours(one))}{mark}{why}{below}</td>'
+
+
+def _cell_text(one: Any, reasons: _Reasons, printed: bool = True) -> str:
+    if one is None:
+        return ""
+    said = f" ({one.printed})" if printed and one.printed else ""
+    if one.verdict == "missing":
+        return f"- [{reasons.mark(one.reason)}]{said}"
+    mark = {"equal": " =", "extra": ""}.get(one.verdict, f" {_gap(one)}")
+    why = f" [{reasons.mark(one.reason)}]" if one.reason else ""
+    return f"{_ours(one)}{mark}{why}{said}"
+
+
+def _kind(one: Any) -> str:
+    if one.verdict in ("equal", "extra"):
+        return one.verdict
+    from nlgeval_lib.printed import parse
+
+    steps = abs(one.difference) / float(parse(one.printed).unit)
+    return "near" if steps <= 5 else "off" if steps <= 50 else "far"
+
+
+def _decimals(one: Any) -> int:
+    from nlgeval_lib.printed import parse
+
+    number = parse(one.printed)
+    return 3 if number.value is None else max(0, number.decimals)
+
+
+def _ours(one: Any) -> str:
+    decimals = _decimals(one)
+    if not one.printed and float(one.ours).is_integer():
+        decimals = 0
+    text = f"{one.ours:,.{decimals}f}"
+    return text.replace("0.", ".", 1) if _bare(one.printed) and abs(one.ours) < 1 else text
+
+
+def _gap(one: Any) -> str:
+    return f"{one.difference:+.{_decimals(one) + 1}f}".rstrip("0").rstrip(".") if one.difference else "0"
+
+
+def _bare(printed: str) -> bool:
+    return printed.lstrip("+-−").startswith(".")
+
+
+def _interval(one: Any) -> str:
+    if pd.isna(one.ci_low) or pd.isna(one.ci_high):
+        return ""
+    return f"[{one.ci_low:.3f}, {one.ci_high:.3f}]"
+
+
+def summary(cells: pd.DataFrame) -> str:
+    """How many printed numbers were compared and how many are equal, in one sentence."""
+    counts = cells["verdict"].value_counts()
+    printed = int(len(cells) - counts.get("extra", 0))
+    compared = int(counts.get("equal", 0) + counts.get("differs", 0))
+    said = [f"{compared} of {printed} printed numbers compared, {int(counts.get('equal', 0))} equal"]
+    if counts.get("differs", 0):
+        said.append(f"largest difference {cells['difference'].abs().max():.4g}")
+    routes = sorted({route for route in cells.loc[cells["ours"].notna(), "route"] if route})
+    if routes:
+        said.append(f"route: {', '.join(routes)}")
+    return "; ".join(said) + "."
+
+
+def _signatures(cells: pd.DataFrame) -> list[str]:
+    found = list(dict.fromkeys(text for text in cells["signature"] if text))
+    lines = [f"signature: {text}" for text in found[:4]]
+    return lines + ([f"and {len(found) - 4} further signatures, in the CSV file"] if len(found) > 4 else [])
+
+
+def _plain(value: Any, digits: int) -> str:
+    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, float) or (hasattr(value, "dtype") and getattr(value.dtype, "kind", "") == "f"):
+        return "–" if math.isnan(value) else f"{value:,.{digits}f}"
+    return str(value)
+
+
+def _td(text: str, value: Any, shade: str | None) -> str:
+    kinds = " ".join(filter(None, ["text" if isinstance(value, str) else "", shade]))
+    return f'<td class="{kinds}">{esc(text)}</td>' if kinds else f"<td>{esc(text)}</td>"
+
+
+def _table(inner: str, text: str, caption: str, notes: list[str], styled: bool = True) -> Table:
+    title = f"<caption>{esc(caption)}</caption>" if caption else ""
+    foot = "".join(f"<div>{esc(note)}</div>" for note in notes)
+    below = f'<div class="nlgeval-notes">{foot}</div>' if notes else ""
+    box = f'<div class="nlgeval-box"><table class="nlgeval">{title}{inner}</table></div>{below}'
+    return Table((STYLE if styled else "") + box, "\n".join(filter(None, [caption, text, *notes])))
+
+
+def _grid(lines: list[list[str]]) -> str:
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )

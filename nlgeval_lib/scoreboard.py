@@ -1,0 +1,284 @@
+"""One row a printed table or figure of the five papers: what was compared, what is equal, and why the rest is not.
+
+A row's status follows from its printed numbers (those of `data/paper_tables`):
+
+- `reproduced`: every printed number was compared, and every one is equal (0.51 of the last printed digit);
+- `partly`: at least half of the compared numbers are equal, but not all printed ones are;
+- `differs`: numbers were compared, and fewer than half of them are equal;
+- `needs GPU`, `no public data`: no number could be compared, for the reason given in `notebooks/catalogue.toml`;
+- `no numbers`: the paper prints none there that could be compared (a prompt, a text, a diagram, an unlabelled curve);
+- `not built yet`: nothing of the above.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import catalogue, files
+from nlgeval_lib.catalogue import Catalogue, Entry, Row
+from nlgeval_lib.report import saving, tables
+
+COLUMNS = (
+    "paper",
+    "id",
+    "title",
+    "kind",
+    "route",
+    "cells_printed",
+    "cells_compared",
+    "cells_equal",
+    "largest_difference",
+    "status",
+    "reason",
+    "run",
+    "output",
+    "notebook",
+)
+STATUSES = ("reproduced", "partly", "differs", "needs GPU", "no public data", "no numbers", "not built yet")
+_STRENGTH = ("run", "public", "recorded", "published", "mini", "")  # which of two numbers for one cell counts
+_WORDLESS = {
+    "prompt": "prints a prompt, no number",
+    "text": "prints text, no number",
+    "diagram": "a diagram, no number",
+    "figure": "prints no value that could be compared",
+    "numeric": "prints no value that could be compared",
+}
+
+
+def build(mode: str = "full") -> pd.DataFrame:
+    """The scoreboard from the saved results: a row for every printed table and figure, in the papers' order.
+
+    `run` says `now` where this checkout ran the output and nothing changed since, else `kept since DATE`.
+    Raises: ValueError for an unknown mode; CatalogueError.
+    """
+    from nlgeval_lib import papers
+
+    if mode not in ("full", "quick"):
+        raise ValueError(f"mode is {mode!r}; allowed: full, quick")
+    listed = catalogue.load()
+    covering: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in listed.outputs:
+        for name in entry.covers:
+            covering[entry.paper, name].append(entry)
+    stated = {(row.paper, row.id): row for row in listed.rows}
+    results = {entry.id: _result(entry, listed, mode) for entry in listed.outputs}
+    rows = []
+    for printed in papers.index().itertuples(index=False):
+        key = (printed.paper, printed.id)
+        rows.append(_row(printed, covering[key], results, stated.get(key)))
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return frame.astype({name: int for name in COLUMNS if name.startswith("cells_")} | {"largest_difference": float})
+
+
+def totals(frame: pd.DataFrame, by: str = "paper") -> pd.DataFrame:
+    """Sums of the scoreboard by `paper`, `route` or `status`, with a last row for all.
+
+    Raises: ValueError for another column.
+    """
+    if by not in ("paper", "route", "status"):
+        raise ValueError(f"by is {by!r}; allowed: paper, route, status")
+    keys = frame[by].replace("", "none") if by == "route" else frame[by]
+    groups = [*frame.groupby(keys, sort=False), ("all", frame)]
+    return pd.DataFrame(
+        [
+            {
+                by: name,
+                "tables and figures": len(part),
+                "reproduced": int((part["status"] == "reproduced").sum()),
+                "partly": int((part["status"] == "partly").sum()),
+                "cells printed": int(part["cells_printed"].sum()),
+                "cells compared": int(part["cells_compared"].sum()),
+                "cells equal": int(part["cells_equal"].sum()),
+            }
+            for name, part in groups
+        ]
+    )
+
+
+def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
+    """The scoreboard, or its totals, as a styled table."""
+    kinds = {
+        "reproduced": "equal",
+        "partly": "near",
+        "differs": "off",
+        "needs GPU": "missing",
+        "no public data": "missing",
+    }
+    return tables.show(
+        frame, caption, digits=4, classes=lambda column, value: kinds.get(value) if column == "status" else None
+    )
+
+
+def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
+    """Write `scoreboard.csv` and `.md` into results, `scoreboard.svg` and `.png` into figures; print the sum.
+
+    Files that would not change are left alone. Returns their names.
+    """
+    from nlgeval_lib import figures
+
+    folder = "quick/" if mode == "quick" else ""
+    drawn = figures.render(figures.scoreboard(frame))
+    contents = {
+        f"results/{folder}scoreboard.csv": saving.csv_text(frame).encode(),
+        f"results/{folder}scoreboard.md": markdown(frame).encode(),
+        f"figures/{folder}scoreboard.svg": drawn["svg"],
+        f"figures/{folder}scoreboard.png": drawn["png"],
+    }
+    changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
+    saving.write(changed)
+    total = totals(frame).iloc[-1]
+    line = (
+        f"{total['cells equal']} of {total['cells printed']} printed numbers equal, "
+        f"{total['cells compared']} compared; {total['reproduced']} of {total['tables and figures']} "
+        f"tables and figures reproduced, {total['partly']} partly"
+    )
+    given = os.environ.get("NLGEVAL_RECORD")
+    if given:
+        report = {"id": catalogue.SCOREBOARD, "folder": folder.rstrip("/"), "line": line, "files": list(contents)}
+        files.write_text(Path(given), json.dumps(report))
+    print(line)
+    return list(contents)
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """The scoreboard as Markdown: totals, then a table a paper."""
+    lines = ["# Scoreboard", "", "Printed numbers of the five papers, and what became of them here.", ""]
+    lines += _md_table(totals(frame))
+    lines += ["", "By route:", "", *_md_table(totals(frame, "route"))]
+    for paper, part in frame.groupby("paper", sort=False):
+        brief = pd.DataFrame(
+            {
+                "": part["id"],
+                "what": part["title"],
+                "status": part["status"],
+                "equal / compared / printed": [
+                    f"{row.cells_equal} / {row.cells_compared} / {row.cells_printed}" if row.cells_printed else ""
+                    for row in part.itertuples()
+                ],
+                "largest difference": [f"{v:.4g}" if v == v else "" for v in part["largest_difference"]],
+                "route": part["route"],
+                "run": part["run"],
+                "notebook": [f"[{name}](../notebooks/{name})" if name else "" for name in part["notebook"]],
+                "reason": part["reason"],
+            }
+        )
+        lines += ["", f"## {paper}", "", *_md_table(brief)]
+    return "\n".join(lines) + "\n"
+
+
+def _md_table(frame: pd.DataFrame) -> list[str]:
+    def line(values: Sequence[Any]) -> str:
+        return "| " + " | ".join(str(value).replace("|", "\\|").replace("\n", " ") for value in values) + " |"
+
+    return [line(frame.columns), line(["---"] * frame.shape[1]), *map(line, frame.itertuples(index=False, name=None))]
+
+
+def _result(entry: Entry, listed: Catalogue, mode: str) -> dict[str, Any] | None:
+    """What an output saved last: its record, its cells, when it ran; None where it saved nothing."""
+    from nlgeval_lib.runner.plan import current
+
+    folders = ("quick",) if mode == "quick" else ("mini",) if entry.route == "mini" else ("",)
+    for folder in folders:
+        base = "/".join(filter(None, ["results", folder, entry.paper, entry.id]))
+        record = saving.read_json(f"{base}.json")
+        if record is None:
+            continue
+        path = saving.located(f"{base}.csv")
+        cells = (
+            pd.read_csv(path, keep_default_na=False, na_values={"ours": "", "difference": ""})
+            if path.exists()
+            else None
+        )
+        ran = current(entry, listed, mode)
+        now = ran is not None and ran.saved.get("folder") == folder
+        return {"cells": cells, "route": record["route"], "run": "now" if now else f"kept since {record['date'][:10]}"}
+    return None
+
+
+def _row(
+    printed: Any, entries: list[Entry], results: dict[str, dict[str, Any] | None], stated: Row | None
+) -> dict[str, Any]:
+    made = [(entry, results[entry.id]) for entry in entries if results[entry.id] is not None]
+    cells = _cells(printed, [result for _, result in made])
+    compared = cells[cells["verdict"].isin(("equal", "differs"))] if cells is not None else None
+    n_compared = 0 if compared is None else len(compared)
+    n_equal = 0 if compared is None else int((compared["verdict"] == "equal").sum())
+    if n_compared:
+        routes = [route for route in _STRENGTH if (compared["route"] == route).any()]
+    else:
+        routes = list(dict.fromkeys(result["route"] for _, result in made))
+    status, reason = _status(printed, entries, made, cells, n_compared, n_equal, stated)
+    return {
+        "paper": printed.paper,
+        "id": printed.id,
+        "title": printed.title,
+        "kind": printed.kind,
+        "route": ", ".join(routes),
+        "cells_printed": int(printed.cells),
+        "cells_compared": n_compared,
+        "cells_equal": n_equal,
+        "largest_difference": compared["difference"].abs().max() if n_compared else float("nan"),
+        "status": status,
+        "reason": reason,
+        "run": ", ".join(dict.fromkeys(result["run"] for _, result in made)),
+        "output": ", ".join(entry.id for entry, _ in made) or ", ".join(entry.id for entry in entries),
+        "notebook": (made[0][0] if made else entries[0]).notebook if entries else "",
+    }
+
+
+def _cells(printed: Any, results: list[dict[str, Any]]) -> pd.DataFrame | None:
+    """The compared cells of one printed table from all outputs that cover it, one a printed cell.
+
+    Where two outputs give the same cell, a number goes before none, then the stronger route; never the nearer value.
+    """
+    frames = [result["cells"] for result in results if result["cells"] is not None]
+    frames = [part[(part["paper"] == printed.paper) & (part["table"] == printed.id)] for part in frames]
+    frames = [part[part["verdict"] != "extra"] for part in frames if len(part)]
+    if not frames:
+        return None
+    joined = pd.concat(frames, ignore_index=True)
+    rank = joined["route"].map({route: i for i, route in enumerate(_STRENGTH)}).fillna(len(_STRENGTH))
+    joined = joined.assign(_gap=joined["ours"].isna(), _rank=rank).sort_values(["_gap", "_rank"], kind="stable")
+    return joined.drop_duplicates(["row", "column", "statistic"]).sort_index()
+
+
+def _status(
+    printed: Any,
+    entries: list[Entry],
+    made: list[tuple[Entry, dict[str, Any] | None]],
+    cells: pd.DataFrame | None,
+    compared: int,
+    equal: int,
+    stated: Row | None,
+) -> tuple[str, str]:
+    if compared:
+        assert cells is not None
+        why = [stated.reason] if stated else []
+        if compared > equal:
+            why.insert(0, f"{compared - equal} of {compared} compared numbers are not equal")
+        gaps = cells[cells["verdict"] == "missing"]
+        why += [f"{len(part)} missing: {reason}" for reason, part in gaps.groupby("reason", sort=False)]
+        unlisted = int(printed.cells) - len(cells)
+        if unlisted > 0:
+            why.append(f"{unlisted} printed numbers are in no output")
+        if equal == compared and compared >= int(printed.cells):
+            return "reproduced", ""
+        return ("partly" if 2 * equal >= compared else "differs"), "; ".join(why)
+    if stated:
+        return stated.status, stated.reason
+    if not int(printed.cells):
+        shown = f"; shown by {', '.join(entry.id for entry, _ in made)}" if made else ""
+        return "no numbers", _WORDLESS[printed.kind] + shown
+    if made and cells is not None:
+        reasons = list(dict.fromkeys(cells["reason"]))
+        return "not built yet", f"no number compared: {'; '.join(reasons)}"
+    if entries:
+        return "not built yet", f"no result saved yet: nlgeval run {entries[0].id}"
+    return "not built yet", "no notebook yet"
