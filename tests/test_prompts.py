@@ -51,8 +51,8 @@ SHA = {
     "prometheus/augment_response": "41df0532be03",
     "prometheus/augment_rubric": "703269be7671",
     "prometheus/chat_v1": "9ae6d65ab5d3",
-    "prometheus/relative": "2f51f8b18947",
-    "prometheus/relative_no_reference": "f5b3b8872d96",
+    "prometheus/relative": "0ae04ee4c36e",
+    "prometheus/relative_no_reference": "1773cb68c9d6",
     "semscore/g_eval": "723390cae9ae",
     "tigerscore/aspects_candidates": "3653ee1388d8",
     "tigerscore/aspects_definitions": "550767712b6c",
@@ -90,12 +90,12 @@ def test_names_and_headers():
     assert {name.partition("/")[0] for name in prompts.names()} == {
         "coascore", "hdeval", "prometheus", "semscore", "tigerscore",
     }  # fmt: skip
-    assert len(prompts.names()) == len(list(FOLDER.rglob("*.txt"))) == 46
+    assert len(prompts.names()) == len(list(FOLDER.rglob("*.txt"))) == 44
     assert prompts.names("semscore") == ["semscore/g_eval"]
     for name in prompts.names():
         template = prompts.template(name)
         assert template.name == name and template.title and prompts.source(name) == template.source
-        assert template.status == "reconstructed" or name in SHA or "v2" in name, name
+        assert template.status == "reconstructed" or name in SHA, name
         assert set(template.described) == set(template.variables)
         assert template.status != "reconstructed" or template.note, f"{name}: says not what was reconstructed"
 

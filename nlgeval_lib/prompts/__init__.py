@@ -1,7 +1,7 @@
 """The published prompts, and the aspects and criteria that fill them.
 
 `render("prometheus/absolute", instruction=..., response=..., ...)` gives the text for the judge. Every template file
-says where its prompt comes from, and whether it is published, released with data, or reconstructed.
+says where its prompt comes from, and whether it is published, released with data, reconstructed, or ours.
 """
 
 from __future__ import annotations

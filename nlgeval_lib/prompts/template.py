@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-STATUSES = ("published", "released", "reconstructed")
+STATUSES = ("published", "released", "reconstructed", "ours")
 FOLDER = Path(__file__).parent / "templates"
 _SLOT = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 _HEADER = re.compile(r"# (?:variable (?P<variable>[a-z][a-z0-9_]*)|(?P<key>[a-z]+)): (?P<value>\S.*)")
@@ -33,7 +33,8 @@ class Template:
     """A prompt with its origin.
 
     `parts`: fixed texts and slots in order, no two fixed texts beside each other. `status`: published (as a paper
-    prints it), released (as the authors' public data or code have it), reconstructed (from a paper's description).
+    prints it), released (as the authors' public data have it), reconstructed (from a paper's description), ours (written
+    for this project where the papers have none).
     `covers`: the printed tables or figures that it stands for, as "paper table_09". `described`: what each variable is.
     """
 
