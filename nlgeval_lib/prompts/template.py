@@ -33,8 +33,8 @@ class Template:
     """A prompt with its origin.
 
     `parts`: fixed texts and slots in order, no two fixed texts beside each other. `status`: published (as a paper
-    prints it), released (as the authors' public data have it), reconstructed (from a paper's description), ours (written
-    for this project where the papers have none).
+    prints it), released (as the authors' public data have it), reconstructed (from a paper's description), ours
+    (written for this project where the papers have none).
     `covers`: the printed tables or figures that it stands for, as "paper table_09". `described`: what each variable is.
     """
 
