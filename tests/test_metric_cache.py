@@ -1,0 +1,215 @@
+"""The cache of metric values: what is stored is found, by anyone, whatever happened to the one who stored it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlgeval_lib.cache import CacheError, ValueCache, key
+from nlgeval_lib.evaluators import Bleu, Rouge
+
+TEXTS = st.text(st.characters(codec=None), max_size=12)  # lone surrogates too
+
+
+@given(st.lists(TEXTS, max_size=4), st.lists(TEXTS, max_size=4))
+def test_keys_are_equal_exactly_where_the_parts_are(a: list[str], b: list[str]) -> None:
+    assert (key(*a) == key(*b)) == (a == b)
+
+
+def test_key_is_stable_between_versions_of_this_project() -> None:
+    assert key("bleu", "ü") == hashlib.sha256(b"4:bleu2:\xc3\xbc").digest()
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.dictionaries(
+            st.binary(min_size=32, max_size=32),
+            st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)),
+            max_size=5,
+        ),
+        max_size=4,
+    )
+)
+def test_holds_the_last_value_of_each_key(tmp_path_factory: pytest.TempPathFactory, puts: list[dict]) -> None:
+    cache = ValueCache(tmp_path_factory.mktemp("cache") / "scores.sqlite")
+    expected: dict = {}
+    for values in puts:
+        cache.put(values)
+        expected |= values
+    assert cache.get([*expected, b"x" * 32]) == expected
+    assert cache.count() == len(expected)
+
+
+def test_many_keys_at_once(tmp_path: Path) -> None:
+    cache = ValueCache(tmp_path / "scores.sqlite")
+    values = {key(str(i)): (i / 7,) for i in range(5000)}
+    cache.put(values)
+    assert ValueCache(cache.path).get(list(values) * 2) == values
+
+
+def test_an_empty_cache_is_not_made_by_looking(tmp_path: Path) -> None:
+    cache = ValueCache(tmp_path / "none" / "scores.sqlite")
+    assert cache.get([key("a")]) == {} and cache.count() == 0
+    assert not cache.path.parent.exists()
+
+
+WRITER = """
+import sys
+from nlgeval_lib.cache import ValueCache, key
+cache = ValueCache(sys.argv[1])
+number = 0
+while number < int(sys.argv[3]):
+    cache.put({key(sys.argv[2], str(number), part): (float(number), 0.5) for part in "ab"})
+    print(number, flush=True)
+    number += 1
+"""
+
+
+def _writer(path: Path, name: str, count: int) -> subprocess.Popen:
+    command = [sys.executable, "-c", WRITER, str(path), name, str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_two_processes_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "scores.sqlite"
+    writers = [_writer(path, name, 60) for name in ("one", "two")]
+    for writer in writers:
+        writer.communicate()
+        assert writer.returncode == 0
+    wanted = {key(n, str(i), p): (float(i), 0.5) for n in ("one", "two") for i in range(60) for p in "ab"}
+    assert ValueCache(path).get(wanted) == wanted
+
+
+def test_killed_while_writing_keeps_what_was_stored_whole(tmp_path: Path) -> None:
+    path = tmp_path / "scores.sqlite"
+    for round_ in range(4):
+        writer = _writer(path, str(round_), 10**6)
+        assert writer.stdout is not None
+        done = [int(writer.stdout.readline()) for _ in range(5 + 3 * round_)]
+        os.kill(writer.pid, signal.SIGKILL)
+        done += [int(line) for line in writer.stdout.read().splitlines()]
+        writer.wait()
+        cache = ValueCache(path)
+        stored = cache.get([key(str(round_), str(i), "a") for i in done])
+        assert len(stored) == len(done)
+        assert cache.count() % 2 == 0, "half of a pair was stored"
+
+
+def test_a_damaged_file_is_named_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "scores.sqlite"
+    path.write_bytes(b"<html>no database</html>" * 100)
+    with pytest.raises(CacheError, match=r"scores\.sqlite is damaged.*delete it"):
+        ValueCache(path).get([key("a")])
+    with pytest.raises(CacheError, match="delete it"):
+        Bleu(cache=path).score_texts(["a"], ["a"])
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CacheError, match=r"file.*NLGEVAL_STATE"):
+        Bleu(cache=tmp_path / "file" / "scores.sqlite").score_texts(["a"], ["a"])
+
+
+FULL = """
+import resource, signal, sys
+from nlgeval_lib.cache import CacheError, ValueCache, key
+cache = ValueCache(sys.argv[1])
+cache.put({key("first"): (1.0,)})
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, resource.RLIM_INFINITY))
+try:
+    cache.put({key(str(i)): (float(i),) for i in range(20000)})
+except CacheError as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(cache.count(), cache.get([key("first")]) == {key("first"): (1.0,)})
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on file size are a POSIX matter")
+def test_no_room_leaves_what_was_there(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FULL, str(tmp_path / "scores.sqlite")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    error, left = done.stdout.splitlines()
+    assert "scores.sqlite" in error and "NLGEVAL_STATE" in error
+    assert left == "1 True"
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many pairs each call computed."""
+    calls: list[int] = []
+    for cls in (Bleu, Rouge):
+        real = cls.compute
+        monkeypatch.setattr(
+            cls, "compute", lambda self, pairs, real=real: (calls.append(len(pairs)), real(self, pairs))[1]
+        )
+    return calls
+
+
+OUTPUTS = ["the cat sat", "the cat sat", "a dog", "a dog"]
+REFERENCES = ["the cat sat down", "the cat sat down", "a dog", "one dog"]
+
+
+def test_equal_pairs_are_computed_once_and_a_second_run_computes_nothing(tmp_path: Path, counted: list[int]) -> None:
+    first = Bleu(cache=tmp_path / "c.sqlite").score_texts(OUTPUTS, REFERENCES)
+    assert counted == [3]
+    metric = Bleu(cache=tmp_path / "c.sqlite")
+    assert metric.score_texts(OUTPUTS, REFERENCES).tolist() == first.tolist()
+    assert counted == [3]
+    assert metric.details == {"cached": 3, "computed": 0, "items": 4, "pairs": 3, "missing": 0}
+
+
+def test_other_settings_are_other_keys(tmp_path: Path, counted: list[int]) -> None:
+    path = tmp_path / "c.sqlite"
+    Bleu(cache=path).score_texts(OUTPUTS, REFERENCES)
+    Bleu(cache=path, smooth="floor").score_texts(OUTPUTS, REFERENCES)
+    Bleu(cache=path, smooth="floor", smooth_value=0.2).score_texts(OUTPUTS, REFERENCES)
+    Bleu(cache=path, lowercase=True).score_texts(OUTPUTS, REFERENCES)
+    Rouge(cache=path).score_texts(OUTPUTS, REFERENCES)
+    Rouge(cache=path, package="rouge").score_texts(OUTPUTS, REFERENCES)
+    assert counted == [3] * 6
+
+
+def test_what_does_not_change_a_pair_does_not_change_its_key(tmp_path: Path, counted: list[int]) -> None:
+    path = tmp_path / "c.sqlite"
+    Rouge(cache=path).score_texts(OUTPUTS, REFERENCES)
+    Rouge(cache=path, value="p", empty="zero").score_texts(OUTPUTS, REFERENCES)
+    Rouge(cache=path, multi="max").score_texts(OUTPUTS[:1], [[REFERENCES[0], " "]])
+    assert counted == [3]
+
+
+def test_a_run_that_breaks_off_keeps_its_finished_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Bleu, "chunk", 2)
+    real, calls = Bleu.compute, []
+
+    def compute(self, pairs):
+        calls.append(len(pairs))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(self, pairs)
+
+    monkeypatch.setattr(Bleu, "compute", compute)
+    outputs = [f"word {i}" for i in range(7)]
+    with pytest.raises(KeyboardInterrupt):
+        Bleu(cache=tmp_path / "c.sqlite").score_texts(outputs, outputs)
+    metric = Bleu(cache=tmp_path / "c.sqlite")
+    metric.score_texts(outputs, outputs)
+    assert (metric.details["cached"], metric.details["computed"]) == (4, 3)
+
+
+def test_no_cache_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path))
+    Bleu(cache=False).score_texts(["a"], ["a"])
+    assert list(tmp_path.iterdir()) == []
+    Bleu().score_texts(["a"], ["a"])
+    assert [path.name for path in (tmp_path / "metrics").iterdir()] == ["scores.sqlite"]

@@ -1,0 +1,450 @@
+"""BLEU, ROUGE, METEOR and BERTScore equal the packages called directly, and say where they have no value."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlgeval_lib import evaluators
+from nlgeval_lib.evaluators import Bleu, Meteor, Rouge, wordnet
+from nlgeval_lib.schema import Status
+
+TARGET = "Glad you made it safe and sound."
+RESPONSE = "Thank goodness you arrived without any issues."
+OUTPUTS = [RESPONSE, "The cat sat on the mat. It was happy.", "A dog runs.", "one two three four five six", "x"]
+REFERENCES = [TARGET, "The Cat sat on a mat. It was sad.", "Dogs are running.", "one two 3 four six", "y z"]
+SEVERAL = [[r, f"{o} indeed", "something else. Entirely so"] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
+WORDS = st.lists(
+    st.sampled_from(["the", "cat", "Cat", "sat", "a", "mat", ".", "runs", "7", "é"]), min_size=1, max_size=12
+)
+SENTENCES = WORDS.map(" ".join)
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+
+
+# -- equal to the packages ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "package"),
+    [
+        ({}, {}),
+        ({"smooth": "floor", "smooth_value": 0.3}, {"smooth_method": "floor", "smooth_value": 0.3}),
+        ({"smooth": "add-k"}, {"smooth_method": "add-k"}),
+        ({"smooth": "none", "effective_order": False}, {"smooth_method": "none", "use_effective_order": False}),
+        ({"tokenize": "char", "lowercase": True}, {"tokenize": "char", "lowercase": True}),
+    ],
+)
+def test_bleu_is_sacrebleu(options: dict, package: dict) -> None:
+    from sacrebleu import sentence_bleu
+
+    expected = [sentence_bleu(o, [r], **package).score for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
+    assert Bleu(**options).score_texts(OUTPUTS, REFERENCES).tolist() == expected
+
+
+def test_bleu_joins_references_as_sacrebleu_does() -> None:
+    from sacrebleu import sentence_bleu
+
+    expected = [sentence_bleu(o, r).score for o, r in zip(OUTPUTS, SEVERAL, strict=True)]
+    assert Bleu(multi="joint").score_texts(OUTPUTS, SEVERAL).tolist() == expected
+
+
+@pytest.mark.parametrize("type_", ["rouge1", "rouge2", "rougeL", "rougeLsum"])
+@pytest.mark.parametrize("stemmer", [False, True])
+def test_rouge_is_rouge_score(type_: str, stemmer: bool) -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer([type_], use_stemmer=stemmer)
+    scores = [scorer.score(r, o)[type_] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
+    for value, attribute in (("f", "fmeasure"), ("p", "precision"), ("r", "recall")):
+        ours = Rouge(type_, stemmer=stemmer, value=value).score_texts(OUTPUTS, REFERENCES)
+        assert ours.tolist() == [getattr(score, attribute) for score in scores]
+
+
+def test_rouge_max_is_rouge_scores_own_rule() -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(["rouge1"])
+    expected = [scorer.score_multi(r, o)["rouge1"].fmeasure for o, r in zip(OUTPUTS, SEVERAL, strict=True)]
+    assert Rouge("rouge1", multi="max").score_texts(OUTPUTS, SEVERAL).tolist() == expected
+
+
+@pytest.mark.parametrize(("type_", "theirs"), [("rouge1", "rouge-1"), ("rouge2", "rouge-2"), ("rougeL", "rouge-l")])
+@pytest.mark.parametrize("value", ["f", "p", "r"])
+def test_rouge_is_pypi_rouge(type_: str, theirs: str, value: str) -> None:
+    from rouge import Rouge as Pypi
+
+    expected = [score[theirs][value] for score in Pypi().get_scores(OUTPUTS, REFERENCES)]
+    assert Rouge(type_, package="rouge", value=value).score_texts(OUTPUTS, REFERENCES).tolist() == expected
+
+
+def test_the_two_rouges_differ_and_their_signatures_say_so() -> None:
+    a, b = Rouge("rouge1"), Rouge("rouge1", package="rouge")
+    assert a.score_texts(["The cat"], ["the cat."])[0] == 1 > b.score_texts(["The cat"], ["the cat."])[0]
+    assert re.search(r"rouge_score:\d", a.signature()) and re.search(r"\|rouge:\d", b.signature())
+
+
+def test_semscore_table_1_example() -> None:
+    assert round(Bleu().score_texts([RESPONSE], [TARGET])[0], 2) == 6.57
+    assert round(Rouge("rougeL").score_texts([RESPONSE], [TARGET])[0], 3) == 0.143
+
+
+class Pairs:
+    """A WordNet of two synonyms, as nltk's METEOR calls it."""
+
+    def __init__(self, **synonyms: set[str]) -> None:
+        self.words = synonyms
+
+    def synsets(self, word: str) -> list:
+        names = self.words.get(word, set())
+        lemma = lambda name: type("Lemma", (), {"name": lambda self: name})()  # noqa: E731
+        return [type("Synset", (), {"lemmas": lambda self: [lemma(name) for name in names]})()]
+
+
+@pytest.mark.parametrize("tokenize", ["word", "blank"])
+def test_meteor_without_wordnet_is_nltks_with_an_empty_one(tokenize: str) -> None:
+    from nltk import word_tokenize
+    from nltk.translate.meteor_score import meteor_score
+
+    split = str.split if tokenize == "blank" else lambda text: word_tokenize(text, preserve_line=True)
+    expected = [
+        meteor_score([split(r)], split(o), wordnet=Pairs(), gamma=0.4) for o, r in zip(OUTPUTS, REFERENCES, strict=True)
+    ]
+    ours = Meteor(wordnet="none", tokenize=tokenize, gamma=0.4)
+    assert ours.score_texts(OUTPUTS, REFERENCES).tolist() == expected
+    assert "wordnet:none" in ours.signature()
+
+
+def tiny_wordnet(folder: Path, *groups: str) -> Path:
+    """A WordNet folder as Princeton's tools write it, with one noun synset a group of words."""
+    folder.mkdir(parents=True)
+    for speech in ("verb", "adj", "adv"):
+        for name in (f"index.{speech}", f"data.{speech}", f"{speech}.exc"):
+            (folder / name).write_text("")
+    (folder / "noun.exc").write_text("mice mouse\n")
+    data, index = "  1 a licence\n", ["  1 a licence"]
+    for group in groups:
+        words = group.split()
+        offset = f"{len(data):08d}"
+        data += f"{offset} 05 n {len(words):02x} {' '.join(f'{word} 0' for word in words)} 000 | a gloss\n"
+        index += [f"{word} n 1 0 1 0 {offset}" for word in words]
+    (folder / "data.noun").write_text(data)
+    (folder / "index.noun").write_text("\n".join(index) + "\n")
+    return folder
+
+
+def test_meteor_reads_a_wordnet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nltk.translate.meteor_score import meteor_score
+
+    folder = tiny_wordnet(tmp_path / "dict", "cat feline", "mouse rodent", "wild_cat lynx")
+    outputs, references = ["the feline saw mice", "a lynx"], ["the cat saw the rodent", "a cat"]
+    synonyms = Pairs(feline={"cat", "feline"}, mice={"mouse", "rodent"}, cat={"cat", "feline"})
+    expected = [
+        meteor_score([r.split()], o.split(), wordnet=synonyms) for o, r in zip(outputs, references, strict=True)
+    ]
+    ours = Meteor(wordnet=str(folder))
+    assert ours.score_texts(outputs, references).tolist() == expected
+    assert expected[0] > Meteor(wordnet="none").score_texts(outputs, references)[0]
+    monkeypatch.setenv(wordnet.ENVIRONMENT, str(folder))
+    assert Meteor().signature() == ours.signature()
+
+
+def test_wordnets_are_told_apart_by_content_not_place(tmp_path: Path) -> None:
+    one = wordnet.find(str(tiny_wordnet(tmp_path / "a", "cat feline"))).label
+    same = wordnet.find(str(tiny_wordnet(tmp_path / "b", "cat feline"))).label
+    other = wordnet.find(str(tiny_wordnet(tmp_path / "c", "cat lynx"))).label
+    assert one == same != other
+
+
+def test_a_wrong_wordnet_folder_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match=r"is no WordNet folder: it lacks index\.noun"):
+        Meteor(wordnet=str(tmp_path)).score_texts(["a"], ["a"])
+    monkeypatch.setenv(wordnet.ENVIRONMENT, str(tmp_path))
+    with pytest.raises(ValueError, match=wordnet.ENVIRONMENT):
+        Meteor().score_texts(["a"], ["a"])
+
+
+def test_meteor_without_any_wordnet_is_unavailable_and_never_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    import nltk
+
+    monkeypatch.delenv(wordnet.ENVIRONMENT, raising=False)
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(wordnet, "SYSTEM_FOLDERS", ())
+    monkeypatch.setattr(nltk, "download", lambda *a, **k: pytest.fail("downloaded without being asked"))
+    here, why = Meteor().available()
+    assert not here and "wordnet-base" in why and 'wordnet="none"' in why
+    scored = Meteor().score(pd.DataFrame({"output": OUTPUTS, "reference": REFERENCES}))
+    assert scored["value"].isna().all() and set(scored["status"]) == {"unavailable"} and set(scored["reason"]) == {why}
+    with pytest.warns(UserWarning, match="WordNet"):
+        assert np.isnan(Meteor().score_texts(OUTPUTS, REFERENCES)).all()
+
+
+# -- rules -------------------------------------------------------------------------------------------------------------
+
+
+def test_rules_for_several_references() -> None:
+    single = [Rouge("rouge1").score_texts(OUTPUTS, [group[i] for group in SEVERAL]) for i in range(3)]
+    assert Rouge("rouge1", multi="first").score_texts(OUTPUTS, SEVERAL).tolist() == single[0].tolist()
+    assert Rouge("rouge1", multi="max").score_texts(OUTPUTS, SEVERAL).tolist() == np.max(single, axis=0).tolist()
+    np.testing.assert_allclose(Rouge("rouge1", multi="mean").score_texts(OUTPUTS, SEVERAL), np.mean(single, axis=0))
+    with pytest.raises(ValueError, match=r"row 0: 3 references; say what they become: multi= first, max, mean"):
+        Rouge("rouge1").score_texts(OUTPUTS, SEVERAL)
+    with pytest.raises(ValueError, match="multi is 'joint'; allowed: 'first', 'max', 'mean'"):
+        Rouge(multi="joint")
+
+
+def test_a_frame_is_scored_by_the_column_that_the_rule_asks_for() -> None:
+    frame = pd.DataFrame(
+        {
+            "output": ["the cat"] * 2,
+            "reference": ["a dog", "the cat"],
+            "references": [("a dog", "the cat"), ("the cat",)],
+        },
+        index=["p", "q"],
+    )
+    assert Rouge().score(frame)["value"].tolist() == [0, 1]
+    scored = Rouge(multi="max").score(frame)
+    assert scored["value"].tolist() == [1, 1] and list(scored.index) == ["p", "q"]
+    assert list(scored.columns) == ["value", "status", "reason"]
+    assert scored.attrs["signature"] == Rouge(multi="max").signature()
+    assert scored.attrs["details"]["items"] == 2
+
+
+@pytest.mark.parametrize("metric", [Bleu, Rouge, lambda **k: Rouge("rougeL", package="rouge", **k)])
+@pytest.mark.parametrize("blank", ["", "   \n", "\u2003"])
+def test_empty_texts_have_a_reason_or_are_zero_when_asked(metric, blank: str) -> None:
+    frame = pd.DataFrame({"output": [blank, "a", "a"], "references": [["a"], [blank], []]})
+    scored = metric(multi="first").score(frame)
+    assert scored["value"].isna().all() and (scored["status"] == Status.EMPTY).all()
+    assert scored["reason"].tolist() == ["output is empty", "reference is empty", "no reference"]
+    zero = metric(multi="first", empty="zero").score(frame)
+    assert zero["value"].tolist()[:2] == [0, 0] and "counted as 0" in zero["reason"][0]
+    assert math.isnan(zero["value"][2]), "there is nothing to compare with"
+
+
+def test_texts_without_a_word_of_the_package_are_not_silently_zero() -> None:
+    for metric, text in ((Rouge(), "日本語"), (Rouge(package="rouge"), " ... ")):
+        scored = metric.score(pd.DataFrame({"output": [text], "reference": ["a word"]}))
+        assert scored["status"].tolist() == ["empty"] and scored["reason"][0]
+    assert Bleu(tokenize="char").score_texts(["日本語"], ["日本語"]) == pytest.approx(100)
+
+
+def test_blank_references_are_left_out_of_a_group() -> None:
+    assert Rouge(multi="mean").score_texts(["a b"], [["a b", "", " "]])[0] == 1
+    assert Bleu(multi="joint").score_texts(["a b"], [["", "a b"]])[0] == pytest.approx(100)
+
+
+def test_a_sentence_deeper_than_the_recursion_limit() -> None:
+    import sys
+
+    from rouge import Rouge as Pypi
+
+    limit = sys.getrecursionlimit()
+    long = " ".join(f"w{i}" for i in range(limit))
+    with pytest.raises(RecursionError):
+        Pypi().get_scores(long, long)
+    assert Rouge("rougeL", package="rouge").score_texts([long], [long])[0] == pytest.approx(1, abs=1e-7)
+    assert sys.getrecursionlimit() == limit
+
+
+@pytest.mark.parametrize(("package", "size"), [("rouge", 1500), ("rouge_score", 5100)])
+def test_a_table_that_would_not_fit_is_refused(package: str, size: int) -> None:
+    long = " ".join(["word"] * size)
+    scored = Rouge("rougeL", package=package).score(pd.DataFrame({"output": [long], "reference": [long]}))
+    assert scored["status"].tolist() == ["failed"] and f"{size} x {size} words" in scored["reason"][0]
+    assert Rouge("rouge1", package=package).score_texts([long], [long])[0] == pytest.approx(1, abs=1e-7)
+
+
+def test_processes_change_nothing(tmp_path: Path) -> None:
+    outputs = [f"the cat number {i} sat on mat {i % 7}" for i in range(40)]
+    references = [f"the cat {i} sat" for i in range(40)]
+    one, two = (Rouge("rouge2", stemmer=True, cache=False, jobs=jobs) for jobs in (1, 2))
+    two.chunk = 7
+    assert two.score_texts(outputs, references).tolist() == one.score_texts(outputs, references).tolist()
+
+
+def test_order_changes_nothing() -> None:
+    forward = Rouge(cache=False).score_texts(OUTPUTS, REFERENCES)
+    assert Rouge(cache=False).score_texts(OUTPUTS[::-1], REFERENCES[::-1]).tolist() == forward[::-1].tolist()
+
+
+# -- ranges ------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=4))
+def test_values_lie_in_their_range_and_are_highest_for_a_copy(pairs: list[tuple[str, str]]) -> None:
+    outputs, references = map(list, zip(*pairs, strict=True))
+    metrics = [(Bleu(cache=False), 100), (Meteor(wordnet="none", cache=False), 1)]
+    metrics += [
+        (Rouge(t, package=p, cache=False), 1) for t in ("rouge1", "rouge2", "rougeL") for p in ("rouge", "rouge_score")
+    ]
+    for metric, top in metrics:
+        values = metric.score_texts(outputs, references)
+        known = values[~np.isnan(values)]
+        assert ((known >= 0) & (known <= top * (1 + 1e-9))).all()
+        copies = metric.score_texts(references, references)
+        assert np.array_equal(np.isnan(copies), [bool(metric.blank(r)) for r in references])
+        if metric.name != "meteor":  # METEOR's penalty for one chunk keeps a copy below 1
+            assert (np.isnan(values) | np.isnan(copies) | (values <= copies + 1e-6)).all()
+
+
+ANY = st.text(max_size=30)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ANY, ANY)
+def test_any_two_texts_get_a_number_or_a_reason(output: str, reference: str) -> None:
+    frame = pd.DataFrame({"output": [output], "reference": [reference]})
+    for metric in (
+        Bleu(cache=False),
+        Rouge(cache=False),
+        Rouge(package="rouge", cache=False),
+        Meteor(wordnet="none", cache=False),
+    ):
+        row = metric.score(frame).iloc[0]
+        assert (row["status"] == "ok") == (not math.isnan(row["value"]))
+        assert row["status"] == "ok" or row["reason"]
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [None, float("nan"), 3, b"bytes", ["list"]])
+def test_outputs_that_are_no_text_name_the_row(bad: object) -> None:
+    with pytest.raises(ValueError, match=r"row 1: output is .*a text is needed"):
+        Bleu().score_texts(["a", bad], ["a", "b"])
+    frame = pd.DataFrame({"output": ["a", bad], "reference": ["a", "b"]}, index=["i", "j"])
+    with pytest.raises(ValueError, match=r"row 1 \(index 'j'\): output is"):
+        Bleu().score(frame)
+
+
+@pytest.mark.parametrize("bad", [None, float("nan"), 3, b"bytes", ["a", None], [float("nan")], {"a": 1}])
+def test_references_that_are_no_text_name_the_row(bad: object) -> None:
+    with pytest.raises(ValueError, match="row 1: reference"):
+        Bleu(multi="max").score_texts(["a", "b"], ["a", bad])
+
+
+def test_unequal_lengths_single_texts_and_missing_columns() -> None:
+    with pytest.raises(ValueError, match="2 outputs and 1 references"):
+        Bleu().score_texts(["a", "b"], ["a"])
+    with pytest.raises(ValueError, match="output is one text"):
+        Bleu().score_texts("a", ["a"])
+    with pytest.raises(ValueError, match="reference is one text"):
+        Bleu().score_texts(["a"], "a")
+    with pytest.raises(ValueError, match="no column 'reference' or 'references'; its columns: output"):
+        Bleu().score(pd.DataFrame({"output": ["a"]}))
+    with pytest.raises(ValueError, match="data frame is needed, got list"):
+        Bleu().score(["a"])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Bleu(smooth="expo"), "smooth is 'expo'; allowed: .*'exp'"),
+        (lambda: Bleu(tokenize="14a"), "tokenize is '14a'"),
+        (lambda: Bleu(empty="one"), "empty is 'one'; allowed: 'nan', 'zero'"),
+        (lambda: Bleu(jobs=0), "jobs is 0"),
+        (lambda: Rouge("rougeX"), "type is 'rougeX'"),
+        (lambda: Rouge("rougeLsum", package="rouge"), "allowed: 'rouge1', 'rouge2', 'rougeL'"),
+        (lambda: Rouge(package="rouge", stemmer=True), "has no stemmer"),
+        (lambda: Rouge(value="g"), "value is 'g'; allowed: 'f', 'p', 'r'"),
+        (lambda: Meteor(tokenize="punkt"), "tokenize is 'punkt'"),
+    ],
+)
+def test_unknown_options_are_refused(make, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_nothing_to_score() -> None:
+    assert Bleu().score_texts([], []).shape == (0,)
+    assert len(Bleu().score(pd.DataFrame({"output": [], "reference": []}))) == 0
+
+
+# -- by name -----------------------------------------------------------------------------------------------------------
+
+
+def test_evaluators_by_name() -> None:
+    assert evaluators.get("rouge") is Rouge
+    assert {"bleu", "rouge", "meteor", "bertscore", "semscore"} <= set(evaluators.names())
+    with pytest.raises(ValueError, match=r"no evaluator 'ruoge'; did you mean 'rouge'"):
+        evaluators.get("ruoge")
+    assert isinstance(Bleu(), evaluators.Evaluator)
+
+
+def test_a_new_evaluator_is_one_class_and_a_registration(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nlgeval_lib.evaluators import base
+    from nlgeval_lib.schema import Judgment
+
+    monkeypatch.setattr(base, "_registry", dict(base._registry))
+
+    @evaluators.register("length")
+    class Length:
+        name = "length"
+
+        def signature(self) -> str:
+            return evaluators.signature("length", unit="word")
+
+        def score(self, frame: pd.DataFrame) -> pd.DataFrame:
+            return evaluators.score_frame(frame.index, [Judgment(float(len(t.split()))) for t in frame["output"]])
+
+    metric = evaluators.get("length")()
+    assert isinstance(metric, evaluators.Evaluator) and metric.signature() == "length|unit:word"
+    assert metric.score(pd.DataFrame({"output": ["a b"]}))["value"].tolist() == [2]
+    with pytest.raises(ValueError, match=r"is .*Length already"):
+        evaluators.register("length", Bleu)
+
+
+def test_the_score_frame_holds_only_numbers_and_reasons() -> None:
+    from nlgeval_lib.schema import Judgment
+
+    index = pd.Index(["a"])
+    with pytest.raises(ValueError, match="row 'a': value inf"):
+        evaluators.score_frame(index, [Judgment(math.inf)])
+    with pytest.raises(ValueError, match="row 'a': status 'failed' without a reason"):
+        evaluators.score_frame(index, [Judgment(math.nan, Status.FAILED)])
+    with pytest.raises(ValueError, match="0 judgments for 1 rows"):
+        evaluators.score_frame(index, [])
+
+
+# -- published cells ---------------------------------------------------------------------------------------------------
+
+
+def test_coascore_table_12_bleu_and_rouge(data) -> None:
+    from scipy.stats import kendalltau, spearmanr
+
+    from nlgeval_lib import datasets, papers
+
+    items = datasets.items(data("summeval"))
+    for metric, row in ((Bleu(), "BLEU"), (Rouge("rougeL"), "ROUGE")):
+        value = metric.score(items)["value"]
+        for aspect in ("consistency", "relevance"):
+            for name, coefficient in (("spearman", spearmanr), ("kendall", kendalltau)):
+                printed = papers.cell("coascore", "table_12", row, aspect, name)
+                assert coefficient(value, items[f"human_{aspect}"])[0] == pytest.approx(printed, abs=5.1e-4)
+
+
+def test_hdeval_table_1_rouge(data) -> None:
+    from scipy.stats import pearsonr
+    from sklearn.model_selection import train_test_split
+
+    from nlgeval_lib import datasets, papers
+
+    items = datasets.items(data("summeval"))
+    half = items.iloc[train_test_split(np.arange(len(items)), test_size=0.5, random_state=42)[1]]
+    for type_, row in (("rouge1", "ROUGE-1"), ("rouge2", "ROUGE-2")):
+        value = Rouge(type_, package="rouge").score(half)["value"]
+        for aspect in ("coherence", "consistency", "fluency", "relevance"):
+            printed = papers.cell("hdeval", "table_01", row, aspect, "pearson")
+            assert pearsonr(value, half[f"human_{aspect}"])[0] == pytest.approx(printed, abs=5.1e-4)
