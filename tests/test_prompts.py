@@ -90,7 +90,7 @@ def test_names_and_headers():
     assert {name.partition("/")[0] for name in prompts.names()} == {
         "coascore", "hdeval", "prometheus", "semscore", "tigerscore",
     }  # fmt: skip
-    assert len(prompts.names()) == len(list(FOLDER.rglob("*.txt"))) == 44
+    assert len(prompts.names()) == len(list(FOLDER.rglob("*.txt"))) == 47
     assert prompts.names("semscore") == ["semscore/g_eval"]
     for name in prompts.names():
         template = prompts.template(name)
@@ -288,6 +288,17 @@ HEAD = "# title: t\n# source: s\n# status: published\n"
 def test_malformed_files(text, message):
     with pytest.raises(ValueError, match=f"prompt t: .*{message}"):
         parse_file("t", text)
+
+
+@pytest.mark.parametrize("left", ["", "_no_reference"])
+def test_the_scale_prompt_between_1_and_5_is_the_released_one(left):
+    released, scale = (
+        prompts.template(f"prometheus/absolute{left}"),
+        prompts.template(f"prometheus/absolute_scale{left}"),
+    )
+    values = filled(released)
+    descriptions = "\n".join(f"Score {level}: {values.pop(f'score{level}')}" for level in range(1, 6))
+    assert scale.render(low=1, high=5, score_descriptions=descriptions, **values) == released.render(**filled(released))
 
 
 def test_json_braces_are_plain_text():
