@@ -21,8 +21,8 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import catalogue, files
-from nlgeval_lib.catalogue import Catalogue, Entry, Row
+from nlgeval_lib import catalogue, files, paths
+from nlgeval_lib.catalogue import Entry, Row
 from nlgeval_lib.report import saving, tables
 
 COLUMNS = (
@@ -31,6 +31,7 @@ COLUMNS = (
     "title",
     "kind",
     "route",
+    "by_route",
     "cells_printed",
     "cells_compared",
     "cells_equal",
@@ -55,7 +56,8 @@ _WORDLESS = {
 def build(mode: str = "full") -> pd.DataFrame:
     """The scoreboard from the saved results: a row for every printed table and figure, in the papers' order.
 
-    `run` says `now` where this checkout ran the output and nothing changed since, else `kept since DATE`.
+    `run` says `now` where the last `nlgeval run` of this checkout found or made the output up to date, else
+    `kept since DATE`.
     Raises: ValueError for an unknown mode; CatalogueError.
     """
     from nlgeval_lib import papers
@@ -68,7 +70,8 @@ def build(mode: str = "full") -> pd.DataFrame:
         for name in entry.covers:
             covering[entry.paper, name].append(entry)
     stated = {(row.paper, row.id): row for row in listed.rows}
-    results = {entry.id: _result(entry, listed, mode) for entry in listed.outputs}
+    now = _now(mode)
+    results = {entry.id: _result(entry, entry.id in now, mode) for entry in listed.outputs}
     rows = []
     for printed in papers.index().itertuples(index=False):
         key = (printed.paper, printed.id)
@@ -78,14 +81,15 @@ def build(mode: str = "full") -> pd.DataFrame:
 
 
 def totals(frame: pd.DataFrame, by: str = "paper") -> pd.DataFrame:
-    """Sums of the scoreboard by `paper`, `route` or `status`, with a last row for all.
+    """Sums of the scoreboard by `paper` or `status`, with a last row for all; by `route`: of the compared numbers.
 
     Raises: ValueError for another column.
     """
-    if by not in ("paper", "route", "status"):
-        raise ValueError(f"by is {by!r}; allowed: paper, route, status")
-    keys = frame[by].replace("", "none") if by == "route" else frame[by]
-    groups = [*frame.groupby(keys, sort=False), ("all", frame)]
+    if by == "route":
+        return _by_route(frame)
+    if by not in ("paper", "status"):
+        raise ValueError(f"by is {by!r}; allowed: paper, status, route")
+    groups = [*frame.groupby(by, sort=False), ("all", frame)]
     return pd.DataFrame(
         [
             {
@@ -93,12 +97,43 @@ def totals(frame: pd.DataFrame, by: str = "paper") -> pd.DataFrame:
                 "tables and figures": len(part),
                 "reproduced": int((part["status"] == "reproduced").sum()),
                 "partly": int((part["status"] == "partly").sum()),
-                "cells printed": int(part["cells_printed"].sum()),
-                "cells compared": int(part["cells_compared"].sum()),
-                "cells equal": int(part["cells_equal"].sum()),
+                "numbers printed": int(part["cells_printed"].sum()),
+                "compared": int(part["cells_compared"].sum()),
+                "equal": int(part["cells_equal"].sum()),
             }
             for name, part in groups
         ]
+    )
+
+
+def _by_route(frame: pd.DataFrame) -> pd.DataFrame:
+    sums: dict[str, list[int]] = {route: [0, 0, 0] for route in _STRENGTH if route not in ("", "mini")}
+    for text in filter(None, frame["by_route"]):
+        for part in text.split("; "):
+            route, _, counts = part.partition(" ")
+            equal, _, compared = counts.partition("/")
+            for i, count in enumerate((1, int(compared), int(equal))):
+                sums[route][i] += count
+    rows = [(route, *counts) for route, counts in sums.items()]
+    return pd.DataFrame(rows, columns=["route", "tables and figures", "compared", "equal"])
+
+
+def brief(frame: pd.DataFrame) -> pd.DataFrame:
+    """The scoreboard for readers: counts in one column, where it prints numbers at all."""
+    return pd.DataFrame(
+        {
+            "id": frame["id"],
+            "what": frame["title"],
+            "status": frame["status"],
+            "equal / compared / printed": [
+                f"{row.cells_equal} / {row.cells_compared} / {row.cells_printed}" if row.cells_printed else ""
+                for row in frame.itertuples()
+            ],
+            "largest difference": [f"{gap:.4g}" if gap == gap else "" for gap in frame["largest_difference"]],
+            "route": frame["route"],
+            "run": frame["run"],
+            "reason": frame["reason"],
+        }
     )
 
 
@@ -135,8 +170,8 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     saving.write(changed)
     total = totals(frame).iloc[-1]
     line = (
-        f"{total['cells equal']} of {total['cells printed']} printed numbers equal, "
-        f"{total['cells compared']} compared; {total['reproduced']} of {total['tables and figures']} "
+        f"{total['equal']} of {total['numbers printed']} printed numbers equal, "
+        f"{total['compared']} compared; {total['reproduced']} of {total['tables and figures']} "
         f"tables and figures reproduced, {total['partly']} partly"
     )
     given = os.environ.get("NLGEVAL_RECORD")
@@ -153,23 +188,8 @@ def markdown(frame: pd.DataFrame) -> str:
     lines += _md_table(totals(frame))
     lines += ["", "By route:", "", *_md_table(totals(frame, "route"))]
     for paper, part in frame.groupby("paper", sort=False):
-        brief = pd.DataFrame(
-            {
-                "": part["id"],
-                "what": part["title"],
-                "status": part["status"],
-                "equal / compared / printed": [
-                    f"{row.cells_equal} / {row.cells_compared} / {row.cells_printed}" if row.cells_printed else ""
-                    for row in part.itertuples()
-                ],
-                "largest difference": [f"{v:.4g}" if v == v else "" for v in part["largest_difference"]],
-                "route": part["route"],
-                "run": part["run"],
-                "notebook": [f"[{name}](../notebooks/{name})" if name else "" for name in part["notebook"]],
-                "reason": part["reason"],
-            }
-        )
-        lines += ["", f"## {paper}", "", *_md_table(brief)]
+        shown = brief(part).assign(notebook=[f"[{n}](../notebooks/{n})" if n else "" for n in part["notebook"]])
+        lines += ["", f"## {paper}", "", *_md_table(shown)]
     return "\n".join(lines) + "\n"
 
 
@@ -180,26 +200,25 @@ def _md_table(frame: pd.DataFrame) -> list[str]:
     return [line(frame.columns), line(["---"] * frame.shape[1]), *map(line, frame.itertuples(index=False, name=None))]
 
 
-def _result(entry: Entry, listed: Catalogue, mode: str) -> dict[str, Any] | None:
-    """What an output saved last: its record, its cells, when it ran; None where it saved nothing."""
-    from nlgeval_lib.runner.plan import current
+def _now(mode: str) -> set[str]:
+    """The outputs that stand as this checkout made them, as the runner wrote down last."""
+    try:
+        return set(json.loads(paths.state("runs", mode, "now.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return set()
 
-    folders = ("quick",) if mode == "quick" else ("mini",) if entry.route == "mini" else ("",)
-    for folder in folders:
-        base = "/".join(filter(None, ["results", folder, entry.paper, entry.id]))
-        record = saving.read_json(f"{base}.json")
-        if record is None:
-            continue
-        path = saving.located(f"{base}.csv")
-        cells = (
-            pd.read_csv(path, keep_default_na=False, na_values={"ours": "", "difference": ""})
-            if path.exists()
-            else None
-        )
-        ran = current(entry, listed, mode)
-        now = ran is not None and ran.saved.get("folder") == folder
-        return {"cells": cells, "route": record["route"], "run": "now" if now else f"kept since {record['date'][:10]}"}
-    return None
+
+def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
+    """What an output saved last: its record, its cells, when it ran; None where it saved nothing."""
+    folder = "quick" if mode == "quick" else "mini" if entry.route == "mini" else ""
+    base = "/".join(filter(None, ["results", folder, entry.paper, entry.id]))
+    record = saving.read_json(f"{base}.json")
+    if record is None:
+        return None
+    path = saving.located(f"{base}.csv")
+    blank = {"ours": "", "difference": ""}
+    cells = pd.read_csv(path, keep_default_na=False, na_values=blank) if path.exists() else None
+    return {"cells": cells, "route": record["route"], "run": "now" if now else f"kept since {record['date'][:10]}"}
 
 
 def _row(
@@ -221,6 +240,7 @@ def _row(
         "title": printed.title,
         "kind": printed.kind,
         "route": ", ".join(routes),
+        "by_route": _routed(compared, routes) if n_compared else "",
         "cells_printed": int(printed.cells),
         "cells_compared": n_compared,
         "cells_equal": n_equal,
@@ -231,6 +251,13 @@ def _row(
         "output": ", ".join(entry.id for entry, _ in made) or ", ".join(entry.id for entry in entries),
         "notebook": (made[0][0] if made else entries[0]).notebook if entries else "",
     }
+
+
+def _routed(compared: pd.DataFrame, routes: list[str]) -> str:
+    """Equal and compared numbers by route: `public 24/30; recorded 3/12`."""
+    parts = [compared[compared["route"] == route] for route in routes]
+    counts = [f"{int((part['verdict'] == 'equal').sum())}/{len(part)}" for part in parts]
+    return "; ".join(f"{route} {count}" for route, count in zip(routes, counts, strict=True))
 
 
 def _cells(printed: Any, results: list[dict[str, Any]]) -> pd.DataFrame | None:

@@ -36,11 +36,8 @@ def scoreboard(
         raise typer.BadParameter(f"{mode!r}; allowed: full, quick", param_hint="--mode")
     frame = board.build(mode)
     shown = frame[frame["paper"].isin(paper)] if paper else frame
-    counts = [
-        f"{row.cells_equal}/{row.cells_compared}/{row.cells_printed}" if row.cells_printed else ""
-        for row in shown.itertuples()
-    ]
-    brief = shown[["paper", "id", "status", "route", "run"]].assign(**{"equal/compared/printed": counts})
-    typer.echo(board.show(brief).text)
+    short = board.brief(shown).drop(columns=["what", "reason", "largest difference"])
+    short.insert(0, "paper", shown["paper"])
+    typer.echo(board.show(short).text)
     typer.echo("\n" + board.show(board.totals(shown)).text + "\n")
     board.save(frame, mode)

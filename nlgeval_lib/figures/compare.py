@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,73 +12,92 @@ import pandas as pd
 
 from nlgeval_lib.figures.style import COLUMN, WIDE, color, new
 
-_MAX_ROWS = 60
+_MAX_HEADS = 8
 
 
-def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width: float | None = None) -> Any:
-    """A dot plot of printed numbers and ours with their intervals, a panel a statistic and column group.
+def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width: float = WIDE) -> Any:
+    """A dot plot of printed numbers and ours with their intervals: a panel a column and statistic, a line a row.
 
     cells: as `papers.compare` returns them; those without a printed number or without ours are left out, and the title
-    says how many. Returns the figure.
+    says how many. Draw one table at a time where tables have different rows. Returns the figure.
     Raises: ValueError where no cell has both numbers.
     """
     from nlgeval_lib.printed import parse
 
-    both = cells[cells["ours"].notna() & (cells["printed"] != "") & (cells["verdict"] != "extra")].copy()
+    both = cells[cells["ours"].notna() & cells["verdict"].isin(("equal", "differs"))].copy()
     if both.empty:
         raise ValueError("no cell has a printed number and one of ours; there is nothing to draw")
     both["number"] = [float(parse(text)) for text in both["printed"]]
-    if len(both) > _MAX_ROWS * 6:
-        both = both.iloc[: _MAX_ROWS * 6]
-    panels = _panels(both)
-    columns = min(len(panels), 2 if width is None or width > COLUMN + 1 else 1)
+    both["label"], heads = _arranged(both)
+    labels = list(dict.fromkeys(both["label"]))
+    statistics = list(dict.fromkeys(both["statistic"]))
+    panels = [(head, statistic) for head in dict.fromkeys(heads) for statistic in statistics]
+    columns = _across(len(panels), len(statistics), width)
     rows = math.ceil(len(panels) / columns)
-    longest = max(len(labels) for _, labels, _ in panels)
-    width = width or (WIDE if columns > 1 or max(len(text) for _, texts, _ in panels for text in texts) > 28 else 5.0)
-    fig, axes = new(width, 0.75 + rows * (0.55 + 0.19 * longest), rows, columns, squeeze=False)
-    for ax, (name, labels, part) in zip(axes.flat, panels, strict=False):
-        _dots(ax, labels, part)
-        ax.set_title(name)
+    fig, axes = new(
+        width, 0.8 + rows * (0.55 + 0.17 * len(labels)), rows, columns, squeeze=False, sharey=True, sharex="row"
+    )
+    at = {text: y for y, text in enumerate(reversed(labels))}
+    letters = max(10, int((width - 0.06 * max(len(_short(text)) for text in labels)) / columns / 0.085))
+    for ax, (head, statistic) in zip(axes.flat, panels, strict=False):
+        part = both[(heads == head) & (both["statistic"] == statistic)]
+        if part.empty:
+            ax.text(0.5, 0.5, "not compared", transform=ax.transAxes, ha="center", color="#555555")
+        _dots(ax, part["label"].map(at).to_numpy(dtype=float), part)
+        name = ", ".join(filter(None, [head, statistic if len(statistics) > 1 or not head else ""]))
+        ax.set_title(textwrap.fill(name, letters))
+    for ax in axes[:, 0]:
+        ax.set_yticks(list(at.values()), [_short(text) for text in at])
+        ax.set_ylim(-0.7, len(labels) - 0.3)
+    for ax in axes[-1]:
         ax.set_xlabel(xlabel)
     for ax in list(axes.flat)[len(panels) :]:
         ax.set_visible(False)
     lacking = int((cells["verdict"] == "missing").sum())
     equal = int((both["verdict"] == "equal").sum())
     said = f"{equal} of {len(both)} compared cells equal" + (f", {lacking} missing" if lacking else "")
-    fig.suptitle(f"{title}: {said}" if title else said, x=0.01, ha="left", fontsize=9, fontweight="bold")
-    handles, names = axes.flat[0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower left", ncols=4)
+    said = textwrap.fill(f"{title}: {said}" if title else said, int(width * 14))
+    fig.suptitle(said, x=0.01, ha="left", fontsize=9, fontweight="bold")
+    fig.legend(*_legend(axes.flat), loc="outside lower left", ncols=4 if width > COLUMN + 1 else 2)
     return fig
 
 
-def _panels(both: pd.DataFrame) -> list[tuple[str, list[str], pd.DataFrame]]:
-    found = []
-    columns_vary = both["column"].nunique() > 1
-    for (table, statistic), part in both.groupby(["table", "statistic"], sort=False):
-        heads = [one for one, _ in part.groupby("column", sort=False)]
-        split = columns_vary and len(heads) <= 8 and part["row"].nunique() > 1
-        groups = [(head, part[part["column"] == head]) for head in heads] if split else [("", part)]
-        for head, group in groups:
-            several = both["table"].nunique() > 1
-            name = " – ".join(filter(None, [table if several else "", head, statistic]))
-            texts = group["row"] if split or not columns_vary else group["row"] + ", " + group["column"]
-            found.append((name, [_short(text) for text in texts], group))
-    return found
+def _arranged(both: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """The line of each cell, and the head of its panel: columns are heads where few, else part of the line's label."""
+    heads = both["column"].nunique()
+    if 1 < heads <= _MAX_HEADS and both["row"].nunique() > 1:
+        return both["row"], both["column"].str.replace(" | ", ", ", regex=False)
+    nothing = both["column"].map(lambda _: "")
+    return (both["row"] if heads == 1 else both["row"] + ", " + both["column"]), nothing
 
 
-def _dots(ax: Any, labels: list[str], part: pd.DataFrame) -> None:
-    y = np.arange(len(part))[::-1]
+def _across(panels: int, statistics: int, width: float) -> int:
+    """How many panels stand beside each other: the statistics of one head, where they fit."""
+    most = max(1, int(width / 2.2))
+    return min(panels, most if statistics == 1 or statistics > most else statistics)
+
+
+def _legend(axes: Any) -> tuple[list[Any], list[str]]:
+    found: dict[str, Any] = {}
+    for ax in axes:
+        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(name, handle)
+    return list(found.values()), list(found)
+
+
+def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
     ours, printed = part["ours"].to_numpy(float), part["number"].to_numpy(float)
     low, high = part["ci_low"].to_numpy(float), part["ci_high"].to_numpy(float)
     equal = (part["verdict"] == "equal").to_numpy()
     known = ~np.isnan(low) & ~np.isnan(high)
-    ax.hlines(y[known], low[known], high[known], color=color("sky"), lw=2.2, label="interval", zorder=1)
-    ax.hlines(y[~equal], printed[~equal], ours[~equal], color=color("differs"), lw=0.9, zorder=2)
-    ax.scatter(ours[equal], y[equal], s=20, color=color("equal"), label="ours, equal", zorder=3)
-    ax.scatter(ours[~equal], y[~equal], s=20, color=color("differs"), marker="D", label="ours, differs", zorder=3)
+    if known.any():
+        ax.hlines(y[known], low[known], high[known], color=color("sky"), lw=2.2, label="interval", zorder=1)
+    if equal.any():
+        ax.scatter(ours[equal], y[equal], s=20, color=color("equal"), label="ours, equal", zorder=3)
+    if not equal.all():
+        ax.hlines(y[~equal], printed[~equal], ours[~equal], color=color("differs"), lw=0.9, zorder=2)
+        ax.scatter(ours[~equal], y[~equal], s=20, color=color("differs"), marker="D", label="ours, differs", zorder=3)
     ax.scatter(printed, y, s=34, facecolors="none", edgecolors=color("printed"), lw=0.9, label="printed", zorder=4)
-    ax.set_yticks(y, labels)
-    ax.set_ylim(-0.7, len(part) - 0.3)
     ax.grid(axis="y", visible=False)
 
 

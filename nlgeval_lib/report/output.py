@@ -111,7 +111,7 @@ class Output:
         if frame.empty:
             raise ValueError(f"{self.id}: the frame {name!r} is empty; say out.missing({name!r}, 'why') instead")
         self._frames[name] = frame.copy()
-        return tables.show(frame, caption, digits)
+        return tables.show(frame, caption, digits, rows=60)
 
     def figure(self, fig: Any, name: str = "") -> None:
         """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`; the notebook shows it at the end of the cell."""

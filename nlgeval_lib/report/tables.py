@@ -19,7 +19,7 @@ STYLE = """<style>
 .nlgeval th,.nlgeval td{border:1px solid #d0d0d0;padding:.25em .55em;text-align:right;vertical-align:top;
 font-variant-numeric:tabular-nums;white-space:nowrap;color:#1a1a1a;background:#fff}
 .nlgeval th{background:#f3f3f3;font-weight:600;text-align:left}.nlgeval thead th{text-align:center}
-.nlgeval td.text{text-align:left;white-space:normal;max-width:36em}
+.nlgeval td.text{text-align:left;white-space:normal;min-width:12em;max-width:36em}.nlgeval td.word{text-align:left}
 .nlgeval td.equal{background:#dcecf9}.nlgeval td.near{background:#fdf0d5}.nlgeval td.off{background:#f9d79b}
 .nlgeval td.far{background:#f2b45a}
 .nlgeval td.missing{background:repeating-linear-gradient(45deg,#f6f6f6,#f6f6f6 5px,#e6e6e6 5px,#e6e6e6 10px)}
@@ -57,11 +57,17 @@ def show(
     digits: int = 3,
     notes: Iterable[str] = (),
     classes: Callable[[str, Any], str | None] = lambda column, value: None,
+    rows: int = 200,
 ) -> Table:
     """Any frame in the project's style: floats with `digits` decimals, a dash for what is missing, no index.
 
-    classes: the shade of a cell by its column and value: equal, near, off, far, missing, or None.
+    classes: the shade of a cell by its column and value: equal, near, off, far, missing, or None. rows: at most so many
+    are shown, and a note says how many are not.
     """
+    notes = list(notes)
+    if len(frame) > rows:
+        notes.append(f"{len(frame) - rows} further rows are not shown.")
+        frame = frame.iloc[:rows]
     head = "".join(f"<th>{esc(column)}</th>" for column in frame.columns)
     body, lines = [], []
     for values in frame.itertuples(index=False, name=None):
@@ -70,7 +76,7 @@ def show(
         shades = [classes(str(column), value) for column, value in zip(frame.columns, values, strict=True)]
         body.append("<tr>" + "".join(map(_td, cells, values, shades)) + "</tr>")
     text = _grid([list(map(str, frame.columns)), *lines])
-    return _table(f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>", text, caption, list(notes))
+    return _table(f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>", text, caption, notes)
 
 
 def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = (), layout: str = "auto") -> Table:
@@ -126,7 +132,6 @@ def _wide(part: pd.DataFrame, reasons: _Reasons) -> tuple[str, str]:
     labels = [row.split(" | ") for row in rows]
     depth, width = max(map(len, heads)), max(map(len, labels))
     heads = [head[:-1] + [""] * (depth - len(head)) + head[-1:] for head in heads]
-    labels = [label + [""] * (width - len(label)) for label in labels]
     at = {(one.row, one.column, one.statistic): one for one in part.itertuples(index=False)}
     statistic = "" if several else keys[0][1]
     top = []
@@ -137,16 +142,14 @@ def _wide(part: pd.DataFrame, reasons: _Reasons) -> tuple[str, str]:
     lines = [[*[""] * (width - 1), statistic, *[" ".join(filter(None, head)) for head in heads]]]
     before: list[str] = []
     for row, label in zip(rows, labels, strict=True):
-        shown = [name if label[: i + 1] != before[: i + 1] or i == width - 1 else "" for i, name in enumerate(label)]
+        last = len(label) - 1
+        shown = [name if label[: i + 1] != before[: i + 1] or i == last else "" for i, name in enumerate(label)]
         before = label
+        heads_html = "".join(f"<th>{esc(name)}</th>" for name in shown[:-1])
+        heads_html += f'<th colspan="{width - last}">{esc(shown[-1])}</th>'
         found = [at.get((row, *key)) for key in keys]
-        body.append(
-            "<tr>"
-            + "".join(f"<th>{esc(name)}</th>" for name in shown)
-            + "".join(_cell(one, reasons) for one in found)
-            + "</tr>"
-        )
-        lines.append([*shown, *[_cell_text(one, reasons) for one in found]])
+        body.append("<tr>" + heads_html + "".join(_cell(one, reasons) for one in found) + "</tr>")
+        lines.append([*shown, *[""] * (width - len(shown)), *[_cell_text(one, reasons) for one in found]])
     return f"<thead>{''.join(top)}</thead><tbody>{''.join(body)}</tbody>", _grid(lines)
 
 
@@ -270,7 +273,8 @@ def _plain(value: Any, digits: int) -> str:
 
 
 def _td(text: str, value: Any, shade: str | None) -> str:
-    kinds = " ".join(filter(None, ["text" if isinstance(value, str) else "", shade]))
+    form = ("text" if len(value) > 24 else "word") if isinstance(value, str) else ""
+    kinds = " ".join(filter(None, [form, shade]))
     return f'<td class="{kinds}">{esc(text)}</td>' if kinds else f"<td>{esc(text)}</td>"
 
 

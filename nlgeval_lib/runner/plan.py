@@ -72,11 +72,12 @@ def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
     return Step(entry, "run" if reason else "cached", reason, values, parts)
 
 
-def current(entry: Entry, catalogue: Catalogue, mode: str) -> records.Record | None:
-    """The record of `entry` if it was run in this checkout and nothing changed since; None otherwise."""
+def current(entry: Entry, catalogue: Catalogue, mode: str) -> bool:
+    """Does the saved result stand as this checkout made it: run here, whole, and nothing changed since?"""
     if step(entry, catalogue, Options(mode=mode)).action != "cached":
-        return None
-    return records.read(mode, entry.id)
+        return False
+    record = records.read(mode, entry.id)
+    return record is not None and record.saved.get("folder") != "partial"
 
 
 def waits_for(entry: Entry, catalogue: Catalogue) -> set[str]:
@@ -96,7 +97,7 @@ def _others(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, Any]:
             base = paths.results() / folder / other.paper
             found[f"{folder}/{name}"] = [fingerprint.file_hash(base / f"{name}{end}") for end in (".csv", ".json")]
         if entry.id == SCOREBOARD:  # it also says when each was run, and whether it still stands
-            found[f"run/{name}"] = current(other, catalogue, mode) is not None
+            found[f"run/{name}"] = current(other, catalogue, mode)
     if entry.paper == META and entry.id == SCOREBOARD:
         found["catalogue"] = fingerprint.file_hash(paths.notebooks() / "catalogue.toml")
     return found

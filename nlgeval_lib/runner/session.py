@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import shutil
 import textwrap
 from collections import defaultdict
@@ -14,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from nlgeval_lib import files, paths
-from nlgeval_lib.catalogue import Catalogue, Entry, scoreboard_entry
+from nlgeval_lib.catalogue import SCOREBOARD, Catalogue, Entry, scoreboard_entry
 from nlgeval_lib.runner import fingerprint, inputs, records
 from nlgeval_lib.runner.notebook import shown
-from nlgeval_lib.runner.plan import Options, Step, step, waits_for
+from nlgeval_lib.runner.plan import Options, Step, current, step, waits_for
 from nlgeval_lib.runner.pool import Job, Pool
 from nlgeval_lib.runner.progress import Progress, plain
 
@@ -85,6 +87,8 @@ class Session:
         while ready or waiting or (self._pool and self._pool.running):
             for entry in [one for one in waiting if not waits_for(one, self._catalogue) & open_ids]:
                 waiting.remove(entry)
+                if entry.id == SCOREBOARD:
+                    self._stamp()
                 ready += self._checked([entry])
                 open_ids -= self._closed()
             while ready and (self._pool is None or self._pool.free):
@@ -95,6 +99,12 @@ class Session:
                 if finished:
                     self._finish(*finished)
             open_ids -= self._closed()
+
+    def _stamp(self) -> None:
+        """Write down which outputs stand as this checkout made them, for the scoreboard."""
+        mode = self._options.mode
+        now = [entry.id for entry in self._catalogue.outputs if current(entry, self._catalogue, mode)]
+        files.write_text(paths.state("runs", mode, "now.json"), json.dumps(now))
 
     def _checked(self, entries: list[Entry]) -> list[Step]:
         """The steps that must and can be run; the others are booked. Longest first, by their last run."""
@@ -209,7 +219,12 @@ class Session:
                 costs[dataset].append(name)
                 reasons[dataset] = why
         for dataset, names in costs.items():
-            show.say(f"unavailable: {dataset} ({reasons[dataset]}); not run: {', '.join(names)}; kept as committed")
+            show.say(f"unavailable: {dataset}: {_short(reasons[dataset])}; not run: {', '.join(names)}")
+        if costs:
+            show.say(
+                f"to get {', '.join(costs)}: set NLGEVAL_DATA_MIRROR to a folder with these files, or run again where "
+                "the network reaches their addresses; results saved before are kept"
+            )
         if outcome.failed:
             show.say(f"failed: {', '.join(outcome.failed)}")
         show.say(f"{show.summary()} in {show.seconds:.1f} s")
@@ -238,6 +253,11 @@ def listing(catalogue: Catalogue, options: Options, entries: Sequence[Entry]) ->
         yield f"{action:8} {entry.id}{'  (' + reason + ')' if reason else ''}"
 
 
+def _short(reason: str) -> str:
+    """A data set's reason in one line: without addresses, and without the advice that is given once below."""
+    return re.sub(r"https?://\S+: ", "", reason.partition(". Set ")[0])
+
+
 def _executed(entry: Entry, options: Options) -> Path:
     folder = paths.results() / "executed"
     if options.overrides:
@@ -253,8 +273,6 @@ def _aside(entry: Entry) -> Path:
 
 def _saved(entry: Entry, report: Path) -> tuple[dict[str, Any], str]:
     """What the notebook reported to have saved, and what is wrong with that."""
-    import json
-
     if not entry.saves:
         return {}, ""
     try:
@@ -270,7 +288,7 @@ def _told(entry: Entry, answer: dict[str, Any], kept: str) -> Iterator[str]:
     if "cell" not in answer:
         yield textwrap.indent(answer["error"], "    ")
     else:
-        yield f"    {shown(entry.path)}, cell {answer['cell']} (counted from 0, parameters included):"
+        yield f"    {shown(entry.path)}, In[{answer['cell']}]:"
         yield textwrap.indent(answer["source"].rstrip(), "    | ")
         yield textwrap.indent(plain(answer["traceback"]).rstrip(), "    ")
     if kept:

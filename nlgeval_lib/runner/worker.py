@@ -21,7 +21,14 @@ def kernel_folder(state: Path) -> Path:
     from nlgeval_lib import files
 
     spec = {
-        "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "argv": [
+            sys.executable,
+            "-m",
+            "ipykernel_launcher",
+            "-f",
+            "{connection_file}",
+            "--HistoryManager.hist_file=:memory:",
+        ],
         "display_name": KERNEL,
         "language": "python",
     }
@@ -56,7 +63,7 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
     except papermill.PapermillExecutionError as error:
         return {
             "ok": False,
-            "cell": error.cell_index,
+            "cell": error.exec_count,
             "source": error.source,
             "error": f"{error.ename}: {error.evalue}",
             "traceback": "\n".join(error.traceback),
