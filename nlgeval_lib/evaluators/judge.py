@@ -1,0 +1,227 @@
+"""The base of every evaluator that asks a language model: samples in, prompts out, completions read, scores framed.
+
+A new judge is a class with a name, the prompt of a sample and the reading of a completion:
+
+    class Terse(Judge):
+        name = "terse"
+        needs = ("output", "source")
+        defaults = {"temperature": 0.0, "max_tokens": 8}
+
+        def render(self, sample):
+            return f"Text:\\n{sample.source}\\n\\nSummary:\\n{sample.output}\\n\\nScore (1-5):"
+
+        def parse(self, completion, sample=None):
+            return parsers.rating(completion.text, 1, 5).judgment()
+
+`Terse(engine=engine, store=store).score(frame)` gives the score frame.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib.engines import Engine, Request, Sampling
+from nlgeval_lib.evaluators import stages as staged
+from nlgeval_lib.evaluators.base import score_frame
+from nlgeval_lib.evaluators.base import signature as _signature
+from nlgeval_lib.evaluators.chat import ChatFormat
+from nlgeval_lib.evaluators.draws import Missing, combine
+from nlgeval_lib.evaluators.samples import check_needs, samples
+from nlgeval_lib.evaluators.stages import Ask, Stage, Stages
+from nlgeval_lib.prompts import Template
+from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+from nlgeval_lib.store import Store
+
+
+class Judge:
+    """What all LLM evaluators share. A subclass writes `render` or `requests`, and `parse`; the rest may stay.
+
+    engine, store, progress: what asks, what keeps the completions, what shows the way; `score` may be given others.
+    sampling: a `Sampling`, or settings that replace some of the evaluator's defaults. chat: how prompts are wrapped
+    (`ChatFormat`, a style or a checkpoint family). missing: what draws without a number count as (`Missing`).
+    """
+
+    name = "judge"
+    version = "0.1"
+    needs: tuple[str, ...] = ("output",)  # fields or columns that must hold text
+    uses: tuple[str, ...] = ()  # further columns that go into Sample.extra
+    defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 256})
+    stand_in = "3"  # what a completion looks like, for planning
+
+    def __init__(
+        self,
+        *,
+        engine: Engine | None = None,
+        store: Store | None = None,
+        progress: Any = None,
+        sampling: Sampling | Mapping[str, Any] | None = None,
+        chat: str | ChatFormat = "messages",
+        missing: str = "drop",
+    ) -> None:
+        self.engine, self.store, self.progress = engine, store, progress
+        self.sampling = make_sampling(self.defaults, sampling)
+        self.chat = ChatFormat.named(chat)
+        self.missing = Missing(missing)
+
+    # -- what a subclass writes -----------------------------------------------------------------------------------
+
+    def render(self, sample: Sample) -> str:
+        """The prompt of one sample."""
+        raise NotImplementedError(f"{type(self).__name__} has neither render() nor requests()")
+
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """What one completion says about the sample. Never raises on any text."""
+        raise NotImplementedError(f"{type(self).__name__} has no parse()")
+
+    def requests(self, sample: Sample) -> Sequence[Request]:
+        """What is asked for one sample; its completions are draws of the same judgment."""
+        return [self.chat.request(self.render(sample), sample.id)]
+
+    def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
+        """What is asked, stage by stage, and one judgment a sample in the end. The default is one stage.
+
+        An evaluator with several stages yields each `Stage` and is sent the completions, one list a request.
+        """
+        requests = [list(self.requests(sample)) for sample in samples]
+        flat = [request for group in requests for request in group]
+        answers = iter((yield Stage("score", flat, self.sampling, self.stand_in)))
+        judgments = []
+        for sample, group in zip(samples, requests, strict=True):
+            draws = [completion for _ in group for completion in next(answers)]
+            judgments.append(self.combine([self.read(completion, sample) for completion in draws]))
+        return judgments
+
+    def settings(self) -> Mapping[str, Any]:
+        """What a signature says of this evaluator beyond the judge, such as {"mode": "absolute", "rubric": True}."""
+        return {}
+
+    def templates(self) -> Sequence[Template | str]:
+        """The prompts, for the hash in the signature."""
+        return ()
+
+    # -- one completion, one sample -------------------------------------------------------------------------------
+
+    def read(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """`parse`, with failed and cut completions told apart from those that say nothing readable."""
+        return read(completion, lambda completion: self.parse(completion, sample))
+
+    def combine(self, judgments: Sequence[Judgment]) -> Judgment:
+        """One judgment from its draws: their mean, by the missing policy."""
+        return combine(judgments, self.missing)
+
+    # -- many samples ---------------------------------------------------------------------------------------------
+
+    def samples(self, frame: pd.DataFrame) -> list[Sample]:
+        """One sample a row of a long or items frame.
+
+        Raises: ValueError naming a missing column, or the row and column where a text that the prompt needs is missing.
+        """
+        return samples(frame, self.needs, self.uses, self.name)
+
+    def run(self, samples: Sequence[Sample], ask: Ask) -> list[Judgment]:
+        """One judgment a sample; `ask(requests, sampling)` gives the completions of each request."""
+        return staged.run(self.stages(samples), ask)
+
+    def judge(self, data: Any, **ways: Any) -> list[Judgment]:
+        """One judgment a row or sample, with its details. `ways`: engine, store, progress.
+
+        Raises: ValueError without an engine, or for a frame without what the prompt needs.
+        """
+        ask = self.ask(**ways)
+        return self.run(self.given(data), ask)
+
+    def score(self, data: Any, **ways: Any) -> pd.DataFrame:
+        """`value, status, reason, details` for each row of a frame, or each of a list of samples (index: their ids).
+
+        `ways`: engine, store, progress, in place of the evaluator's. `attrs` hold the signature and the counts.
+        Raises: ValueError without an engine, or for a frame without what the prompt needs.
+        """
+        judgments = self.judge(data, **ways)
+        index = data.index if isinstance(data, pd.DataFrame) else pd.Index([sample.id for sample in data], dtype=object)
+        frame = score_frame(index, judgments, self.signature(ways.get("engine")), counts(judgments))
+        details = np.empty(len(judgments), dtype=object)
+        details[:] = [dict(judgment.details) for judgment in judgments]
+        return frame.assign(details=details)
+
+    def plan(self, data: Any, engine: Engine | None = None, store: Store | None = None) -> list[Stage]:
+        """The stages that `score` would ask, with their requests, none of them asked.
+
+        Stages that rest on answers which the store does not have are marked `exact=False`: estimates.
+        """
+        engine, store = (self.engine if engine is None else engine), (self.store if store is None else store)
+        return staged.plan(self.stages(self.given(data)), engine, store)
+
+    def ask(self, engine: Engine | None = None, store: Store | None = None, progress: Any = None) -> Ask:
+        """The function that stages are asked with, bound to engine, store and progress.
+
+        Raises: ValueError without an engine.
+        """
+        engine = self.engine if engine is None else engine
+        if engine is None:
+            raise ValueError(
+                f"{self.name}: no engine; pass engine=... to the evaluator or to score(). "
+                f"nlgeval_lib.engines has those there are"
+            )
+        return staged.bind(
+            engine, self.store if store is None else store, self.progress if progress is None else progress
+        )
+
+    def given(self, data: Any) -> list[Sample]:
+        """The samples of a frame, or a list of samples checked. Raises: ValueError."""
+        return self.samples(data) if isinstance(data, pd.DataFrame) else check_needs(data, self.needs, self.name)
+
+    # -- who said it ----------------------------------------------------------------------------------------------
+
+    def signature(self, engine: Engine | None = None) -> str:
+        """Everything that determines a score but the texts: prompt, parser, engine, model, sampling, policies."""
+        engine = self.engine if engine is None else engine
+        prompts = "+".join(map(short_hash, self.templates()))
+        head = _signature(
+            self.name, **self.settings(), **({"prompt": prompts} if prompts else {}), chat=self.chat.label
+        )
+        judge = "engine:none" if engine is None else engine.signature()
+        tail = _signature(f"missing:{self.missing.policy}", v=self.version)
+        return f"{head}|{judge}|{self.sampling.signature()}|{tail}"
+
+
+def read(completion: Completion, parse: Callable[[Completion], Judgment]) -> Judgment:
+    """`parse(completion)`; FAILED where there is no completion, TRUNCATED where it was cut and gives nothing."""
+    if completion.finish_reason == "error" or completion.error:
+        return Judgment.missing(Status.FAILED, completion.error or "the engine gave no completion")
+    judgment = parse(completion)
+    if judgment.status in (Status.UNPARSED, Status.EMPTY) and completion.finish_reason == "length":
+        reason = f"cut at the token limit; {judgment.reason}"
+        return Judgment(judgment.value, Status.TRUNCATED, reason, judgment.details)
+    return judgment
+
+
+def make_sampling(defaults: Mapping[str, Any], given: Sampling | Mapping[str, Any] | None) -> Sampling:
+    """The evaluator's sampling settings with those that were given in their place. Raises: ValueError."""
+    if isinstance(given, Sampling):
+        return given
+    if given is not None and not isinstance(given, Mapping):
+        raise ValueError(f"sampling is {type(given).__name__}; give a Sampling or a mapping of its settings")
+    known = [f.name for f in dataclasses.fields(Sampling)]
+    if unknown := [name for name in given or () if name not in known]:
+        raise ValueError(f"sampling has no setting {', '.join(map(repr, unknown))}; settings: {', '.join(known)}")
+    return Sampling(**{**defaults, **(given or {})})
+
+
+def counts(judgments: Sequence[Judgment]) -> dict[str, Any]:
+    """How many judgments there are, how many with a number, and how many of each other status."""
+    tally = Counter(judgment.status.value for judgment in judgments)
+    ok = tally.pop(Status.OK.value, 0)
+    return {"n": len(judgments), "n_ok": ok, "coverage": ok / len(judgments) if judgments else None, **tally}
+
+
+def short_hash(template: Template | str) -> str:
+    """The first 8 hexadecimal digits of a prompt's hash."""
+    return template.sha[:8] if isinstance(template, Template) else hashlib.sha256(template.encode()).hexdigest()[:8]
