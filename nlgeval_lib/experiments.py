@@ -1,0 +1,160 @@
+"""Tables of correlations with intervals: what most notebooks compute, in the keys of the printed tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import meta
+
+FEW_SYSTEMS = 5  # below this many systems, resampling them says nothing
+_NAMES = {"kendall-a": "kendall", "kendall-b": "kendall", "kendall-c": "kendall"}
+
+Scores = Sequence[float] | np.ndarray | pd.Series
+
+
+class Grid:
+    """Places the values of `items` in `X[system, input]`, in order of first appearance.
+
+    items: a frame with `input_id` and `system_id`, a row an output. A system with several outputs for one input gets
+    one row an occurrence (`repeated` is then true): inputs can still be resampled, systems cannot.
+    """
+
+    def __init__(self, items: pd.DataFrame) -> None:
+        occurrence = items.groupby(["system_id", "input_id"], sort=False).cumcount().to_numpy()
+        self.n = len(items)
+        self.repeated = bool(occurrence.any())
+        keys = list(zip(items["system_id"], occurrence, strict=True))
+        self._row, self.systems = pd.factorize(pd.Series(keys, dtype=object))
+        self._column, self.inputs = pd.factorize(items["input_id"])
+        self.n_systems = items["system_id"].nunique()
+        self.n_holes = len(self.systems) * len(self.inputs) - self.n
+
+    def matrix(self, values: Scores) -> np.ndarray:
+        """`values` (one a row of the items) as `X[system, input]`, NaN where there is no output.
+
+        Raises: ValueError where there are not as many values as items.
+        """
+        flat = np.asarray(values, dtype=float)
+        if flat.shape != (self.n,):
+            raise ValueError(f"got {flat.shape} values for {self.n} items; give one a row")
+        out = np.full((len(self.systems), len(self.inputs)), np.nan)
+        out[self._row, self._column] = flat
+        return out
+
+    def interval(self, ci: str | None) -> str | None:
+        """The interval to use for "auto": both units, or inputs alone where systems are too few or repeated."""
+        if ci != "auto":
+            return ci
+        return "boot-inputs" if self.repeated or self.n_systems < FEW_SYSTEMS else "boot-both"
+
+
+def correlations(
+    items: pd.DataFrame,
+    scores: Mapping[str, Scores | Mapping[str, Scores]],
+    human: Mapping[str, Scores | str],
+    *,
+    coefs: Sequence[str] = ("pearson", "spearman"),
+    level: str = "dataset",
+    nan: str = "drop",
+    ci: str | None = "auto",
+    n_boot: int = 1000,
+    seed: int = 0,
+    average: str = "",
+    scale: float = 1.0,
+) -> pd.DataFrame:
+    """How well each judge follows each human rating: one row a cell, ready for `papers.compare`.
+
+    items: a row an output, with `input_id` and `system_id`.
+    scores: {row label: scores}, or {row label: {column label: scores}} for a judge with a score an aspect.
+    human: {column label: ratings, or the name of a column of `items`}.
+    average: label of one more column, the mean of a judge's coefficients over the columns (see `averaged`).
+    scale: factor on value and interval; some papers print correlations times 100.
+
+    Returns `row, column, statistic, value, n, ci_low, ci_high, signature, reason`.
+    Raises: ValueError for unknown columns, unequal lengths, and what `meta.correlate` refuses.
+    """
+    grid = Grid(items)
+    interval = grid.interval(ci)
+    ratings = {label: grid.matrix(_column(items, values)) for label, values in human.items()}
+    settings = {"level": level, "n_boot": n_boot, "seed": seed}
+    cells = []
+    for row, given in scores.items():
+        per_column = given if isinstance(given, Mapping) else dict.fromkeys(human, given)
+        unknown = set(per_column) - set(human)
+        if unknown:
+            raise ValueError(f"{row}: scores for {sorted(unknown)}, but ratings are of {', '.join(human)}")
+        for coef in coefs:
+            for label, values in per_column.items():
+                x, y = grid.matrix(values), ratings[label]
+                result = meta.correlate(x, y, coef=coef, nan=nan, ci=interval, **settings)
+                # places of the grid where the data have no output are not missing scores
+                result = replace(result, n_missing=result.n_missing - grid.n_holes, total=grid.n)
+                cell = {"row": row, "column": label, "statistic": _NAMES.get(coef, coef), **_numbers(result, scale)}
+                if interval and interval.startswith("boot-") and not np.isnan(result.value):
+                    drawn = meta.bootstrap(x, y, coef=coef, units=interval.split("-")[1], **settings)
+                    cell["replicates"] = drawn.replicates * scale
+                cells.append(cell)
+    table = pd.DataFrame(cells)
+    if average:
+        table = pd.concat([table, averaged(table, average)], ignore_index=True)
+    return table
+
+
+def averaged(table: pd.DataFrame, label: str) -> pd.DataFrame:
+    """The mean of each judge's coefficients over the columns of `table`: a new column named `label`, as rows.
+
+    The interval is that of the mean of the replicates: columns on the same items share their resamples (same seed);
+    for columns from different data sets pass different seeds to `correlations`.
+    """
+    rows = []
+    for (row, statistic), part in table.groupby(["row", "statistic"], sort=False):
+        low = high = float("nan")
+        drawn = part["replicates"].tolist() if "replicates" in part else []
+        if drawn and all(isinstance(one, np.ndarray) for one in drawn):
+            together = np.mean(drawn, axis=0)
+            if not np.isnan(together).all():
+                low, high = np.nanquantile(together, [0.025, 0.975])
+        rows.append(
+            {
+                "row": row,
+                "column": label,
+                "statistic": statistic,
+                "value": part["value"].mean(skipna=False),
+                "n": part["n"].min(),
+                "ci_low": low,
+                "ci_high": high,
+                "signature": f"mean-of:{len(part)}|{part['signature'].iat[0]}",
+                "reason": "; ".join(dict.fromkeys(text for text in part["reason"] if text)),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
+    """Tables of correlations as one frame for `report.Output.compare`; rows named in `extra` have no printed one."""
+    joined = pd.concat(tables, ignore_index=True).drop(columns="replicates", errors="ignore")
+    return joined.assign(extra=joined["row"].isin(list(extra)))
+
+
+def _column(items: pd.DataFrame, values: Scores | str) -> Any:
+    if not isinstance(values, str):
+        return values
+    if values not in items.columns:
+        raise ValueError(f"no column {values!r}; columns: {', '.join(map(str, items.columns))}")
+    return items[values]
+
+
+def _numbers(result: meta.Correlation, scale: float) -> dict[str, Any]:
+    return {
+        "value": result.value * scale,
+        "n": result.n,
+        "ci_low": result.low * scale,
+        "ci_high": result.high * scale,
+        "signature": result.signature(),
+        "reason": result.reason,
+    }
