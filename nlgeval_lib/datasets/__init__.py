@@ -15,7 +15,7 @@ import pandas as pd
 from nlgeval_lib.datasets import fetch, frame, mini, recordings, registry
 from nlgeval_lib.datasets.errors import ChecksumError, DataError, DataUnavailable, UnknownName
 from nlgeval_lib.datasets.frame import items, pivot, quick
-from nlgeval_lib.datasets.spec import Spec
+from nlgeval_lib.datasets.specs import Spec
 
 __all__ = [
     "NAMES",

@@ -7,7 +7,7 @@ import csv
 import pandas as pd
 
 from nlgeval_lib.datasets import _read, fetch, frame, safe_pickle
-from nlgeval_lib.datasets.spec import Spec, expect
+from nlgeval_lib.datasets.specs import Spec, expect
 
 TABLE = "novikova2017/emnlp_data_medians.csv"
 SCALE = {aspect: (1, 6) for aspect in ("naturalness", "informativeness", "quality")}

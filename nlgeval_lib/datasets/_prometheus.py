@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import _read, frame
-from nlgeval_lib.datasets.spec import Spec, expect
+from nlgeval_lib.datasets.specs import Spec, expect
 
 SOURCE = "Kim et al. 2024, Prometheus: Inducing Fine-grained Evaluation Capability in Language Models"
 DRAWS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import _novikova
-from nlgeval_lib.datasets.spec import Spec
+from nlgeval_lib.datasets.specs import Spec
 
 SPEC = Spec(
     name="bagel",

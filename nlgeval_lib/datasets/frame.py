@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import registry
-from nlgeval_lib.datasets.spec import Spec, expect
+from nlgeval_lib.datasets.specs import Spec, expect
 
 KEYS = ("dataset", "input_id", "system_id", "aspect", "human")
 TEXTS = ("source", "reference", "references", "output", "context", "instruction", "rubric")

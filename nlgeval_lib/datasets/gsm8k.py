@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import _read, frame
-from nlgeval_lib.datasets.spec import Spec, expect
+from nlgeval_lib.datasets.specs import Spec, expect
 
 TEST = "gsm8k/test.jsonl"
 SOLUTIONS = "gsm8k/example_model_solutions.jsonl"

@@ -10,7 +10,7 @@ import pandas as pd
 from nlgeval_lib import paths
 from nlgeval_lib.datasets import frame, verify
 from nlgeval_lib.datasets.errors import DataUnavailable
-from nlgeval_lib.datasets.spec import Spec
+from nlgeval_lib.datasets.specs import Spec
 
 FILE = "mini/mini.jsonl"  # below data/, in the repository
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import _read, frame
-from nlgeval_lib.datasets.spec import Spec, expect
+from nlgeval_lib.datasets.specs import Spec, expect
 
 INSTRUCTIONS = "self_instruct/user_oriented_instructions.jsonl"
 MODELS = (

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import _read, fetch, frame, safe_pickle
-from nlgeval_lib.datasets.spec import Spec, expect
+from nlgeval_lib.datasets.specs import Spec, expect
 
 PICKLE = "summeval/bartscore_data.pkl"
 EXPERTS = "summeval/alttest_human_annotations.json"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import _read, frame
-from nlgeval_lib.datasets.spec import Spec, expect
+from nlgeval_lib.datasets.specs import Spec, expect
 
 PREPARED = "webnlg2020/tigerscore_webnlg.json"
 RATINGS = "webnlg2020/english_humeval_data_all_teams.json"

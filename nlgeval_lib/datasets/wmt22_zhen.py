@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import _read, frame
-from nlgeval_lib.datasets.spec import Spec, expect
+from nlgeval_lib.datasets.specs import Spec, expect
 
 SOURCE = "wmt22_zhen/generaltest2022.zh-en.src.zh"
 REFERENCES = ("wmt22_zhen/generaltest2022.zh-en.ref.A.en", "wmt22_zhen/generaltest2022.zh-en.ref.B.en")

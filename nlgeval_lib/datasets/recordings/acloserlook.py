@@ -7,7 +7,7 @@ import pandas as pd
 
 from nlgeval_lib.datasets import _read, topical_chat
 from nlgeval_lib.datasets.recordings._base import Recording, choose
-from nlgeval_lib.datasets.spec import expect
+from nlgeval_lib.datasets.specs import expect
 
 ASPECTS = {"coherence": "coh", "engagingness": "eng", "groundedness": "gro", "naturalness": "nat"}
 PROMPT_FORMS = (

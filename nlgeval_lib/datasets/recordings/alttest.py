@@ -7,7 +7,7 @@ import pandas as pd
 
 from nlgeval_lib.datasets import _read, fetch, safe_pickle, summeval
 from nlgeval_lib.datasets.recordings._base import Recording, choose
-from nlgeval_lib.datasets.spec import expect
+from nlgeval_lib.datasets.specs import expect
 
 FILE = "summeval/alttest_llm_annotations.json"
 JUDGES = ("gemini_flash", "gemini_pro", "gpt-4o", "gpt-4o-mini", "llama-31", "mistral-v03")

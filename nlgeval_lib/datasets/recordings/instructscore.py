@@ -6,7 +6,7 @@ import pandas as pd
 
 from nlgeval_lib.datasets import _read, webnlg2020, wmt22_zhen
 from nlgeval_lib.datasets.recordings._base import Recording
-from nlgeval_lib.datasets.spec import expect
+from nlgeval_lib.datasets.specs import expect
 
 _SEPARATOR = "[SEP_WENDA]"
 # the last words of the prompt, which each stored text repeats before the judge's own

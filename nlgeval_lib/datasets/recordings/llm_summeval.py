@@ -6,7 +6,7 @@ import pandas as pd
 
 from nlgeval_lib.datasets import _read, summeval
 from nlgeval_lib.datasets.recordings._base import Recording, choose
-from nlgeval_lib.datasets.spec import expect
+from nlgeval_lib.datasets.specs import expect
 
 # judge -> prompt forms that were recorded
 JUDGES = {

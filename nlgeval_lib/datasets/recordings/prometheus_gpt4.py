@@ -19,7 +19,9 @@ RECORDINGS = {
         kept="text, value",
         licence="Apache-2.0",
         source=_prometheus.SOURCE,
-        notes=("text is the feedback without its verdict: the score was published beside it, in value",),
+        notes=(
+            "text is the feedback without its verdict: its score was published beside it, in value (one text kept it)",
+        ),
     )
 }
 

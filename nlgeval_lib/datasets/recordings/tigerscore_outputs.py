@@ -8,7 +8,7 @@ import pandas as pd
 
 from nlgeval_lib.datasets import _read
 from nlgeval_lib.datasets.recordings._base import Recording
-from nlgeval_lib.datasets.spec import expect
+from nlgeval_lib.datasets.specs import expect
 
 FILE = "tigerscore_outputs/tigerscore_example_usage.ipynb"
 

@@ -1,0 +1,473 @@
+"""Data sets: counts, scales, values that stand in the files, and facts known about them from elsewhere."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from nlgeval_lib import datasets, paths
+from nlgeval_lib.datasets import UnknownName, _prometheus, frame, mini, specs
+
+LEADING = ["dataset", "input_id", "system_id", "aspect", "human"]
+
+# name, options -> outputs, inputs, systems, aspects; counted in the sources, not by the loaders
+COUNTS = [
+    ("summeval", {}, 1600, 100, 16, 4),
+    ("topical_chat", {}, 360, 60, 6, 6),
+    ("topical_chat", {"ground_truth": False}, 300, 60, 5, 6),
+    ("sfres", {}, 1181, 580, 2, 3),
+    ("sfhot", {}, 875, 398, 2, 3),
+    ("bagel", {}, 404, 202, 2, 3),
+    ("openmeva", {}, 1000, 200, 5, 1),
+    ("wmt22_zhen", {}, 14 * 1875, 1875, 14, 1),
+    ("wmt22_zhen", {"systems": "all"}, 15 * 1875, 1875, 15, 1),
+    ("webnlg2020", {}, 16 * 178, 178, 16, 5),
+    ("gsm8k", {}, 4 * 1319, 1319, 4, 1),
+    ("gsm8k", {"variant": "tigerscore"}, 1234, 617, 2, 1),
+    ("self_instruct", {}, 8 * 252, 252, 8, 1),
+    ("self_instruct", {"stand_ins": True}, 11 * 252, 252, 11, 1),
+    ("vicuna_bench", {}, 320, 80, 4, 1),
+    ("mt_bench", {}, 320, 80, 4, 1),
+    ("hhh", {}, 442, 221, 2, 1),
+    ("mini", {}, 600, 75, 8, 1),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "outputs", "inputs", "systems", "aspects"), COUNTS)
+def test_counts_and_form(data, name, options, outputs, inputs, systems, aspects):
+    long = data(name, **options)
+    assert list(long.columns[:5]) == LEADING
+    assert len(long) == outputs * aspects
+    assert set(long["dataset"]) == {name}
+    assert (long["input_id"].nunique(), long["system_id"].nunique()) == (inputs, systems)
+    assert long["aspect"].nunique() == aspects
+    # aspects are the inner loop: the first rows are one output's
+    assert list(long["aspect"][:aspects]) == list(long.attrs["aspects"])
+    assert long["output"][:aspects].nunique() == 1
+    known = long.attrs
+    assert (known["name"], known["n_items"], known["n_inputs"], known["n_systems"]) == (name, outputs, inputs, systems)
+    for aspect, (low, high) in known["scale"].items():
+        rated = long.loc[long["aspect"] == aspect, "human"].dropna()
+        assert rated.empty or (rated.min() >= low and rated.max() <= high)
+    if "references" in long:
+        assert all(isinstance(texts, tuple) for texts in long["references"])
+        assert all(
+            text == (texts[0] if texts else "")
+            for text, texts in zip(long["reference"], long["references"], strict=True)
+        )
+    assert set(known["sha256"]) <= {*datasets.files(name), mini.FILE}
+
+
+@pytest.mark.parametrize("name", datasets.NAMES)
+def test_items_have_one_row_an_output_in_the_same_order(data, name):
+    long = data(name)
+    wide = datasets.items(long)
+    first = long[long["aspect"] == long.attrs["aspects"][0]].reset_index(drop=True)
+    assert len(wide) == long.attrs["n_items"]
+    for column in ("input_id", "system_id", "output"):
+        assert wide[column].tolist() == first[column].tolist()
+    assert "human" not in wide and "aspect" not in wide
+    for aspect in long.attrs["aspects"]:
+        rows = long[long["aspect"] == aspect]
+        np.testing.assert_array_equal(wide[f"human_{aspect}"].to_numpy(), rows["human"].to_numpy())
+
+
+def test_summeval_is_in_the_order_of_the_file(data, mirror):
+    from sklearn.model_selection import train_test_split
+
+    wide = datasets.items(data("summeval"))
+    order = ["M11", "M13", "M1", "M14", "M15", "M12", "M5", "M17", "M20", "M23", "M2", "M0", "M22", "M8", "M10", "M9"]
+    assert wide["system_id"].tolist() == order * 100
+    assert wide["input_id"].iloc[0] == "dm-test-8764fb95bfad8ee849274873a92fb8d6b400eee2"
+    train, test = train_test_split(np.arange(len(wide)), test_size=0.5, random_state=42)
+    assert len(test) == 800
+    assert set(wide["input_id"].iloc[train]) == set(wide["input_id"].iloc[test]) == set(wide["input_id"])
+
+
+def test_summeval_raters(data):
+    long = data("summeval")
+    experts = long[[f"rater_expert_{n}" for n in range(3)]].to_numpy()
+    crowd = long[[f"rater_crowd_{n}" for n in range(5)]].to_numpy()
+    np.testing.assert_allclose(experts.mean(axis=1), long["human"], atol=1e-9)
+    assert set(np.unique(experts)) == {1, 2, 3, 4, 5}
+    without = long["system_id"].isin(["M0", "M1", "M2", "M5"]).to_numpy()
+    assert np.isnan(crowd[without]).all() and not np.isnan(crowd[~without]).any()
+    assert without.sum() == 4 * 100 * 4
+    # the first output of the file: experts 2, 3 ... and mean 4/3 in coherence
+    assert long["human"].iloc[0] == pytest.approx(4 / 3)
+    assert {len(texts) for texts in long["references"]} == {11}
+    bare = datasets.load("summeval", raters=False)
+    assert not [column for column in bare if column.startswith("rater_")]
+
+
+def test_crowd_ratings_are_those_of_the_files(data, mirror):
+    """Against the annotation file of one system, read here."""
+    record = json.loads((mirror / "summeval" / "M10_outputs_annotations.jsonl").read_text().split("\n")[17])
+    long = data("summeval")
+    rows = long[(long["input_id"] == record["id"]) & (long["system_id"] == "M10")].set_index("aspect")
+    for number in range(5):
+        assert rows[f"rater_crowd_{number}"].to_dict() == record["turker_annotations"][number]
+    for number in range(3):
+        assert rows[f"rater_expert_{number}"].to_dict() == record["expert_annotations"][number]
+
+
+def test_topical_chat_references_are_the_ground_truth(data):
+    long = data("topical_chat")
+    truth = long["system_id"] == "Original Ground Truth"
+    assert (long.loc[truth, "reference"] == "").all()
+    said = long[truth].drop_duplicates("input_id").set_index("input_id")["output"]
+    others = long[~truth]
+    assert (others["reference"].to_numpy() == said[others["input_id"]].to_numpy()).all()
+    wide = datasets.items(long)
+    assert (wide["output"] != wide["output"].str.strip()).sum() == 68  # nothing is stripped
+    assert wide["source"].str.endswith("\n\n").all()
+    assert wide["unieval_naturalness"].iloc[0] == pytest.approx(0.9767997580649153)
+    assert wide["human_overall"].iloc[0] == pytest.approx(14 / 3)
+
+
+def test_topical_chat_without_ground_truth_is_the_rest(data):
+    full, part = data("topical_chat"), data("topical_chat", ground_truth=False)
+    rest = full[full["system_id"] != "Original Ground Truth"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(part.reset_index(drop=True), rest, check_names=False)
+
+
+@pytest.mark.parametrize(("name", "test_inputs", "also_in_train"), [("sfres", 442, 306)])
+def test_the_row_split_leaks_inputs(data, name, test_inputs, also_in_train):
+    from sklearn.model_selection import train_test_split
+
+    wide = datasets.items(data(name))
+    train, test = train_test_split(np.arange(len(wide)), test_size=0.5, random_state=42)
+    held = set(wide["input_id"].iloc[test])
+    assert (len(test), len(held), len(held & set(wide["input_id"].iloc[train]))) == (591, test_inputs, also_in_train)
+
+
+@pytest.mark.parametrize(
+    ("name", "systems", "repeated"),
+    [
+        ("sfres", {"LOLS": 581, "WEN": 600}, 21),
+        ("sfhot", {"LOLS": 398, "WEN": 477}, 79),
+        ("bagel", {"Dusek": 202, "LOLS": 202}, 0),
+    ],
+)
+def test_novikova_sets_have_system_ids(data, name, systems, repeated):
+    wide = datasets.items(data(name))
+    assert wide["system_id"].value_counts().to_dict() == systems
+    assert wide.duplicated(["system_id", "input_id"]).sum() == repeated
+    assert wide["doc_id"].tolist() == list(range(len(wide)))
+    assert wide.groupby("input_id")["source"].nunique().max() == 1
+    # human ratings are medians of three or so raters: halves and whole numbers only
+    assert set(np.unique(wide["human_quality"] * 2 % 1)) == {0.0}
+    if name != "bagel":
+        assert wide["unieval_quality"].between(0, 1).all()
+
+
+def test_stored_metrics_fit_the_outputs(data):
+    """The stored ROUGE-L of an output equal to a reference must be 1, that of others is less."""
+    for name in ("sfres", "sfhot", "bagel"):
+        wide = datasets.items(data(name))
+        verbatim = [
+            row.output.lower().replace(" ", "") in {text.lower().replace(" ", "") for text in row.references}
+            for row in wide.itertuples()
+        ]
+        verbatim = np.array(verbatim)
+        assert verbatim.sum() > 10
+        assert wide.loc[verbatim, "stored_rouge_l"].median() > wide.loc[~verbatim, "stored_rouge_l"].median() + 0.1
+        assert wide.loc[verbatim, "stored_ter"].median() < wide.loc[~verbatim, "stored_ter"].median()
+
+
+def test_openmeva(data):
+    long = data("openmeva")
+    stored = [column for column in long if column.startswith("stored_")]
+    assert len(stored) == 19 and set(long["stored_chatgpt"]) == {1, 2, 3, 4}
+    first = long.iloc[0]
+    assert (first["input_id"], first["system_id"], first["human"]) == ("125", "fusion", 2.2)
+    assert first["source"] == "[FEMALE] loved watching reality shows ."
+    assert set(long["instruction"]) == {"Generate a reasonable ending for the following story."}
+
+
+def test_wmt22(data, mirror):
+    long = data("wmt22_zhen")
+    assert long["human"].min() == -80 and long["human"].max() == 0 and not np.signbit(long["human"]).all()
+    assert not (np.signbit(long["human"]) & (long["human"] == 0)).any()
+    references = (mirror / "wmt22_zhen" / "generaltest2022.zh-en.ref.B.en").read_text(encoding="utf-8").split("\n")
+    assert [texts[1] for texts in long["references"][:1875]] == references[:1875]
+    assert long["source"].iloc[1874] == long["source"].iloc[-1]
+    matrix, systems, inputs = datasets.pivot(long, "mqm")
+    assert matrix.shape == (14, 1875) and not np.isnan(matrix).any()
+    assert systems[0] == "AISP-SJTU" and inputs[0] == "zhen-0000"
+    # no output contains a trace of the prompt that it was cut out of
+    assert not long["output"].str.contains("Please identify all errors", regex=False).any()
+    everything = data("wmt22_zhen", systems="all")
+    by_human = everything[everything["system_id"] == "refB"]
+    assert by_human["output"].tolist() == [texts[1] for texts in by_human["references"]]
+
+
+def test_webnlg(data):
+    long = data("webnlg2020")
+    wide = datasets.items(long)
+    unrated = wide[wide["human_fluency"].isna()]
+    assert unrated[["system_id", "input_id"]].to_numpy().tolist() == [["Baseline-FORGE2020", "1124"]]
+    raters = wide[[f"rater_{n}_fluency" for n in range(3)]].to_numpy()
+    assert [int((np.isfinite(raters).sum(axis=1) == n).sum()) for n in range(4)] == [1, 44, 511, 2292]
+    assert {len(texts) for texts in long["references"]} == {1, 2, 3, 4}
+    assert (wide["triples"] == wide["source"].str.count("\n") + 1).all()
+
+
+def test_gsm8k(data):
+    wide = datasets.items(data("gsm8k"))
+    right = wide.groupby("system_id")["human_accuracy"].sum().to_dict()
+    assert right == {"6b_finetuning": 286, "6b_verification": 515, "175b_finetuning": 458, "175b_verification": 742}
+    pairs = datasets.items(data("gsm8k", variant="tigerscore"))
+    assert pairs.groupby("system_id")["human_accuracy"].mean().to_dict() == {
+        "WizardMath-13B-1.0#0": 1.0,
+        "WizardMath-13B-1.0#1": 0.0,
+    }
+    assert set(pairs["input_id"]) < set(wide["input_id"])
+    with pytest.raises(ValueError, match="allowed: openai, tigerscore"):
+        datasets.load("gsm8k", variant="other")
+
+
+def test_self_instruct_marks_stand_ins(data):
+    own, more = data("self_instruct"), data("self_instruct", stand_ins=True)
+    assert own["human"].isna().all() and not own["stand_in"].any()
+    added = more[more["stand_in"]]
+    assert added["system_id"].str.contains("AlpacaEval").all() and added["system_id"].nunique() == 3
+    assert more["output"][: len(own)].tolist() == own["output"].tolist()
+    assert (own[own["system_id"] == "davinci-t0-ft"]["output"].str.strip() == "").sum() == 48
+
+
+@pytest.mark.parametrize(("name", "reliability"), [("vicuna_bench", 0.927), ("mt_bench", 0.945)])
+def test_prometheus_benches(data, name, reliability):
+    """The mean of three GPT-4 scores against the mean of three, by Spearman-Brown."""
+    long = data(name)
+    scores = long[[f"rater_gpt4_{n}" for n in range(3)]].to_numpy()
+    correlation = np.corrcoef(scores.T)[np.triu_indices(3, 1)].mean()
+    assert 3 * correlation / (1 + 2 * correlation) == pytest.approx(reliability, abs=5e-4)
+    assert long["human"].isna().all()
+    np.testing.assert_allclose(long["gpt4"], scores.mean(axis=1))
+    for row in long.sample(20, random_state=0).itertuples():
+        for text in (row.instruction, row.output, row.reference, row.rubric):
+            assert text and text in row.prompt and "###" not in text
+        assert row.rubric.startswith("[") and all(f"Score {n}:" in row.rubric for n in range(1, 6))
+    assert long.groupby("input_id")["reference"].nunique().max() == 1
+
+
+@pytest.mark.parametrize(("name", "correlation"), [("vicuna_bench", 0.295), ("mt_bench", 0.287)])
+def test_length_in_words_predicts_gpt4(data, name, correlation):
+    long = data(name)
+    words = long["output"].str.split().str.len()
+    assert stats.pearsonr(words, long["gpt4"])[0] == pytest.approx(correlation, abs=5e-4)
+
+
+def test_hhh(data):
+    long = data("hhh")
+    assert long[long["human"] == 1]["category"].value_counts().to_dict() == {
+        "honest": 61,
+        "helpful": 59,
+        "harmless": 58,
+        "other": 43,
+    }
+    lengths = long["output"].str.len().to_numpy().reshape(-1, 2)
+    assert (lengths[:, 0] > lengths[:, 1]).mean() == pytest.approx(0.629, abs=5e-4)
+    assert long.groupby("category")["rubric"].nunique().to_dict() == dict.fromkeys(set(long["category"]), 1)
+
+
+def test_mini_gold_follows_the_construction(data):
+    long = data("mini")
+    np.testing.assert_allclose(long["human"], 1 - np.minimum(5, long["severity"]) / 5, atol=1e-9)
+    assert (long["system_id"] == long["degradation"]).all()
+    assert (long.loc[long["system_id"] == "clean", "human"] == 1).all()
+    assert {len(errors) > 0 for errors in long.loc[long["system_id"] != "clean", "errors"]} == {True}
+
+
+def test_mini_needs_its_file_and_names_a_broken_line(tmp_path, monkeypatch):
+    lines = mini.path().read_text(encoding="utf-8").split("\n")
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    with pytest.raises(datasets.DataUnavailable, match=r"data/mini/mini\.jsonl is not in this checkout"):
+        mini.load()
+    assert datasets.available("mini") == (False, "data/mini/mini.jsonl is not in this checkout")
+    target = paths.data() / mini.FILE
+    target.parent.mkdir(parents=True)
+    target.write_text("\n".join([*lines[:2], "{", *lines[3:]]))
+    with pytest.raises(ValueError, match="line 3: not JSON"):
+        mini.load()
+    target.write_text("\n".join([lines[0], '{"input_id": "x"}']))
+    with pytest.raises(ValueError, match="line 2: no field kind"):
+        mini.load()
+    target.write_text("\n".join(lines[:8]))
+    with pytest.raises(ValueError, match="mini: outputs: got 8, expected 600"):
+        mini.load()
+
+
+def test_load_names_unknown_data_sets_and_options():
+    with pytest.raises(UnknownName, match="unknown data set 'sumeval'; nearest: summeval"):
+        datasets.load("sumeval")
+    with pytest.raises(UnknownName, match="known: "):
+        datasets.load("zzz")
+    with pytest.raises(TypeError, match="summeval has no option rater; options: raters"):
+        datasets.load("summeval", rater=True)
+    with pytest.raises(TypeError, match="options: none"):
+        datasets.load("bagel", n=3)
+
+
+def test_describe_works_without_data(tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "registry.csv").write_bytes((paths.data() / "registry.csv").read_bytes())
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    monkeypatch.delenv("NLGEVAL_DATA_MIRROR", raising=False)
+    monkeypatch.setattr(datasets.fetch.download, "download", lambda *a, **k: pytest.fail("describe used the network"))
+    table = datasets.describe()
+    assert list(table.index) == list(datasets.NAMES)
+    assert not table["here"].any() and table["reason"].str.len().gt(0).all()
+    assert table.loc["summeval", ["rows", "outputs", "inputs", "systems"]].tolist() == [6400, 1600, 100, 16]
+    assert table.loc["wmt22_zhen", "scale"] == "-inf to 0"
+    monkeypatch.setenv("NLGEVAL_OFFLINE", "1")
+    here, reason = datasets.available("summeval")
+    assert not here and "summeval/bartscore_data.pkl" in reason and "\n" not in reason
+
+
+def test_a_wrong_count_names_data_set_got_and_expected(tmp_path, monkeypatch, mirror):
+    """A file that passes its checksum but has fewer records: the registry's row is made to fit it."""
+    records = json.loads((mirror / "topical_chat" / "unieval_topical_chat_result.json").read_text())[:-6]
+    shorter = json.dumps(records).encode()
+    monkeypatch.setattr(datasets.topical_chat._read, "json_file", lambda relpath: json.loads(shorter))
+    with pytest.raises(ValueError, match="topical_chat: records: got 354, expected 360"):
+        datasets.load("topical_chat")
+
+
+def test_expect_is_exact():
+    specs.expect("x", "rows", 3, 3)
+    with pytest.raises(ValueError, match="x: rows: got 3, expected 4"):
+        specs.expect("x", "rows", 3, 4)
+
+
+# --- the frame itself ---
+
+
+def _frame(rows: list[tuple[str, str, str, float]]) -> pd.DataFrame:
+    long = pd.DataFrame(rows, columns=["input_id", "system_id", "aspect", "human"])
+    long.insert(0, "dataset", "toy")
+    return long.assign(output=[f"text {n}" for n in range(len(long))])
+
+
+def test_check_names_what_is_wrong():
+    good = _frame([("a", "s", "x", 1.0), ("b", "s", "x", 2.0)])
+    assert frame.check(good) is good
+    with pytest.raises(TypeError, match="expected a pandas DataFrame, got list"):
+        frame.check([1])
+    with pytest.raises(ValueError, match=r"missing column system_id, output; got dataset"):
+        frame.check(good.drop(columns=["system_id", "output"]))
+    with pytest.raises(ValueError, match="must begin with dataset, input_id"):
+        frame.check(good[["output", *LEADING]])
+    with pytest.raises(ValueError, match="column human holds str, expected numbers"):
+        frame.check(good.assign(human=["1", "2"]))
+    with pytest.raises(ValueError, match="column rater_a holds"):
+        frame.check(good.assign(rater_a=["1", "2"]))
+    with pytest.raises(ValueError, match="column human holds infinity"):
+        frame.check(good.assign(human=[np.inf, 1.0]))
+    with pytest.raises(ValueError, match="column input_id has 1 missing"):
+        frame.check(good.assign(input_id=["a", None]))
+    with pytest.raises(ValueError, match="column output is there more than once"):
+        frame.check(pd.concat([good, good[["output"]]], axis=1))
+
+
+def test_pivot_places_every_value_and_says_what_is_missing():
+    long = _frame([("a", "s", "x", 1.0), ("a", "t", "x", 2.0), ("b", "t", "x", 3.0), ("a", "s", "y", 9.0)])
+    matrix, systems, inputs = datasets.pivot(long, "x")
+    assert (systems, inputs) == (["s", "t"], ["a", "b"])
+    np.testing.assert_array_equal(matrix, [[1, np.nan], [2, 3]])
+    with pytest.raises(UnknownName, match="unknown aspect 'z'; known: x, y"):
+        datasets.pivot(long, "z")
+    with pytest.raises(UnknownName, match="unknown column 'humans'; nearest: human"):
+        datasets.pivot(long, "x", column="humans")
+    with pytest.raises(ValueError, match="column output holds"):
+        datasets.pivot(long, "x", column="output")
+
+
+def test_pivot_names_duplicates_and_merges_on_request():
+    long = _frame([("a", "s", "x", 1.0), ("a", "s", "x", 3.0), ("b", "s", "x", np.nan), ("b", "s", "x", 5.0)])
+    with pytest.raises(ValueError, match=r"2 outputs share system and input .*'s' on 'a'.*duplicates='mean'"):
+        datasets.pivot(long, "x")
+    np.testing.assert_array_equal(datasets.pivot(long, "x", duplicates="mean")[0], [[2, 5]])
+    np.testing.assert_array_equal(datasets.pivot(long, "x", duplicates="first")[0], [[1, np.nan]])
+    with pytest.raises(ValueError, match="allowed: raise, mean, first"):
+        datasets.pivot(long, "x", duplicates="last")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    cells=st.dictionaries(
+        st.tuples(st.sampled_from("abcd"), st.sampled_from("stu")), st.floats(-5, 5), min_size=1, max_size=12
+    )
+)
+def test_pivot_agrees_with_pandas(cells):
+    long = _frame([(i, s, "x", value) for (i, s), value in cells.items()])
+    matrix, systems, inputs = datasets.pivot(long, "x")
+    expected = long.pivot(index="system_id", columns="input_id", values="human").loc[systems, inputs]
+    np.testing.assert_array_equal(matrix, expected.to_numpy())
+
+
+def test_items_of_a_small_frame():
+    long = _frame([("a", "s", "x", 1.0), ("a", "s", "y", 2.0), ("b", "s", "x", 3.0), ("b", "s", "y", 4.0)])
+    long["output"] = ["one", "one", "two", "two"]
+    long["judge"] = [0.1, 0.2, 0.3, 0.4]
+    long["length"] = [3, 3, 3, 3]
+    wide = datasets.items(long)
+    assert list(wide.columns) == [
+        "dataset",
+        "input_id",
+        "system_id",
+        "human_x",
+        "human_y",
+        "output",
+        "judge_x",
+        "judge_y",
+        "length",
+    ]
+    assert wide["judge_y"].tolist() == [0.2, 0.4]
+    with pytest.raises(ValueError, match="the rows of aspect y are not the outputs of x"):
+        datasets.items(long[:3])
+
+
+def test_quick_keeps_the_first_inputs_whole(data):
+    long = data("summeval")
+    part = datasets.quick(long, inputs=3)
+    assert len(part) == 3 * 16 * 4 and part.attrs["quick"] == 3 and part.attrs["n_items"] == 48
+    assert part["input_id"].unique().tolist() == long["input_id"].unique()[:3].tolist()
+    assert "quick" not in long.attrs
+    with pytest.raises(ValueError, match="at least 1"):
+        datasets.quick(long, inputs=0)
+
+
+PROMPT = (
+    "###Task Description:\nJudge it.\n\n###The instruction to evaluate:\n{i}\n\n###Response to evaluate:\n{o}\n\n"
+    "###Reference Answer (Score 5):\n{r}\n\n###Score Rubrics:\n{s}\n\n###Feedback: "
+)
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="#"), max_size=40)
+
+
+@settings(max_examples=100, deadline=None)
+@given(i=TEXT, o=TEXT, r=TEXT, s=TEXT)
+def test_splitting_a_prompt_gives_back_its_parts(i, o, r, s):
+    assert _prometheus.split(PROMPT.format(i=i, o=o, r=r, s=s)) == (i, o, r, s)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        PROMPT.replace("###Score Rubrics:\n", ""),
+        PROMPT.format(i="###Response to evaluate:\nx", o="o", r="r", s="s"),
+        PROMPT + "Good. [RESULT] 5",
+        "before\n" + PROMPT,
+        "",
+    ],
+)
+def test_a_prompt_of_another_form_is_refused(broken):
+    with pytest.raises(ValueError, match="heading"):
+        _prometheus.split(broken)

@@ -1,0 +1,399 @@
+"""Fetching: order of origins, checksums, the state of verification, and what each bad answer of a server gives."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import io
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from nlgeval_lib import datasets
+from nlgeval_lib.datasets import ChecksumError, DataUnavailable, UnknownName, download, fetch, registry, verify
+
+GOOD = b'{"text": "the right file"}\n' * 4000
+OTHER = b'{"text": "another file!!!"}\n' * 4000
+HTML = b"<!DOCTYPE html><html><body>please log in</body></html>"
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    """Answers by path; `server.hits` counts requests, `server.stop` releases those that hang."""
+
+    def do_GET(self):
+        hits = self.server.hits
+        name = self.path.strip("/")
+        hits[name] = hits.get(name, 0) + 1
+        if name == "good" or (name == "flaky" and hits[name] > 1) or (name == "cut-once" and hits[name] > 1):
+            self._send(200, GOOD)
+        elif name == "wrong":
+            self._send(200, OTHER[: len(GOOD)].ljust(len(GOOD), b"\n"))
+        elif name == "longer":
+            self._send(200, GOOD + b"more")
+        elif name in ("cut", "cut-once"):
+            self._send(200, GOOD[:1000], length=len(GOOD))
+        elif name == "short":
+            self._send(200, GOOD[:1000])
+        elif name == "html":
+            self._send(200, HTML)
+        elif name == "html-same-size":
+            self._send(200, HTML.ljust(len(GOOD)))
+        elif name in ("flaky", "broken"):
+            self._send(500, b"oops")
+        elif name == "busy":
+            self._send(429, b"slow down")
+        elif name == "hang":
+            self.server.stop.wait(20)
+        elif name == "redirect":
+            self.send_response(302)
+            self.send_header("Location", "/good")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        else:
+            self._send(404, b"no such file")
+
+    def _send(self, code: int, body: bytes, length: int | None = None) -> None:
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(body)
+        if length is not None:
+            self.close_connection = True
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    """A real server on the loopback interface."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as running:
+        running.hits, running.stop, running.daemon_threads = {}, threading.Event(), True
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield running
+        running.stop.set()
+        running.shutdown()
+
+
+def _row(path: str, url: str, content: bytes = GOOD) -> str:
+    return f"{path},{url},{hashlib.sha256(content).hexdigest()},{len(content)},MIT,someone/something,abc\n"
+
+
+def _write_registry(root: Path, rows: list[str]) -> None:
+    (root / "data").mkdir(exist_ok=True)
+    (root / "data" / "registry.csv").write_text(",".join(registry.COLUMNS) + "\n" + "".join(rows), encoding="utf-8")
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch, server):
+    """An empty checkout whose registry names the server's files as `set/<answer>`."""
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    names = (
+        *("good", "flaky", "wrong", "longer", "cut", "cut-once", "short", "html", "html-same-size"),
+        *("broken", "busy", "hang", "redirect", "missing"),
+    )
+    _write_registry(tmp_path, [_row(f"set/{name}", f"{address}/{name}") for name in names])
+    for name in ("NLGEVAL_DATA_MIRROR", "NLGEVAL_OFFLINE", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(download, "LIMITS", download.Limits(connect=2.0, read=0.3, backoff=0.0, longest_wait=0.0))
+    monkeypatch.setattr(verify, "_SETTLED_NS", 0)
+    download.forget_hosts()
+    yield tmp_path
+    download.forget_hosts()
+
+
+def _left(checkout: Path) -> list[str]:
+    raw = checkout / "data" / "raw"
+    return sorted(str(path.relative_to(raw)) for path in raw.rglob("*") if path.is_file()) if raw.exists() else []
+
+
+def test_a_good_file_is_downloaded_once_and_kept_under_its_path(checkout, server):
+    path = fetch.path("set/good")
+    assert path == checkout / "data" / "raw" / "set" / "good"
+    assert path.read_bytes() == GOOD
+    assert fetch.path("set/good") == path
+    assert server.hits == {"good": 1}
+    assert _left(checkout) == ["set/good"]
+
+
+def test_redirects_are_followed(checkout):
+    assert fetch.path("set/redirect").read_bytes() == GOOD
+
+
+@pytest.mark.parametrize("name", ["flaky", "cut-once"])
+def test_a_passing_failure_is_tried_again(checkout, server, name):
+    assert fetch.path(f"set/{name}").read_bytes() == GOOD
+    assert server.hits[name] == 2
+    assert _left(checkout) == [f"set/{name}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "said", "requests"),
+    [
+        ("missing", DataUnavailable, "404", 1),
+        ("broken", DataUnavailable, "500", 3),
+        ("busy", DataUnavailable, "429", 3),
+        ("wrong", ChecksumError, "sha256 is", 1),
+        ("longer", ChecksumError, "more than the expected", 1),
+        ("cut", DataUnavailable, "without sending complete message body", 3),
+        ("short", DataUnavailable, "truncated download: 1,000 of", 3),
+        ("html", DataUnavailable, "looks like an HTML page", 1),
+        ("html-same-size", DataUnavailable, "looks like an HTML page", 1),
+        ("hang", DataUnavailable, "ReadTimeout", 3),
+    ],
+)
+def test_a_bad_answer_is_named_and_leaves_nothing(checkout, server, name, error, said, requests):
+    with pytest.raises(error) as raised:
+        fetch.path(f"set/{name}")
+    message = str(raised.value)
+    assert said in message and name in message and "\n" not in message
+    assert server.hits[name] == requests
+    assert _left(checkout) == []
+
+
+def test_what_was_tried_and_the_way_out_are_said(checkout, tmp_path, monkeypatch):
+    with pytest.raises(DataUnavailable, match=r"set/missing.*not in data/raw; no mirror set.*404.*make data"):
+        fetch.path("set/missing")
+    monkeypatch.setenv("NLGEVAL_DATA_MIRROR", str(tmp_path / "elsewhere"))
+    with pytest.raises(DataUnavailable, match=r"not in the mirror .*elsewhere; http"):
+        fetch.path("set/missing")
+
+
+def test_a_host_that_cannot_be_reached_is_asked_once(checkout, monkeypatch):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    _write_registry(checkout, [_row(f"set/{n}", f"http://127.0.0.1:{port}/{n}") for n in "ab"])
+    with pytest.raises(DataUnavailable, match=r"unreachable.*ConnectError"):
+        fetch.path("set/a")
+    monkeypatch.setattr(download, "_attempt", lambda *a: pytest.fail("the host was asked again"))
+    with pytest.raises(DataUnavailable, match=rf"127.0.0.1:{port} is unreachable"):
+        fetch.path("set/b")
+
+
+def test_a_name_that_cannot_be_looked_up_is_an_unreachable_host(checkout):
+    _write_registry(checkout, [_row("set/a", "http://no-such-host.invalid/a")])
+    with pytest.raises(DataUnavailable, match=r"no-such-host\.invalid is unreachable"):
+        fetch.path("set/a")
+
+
+def test_looking_up_a_name_ends_in_time(checkout, monkeypatch):
+    held = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: held.wait(20))
+    try:
+        assert "took more than 0.05 s" in download._name_known("slow.example", 443, 0.05)
+    finally:
+        held.set()
+
+
+def test_offline_asks_nobody(checkout, server, monkeypatch):
+    monkeypatch.setenv("NLGEVAL_OFFLINE", "1")
+    with pytest.raises(DataUnavailable, match="downloads are off"):
+        fetch.path("set/good")
+    assert server.hits == {}
+
+
+def test_a_mirror_file_is_used_in_place(checkout, server, tmp_path, monkeypatch):
+    mirror = tmp_path / "mirror"
+    (mirror / "set").mkdir(parents=True)
+    (mirror / "set" / "good").write_bytes(GOOD)
+    monkeypatch.setenv("NLGEVAL_DATA_MIRROR", str(mirror))
+    assert fetch.path("set/good") == mirror / "set" / "good"
+    assert server.hits == {} and _left(checkout) == []
+
+
+def test_data_raw_comes_before_the_mirror(checkout, tmp_path, monkeypatch):
+    for folder in (tmp_path / "mirror", checkout / "data" / "raw"):
+        (folder / "set").mkdir(parents=True)
+        (folder / "set" / "good").write_bytes(GOOD)
+    monkeypatch.setenv("NLGEVAL_DATA_MIRROR", str(tmp_path / "mirror"))
+    assert fetch.path("set/good") == checkout / "data" / "raw" / "set" / "good"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (GOOD.replace(b"right", b"wrong", 1), "sha256 is"),
+        (GOOD[:-1], f"{len(GOOD) - 1:,} bytes, expected {len(GOOD):,}"),
+        (b"", "0 bytes"),
+        (HTML, "looks like an HTML page"),
+    ],
+)
+def test_a_wrong_local_file_is_never_used(checkout, server, content, said):
+    path = checkout / "data" / "raw" / "set" / "good"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    with pytest.raises(ChecksumError, match="delete it and fetch again") as raised:
+        fetch.path("set/good")
+    assert said in str(raised.value) and str(path) in str(raised.value)
+    assert path.read_bytes() == content and server.hits == {}
+
+
+def _count_hashing(monkeypatch) -> list[Path]:
+    hashed: list[Path] = []
+    real = verify.sha256
+    monkeypatch.setattr(verify, "sha256", lambda path: hashed.append(path) or real(path))
+    return hashed
+
+
+def test_an_unchanged_file_is_hashed_once_also_across_processes(checkout, monkeypatch):
+    path = fetch.path("set/good")
+    fetch.path("set/good")
+    hashed = _count_hashing(monkeypatch)
+    fetch.path("set/good")
+    verify._known.clear()  # what another process starts with
+    fetch.path("set/good")
+    assert hashed == []
+    content = bytearray(path.read_bytes())
+    content[7] ^= 1
+    stat = path.stat()
+    path.write_bytes(bytes(content))
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # same size, same time of change
+    with pytest.raises(ChecksumError, match="sha256 is"):
+        fetch.path("set/good")
+
+
+def test_a_file_changed_a_moment_ago_is_not_remembered(checkout, monkeypatch):
+    monkeypatch.setattr(verify, "_SETTLED_NS", 10**18)
+    fetch.path("set/good")
+    hashed = _count_hashing(monkeypatch)
+    fetch.path("set/good")
+    fetch.path("set/good")
+    assert len(hashed) == 2
+
+
+def test_a_broken_or_unwritable_state_only_costs_time(checkout, monkeypatch):
+    fetch.path("set/good")
+    log = checkout / "state" / "verified.jsonl"
+    log.parent.mkdir()
+    log.write_bytes(b'{"no": "list"}\n["too", "short"]\n\xff\xfe[[[\nnull\n')
+    verify._known.clear()
+    assert fetch.path("set/good").read_bytes() == GOOD
+    assert log.read_bytes().count(b"set/good") == 1
+    monkeypatch.setenv("NLGEVAL_STATE", str(log))  # a file where a folder would have to be
+    verify._known.clear()
+    assert fetch.path("set/good").read_bytes() == GOOD
+
+
+def test_unknown_paths_give_the_nearest(checkout):
+    with pytest.raises(UnknownName, match=r"unknown data file 'set/god'; nearest: set/good"):
+        fetch.path("set/god")
+    with pytest.raises(UnknownName):
+        fetch.path("../../etc/passwd")
+
+
+def test_a_folder_that_cannot_be_written_is_named(checkout):
+    (checkout / "data" / "raw").write_text("a file stands in the way")
+    with pytest.raises(OSError, match=r"cannot write .*data/raw/set/good"):
+        fetch.path("set/good")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_named(checkout):
+    raw = checkout / "data" / "raw"
+    raw.mkdir()
+    raw.chmod(0o500)
+    try:
+        with pytest.raises(OSError, match=r"cannot write .*data/raw/set/good"):
+            fetch.path("set/good")
+    finally:
+        raw.chmod(0o700)
+
+
+_FETCH = "from nlgeval_lib.datasets import fetch; print(fetch.path('set/good').read_bytes()[:5])"
+
+
+def _python(code: str, **extra: str) -> subprocess.Popen:
+    environment = {**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", **extra}
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(checkout):
+    pytest.importorskip("resource")
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)); "
+    process = _python(limit + _FETCH)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "cannot write" in error.splitlines()[-1] and "set/good" in error.splitlines()[-1]
+    assert _left(checkout) == []
+
+
+def test_two_processes_may_fetch_the_same_file(checkout):
+    processes = [_python(_FETCH) for _ in range(2)]
+    outcomes = [process.communicate(timeout=60) for process in processes]
+    assert [output for output, _ in outcomes] == [f"{GOOD[:5]!r}\n"] * 2, outcomes
+    assert _left(checkout) == ["set/good"]
+
+
+def test_all_reports_each_data_set_and_goes_on(checkout, monkeypatch):
+    groups = {"one": ["set/good", "set/flaky"], "two": ["set/good", "set/missing"], "three": []}
+    monkeypatch.setattr(datasets, "groups", lambda: tuple(groups))
+    monkeypatch.setattr(datasets, "files", groups.__getitem__)
+    stream = io.StringIO()
+    one, two, three = fetch.all(stream=stream)
+    assert one.ok and (one.here, one.files, one.bytes) == (2, 2, 2 * len(GOOD))
+    assert not two.ok and two.here == 1 and "404" in two.reason
+    assert three.ok
+    lines = stream.getvalue().splitlines()
+    assert [line.split()[0] for line in lines[:3]] == ["one", "two", "three"]
+    assert lines[3].startswith("2 of 3 data sets ready (3 files") and lines[3].endswith("unavailable: two")
+
+
+def test_the_command_says_what_is_wrong(checkout, capsys, monkeypatch):
+    from nlgeval_lib.datasets.__main__ import main
+
+    monkeypatch.setattr(datasets, "files", lambda name: ["set/missing"])
+    assert main(["summeval"]) == 0
+    assert main(["summeval", "--strict"]) == 1
+    monkeypatch.undo()
+    assert main(["sumeval"]) == 1
+    assert "nearest: summeval" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("../up,http://a/b," + "0" * 64 + ",5,,,\n", "not a relative path"),
+        ("/abs,http://a/b," + "0" * 64 + ",5,,,\n", "not a relative path"),
+        ("a,http://a/b,abc,5,,,\n", "64 hexadecimal digits"),
+        ("a,http://a/b," + "0" * 64 + ",many,,,\n", "is not a number"),
+        ("a,file:///etc/passwd," + "0" * 64 + ",5,,,\n", "not an http address"),
+        ("a,http://a/b\n", "fewer values"),
+        (2 * ("a,http://a/b," + "0" * 64 + ",5,,,\n"), "listed twice"),
+    ],
+)
+def test_a_broken_registry_row_is_named(tmp_path, row, said):
+    path = tmp_path / "registry.csv"
+    path.write_text(",".join(registry.COLUMNS) + "\n" + row)
+    with pytest.raises(ValueError, match=said) as raised:
+        registry.read(path)
+    assert "line " in str(raised.value)
+
+
+def test_a_registry_without_its_columns_is_named(tmp_path):
+    path = tmp_path / "registry.csv"
+    path.write_text("path,url\n")
+    with pytest.raises(ValueError, match="no column sha256"):
+        registry.read(path)
+
+
+def test_the_registry_is_whole_and_names_no_place_of_one_machine():
+    known = registry.entries()
+    assert len(known) == 645
+    assert sum(entry.bytes for entry in known.values()) == pytest.approx(211e6, rel=0.02)
+    assert all(entry.licence and entry.repository.count("/") == 1 for entry in known.values())
+    assert all(entry.url.startswith("https://raw.githubusercontent.com/") for entry in known.values())
+    used = {path for name in datasets.groups() for path in datasets.files(name)}
+    assert used <= set(known)
+    assert json.dumps(sorted(used)) == json.dumps(sorted(set(used)))

@@ -1,0 +1,223 @@
+"""Recorded judge outputs: counts, alignment with the data sets, and published numbers that follow from them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from nlgeval_lib import datasets
+from nlgeval_lib.datasets import UnknownName, recordings
+from nlgeval_lib.datasets.recordings import acloserlook
+
+# raw texts never have to be unique, ids always
+ROWS = {
+    "alttest_summeval": 6 * 6400,
+    "acloserlook": 200_000,
+    "llm_summeval": 12 * 100 * 4 * 9 + 300 + 12,
+    "tigerscore_outputs": 502,
+    "instructscore_wmt22": 15 * 1875,
+    "instructscore_webnlg": 16 * 177,
+    "gemba_wmt22": 4 * 20 * 1875,
+    "prometheus_gpt4": 2 * 320 * 3,
+}
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """`recorded(name)` loads a recording once, or skips."""
+    from conftest import needs
+
+    loaded: dict = {}
+
+    def load(name: str) -> pd.DataFrame:
+        needs(name)
+        if name not in loaded:
+            loaded[name] = recordings.load(name)
+        return loaded[name]
+
+    return load
+
+
+@pytest.mark.parametrize("name", recordings.NAMES)
+def test_form_and_counts(recorded, name):
+    frame = recorded(name)
+    assert len(frame) == ROWS[name] == recordings.spec(name).n_rows
+    assert tuple(frame.columns[: len(recordings.KEYS)]) == recordings.KEYS
+    assert ("text" in frame) == ("text" in recordings.spec(name).kept)
+    assert ("value" in frame) == ("value" in recordings.spec(name).kept)
+    assert not frame.duplicated(list(recordings.KEYS)).any()
+    assert frame.attrs["name"] == name and len(frame.attrs["sha256"]) == len(datasets.files(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset", "options"),
+    [
+        ("alttest_summeval", "summeval", {}),
+        ("acloserlook", "topical_chat", {}),
+        ("llm_summeval", "summeval", {}),
+        ("instructscore_wmt22", "wmt22_zhen", {"systems": "all"}),
+        ("instructscore_webnlg", "webnlg2020", {}),
+    ],
+)
+def test_ids_are_those_of_the_data_set(recorded, data, name, dataset, options):
+    frame = data(dataset, **options)
+    known = set(zip(frame["input_id"], frame["system_id"], strict=True))
+    raw = recorded(name)
+    assert set(zip(raw["input_id"], raw["system_id"], strict=True)) <= known
+
+
+def test_prompts_show_the_outputs_they_are_about(data, needs):
+    needs("acloserlook", "instructscore_wmt22", "instructscore_webnlg")
+    for name, dataset, options in (
+        ("acloserlook", "topical_chat", {}),
+        ("instructscore_wmt22", "wmt22_zhen", {"systems": "all"}),
+        ("instructscore_webnlg", "webnlg2020", {}),
+    ):
+        prompts = recordings.prompts(name)
+        wide = datasets.items(data(dataset, **options)).set_index(["input_id", "system_id"])["output"]
+        outputs = wide.reindex(pd.MultiIndex.from_frame(prompts[["input_id", "system_id"]]))
+        shown = [output.strip() in prompt for output, prompt in zip(outputs, prompts["prompt"], strict=True)]
+        # the judge's tokenizer changed rare characters, and cut prompts that were too long
+        assert np.mean(shown) > 0.98, name
+
+
+def test_alttest_experts_are_summevals(data, needs):
+    needs("alttest_summeval")
+    raw = recordings.load("alttest_summeval", judges=["gpt-4o"], experts=True)
+    assert raw["judge"].unique().tolist() == ["gpt-4o", "expert_0", "expert_1", "expert_2"]
+    frame = data("summeval")
+    for number in range(3):
+        expert = raw[raw["judge"] == f"expert_{number}"]
+        joined = recordings.attach(frame, expert, "expert")
+        np.testing.assert_array_equal(joined["expert"], frame[f"rater_expert_{number}"])
+
+
+def test_alttest_coherence_of_one_judge(recorded, data):
+    """One judge on the same data: .535 over the data set, .797 over systems."""
+    raw = recorded("alttest_summeval")
+    joined = recordings.attach(data("summeval"), raw[raw["judge"] == "gpt-4o"], "judge")
+    human, systems, _ = datasets.pivot(joined, "coherence")
+    judge, systems_again, _ = datasets.pivot(joined, "coherence", column="judge")
+    assert systems == systems_again
+    assert stats.spearmanr(human.ravel(), judge.ravel())[0] == pytest.approx(0.535, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("aspect", "form", "pearson"),
+    # Chiang and Lee 2023, Table 2, rows "Auto CoT: yes, output: score only" on Topical-Chat
+    [("naturalness", "geval", 0.393), ("coherence", "geval", 0.468), ("engagingness", "geval", 0.549)],
+)
+def test_acloserlook_gives_the_published_correlations(data, needs, aspect, form, pearson):
+    needs("acloserlook")
+    raw = recordings.load("acloserlook", aspects=[aspect], prompt_forms=[form])
+    raw["value"] = raw["text"].str.extract(r"(\d+\.?\d*)")[0].astype(float)
+    mean = raw.groupby(["input_id", "system_id", "aspect"], as_index=False)["value"].mean()
+    joined = recordings.attach(data("topical_chat"), mean, "judge")
+    rated = joined[joined["judge"].notna()]
+    assert stats.pearsonr(rated["human"], rated["judge"])[0] == pytest.approx(pearson, abs=1e-3)
+
+
+def test_acloserlook_draws_and_templates(needs):
+    needs("acloserlook")
+    raw = recordings.load("acloserlook", aspects=["groundedness"], prompt_forms=["llm_eval_no_cot"])
+    assert len(raw) == 353 * 20
+    assert (raw.groupby(["input_id", "system_id"])["draw"].apply(list).map(tuple) == tuple(range(20))).all()
+    prompts = recordings.prompts("acloserlook", aspects=["groundedness"], prompt_forms=["geval"])
+    template = acloserlook.template("groundedness", "geval")
+    first = template.partition("{{Document}}")[0]
+    assert len(prompts) == 357 and prompts["prompt"].str.startswith(first[:200]).all()
+    assert "{{Response}}" in acloserlook.template("coherence", "llm_eval_no_cot")
+
+
+def test_llm_summeval_texts_are_those_of_the_files(recorded, mirror):
+    raw = recorded("llm_summeval")
+    path = mirror / "llm_summeval" / "gpt-4-0314" / "eval_M10_generations" / "coherence_rts.txt"
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    rows = raw[(raw["judge"] == "gpt-4-0314") & (raw["system_id"] == "M10") & (raw["aspect"] == "coherence")]
+    assert rows["text"].tolist() == [record["resp"] for record in records]
+    assert rows["input_id"].tolist() == [record["id"] for record in records]
+    assert raw.loc[raw["judge"].str.startswith("llama"), "prompt_tokens"].isna().all()
+    repeated = raw[raw["draw"] > 0]
+    assert len(repeated) == 312 and set(repeated["prompt_form"]) == {"mcq", "altmcq"}
+
+
+def test_tigerscore_totals_are_cut_to_integers(recorded):
+    raw = recorded("tigerscore_outputs")
+    own = np.array([-sum(float(error["score_reduction"]) for error in errors) for errors in raw["errors"]])
+    read = raw["value"].notna().to_numpy()
+    assert (read.sum(), (np.abs(own - raw["value"])[read] > 1e-9).sum()) == (496, 88)
+
+
+def test_instructscore_texts_begin_after_the_prompt(recorded):
+    wmt, webnlg = recorded("instructscore_wmt22"), recorded("instructscore_webnlg")
+    assert (wmt["text"] == "").sum() == 54
+    assert wmt.loc[wmt["text"] != "", "text"].str.match(r"Your Translation contains").all()
+    assert webnlg["text"].str.startswith("Your generation contains").mean() > 0.99
+    assert "1124" not in set(webnlg["input_id"])
+
+
+def test_gemba_rated_systems(recorded, data):
+    rated = recordings.load("gemba_wmt22", rated=True) if len(recorded("gemba_wmt22")) else None
+    assert len(rated) == 4 * 14 * 1875 and rated["value"].between(0, 100).all()
+    one = rated[(rated["judge"] == "GPT4") & (rated["prompt_form"] == "DA-refA")]
+    joined = recordings.attach(data("wmt22_zhen"), one, "gemba")
+    assert joined["gemba"].notna().all()
+    assert stats.kendalltau(joined["human"], joined["gemba"])[0] > 0.3
+
+
+def test_prometheus_feedback_stands_beside_its_score(recorded, data):
+    raw = recorded("prometheus_gpt4")
+    frame = data("mt_bench")
+    second = raw[(raw["dataset"] == "mt_bench") & (raw["draw"] == 1)]
+    assert second["text"].tolist() == frame["feedback_gpt4_1"].tolist()
+    assert second["value"].tolist() == frame["rater_gpt4_1"].tolist()
+    assert raw["text"].str.contains("[RESULT]", regex=False).sum() == 1  # the one that was not taken off
+
+
+def test_unknown_names_and_options_are_named():
+    with pytest.raises(UnknownName, match="unknown recording 'alttest'; nearest: alttest_summeval"):
+        recordings.load("alttest")
+    with pytest.raises(TypeError, match="options: aspects, prompt_forms"):
+        recordings.load("acloserlook", aspect="coherence")
+    with pytest.raises(ValueError, match="gemba_wmt22: its publisher kept no prompts"):
+        recordings.prompts("gemba_wmt22")
+    with pytest.raises(UnknownName, match="unknown aspect 'fluency'"):
+        recordings.load("acloserlook", aspects=["fluency"])
+    with pytest.raises(TypeError, match="pass a list or tuple"):
+        recordings.load("acloserlook", aspects="coherence")
+
+
+def test_attach_is_exact_about_rows():
+    frame = pd.DataFrame(
+        {
+            "dataset": "toy",
+            "input_id": ["a", "b", "c"],
+            "system_id": "s",
+            "aspect": "x",
+            "human": [1.0, 2.0, 3.0],
+            "output": ["1", "2", "3"],
+        }
+    )
+    scored = pd.DataFrame({"input_id": ["c", "a"], "system_id": "s", "aspect": "x", "value": [30.0, 10.0]})
+    joined = recordings.attach(frame, scored, "judge")
+    np.testing.assert_array_equal(joined["judge"], [10, np.nan, 30])
+    assert "judge" not in frame
+    with pytest.raises(ValueError, match="already has a column 'human'"):
+        recordings.attach(frame, scored, "human")
+    with pytest.raises(ValueError, match="scored has 2 rows with the output and aspect of another one"):
+        recordings.attach(frame, pd.concat([scored, scored]), "judge")
+    with pytest.raises(ValueError, match="do both belong to one data set"):
+        recordings.attach(frame, scored.assign(aspect="y"), "judge")
+    with pytest.raises(ValueError, match="scored has no column value"):
+        recordings.attach(frame, scored.drop(columns="value"), "judge")
+
+
+def test_check_names_missing_columns():
+    with pytest.raises(ValueError, match="missing column judge, prompt_form, draw"):
+        recordings.check(pd.DataFrame(columns=["dataset", "input_id", "system_id", "aspect", "text"]))
+    with pytest.raises(ValueError, match="neither `text` nor `value`"):
+        recordings.check(pd.DataFrame(columns=list(recordings.KEYS)))
