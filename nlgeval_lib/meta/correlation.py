@@ -82,7 +82,7 @@ def correlate(
     Rows are drawn i.i.d., which is too narrow where items share inputs or systems.
     Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer than 3 common items (or systems, at
     system level), fewer than 2 systems at input level, and unknown words. A constant side gives NaN with a reason.
-    Source: levels and resampling units as in Deutsch, Dror and Roth 2021, sections 2 and 3.
+    Source: levels and resampling units as in Deutsch, Dror and Roth 2021.
     """
     coef = _coefficient(coef)
     checks.choice(level, LEVELS, "level")

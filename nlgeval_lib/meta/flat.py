@@ -51,7 +51,7 @@ class Flat:
         self.coef, self.x, self.y = coef, x, y
         code_x, self.size_x = kernels.codes(x)
         code_y, self.size_y = kernels.codes(y)
-        if coef in kernels.KENDALL + ("acc-eq",) and self.size_x < self.size_y:
+        if coef in (*kernels.KENDALL, "acc-eq") and self.size_x < self.size_y:
             code_x, code_y, self.size_x, self.size_y = code_y, code_x, self.size_y, self.size_x
         if coef == "pearson":
             cells = np.arange(len(x))

@@ -99,7 +99,7 @@ def from_pairs(
 
     n: items; agree: concordant minus discordant pairs; differ_x, differ_y, differ_both: pairs that differ in x, in y,
     in both; classes: the smaller number of distinct values (tau-c). NaN where the coefficient is not defined.
-    Source: Kendall 1945 (tau-a, tau-b), Stuart 1953 (tau-c), Deutsch, Foster and Freitag 2023, eq. 8 (acc_eq).
+    Source: Kendall 1945 (tau-a, tau-b), Stuart 1953 (tau-c), Deutsch, Foster and Freitag 2023 (acc_eq).
     """
     n = np.asarray(n, dtype=float)
     total = n * (n - 1) / 2

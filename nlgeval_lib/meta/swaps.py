@@ -1,0 +1,201 @@
+"""Two judges' correlations with the ratings after exchanging some of their scores, for many exchanges at once.
+
+An exchange is again a matter of weights: both judges' scores are pooled, and each judge holds the half that the mask
+gives it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import kernels
+from .checks import Floats
+from .columns import Crossed, columns
+from .draws import Draws
+from .flat import Flat, Groups
+from .kernels import Ints
+from .levels import levelled, mean_of_defined, rounding
+
+
+def plan(first: Floats, second: Floats, y: Floats, coef: str, level: str) -> Dataset | Inputs | Systems:
+    """The prepared pair. All three flat or `[system, input]`, NaN in all three where an item takes no part."""
+    return {"dataset": Dataset, "input": Inputs, "system": Systems}[level](first, second, y, coef)
+
+
+class Dataset:
+    """All items in one list."""
+
+    def __init__(self, first: Floats, second: Floats, y: Floats, coef: str) -> None:
+        self.shape = y.shape
+        self.places = np.flatnonzero(~np.isnan(y).ravel())
+        sides = [side.ravel()[self.places] for side in (first, second, y)]
+        self.spearman = PooledSpearman(*sides) if coef == "spearman" else None
+        self.pooled = None
+        if coef != "spearman":
+            self.pooled = Flat(np.concatenate(sides[:2]), np.concatenate([sides[2], sides[2]]), coef)
+
+    def values(self, masks: Draws) -> tuple[Floats, Floats]:
+        """Both coefficients after each exchange: (b,) and (b,)."""
+        mask = _item_mask(masks, self.shape, self.places)
+        if self.spearman is not None:
+            return self.spearman.values(mask)
+        n, b = mask.shape
+        weights = np.empty((2 * n, b), dtype=kernels.counting_type(2 * n))
+        weights[:n], weights[n:] = 1 - mask, mask
+        first = self.pooled.values(weights)
+        weights[:n], weights[n:] = mask, 1 - mask
+        return first, self.pooled.values(weights)
+
+
+class PooledSpearman:
+    """Spearman for both judges from one pass: the ratings' ranks never change, and what one gains the other loses.
+
+    With below the running weight over pooled values, a score's centred rank (doubled) is below + up to - n; the other
+    judge's is the pooled total's minus that, so that its cross product is linear in what is already there.
+    """
+
+    def __init__(self, first: Floats, second: Floats, y: Floats) -> None:
+        self.n = len(y)
+        pooled = np.concatenate([first, second])
+        code, size = kernels.codes(pooled)
+        order = np.argsort(code, kind="stable")
+        self.item, self.of_second = order % self.n, (order >= self.n).astype(np.int8)[:, None]
+        self.groups = Groups("swap", code[order], size)
+        rank = _doubled_ranks(y)
+        self.square_y = (rank**2).sum()
+        self.rank = rank[self.item]
+        held = np.bincount(code, minlength=size)  # pooled entries of each value
+        up_to = np.concatenate([[0], held.cumsum()])
+        total = (up_to[1:] + up_to[:-1] - 2 * self.n)[self.groups.code]
+        share = np.bincount(self.groups.code, weights=self.rank, minlength=size)
+        tail = share[::-1].cumsum()[::-1]
+        running = tail + np.concatenate([tail[1:], [0.0]])
+        self.constant = (self.rank * total).sum() + self.n * share.sum()
+        self.linear = -self.rank * total - running[self.groups.code]
+        self.tied = np.flatnonzero(held > 1)
+        self.held = held[self.tied].astype(float)[:, None]
+
+    def values(self, mask: Ints) -> tuple[Floats, Floats]:
+        """mask: (n, b), 1 where the item's scores are exchanged. Both coefficients: (b,) and (b,)."""
+        space = kernels.workspace()
+        kind = kernels.counting_type(2 * self.n)
+        mine = space.take("swap mask", mask, self.item)
+        np.bitwise_xor(mine, self.of_second ^ 1, out=mine)  # the first judge holds its own unless exchanged
+        weights = space.array("swap weights", mine.shape, kind)
+        np.copyto(weights, mine)
+        count = self.groups.sum(weights)
+        below = space.running("below", count)
+        doubled = np.add(below[1:], below[:-1], out=space.array("doubled", count.shape, kind))
+        doubled -= kind(self.n)
+        held = np.multiply(weights, self.groups.spread(doubled), out=space.array("held", weights.shape, kind))
+        cross_first = self.rank @ space.wide("wide", held)
+        cross_second = self.constant + self.linear @ space.wide("wide", weights) + cross_first
+        some = count.take(self.tied, axis=0).astype(float)
+        alone = self.n - some.sum(axis=0)
+        cubes_first = alone + (some**3).sum(axis=0)
+        rest = self.held - some
+        cubes_second = self.n - rest.sum(axis=0) + (rest**3).sum(axis=0)
+        out = []
+        for cross, cubes in ((cross_first, cubes_first), (cross_second, cubes_second)):
+            square = (float(self.n) ** 3 - cubes) / 3
+            out.append(kernels.from_moments(cross, square, self.square_y, (square > 0) & (self.square_y > 0)))
+        return out[0], out[1]
+
+
+class Inputs:
+    """One coefficient an input, averaged over the inputs where it is defined."""
+
+    def __init__(self, first: Floats, second: Floats, y: Floats, coef: str) -> None:
+        self.first, self.second, self.y, self.coef = first, second, y, coef
+        self.here = (~np.isnan(y)).astype(np.int16)
+        self.crossed: Crossed | None = None
+        self.fixed: tuple[Floats, Floats] | None = None
+
+    def values(self, masks: Draws) -> tuple[Floats, Floats]:
+        """Both coefficients after each exchange: (b,) and (b,)."""
+        each = self._by_rows(masks.rows) if masks.rows is not None else self._by_systems(masks.systems)
+        if masks.inputs is not None:
+            flip = masks.inputs.astype(bool)
+            each = np.where(flip, each[1], each[0]), np.where(flip, each[0], each[1])
+        once = np.ones((1, 1))
+        return mean_of_defined(each[0], once), mean_of_defined(each[1], once)
+
+    def _by_systems(self, mask: Ints | None) -> tuple[Floats, Floats]:
+        if mask is None:
+            if self.fixed is None:
+                sides = (columns(side, self.y, self.here, self.coef)[None] for side in (self.first, self.second))
+                self.fixed = tuple(sides)
+            return self.fixed
+        if self.crossed is None:
+            pooled = np.concatenate([self.first, self.second]), np.concatenate([self.y, self.y])
+            self.crossed = Crossed(*pooled, self.coef)
+        kept = 1 - mask
+        return (
+            self.crossed.values(np.concatenate([kept, mask], axis=1)),
+            self.crossed.values(np.concatenate([mask, kept], axis=1)),
+        )
+
+    def _by_rows(self, mask: Ints) -> tuple[Floats, Floats]:
+        n_systems, n_inputs = self.y.shape
+        b = mask.shape[1]
+        wide = [np.repeat(side, b, axis=1) for side in (self.first, self.second, self.y)]
+        here = np.repeat(self.here, b, axis=1)
+        swap = mask.reshape(n_systems, n_inputs * b).astype(bool)
+        sides = np.where(swap, wide[1], wide[0]), np.where(swap, wide[0], wide[1])
+        return tuple(columns(side, wide[2], here, self.coef).reshape(n_inputs, b).T for side in sides)
+
+
+class Systems:
+    """One mean an output system, then one coefficient over the systems."""
+
+    def __init__(self, first: Floats, second: Floats, y: Floats, coef: str) -> None:
+        self.coef = coef
+        here = ~np.isnan(y)
+        self.n = here.sum(axis=1, keepdims=True)
+        self.first, self.second, ratings = (np.where(here, side, 0.0) for side in (first, second, y))
+        self.rounding = np.maximum(rounding(self.first), rounding(self.second))
+        with np.errstate(invalid="ignore"):
+            self.ratings = ratings.sum(axis=1, keepdims=True) / self.n
+        self.ranks = levelled(self.ratings, rounding(ratings))
+
+    def values(self, masks: Draws) -> tuple[Floats, Floats]:
+        """Both coefficients after each exchange: (b,) and (b,)."""
+        total = (self.first + self.second).sum(axis=1, keepdims=True)
+        gain = self.second - self.first
+        base = self.first.sum(axis=1, keepdims=True)
+        if masks.rows is not None:
+            sums = base + np.einsum("si,sib->sb", gain, masks.rows.reshape(*gain.shape, -1).astype(float))
+        elif masks.inputs is not None:
+            sums = base + gain @ masks.inputs.T.astype(float)
+        else:
+            sums = np.broadcast_to(base, (len(base), len(masks)))
+        if masks.systems is not None:
+            sums = np.where(masks.systems.T == 1, total - sums, sums)
+        return self._coefficient(sums), self._coefficient(total - sums)
+
+    def _coefficient(self, sums: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            means = sums / self.n
+        y = self.ratings
+        if self.coef != "pearson":
+            means, y = levelled(means, self.rounding), self.ranks
+        weights = np.broadcast_to((self.n > 0).astype(np.int16), means.shape)
+        return columns(means, np.broadcast_to(y, means.shape), weights, self.coef)
+
+
+def _item_mask(masks: Draws, shape: tuple[int, ...], places: Ints) -> Ints:
+    """The mask of each item: (len(places), b) of 0 and 1 in int8."""
+    if masks.rows is not None:
+        return masks.rows if len(places) == len(masks.rows) else masks.rows.take(places, axis=0)
+    sides = []
+    for mask, number in ((masks.systems, places // shape[1]), (masks.inputs, places % shape[1])):
+        if mask is not None:
+            sides.append(np.ascontiguousarray(mask.T).take(number, axis=0))
+    return sides[0] if len(sides) == 1 else np.bitwise_xor(*sides, out=sides[0])
+
+
+def _doubled_ranks(y: Floats) -> Floats:
+    code, size = kernels.codes(y)
+    held = np.bincount(code, minlength=size)
+    up_to = held.cumsum()
+    return (2 * up_to - held - len(y))[code].astype(float)
