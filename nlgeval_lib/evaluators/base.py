@@ -186,6 +186,8 @@ def column(frame: pd.DataFrame, *choices: str) -> pd.Series:
         raise ValueError(f"a data frame is needed, got {type(frame).__name__}")
     for name in choices:
         if name in frame.columns:
+            if isinstance(frame[name], pd.DataFrame):
+                raise ValueError(f"the frame has {frame[name].shape[1]} columns {name!r}; one is needed")
             return frame[name]
     raise ValueError(
         f"the frame has no column {' or '.join(map(repr, choices))}; its columns: {', '.join(map(str, frame.columns))}"

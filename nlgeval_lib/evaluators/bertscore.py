@@ -11,7 +11,8 @@ from typing import Any
 
 from nlgeval_lib.evaluators import encoders
 from nlgeval_lib.evaluators.base import check_texts
-from nlgeval_lib.evaluators.pairwise import Missing, Pair, PairMetric, version
+from nlgeval_lib.evaluators.cached import Item, Missing, Values, version
+from nlgeval_lib.evaluators.pairwise import PairMetric
 from nlgeval_lib.schema import Status
 
 
@@ -83,23 +84,22 @@ class BertScore(PairMetric):
             weights = get_idf_dict(list(self.idf), encoder.tokenizer, nthreads=0)
         return encoder, weights
 
-    def compute(self, pairs: Sequence[Pair]) -> list[tuple[float, ...] | Missing]:
+    def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
         encoder, weights = self._loaded
-        texts = list(dict.fromkeys(text for output, group in pairs for text in (output, group[0])))
+        texts = list(dict.fromkeys(text for item in items for text in item))
         ids = [encoder.ids(text.strip()) for text in texts]
         cut = {text: float(encoder.is_cut(text.strip(), tokens)) for text, tokens in zip(texts, ids, strict=True)}
         vectors = {texts[i]: (vector, ids[i]) for i, vector in encoder.vectors(ids, self.batch_size)}
-        wordless = {text for text, tokens in zip(texts, ids, strict=True) if len(tokens) <= 2}
-        values: list[tuple[float, ...] | Missing] = [Missing(Status.EMPTY, "a text has no token of the model")] * len(
-            pairs
-        )
-        kept = [i for i, (output, group) in enumerate(pairs) if not {output, group[0]} & wordless]
-        kept.sort(key=lambda i: max(len(vectors[text][1]) for text in (pairs[i][0], pairs[i][1][0])))
+        wordless = {text for text, tokens in zip(texts, ids, strict=True) if encoder.is_empty(tokens)}
+        nothing = Missing(Status.EMPTY, "a text has no token of the model")
+        values: list[Values | Missing] = [nothing] * len(items)
+        kept = [i for i, item in enumerate(items) if not wordless.intersection(item)]
+        kept.sort(key=lambda i: max(len(vectors[text][1]) for text in items[i]))
         for start in range(0, len(kept), self.batch_size):
             batch = kept[start : start + self.batch_size]
-            sides = [[pairs[i][1][0] for i in batch], [pairs[i][0] for i in batch]]
+            sides = [[items[i][side] for i in batch] for side in (1, 0)]
             for i, row in zip(batch, _match(sides, vectors, weights, encoder.device), strict=True):
-                values[i] = (*row, cut[pairs[i][0]], cut[pairs[i][1][0]])
+                values[i] = (*row, *(cut[text] for text in items[i]))
         return values
 
 

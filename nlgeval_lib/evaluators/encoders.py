@@ -167,6 +167,11 @@ class TokenEncoder:
         """Whether `ids` are fewer than the text has."""
         return len(ids) >= self.max_tokens and len(self.tokenizer(text, verbose=False)["input_ids"]) > self.max_tokens
 
+    def is_empty(self, ids: Sequence[int]) -> bool:
+        """Whether `ids` hold nothing but the marks that the tokenizer sets around a text."""
+        marks = self.tokenizer
+        return not set(ids) - {marks.cls_token_id, marks.sep_token_id, marks.bos_token_id, marks.eos_token_id}
+
     def vectors(self, ids: Sequence[Sequence[int]], batch_size: int = 32) -> Iterator[tuple[int, Any]]:
         """(position in `ids`, tensor of tokens x width on the CPU), in batches of similar length."""
         import torch

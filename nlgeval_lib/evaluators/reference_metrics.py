@@ -11,7 +11,8 @@ from typing import Any
 
 from nlgeval_lib.evaluators import wordnet as wordnets
 from nlgeval_lib.evaluators.base import Unavailable
-from nlgeval_lib.evaluators.pairwise import Missing, Pair, PairMetric, choose, version
+from nlgeval_lib.evaluators.cached import Item, Missing, Values, choose, version
+from nlgeval_lib.evaluators.pairwise import PairMetric
 from nlgeval_lib.schema import Status
 
 _ROUGE_CELLS = {"rouge": 2_000_000, "rouge_score": 25_000_000}  # words x words; about 0.5 GB of table in either package
@@ -80,8 +81,8 @@ class Bleu(PairMetric):
             why = " ".join(str(error).split())
             raise Unavailable(f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {why}") from error
 
-    def compute(self, pairs: Sequence[Pair]) -> list[tuple[float, ...] | Missing]:
-        return [(self._loaded.sentence_score(output, list(group)).score,) for output, group in pairs]
+    def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
+        return [(self._loaded.sentence_score(output, references).score,) for output, *references in items]
 
 
 class Rouge(PairMetric):
@@ -140,11 +141,11 @@ class Rouge(PairMetric):
         self._loaded_tokens = _RememberingTokenizer(self.stemmer)
         return RougeScorer([self.type], tokenizer=self._loaded_tokens)
 
-    def compute(self, pairs: Sequence[Pair]) -> list[tuple[float, ...] | Missing]:
+    def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
         one = self._one_rouge if self.package == "rouge" else self._one_rouge_score
-        return [one(output, group[0]) for output, group in pairs]
+        return [one(output, reference) for output, reference in items]
 
-    def _one_rouge_score(self, output: str, reference: str) -> tuple[float, ...] | Missing:
+    def _one_rouge_score(self, output: str, reference: str) -> Values | Missing:
         scorer = self._loaded
         if self.type.startswith("rougeL"):
             output_words, reference_words = (len(self._loaded_tokens.tokenize(text)) for text in (output, reference))
@@ -153,7 +154,7 @@ class Rouge(PairMetric):
         score = scorer.score(reference, output)[self.type]
         return (score.fmeasure, score.precision, score.recall)
 
-    def _one_rouge(self, output: str, reference: str) -> tuple[float, ...] | Missing:
+    def _one_rouge(self, output: str, reference: str) -> Values | Missing:
         # the package's own split; the longest sentence of each side bounds depth and table
         longest = [max(len(sentence.split()) for sentence in text.split(".")) for text in (output, reference)]
         if self.type == "rougeL" and (why := self._too_long(*longest)):
@@ -224,9 +225,9 @@ class Meteor(PairMetric):
             gamma=self.gamma,
         ), (NLTKWordTokenizer().tokenize if self.tokenize == "word" else str.split)
 
-    def compute(self, pairs: Sequence[Pair]) -> list[tuple[float, ...] | Missing]:
+    def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
         meteor, tokens = self._loaded
-        return [(float(meteor([tokens(group[0])], tokens(output))),) for output, group in pairs]
+        return [(float(meteor([tokens(reference)], tokens(output))),) for output, reference in items]
 
 
 class _RememberingStemmer:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from nlgeval_lib.evaluators import encoders
-from nlgeval_lib.evaluators.pairwise import Missing, Pair, PairMetric, choose, version
+from nlgeval_lib.evaluators.cached import Item, Missing, Values, choose, version
+from nlgeval_lib.evaluators.pairwise import PairMetric
 from nlgeval_lib.schema import Status
 
 _REMEMBERED = 50_000  # embeddings kept in memory between calls: the same targets are compared with every system
@@ -83,11 +84,11 @@ class SemScore(PairMetric):
         known.update(zip(fresh, self._embed(fresh), strict=True))
         return np.stack([known[text][0] for text in texts])
 
-    def compute(self, pairs: Sequence[Pair]) -> list[tuple[float, ...] | Missing]:
-        texts = list(dict.fromkeys(text for output, group in pairs for text in (output, group[0])))
+    def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
+        texts = list(dict.fromkeys(text for item in items for text in item))
         vectors = dict(zip(texts, self.embed(texts), strict=True))
         cut = {text: float(self._loaded_embeddings[text][1]) for text in texts}
-        return [_cosine(vectors[output], vectors[group[0]], cut[output], cut[group[0]]) for output, group in pairs]
+        return [_cosine(vectors[a], vectors[b], cut[a], cut[b]) for a, b in items]
 
     def _embed(self, texts: list[str]) -> list[tuple[np.ndarray, bool]]:
         """(embedding, whether the text was cut) of distinct texts."""
@@ -141,7 +142,7 @@ class SemScore(PairMetric):
         return super().__getstate__() | {"_loaded_embeddings": {}}
 
 
-def _cosine(a: np.ndarray, b: np.ndarray, output_cut: float, reference_cut: float) -> tuple[float, ...] | Missing:
+def _cosine(a: np.ndarray, b: np.ndarray, output_cut: float, reference_cut: float) -> Values | Missing:
     a, b = a.astype(np.float64), b.astype(np.float64)
     norm = float(np.linalg.norm(a) * np.linalg.norm(b))
     if norm == 0 or not np.isfinite(norm):
