@@ -47,6 +47,7 @@ class Judge:
     engine, store, progress: what asks, what keeps the completions, what shows the way; `score` may be given others.
     sampling: a `Sampling`, or settings that replace some of the evaluator's defaults. chat: how prompts are wrapped
     (`ChatFormat`, a style or a checkpoint family). missing: what draws without a number count as (`Missing`).
+    structured: hold completions to the evaluator's `form`, on engines that can (small or untrained judges need it).
     """
 
     name = "judge"
@@ -65,11 +66,13 @@ class Judge:
         sampling: Sampling | Mapping[str, Any] | None = None,
         chat: str | ChatFormat = "messages",
         missing: str = "drop",
+        structured: bool = False,
     ) -> None:
         self.engine, self.store, self.progress = engine, store, progress
         self.sampling = make_sampling(self.defaults, sampling)
         self.chat = ChatFormat.named(chat)
         self.missing = Missing(missing)
+        self.structured = structured
 
     # -- what a subclass writes -----------------------------------------------------------------------------------
 
@@ -92,12 +95,24 @@ class Judge:
         """
         requests = [list(self.requests(sample)) for sample in samples]
         flat = [request for group in requests for request in group]
-        answers = iter((yield Stage("score", flat, self.sampling, self.stand_in)))
+        answers = iter((yield Stage("score", flat, self.shaped(), self.stand_in)))
         judgments = []
         for sample, group in zip(samples, requests, strict=True):
             draws = [completion for _ in group for completion in next(answers)]
             judgments.append(self.combine([self.read(completion, sample) for completion in draws]))
         return judgments
+
+    def form(self, stage: str = "score") -> Mapping[str, Any]:
+        """What `structured` holds a completion to: {"choice": (...)}, {"regex": ...} or {"json_schema": ...}.
+
+        Raises: ValueError where the evaluator names no form for the stage.
+        """
+        raise ValueError(f"{self.name} has no form for the completions of stage {stage!r}; leave structured off")
+
+    def shaped(self, stage: str = "score", sampling: Sampling | None = None) -> Sampling:
+        """The sampling settings of a stage (default: the evaluator's), with its form where `structured` is set."""
+        sampling = self.sampling if sampling is None else sampling
+        return dataclasses.replace(sampling, **self.form(stage)) if self.structured else sampling
 
     def settings(self) -> Mapping[str, Any]:
         """What a signature says of this evaluator beyond the judge, such as {"mode": "absolute", "rubric": True}."""
@@ -188,7 +203,8 @@ class Judge:
             self.name, **self.settings(), **({"prompt": prompts} if prompts else {}), chat=self.chat.label
         )
         judge = "engine:none" if engine is None else engine.signature()
-        tail = _signature(f"missing:{self.missing.policy}", v=self.version)
+        form = {"structured": True} if self.structured else {}
+        tail = _signature(f"missing:{self.missing.policy}", **form, v=self.version)
         return f"{head}|{judge}|{self.sampling.signature()}|{tail}"
 
 
