@@ -18,7 +18,7 @@ def needs(*names: str) -> None:
                 pytest.skip(f"{name} is not here: {relpath} is neither in data/raw nor in NLGEVAL_DATA_MIRROR")
 
 
-@pytest.fixture(name="needs")
+@pytest.fixture(name="needs", scope="session")
 def _needs():
     """`needs("summeval")` inside a test: skip where the data are not here."""
     return needs

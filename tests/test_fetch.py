@@ -164,6 +164,9 @@ def test_what_was_tried_and_the_way_out_are_said(checkout, tmp_path, monkeypatch
     with pytest.raises(DataUnavailable, match=r"set/missing.*not in data/raw; no mirror set.*404.*make data"):
         fetch.path("set/missing")
     monkeypatch.setenv("NLGEVAL_DATA_MIRROR", str(tmp_path / "elsewhere"))
+    with pytest.raises(DataUnavailable, match=r"the mirror .*elsewhere is no folder; http"):
+        fetch.path("set/missing")
+    (tmp_path / "elsewhere").mkdir()
     with pytest.raises(DataUnavailable, match=r"not in the mirror .*elsewhere; http"):
         fetch.path("set/missing")
 
@@ -184,6 +187,20 @@ def test_a_name_that_cannot_be_looked_up_is_an_unreachable_host(checkout):
     _write_registry(checkout, [_row("set/a", "http://no-such-host.invalid/a")])
     with pytest.raises(DataUnavailable, match=r"no-such-host\.invalid is unreachable"):
         fetch.path("set/a")
+
+
+def test_a_proxy_setting_that_cannot_be_used_is_an_unreachable_host(checkout, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "nonsense://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("no_proxy", "")
+    with pytest.raises(DataUnavailable, match="is unreachable"):
+        fetch.path("set/good")
+
+
+def test_a_checkout_without_registry_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"registry\.csv is missing.*NLGEVAL_ROOT"):
+        fetch.path("set/good")
 
 
 def test_looking_up_a_name_ends_in_time(checkout, monkeypatch):

@@ -124,7 +124,10 @@ def _client(pid: int, read: float, connect: float):
     """One client a process: making one costs more than a small file."""
     import httpx
 
-    return httpx.Client(timeout=httpx.Timeout(read, connect=connect), follow_redirects=True)
+    try:
+        return httpx.Client(timeout=httpx.Timeout(read, connect=connect), follow_redirects=True)
+    except (ImportError, ValueError) as error:  # a proxy setting that httpx cannot use
+        raise _HostDown(f"the proxy settings of this machine cannot be used: {error}") from error
 
 
 def _resolve(url: str, seconds: float) -> None:

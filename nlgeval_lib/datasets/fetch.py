@@ -48,8 +48,13 @@ def path(relpath: str, progress=None) -> Path:
     if found is not None:
         return found
     tried, short = ["not in data/raw"], "not in data/raw"
-    tried.append(f"not in the mirror {mirror()}" if mirror() else f"no mirror set ({MIRROR})")
-    short += " nor in the mirror" if mirror() else ", no mirror"
+    folder = mirror()
+    if folder is None:
+        tried.append(f"no mirror set ({MIRROR})")
+        short += ", no mirror"
+    else:
+        tried.append(f"not in the mirror {folder}" if folder.is_dir() else f"the mirror {folder} is no folder")
+        short += " nor in the mirror" if folder.is_dir() else f", the mirror {folder} is no folder"
     if download.offline():
         tried.append("downloads are off (NLGEVAL_OFFLINE)")
         short += ", downloads are off"

@@ -88,6 +88,8 @@ def _read_once(path: Path, mtime_ns: int) -> dict[str, Entry]:
 def entries() -> dict[str, Entry]:
     """Every registered file by its relative path; read once while the registry file does not change."""
     path = paths.data() / "registry.csv"
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing: work in a checkout, or name it by NLGEVAL_ROOT")
     return _read_once(path, path.stat().st_mtime_ns)
 
 
