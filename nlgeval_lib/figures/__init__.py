@@ -9,6 +9,7 @@ out.figure(fig)
 from __future__ import annotations
 
 from nlgeval_lib.figures.compare import bars_with_intervals, lines_with_bands, paper_vs_ours
+from nlgeval_lib.figures.heatmap import heatmap
 from nlgeval_lib.figures.scoreboard import scoreboard
 from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, new, render, save, use
 
@@ -18,6 +19,7 @@ __all__ = [
     "WIDE",
     "bars_with_intervals",
     "color",
+    "heatmap",
     "lines_with_bands",
     "new",
     "paper_vs_ours",
