@@ -6,7 +6,8 @@ A row's status follows from its printed numbers (those of `data/paper_tables`):
 - `partly`: at least half of the compared numbers are equal, but not all printed ones are;
 - `differs`: numbers were compared, and fewer than half of them are equal;
 - `needs GPU`, `no public data`: no number could be compared, for the reason given in `notebooks/catalogue.toml`;
-- `no numbers`: the paper prints none there that could be compared (a prompt, a text, a diagram, an unlabelled curve);
+- `no numbers`: the paper prints none there that could be compared: a prompt, a text, a diagram, or a figure of unlabelled
+  curves or bars that one of our outputs draws again;
 - `not built yet`: nothing of the above.
 """
 
@@ -300,9 +301,9 @@ def _status(
         return ("partly" if 2 * equal >= compared else "differs"), "; ".join(why)
     if stated:
         return stated.status, stated.reason
-    if not int(printed.cells):
-        shown = f"; shown by {', '.join(entry.id for entry, _ in made)}" if made else ""
-        return "no numbers", _WORDLESS[printed.kind] + shown
+    if not int(printed.cells) and (made or printed.kind in ("prompt", "text", "diagram")):
+        said = [_WORDLESS[printed.kind], printed.note, f"shown by {', '.join(one.id for one, _ in made)}" if made else ""]
+        return "no numbers", "; ".join(filter(None, said))
     if made and cells is not None:
         reasons = list(dict.fromkeys(cells["reason"]))
         return "not built yet", f"no number compared: {'; '.join(reasons)}"

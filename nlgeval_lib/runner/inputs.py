@@ -9,12 +9,21 @@ from collections.abc import Iterable, Mapping
 from nlgeval_lib.catalogue import CatalogueError, Entry
 
 
-@functools.cache
 def checksums(name: str) -> Mapping[str, str]:
     """The sha256 of each file of a data set or recording, by its registry path.
 
     Raises: CatalogueError for a name that the library does not know.
     """
+    return _checksums(name)
+
+
+def forget() -> None:
+    """Read the registry anew at the next call; a run calls this once when it starts."""
+    _checksums.cache_clear()
+
+
+@functools.cache
+def _checksums(name: str) -> Mapping[str, str]:
     from nlgeval_lib import datasets
     from nlgeval_lib.datasets import registry
 

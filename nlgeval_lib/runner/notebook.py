@@ -41,7 +41,7 @@ class Parameter:
         if float in self.kinds and type(value) is int:
             return float(value)
         wanted = " or ".join("None" if kind is type(None) else kind.__name__ for kind in self.kinds)
-        if isinstance(self.default, list) and self.default and type(value) is list:
+        if self.kinds == (list,) and self.default:
             wanted = f"list of {_kind_names(self.default)}"
         raise NotebookRefused(
             f"parameter {self.name!r} is {value!r} ({type(value).__name__}); "

@@ -50,6 +50,7 @@ class Session:
         self._steps: dict[str, tuple[Step, Path, Path]] = {}
         self._pool: Pool | None = None
         fingerprint.forget()
+        inputs.forget()
 
     def run(self, entries: Sequence[Entry]) -> Outcome:
         """Run what is stale of `entries` and of the scoreboard.
@@ -242,6 +243,7 @@ class Session:
 def listing(catalogue: Catalogue, options: Options, entries: Sequence[Entry]) -> Iterator[str]:
     """What a run would do, a line an output; nothing is run, fetched or written."""
     fingerprint.forget()
+    inputs.forget()
     stale: set[str] = set()
     for entry in [*entries, *([scoreboard_entry()] if scoreboard_entry().path.exists() else [])]:
         decided = step(entry, catalogue, options)

@@ -1,0 +1,146 @@
+"""A small checkout in a temporary folder, and a pool that runs notebooks in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+SAVES = """from nlgeval_lib import report
+import pandas as pd
+out = report.Output({id!r}, mode=mode, parameters=dict(seed=seed))
+ours = pd.DataFrame([dict(row="BLEU", column="A", statistic="accuracy", value={value})])
+cells = out.compare(ours, reason="needs a judge")
+out.save()"""
+COUNTS = 'from pathlib import Path\nwith open(Path({folder!r}) / "{id}.count", "a") as f:\n    f.write("x")'
+PARAMETERS = 'mode = "full"  # share of the data\nseed = 0'
+
+
+def document(*cells: str, parameters: str | None = PARAMETERS) -> dict[str, Any]:
+    """A notebook: a parameters cell, unless None, and code cells."""
+    made = [] if parameters is None else [_code(parameters, 0, ["parameters"])]
+    made += [_code(source, number, []) for number, source in enumerate(cells, 1)]
+    metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    return {"cells": made, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def _code(source: str, number: int, tags: list[str]) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "id": f"cell-{number}",
+        "metadata": {"tags": tags} if tags else {},
+        "source": source.splitlines(keepends=True),
+        "outputs": [],
+        "execution_count": None,
+    }
+
+
+class Checkout:
+    """Notebooks, catalogue and printed tables of one paper in `root`; used through NLGEVAL_ROOT."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        tables = root / "data" / "paper_tables" / "hdeval"
+        tables.mkdir(parents=True)
+        (root / "requirements").mkdir()
+        (root / "requirements" / "base.txt").write_text("numpy==2\n")
+        (root / "notebooks").mkdir()
+        self.counts = root / "counts"
+        self.counts.mkdir()
+        (tables / "index.csv").write_text(
+            "paper,id,number,kind,title,cells,place,note\n"
+            "hdeval,table_01,1,numeric,First,2,4,\n"
+            "hdeval,table_02,2,numeric,Second,1,4,\n"
+            "hdeval,table_03,3,prompt,Third,0,A,\n"
+            "hdeval,figure_01,1,figure,Fourth,0,4,drawn only\n"
+        )
+        head = "paper,table,row,column,statistic,value\n"
+        (tables / "table_01.csv").write_text(
+            f"{head}hdeval,table_01,BLEU,A,accuracy,0.50\nhdeval,table_01,ROUGE,A,accuracy,0.25\n"
+        )
+        (tables / "table_02.csv").write_text(f"{head}hdeval,table_02,BLEU,A,accuracy,0.50\n")
+        self.entries: list[str] = []
+        self.catalogue()
+
+    def catalogue(self, text: str | None = None) -> None:
+        """Write the catalogue: `text`, or the entries added so far."""
+        (self.root / "notebooks" / "catalogue.toml").write_text("\n".join(self.entries) if text is None else text)
+
+    def notebook(self, name: str, *cells: str, parameters: str | None = PARAMETERS) -> Path:
+        """Write `notebooks/<name>.ipynb`."""
+        path = self.root / "notebooks" / f"{name}.ipynb"
+        path.write_text(json.dumps(document(*cells, parameters=parameters)))
+        return path
+
+    def output(
+        self, id: str, *cells: str, value: float = 0.5, more: str = "", parameters: str | None = PARAMETERS
+    ) -> Path:
+        """Add an output that counts its runs and saves one cell; or that has the given cells."""
+        counting = COUNTS.format(folder=str(self.counts), id=id)
+        path = self.notebook(id, counting, *(cells or [SAVES.format(id=id, value=value)]), parameters=parameters)
+        covers = "" if "covers" in more else 'covers = ["table_01"]\n'
+        route = "" if "route" in more else 'route = "public"\n'
+        self.entries.append(
+            f'[[output]]\nid = "{id}"\npaper = "hdeval"\nnotebook = "{id}.ipynb"\n{covers}{route}{more}\n'
+        )
+        self.catalogue()
+        return path
+
+    def count(self, id: str) -> int:
+        """How often the notebook of this output was run."""
+        path = self.counts / f"{id}.count"
+        return len(path.read_text()) if path.exists() else 0
+
+    def result(self, name: str) -> Path:
+        """A file below results/."""
+        return self.root / "results" / name
+
+
+class HerePool:
+    """Stands for the process pool: runs a notebook's cells one after the other in this process."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs, self.running, self._done = jobs, {}, []
+
+    @property
+    def free(self) -> bool:
+        """Is a worker without work?"""
+        return len(self.running) < self.jobs
+
+    def submit(self, job: Any) -> None:
+        """Run the job at once."""
+        self.running[job.name] = time.monotonic()
+        self._done.append((job, _run(job), 0.01))
+
+    def next(self, timeout: float | None = None) -> Any:
+        """The next finished job."""
+        job, answer, seconds = self._done.pop(0)
+        del self.running[job.name]
+        return job, answer, seconds
+
+    def close(self, interrupted: bool = False) -> None:
+        """Nothing to end."""
+
+
+def _run(job: Any) -> dict[str, Any]:
+    document = json.loads(job.source.read_text())
+    shutil.copy(job.source, job.target)
+    space: dict[str, Any] = {"display": lambda *things: None}
+    for number, cell in enumerate(document["cells"]):
+        source = "".join(cell["source"])
+        try:
+            with mock.patch.dict(os.environ, job.environment), contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(source, "cell", "exec"), space)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            return {"ok": False, "cell": number, "source": source, "error": said, "traceback": traceback.format_exc()}
+        if "parameters" in cell["metadata"].get("tags", ()):
+            space.update(job.parameters)
+    return {"ok": True}

@@ -1,0 +1,139 @@
+"""The catalogue: what is read, and what each fault is told as."""
+
+from __future__ import annotations
+
+import pytest
+from runner_tools import Checkout
+
+from nlgeval_lib import catalogue
+
+GOOD = """
+[[output]]
+id = "one"
+paper = "hdeval"
+covers = ["table_01", "figure_01"]
+notebook = "one.ipynb"
+route = "public"
+inputs = ["summeval"]
+parameters = {seed = 3}
+title = "First"
+after = ["two"]
+
+[[output]]
+id = "two"
+paper = "meta"
+notebook = "one.ipynb"
+route = "mini"
+
+[[row]]
+paper = "hdeval"
+id = "table_02"
+status = "needs GPU"
+reason = "model X on data Y: nlgeval completions"
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Checkout:
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    checkout = Checkout(tmp_path)
+    checkout.notebook("one", "x = 1")
+    return checkout
+
+
+def test_what_is_read(here):
+    here.catalogue(GOOD)
+    listed = catalogue.load()
+    one, two = listed.outputs
+    assert (one.covers, one.inputs, dict(one.parameters)) == (("table_01", "figure_01"), ("summeval",), {"seed": 3})
+    assert (one.route, one.title, one.after, one.saves) == ("public", "First", ("two",), True)
+    assert two.paper == "meta" and two.covers == ()
+    assert listed.rows == (catalogue.Row("hdeval", "table_02", "needs GPU", "model X on data Y: nlgeval completions"),)
+    assert listed["one"].path == here.root / "notebooks" / "one.ipynb"
+
+
+def test_an_empty_catalogue_is_one():
+    assert catalogue.Catalogue(()).select() == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('route = "public"', 'route = "pubic"', "route 'pubic' is none of published, public"),
+        ('title = "First"', 'tilte = "First"', "unknown key 'tilte'; nearest: title"),
+        (
+            'notebook = "one.ipynb"\nroute = "public"',
+            'notebook = "no.ipynb"\nroute = "public"',
+            "no notebooks/no.ipynb",
+        ),
+        ('notebook = "one.ipynb"\nroute = "public"', 'notebook = "../one.ipynb"\nroute = "public"', "below notebooks/"),
+        (
+            'notebook = "one.ipynb"\nroute = "public"',
+            'notebook = "one.py"\nroute = "public"',
+            "not the path of an .ipynb",
+        ),
+        ('"table_01", "figure_01"', '"table_1"', "covers 'table_1', which data/paper_tables/hdeval/index.csv does not"),
+        ('id = "two"', 'id = "one"', "output 'one' is there 2 times"),
+        ('id = "two"', 'id = "Two"', "lower-case"),
+        ('id = "two"', 'id = "scoreboard"', "kept for notebooks/99_scoreboard.ipynb"),
+        ('paper = "meta"', 'paper = "bleu"', "paper 'bleu' is none of"),
+        ('after = ["two"]', 'after = ["tow"]', "after names 'tow', which is no other output; nearest: two"),
+        ('after = ["two"]', 'after = ["one"]', "no other output"),
+        ('route = "mini"', 'route = "mini"\nafter = ["one"]', "wait for each other in a circle: one, two"),
+        ('inputs = ["summeval"]', 'inputs = "summeval"', "inputs is 'summeval'; it must be a list"),
+        ('inputs = ["summeval"]', "inputs = [1]", "must be a list of names"),
+        ("{seed = 3}", '{mode = "quick"}', "parameter 'mode' is set by the runner"),
+        ('id = "one"\n', "", "output number 1: no 'id'"),
+        ("[[row]]", "[[rows]]", "unknown section [[rows]]"),
+        ('status = "needs GPU"', 'status = "reproduced"', "status 'reproduced' is none of needs GPU"),
+        ('id = "table_02"', 'id = "table_22"', "not listed in data/paper_tables/hdeval/index.csv"),
+        ('reason = "model X', 'reason = " "\n# "', "the reason is empty"),
+        ("[[output]]\nid", "[output]\nid", "not valid TOML"),
+        ("seed = 3", "seed = ", "not valid TOML"),
+    ],
+)
+def test_faults_are_told(here, old, new, said):
+    assert old in GOOD
+    here.catalogue(GOOD.replace(old, new, 1))
+    with pytest.raises(catalogue.CatalogueError) as caught:
+        catalogue.load()
+    assert said in str(caught.value)
+
+
+def test_all_faults_at_once(here):
+    here.catalogue(GOOD.replace('"public"', '"x"').replace('"First"', "7").replace('"needs GPU"', '"y"'))
+    with pytest.raises(catalogue.CatalogueError) as caught:
+        catalogue.load()
+    assert "2 fault(s)" in str(caught.value) and "title is 7" in str(caught.value) and "status 'y'" in str(caught.value)
+
+
+def test_a_catalogue_in_another_encoding(here):
+    (here.root / "notebooks" / "catalogue.toml").write_bytes(b'title = "\xff"')
+    with pytest.raises(catalogue.CatalogueError, match="UTF-8"):
+        catalogue.load()
+
+
+def test_selecting(here):
+    here.catalogue(GOOD)
+    listed = catalogue.load()
+    assert [entry.id for entry in listed.select()] == ["one", "two"]
+    assert [entry.id for entry in listed.select(["two"])] == ["two"]
+    assert [entry.id for entry in listed.select([], ["hdeval"])] == ["one"]
+    assert [entry.id for entry in listed.select(["two"], ["hdeval"])] == ["one", "two"]
+    assert listed.select(["scoreboard"]) == ()
+    with pytest.raises(catalogue.CatalogueError, match=r"no output 'tow'.*nearest: two"):
+        listed.select(["tow"])
+    with pytest.raises(catalogue.CatalogueError, match="unknown paper 'bleu'"):
+        listed.select([], ["bleu"])
+
+
+def test_the_real_catalogue_holds(monkeypatch):
+    """Every entry of this checkout: its notebook reads strictly, takes its parameters, and has known inputs."""
+    monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
+    from nlgeval_lib.runner import inputs, notebook
+
+    for entry in catalogue.load().outputs:
+        source = notebook.read(entry.path)
+        assert "mode" in source.parameters, entry.id
+        source.resolve(entry.parameters, {"mode": "full", "output_id": entry.id})
+        inputs.needed(entry)

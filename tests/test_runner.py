@@ -1,0 +1,606 @@
+"""The runner: strict parameters, content hashes, failures kept aside, missing data, and the real thing once."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from runner_tools import SAVES, Checkout, HerePool
+
+from nlgeval_lib import catalogue, files
+from nlgeval_lib.runner import fingerprint, inputs, notebook, pool, records, session
+from nlgeval_lib.runner.plan import Options
+from nlgeval_lib.runner.progress import Progress, plain
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Checkout:
+    """A checkout whose notebooks run in this process."""
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(session, "Pool", HerePool)
+    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")  # ours may be edited while this runs
+    return Checkout(tmp_path)
+
+
+def run(*ids: str, **options) -> tuple[session.Outcome, str]:
+    """Run the catalogue; what happened and what was printed."""
+    listed = catalogue.load()
+    shown = io.StringIO()
+    chosen = listed.select(ids)
+    outcome = session.Session(listed, Options(**options), Progress(len(chosen), shown)).run(chosen)
+    return outcome, shown.getvalue()
+
+
+# ---- parameters
+
+
+def source(here: Checkout, parameters: str | None) -> notebook.Source:
+    return notebook.read(here.notebook("one", "x = 1", parameters=parameters))
+
+
+TYPED = 'mode = "full"  # share\nn = 3\nrate = 0.5\nflag = False\nnames = ["a"]\nlimit: int | None = None\nany = None'
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (dict(n=4), dict(n=4)),
+        (dict(rate=1), dict(rate=1.0)),
+        (dict(rate=0.25), dict(rate=0.25)),
+        (dict(flag=True), dict(flag=True)),
+        (dict(names=["b", "c"]), dict(names=["b", "c"])),
+        (dict(names=[]), dict(names=[])),
+        (dict(limit=5), dict(limit=5)),
+        (dict(limit=None), dict(limit=None)),
+        (dict(any="x"), dict(any="x")),
+    ],
+)
+def test_values_of_the_right_type_are_taken(here, given, expected):
+    values = source(here, TYPED).resolve(given)
+    assert values == expected
+    assert {name: type(value) for name, value in values.items()} == {n: type(v) for n, v in expected.items()}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (dict(n=True), "'n' is True (bool); its default 3 asks for int"),
+        (dict(n=3.0), "'n' is 3.0 (float)"),
+        (dict(n="3"), "asks for int"),
+        (dict(flag=1), "asks for bool"),
+        (dict(rate="0.5"), "asks for float"),
+        (dict(rate=True), "asks for float"),
+        (dict(mode=1), "asks for str"),
+        (dict(mode=None), "asks for str"),
+        (dict(names="a"), "asks for list of str"),
+        (dict(names=[1]), "asks for list of str"),
+        (dict(limit="x"), "asks for int or None"),
+        (dict(limit=True), "asks for int or None"),
+        (dict(rat=1.0), "unknown parameter 'rat' (did you mean 'rate'?)"),
+    ],
+)
+def test_wrong_types_and_unknown_names_are_refused(here, given, said):
+    with pytest.raises(notebook.NotebookRefused) as caught:
+        source(here, TYPED).resolve(given)
+    assert said in str(caught.value)
+    assert "notebooks/one.ipynb" in str(caught.value)
+
+
+def test_all_faults_are_told_at_once(here):
+    with pytest.raises(notebook.NotebookRefused) as caught:
+        source(here, TYPED).resolve(dict(n=True, other=1))
+    assert "'n' is True" in str(caught.value) and "'other'" in str(caught.value)
+
+
+def test_automatic_parameters_only_where_the_notebook_has_them(here):
+    values = source(here, 'mode = "full"').resolve({}, {"mode": "quick", "output_id": "one"})
+    assert values == {"mode": "quick"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        (None, "no code cell is tagged 'parameters'"),
+        ("import os\nmode = 'full'", "only plain assignments"),
+        ("mode = open('x')", "must be a literal"),
+        ("mode = other", "must be a literal"),
+        ("a = b = 1", "only plain assignments"),
+        ("a = 1\na = 2", "assigned twice"),
+        ("a: Path = 1", "annotation 'Path'"),
+        ("a: int = 'x'", "asks for int"),
+        ("a = (1, 2)", "not (1, 2)"),
+        ("a = ", "line 1"),
+        ("for i in []: pass", "only plain assignments"),
+    ],
+)
+def test_bad_parameters_cells_are_refused(here, parameters, said):
+    with pytest.raises(notebook.NotebookRefused) as caught:
+        source(here, parameters)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"cells": [', '{"nbformat": 3, "cells": []}', '{"nbformat": 4}'])
+def test_what_is_no_notebook_is_refused(here, text):
+    path = here.notebook("one", "x = 1")
+    path.write_text(text)
+    with pytest.raises(notebook.NotebookRefused, match=r"one\.ipynb"):
+        notebook.read(path)
+
+
+def test_two_parameters_cells_are_refused(here):
+    path = here.notebook("one", "x = 1")
+    raw = json.loads(path.read_text())
+    raw["cells"].append(raw["cells"][0])
+    path.write_text(json.dumps(raw))
+    with pytest.raises(notebook.NotebookRefused, match="2 cells are tagged"):
+        notebook.read(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("n", "7", 7),
+        ("rate", "2", 2.0),
+        ("flag", "true", True),
+        ("mode", "7", "7"),
+        ("names", "['x']", ["x"]),
+        ("limit", "None", None),
+        ("limit", "4", 4),
+    ],
+)
+def test_values_from_a_command_line(here, name, text, value):
+    read = source(here, TYPED).parameters[name].read(text)
+    assert read == value and type(read) is type(value)
+
+
+@pytest.mark.parametrize(("name", "text"), [("n", "x"), ("n", "1.5"), ("n", "True"), ("flag", "1"), ("names", "x")])
+def test_ill_typed_values_from_a_command_line(here, name, text):
+    with pytest.raises(notebook.NotebookRefused):
+        source(here, TYPED).parameters[name].read(text)
+
+
+# ---- what is run again, and what is not
+
+
+def test_second_run_does_nothing(here):
+    here.output("one")
+    first, _ = run()
+    second, said = run()
+    assert (first.ran, second.ran, second.cached) == (["one"], [], ["one"])
+    assert here.count("one") == 1
+    assert "cached: 1 outputs" in said
+    assert here.result("executed/hdeval/one.ipynb").exists()
+
+
+def test_only_the_edited_notebook_runs(here):
+    here.output("one")
+    path = here.output("two")
+    run()
+    path.write_text(path.read_text().replace("needs a judge", "needs another judge"))
+    outcome, _ = run()
+    assert (outcome.ran, outcome.cached) == (["two"], ["one"])
+
+
+def test_outputs_and_metadata_are_no_change(here):
+    path = here.output("one")
+    run()
+    raw = json.loads(path.read_text())
+    raw["metadata"]["papermill"] = {"duration": 3}
+    for cell in raw["cells"]:
+        cell["execution_count"] = 5
+        cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["x"]}]
+        cell["metadata"]["execution"] = {"time": 1}
+    path.write_text(json.dumps(raw, indent=2))
+    os.utime(path, (1, 1))
+    assert run()[0].cached == ["one"]
+
+
+def test_changed_parameters_run_again(here):
+    here.output("one")
+    run()
+    here.entries[0] += "parameters = {seed = 3}\n"
+    here.catalogue()
+    outcome, _ = run()
+    assert outcome.ran == ["one"]
+    assert json.loads(here.result("hdeval/one.json").read_text())["parameters"] == {"seed": 3}
+
+
+def test_changed_printed_table_runs_again(here):
+    here.output("one")
+    run()
+    table = here.root / "data" / "paper_tables" / "hdeval" / "table_02.csv"
+    table.write_text(table.read_text().replace("0.50", "0.51"))
+    assert run()[0].ran == ["one"]
+
+
+def test_changed_lock_runs_again(here):
+    here.output("one")
+    run()
+    (here.root / "requirements" / "base.txt").write_text("numpy==3\n")
+    assert run()[0].ran == ["one"]
+
+
+def test_changed_library_runs_again(here, tmp_path, monkeypatch):
+    library = tmp_path / "library"
+    (library / "prompts").mkdir(parents=True)
+    prompt = library / "prompts" / "a.txt"
+    prompt.write_text("score it")
+    monkeypatch.setattr(fingerprint, "library", lambda: library)
+    here.output("one")
+    run()
+    assert run()[0].cached == ["one"]
+    prompt.write_text("score this")
+    assert run()[0].ran == ["one"]
+    (library / "__pycache__").mkdir()
+    (library / "__pycache__" / "x.py").write_text("compiled")
+    assert run()[0].cached == ["one"]
+
+
+def test_changed_data_run_again(here, monkeypatch):
+    sums = {"a.csv": "1" * 64}
+    monkeypatch.setattr(inputs, "checksums", lambda name: dict(sums))
+    monkeypatch.setattr(inputs, "missing", lambda names: list(names) and {})
+    monkeypatch.setattr("nlgeval_lib.provenance.data_hashes", lambda name: {})
+    here.output("one", more='inputs = ["summeval"]')
+    run()
+    assert run()[0].cached == ["one"]
+    sums["a.csv"] = "2" * 64
+    assert run()[0].ran == ["one"]
+
+
+@pytest.mark.parametrize("end", [".csv", ".json"])
+def test_a_lost_or_altered_result_is_made_again(here, end):
+    here.output("one")
+    run()
+    path = here.result(f"hdeval/one{end}")
+    whole = path.read_bytes()
+    path.unlink()
+    assert run()[0].ran == ["one"]
+    if end == ".csv":
+        assert path.read_bytes() == whole
+        path.write_bytes(whole.replace(b"0.5", b"0.4"))
+        assert run()[0].ran == ["one"]
+        assert path.read_bytes() == whole
+
+
+def test_force_runs_everything(here):
+    here.output("one")
+    run()
+    assert run(force=True)[0].ran == ["one"]
+    assert here.count("one") == 2
+
+
+def test_quick_mode_is_kept_apart(here):
+    here.output("one")
+    run()
+    before = here.result("hdeval/one.csv").read_bytes(), here.result("hdeval/one.json").read_bytes()
+    outcome, _ = run(mode="quick")
+    assert outcome.ran == ["one"]
+    assert here.result("quick/hdeval/one.csv").exists()
+    assert here.result("executed/quick/hdeval/one.ipynb").exists()
+    assert before == (here.result("hdeval/one.csv").read_bytes(), here.result("hdeval/one.json").read_bytes())
+    assert run()[0].cached == ["one"]
+    assert run(mode="quick")[0].cached == ["one"]
+
+
+def test_a_notebook_without_mode_has_no_quick_mode(here):
+    here.output("one", parameters="seed = 0")
+    outcome, said = run(mode="quick")
+    assert outcome.failed == ["one"] and "no parameter 'mode'" in said
+
+
+def test_output_id_is_given_where_asked_for(here):
+    saves = SAVES.format(id="x", value=0.5).replace("'x'", "output_id")
+    for name in ("first", "second"):
+        here.output(name, saves, parameters='mode = "full"\nseed = 0\noutput_id = "first"')
+    assert run()[0].code == 0
+    assert here.result("hdeval/second.csv").exists()
+
+
+def test_an_output_after_another_waits_and_follows_its_result(here):
+    reads = "from nlgeval_lib import paths\ntext = (paths.results() / 'hdeval/first.csv').read_text()\n"
+    here.output("later", reads + SAVES.format(id="later", value=0.5), more='after = ["first"]')
+    path = here.output("first")
+    outcome, _ = run()
+    assert outcome.ran == ["first", "later"]
+    path.write_text(path.read_text().replace("value=0.5", "value=0.4"))
+    assert run()[0].ran == ["first", "later"]
+    path.write_text(path.read_text().replace("seed = 0", "seed = 0  # a comment"))
+    assert run()[0].ran == ["first"], "the same result again is no reason to run what reads it"
+
+
+def test_dry_run_says_why_and_does_nothing(here):
+    here.output("one")
+    here.output("two", more="parameters = {sed = 1}")
+    listed = catalogue.load()
+    lines = list(session.listing(listed, Options(), listed.outputs))
+    assert lines[0] == "run      one  (never run here)"
+    assert lines[1].startswith("refused  two") and "'sed'" in lines[1]
+    assert not here.result("").exists() and here.count("one") == 0
+
+
+# ---- failures
+
+
+def test_failures_go_aside_and_the_others_go_on(here):
+    here.output("bad", "x = 1", "def f():\n    raise ValueError('boom')\nf()")
+    here.output("untagged", parameters=None)
+    here.output("typed", more="parameters = {seed = true}")
+    here.output("good")
+    outcome, said = run()
+    assert (sorted(outcome.failed), outcome.ran, outcome.code) == (["bad", "typed", "untagged"], ["good"], 1)
+    assert "ValueError: boom" in said and "raise ValueError('boom')" in said
+    assert ".nlgeval/failed/bad.ipynb" in said
+    assert (here.root / ".nlgeval/failed/bad.ipynb").exists()
+    assert not here.result("executed/hdeval/bad.ipynb").exists()
+    assert [path.name for path in here.result("executed/hdeval").iterdir()] == ["good.ipynb"]
+
+
+def test_a_failed_output_is_tried_again_and_then_forgotten(here):
+    path = here.output("one", "raise ValueError('boom')")
+    run()
+    assert run()[0].failed == ["one"]
+    path.write_text(here.notebook("other", SAVES.format(id="one", value=0.5)).read_text())
+    assert run()[0].ran == ["one"]
+    assert not (here.root / ".nlgeval/failed/one.ipynb").exists()
+
+
+def test_a_failure_leaves_the_last_good_run_alone(here):
+    path = here.output("one")
+    run()
+    before = here.result("executed/hdeval/one.ipynb").read_bytes()
+    path.write_text(here.notebook("other", "raise ValueError('boom')").read_text())
+    assert run()[0].failed == ["one"]
+    assert here.result("executed/hdeval/one.ipynb").read_bytes() == before
+    assert here.result("hdeval/one.csv").exists()
+
+
+def test_a_notebook_that_saves_nothing_has_failed(here):
+    here.output("one", "x = 1")
+    outcome, said = run()
+    assert outcome.failed == ["one"] and "saved nothing" in said and "out.save()" in said
+
+
+def test_a_notebook_that_saves_another_output_has_failed(here):
+    here.output("one")
+    here.output("two", SAVES.format(id="one", value=0.5))
+    outcome, said = run("two")
+    assert outcome.failed == ["two"] and "saved 'one'" in said
+
+
+def test_a_notebook_to_read_need_not_save(here):
+    here.output("one", "x = 1", more="saves = false\ncovers = []")
+    assert run()[0].ran == ["one"]
+    assert run()[0].cached == ["one"]
+
+
+def test_results_folder_that_is_a_file(here):
+    here.output("one")
+    here.result("").write_text("in the way")
+    with pytest.raises(OSError, match="cannot write"):
+        run()
+    assert here.count("one") == 0
+    assert here.result("").read_text() == "in the way"
+
+
+def test_full_disk_leaves_nothing_half_written(here, monkeypatch):
+    here.output("one")
+    run()
+    before = {path: path.read_bytes() for path in here.result("").rglob("*") if path.is_file()}
+    here.output("two")
+    real = Path.write_bytes
+
+    def full(self, content):
+        if ".two" in self.name:
+            real(self, content[:10])
+            raise OSError(28, "No space left on device")
+        return real(self, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    outcome, said = run()
+    assert outcome.failed == ["two"] and outcome.cached == ["one"]
+    assert "No space left" in said and "nothing was saved" in said
+    assert {path: path.read_bytes() for path in here.result("").rglob("*") if path.is_file()} == before
+
+
+def test_state_that_cannot_be_kept_is_a_failure(here, monkeypatch):
+    here.output("one")
+    real = files.write_text
+
+    def refuse(path, text):
+        if Path(path).name == "one.json" and "runs" in Path(path).parts:
+            raise OSError(30, "Read-only file system")
+        real(path, text)
+
+    monkeypatch.setattr(files, "write_text", refuse)
+    outcome, said = run()
+    assert outcome.failed == ["one"] and "Read-only file system" in said
+
+
+def test_a_damaged_record_means_run_again(here):
+    here.output("one")
+    run()
+    for text in ("", "[]", "{", '{"format": 99}'):
+        records.path("full", "one").write_text(text)
+        assert run()[0].ran == ["one"]
+
+
+# ---- missing data
+
+
+def test_missing_data_cost_what_needs_them_and_nothing_else(here, monkeypatch):
+    monkeypatch.setattr(inputs, "checksums", lambda name: {f"{name}.csv": "1" * 64})
+    asked: list[str] = []
+
+    def missing(names):
+        asked.extend(names)
+        return {
+            "summeval": "summeval.csv is unavailable: not in data/raw; https://h.org/x: h.org is unreachable. Set X"
+        }
+
+    monkeypatch.setattr(inputs, "missing", missing)
+    here.output("one", more='inputs = ["summeval"]')
+    here.output("two", more='inputs = ["summeval", "bagel"]')
+    here.output("three")
+    outcome, said = run()
+    assert (outcome.ran, outcome.code) == (["three"], 0)
+    assert set(outcome.unavailable) == {"one", "two"}
+    lines = [line for line in said.splitlines() if line.startswith("unavailable:")]
+    assert lines == [
+        "unavailable: summeval: summeval.csv is unavailable: not in data/raw; h.org is unreachable; not run: one, two"
+    ]
+    assert here.count("one") == here.count("two") == 0
+    asked.clear()
+    run("three")
+    assert asked == [], "data of outputs that are not asked for are not looked for"
+
+
+def test_an_unchanged_output_stands_though_its_data_are_gone(here, monkeypatch):
+    monkeypatch.setattr(inputs, "checksums", lambda name: {f"{name}.csv": "1" * 64})
+    monkeypatch.setattr("nlgeval_lib.provenance.data_hashes", lambda name: {})
+    gone: dict[str, str] = {}
+    monkeypatch.setattr(inputs, "missing", lambda names: {name: gone[name] for name in names if name in gone})
+    here.output("one", more='inputs = ["summeval"]')
+    run()
+    gone["summeval"] = "no network"
+    outcome, _ = run()
+    assert outcome.cached == ["one"] and not outcome.unavailable
+
+
+def test_unknown_data_sets_are_an_error_of_the_catalogue(here):
+    (here.root / "data" / "registry.csv").write_text("path,url,sha256,bytes,licence,repository,commit\n")
+    here.output("one", more='inputs = ["sumeval"]')
+    with pytest.raises(catalogue.CatalogueError, match=r"'one'.*sumeval.*summeval"):
+        run()
+
+
+# ---- trials
+
+
+def test_a_trial_touches_neither_result_nor_record(here):
+    here.output("one")
+    run()
+    before = {path: path.read_bytes() for path in here.result("hdeval").iterdir()}
+    outcome, _ = run("one", overrides={"seed": "7"})
+    assert outcome.ran == ["one"]
+    assert json.loads(here.result("partial/hdeval/one.json").read_text())["parameters"] == {"seed": 7}
+    assert {path: path.read_bytes() for path in here.result("hdeval").iterdir()} == before
+    assert run()[0].cached == ["one"]
+    outcome, said = run("one", overrides={"sed": "7"})
+    assert outcome.failed == ["one"] and "did you mean 'seed'" in said
+
+
+# ---- what is shown
+
+
+def test_terminal_codes_do_not_get_through():
+    assert plain("\x1b[31mred\x1b[0m\tx\x07\r\n") == "red\tx\n"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_the_live_line_names_what_runs_and_counts():
+    stream = Terminal()
+    progress = Progress(5, stream)
+    progress.outcome("one", "ran", 1.0)
+    progress.outcome("two", "failed", 2.0)
+    progress.tick(["three", "four"])
+    last = stream.getvalue().rpartition("\x1b[2K")[2]
+    assert last.startswith("2/5 | 1 run, 0 cached, 1 failed") and "three" in last
+    progress.close()
+    assert stream.getvalue().endswith("\r\x1b[2K")
+
+
+# ---- the real thing
+
+
+@pytest.fixture
+def real(tmp_path, monkeypatch) -> Checkout:
+    """A checkout whose notebooks run in kernels; a foreign `python3` kernel lies in wait."""
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path / "checkout"))
+    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD"):
+        monkeypatch.delenv(name, raising=False)
+    foreign = tmp_path / "jupyter" / "kernels" / "python3"
+    foreign.mkdir(parents=True)
+    argv = ["/nonexistent/python", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (foreign / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "x", "language": "python"}))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    (tmp_path / "checkout").mkdir()
+    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    return Checkout(tmp_path / "checkout")
+
+
+def test_real_kernels(real):
+    """One pool of two workers: a good notebook, one that fails, and one that kills its worker."""
+    told = "import sys, os, json\nfrom pathlib import Path\n" + (
+        f"Path({str(real.counts / 'told.json')!r}).write_text(json.dumps("
+        "dict(python=sys.executable, cwd=os.getcwd(), seed=seed, threads=os.environ['OMP_NUM_THREADS'])))\n"
+    )
+    real.output("good", told + SAVES.format(id="good", value=0.5), more="parameters = {seed = 5}")
+    real.output("bad", "x = 1", "def f():\n    raise ValueError('boom')\nf()")
+    real.output("killer", "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(60)")
+    outcome, said = run(jobs=2)
+    assert outcome.ran == ["good"] and sorted(outcome.failed) == ["bad", "killer"]
+    facts = json.loads((real.counts / "told.json").read_text())
+    assert Path(facts["python"]).samefile(sys.executable)
+    assert Path(facts["cwd"]).samefile(real.root / "notebooks")
+    assert facts["seed"] == 5 and int(facts["threads"]) >= 1
+    assert "ValueError: boom" in said and "raise ValueError('boom')" in said and "\x1b" not in said
+    assert "worker process ended" in said
+    executed = json.loads(real.result("executed/hdeval/good.ipynb").read_text())
+    assert any("injected-parameters" in cell["metadata"]["tags"] for cell in executed["cells"] if cell["metadata"])
+    assert executed["metadata"]["kernelspec"]["name"] == "python3"
+    failed = json.loads((real.root / ".nlgeval/failed/bad.ipynb").read_text())
+    assert "boom" in json.dumps(failed)
+    assert not list(real.result("").rglob(".*")) and not list((real.root / ".nlgeval/runs").rglob(".*"))
+    assert run(jobs=2)[0].cached == ["good"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_stops_everything(real):
+    """The runner ends soon, with 130, and leaves no process and no half-made file."""
+    mark = real.counts / "kernel.pid"
+    real.output(
+        "slow",
+        f"import os, time\nfrom pathlib import Path\nPath({str(mark)!r}).write_text(str(os.getpid()))\ntime.sleep(120)",
+    )
+    command = [sys.executable, "-c", "from nlgeval_lib.cli import main; main()", "run"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    deadline = time.monotonic() + 60
+    while not (mark.exists() and mark.read_text()) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    kernel = int(mark.read_text())
+    while _alive(kernel) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _alive(kernel)
+    assert not [path for path in real.root.rglob(".*") if path.is_file()]
+    assert records.read("full", "slow") is None
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_default_jobs_are_few():
+    assert 1 <= min(2, pool.cpus()) <= 2
