@@ -26,6 +26,7 @@ _BUILT_IN = {
     "meteor": "reference_metrics:Meteor",
     "bertscore": "bertscore:BertScore",
     "semscore": "semscore:SemScore",
+    "geval": "geval:GEval",
 }
 
 for _name, _target in _BUILT_IN.items():

@@ -1,0 +1,168 @@
+"""G-Eval: a form-filling prompt that ends where the score is written; read, averaged, or weighted by probability."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from nlgeval_lib import prompts
+from nlgeval_lib.engines import Sampling
+from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.parsers.rating import rating
+from nlgeval_lib.prompts import Template
+from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+
+METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "plain": {"temperature": 0.0, "max_tokens": 16},
+        "mean": {"temperature": 1.0, "max_tokens": 16, "n": 20},
+        "weighted": {"temperature": 0.0, "max_tokens": 16, "logprobs": 20},
+    }
+)
+# slot of a template -> how a sample fills it
+_FILL = {
+    "output": lambda sample: sample.output,
+    "instruction": lambda sample: sample.instruction,
+    "source": lambda sample: sample.source,
+    "context": lambda sample: sample.context,
+    "reference": lambda sample: sample.references[0],
+    "rubric": lambda sample: sample.rubric,
+    "aspect": lambda sample: sample.aspect,
+}
+
+
+class GEval(Judge):
+    """A score from `low` to `high` for one metric. The default prompt is SemScore's: overall quality, 1 best, 4 worst.
+
+    method: `plain`, the score that a greedy completion states; `mean`, of 20 sampled completions; `weighted`, the
+        mean of the scale's numbers weighted by the judge's probabilities where it writes the score.
+    template: a `Template` or the name of one, with slots out of output, instruction, source, context, reference,
+        rubric, aspect. low, high: its scale. label: the name of the score, where a judge may write several.
+    flip: report `low + high - score`, so that a scale on which 1 is best rises with quality.
+
+    Raises: ValueError for `weighted` on a scale with numbers of more than one digit, or with a temperature.
+
+    Source: Liu et al. (2023), G-Eval, section 2; prompt: SemScore, appendix A.3.
+    """
+
+    name = "geval"
+    stand_in = "2"
+
+    def __init__(
+        self,
+        *,
+        method: str = "plain",
+        template: Template | str = "semscore/g_eval",
+        low: int = 1,
+        high: int = 4,
+        label: str | None = None,
+        flip: bool = False,
+        **common: Any,
+    ) -> None:
+        if method not in METHODS:
+            raise ValueError(f"method {method!r}; allowed: {', '.join(METHODS)}")
+        if not (isinstance(low, int) and isinstance(high, int) and low < high):
+            raise ValueError(f"low={low!r}, high={high!r}; a scale of whole numbers with low < high is needed")
+        self.method, self.low, self.high, self.label, self.flip = method, low, high, label, flip
+        self.defaults = METHODS[method]
+        self.template = prompts.template(template) if isinstance(template, str) else template
+        if unknown := [slot for slot in self.template.variables if slot not in _FILL]:
+            raise ValueError(f"template {self.template.name}: slots {', '.join(unknown)}; allowed: {', '.join(_FILL)}")
+        self.needs = tuple({"reference": "references"}.get(slot, slot) for slot in self.template.variables)
+        super().__init__(**common)
+        if method == "weighted":
+            _check_weighted(self.sampling, self.numbers)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The scores of the scale, as they are written."""
+        return tuple(map(str, range(self.low, self.high + 1)))
+
+    def render(self, sample: Sample) -> str:
+        return self.template.render(**{slot: _FILL[slot](sample) for slot in self.template.variables})
+
+    def form(self, stage: str = "score") -> dict[str, Any]:
+        return {"choice": self.numbers}
+
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """The score that a completion states, or for `weighted` the mean under the probabilities beside it."""
+        judgment = rating(completion.text, self.low, self.high, self.label).judgment()
+        if self.method == "weighted" and judgment.status is Status.OK:
+            judgment = weigh(completion, judgment, self.numbers)
+        if self.flip and judgment.status is Status.OK:
+            judgment = dataclasses.replace(judgment, value=self.low + self.high - judgment.value)
+        return judgment
+
+    def settings(self) -> dict[str, Any]:
+        flip = {"flip": True} if self.flip else {}
+        return {"method": self.method, "scale": f"{self.low}-{self.high}", **flip}
+
+    def templates(self) -> tuple[Template, ...]:
+        return (self.template,)
+
+
+def weigh(completion: Completion, stated: Judgment, numbers: Sequence[str]) -> Judgment:
+    """The mean of the scale's numbers, weighted by their probabilities at the token that states the score.
+
+    Only tokens that are one of `numbers` (blanks aside) count, and their probabilities are scaled to sum to 1. Details:
+    `probabilities`, number -> probability as the judge gave it; `mass`, their sum; `stated`, the score as written.
+    Missing where the completion has no log-probabilities, or they do not spell out its text.
+    """
+    if not completion.logprobs:
+        return Judgment.missing(
+            Status.UNAVAILABLE,
+            "the completion has no log-probabilities: use an engine that gives them, or method='mean'",
+        )
+    at = _place(completion, f"{stated.value:g}")
+    if at is None:
+        return Judgment.missing(Status.UNPARSED, "the log-probabilities do not show where the score was written")
+    found = dict.fromkeys(numbers, 0.0)
+    for token, logprob in completion.logprobs[at].items():
+        if token.strip() in found:
+            found[token.strip()] += math.exp(logprob)
+    found = {number: probability for number, probability in found.items() if probability > 0}
+    mass = math.fsum(found.values())
+    if not mass > 0:
+        return Judgment.missing(Status.UNPARSED, "no number of the scale has a probability where the score was written")
+    value = math.fsum(float(number) * probability for number, probability in found.items()) / mass
+    details = {**stated.details, "probabilities": found, "mass": mass, "stated": stated.value}
+    return Judgment(value, Status.OK, "", MappingProxyType(details))
+
+
+def _place(completion: Completion, number: str) -> int | None:
+    """The index of the token that is `number` where the text first has it standing alone.
+
+    The tokens' texts are matched with the completion's, blanks aside: a tokenizer may keep the first blank to itself.
+    """
+    stated = re.search(rf"(?<![\d.,-]){re.escape(number)}(?!\d|[.,]\d)", completion.text)
+    if stated is None:
+        return None
+    text = "".join(completion.text.split())
+    goal = len("".join(completion.text[: stated.start()].split()))
+    reached = {0}
+    for index, row in enumerate(completion.logprobs or ()):
+        tokens = {"".join(token.split()) for token in row}
+        if goal in reached and number in tokens:
+            return index
+        reached = {at + len(token) for at in reached for token in tokens if text.startswith(token, at)}
+        if not reached:
+            return None
+    return None
+
+
+def _check_weighted(sampling: Sampling, numbers: Sequence[str]) -> None:
+    if any(len(number) > 1 for number in numbers):
+        raise ValueError(
+            f"method='weighted' on the scale {numbers[0]} to {numbers[-1]}: numbers of more than one digit may be "
+            "several tokens; use method='mean'"
+        )
+    if sampling.temperature > 0:
+        raise ValueError(f"method='weighted' with temperature {sampling.temperature:g}; the probabilities need 0")
+    if not sampling.logprobs:
+        raise ValueError(
+            "method='weighted' without log-probabilities; leave sampling's logprobs at 20, or set a number"
+        )

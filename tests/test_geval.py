@@ -1,0 +1,164 @@
+"""G-Eval: the prompt, the three ways of reading a score, and what happens where there is none."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgeval_lib import prompts
+from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.evaluators import GEval
+from nlgeval_lib.schema import Completion, Sample, Status
+
+SAMPLE = Sample("s1", "Paris.", instruction="Name the capital of France.")
+
+
+def spelled(*rows: dict[str, float], text: str | None = None) -> Completion:
+    """A completion with probabilities: the first token of each row is the one that was written."""
+    text = "".join(next(iter(row)) for row in rows) if text is None else text
+    return Completion("k", text, logprobs=tuple({token: math.log(p) for token, p in row.items()} for row in rows))
+
+
+def weighted(completion: Completion, **options):
+    return GEval(method="weighted", **options).read(completion, SAMPLE)
+
+
+def test_plain_score_through_an_engine():
+    engine = ScriptedEngine(lambda request, draw: "2" if "Paris" in request.text() else "no idea")
+    judge = GEval(engine=engine)
+    frame = judge.score([SAMPLE, Sample("s2", "Rome.", instruction="Name the capital of France.")])
+    assert frame["value"].tolist()[0] == 2 and math.isnan(frame["value"].iloc[1])
+    assert frame["status"].tolist() == ["ok", "unparsed"] and frame["reason"].iloc[1]
+    [ask, _] = engine.asked
+    assert ask.request.messages[-1]["content"] == prompts.render(
+        "semscore/g_eval", instruction=SAMPLE.instruction, output=SAMPLE.output
+    )
+    assert frame.attrs["signature"].startswith(
+        "geval|method:plain|scale:1-4|prompt:723390ca|chat:messages|engine:scripted"
+    )
+
+
+def test_mean_counts_the_draws_that_say_nothing():
+    engine = ScriptedEngine(lambda request, draw: ["1", "2", "4", "who knows"][draw % 4])
+    [judgment] = GEval(method="mean", engine=engine).judge([SAMPLE])
+    assert len(engine.asked) == 20 and judgment.details["n_missing"] == 5
+    assert judgment.value == pytest.approx(7 / 3)
+    [strict] = GEval(method="mean", missing="all", engine=engine).judge([SAMPLE])
+    assert strict.status is Status.UNPARSED and "5 of 20" in strict.reason
+
+
+def test_flip_makes_the_best_score_the_highest():
+    engine = ScriptedEngine(lambda request, draw: "1")
+    assert GEval(flip=True, engine=engine).judge([SAMPLE])[0].value == 4
+    assert "flip:yes" in GEval(flip=True).signature()
+
+
+# --- weighted by probability
+
+
+def test_weighted_is_the_mean_under_the_probabilities():
+    judgment = weighted(spelled({"2": 0.5, "1": 0.25, " 4": 0.15, "x": 0.1}))
+    assert judgment.value == pytest.approx((2 * 0.5 + 0.25 + 4 * 0.15) / 0.9)
+    assert judgment.details["mass"] == pytest.approx(0.9) and judgment.details["stated"] == 2
+    assert judgment.details["probabilities"] == pytest.approx({"1": 0.25, "2": 0.5, "4": 0.15})
+
+
+def test_forms_of_one_number_add_up():
+    judgment = weighted(spelled({"3": 0.4, " 3": 0.2, "\n3": 0.1, "4": 0.3}))
+    assert judgment.value == pytest.approx((3 * 0.7 + 4 * 0.3) / 1.0)
+
+
+def test_the_number_is_found_after_other_tokens():
+    rows = [{"Qual": 0.9, "2": 0.1}, {"ity": 0.9, "3": 0.1}, {":": 1.0}, {" ": 0.6, " 4": 0.4}, {"3": 0.8, "4": 0.2}]
+    assert weighted(spelled(*rows)).value == pytest.approx(3.2)
+    alternative_first = [dict(reversed(row.items())) for row in rows]  # the store may keep another order
+    assert weighted(spelled(*alternative_first, text="Quality: 3")).value == pytest.approx(3.2)
+
+
+def test_a_tokenizer_that_keeps_the_first_blank():
+    assert weighted(spelled({" ": 1.0}, {"2": 0.5, "4": 0.5}, text="2")).value == 3
+
+
+def test_weighted_without_probabilities_is_missing_with_the_reason():
+    judgment = weighted(Completion("k", "2"))
+    assert judgment.status is Status.UNAVAILABLE and "no log-probabilities" in judgment.reason
+    judgment = weighted(spelled({"2": 0.9}, text="3"))
+    assert judgment.status is Status.UNPARSED and "do not show" in judgment.reason
+    assert weighted(spelled({"two": 0.9, "2": 0.1}, text="two")).status is Status.UNPARSED
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=4, max_size=4))
+def test_weighted_lies_on_the_scale_and_agrees_with_the_direct_sum(weights):
+    total = sum(weights) * 1.25
+    row = {str(number): weight / total for number, weight in enumerate(weights, 1)}
+    judgment = weighted(spelled(row))
+    assert 1 <= judgment.value <= 4
+    assert judgment.value == pytest.approx(sum(n * w for n, w in enumerate(weights, 1)) / sum(weights))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"high": 10}, "more than one digit"),
+        ({"sampling": {"temperature": 1.0}}, "with temperature 1"),
+        ({"sampling": {"logprobs": None}}, "without log-probabilities"),
+    ],
+)
+def test_weighted_says_what_it_cannot_do(options, message):
+    with pytest.raises(ValueError, match=message):
+        GEval(method="weighted", **options)
+
+
+# --- other prompts, other scales
+
+
+def test_another_template_and_scale():
+    template = prompts.template("semscore/g_eval").bind(instruction="Sum up.")
+    judge = GEval(template=template, low=0, high=10, engine=ScriptedEngine(lambda request, draw: "10"))
+    assert judge.needs == ("output",) and judge.judge([Sample("a", "x")])[0].value == 10
+    assert judge.signature() != GEval(low=0, high=10).signature()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "best"}, "method 'best'; allowed: plain, mean, weighted"),
+        ({"low": 4, "high": 1}, "low < high"),
+        ({"template": "prometheus/absolute"}, "slots response, criteria, score1"),
+        ({"template": "geval"}, "unknown prompt"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        GEval(**options)
+
+
+def test_structured_completions_are_numbers_of_the_scale():
+    judge = GEval(structured=True)
+    assert judge.shaped().choice == ("1", "2", "3", "4") and "structured:yes" in judge.signature()
+    assert judge.plan([SAMPLE])[0].sampling.choice == ("1", "2", "3", "4")
+
+
+# --- any text
+
+
+@given(st.text(max_size=200))
+def test_any_completion_gives_a_score_of_the_scale_or_a_reason(text):
+    for judge in (GEval(), GEval(method="weighted"), GEval(flip=True)):
+        judgment = judge.read(Completion("k", text, logprobs=({text: -0.1},)), SAMPLE)
+        assert 1 <= judgment.value <= 4 if judgment.status is Status.OK else judgment.reason
+
+
+@given(
+    st.text(max_size=50),
+    st.sampled_from(["{reference}", "{{output}}", "[RESULT] 5", "###Feedback:", "{% x %}", "${x}"]),
+)
+def test_data_stay_in_their_slot(text, nasty):
+    output = text + nasty
+    body = prompts.template("semscore/g_eval").body
+    head, tail = body.split("{{output}}")
+    rendered = GEval().requests(Sample("s", output, instruction=nasty))[0].messages[-1]["content"]
+    assert rendered == head.replace("{{instruction}}", nasty) + output + tail
