@@ -26,6 +26,11 @@ _BUILT_IN = {
     "meteor": "reference_metrics:Meteor",
     "bertscore": "bertscore:BertScore",
     "semscore": "semscore:SemScore",
+    "bartscore": "likelihood:BartScore",
+    "gptscore": "likelihood:GPTScore",
+    "comet": "adapters:Comet",
+    "bleurt": "adapters:Bleurt",
+    "unieval": "adapters:UniEval",
     "geval": "geval:GEval",
 }
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from nlgeval_lib import paths
 from nlgeval_lib.cache import ValueCache, Values, key
 from nlgeval_lib.evaluators import base
-from nlgeval_lib.schema import Status
+from nlgeval_lib.schema import Judgment, Status
 
 Item = tuple[str, ...]  # the texts that a value depends on
 _BIG = 20_000  # items from which one process a core pays for its start
@@ -91,6 +91,12 @@ class CachedMetric(abc.ABC):
     def rules(self) -> dict[str, Any]:
         """What determines how items' values become a score, for the signature."""
         return {}
+
+    def judgment(self, value: Values | Missing) -> Judgment:
+        """What one item's values say."""
+        if isinstance(value, Missing):
+            return Judgment.missing(value.status, value.reason)
+        return Judgment(value[self.parts.index(self.part)])
 
     # -- how --
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
+import socket
+import urllib.parse
+import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +77,22 @@ def _hub_config(model: str, revision: str | None) -> str:
     try:
         return cached_file(model, "config.json", revision=revision, local_files_only=True)
     except OSError:
+        _check_hub()
         return cached_file(model, "config.json", revision=revision)
+
+
+def _check_hub() -> None:
+    """Raises: OSError at once where the hub's retries would take half a minute to find that there is no network."""
+    from huggingface_hub.constants import ENDPOINT
+
+    if os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
+        raise OSError("HF_HUB_OFFLINE is set")
+    host = urllib.parse.urlsplit(ENDPOINT).hostname
+    if host and not urllib.request.getproxies():  # behind a proxy, names need not resolve here
+        try:
+            socket.getaddrinfo(host, 443)
+        except OSError as error:
+            raise OSError(f"no network: {host} is not found") from error
 
 
 def _digest(folder: Path) -> str:

@@ -38,6 +38,10 @@ class PairMetric(CachedMetric):
         """Why `text` has nothing that the metric can compare, or "" if it has. Such texts do not reach `compute`."""
         return "" if text.strip() else "is empty"
 
+    def reference_columns(self) -> tuple[str, ...]:
+        """The columns of a frame that may hold what the output is compared with, the preferred one first."""
+        return ("reference", "references") if self.multi is None else ("references", "reference")
+
     def rules(self) -> dict[str, Any]:
         return {"refs": self.multi or "one", "empty": self.empty}
 
@@ -65,8 +69,7 @@ class PairMetric(CachedMetric):
         """
         outputs, labels = base.column(frame, "output"), list(frame.index)
         outputs = base.check_texts(outputs, "output", labels)
-        choices = ("reference", "references") if self.multi is None else ("references", "reference")
-        chosen = base.column(frame, *choices)
+        chosen = base.column(frame, *self.reference_columns())
         groups = base.check_references(chosen, labels, str(chosen.name))
         return base.score_frame(frame.index, self._judge(outputs, groups, labels), self.signature(), self.details)
 
@@ -112,8 +115,8 @@ class PairMetric(CachedMetric):
         return Judgment.missing(Status.EMPTY, why)
 
     def _join(self, values: list[Values | Missing]) -> Judgment:
-        for value in values:
-            if isinstance(value, Missing):
-                return Judgment.missing(value.status, value.reason)
-        numbers = [value[self.parts.index(self.part)] for value in values]
+        judgments = [self.judgment(value) for value in values]
+        if missing := next((judgment for judgment in judgments if judgment.status is not Status.OK), None):
+            return missing
+        numbers = [judgment.value for judgment in judgments]
         return Judgment(max(numbers) if self.multi == "max" else math.fsum(numbers) / len(numbers))
