@@ -1,0 +1,299 @@
+"""Human preference-guided aggregation: from the scores of the criteria to the ratings that experts would give.
+
+Source: HD-Eval, section 2.2, equation 2; implementations of section 3.2 and appendix C.3; ablations of Tables 4 and 5.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib.evaluators.hdeval import models
+
+FITTED = {
+    "lr": "linear regression",
+    "ridge": "ridge regression",
+    "dt": "decision tree",
+    "rf": "random forest",
+    "mlp": "multi-layer perceptron with ReLU",
+}
+PLAIN = {
+    "average": "the mean of all criteria, for every target (Table 4, without aggregator)",
+    "criterion": "the one criterion that is the target itself (Table 4, without layers)",
+}
+IMPUTE = ("drop", "mean", "median")
+
+
+class Aggregator:
+    """A regressor from criteria [rows, criteria] to targets [rows, targets].
+
+    kind: lr, ridge, dt, rf, mlp (fitted; scikit-learn's defaults, the perceptron with three layers of weights: two
+    hidden layers of 100 units), average or criterion (nothing is fitted). options: scikit-learn's settings in place of
+    those; for `criterion`, {target: criterion}.
+    seed: the estimator's random state. groups: targets that get an estimator of their own, such as
+    [("naturalness", "coherence"), ("groundedness",)]; by default one estimator predicts all targets.
+    impute: what a missing criterion score becomes. drop: the row is missing (and not trained on). mean, median: the
+    criterion's value in training, in rows that miss no more than the share `max_missing` of their criteria.
+
+    Source: HD-Eval, section 2.2 and appendix C.3 (footnote 11 for groups).
+    """
+
+    def __init__(
+        self,
+        kind: str = "mlp",
+        *,
+        seed: int = 0,
+        impute: str = "drop",
+        max_missing: float = 0.5,
+        groups: Sequence[Sequence[str]] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        if kind not in FITTED and kind not in PLAIN:
+            raise ValueError(f"aggregator {kind!r}; allowed: {', '.join([*FITTED, *PLAIN])}")
+        if impute not in IMPUTE:
+            raise ValueError(f"impute is {impute!r}; allowed: {', '.join(IMPUTE)}")
+        if not 0 <= max_missing < 1:
+            raise ValueError(f"max_missing is {max_missing!r}; a share from 0 up to, but not, 1 is needed")
+        self.kind, self.seed, self.impute, self.max_missing = kind, seed, impute, max_missing
+        self.groups = tuple(tuple(group) for group in groups) if groups is not None else None
+        self.options = dict(options or {})
+        self.criteria: tuple[str, ...] = ()
+        self.targets: tuple[str, ...] = ()
+        self.fitted: tuple[tuple[tuple[int, ...], models.Model], ...] = ()  # columns of the targets, their model
+        self.fill: np.ndarray | None = None
+        self.notes: dict[str, Any] = {}
+
+    # -- fitting --------------------------------------------------------------------------------------------------
+
+    def fit(self, X: pd.DataFrame, Y: pd.DataFrame) -> Aggregator:
+        """Fit on criteria scores X and human ratings Y, rows aligned by position; both may hold NaN.
+
+        A row trains the targets of a group where all of them are rated and its criteria are there or imputed; `notes`
+        counts the rows used and left out. Raises: ValueError where rows, columns or what is left do not do.
+        """
+        self._name(X.columns, Y.columns)
+        if len(X) != len(Y):
+            raise ValueError(f"{len(X)} rows of criteria scores, {len(Y)} rows of ratings; one for each is needed")
+        scores, ratings = _matrix(X, "criterion"), _matrix(Y, "target")
+        self._learn_fill(scores)
+        ready, _ = self._filled(scores)
+        fitted, self.notes = [], {}
+        for columns in self._columns():
+            model = self._plain(columns)
+            if model is None:
+                rated = ~np.isnan(ratings[:, columns]).any(axis=1)
+                rows = np.flatnonzero(rated & ~np.isnan(ready).any(axis=1))
+                names = ", ".join(self.targets[c] for c in columns)
+                if len(rows) < 2:
+                    raise ValueError(self._too_few(scores, rated, names, len(rows)))
+                model, note = self._estimate(ready[rows], ratings[np.ix_(rows, columns)])
+                self.notes[names] = {"rows": len(rows), "left_out": len(ratings) - len(rows), **note}
+            fitted.append((columns, model))
+        self.fitted = tuple(fitted)
+        return self
+
+    def unfitted(self, criteria: Sequence[str], targets: Sequence[str]) -> Aggregator:
+        """Make `average` or `criterion` ready without any ratings. Raises: ValueError for a kind that needs them."""
+        if self.kind not in PLAIN or self.impute != "drop":
+            raise ValueError(
+                f"aggregator {self.kind!r} with impute {self.impute!r} needs ratings: call fit; without them there are "
+                f"{' and '.join(PLAIN)} with impute 'drop'"
+            )
+        self._name(criteria, targets)
+        self.fitted = tuple((columns, self._plain(columns)) for columns in self._columns())
+        return self
+
+    def _name(self, criteria: Sequence[str], targets: Sequence[str]) -> None:
+        self.criteria, self.targets = tuple(map(str, criteria)), tuple(map(str, targets))
+        for what, names in (("criterion", self.criteria), ("target", self.targets)):
+            if not names or len(set(names)) < len(names):
+                raise ValueError(f"one or more different names of a {what} are needed, got {list(names)}")
+        if self.groups is not None:
+            grouped = [target for group in self.groups for target in group]
+            if sorted(grouped) != sorted(self.targets):
+                raise ValueError(
+                    f"groups hold {grouped}; each of the targets {list(self.targets)} must be in exactly one group"
+                )
+
+    def _columns(self) -> list[tuple[int, ...]]:
+        groups = self.groups or (self.targets,)
+        return [tuple(self.targets.index(target) for target in group) for group in groups]
+
+    def _plain(self, columns: tuple[int, ...]) -> models.Model | None:
+        if self.kind == "average":
+            return models.Average(len(columns))
+        if self.kind == "criterion":
+            return models.Pick(np.array([self._same(self.targets[c]) for c in columns], dtype=np.intp))
+        return None
+
+    def _same(self, target: str) -> int:
+        wanted = self.options.get(target, target)
+        if wanted not in self.criteria:
+            raise ValueError(
+                f"no criterion {wanted!r} for the target {target!r}; criteria: {', '.join(self.criteria)}. Say which "
+                f"with options={{{target!r}: 'criterion'}}"
+            )
+        return self.criteria.index(wanted)
+
+    def _estimate(self, X: np.ndarray, Y: np.ndarray) -> tuple[models.Model, dict[str, Any]]:
+        from sklearn.exceptions import ConvergenceWarning
+
+        estimator = make_estimator(self.kind, self.seed, self.options)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            estimator.fit(X, Y if Y.shape[1] > 1 else Y.ravel())
+        for warning in caught:
+            if not issubclass(warning.category, ConvergenceWarning):
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        model = models.of_estimator(estimator)
+        theirs = estimator.predict(X).reshape(len(X), -1)
+        if not np.allclose(model.predict(X), theirs, rtol=1e-9, atol=1e-9):
+            raise RuntimeError(f"{type(estimator).__name__}: the kept numbers do not predict what scikit-learn does")
+        if self.kind != "mlp":
+            return model, {}
+        return model, {"steps": int(estimator.n_iter_), "converged": estimator.n_iter_ < estimator.max_iter}
+
+    def _too_few(self, scores: np.ndarray, rated: np.ndarray, names: str, left: int) -> str:
+        gaps = np.isnan(scores).mean(axis=0)
+        worst = ", ".join(f"{self.criteria[c]} {gaps[c]:.0%}" for c in np.argsort(-gaps)[:3])
+        return (
+            f"{left} rows to learn {names} from: of {len(scores)} rows {int(rated.sum())} are rated; criteria scores "
+            f"missing: {worst}; impute is {self.impute!r}. At least 2 rows are needed"
+        )
+
+    # -- missing criteria scores ----------------------------------------------------------------------------------
+
+    def _learn_fill(self, scores: np.ndarray) -> None:
+        self.fill = None
+        if self.impute == "drop":
+            return
+        empty = np.isnan(scores).all(axis=0)
+        if empty.any():
+            names = ", ".join(name for name, none in zip(self.criteria, empty, strict=True) if none)
+            raise ValueError(f"no score at all of {names}: nothing to impute; leave the criterion out")
+        self.fill = (np.nanmean if self.impute == "mean" else np.nanmedian)(scores, axis=0)
+
+    def _filled(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The scores with what the policy puts in the gaps (rows that stay missing are NaN), and the gaps."""
+        gaps = np.isnan(scores)
+        if self.fill is None:
+            return scores, gaps
+        filled = np.where(gaps, self.fill, scores)
+        filled[gaps.mean(axis=1) > self.max_missing] = np.nan
+        return filled, gaps
+
+    # -- predicting -----------------------------------------------------------------------------------------------
+
+    def predict(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The ratings [rows, targets] that follow from criteria scores; NaN in rows that stay missing.
+
+        X: a column for each criterion (others are ignored). Raises: ValueError before `fit`, or for missing columns.
+        """
+        if not self.fitted:
+            raise ValueError(f"the aggregator {self.kind!r} is not fitted yet; call fit, or load one that is")
+        if absent := [name for name in self.criteria if name not in X.columns]:
+            raise ValueError(
+                f"no scores of {', '.join(absent)}; the aggregator was fitted on {', '.join(self.criteria)}"
+            )
+        scores = _matrix(X[list(self.criteria)], "criterion")
+        return pd.DataFrame(self.predict_array(scores), index=X.index, columns=list(self.targets))
+
+    def predict_array(self, scores: np.ndarray) -> np.ndarray:
+        """As `predict`, from and to arrays, columns in the order of `criteria` and `targets`."""
+        filled, _ = self._filled(np.asarray(scores, dtype=np.float64))
+        rows = np.flatnonzero(~np.isnan(filled).any(axis=1))
+        out = np.full((len(filled), len(self.targets)), np.nan)
+        if len(rows):
+            for columns, model in self.fitted:
+                out[np.ix_(rows, columns)] = model.predict(filled[rows])
+        return out
+
+    def signature(self) -> dict[str, Any]:
+        """What a signature says of the aggregator."""
+        parts: dict[str, Any] = {"agg": self.kind, "impute": self.impute}
+        if self.impute != "drop":
+            parts["impute"] += f"<={self.max_missing:g}"
+        if self.kind in ("dt", "rf", "mlp"):
+            parts["agg_seed"] = self.seed
+        if self.options:
+            parts["options"] = ",".join(f"{key}={value}" for key, value in sorted(self.options.items()))
+        if self.groups:
+            parts["groups"] = "/".join("+".join(group) for group in self.groups)
+        return parts
+
+    # -- keeping --------------------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """The aggregator, fitted or not, as JSON values."""
+        return {
+            "kind": self.kind,
+            "seed": self.seed,
+            "impute": self.impute,
+            "max_missing": self.max_missing,
+            "groups": self.groups and [list(group) for group in self.groups],
+            "options": self.options,
+            "criteria": list(self.criteria),
+            "targets": list(self.targets),
+            "fill": None if self.fill is None else self.fill.tolist(),
+            "notes": self.notes,
+            "fitted": [{"targets": list(columns), **model.to_json()} for columns, model in self.fitted],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Aggregator:
+        """The aggregator of `to_json`. Raises: ValueError where something is missing or does not fit."""
+        try:
+            settings = {key: data[key] for key in ("kind", "seed", "impute", "max_missing", "groups", "options")}
+            self = cls(settings.pop("kind"), **settings)
+            names, fill, notes, fitted = data["criteria"], data["fill"], data["notes"], data["fitted"]
+            if names:
+                self._name(names, data["targets"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not an aggregator: {error!r}") from None
+        self.notes = dict(notes)
+        self.fill = None if fill is None else models._numbers(fill, "fill", (len(self.criteria),))
+        if (self.fill is None) != (self.impute == "drop") and fitted:
+            raise ValueError(f"impute is {self.impute!r}, but the values to impute are {fill!r}")
+        expected = self._columns() if fitted else []
+        if [tuple(part.get("targets", ())) for part in fitted] != expected:
+            raise ValueError(f"the fitted parts are not those of the groups {self.groups or [self.targets]}")
+        self.fitted = tuple(
+            (columns, models.from_json(part, len(self.criteria), len(columns)))
+            for columns, part in zip(expected, fitted, strict=True)
+        )
+        return self
+
+
+def make_estimator(kind: str, seed: int, options: Mapping[str, Any] | None = None) -> Any:
+    """The scikit-learn estimator of a kind. Raises: TypeError for an option that it does not have."""
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.linear_model import LinearRegression, Ridge
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.tree import DecisionTreeRegressor
+
+    options = dict(options or {})
+    if kind == "lr":
+        return LinearRegression(**options)
+    if kind == "ridge":
+        return Ridge(**options)
+    if kind == "dt":
+        return DecisionTreeRegressor(**{"random_state": seed, **options})
+    if kind == "rf":
+        return RandomForestRegressor(**{"random_state": seed, **options})
+    return MLPRegressor(**{"hidden_layer_sizes": (100, 100), "activation": "relu", "random_state": seed, **options})
+
+
+def _matrix(frame: pd.DataFrame, what: str) -> np.ndarray:
+    try:
+        matrix = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        bad = [str(name) for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name])]
+        raise ValueError(f"numbers are needed for each {what}; not in {', '.join(bad)}") from None
+    if np.isinf(matrix).any():
+        column = frame.columns[np.isinf(matrix).any(axis=0)][0]
+        raise ValueError(f"{what} {column!r} holds infinity; a missing value is NaN")
+    return matrix
