@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -66,3 +67,75 @@ def apply(x: Floats, y: Floats, policy: str = "drop") -> Filled:
         n_filled=int(fill.sum()),
         total=int(x.size),
     )
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Scores from several draws an item. counts: draws that gave a score, one an item; n_empty: items with none."""
+
+    scores: Floats
+    counts: Floats
+    rule: str
+    n_draws: int
+    n_failed: int
+    n_empty: int
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        return f"samples:{self.rule}({self.n_failed}/{self.n_draws * self.counts.size} failed, {self.n_empty} empty)"
+
+
+SAMPLE_RULES: dict[str, str] = {
+    "nan-mean": "mean of the draws that gave a score; NaN where none did",
+    "zero": "a failed draw counts as 0",
+    "all": "NaN unless every draw gave a score",
+    "first": "the first draw that gave a score; NaN where none did",
+}
+
+
+def mean_of_samples(samples: Any, rule: str = "nan-mean") -> Samples:
+    """One score an item from several draws, with failed draws handled by a named rule.
+
+    samples: `S[draw, ...]`, the rest any shape, NaN for a draw without a score.
+    Raises: ValueError for bad arrays or an unknown rule.
+    """
+    checks.choice(rule, SAMPLE_RULES, "rule")
+    draws = checks.nonempty(checks.floats(samples, "samples"), "samples")
+    if draws.ndim < 2:
+        raise ValueError(f"samples: got shape {draws.shape}; pass S[draw, item] or S[draw, system, input]")
+    here = ~np.isnan(draws)
+    counts = here.sum(axis=0)
+    total = np.where(here, draws, 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        if rule == "zero":
+            scores = total / len(draws)
+        elif rule == "first":
+            first = here.argmax(axis=0)
+            scores = np.take_along_axis(draws, first[None], axis=0)[0]
+        else:
+            scores = total / np.where(counts >= (len(draws) if rule == "all" else 1), counts, np.nan)
+    return Samples(scores, counts.astype(float), rule, len(draws), int((~here).sum()), int((counts == 0).sum()))
+
+
+@dataclass(frozen=True)
+class AuthorsPolicy:
+    """What a publication did with missing scores: how it joined draws, and what an item without a score counted as."""
+
+    samples: str
+    items: str
+    source: str
+
+
+AUTHORS: dict[str, AuthorsPolicy] = {
+    "acloserlook-table-2": AuthorsPolicy("nan-mean", "drop", "Chiang and Lee 2023, Table 2 (Topical-Chat), by replay"),
+    "acloserlook-table-3": AuthorsPolicy("zero", "zero", "Chiang and Lee 2023, Table 3, by replay"),
+}
+
+
+def authors(samples: Any, name: str) -> tuple[Samples, str]:
+    """Scores as the named publication made them from draws, and its policy for items, to pass on as `nan`.
+
+    Raises: ValueError as `mean_of_samples`, and for a name not in `AUTHORS`.
+    """
+    policy = AUTHORS[checks.choice(name, AUTHORS, "name")]
+    return mean_of_samples(samples, policy.samples), policy.items

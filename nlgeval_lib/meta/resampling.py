@@ -71,7 +71,8 @@ def bootstrap(
     x, y: one shape, flat or `X[system, input]`; an item with NaN on either side takes no part. units: rows (i.i.d.
     items), inputs, systems or both; method: percentile or bca.
     Raises: ValueError for bad arrays, unknown words, n_boot < 1 and a confidence outside (0, 1).
-    Source: Deutsch, Dror and Roth 2021 (BOOT-INPUTS, -SYSTEMS, -BOTH); Efron 1987 (BCa), for two units with their jackknives joined.
+    Source: Deutsch, Dror and Roth 2021 (BOOT-INPUTS, -SYSTEMS, -BOTH); Efron 1987 (BCa), for two units with their
+    jackknives joined.
     """
     x, y = checks.pair(x, y)
     x, y = common(x, y)

@@ -1,0 +1,148 @@
+"""May a judge replace a person? The alternative annotator test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from . import checks
+from .checks import Floats
+from .multiplicity import correct
+
+SCORES = ("rmse", "accuracy")
+TESTS = ("t", "wilcoxon")
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class AltTest:
+    """The alternative annotator test of one judge.
+
+    winning_rate: share of raters whom the judge beats significantly, in [0, 1]; advantage: mean over raters of the
+    probability that the judge is as close to the others as the rater or closer; passed: winning_rate >= 0.5.
+    judge_advantage, rater_advantage, p, adjusted, won: one a rater, in order; NaN and False for a rater left out.
+    """
+
+    winning_rate: float
+    advantage: float
+    passed: bool
+    judge_advantage: tuple[float, ...]
+    rater_advantage: tuple[float, ...]
+    p: tuple[float, ...]
+    adjusted: tuple[float, ...]
+    won: tuple[bool, ...]
+    epsilon: float
+    score: str
+    test: str
+    q: float
+    n_items: int
+    n_left_out: int
+    raters_left_out: tuple[int, ...]
+    reason: str = ""
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        return (
+            f"test:alt-test|score:{self.score}|eps:{self.epsilon:g}|{self.test}|correct:by|q:{self.q:g}"
+            f"|raters:{len(self.p) - len(self.raters_left_out)}/{len(self.p)}"
+            f"|items:{self.n_items}/{self.n_items + self.n_left_out}"
+        )
+
+
+def alt_test(
+    judge: Any,
+    ratings: Any,
+    score: str | Callable[[Floats, Floats], Floats] = "rmse",
+    epsilon: float = 0.2,
+    q: float = 0.05,
+    min_raters: int = 2,
+    min_items: int = 30,
+    test: str = "t",
+) -> AltTest:
+    """Does the judge represent the raters better than a rater left out represents the rest?
+
+    judge: (items,); ratings: `R[rater, item]`, NaN missing. score: closeness to the remaining raters: "rmse" (scales),
+    "accuracy" (labels as numbers), or a function of (values (n,), others `[rater, n]` with NaN) that returns (n,) with
+    higher meaning closer. epsilon: what a person costs, as advantage given to the judge: 0.2 for experts, 0.15 skilled,
+    0.1 crowd. test: t, or wilcoxon for fewer than 30 items. Items with fewer than `min_raters` ratings or no judgment,
+    and raters with fewer than `min_items` such items, are left out and counted.
+    Raises: ValueError for bad arrays, unknown words, epsilon outside [0, 1), fewer than 2 raters. No rater with enough
+    items gives NaN and a reason.
+    Source: Calderon, Reichart and Dror 2025, section 3 (alt-test, winning rate, advantage probability).
+    """
+    if not callable(score):
+        checks.choice(score, SCORES, "score")
+    checks.choice(test, TESTS, "test")
+    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.number)) or not 0 <= epsilon < 1:
+        raise ValueError(f"epsilon: got {epsilon!r}; pass a number from 0 (people cost nothing) to below 1")
+    checks.between(q, "q")
+    checks.whole(min_raters, "min_raters", low=2)
+    checks.whole(min_items, "min_items", low=2)
+    x, every = checks.vector(judge, "judge"), checks.matrix(ratings, "ratings")
+    if every.shape[1] != len(x) or len(every) < 2:
+        raise ValueError(f"got judge {x.shape} and ratings {every.shape}; pass R[rater, item] with at least 2 raters")
+    usable = ((~np.isnan(every)).sum(axis=0) >= min_raters) & ~np.isnan(x)
+    x, every = x[usable], every[:, usable]
+    closeness = score if callable(score) else _rmse if score == "rmse" else _accuracy
+    rows = [_one_rater(x, every, rater, closeness, epsilon, min_items, test) for rater in range(len(every))]
+    judge_advantage, rater_advantage, p = (tuple(column) for column in zip(*rows, strict=True))
+    tested = ~np.isnan(p)
+    corrected = correct(p, "by", alpha=q)
+    won = tuple(bool(reject) for reject in corrected.rejected)
+    rate = sum(won) / int(tested.sum()) if tested.any() else NAN
+    return AltTest(
+        winning_rate=rate,
+        advantage=float(np.mean(np.array(judge_advantage)[tested])) if tested.any() else NAN,
+        passed=rate >= 0.5,
+        judge_advantage=judge_advantage,
+        rater_advantage=rater_advantage,
+        p=p,
+        adjusted=corrected.adjusted,
+        won=won,
+        epsilon=float(epsilon),
+        score=score if isinstance(score, str) else getattr(score, "__name__", "function"),
+        test=test,
+        q=q,
+        n_items=int(usable.sum()),
+        n_left_out=int((~usable).sum()),
+        raters_left_out=tuple(int(r) for r in np.flatnonzero(~tested)),
+        reason="" if tested.any() else f"no rater has {min_items} items with another rater and a judgment",
+    )
+
+
+def _one_rater(
+    x: Floats, every: Floats, rater: int, closeness: Callable[..., Floats], epsilon: float, min_items: int, test: str
+) -> tuple[float, float, float]:
+    """Advantage of the judge, advantage of the rater, and p of "the rater's lead over the judge is below epsilon"."""
+    here = ~np.isnan(every[rater])
+    if here.sum() < min_items:
+        return NAN, NAN, NAN
+    others = np.delete(every, rater, axis=0)[:, here]
+    of_judge = np.asarray(closeness(x[here], others), dtype=float)
+    of_rater = np.asarray(closeness(every[rater, here], others), dtype=float)
+    slack = 1e-12
+    judge_wins = (of_judge >= of_rater - slack).astype(float)
+    rater_wins = (of_rater >= of_judge - slack).astype(float)
+    lead = rater_wins - judge_wins
+    return float(judge_wins.mean()), float(rater_wins.mean()), _below(lead, epsilon, test)
+
+
+def _below(lead: Floats, epsilon: float, test: str) -> float:
+    if np.ptp(lead) == 0:  # no spread: the answer is certain either way
+        return 0.0 if lead[0] < epsilon else 1.0
+    if test == "wilcoxon":
+        return float(stats.wilcoxon(lead - epsilon, alternative="less").pvalue)
+    return float(stats.ttest_1samp(lead, epsilon, alternative="less").pvalue)
+
+
+def _rmse(values: Floats, others: Floats) -> Floats:
+    return -np.sqrt(np.nanmean((others - values) ** 2, axis=0))
+
+
+def _accuracy(values: Floats, others: Floats) -> Floats:
+    here = ~np.isnan(others)
+    return ((others == values) & here).sum(axis=0) / here.sum(axis=0)

@@ -1,0 +1,71 @@
+"""How a judge uses its scale: spread, ties, ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import checks
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class ScaleUse:
+    """Which part of its scale a judge uses.
+
+    entropy: bits; evenness: entropy over that of even use of all `steps` values, in [0, 1]; NaN for a continuous scale.
+    ties: share of pairs of items with equal scores. floor, ceiling: share at the ends of the scale.
+    """
+
+    n: int
+    n_missing: int
+    distinct: int
+    mean: float
+    sd: float
+    entropy: float
+    evenness: float
+    ties: float
+    floor: float
+    ceiling: float
+    counts: tuple[tuple[float, int], ...]
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        return f"bias:scale-use|nan:drop({self.n_missing}/{self.n + self.n_missing})"
+
+
+def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> ScaleUse:
+    """How much of the scale do the scores use?
+
+    x: scores of any shape, NaN missing; low, high: ends of the scale; steps: values on it, None if continuous.
+    Raises: ValueError for low >= high, scores off the scale, fewer than 2 scores.
+    """
+    values = checks.floats(x, "x").ravel()
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise ValueError(f"got a scale from {low!r} to {high!r}; low must be below high")
+    if steps is not None:
+        checks.whole(steps, "steps", low=2)
+    here = values[~np.isnan(values)]
+    if len(here) < 2:
+        raise ValueError(f"x: got {len(here)} scores; at least 2 are needed")
+    if here.min() < low or here.max() > high:
+        raise ValueError(f"x: got scores from {here.min():g} to {here.max():g} on a scale from {low:g} to {high:g}")
+    distinct, counts = np.unique(here, return_counts=True)
+    share = counts / len(here)
+    entropy = float(max(-(share * np.log2(share)).sum(), 0.0))
+    return ScaleUse(
+        n=len(here),
+        n_missing=len(values) - len(here),
+        distinct=len(distinct),
+        mean=float(here.mean()),
+        sd=float(here.std(ddof=1)),
+        entropy=entropy,
+        evenness=entropy / np.log2(steps) if steps else NAN,
+        ties=float((counts * (counts - 1.0)).sum() / (len(here) * (len(here) - 1.0))),
+        floor=float((here == low).mean()),
+        ceiling=float((here == high).mean()),
+        counts=tuple((float(value), int(count)) for value, count in zip(distinct, counts, strict=True)),
+    )
