@@ -185,7 +185,7 @@ def clean(value: Any, name: str = "") -> Any:
     if isinstance(value, Mapping):
         return {str(key): clean(part, str(key)) for key, part in value.items()}
     if isinstance(value, str | Path):
-        return _without_places(str(value))
+        return without_places(str(value))
     if isinstance(value, bool | int) or value is None:
         return value
     if isinstance(value, float):
@@ -194,10 +194,11 @@ def clean(value: Any, name: str = "") -> Any:
         return clean(value.tolist(), name)
     if isinstance(value, Iterable):
         return [clean(part, name) for part in value]
-    return _without_places(str(value))
+    return without_places(str(value))
 
 
-def _without_places(text: str) -> str:
+def without_places(text: str) -> str:
+    """`text` with folders of this machine cut out: checkout, home, data mirror, and any other absolute path."""
     from nlgeval_lib.datasets import fetch
 
     known = {str(paths.root()): "<checkout>", str(Path.home()): "~"}

@@ -79,6 +79,7 @@ class Output:
                 raise ValueError(f"{self.id} covers {list(self.entry.covers)}; say which: out.compare(ours, table=...)")
             table = self.entry.covers[0]
         cells = papers.compare(paper or self.paper, table, ours, reason=reason)
+        cells["reason"] = [provenance.without_places(text) for text in cells["reason"]]
         here = cells["ours"].notna()
         cells.loc[here & (cells["route"] == ""), "route"] = self.route
         wrong = sorted(set(cells.loc[here, "route"]) - set(catalogue.ROUTES))
@@ -177,12 +178,13 @@ class Output:
         contents = self._contents(cells, folder)
         record["files"] = sorted(contents)
         changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
-        if changed or old is None or not saving.same_record(old, record):
+        new = bool(changed) or old is None or not saving.same_record(old, record)
+        if new:
             gone = tuple(set(old.get("files", ()) if old else ()) - set(contents))
             proof = self._name("results", folder, ".json")
             saving.write({proof: saving.json_text(record).encode(), **changed}, gone)
-        line = self._line(cells, folder, why, bool(changed))
-        self._report(record, folder, why, line, bool(changed))
+        line = self._line(cells, folder, why, new)
+        self._report(record, folder, why, line, new)
         print(f"{self.id}: {line}")
 
     def _name(self, top: str, folder: str, end: str) -> str:

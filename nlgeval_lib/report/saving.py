@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import itertools
 import json
 import math
 import re
@@ -34,7 +35,7 @@ def read_json(name: str) -> dict[str, Any] | None:
     path = located(name)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # the latter is told when it comes to writing
         return None
     except ValueError as error:
         raise ValueError(f"{name} is damaged ({error}); delete it or restore it, then run again") from None
@@ -89,7 +90,7 @@ def csv_differences(old: str, new: str, tolerance: float = TOLERANCE, limit: int
         return [f"{len(first) - 1} rows became {len(second) - 1}"]
     found = []
     for number, (before, after) in enumerate(zip(first[1:], second[1:], strict=True), 1):
-        for column, a, b in zip(first[0], before, after, strict=False):
+        for column, a, b in itertools.zip_longest(first[0], before, after, fillvalue=""):
             if not same_value(a, b, tolerance):
                 found.append(f"row {number}, {column}: {a!r} became {b!r}")
                 if len(found) == limit:

@@ -1,0 +1,172 @@
+"""The command line: its help, exit codes and messages; the check of saved results."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from runner_tools import Checkout, HerePool
+from typer.testing import CliRunner
+
+from nlgeval_lib import cli
+from nlgeval_lib.runner import fingerprint, inputs, session
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Checkout:
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(session, "Pool", HerePool)
+    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    return Checkout(tmp_path)
+
+
+def call(monkeypatch, capsys, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of `nlgeval ARGUMENTS`, through the real entry point."""
+    monkeypatch.setattr(sys, "argv", ["nlgeval", *arguments])
+    try:
+        cli.main()
+        code = 0
+    except SystemExit as end:
+        code = end.code or 0
+    got = capsys.readouterr()
+    return code, got.out, got.err
+
+
+@pytest.mark.parametrize("command", ["run", "data", "scoreboard", "check"])
+def test_every_command_has_help_with_examples(command):
+    got = CliRunner().invoke(cli.app, [command, "--help"])
+    assert got.exit_code == 0 and "Examples:" in got.output and f"nlgeval {command}" in got.output
+
+
+def test_the_first_help_tells_the_exit_codes():
+    got = CliRunner().invoke(cli.app, ["--help"])
+    assert "Exit codes" in got.output
+    assert got.output.index("run ") < got.output.index("scoreboard ")
+
+
+def test_exit_codes(here, monkeypatch, capsys):
+    here.output("good")
+    assert call(monkeypatch, capsys, "run")[0] == 0
+    here.output("bad", "raise ValueError('boom')")
+    code, out, _ = call(monkeypatch, capsys, "run")
+    assert code == 1 and "failed: bad" in out and "boom" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "god"], "no output 'god' in notebooks/catalogue.toml; nearest: good"),
+        (["run", "--paper", "bleu"], "unknown paper 'bleu'"),
+        (["run", "--mode", "fast"], "'fast'; allowed: full, quick"),
+        (["run", "--jobs", "0"], "--jobs"),
+        (["run", "good", "-p", "seed"], "not NAME=VALUE"),
+        (["run", "-p", "seed=1"], "a trial needs the ids"),
+        (["run", "--fast"], "No such option"),
+        (["data", "sumeval"], "summeval"),
+        (["data", "--fetch", "--describe"], "choose --fetch or --describe"),
+        (["scoreboard", "--paper", "bleu"], "'bleu'; one of"),
+        (["nothing"], "No such command"),
+    ],
+)
+def test_wrong_calls_end_with_2_and_say_why(here, monkeypatch, capsys, arguments, said):
+    (here.root / "data" / "registry.csv").write_text("path,url,sha256,bytes,licence,repository,commit\n")
+    here.output("good")
+    code, _, err = call(monkeypatch, capsys, *arguments)
+    assert code == 2
+    assert said in " ".join(err.replace("│", " ").split())
+    assert "Traceback" not in err
+
+
+def test_a_bad_catalogue_ends_with_2(here, monkeypatch, capsys):
+    here.output("good", more='rote = "x"')
+    code, _, err = call(monkeypatch, capsys, "run")
+    assert code == 2 and "unknown key 'rote'; nearest: route" in err
+
+
+def test_results_that_cannot_be_written_end_with_1(here, monkeypatch, capsys):
+    here.output("good")
+    here.result("").write_text("in the way")
+    code, _, err = call(monkeypatch, capsys, "run")
+    assert code == 1 and "cannot write" in err and "Traceback" not in err
+
+
+def test_dry_run_and_trial(here, monkeypatch, capsys):
+    here.output("good")
+    code, out, _ = call(monkeypatch, capsys, "run", "--dry-run")
+    assert (code, out) == (0, "run      good  (never run here)\n")
+    code, out, _ = call(monkeypatch, capsys, "run", "good", "-p", "seed=4")
+    assert code == 0 and here.result("partial/hdeval/good.json").exists() and not here.result("hdeval").exists()
+    code, out, _ = call(monkeypatch, capsys, "run", "good", "-p", "seed=x")
+    assert code == 1 and "asks for int" in out
+
+
+def test_the_scoreboard_command(here, monkeypatch, capsys):
+    here.output("good")
+    call(monkeypatch, capsys, "run")
+    code, out, _ = call(monkeypatch, capsys, "scoreboard", "--paper", "hdeval")
+    assert code == 0 and "1 / 1 / 2" in out and out.splitlines()[-1].startswith("1 of 3 printed numbers equal")
+    assert pd.read_csv(here.result("scoreboard.csv"))["cells_equal"].sum() == 1
+
+
+# ---- check
+
+
+def test_check_compares_a_fresh_run(here, monkeypatch, capsys):
+    path = here.output("one")
+    here.output("two")
+    call(monkeypatch, capsys, "run")
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in here.root.rglob("*") if path.is_file()}
+    code, out, _ = call(monkeypatch, capsys, "check")
+    after = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in here.root.rglob("*") if path.is_file()}
+    assert code == 0 and "2 equal" in out
+    changed = {path.name for path in after if after[path] != before.get(path)}
+    assert changed <= {"one.count", "two.count", "kernel.json"}, "a check leaves results, figures and records alone"
+    path.write_text(path.read_text().replace("value=0.5", "value=0.50001"))
+    code, out, _ = call(monkeypatch, capsys, "check", "one")
+    assert code == 1 and "differs     one" in out and "row 1, ours: '0.5' became '0.50001'" in out
+    assert "NLGEVAL_RESULTS" not in os.environ
+
+
+def test_check_tells_what_cannot_be_had_here_from_what_differs(here, monkeypatch, capsys):
+    path = here.output("one")
+    whole = path.read_text()
+    path.write_text(
+        whole.replace("value=0.5)", "value=0.5), dict(row='ROUGE', column='A', statistic='accuracy', value=0.2)")
+    )
+    call(monkeypatch, capsys, "run")
+    path.write_text(whole)
+    code, out, _ = call(monkeypatch, capsys, "check")
+    assert code == 0 and "equal, less one" in out and "1 cells cannot be had here: needs a judge" in out
+    monkeypatch.setattr(inputs, "checksums", lambda name: {"a": "1" * 64})
+    monkeypatch.setattr(inputs, "missing", lambda names: {"summeval": "no network"} if list(names) else {})
+    here.entries[0] += 'inputs = ["summeval"]\n'
+    here.catalogue()
+    code, out, _ = call(monkeypatch, capsys, "check")
+    assert code == 0 and "not run     one" in out
+    path.write_text(whole.replace("value=0.5", "value=1/0"))
+    monkeypatch.setattr(inputs, "missing", lambda names: {})
+    assert call(monkeypatch, capsys, "check")[0] == 1
+
+
+# ---- speed
+
+
+def test_nothing_to_do_loads_nothing_heavy(here, monkeypatch, capsys):
+    """What runs when everything is cached imports neither papermill nor pandas, as long as no data set is named."""
+    here.output("good")
+    call(monkeypatch, capsys, "run")
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom nlgeval_lib.runner import fingerprint\n"
+        f"fingerprint.library = lambda: Path({str(here.root / 'library')!r})\n"
+        "sys.argv = ['nlgeval', 'run']\nfrom nlgeval_lib import cli\n"
+        "try:\n    cli.main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "print([m for m in ('pandas', 'papermill', 'matplotlib', 'torch', 'nbformat') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "0 run, 1 cached, 0 failed" in done.stdout and done.stdout.endswith("[]\n")

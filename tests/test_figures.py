@@ -1,0 +1,188 @@
+"""Figures: the same bytes each time, readable type, colours that everybody can tell apart."""
+
+from __future__ import annotations
+
+import itertools
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgeval_lib import figures
+from nlgeval_lib.figures.scoreboard import STATUS
+from nlgeval_lib.figures.style import CYCLE, PALETTE
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def cells(rows: int = 3, columns: int = 2, statistics: tuple[str, ...] = ("pearson", "spearman")) -> pd.DataFrame:
+    made = []
+    for i, (r, c, s) in enumerate(itertools.product(range(rows), range(columns), statistics)):
+        equal = i % 3 != 0
+        made.append(
+            dict(paper="p", table="t", row=f"Metric {r}", column=f"Data set {c}", statistic=s, printed="0.500")
+            | dict(
+                ours=0.5 if equal else 0.6, difference=0.0 if equal else 0.1, verdict="equal" if equal else "differs"
+            )
+            | dict(ci_low=0.4 if i % 2 else np.nan, ci_high=0.7 if i % 2 else np.nan, route="public", reason="")
+        )
+    gap = dict(made[0], row="Judge", ours=np.nan, difference=np.nan, verdict="missing", reason="none")
+    return pd.DataFrame([*made, gap])
+
+
+def bars() -> pd.DataFrame:
+    frame = pd.DataFrame(
+        {"metric": ["a", "b", "c"] * 2, "level": ["x"] * 3 + ["y"] * 3, "value": np.linspace(-0.2, 0.8, 6)}
+    )
+    frame = frame.assign(low=frame["value"] - 0.1, high=frame["value"] + 0.1)
+    frame.loc[1, ["low", "high"]] = np.nan
+    return frame
+
+
+def lines() -> pd.DataFrame:
+    frame = pd.DataFrame({"k": [3, 1, 2] * 2, "g": ["LR"] * 3 + ["RF"] * 3, "value": [0.3, 0.1, 0.2, 0.2, 0.1, 0.15]})
+    return frame.assign(low=frame["value"] - 0.05, high=frame["value"] + 0.05)
+
+
+def board() -> pd.DataFrame:
+    ids = [f"table_{i:02}" for i in range(1, 19)] + ["figure_01"]
+    status = list(itertools.islice(itertools.cycle(STATUS), len(ids)))
+    one = pd.DataFrame({"id": ids, "status": status, "cells_printed": 192, "cells_compared": 180, "cells_equal": 120})
+    return pd.concat([one.assign(paper="hdeval"), one.assign(paper="semscore")])
+
+
+def drawn() -> dict[str, object]:
+    return {
+        "wide": figures.paper_vs_ours(cells(), "Table"),
+        "one panel": figures.paper_vs_ours(cells(columns=1, statistics=("accuracy",))),
+        "narrow": figures.paper_vs_ours(cells(), width=figures.COLUMN),
+        "many columns": figures.paper_vs_ours(cells(rows=2, columns=12, statistics=("count",))),
+        "bars": figures.bars_with_intervals(bars(), label="metric", group="level", title="Bars", reference=0.5),
+        "narrow bars": figures.bars_with_intervals(bars()[:3], label="metric", width=figures.COLUMN),
+        "lines": figures.lines_with_bands(lines(), x="k", group="g", xlabel="aspects"),
+        "scoreboard": figures.scoreboard(board()),
+    }
+
+
+def test_type_is_readable_and_nothing_is_cut_off():
+    """Every text has 7 points or more and lies on the page."""
+    from matplotlib.text import Text
+
+    for name, fig in drawn().items():
+        fig.canvas.draw()
+        for text in fig.findobj(lambda thing: isinstance(thing, Text) and thing.get_text().strip()):
+            assert text.get_fontsize() >= 7, f"{name}: {text.get_text()!r}"
+        box, (width, height) = fig.get_tightbbox(), fig.get_size_inches()
+        assert box.x0 > -0.02 and box.y0 > -0.02, f"{name}: {box}"
+        assert box.x1 < width + 0.02 and box.y1 < height + 0.02, f"{name}: {box}, page {width} x {height}"
+
+
+def test_the_same_figure_gives_the_same_bytes():
+    first, second = (figures.render(figures.paper_vs_ours(cells(), "Table")) for _ in range(2))
+    assert first == second
+    other = figures.render(figures.paper_vs_ours(cells(rows=2), "Table"))
+    assert other["svg"] != first["svg"] and other["png"] != first["png"]
+
+
+def test_files_hold_no_date_and_no_foreign_font(tmp_path):
+    written = figures.save(figures.bars_with_intervals(bars(), label="metric"), tmp_path / "a" / "bars.svg")
+    assert [path.name for path in written] == ["bars.svg", "bars.png"]
+    svg = written[0].read_text()
+    ET.fromstring(svg)
+    assert "<dc:date>" not in svg and "font-family" not in svg and "http://www.w3.org" in svg
+    assert written[1].read_bytes().startswith(b"\x89PNG")
+    assert b"Software" not in written[1].read_bytes()
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["bars.png", "bars.svg"]
+
+
+def test_saving_where_nothing_can_be_written(tmp_path):
+    (tmp_path / "a").write_text("in the way")
+    with pytest.raises(OSError, match="cannot write"):
+        figures.save(figures.bars_with_intervals(bars(), label="metric"), tmp_path / "a" / "bars")
+
+
+def test_dollar_signs_from_data_are_drawn_as_they_are():
+    frame = bars().assign(metric=["$x_{1$", "b", "c"] * 2)
+    figures.render(figures.bars_with_intervals(frame, label="metric", group="level"))
+
+
+def test_printed_and_ours_stand_where_they_should():
+    fig = figures.paper_vs_ours(cells(rows=2, columns=1, statistics=("accuracy",)))
+    ax = fig.axes[0]
+    points = {
+        tuple(np.round(p, 3)) for c in ax.collections if hasattr(c, "get_offsets") for p in c.get_offsets().tolist()
+    }
+    labels = {label.get_text(): tick for label, tick in zip(ax.get_yticklabels(), ax.get_yticks(), strict=True)}
+    for row, ours in (("Metric 0", 0.6), ("Metric 1", 0.5)):
+        assert {(0.5, labels[row]), (ours, labels[row])} <= points
+    assert "1 of 2 compared cells equal, 1 missing" in fig.get_suptitle()
+
+
+def test_bad_frames_are_refused():
+    with pytest.raises(ValueError, match="nothing to draw"):
+        figures.paper_vs_ours(cells().iloc[-1:])
+    with pytest.raises(ValueError, match="no column metric"):
+        figures.bars_with_intervals(bars().rename(columns={"metric": "m"}), label="metric")
+    with pytest.raises(ValueError, match="holds no number"):
+        figures.bars_with_intervals(bars().assign(value=np.nan), label="metric")
+    with pytest.raises(ValueError, match="no column k"):
+        figures.lines_with_bands(bars(), x="k")
+    with pytest.raises(ValueError, match="no rows"):
+        figures.scoreboard(board().iloc[:0])
+    with pytest.raises(ValueError, match="unknown status"):
+        figures.scoreboard(board().assign(status="done"))
+    with pytest.raises(ValueError, match="no colour 'pink'"):
+        figures.color("pink")
+
+
+# ---- colours, by formulas of their own: Machado, Oliveira and Fernandes 2009 (full severity); CIE Lab; WCAG 2
+
+SIGHT = {
+    "normal": np.eye(3),
+    "protan": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deutan": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "tritan": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
+}
+
+
+def linear(code: str) -> np.ndarray:
+    s = np.array([int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(s <= 0.04045, s / 12.92, ((s + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    t = to_xyz @ np.clip(rgb, 0, 1) / [0.9505, 1.0, 1.089]
+    f = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_the_first_colours_are_told_apart(sight):
+    for a, b in itertools.combinations([PALETTE[name] for name in CYCLE[:4]], 2):
+        gap = np.linalg.norm(lab(SIGHT[sight] @ linear(a)) - lab(SIGHT[sight] @ linear(b)))
+        assert gap > 15, (a, b, gap)
+
+
+def test_the_scoreboard_can_be_read_and_its_signs_differ():
+    for name, (fill, ink, _) in STATUS.items():
+        light, dark = sorted((float(linear(c) @ [0.2126, 0.7152, 0.0722]) for c in (fill, ink)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, name
+    signs = [sign for _, _, sign in STATUS.values()]
+    assert len(set(signs)) == len(signs)

@@ -1,0 +1,393 @@
+"""What a notebook shows and saves: never less over more, nothing half-written, nothing unescaped."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from runner_tools import Checkout
+
+from nlgeval_lib import papers, report
+from nlgeval_lib.catalogue import CatalogueError
+from nlgeval_lib.report import saving, tables
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Checkout:
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
+        monkeypatch.delenv(name, raising=False)
+    checkout = Checkout(tmp_path)
+    checkout.output("one")
+    checkout.output("small", more='route = "mini"\ncovers = []')
+    checkout.output("both", more='covers = ["table_01", "table_02"]')
+    return checkout
+
+
+def ours(*values: float, **more) -> pd.DataFrame:
+    rows = [
+        dict(row=row, column="A", statistic="accuracy", value=value, **more)
+        for row, value in zip(["BLEU", "ROUGE"], values, strict=False)
+    ]
+    return pd.DataFrame(rows)
+
+
+def saved(id: str = "one", *values: float, mode: str = "full", **options) -> report.Output:
+    out = report.Output(id, mode=mode, **options)
+    out.compare(ours(*(values or (0.5, 0.2))), "table_01")
+    out.save()
+    return out
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    files = [path for path in folder.rglob("*") if path.is_file()] if folder.exists() else []
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+
+# ---- saving
+
+
+def test_what_is_saved(here, capsys):
+    out = report.Output("one", parameters=dict(seed=3))
+    out.compare(ours(0.5, 0.2))
+    out.frame(pd.DataFrame({"x": [1.0, np.nan], "y": ["a", "b"]}), "extra")
+    out.missing("METEOR", "WordNet is not here")
+    out.note("A note.")
+    out.record(model="m", prompts={"p": "9f3c"})
+    out.save()
+    cells = pd.read_csv(here.result("hdeval/one.csv"))
+    assert cells["verdict"].tolist() == ["equal", "differs"]
+    assert cells["route"].tolist() == ["public", "public"]
+    assert cells["difference"].tolist() == pytest.approx([0.0, -0.05])
+    assert here.result("hdeval/one__extra.csv").read_text() == "x,y\n1,a\n,b\n"
+    record = json.loads(here.result("hdeval/one.json").read_text())
+    assert record["coverage"] == {"printed": 2, "compared": 2, "equal": 1, "missing": 0, "numbers": 2}
+    assert record["seeds"] == {"seed": 3} and record["model"] == "m" and record["prompts"] == {"p": "9f3c"}
+    assert record["missing"] == [{"what": "METEOR", "reason": "WordNet is not here"}]
+    assert record["files"] == ["results/hdeval/one.csv", "results/hdeval/one__extra.csv"]
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1 and line.startswith("one: 2 of 2 printed numbers compared, 1 equal")
+
+
+def test_equal_values_leave_every_byte_alone(here, capsys):
+    saved("one", 0.5, 0.2)
+    before = snapshot(here.result("hdeval"))
+    saved("one", 0.5 + 4e-7, 0.2 - 4e-7)
+    assert snapshot(here.result("hdeval")) == before
+    assert "unchanged: results/hdeval/one" in capsys.readouterr().out
+    trace = json.loads((here.root / ".nlgeval/saved/full/one.json").read_text())
+    assert trace["changed"] is False and trace["coverage"]["equal"] == 1
+
+
+def test_other_values_are_written(here):
+    saved("one", 0.5, 0.2)
+    saved("one", 0.5, 0.2 + 5e-6)
+    assert pd.read_csv(here.result("hdeval/one.csv"))["ours"].tolist() == pytest.approx([0.5, 0.200005], abs=1e-9)
+
+
+def test_other_parameters_are_written_though_the_values_are_equal(here):
+    saved("one", parameters=dict(seed=0))
+    table = snapshot(here.result("hdeval"))[str(here.result("hdeval/one.csv"))]
+    saved("one", parameters=dict(seed=1))
+    assert json.loads(here.result("hdeval/one.json").read_text())["parameters"] == {"seed": 1}
+    assert snapshot(here.result("hdeval"))[str(here.result("hdeval/one.csv"))] == table
+
+
+def test_less_never_replaces_more(here, capsys):
+    saved("one", 0.5, 0.2)
+    before = snapshot(here.result("hdeval"))
+    saved("one", 0.5)
+    assert snapshot(here.result("hdeval")) == before
+    assert pd.read_csv(here.result("partial/hdeval/one.csv"))["ours"].notna().sum() == 1
+    assert "because 1 numbers here, 2 in the result there" in capsys.readouterr().out
+    saved("one", 0.5, 0.25)
+    assert pd.read_csv(here.result("hdeval/one.csv"))["ours"].tolist() == [0.5, 0.25]
+
+
+def test_a_judge_that_was_run_is_not_replaced_by_a_weaker_route(here):
+    saved("one", route="run")
+    before = snapshot(here.result("hdeval"))
+    saved("one", 0.5, 0.25, route="recorded")
+    assert snapshot(here.result("hdeval")) == before
+    assert here.result("partial/hdeval/one.csv").exists()
+
+
+def test_quick_and_mini_have_folders_of_their_own(here):
+    saved("one", 0.1, 0.1, mode="quick")
+    out = report.Output("small")
+    out.frame(pd.DataFrame({"x": [1]}), "scores")
+    out.save()
+    names = sorted(
+        path.relative_to(here.result("")).as_posix() for path in here.result("").rglob("*") if path.is_file()
+    )
+    assert names == [
+        "mini/hdeval/small.json",
+        "mini/hdeval/small__scores.csv",
+        "quick/hdeval/one.csv",
+        "quick/hdeval/one.json",
+    ]
+
+
+def test_files_that_are_no_longer_made_go(here):
+    out = report.Output("one")
+    out.compare(ours(0.5, 0.2))
+    out.frame(pd.DataFrame({"x": [1]}), "old")
+    out.save()
+    saved("one")
+    assert not here.result("hdeval/one__old.csv").exists()
+
+
+def test_scratch_outputs(here):
+    with pytest.raises(CatalogueError, match="no output 'mine'"):
+        report.Output("mine")
+    with pytest.raises(ValueError, match="needs a route"):
+        report.Output("mine", scratch=True)
+    out = report.Output("mine", scratch=True, route="public")
+    out.frame(pd.DataFrame({"x": [1]}), "table")
+    out.save()
+    assert here.result("partial/meta/mine__table.csv").exists()
+
+
+def test_the_last_comparison_of_a_table_counts(here):
+    out = report.Output("both")
+    out.compare(ours(0.1, 0.1), "table_01")
+    out.compare(ours(0.5, 0.25), "table_01")
+    out.compare(ours(0.5), "table_02")
+    out.save()
+    cells = pd.read_csv(here.result("hdeval/both.csv"))
+    assert cells["table"].tolist() == ["table_01", "table_01", "table_02"]
+    assert (cells["verdict"] == "equal").all()
+
+
+def test_results_folder_that_is_a_file(here):
+    here.result("").write_text("in the way")
+    with pytest.raises(OSError, match=r"cannot write .*one\.(csv|json).*nothing was saved"):
+        saved("one")
+    assert here.result("").read_text() == "in the way"
+
+
+@pytest.mark.parametrize("failing", ["one.csv", "one.json", "one__extra.csv"])
+def test_full_disk_leaves_the_old_files_whole(here, monkeypatch, failing):
+    def both(value):
+        out = report.Output("one", parameters=dict(value=value))
+        out.compare(ours(value, 0.2))
+        out.frame(pd.DataFrame({"x": [value]}), "extra")
+        out.save()
+
+    both(0.5)
+    before = snapshot(here.result(""))
+    real = Path.write_bytes
+
+    def full(self, content):
+        if self.name.startswith(f".{failing}."):
+            real(self, content[:5])
+            raise OSError(28, "No space left on device")
+        return real(self, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match=r"No space left.*nothing was saved"):
+        both(0.4)
+    assert snapshot(here.result("")) == before
+
+
+def test_a_damaged_result_is_named(here):
+    saved("one")
+    here.result("hdeval/one.json").write_text("{")
+    with pytest.raises(ValueError, match=r"results/hdeval/one\.json is damaged"):
+        saved("one")
+
+
+# ---- what is refused
+
+
+def test_bad_calls(here):
+    with pytest.raises(ValueError, match="mode is 'fast'; allowed: full, quick"):
+        report.Output("one", mode="fast")
+    with pytest.raises(ValueError, match="route is 'guess'"):
+        report.Output("one", route="guess")
+    out = report.Output("one")
+    with pytest.raises(ValueError, match="nothing to save"):
+        out.save()
+    with pytest.raises(ValueError, match="lower-case"):
+        out.frame(pd.DataFrame({"x": [1]}), "../x")
+    with pytest.raises(ValueError, match="is empty"):
+        out.frame(pd.DataFrame({"x": []}), "x")
+    with pytest.raises(ValueError, match="say why"):
+        out.missing("x", " ")
+    with pytest.raises(ValueError, match="say which"):
+        report.Output("both").compare(ours(0.5))
+    with pytest.raises(ValueError, match="unknown route"):
+        out.compare(ours(0.5, route="guess"))
+
+
+def test_mini_is_never_compared_with_a_paper(here):
+    with pytest.raises(ValueError, match="mini numbers are never compared"):
+        report.Output("one").compare(ours(0.5, route="mini"))
+    with pytest.raises(ValueError, match="mini numbers are never compared"):
+        report.Output("small").compare(ours(0.5), "table_01")
+
+
+@pytest.fixture
+def correlations(here):
+    table = here.root / "data/paper_tables/hdeval/table_01.csv"
+    table.write_text("paper,table,row,column,statistic,value\nhdeval,table_01,BLEU,A,pearson,0.50\n")
+    return lambda **more: pd.DataFrame([dict(row="BLEU", column="A", statistic="pearson", value=0.5) | more])
+
+
+def test_no_correlation_without_its_signature(correlations):
+    whole = dict(n=10, signature="level:dataset", ci_low=0.1, ci_high=0.6)
+    report.Output("one").compare(correlations(**whole))
+    for lacking in ("n", "signature"):
+        with pytest.raises(ValueError, match="without signature or n"):
+            report.Output("one").compare(correlations(**{k: v for k, v in whole.items() if k != lacking}))
+    with pytest.raises(ValueError, match="without an interval"):
+        report.Output("one").compare(correlations(**whole | dict(ci_high=np.nan)))
+    report.Output("one").compare(correlations(**whole | dict(ci_high=np.nan, reason="three items")))
+    report.Output("one", route="published").compare(correlations())
+
+
+# ---- comparing files
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=6), st.floats(-4e-7, 4e-7))
+def test_rounding_is_no_difference(values, shift):
+    frame = pd.DataFrame({"x": values, "t": ["a,\n'\""] * len(values)})
+    assert saving.same_csv(saving.csv_text(frame), saving.csv_text(frame))
+    moved = frame.assign(x=[v + shift if abs(v) < 1e3 else v for v in values])
+    assert saving.same_csv(saving.csv_text(frame), saving.csv_text(moved))
+
+
+@given(st.floats(-1e6, 1e6), st.floats(3e-6, 1))
+def test_more_than_rounding_is_a_difference(value, shift):
+    far = value + shift * max(1, abs(value))
+    old, new = (saving.csv_text(pd.DataFrame({"x": [v]})) for v in (value, far))
+    assert not saving.same_csv(old, new)
+    assert re.fullmatch(r"row 1, x: .* became .*", saving.csv_differences(old, new)[0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x\n1\n", "x\n1\n1\n"),
+        ("x\n1\n", "y\n1\n"),
+        ("x\na\n", "x\nb\n"),
+        ("x\n\n", "x\n0\n"),
+        ("x\n1\n", ""),
+        ("x\nnan\n", "x\n1\n"),
+    ],
+)
+def test_tables_that_differ(old, new):
+    assert saving.csv_differences(old, new)
+
+
+def test_records_differ_by_what_matters():
+    old = dict(route="public", date="a", git={"commit": "1"}, wall_seconds=1, parameters=dict(x=0.1), seeds={})
+    assert saving.same_record(old, old | dict(date="b", git={"commit": "2"}, wall_seconds=9, packages={"a": "1"}))
+    assert not saving.same_record(old, old | dict(parameters=dict(x=0.2)))
+    assert not saving.same_record(old, old | dict(route="run"))
+    assert not saving.same_record(old, old | dict(seeds={"seed": True}))
+
+
+def test_drawings_differ_by_more_than_rounding():
+    old = b'<path d="M 10.001 20.5 L 3e-05 1"/>'
+    assert saving.same_svg(old, b'<path d="M 10.0012 20.5 L 4e-05 1"/>')
+    assert not saving.same_svg(old, b'<path d="M 10.9 20.5 L 3e-05 1"/>')
+    assert not saving.same_svg(old, b'<path d="M 10.001 20.5 L 3e-05"/>')
+
+
+# ---- tables
+
+
+EVIL = '<script>alert(1)</script> & "q"'
+
+
+def cells(here, *values, **more) -> pd.DataFrame:
+    return papers.compare("hdeval", "table_01", ours(*values, **more), reason=EVIL)
+
+
+def test_everything_is_escaped(here):
+    frame = cells(here, 0.5, signature=EVIL)
+    shown = [tables.comparison(frame, EVIL, [EVIL], layout) for layout in ("wide", "long")] + [
+        report.show(pd.DataFrame({EVIL: [EVIL]}), EVIL, notes=[EVIL])
+    ]
+    for table in shown:
+        assert "<script" not in table.html and "&lt;script&gt;" in table.html
+        assert EVIL in table.text
+
+
+def test_a_comparison_shows_verdicts_and_reasons(here):
+    table = tables.comparison(cells(here, 0.5), "First")
+    assert 'class="equal"' in table.html and 'class="missing"' in table.html
+    assert "1 of 2 printed numbers compared, 1 equal" in table.text
+    assert re.search(r"BLEU\s+0\.50 = \(0\.50\)", table.text)
+    assert re.search(r"ROUGE\s+- \[1\] \(0\.25\)", table.text)
+    assert f"(1) {EVIL}" in table.text
+    assert repr(table) == table.text and table._repr_html_() == table.html
+
+
+@pytest.mark.parametrize(("value", "kind", "gap"), [(0.52, "near", "+0.02"), (0.7, "off", "+0.2"), (-0.5, "far", "-1")])
+def test_differences_are_shaded_by_their_size(here, value, kind, gap):
+    table = tables.comparison(cells(here, value))
+    assert f'class="{kind}"' in table.html and gap in table.text
+
+
+def test_layouts(here):
+    frame = cells(here, 0.5, 0.2)
+    assert "printed" in tables.comparison(frame, layout="long").text.splitlines()[0]
+    assert tables.comparison(frame).text == tables.comparison(frame, layout="wide").text
+    with pytest.raises(ValueError, match="layout 'tall'"):
+        tables.comparison(frame, layout="tall")
+    with pytest.raises(ValueError, match="no cell to show"):
+        tables.comparison(frame.iloc[:0])
+
+
+def test_nested_labels_and_bare_decimals(here):
+    table = here.root / "data/paper_tables/hdeval/table_01.csv"
+    rows = [
+        f"hdeval,table_01,{row},{column},{statistic},.500"
+        for row in ("G | a", "G | b", "H")
+        for column in ("X | p", "X | q")
+        for statistic in ("accuracy", "count")
+    ]
+    table.write_text("\n".join(["paper,table,row,column,statistic,value", *rows]) + "\n")
+    printed = papers.load("hdeval", "table_01")
+    frame = papers.compare("hdeval", "table_01", printed[["row", "column", "statistic"]].assign(value=0.5))
+    shown = tables.comparison(frame)
+    assert shown.html.count("<thead><tr>") == 1 and shown.html.count('colspan="4">X<') == 1
+    assert shown.html.count('colspan="2">p<') == 1 and shown.html.count('<th colspan="2">H</th>') == 1
+    assert ".500 = (.500)" in shown.text and "0.500 =" not in shown.text
+    widths = [
+        line.count("<t") + sum(int(n) - 1 for n in re.findall(r'colspan="(\d+)"', line))
+        for line in re.findall(r"<tr>(.*?)</tr>", shown.html)
+    ]
+    assert len(set(widths)) == 1, "every line of the table is as wide as the others"
+
+
+def test_show_marks_what_is_missing_and_cuts_long_frames():
+    frame = pd.DataFrame({"x": [1.23456, np.nan], "n": [1, 2], "t": ["a", None]})
+    text = report.show(frame, digits=2).text
+    assert "1.23" in text and "1.234" not in text and "–" in text
+    assert "3 further rows are not shown." in report.show(pd.DataFrame({"x": range(5)}), rows=2).text
+
+
+def test_closing_lists_what_is_missing(here):
+    out = report.Output("one")
+    out.compare(ours(0.5, signature="level:dataset"), reason="needs a judge")
+    out.missing("METEOR", "no WordNet")
+    text = out.closing().text
+    for said in ("level:dataset", "needs a judge", "missing (1 cells)", "METEOR: no WordNet"):
+        assert said in text
+
+
+def test_places_of_this_machine_do_not_get_into_results(here):
+    out = report.Output("one")
+    out.compare(ours(0.5), reason=f"no file {here.root}/data/raw/x.csv nor /opt/elsewhere/y.csv")
+    out.save()
+    text = here.result("hdeval/one.csv").read_text()
+    assert str(here.root) not in text and "/opt/" not in text and "y.csv" in text

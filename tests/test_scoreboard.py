@@ -1,0 +1,232 @@
+"""The scoreboard: each status by its rule, which of two numbers counts, what is run now and what is kept."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from runner_tools import Checkout, HerePool
+
+from nlgeval_lib import catalogue, report, scoreboard
+from nlgeval_lib.runner import fingerprint, session
+from nlgeval_lib.runner.plan import Options
+from nlgeval_lib.runner.progress import Progress
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Checkout:
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(session, "Pool", HerePool)
+    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    return Checkout(tmp_path)
+
+
+def save(id: str, table: str = "table_01", route: str | None = None, **values: float) -> None:
+    out = report.Output(id, route=route)
+    rows = [dict(row=row, column="A", statistic="accuracy", value=value) for row, value in values.items()]
+    out.compare(pd.DataFrame(rows, columns=["row", "column", "statistic", "value"]), table, reason="needs a judge")
+    out.save()
+
+
+def row(id: str = "table_01") -> pd.Series:
+    frame = scoreboard.build()
+    return frame[(frame["paper"] == "hdeval") & (frame["id"] == id)].iloc[0]
+
+
+def state(**more) -> str:
+    text = '[[row]]\npaper = "hdeval"\nid = "{id}"\nstatus = "{status}"\nreason = "{reason}"\n'
+    return text.format(**dict(id="table_01", status="needs GPU", reason="model X on data Y") | more)
+
+
+def test_every_printed_table_has_a_row_from_the_first_day(here):
+    frame = scoreboard.build()
+    assert tuple(frame.columns) == scoreboard.COLUMNS
+    assert frame["id"].tolist() == ["table_01", "table_02", "table_03", "figure_01"]
+    assert frame["status"].tolist() == ["not built yet", "not built yet", "no numbers", "not built yet"]
+    assert frame["cells_printed"].tolist() == [2, 1, 0, 0]
+    assert (frame["run"] == "").all() and (frame["route"] == "").all()
+
+
+@pytest.mark.parametrize(
+    ("values", "status", "counts", "largest", "said"),
+    [
+        (dict(BLEU=0.5, ROUGE=0.25), "reproduced", (2, 2), 0.0, ""),
+        (dict(BLEU=0.5051, ROUGE=0.25), "reproduced", (2, 2), 0.0051, ""),
+        (dict(BLEU=0.5, ROUGE=0.2), "partly", (2, 1), 0.05, "1 of 2 compared numbers are not equal"),
+        (dict(BLEU=0.5), "partly", (1, 1), 0.0, "1 missing: needs a judge"),
+        (dict(BLEU=0.4, ROUGE=0.5), "differs", (2, 0), 0.25, "2 of 2 compared numbers are not equal"),
+        (dict(BLEU=0.4), "differs", (1, 0), 0.1, "1 of 1 compared numbers are not equal; 1 missing: needs a judge"),
+        (dict(), "not built yet", (0, 0), None, "no number compared: needs a judge"),
+    ],
+)
+def test_statuses_by_what_was_compared(here, values, status, counts, largest, said):
+    here.output("one")
+    save("one", **values)
+    got = row()
+    assert (got["status"], got["reason"]) == (status, said)
+    assert (got["cells_compared"], got["cells_equal"]) == counts
+    assert got["largest_difference"] == pytest.approx(largest, abs=1e-9) if largest is not None else True
+    assert (got["output"], got["notebook"], got["route"]) == ("one", "one.ipynb", "public")
+
+
+def test_printed_numbers_that_no_table_file_holds_are_not_reproduced(here):
+    index = here.root / "data/paper_tables/hdeval/index.csv"
+    index.write_text(index.read_text().replace("First,2", "First,3"))
+    here.output("one")
+    save("one", BLEU=0.5, ROUGE=0.25)
+    assert (row()["status"], row()["reason"]) == ("partly", "1 printed numbers are in no output")
+
+
+@pytest.mark.parametrize("status", ["needs GPU", "no public data", "no numbers", "not built yet"])
+def test_stated_rows(here, status):
+    here.catalogue(state(status=status))
+    assert (row()["status"], row()["reason"]) == (status, "model X on data Y")
+
+
+def test_a_stated_reason_stands_beside_what_was_compared(here):
+    here.output("one")
+    here.entries.append(state())
+    here.catalogue()
+    assert row()["status"] == "needs GPU"
+    save("one", BLEU=0.5)
+    assert row()["status"] == "partly" and row()["reason"] == "model X on data Y; 1 missing: needs a judge"
+
+
+def test_a_figure_without_printed_numbers_is_shown_by_its_output(here):
+    here.output("drawn", more='covers = ["figure_01"]')
+    assert row("figure_01")["status"] == "not built yet"
+    out = report.Output("drawn")
+    out.frame(pd.DataFrame({"x": [1.0]}), "curve")
+    out.save()
+    got = row("figure_01")
+    assert got["status"] == "no numbers" and got["reason"].endswith("drawn only; shown by drawn")
+    assert got["run"].startswith("kept since 20")
+
+
+def test_two_outputs_of_one_table_join_and_the_nearer_value_is_no_argument(here):
+    for name in ("first", "second", "third"):
+        here.output(name)
+    save("first", BLEU=0.4)
+    save("second", route="recorded", BLEU=0.5, ROUGE=0.25)
+    save("third", route="published", ROUGE=0.1)
+    got = row()
+    assert (got["cells_compared"], got["cells_equal"]) == (2, 1), "public BLEU counts before the recorded one"
+    assert got["by_route"] == "public 0/1; recorded 1/1" and got["route"] == "public, recorded"
+    sums = scoreboard.totals(scoreboard.build(), "route").set_index("route")
+    assert sums.loc["recorded"].tolist() == [1, 1, 1] and sums.loc["public"].tolist() == [1, 1, 0]
+    assert sums["compared"].sum() == scoreboard.build()["cells_compared"].sum()
+
+
+def test_mini_results_show_but_do_not_count(here):
+    here.output("small", more='route = "mini"')
+    here.entries.append(state())
+    here.catalogue()
+    out = report.Output("small")
+    out.frame(pd.DataFrame({"x": [1.0]}), "scores")
+    out.save()
+    got = row()
+    assert (got["status"], got["route"], got["cells_compared"]) == ("needs GPU", "mini", 0)
+
+
+def test_totals(here):
+    here.output("one")
+    save("one", BLEU=0.5, ROUGE=0.2)
+    frame = scoreboard.build()
+    by_paper = scoreboard.totals(frame)
+    assert by_paper["paper"].tolist() == ["hdeval", "all"]
+    assert by_paper.iloc[-1].tolist() == ["all", 4, 0, 1, 3, 2, 1]
+    assert scoreboard.totals(frame, "status")["tables and figures"].tolist()[-1] == 4
+    with pytest.raises(ValueError, match="allowed: paper, status, route"):
+        scoreboard.totals(frame, "title")
+    with pytest.raises(ValueError, match="allowed: full, quick"):
+        scoreboard.build("fast")
+
+
+def run(mode: str = "full") -> session.Outcome:
+    listed = catalogue.load()
+    return session.Session(listed, Options(mode), Progress(9, io.StringIO())).run(listed.outputs)
+
+
+BUILD = "from nlgeval_lib import scoreboard\nscoreboard.save(scoreboard.build(mode), mode)"
+
+
+def test_run_now_and_kept_since(here):
+    here.notebook("99_scoreboard", BUILD)
+    here.output("one")
+    run()
+    shutil.rmtree(here.root / ".nlgeval")  # a fresh clone has the results, not the records
+    record = here.result("hdeval/one.json")
+    record.write_text(record.read_text().replace(json.loads(record.read_text())["date"], "2024-05-06T00:00:00+00:00"))
+    assert row()["run"] == "kept since 2024-05-06"
+    run()
+    assert row()["run"] == "now", "the run gave the same values: the old files stand and are checked"
+    assert json.loads(record.read_text())["date"] == "2024-05-06T00:00:00+00:00"
+    saved = pd.read_csv(here.result("scoreboard.csv"), keep_default_na=False)
+    assert saved["run"].tolist() == ["now", "", "", ""]
+    here.root.joinpath("requirements/base.txt").write_text("numpy==9\n")
+    here.notebook("one", "raise ValueError('boom')")
+    run()
+    assert row()["run"] == "kept since 2024-05-06"
+    assert (
+        pd.read_csv(here.result("scoreboard.csv"), keep_default_na=False)["run"].tolist()[0] == "kept since 2024-05-06"
+    )
+
+
+def test_a_run_that_gave_less_is_not_now(here):
+    here.notebook("99_scoreboard", BUILD)
+    here.output("one")
+    save("one", BLEU=0.5, ROUGE=0.25)
+    run()
+    assert row()["status"] == "reproduced" and row()["run"].startswith("kept since")
+
+
+def test_the_scoreboard_runs_last_and_only_when_a_result_changed(here):
+    here.notebook("99_scoreboard", BUILD)
+    here.output("one")
+    path = here.output("two", more='covers = ["table_02"]')
+    path.write_text(path.read_text().replace("out.compare(ours,", "out.compare(ours, 'table_02',"))
+    assert run().ran == ["one", "two", "scoreboard"]
+    before = {path: path.stat().st_mtime_ns for path in here.root.rglob("scoreboard.*")}
+    assert len(before) == 6
+    assert run().cached == ["one", "two", "scoreboard"]
+    path.write_text(path.read_text().replace("value=0.5", "value=0.3"))
+    assert run().ran == ["two", "scoreboard"]
+    assert pd.read_csv(here.result("scoreboard.csv"))["status"].tolist()[:2] == ["partly", "differs"]
+    here.result("scoreboard.md").unlink()
+    assert run().ran == ["scoreboard"]
+
+
+def test_the_quick_scoreboard_is_kept_apart(here):
+    here.notebook("99_scoreboard", BUILD)
+    here.output("one")
+    run()
+    before = here.result("scoreboard.csv").read_bytes()
+    assert run("quick").ran == ["one", "scoreboard"]
+    assert here.result("scoreboard.csv").read_bytes() == before
+    assert (here.root / "figures/quick/scoreboard.png").exists() and here.result("quick/scoreboard.md").exists()
+
+
+def test_markdown_survives_bars_and_line_ends(here):
+    here.catalogue(state(reason="a | b\\nc"))
+    lines = scoreboard.markdown(scoreboard.build()).splitlines()
+    hit = next(line for line in lines if line.startswith("| table_01"))
+    assert "a \\| b c" in hit
+    assert hit.replace("\\|", "").count("|") == next(line for line in lines if line.startswith("| id |")).count("|")
+    text = scoreboard.show(scoreboard.brief(scoreboard.build())).text
+    assert "0 / 0 / 2" in text
+
+
+def test_the_real_index_builds(monkeypatch):
+    monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
+    frame = scoreboard.build()
+    assert set(frame["paper"]) == set(catalogue.PAPERS)
+    assert not frame.duplicated(["paper", "id"]).any()
+    assert (frame["cells_equal"] <= frame["cells_compared"]).all()
+    assert (frame["cells_compared"] <= frame["cells_printed"]).all()
+    assert set(frame["status"]) <= set(scoreboard.STATUSES)
+    assert (frame.loc[frame["status"] != "reproduced", "reason"] != "").all()
