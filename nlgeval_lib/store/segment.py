@@ -72,19 +72,21 @@ class Writer:
     def append(self, data: bytes) -> int:
         """Append whole lines; the number of bytes kept, which is `len(data)` or there was an error.
 
-        On a full disk the whole lines that found room stay and the broken rest is cut off.
-        Raises: AppendError, which knows how many bytes were kept.
+        On a full disk the whole lines that found room stay and the broken rest is cut off; so too when Ctrl-C falls
+        into the writing. Raises: AppendError, which knows how many bytes were kept.
         """
         view, written = memoryview(data), 0
         try:
             while written < len(data):
                 written += os.write(self.fd, view[written:])
-        except OSError as error:
-            kept = data.rfind(b"\n", 0, written) + 1
+        except BaseException as error:
+            kept = data.rfind(b"\n", 0, os.fstat(self.fd).st_size - self.end) + 1
             with contextlib.suppress(OSError):
                 os.ftruncate(self.fd, self.end + kept)
             self.end += kept
-            raise AppendError(error, kept) from error
+            if isinstance(error, OSError):
+                raise AppendError(error, kept) from error
+            raise
         self.end += written
         return written
 

@@ -1,0 +1,90 @@
+"""Engines complete prompts: vLLM, transformers, a server, a recording, a script. `complete` asks only what is missing.
+
+    engine = engines.make("vllm", model="...")
+    answers = engines.complete(engine, requests, engines.Sampling(temperature=1.0, n=3), store)
+
+An engine's own packages are imported when one is made.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request
+from nlgeval_lib.engines.completion import Answers, Failure, Plan, Progress, complete, plan
+from nlgeval_lib.engines.sampling import Sampling, UnsupportedSetting
+
+if TYPE_CHECKING:
+    from nlgeval_lib.engines.openai_compatible import OpenAIEngine
+    from nlgeval_lib.engines.replay import MissingCompletions, ReplayEngine, record
+    from nlgeval_lib.engines.scripted import ScriptedEngine
+    from nlgeval_lib.engines.transformers import LogLikelihood, TransformersEngine
+    from nlgeval_lib.engines.vllm import VLLMEngine
+
+_WHERE = {
+    "VLLMEngine": "vllm",
+    "TransformersEngine": "transformers",
+    "LogLikelihood": "transformers",
+    "OpenAIEngine": "openai_compatible",
+    "ReplayEngine": "replay",
+    "MissingCompletions": "replay",
+    "record": "replay",
+    "ScriptedEngine": "scripted",
+}
+_NAMES = {
+    "vllm": "VLLMEngine",
+    "transformers": "TransformersEngine",
+    "openai": "OpenAIEngine",
+    "replay": "ReplayEngine",
+    "scripted": "ScriptedEngine",
+}
+
+__all__ = [
+    "Answers",
+    "Ask",
+    "Engine",
+    "EngineError",
+    "Failure",
+    "LogLikelihood",
+    "MissingCompletions",
+    "OpenAIEngine",
+    "Plan",
+    "Progress",
+    "ReplayEngine",
+    "Request",
+    "Sampling",
+    "ScriptedEngine",
+    "TransformersEngine",
+    "UnsupportedSetting",
+    "VLLMEngine",
+    "complete",
+    "make",
+    "names",
+    "plan",
+    "record",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def names() -> list[str]:
+    """The engines' short names, as `make` takes them."""
+    return list(_NAMES)
+
+
+def make(name: str, **options: Any) -> Engine:
+    """The engine of a short name, with its options.
+
+    Raises: ValueError for an unknown name; TypeError for an unknown option; EngineError where it cannot start.
+    """
+    if name not in _NAMES:
+        near = difflib.get_close_matches(name, _NAMES, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"engine {name!r}: known are {', '.join(_NAMES)}{hint}")
+    return __getattr__(_NAMES[name])(**options)

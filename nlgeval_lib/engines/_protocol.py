@@ -1,0 +1,162 @@
+"""What an OpenAI-compatible server is sent, and what can be read from its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nlgeval_lib.engines.base import Request
+from nlgeval_lib.engines.sampling import Sampling
+
+
+class BadAnswer(ValueError):
+    """The server answered, but not with a completion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One completion of an answer."""
+
+    text: str
+    finish_reason: str
+    logprobs: tuple[dict[str, float], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The completions of one call, its token counts (None where the server gave none), and the model that it names."""
+
+    choices: tuple[Choice, ...]
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    model: str
+
+
+def body(
+    request: Request, sampling: Sampling, *, model: str, count: int, seed: int | None, dialect: str, limit_field: str
+) -> dict[str, Any]:
+    """The JSON of one call. Settings at their neutral value are sent too: a server's own defaults may differ."""
+    asked: dict[str, Any] = {
+        "model": model,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        limit_field: sampling.max_tokens,
+        "n": count,
+    }
+    if request.messages is None:
+        asked["prompt"] = request.prompt
+        if sampling.logprobs is not None:
+            asked["logprobs"] = sampling.logprobs
+    else:
+        asked["messages"] = [dict(message) for message in request.messages]
+        if sampling.logprobs is not None:
+            asked["logprobs"] = True
+            asked["top_logprobs"] = sampling.logprobs
+    if seed is not None:
+        asked["seed"] = seed
+    if sampling.stop:
+        asked["stop"] = list(sampling.stop)
+    if dialect == "vllm":
+        asked["top_k"] = sampling.top_k
+        asked["repetition_penalty"] = sampling.repetition_penalty
+        if sampling.choice is not None:
+            asked["structured_outputs"] = {"choice": list(sampling.choice)}
+        elif sampling.regex is not None:
+            asked["structured_outputs"] = {"regex": sampling.regex}
+        elif sampling.json_schema is not None:
+            asked["structured_outputs"] = {"json": json.loads(sampling.json_schema)}
+    elif sampling.json_schema is not None:
+        schema = {"name": "answer", "schema": json.loads(sampling.json_schema), "strict": True}
+        asked["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return asked
+
+
+def read(content: bytes, *, chat: bool, count: int, sampling: Sampling) -> Answer:
+    """The answer in a response's body. Raises: BadAnswer saying what is wrong with it."""
+    try:
+        answer = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise BadAnswer(f"not JSON: {error}; it begins {content[:60]!r}") from None
+    if not isinstance(answer, dict):
+        raise BadAnswer(f"JSON, but no object: it begins {content[:60]!r}")
+    if answer.get("error"):
+        raise BadAnswer(f"an error in place of a completion: {str(answer['error'])[:200]}")
+    choices = answer.get("choices")
+    if not isinstance(choices, list) or not choices:
+        raise BadAnswer("no choices in it")
+    if len(choices) != count:
+        raise BadAnswer(f"{len(choices)} choices where {count} were asked")
+    usage = answer.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return Answer(
+        tuple(_choice(choice, chat, sampling) for choice in choices),
+        _tokens(usage.get("prompt_tokens")),
+        _tokens(usage.get("completion_tokens")),
+        str(answer.get("model") or ""),
+    )
+
+
+def _tokens(value: Any) -> int | None:
+    """A token count, or None where it is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _choice(choice: Any, chat: bool, sampling: Sampling) -> Choice:
+    """One choice, read without trust."""
+    if not isinstance(choice, dict):
+        raise BadAnswer("a choice that is no object")
+    reason = choice.get("finish_reason")
+    if reason is not None and not isinstance(reason, str):
+        raise BadAnswer(f"a finish reason that is no text: {reason!r}")
+    if reason == "error":
+        raise BadAnswer("finish reason 'error'")
+    if chat:
+        message = choice.get("message")
+        if not isinstance(message, dict):
+            raise BadAnswer("a choice without a message")
+        text = message.get("content")
+        if text is None:
+            text = message.get("refusal") or ""
+    else:
+        text = choice.get("text")
+    if not isinstance(text, str):
+        raise BadAnswer("a choice whose text is no text")
+    table = None
+    if sampling.logprobs is not None:
+        try:
+            table = _chat_logprobs(choice["logprobs"]) if chat else _text_logprobs(choice["logprobs"])
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            raise BadAnswer("no log-probabilities in it, and they were asked") from None
+    return Choice(text, reason or "stop", table)
+
+
+def _add(row: dict[str, float], token: str, value: float) -> None:
+    row[token] = max(row.get(token, -float("inf")), float(value))
+
+
+def _chat_logprobs(found: Mapping[str, Any]) -> tuple[dict[str, float], ...]:
+    """Of a chat: for every token, its own log-probability first, then the alternatives'."""
+    table = []
+    for position in found["content"]:
+        row: dict[str, float] = {}
+        _add(row, position["token"], position["logprob"])
+        for other in position["top_logprobs"] or ():
+            _add(row, other["token"], other["logprob"])
+        table.append(row)
+    return tuple(table)
+
+
+def _text_logprobs(found: Mapping[str, Any]) -> tuple[dict[str, float], ...]:
+    """Of a text completion: the same."""
+    table = []
+    tokens: Sequence[str] = found["tokens"]
+    others = found.get("top_logprobs") or [None] * len(tokens)
+    for token, value, top in zip(tokens, found["token_logprobs"], others, strict=True):
+        row: dict[str, float] = {}
+        _add(row, token, value)
+        for other, its in (top or {}).items():
+            _add(row, other, its)
+        table.append(row)
+    return tuple(table)

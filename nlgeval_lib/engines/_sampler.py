@@ -1,0 +1,108 @@
+"""Drawing tokens in a batch so that each row's draw depends on its own seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers import LogitsProcessor, StoppingCriteria
+
+from nlgeval_lib.engines.sampling import Sampling
+
+
+class Sampler(LogitsProcessor):
+    """Penalty, temperature, top-k, top-p, then Gumbel noise: the largest value is a draw from the softmax.
+
+    Keeps the log-probabilities of the untouched logits where they are asked for.
+    Source: Gumbel-max: argmax(log p + g) with g = -log(-log u) is distributed as p.
+    """
+
+    def __init__(
+        self, sampling: Sampling, seeds: Sequence[int | None], prompt: tuple[torch.Tensor, torch.Tensor] | None
+    ) -> None:
+        self.sampling, self.prompt = sampling, prompt
+        self.seen: torch.Tensor | None = None
+        self.noise: list[torch.Generator] = []
+        for seed in seeds:
+            generator = torch.Generator()
+            generator.manual_seed(seed) if seed is not None else generator.seed()
+            self.noise.append(generator)
+        self.kept: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """The scores whose largest is the next token."""
+        s, raw = self.sampling, scores.float()
+        out = raw
+        if s.repetition_penalty != 1:
+            seen = self._see(input_ids, raw.shape[1])
+            out = torch.where(seen, torch.where(out > 0, out / s.repetition_penalty, out * s.repetition_penalty), out)
+        if s.temperature > 0:
+            out = self._draw(out / s.temperature)
+        if s.logprobs is not None:
+            self._keep(raw, out.argmax(-1))
+        return out
+
+    def _see(self, input_ids: torch.Tensor, vocabulary: int) -> torch.Tensor:
+        """Which tokens each row has had, padding not counted."""
+        if self.seen is None:
+            self.seen = torch.zeros((input_ids.shape[0], vocabulary), dtype=torch.bool, device=input_ids.device)
+            if self.prompt is None:  # seq2seq: what the decoder has written so far
+                self.seen.scatter_(1, input_ids, True)
+            else:
+                for row, (tokens, mask) in enumerate(zip(*self.prompt, strict=True)):
+                    self.seen[row, tokens[mask.bool()]] = True
+        else:
+            self.seen.scatter_(1, input_ids[:, -1:], True)
+        return self.seen
+
+    def _draw(self, logits: torch.Tensor) -> torch.Tensor:
+        """Logits with what top-k and top-p leave out at minus infinity, plus each row's own noise."""
+        s = self.sampling
+        if 0 < s.top_k < logits.shape[1]:
+            least = logits.topk(s.top_k).values[:, -1:]
+            logits = logits.masked_fill(logits < least, -torch.inf)
+        if s.top_p < 1:
+            ranked, order = logits.sort(descending=True)
+            share = ranked.softmax(-1)
+            beyond = share.cumsum(-1) - share >= s.top_p  # the first is always kept
+            logits = logits.masked_fill(torch.zeros_like(beyond).scatter(1, order, beyond), -torch.inf)
+        rows = [torch.empty(logits.shape[1]).exponential_(generator=generator) for generator in self.noise]
+        return logits - torch.stack(rows).log().to(logits.device)
+
+    def _keep(self, raw: torch.Tensor, chosen: torch.Tensor) -> None:
+        """Remember the chosen token's log-probability and the likeliest ones'."""
+        table = raw.log_softmax(-1)
+        top = table.topk(min(self.sampling.logprobs or 0, table.shape[1]))
+        numbers = torch.cat([chosen[:, None], top.indices], 1)
+        self.kept.append((numbers.cpu(), table.gather(1, numbers).cpu()))
+
+    def logprobs(self, row: int, tokenizer: Any) -> tuple[dict[str, float], ...] | None:
+        """For every step of a row: the written token's text and log-probability first, then the likeliest ones'."""
+        if self.sampling.logprobs is None:
+            return None
+        table = []
+        for numbers, values in self.kept:
+            position: dict[str, float] = {}
+            for number, value in zip(numbers[row].tolist(), values[row].tolist(), strict=True):
+                text = tokenizer.decode([number])
+                position[text] = max(position.get(text, -float("inf")), value)
+            table.append(position)
+        return tuple(table)
+
+
+class StopTexts(StoppingCriteria):
+    """True for each row whose new text contains one of the stop texts."""
+
+    def __init__(self, stop: Sequence[str], start: int, tokenizer: Any) -> None:
+        self.stop, self.start, self.tokenizer = stop, start, tokenizer
+        self.window = max((len(text.encode()) for text in stop), default=0) + 4
+
+    def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
+        """Looks at the last tokens only: a token is at least a byte, or writes nothing."""
+        done = torch.zeros(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
+        if self.stop:
+            new = input_ids[:, max(self.start, input_ids.shape[1] - self.window) :]
+            for row, text in enumerate(self.tokenizer.batch_decode(new, skip_special_tokens=True)):
+                done[row] = any(stop in text for stop in self.stop)
+        return done

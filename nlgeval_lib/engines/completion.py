@@ -1,0 +1,240 @@
+"""Ask an engine for what a store does not have yet."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+from nlgeval_lib.engines.base import Ask, Engine, Request, failed
+from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.schema import Completion
+from nlgeval_lib.store import Store
+
+_SYNC_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stands. Counts are of different completions: a prompt that occurs twice is asked once.
+
+    `total` wanted, of which `stored` were found in the store; `done` were made now and `failed` could not be made.
+    Tokens are those of `done`; `seconds` count from the engine's start.
+    """
+
+    total: int
+    stored: int
+    done: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+    @property
+    def left(self) -> int:
+        """Completions still to come."""
+        return self.total - self.stored - self.done - self.failed
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Tokens written a second, NaN before the first."""
+        return self.completion_tokens / self.seconds if self.seconds > 0 else float("nan")
+
+    @property
+    def seconds_left(self) -> float:
+        """Estimate from the pace so far, NaN before the first completion."""
+        made = self.done + self.failed
+        return self.left * self.seconds / made if made else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A completion that could not be made: the request's id, its draw, its key, and why."""
+
+    id: str
+    draw: int
+    key: str
+    reason: str
+
+
+class Answers(Sequence[tuple[Completion, ...]]):
+    """For every request, in order, the tuple of its `n` completions. `failed` names those that could not be made."""
+
+    def __init__(
+        self, completions: list[tuple[Completion, ...]], failed: tuple[Failure, ...], progress: Progress
+    ) -> None:
+        self._completions, self.failed, self.progress = completions, failed, progress
+
+    def __len__(self) -> int:
+        return len(self._completions)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Completion, ...]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[Completion, ...]]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        return self._completions[index]
+
+    def __iter__(self) -> Iterator[tuple[Completion, ...]]:
+        return iter(self._completions)
+
+    @property
+    def flat(self) -> list[Completion]:
+        """All completions, request by request, draw by draw."""
+        return [completion for draws in self._completions for completion in draws]
+
+    def __repr__(self) -> str:
+        p = self.progress
+        return f"Answers({len(self)} requests: {p.stored} stored, {p.done} made, {p.failed} failed)"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run would ask, without asking. `characters` are of the prompts that are missing."""
+
+    requests: int
+    wanted: int
+    duplicates: int
+    stored: int
+    missing: int
+    characters: int
+    max_tokens: int
+
+    def estimate(
+        self,
+        *,
+        prompt_tokens: int | None = None,
+        tokens_per_second: float | None = None,
+        prices: tuple[float, float] | None = None,
+    ) -> dict[str, float]:
+        """Upper bounds: prompt and completion tokens, seconds from a pace, cost from prices for a million tokens.
+
+        Without `prompt_tokens`, four characters count as a token.
+        """
+        prompt = self.characters / 4 if prompt_tokens is None else prompt_tokens
+        bound: dict[str, float] = {"prompt_tokens": prompt, "completion_tokens": self.missing * self.max_tokens}
+        if tokens_per_second is not None:
+            bound["seconds"] = bound["completion_tokens"] / tokens_per_second
+        if prices is not None:
+            bound["cost"] = (prompt * prices[0] + bound["completion_tokens"] * prices[1]) / 1e6
+        return bound
+
+
+Report = Callable[[Progress, Sequence[Completion]], None]
+
+
+def _named(requests: Iterable[Request | str]) -> list[Request]:
+    """The requests, each with an id: its own, or its position."""
+    named = [Request(prompt=r) if isinstance(r, str) else r for r in requests]
+    return [r if r.id else replace(r, id=f"#{i}") for i, r in enumerate(named)]
+
+
+def plan(engine: Engine, requests: Iterable[Request | str], sampling: Sampling, store: Store | None = None) -> Plan:
+    """How many completions would be asked, and how many are stored already."""
+    named = _named(requests)
+    asks = [ask for r in named for ask in Ask.all(r, r.body(engine, sampling), sampling)]
+    unique = {ask.key: ask for ask in asks}
+    if store is not None:
+        store.refresh()
+    missing = [ask for key, ask in unique.items() if store is None or key not in store]
+    return Plan(
+        requests=len(named),
+        wanted=len(asks),
+        duplicates=len(asks) - len(unique),
+        stored=len(unique) - len(missing),
+        missing=len(missing),
+        characters=sum(len(ask.request.text()) for ask in missing),
+        max_tokens=sampling.max_tokens,
+    )
+
+
+def complete(
+    engine: Engine,
+    requests: Iterable[Request | str],
+    sampling: Sampling,
+    store: Store | None = None,
+    progress: Report | None = None,
+) -> Answers:
+    """The completions of all requests, in their order: from the store where it has them, else from the engine.
+
+    Each finished completion is stored as soon as the engine hands it over, so a run that is stopped - Ctrl-C, a crash,
+    an error of the engine - resumes where it was. What fails is named in `Answers.failed` and asked again next time.
+    `progress` is called at the start and after each batch with a `Progress` and the batch.
+
+    Raises: UnsupportedSetting before anything is asked; EngineError; StoreError; KeyboardInterrupt.
+    """
+    named = _named(requests)
+    bodies = [request.body(engine, sampling) for request in named]
+    asks = [Ask.all(request, body, sampling) for request, body in zip(named, bodies, strict=True)]
+    unique: dict[str, tuple[Ask, dict[str, Any]]] = {}
+    for draws, body in zip(asks, bodies, strict=True):
+        for ask in draws:
+            unique.setdefault(ask.key, (ask, body))
+
+    have: dict[str, Completion] = {}
+    if store is not None:
+        store.refresh()
+        have = store.get_many(unique)
+    missing = [ask for key, (ask, _) in unique.items() if key not in have]
+    state = start = Progress(total=len(unique), stored=len(have))
+    if progress is not None:
+        progress(state, ())
+    if missing:
+        engine.check(sampling)
+        for state, batch in _generate(engine, missing, sampling, store, unique, start):
+            have.update((completion.key, completion) for completion in batch)
+            if progress is not None:
+                progress(state, batch)
+    failures = [
+        Failure(ask.request.id, ask.draw, ask.key, have[ask.key].error)
+        for draws in asks
+        for ask in draws
+        if have[ask.key].finish_reason == "error"
+    ]
+    return Answers([tuple(have[ask.key] for ask in draws) for draws in asks], tuple(failures), state)
+
+
+def _generate(
+    engine: Engine,
+    missing: list[Ask],
+    sampling: Sampling,
+    store: Store | None,
+    unique: dict[str, tuple[Ask, dict[str, Any]]],
+    state: Progress,
+) -> Iterator[tuple[Progress, list[Completion]]]:
+    """Store each batch of the engine's and yield it with the progress after it."""
+    open_keys = {ask.key for ask in missing}
+    began = synced = time.monotonic()
+    try:
+        with contextlib.closing(engine.generate(missing, sampling)) as batches:
+            for batch in batches:
+                stray = [completion.key for completion in batch if completion.key not in open_keys]
+                if stray:
+                    raise RuntimeError(
+                        f"{engine!r} gave {len(stray)} completions that were not asked, or gave them twice"
+                    )
+                good = [completion for completion in batch if completion.finish_reason != "error"]
+                open_keys.difference_update(completion.key for completion in batch)
+                if store is not None and good:
+                    store.put_many(good, (unique[completion.key][1] for completion in good))
+                    if time.monotonic() - synced > _SYNC_SECONDS:
+                        store.sync()
+                        synced = time.monotonic()
+                state = replace(
+                    state,
+                    done=state.done + len(good),
+                    failed=state.failed + len(batch) - len(good),
+                    prompt_tokens=state.prompt_tokens + sum(completion.prompt_tokens for completion in good),
+                    completion_tokens=state.completion_tokens
+                    + sum(completion.completion_tokens for completion in good),
+                    seconds=time.monotonic() - began,
+                )
+                yield state, batch
+        if open_keys:
+            lost = [failed(ask, "the engine gave no answer") for ask in missing if ask.key in open_keys]
+            yield replace(state, failed=state.failed + len(lost)), lost
+    finally:
+        if store is not None:
+            store.sync()

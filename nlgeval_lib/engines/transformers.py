@@ -1,0 +1,241 @@
+"""transformers in this process: any causal or seq2seq model, and log-likelihoods of given texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nlgeval_lib.engines import models
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, failed
+from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.schema import Completion
+
+
+@dataclass(frozen=True, slots=True)
+class LogLikelihood:
+    """How likely a model finds a text after a prompt: natural logarithms, one a token.
+
+    `reason` says why `tokens` is empty, where it is.
+    """
+
+    tokens: tuple[float, ...]
+    reason: str = ""
+
+    @property
+    def total(self) -> float:
+        """The sum over the tokens; NaN without tokens."""
+        return math.fsum(self.tokens) if self.tokens else math.nan
+
+    @property
+    def mean(self) -> float:
+        """The mean over the tokens; NaN without tokens."""
+        return self.total / len(self.tokens) if self.tokens else math.nan
+
+
+class TransformersEngine(Engine):
+    """One model in transformers, in batches of prompts of similar length, padded on the left.
+
+    `model` is a hub id or a folder, `name` its label in the store. On a GPU the model's own precision is used, on the
+    CPU float32, unless `dtype` says otherwise. `load_options` pass to `from_pretrained`.
+    A draw depends on its seed alone, not on what shares its batch. A batch that does not fit the memory is halved.
+
+    Raises: EngineError where the model cannot be loaded.
+    """
+
+    name = "transformers"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        revision: str | None = None,
+        name: str | None = None,
+        chat_template: str | None = None,
+        batch_size: int = 16,
+        device: str | None = None,
+        dtype: str | None = None,
+        trust_remote_code: bool = False,
+        **load_options: Any,
+    ) -> None:
+        if batch_size < 1:
+            raise ValueError(f"batch_size={batch_size}: at least 1 is needed")
+        self.model, found = models.identify(model, revision, name)
+        self.chat_template, self.batch_size = chat_template, batch_size
+        import torch
+        from transformers import (
+            AutoConfig,
+            AutoModelForCausalLM,
+            AutoModelForSeq2SeqLM,
+            AutoTokenizer,
+            GenerationConfig,
+        )
+
+        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        dtype = dtype or ("auto" if self.device.startswith("cuda") else "float32")
+        which = {"revision": revision, "trust_remote_code": trust_remote_code}
+        try:
+            config = AutoConfig.from_pretrained(model, **which)
+            self.seq2seq = bool(getattr(config, "is_encoder_decoder", False))
+            loader = AutoModelForSeq2SeqLM if self.seq2seq else AutoModelForCausalLM
+            self._tokenizer = AutoTokenizer.from_pretrained(model, padding_side="left", **which)
+            self._model = loader.from_pretrained(model, dtype=dtype, **which, **load_options).to(self.device).eval()
+        except (OSError, ValueError, RuntimeError, TypeError, ImportError) as error:
+            raise EngineError(f"transformers cannot load {model}: {error}") from error
+        self.revision = found or models.hub_revision(model, revision)
+        own = self._model.generation_config
+        ends = own.eos_token_id if own.eos_token_id is not None else self._tokenizer.eos_token_id
+        self._ends = ends if isinstance(ends, list) else [] if ends is None else [ends]
+        self._pad = self._tokenizer.pad_token_id
+        if self._pad is None:
+            self._pad = self._ends[0] if self._ends else 0
+        # A checkpoint's own sampling defaults (temperature, penalties) must not mix with the settings that are asked.
+        self._model.generation_config = GenerationConfig(
+            bos_token_id=own.bos_token_id,
+            eos_token_id=self._ends or None,
+            pad_token_id=self._pad,
+            decoder_start_token_id=own.decoder_start_token_id,
+            forced_bos_token_id=own.forced_bos_token_id,
+        )
+        text = config.get_text_config()
+        self.context = int(getattr(text, "max_position_embeddings", None) or 0) or min(
+            self._tokenizer.model_max_length, 1 << 20
+        )
+
+    def check(self, sampling: Sampling) -> None:
+        """Raises: UnsupportedSetting for a structured completion."""
+        self._refuse(sampling, "choice", "regex", "json_schema", why="use VLLMEngine or a server for structured output")
+
+    def count_tokens(self, requests: Sequence[Request]) -> list[int]:
+        """Prompt tokens of each request."""
+        return models.count(self._tokenizer, requests, self.chat_template, self.model)
+
+    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
+        """Completions batch by batch, the longest prompts first: what does not fit the memory shows at once."""
+        ready, refused = [], []
+        for ask in asks:
+            ids = models.token_ids(self._tokenizer, ask.request, self.chat_template, self.model)
+            if not ids or len(ids) + (not self.seq2seq) > self.context:
+                refused.append(failed(ask, f"the prompt has {len(ids)} tokens, the model takes 1 to {self.context}"))
+            else:
+                ready.append((ask, ids))
+        if refused:
+            yield refused
+        ready.sort(key=lambda pair: -len(pair[1]))
+        todo = [ready[i : i + self.batch_size] for i in range(0, len(ready), self.batch_size)]
+        while todo:
+            batch = todo.pop(0)
+            room = self._room(batch[0][1], sampling)
+            if len(batch) > 1 and room < sampling.max_tokens:
+                todo[:0] = [batch[:1], batch[1:]]  # the longest would cut short the others
+                continue
+            try:
+                yield self._run(batch, sampling, room)
+            except self._out_of_memory() as error:
+                if len(batch) == 1:
+                    yield [failed(batch[0][0], f"out of memory with {len(batch[0][1])} prompt tokens: {error}")]
+                else:
+                    todo[:0] = [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
+
+    def loglikelihood(
+        self, prompts: Sequence[Request | str], continuations: Sequence[str], *, batch_size: int | None = None
+    ) -> list[LogLikelihood]:
+        """How likely each continuation is after its prompt, in the given order.
+
+        A causal model scores the tokens of the joined text that reach into the continuation (after an empty prompt and
+        without a token that begins a text, its first token has no score). A seq2seq model reads the prompt and scores
+        the continuation with its special tokens, as it was trained to write it.
+        Raises: ValueError where the two lists differ in length.
+        """
+        from nlgeval_lib.engines import _likelihood
+
+        if len(prompts) != len(continuations):
+            raise ValueError(f"{len(prompts)} prompts and {len(continuations)} continuations: as many are needed")
+        requests = [Request(prompt=p) if isinstance(p, str) else p for p in prompts]
+        return _likelihood.score(self, requests, continuations, batch_size or self.batch_size)
+
+    def close(self) -> None:
+        """Free the model."""
+        if hasattr(self, "_model"):
+            del self._model
+            import torch
+
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+
+    def _out_of_memory(self) -> type[Exception]:
+        import torch
+
+        return torch.OutOfMemoryError
+
+    def _room(self, prompt: Sequence[int], sampling: Sampling) -> int:
+        """New tokens that fit after a prompt."""
+        used = 1 if self.seq2seq else len(prompt)
+        return min(sampling.max_tokens, self.context - used)
+
+    def _run(self, batch: list[tuple[Ask, list[int]]], sampling: Sampling, room: int) -> list[Completion]:
+        """One batch through the model."""
+        import torch
+
+        from nlgeval_lib.engines._sampler import Sampler, StopTexts
+
+        width = max(len(ids) for _, ids in batch)
+        tokens = torch.tensor([[self._pad] * (width - len(ids)) + ids for _, ids in batch], device=self.device)
+        mask = torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for _, ids in batch], device=self.device)
+        first = 1 if self.seq2seq else width
+        sampler = Sampler(sampling, [ask.seed for ask, _ in batch], None if self.seq2seq else (tokens, mask))
+        stopper = StopTexts(sampling.stop, first, self._tokenizer)
+        with torch.inference_mode():
+            out = self._model.generate(
+                input_ids=tokens,
+                attention_mask=mask,
+                max_new_tokens=room,
+                do_sample=False,  # the sampler draws; the model's own loop then takes the largest
+                logits_processor=[sampler],
+                stopping_criteria=[stopper],
+            )
+        return [
+            self._completion(ask, ids, written, sampling, sampler.logprobs(row, self._tokenizer))
+            for row, ((ask, ids), written) in enumerate(zip(batch, out[:, first:].tolist(), strict=True))
+        ]
+
+    def _completion(
+        self,
+        ask: Ask,
+        prompt: list[int],
+        written: list[int],
+        sampling: Sampling,
+        logprobs: tuple[dict[str, float], ...] | None,
+    ) -> Completion:
+        """One row of the output as a completion: cut at its end token or stop text."""
+        end = next((i for i, token in enumerate(written) if token in self._ends), None)
+        count = len(written) if end is None else end + 1
+        text = self._text(prompt, written[: count if end is None else end])
+        reason = "length" if end is None else "stop"
+        if sampling.stop and any(stop in text for stop in sampling.stop):
+            reason = "stop"
+            while count > 1 and any(stop in self._text(prompt, written[: count - 1]) for stop in sampling.stop):
+                count -= 1
+            text = text[: min(text.find(stop) for stop in sampling.stop if stop in text)]
+        return Completion(
+            key=ask.key,
+            text=text,
+            finish_reason=reason,
+            prompt_tokens=len(prompt),
+            completion_tokens=count,
+            logprobs=None if logprobs is None else logprobs[:count],
+            model=self.model,
+            revision=self.revision,
+        )
+
+    def _text(self, prompt: list[int], written: list[int]) -> str:
+        """The text of the new tokens as it continues the prompt: some tokenizers drop a text's leading blank."""
+        if self.seq2seq:
+            return self._tokenizer.decode(written, skip_special_tokens=True)
+        context = prompt[-8:]
+        before = self._tokenizer.decode(context, skip_special_tokens=True)
+        both = self._tokenizer.decode(context + written, skip_special_tokens=True)
+        if both.startswith(before):
+            return both[len(before) :]
+        return self._tokenizer.decode(written, skip_special_tokens=True)

@@ -1,0 +1,196 @@
+"""vLLM in this process: the fastest way to run a judge over many prompts, on GPUs or, slowly, on the CPU."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from nlgeval_lib.engines import models
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, failed
+from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.schema import Completion
+
+# What vLLM's CPU build needs for a small model in one process. A variable that is set already stays as it is.
+CPU_ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+}
+
+
+def has_gpu() -> bool:
+    """Whether a CUDA or ROCm device is visible, asked in a way that leaves the device untouched."""
+    import torch
+
+    return torch.cuda.device_count() > 0
+
+
+class VLLMEngine(Engine):
+    """One model in vLLM. Any engine argument of vLLM's passes through `options` (`max_model_len`, `quantization`, ...).
+
+    `model` is a hub id or a folder; `name` is how its completions are labelled: the id or the folder's name unless
+    given. On a machine without a GPU the settings that vLLM's CPU build needs are chosen, in float32, unless the
+    environment or `options` say otherwise. Prompts are asked in the order of their texts, so that shared beginnings are
+    computed once; `reorder=False` keeps the given order. Results do not depend on it.
+
+    Raises: EngineError where vLLM is not installed or cannot load the model.
+    """
+
+    name = "vllm"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        revision: str | None = None,
+        name: str | None = None,
+        chat_template: str | None = None,
+        tensor_parallel_size: int = 1,
+        enable_prefix_caching: bool = True,
+        reorder: bool = True,
+        seed: int = 0,
+        **options: Any,
+    ) -> None:
+        self.model, found = models.identify(model, revision, name)
+        self.chat_template, self.reorder = chat_template, reorder
+        if not has_gpu():
+            for variable, value in CPU_ENVIRONMENT.items():
+                os.environ.setdefault(variable, value)
+            options = {"dtype": "float32", "enforce_eager": True, **options}
+        try:
+            import vllm
+        except ImportError as error:
+            raise EngineError(
+                f"vLLM cannot be imported ({error}): install the `gpu` group, or `cpu-serve` on a machine without a GPU"
+            ) from error
+        try:
+            self._llm = vllm.LLM(
+                model=model,
+                revision=revision,
+                tensor_parallel_size=tensor_parallel_size,
+                enable_prefix_caching=enable_prefix_caching,
+                seed=seed,
+                **options,
+            )
+        except (OSError, ValueError, RuntimeError, TypeError) as error:
+            raise EngineError(f"vLLM cannot load {model}: {error}") from error
+        self.revision = found or models.hub_revision(model, revision)
+        self._tokenizer = self._llm.get_tokenizer()
+        self._refusals = (ValueError, vllm.exceptions.VLLMValidationError)
+        scheduler = self._llm.llm_engine.vllm_config.scheduler_config
+        self._open = 2 * scheduler.max_num_seqs  # enough to keep the batch full, few enough to start and stop at once
+        self._count = 0
+
+    def check(self, sampling: Sampling) -> None:
+        """Everything is honoured, if vLLM takes the values. Raises: ValueError as vLLM words it."""
+        self._params(sampling, None)
+
+    def count_tokens(self, requests: Sequence[Request]) -> list[int]:
+        """Prompt tokens of each request."""
+        return models.count(self._tokenizer, requests, self.chat_template, self.model)
+
+    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
+        """Completions as their sequences finish."""
+        engine = self._llm.llm_engine
+        waiting = iter(sorted(asks, key=lambda ask: ask.request.text()) if self.reorder else asks)
+        running: dict[str, Ask] = {}
+        try:
+            while True:
+                refused = self._fill(waiting, running, sampling)
+                if refused:
+                    yield refused
+                if not running:
+                    return
+                batch = [
+                    self._completion(running.pop(output.request_id), output, sampling)
+                    for output in engine.step()
+                    if output.finished
+                ]
+                if batch:
+                    yield batch
+        finally:
+            if running:
+                engine.abort_request(list(running))
+
+    def close(self) -> None:
+        """Free the model and its memory."""
+        if hasattr(self, "_llm"):
+            self._llm.llm_engine.engine_core.shutdown()
+            del self._llm
+
+    def _fill(self, waiting: Iterator[Ask], running: dict[str, Ask], sampling: Sampling) -> list[Completion]:
+        """Hand asks to vLLM until enough are open; the ones that it refuses (too long, no tokens)."""
+        refused = []
+        while len(running) < self._open and (ask := next(waiting, None)) is not None:
+            ids = models.token_ids(self._tokenizer, ask.request, self.chat_template, self.model)
+            self._count += 1
+            name = f"nlgeval-{self._count}"
+            prompt = {"type": "token", "prompt_token_ids": ids}
+            try:
+                self._llm.llm_engine.add_request(name, prompt, self._params(sampling, ask.seed))
+            except self._refusals as error:
+                refused.append(failed(ask, f"vLLM refused the prompt of {len(ids)} tokens: {error}"))
+            else:
+                running[name] = ask
+        return refused
+
+    def _params(self, sampling: Sampling, seed: int | None) -> Any:
+        """One draw's settings in vLLM's terms."""
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+
+        form = None
+        if sampling.choice is not None:
+            form = StructuredOutputsParams(choice=list(sampling.choice))
+        elif sampling.regex is not None:
+            form = StructuredOutputsParams(regex=sampling.regex)
+        elif sampling.json_schema is not None:
+            form = StructuredOutputsParams(json=sampling.json_schema)
+        return SamplingParams(
+            n=1,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            top_k=sampling.top_k,
+            max_tokens=sampling.max_tokens,
+            repetition_penalty=sampling.repetition_penalty,
+            seed=seed,
+            stop=list(sampling.stop),
+            logprobs=sampling.logprobs,
+            structured_outputs=form,
+            output_kind=RequestOutputKind.FINAL_ONLY,
+        )
+
+    def _completion(self, ask: Ask, output: Any, sampling: Sampling) -> Completion:
+        """vLLM's output as a completion."""
+        [made] = output.outputs
+        if made.finish_reason not in ("stop", "length"):
+            return failed(ask, f"vLLM ended the completion with {made.finish_reason!r}")
+        return Completion(
+            key=ask.key,
+            text=made.text,
+            finish_reason=made.finish_reason,
+            prompt_tokens=len(output.prompt_token_ids),
+            completion_tokens=len(made.token_ids),
+            logprobs=None if sampling.logprobs is None else _logprobs(made.token_ids, made.logprobs),
+            model=self.model,
+            revision=self.revision,
+        )
+
+
+def _logprobs(tokens: Sequence[int], positions: Iterable[Any]) -> tuple[dict[str, float], ...]:
+    """For every token that was written: its text and log-probability first, then the alternatives'.
+
+    Tokens of the same text (parts of one character) count as the likeliest of them.
+    """
+    table = []
+    for token, position in zip(tokens, positions, strict=True):
+        row: dict[str, float] = {}
+        for number in (token, *(other for other in position if other != token)):
+            entry = position[number]
+            text = entry.decoded_token or ""
+            row[text] = max(row.get(text, -float("inf")), float(entry.logprob))
+        table.append(row)
+    return tuple(table)

@@ -1,0 +1,172 @@
+"""A loopback server that speaks OpenAI's protocol and misbehaves as the prompt tells it to."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+BIG = 10_000_000
+
+
+class HostileServer(ThreadingHTTPServer):
+    """A prompt `<what> <times>: ...` is met with `what` the first `times` times it is asked, then answered.
+
+    `what`: one of the methods `do_<what>` of the handler, or an HTTP status. Any other prompt is answered at once.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, headers: dict[str, str] | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.headers = headers or {}
+        self.asked: Counter[str] = Counter()
+        self.bodies: list[dict[str, Any]] = []
+        self.sent_keys: set[str] = set()
+        self.most_at_once = self.at_once = 0
+        self.lock = threading.Lock()
+        self.over = threading.Event()
+        threading.Thread(target=self.serve_forever, daemon=True, kwargs={"poll_interval": 0.02}).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that hang up are part of the play."""
+
+    def stop(self) -> None:
+        self.over.set()
+        self.shutdown()
+        self.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: HostileServer
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        chat = "messages" in body
+        prompt = body["messages"][-1]["content"] if chat else body["prompt"]
+        server = self.server
+        with server.lock:
+            server.asked[prompt] += 1
+            count = server.asked[prompt]
+            server.bodies.append(body)
+            server.sent_keys.add(self.headers["authorization"])
+            server.at_once += 1
+            server.most_at_once = max(server.most_at_once, server.at_once)
+        try:
+            what, _, times = prompt.partition(":")[0].partition(" ")
+            if times.isdigit() and count <= int(times):
+                getattr(self, f"do_{what}", self.do_status)(body, what)
+            else:
+                self.send(200, answer(body, chat, prompt))
+        finally:
+            with server.lock:
+                server.at_once -= 1
+
+    def send(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:
+        raw = content if isinstance(content, bytes) else json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(raw)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def do_status(self, body: dict, what: str) -> None:
+        key = self.headers["authorization"]
+        self.send(int(what), {"error": {"message": f"no luck with {key}", "code": None}}, self.server.headers)
+
+    def do_hang(self, body: dict, what: str) -> None:
+        self.server.over.wait()
+
+    def do_drip(self, body: dict, what: str) -> None:
+        """An answer that never ends, a byte at a time: no single read takes long."""
+        self.send_response(200)
+        self.end_headers()
+        while not self.server.over.wait(0.02):
+            self.wfile.write(b" ")
+            self.wfile.flush()
+
+    def do_drop(self, body: dict, what: str) -> None:
+        """Half an answer, then the connection is gone."""
+        self.send_response(200)
+        self.send_header("content-length", "1000")
+        self.end_headers()
+        self.wfile.write(b'{"choices": [')
+        self.wfile.flush()
+        self.connection.shutdown(socket.SHUT_RDWR)
+        self.close_connection = True
+
+    def do_huge(self, body: dict, what: str) -> None:
+        self.send(200, answer(body, "messages" in body, "x" * BIG))
+
+    def do_flood(self, body: dict, what: str) -> None:
+        """10 MB without saying how much it will be."""
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("connection", "close")
+        self.end_headers()
+        self.wfile.write(b'{"choices": [{"text": "' + b"x" * BIG + b'"}]}')
+        self.close_connection = True
+
+    def do_bad(self, body: dict, what: str) -> None:
+        """One of the answers that are no completion, by the prompt's text after the colon."""
+        prompt = body["prompt"] if "prompt" in body else body["messages"][-1]["content"]
+        self.send(200, BAD[prompt.split(": ", 1)[1]])
+
+
+BAD: dict[str, Any] = {
+    "json": b'{"choices": [{"text": "cut o',
+    "html": b"<html>gateway</html>",
+    "nothing": b"",
+    "bytes": b"\xff\xfe\x00",
+    "deep": b"[" * 100_000,
+    "list": [],
+    "null": b"null",
+    "error": {"error": {"message": "the model is on fire"}},
+    "no choices": {"id": "x"},
+    "empty choices": {"choices": []},
+    "null choice": {"choices": [None]},
+    "two choices": {"choices": [{"text": "a"}, {"text": "b"}]},
+    "no text": {"choices": [{"finish_reason": "stop"}]},
+    "number": {"choices": [{"text": 5}]},
+    "odd reason": {"choices": [{"text": "a", "finish_reason": 7}]},
+}
+
+
+def answer(body: dict, chat: bool, text: str) -> dict:
+    """A proper answer that echoes the prompt."""
+    choices = []
+    for i in range(body.get("n", 1)):
+        said = f"{text} -> {i}" if body.get("n", 1) > 1 else f"echo of {text}"
+        choice: dict[str, Any] = {"index": i, "finish_reason": "stop"}
+        if chat:
+            choice["message"] = {"role": "assistant", "content": said}
+            if body.get("logprobs"):
+                row = {
+                    "token": "4",
+                    "logprob": -0.1,
+                    "top_logprobs": [{"token": "4", "logprob": -0.1}, {"token": "5", "logprob": -2}],
+                }
+                choice["logprobs"] = {"content": [row]}
+        else:
+            choice["text"] = said
+            if body.get("logprobs") is not None:
+                choice["logprobs"] = {"tokens": ["4"], "token_logprobs": [-0.1], "top_logprobs": [{"4": -0.1, "5": -2}]}
+        choices.append(choice)
+    usage = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
+    if "miscounted" in text:
+        usage = {"prompt_tokens": -3, "completion_tokens": "many"}
+    return {"id": "1", "model": "served-name", "choices": choices, "usage": usage}

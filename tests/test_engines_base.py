@@ -1,0 +1,391 @@
+"""Settings, requests, `complete`, and the engines that run no model."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlgeval_lib import engines
+from nlgeval_lib import store as stores
+from nlgeval_lib.engines import MissingCompletions, ReplayEngine, Request, Sampling, ScriptedEngine
+from nlgeval_lib.schema import Completion
+from nlgeval_lib.store import Store
+
+DRAWS = Sampling(temperature=1.0, n=3, max_tokens=20)
+
+
+def echo(request, draw):
+    return f"{request.text()} / {draw}"
+
+
+# -- settings ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"temperature": -0.1}, "temperature=-0.1"),
+        ({"temperature": float("nan")}, "finite"),
+        ({"temperature": "1"}, "finite"),
+        ({"top_p": 0}, "above 0 and up to 1"),
+        ({"top_p": 1.01}, "up to 1"),
+        ({"top_k": -1}, "at least 0"),
+        ({"top_k": 1.5}, "integer"),
+        ({"max_tokens": 0}, "at least 1"),
+        ({"max_tokens": True}, "integer"),
+        ({"repetition_penalty": 0}, "above 0"),
+        ({"n": 0}, "at least 1"),
+        ({"n": 2}, "greedy draws are all the same"),
+        ({"seed": -1}, "at least 0"),
+        ({"stop": ("",)}, "not empty"),
+        ({"logprobs": -1}, "at least 0"),
+        ({"choice": ()}, "one or more"),
+        ({"choice": ("a", "a")}, "different"),
+        ({"choice": ("a",), "regex": "a"}, "at most one"),
+        ({"json_schema": "[1]"}, "JSON object"),
+        ({"json_schema": "{"}, "not JSON"),
+    ],
+)
+def test_settings_out_of_range_are_refused(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        Sampling(**wrong)
+
+
+def test_an_unknown_setting_is_an_error():
+    with pytest.raises(TypeError, match="temprature"):
+        Sampling(temprature=1.0)
+
+
+def test_what_greedy_decoding_ignores_is_not_in_its_key():
+    assert Sampling(seed=1, top_p=0.5, top_k=3).key() == Sampling(seed=2).key() == Sampling(temperature=0).key()
+    assert Sampling(temperature=1, seed=1).key() != Sampling(temperature=1, seed=2).key()
+
+
+def test_the_number_of_draws_is_not_in_the_key():
+    assert Sampling(temperature=1, n=3).key() == Sampling(temperature=1, n=20).key()
+
+
+def test_every_setting_changes_the_key():
+    plain = {"temperature": 1.0}
+    changes = [
+        {"temperature": 0.5},
+        {"top_p": 0.9},
+        {"top_k": 5},
+        {"max_tokens": 9},
+        {"repetition_penalty": 1.03},
+        {"seed": None},
+        {"stop": "###"},
+        {"logprobs": 0},
+        {"choice": ("1", "2")},
+        {"regex": "[1-5]"},
+        {"json_schema": {"type": "object"}},
+    ]
+    keys = [json.dumps(Sampling(**{**plain, **change}).key()) for change in [{}, *changes]]
+    assert len(set(keys)) == len(keys)
+
+
+def test_settings_compare_and_hash_by_value():
+    schema = {"type": "object", "properties": {"a": {}, "b": {}}}
+    one = Sampling(temperature=1, stop="x", json_schema=schema)
+    two = Sampling(temperature=1.0, stop=["x"], json_schema=json.dumps(schema, indent=1))
+    assert one == two and hash(one) == hash(two) and one.key() == two.key()
+    assert Sampling(temperature=1.0, top_p=0.9, max_tokens=256, n=3).signature() == "T:1|top_p:0.9|max:256|n:3|seed:0"
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({}, "either a prompt or messages"),
+        ({"prompt": "a", "messages": ({"role": "user", "content": "b"},)}, "either"),
+        ({"prompt": 3}, "int: a text"),
+        ({"messages": ()}, "at least one"),
+        ({"messages": ({"role": "judge", "content": "b"},)}, "allowed are system, user, assistant"),
+        ({"messages": ({"role": "user", "content": None},)}, "text `content`"),
+        ({"messages": ({"role": "user", "content": "b", "name": "x"},)}, "nothing else"),
+    ],
+)
+def test_malformed_requests_are_refused(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        Request(**wrong)
+
+
+# -- complete ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from("abcdef"), max_size=12), st.integers(1, 4), st.integers(1, 5), st.data())
+def test_order_is_kept_and_nothing_is_asked_twice(tmp_path_factory, prompts, n, batch_size, data):
+    store = Store(tmp_path_factory.mktemp("store"))
+    sampling = Sampling(temperature=1.0, n=n)
+    before = data.draw(st.lists(st.sampled_from("abcdef"), max_size=3))
+    engines.complete(ScriptedEngine(echo), before, Sampling(temperature=1.0), store)
+    engine = ScriptedEngine(echo, batch_size=batch_size)
+    answers = engines.complete(engine, prompts, sampling, store)
+    assert [[c.text for c in draws] for draws in answers] == [[f"{p} / {i}" for i in range(n)] for p in prompts]
+    wanted = {(p, i) for p in prompts for i in range(n)}
+    asked = [(ask.request.prompt, ask.draw) for ask in engine.asked]
+    assert len(asked) == len(set(asked)) and set(asked) == wanted - {(p, 0) for p in before}
+    assert (answers.progress.total, answers.progress.done) == (len(wanted), len(asked))
+    assert len(store) == len(wanted | {(p, 0) for p in before})
+    assert engines.complete(ScriptedEngine([]), prompts, sampling, store).flat == answers.flat
+    store.close()
+
+
+def test_more_draws_ask_only_the_new_ones(tmp_path):
+    store, engine = Store(tmp_path), ScriptedEngine(echo)
+    engines.complete(engine, ["p"], Sampling(temperature=1.0, n=2), store)
+    engines.complete(engine, ["p"], Sampling(temperature=1.0, n=5), store)
+    assert [ask.draw for ask in engine.asked] == [0, 1, 2, 3, 4]
+
+
+def test_every_draw_has_a_seed_of_its_own():
+    engine = ScriptedEngine(echo)
+    engines.complete(engine, ["p", "q"], DRAWS)
+    seeds = [ask.seed for ask in engine.asked]
+    assert len(set(seeds)) == 6 and all(0 <= seed < 2**31 for seed in seeds)
+    again = ScriptedEngine(echo)
+    engines.complete(again, ["q", "p"], DRAWS)
+    assert {ask.key: ask.seed for ask in again.asked} == {ask.key: ask.seed for ask in engine.asked}
+    for free in (Sampling(), Sampling(temperature=1.0, seed=None)):
+        unseeded = ScriptedEngine(echo)
+        engines.complete(unseeded, ["p"], free)
+        assert unseeded.asked[0].seed is None
+
+
+def test_failures_are_named_and_not_stored_and_asked_again(tmp_path):
+    def script(request, draw):
+        if request.id == "bad" and draw == 1:
+            raise TimeoutError("no  answer\nin time")
+        return "fine"
+
+    store = Store(tmp_path)
+    requests = [Request(prompt="x", id="good"), Request(prompt="y", id="bad")]
+    answers = engines.complete(ScriptedEngine(script), requests, DRAWS, store)
+    [failure] = answers.failed
+    assert (failure.id, failure.draw, failure.reason) == ("bad", 1, "TimeoutError: no answer in time")
+    assert answers[1][1].finish_reason == "error" and answers[1][1].text == ""
+    assert len(store) == 5 and answers.progress.failed == 1 and answers.progress.left == 0
+    engine = ScriptedEngine(echo)
+    assert engines.complete(engine, requests, DRAWS, store).failed == ()
+    assert [(ask.request.id, ask.draw) for ask in engine.asked] == [("bad", 1)]
+
+
+def test_requests_without_an_id_are_named_by_position():
+    answers = engines.complete(
+        ScriptedEngine(lambda r, d: 1 / 0), ["a", Request(prompt="b", id="named"), "c"], Sampling()
+    )
+    assert [failure.id for failure in answers.failed] == ["#0", "named", "#2"]
+    assert "ZeroDivisionError" in answers.failed[0].reason
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_what_was_finished_before_an_interruption_is_stored(tmp_path, error):
+    class Stops(ScriptedEngine):
+        closed = False
+
+        def generate(self, asks, sampling):
+            try:
+                for i, batch in enumerate(super().generate(asks, sampling)):
+                    if i == 2:
+                        raise error
+                    yield batch
+            finally:
+                self.closed = True
+
+    store, engine = Store(tmp_path), Stops(echo, batch_size=3)
+    prompts = [str(i) for i in range(20)]
+    with pytest.raises(error):
+        engines.complete(engine, prompts, Sampling(), store)
+    assert engine.closed and len(Store(tmp_path)) == 6
+    rest = ScriptedEngine(echo)
+    engines.complete(rest, prompts, Sampling(), store)
+    assert len(rest.asked) == 14
+
+
+def test_an_interrupted_progress_report_closes_the_engine(tmp_path):
+    class Watched(ScriptedEngine):
+        closed = False
+
+        def generate(self, asks, sampling):
+            try:
+                yield from super().generate(asks, sampling)
+            finally:
+                self.closed = True
+
+    def report(progress, batch):
+        if progress.done:
+            raise KeyboardInterrupt
+
+    engine = Watched(echo, batch_size=2)
+    with pytest.raises(KeyboardInterrupt):
+        engines.complete(engine, list("abcdef"), Sampling(), Store(tmp_path), report)
+    assert engine.closed and len(engine.asked) == 2 and len(Store(tmp_path)) == 2
+
+
+def test_progress_adds_up(tmp_path):
+    store, seen = Store(tmp_path), []
+    engines.complete(ScriptedEngine(echo), ["a"], Sampling(), store)
+    script = lambda request, draw: "two words" if request.prompt != "c" else 1 / 0  # noqa: E731
+    engines.complete(
+        ScriptedEngine(script, batch_size=2),
+        list("abcd"),
+        Sampling(),
+        store,
+        lambda p, batch: seen.append((p, len(batch))),
+    )
+    assert [(p.stored, p.done, p.failed, p.left, size) for p, size in seen] == [
+        (1, 0, 0, 3, 0),
+        (1, 1, 1, 1, 2),
+        (1, 2, 1, 0, 1),
+    ]
+    assert (seen[-1][0].prompt_tokens, seen[-1][0].completion_tokens) == (2, 4)
+
+
+class Odd(ScriptedEngine):
+    """An engine that breaks its contract."""
+
+    def __init__(self, change):
+        super().__init__(echo)
+        self.change = change
+
+    def generate(self, asks, sampling):
+        yield self.change([self._answer(ask) for ask in asks])
+
+
+def test_answers_that_were_not_asked_are_an_error():
+    stray = Completion(key="0" * 64, text="?")
+    for change in (lambda made: [*made, stray], lambda made: [stray]):
+        with pytest.raises(RuntimeError, match="not asked"):
+            engines.complete(Odd(change), ["a", "b"], Sampling())
+
+
+def test_an_engine_that_forgets_one_has_failed_it():
+    answers = engines.complete(Odd(lambda made: made[1:]), ["a", "b"], Sampling())
+    assert [(failure.id, failure.reason) for failure in answers.failed] == [("#0", "the engine gave no answer")]
+    assert answers[1][0].text == "b / 0"
+
+
+def test_plan_counts_without_asking(tmp_path):
+    store, engine = Store(tmp_path), ScriptedEngine(echo)
+    engines.complete(engine, ["aa"], DRAWS, store)
+    planned = engines.plan(engine, ["aa", "bbb", "bbb"], DRAWS, store)
+    assert (planned.requests, planned.wanted, planned.duplicates, planned.stored, planned.missing) == (3, 9, 3, 3, 3)
+    assert planned.characters == 9 and len(engine.asked) == 3
+    bound = planned.estimate(prompt_tokens=1000, tokens_per_second=30, prices=(1.0, 2.0))
+    assert bound["completion_tokens"] == 60 and bound["seconds"] == 2
+    assert bound["cost"] == pytest.approx((1000 * 1 + 60 * 2) / 1e6)
+
+
+def test_fifty_kills_and_the_same_store(tmp_path):
+    """Killed at 50 random moments and resumed: the store of an undisturbed run, and nothing finished asked again."""
+    prompts, draw = [f"prompt {i}" for i in range(2500)], random.Random(3)
+
+    def run(folder, report=None):
+        with Store(folder) as store:
+            engines.complete(ScriptedEngine(echo, batch_size=3), prompts, Sampling(), store, report)
+            return {key: store.get(key) for key in store}
+
+    finished: list[str] = []
+    killed = 0
+    for _ in range(50):
+        reading, writing = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(reading)
+                tell = functools.partial(os.write, writing)
+                run(tmp_path / "killed", lambda _, batch, tell=tell: tell("".join(c.key for c in batch).encode()))
+            finally:
+                os._exit(0)
+        os.close(writing)
+        least, got = draw.randint(0, 30) * 64, b""
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            while len(got) < least and (more := pipe.read(640)):
+                got += more
+            os.kill(pid, 9)
+            killed += os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+            while more := pipe.read(1 << 16):
+                got += more
+        finished += [got[i : i + 64].decode() for i in range(0, len(got), 64)]
+    assert killed >= 40 and len(finished) > 500
+    assert len(finished) == len(set(finished)), "a finished completion was asked again"
+    assert run(tmp_path / "killed") == run(tmp_path / "undisturbed")
+    assert stores.verify(Store(tmp_path / "killed")).duplicates == 0
+
+
+# -- engines without a model ------------------------------------------------------------------------------------------
+
+
+def test_a_script_that_is_too_short_says_so():
+    with pytest.raises(ValueError, match="the script has 2 answers, and request #2 needs one more"):
+        engines.complete(ScriptedEngine(["a", "b"]), ["x", "y", "z"], Sampling())
+    with pytest.raises(ValueError, match="one text"):
+        ScriptedEngine("abc")
+
+
+def test_replay_answers_from_the_store_alone(tmp_path):
+    store = Store(tmp_path)
+    made = engines.complete(ScriptedEngine(echo, model="m", revision="7"), ["a", "b"], DRAWS, store)
+    replayed = engines.complete(ReplayEngine(store, "m"), ["b", "a"], DRAWS)
+    assert [c.text for c in replayed.flat] == [c.text for c in [*made[1], *made[0]]]
+    one = Sampling(temperature=1.0, max_tokens=20)
+    engines.complete(ScriptedEngine(echo, model="m", revision="7"), ["c"], one, store)
+    words = r"2 completions are not in Store.*c1 \(draw 1\), c1 \(draw 2\)"
+    with pytest.raises(MissingCompletions, match=words) as caught:
+        engines.complete(ReplayEngine(store, "m", "7"), [Request(prompt="c", id="c1"), "a"], DRAWS)
+    assert [(name, draw) for name, draw, _ in caught.value.missing] == [("c1", 1), ("c1", 2)]
+
+
+def test_a_long_list_of_missing_ones_is_cut(tmp_path):
+    with pytest.raises(MissingCompletions, match=r"#9 \(draw 0\) and 40 more"):
+        engines.complete(ReplayEngine(Store(tmp_path), "m", "1"), [str(i) for i in range(50)], Sampling())
+
+
+def test_replay_needs_one_revision(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(engines.EngineError, match="no revision of 'm'; it holds nothing"):
+        ReplayEngine(store, "m")
+    for revision in ("1", "2"):
+        engines.complete(ScriptedEngine(echo, model="m", revision=revision), ["a"], Sampling(), store)
+    with pytest.raises(engines.EngineError, match="2 revisions of 'm'; it holds m@1, m@2"):
+        ReplayEngine(store, "m")
+    assert ReplayEngine(store, "m", "2").revision == "2"
+
+
+def test_recordings_are_replayed(tmp_path):
+    store = Store(tmp_path)
+    rows = [("Rate a.", ["4", "5"]), (Request.chat("Rate b.", system="You judge."), ["1", "2"])]
+    two = Sampling(temperature=1.0, n=2)
+    assert engines.record(store, rows, two, model="gpt-x", revision="0613") == 4
+    assert engines.record(store, rows, two, model="gpt-x", revision="0613") == 0
+    answers = engines.complete(ReplayEngine(store, "gpt-x"), [rows[1][0], rows[0][0]], two)
+    assert [[c.text for c in draws] for draws in answers] == [["1", "2"], ["4", "5"]]
+
+
+def test_make_knows_the_engines_and_helps_with_the_others():
+    assert isinstance(engines.make("scripted", answers=["x"]), ScriptedEngine)
+    assert engines.names() == ["vllm", "transformers", "openai", "replay", "scripted"]
+    with pytest.raises(ValueError, match=r"did you mean 'transformers'"):
+        engines.make("transformer")
+    with pytest.raises(TypeError, match="modell"):
+        engines.make("scripted", answers=[], modell="x")
+    with pytest.raises(AttributeError, match="MagicEngine"):
+        engines.MagicEngine  # noqa: B018
+
+
+def test_engines_import_nothing_heavy():
+    code = (
+        "import sys, nlgeval_lib.engines as e; heavy = ('torch', 'transformers', 'vllm', 'openai', 'httpx2')\n"
+        "e.ScriptedEngine, e.ReplayEngine, e.OpenAIEngine, e.VLLMEngine, e.TransformersEngine\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

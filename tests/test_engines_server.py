@@ -1,0 +1,361 @@
+"""OpenAIEngine against a server that misbehaves: bounded time, nothing lost, the failed ones named."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import logging
+import random
+import threading
+
+import hostile_server
+import pytest
+
+from nlgeval_lib import engines
+from nlgeval_lib.engines import OpenAIEngine, Request, Sampling, UnsupportedSetting
+from nlgeval_lib.engines._pacing import Clock, Gate, backoff, retry_after
+from nlgeval_lib.store import Store
+
+KEY = "sk-secret-0123456789"
+
+
+class FakeClock(Clock):
+    """Waiting takes no time here, and is written down."""
+
+    def __init__(self):
+        self.now, self.slept = 1000.0, []
+
+    def monotonic(self):
+        return self.now
+
+    def wall(self):
+        return 1_700_000_000.0 + self.now
+
+    async def sleep(self, seconds):
+        self.slept.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
+def server():
+    made = []
+
+    def start(**headers):
+        made.append(hostile_server.HostileServer({name.replace("_", "-"): value for name, value in headers.items()}))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.stop()
+
+
+def engine(server, **options):
+    return OpenAIEngine("judge", base_url=server.url, **{"clock": FakeClock(), "timeout": 20.0, **options})
+
+
+GREEDY = Sampling(max_tokens=9)
+
+
+# -- what is sent, what is read ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_every_setting_reaches_the_server(server, chat):
+    s, request = server(), Request.chat("hi", "be strict") if chat else Request(prompt="hi")
+    sampling = Sampling(
+        temperature=0.7,
+        top_p=0.9,
+        top_k=5,
+        max_tokens=9,
+        repetition_penalty=1.1,
+        stop="#",
+        logprobs=2,
+        choice=("4", "5"),
+    )
+    [[made]] = engines.complete(engine(s, dialect="vllm", extra_body={"user": "me"}), [request], sampling)
+    [body] = s.bodies
+    sent = {
+        "model": "judge",
+        "temperature": 0.7,
+        "top_p": 0.9,
+        "top_k": 5,
+        "max_tokens": 9,
+        "stop": ["#"],
+        "user": "me",
+    }
+    assert {name: body[name] for name in sent} == sent and body["repetition_penalty"] == 1.1
+    assert body["structured_outputs"] == {"choice": ["4", "5"]} and isinstance(body["seed"], int)
+    assert (body["logprobs"], body.get("top_logprobs")) == ((True, 2) if chat else (2, None))
+    assert made.logprobs == ({"4": -0.1, "5": -2.0},) and made.text == "echo of hi"
+    if chat:
+        assert [m["role"] for m in body["messages"]] == ["system", "user"]
+
+
+@pytest.mark.parametrize("setting", [{"top_k": 4}, {"repetition_penalty": 1.1}, {"choice": ("a",)}, {"regex": "a"}])
+def test_what_the_protocol_lacks_is_refused_before_anything_is_asked(server, setting):
+    s = server()
+    with pytest.raises(UnsupportedSetting, match=rf"{next(iter(setting))}=.*dialect=\"vllm\""):
+        engines.complete(engine(s), ["a"], Sampling(temperature=1.0, **setting))
+    assert not s.bodies
+
+
+def test_json_schemas_are_sent_in_the_dialect():
+    schema = {"type": "object"}
+    sampling = Sampling(json_schema=schema)
+    from nlgeval_lib.engines._protocol import body
+
+    common = {"model": "m", "count": 1, "seed": None, "limit_field": "max_completion_tokens"}
+    openai = body(Request.chat("x"), sampling, dialect="openai", **common)
+    assert openai["response_format"]["json_schema"]["schema"] == schema and openai["max_completion_tokens"] == 512
+    assert body(Request.chat("x"), sampling, dialect="vllm", **common)["structured_outputs"] == {"json": schema}
+
+
+def test_draws_of_one_prompt_can_share_a_call(server, tmp_path):
+    s, sampling = server(), Sampling(temperature=1.0, n=4, seed=None)
+    e = engine(s, group_draws=True, prices=(10.0, 100.0))
+    answers = engines.complete(e, ["p", "q"], sampling, Store(tmp_path))
+    assert [[c.text for c in draws] for draws in answers] == [[f"{p} -> {i}" for i in range(4)] for p in "pq"]
+    assert len(s.bodies) == 2 and {body["n"] for body in s.bodies} == {4}
+    assert sum(c.prompt_tokens for c in answers.flat) == 14 and sum(c.completion_tokens for c in answers.flat) == 10
+    assert (e.usage.prompt_tokens, e.usage.completion_tokens, e.usage.calls) == (14, 10, 2)
+    assert e.usage.cost == pytest.approx((14 * 10 + 10 * 100) / 1e6)
+
+
+def test_token_counts_that_are_none_are_counted_as_such(server):
+    e = engine(server())
+    [[made]] = engines.complete(e, ["miscounted"], GREEDY)
+    assert (made.prompt_tokens, made.completion_tokens, e.usage.uncounted) == (0, 0, 1)
+    assert e.served == {"served-name"}
+
+
+def test_concurrency_is_used_and_bounded(server):
+    s = server()
+    answers = engines.complete(engine(s, concurrency=4), [f"p{i}" for i in range(60)], GREEDY)
+    assert [c.text for c in answers.flat] == [f"echo of p{i}" for i in range(60)]
+    assert 2 <= s.most_at_once <= 4
+
+
+# -- failures ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "what", ["429", "500", "502", "503", "408", "drop", *(f"bad: {name}" for name in hostile_server.BAD)]
+)
+@pytest.mark.parametrize("chat", [False, True])
+def test_what_passes_is_tried_again(server, what, chat):
+    kind, _, detail = what.partition(": ")
+    prompt = f"{kind} 2: {detail or 'x'}"
+    e = engine(server())
+    [[made]] = engines.complete(e, [Request.chat(prompt) if chat else prompt], GREEDY)
+    assert made.text == f"echo of {prompt}"
+    assert (e.usage.calls, e.usage.retries) == (3, 2) and len(e._clock.slept) == 2
+
+
+@pytest.mark.parametrize("what", ["500", "429", "drop", "bad"])
+def test_what_does_not_pass_is_named_and_the_rest_is_kept(server, tmp_path, what):
+    bad = f"{what} 99: json"
+    requests = [Request(prompt="a", id="first"), Request(prompt=bad, id="cursed"), Request(prompt="b", id="last")]
+    e, store = engine(server(), max_retries=3), Store(tmp_path)
+    answers = engines.complete(e, requests, GREEDY, store)
+    [failure] = answers.failed
+    assert failure.id == "cursed" and "(4 attempts)" in failure.reason
+    assert [c.text for c in answers.flat] == ["echo of a", "", "echo of b"]
+    assert len(store) == 2 and e._clock.now < 1000 + 3 * e.max_wait
+
+
+@pytest.mark.parametrize("what", ["hang", "drip"])
+def test_no_attempt_takes_longer_than_its_timeout(server, what):
+    answers = engines.complete(
+        engine(server(), timeout=0.3, max_retries=1), [f"{what} 99: x", "fine", f"{what} 1: y"], GREEDY
+    )
+    assert [failure.id for failure in answers.failed] == ["#0"]
+    assert answers.failed[0].reason == "no answer within 0.3 s (2 attempts)"
+    assert answers[2][0].text == f"echo of {what} 1: y"
+
+
+@pytest.mark.parametrize("what", ["huge", "flood"])
+def test_an_answer_of_10_mb_is_not_read(server, what):
+    e = engine(server())
+    answers = engines.complete(e, [f"{what} 99: x", "fine"], GREEDY)
+    assert answers.failed[0].reason == "the answer is longer than 4194304 bytes (max_bytes)" and e.usage.calls == 2
+    assert answers[1][0].text == "echo of fine"
+
+
+def test_an_answer_of_10_mb_is_read_where_that_is_wanted(server):
+    [[made]] = engines.complete(engine(server(), max_bytes=20_000_000), ["huge 1: x"], GREEDY)
+    assert len(made.text) == hostile_server.BIG + len("echo of ")
+
+
+@pytest.mark.parametrize("status", ["400", "413", "422"])
+def test_a_request_that_the_server_refuses_is_not_repeated(server, status):
+    e = engine(server())
+    answers = engines.complete(e, [f"{status} 99: x", "fine"], GREEDY)
+    assert [failure.id for failure in answers.failed] == ["#0"] and answers.failed[0].reason.startswith(
+        f"HTTP {status}: "
+    )
+    assert e.usage.calls == 2
+
+
+@pytest.mark.parametrize("status", ["401", "403", "404"])
+def test_a_wrong_key_or_model_ends_the_run_at_once(server, status):
+    s = server()
+    e = engine(s, concurrency=1)
+    answers = engines.complete(e, ["good", *(f"{status} 99: {i}" for i in range(30))], GREEDY)
+    assert answers[0][0].text == "echo of good" and len(answers.failed) == 30 and len(s.bodies) == 2
+    assert answers.failed[-1].reason.startswith(f"not asked: HTTP {status}")
+
+
+def test_a_dead_server_is_given_up(server, tmp_path):
+    s = server()
+    s.stop()
+    e = engine(s, concurrency=2, max_retries=1, give_up_after=3)
+    store = Store(tmp_path)
+    answers = engines.complete(e, [f"p{i}" for i in range(200)], GREEDY, store)
+    assert len(answers.failed) == 200 and e.usage.calls < 20 and len(store) == 0
+    assert "connection lost" in answers.failed[0].reason
+    assert "3 requests failed one after another" in answers.failed[-1].reason
+
+
+def test_an_evening_with_a_hostile_server(server, tmp_path):
+    """Everything at once: each answer is either right or named as failed, and a second run asks only for those."""
+    rng, kinds = random.Random(1), ["429", "500", "drop", "bad", "400", "huge", "fine"]
+    prompts = []
+    for i in range(150):
+        kind = rng.choice(kinds)
+        times = "" if kind == "fine" else f" {rng.choice([1, 2, 99])}"
+        prompts.append(f"{kind}{times}: {rng.choice(sorted(hostile_server.BAD)) if kind == 'bad' else i}")
+    s, store = server(retry_after="3"), Store(tmp_path)
+    e = engine(s, concurrency=8, max_retries=2)
+    answers = engines.complete(e, prompts, GREEDY, store)
+    never = ("400", "huge")
+    bad = {p for p in prompts if p.startswith(never) or " 99: " in p}
+    assert {prompts[int(failure.id[1:])] for failure in answers.failed} == bad
+    assert all(c.text == f"echo of {p}" for p, c in zip(prompts, answers.flat, strict=True) if p not in bad)
+    assert len(store) == len(set(prompts) - bad)
+    s.bodies.clear()
+    engines.complete(engine(s, max_retries=0), prompts, GREEDY, store)
+    assert {body["prompt"] for body in s.bodies} == bad
+
+
+def test_an_interruption_ends_the_workers_and_keeps_what_came(server, tmp_path):
+    def report(progress, batch):
+        if progress.done >= 5:
+            raise KeyboardInterrupt
+
+    s, store = server(), Store(tmp_path)
+    prompts = [*(f"p{i}" for i in range(5)), *(f"hang 9: {i}" for i in range(5))]
+    with pytest.raises(KeyboardInterrupt):
+        engines.complete(engine(s, concurrency=2), prompts, GREEDY, store, report)
+    assert len(store) == 5
+    assert not [thread for thread in threading.enumerate() if thread.name == "nlgeval-openai"]
+
+
+def test_it_works_where_an_event_loop_is_running_already(server):
+    async def notebook():
+        return engines.complete(engine(server()), ["p"], GREEDY)
+
+    assert asyncio.run(notebook())[0][0].text == "echo of p"
+
+
+# -- the key ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_key_is_sent_and_kept_nowhere(server, tmp_path, caplog):
+    caplog.set_level(logging.DEBUG)
+    s, store = server(), Store(tmp_path)
+    e = engine(s, max_retries=0)
+    answers = engines.complete(e, ["good", "500 99: x", "400 99: y"], GREEDY, store)
+    assert s.sent_keys == {f"Bearer {KEY}"}
+    assert len(answers.failed) == 2 and all("[key]" in failure.reason for failure in answers.failed)
+    seen = [repr(e), str(vars(e)), repr(answers), str(answers.failed), str(answers.flat), e.signature(), caplog.text]
+    seen += [path.read_text() for path in tmp_path.iterdir()]
+    assert not [text for text in seen if KEY in text]
+
+
+def test_without_a_key_the_real_server_is_not_asked(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(engines.EngineError, match="OPENAI_API_KEY"):
+        engines.complete(OpenAIEngine("gpt-x"), ["a"], GREEDY)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"concurrency": 0},
+        {"max_retries": -1},
+        {"timeout": 0},
+        {"requests_per_minute": -1},
+        {"dialect": "x"},
+        {"api_key": "x"},
+    ],
+)
+def test_options_out_of_range_are_refused(option):
+    with pytest.raises((ValueError, TypeError), match=next(iter(option))):
+        OpenAIEngine("m", **option)
+
+
+# -- waiting ----------------------------------------------------------------------------------------------------------
+
+
+def test_retry_after_is_honoured(server):
+    s = server(retry_after="17")
+    e = engine(s)
+    engines.complete(e, ["429 1: x"], GREEDY)
+    assert e._clock.now >= 1017
+
+
+def test_retry_after_holds_everybody_back(server):
+    """While the server wants quiet, no worker sends."""
+    s = server(retry_after="40")
+    e = engine(s, concurrency=1)
+    engines.complete(e, ["429 1: x", "a", "b"], GREEDY)
+    assert e._clock.now == pytest.approx(1040, abs=1.0)
+    assert list(s.asked) == ["429 1: x", "a", "b"]
+
+
+def test_a_server_that_wants_an_hour_fails_the_request(server):
+    answers = engines.complete(engine(server(retry_after="3600")), ["429 1: x"], GREEDY)
+    assert "asks to wait 3600 s, more than max_wait=120" in answers.failed[0].reason
+
+
+def test_retry_after_is_read_in_all_its_forms():
+    clock = FakeClock()
+    date = email.utils.formatdate(clock.wall() + 30, usegmt=True)
+    assert retry_after({"retry-after": "2.5"}, clock) == 2.5
+    assert retry_after({"retry-after-ms": "250", "retry-after": "9"}, clock) == 0.25
+    assert retry_after({"retry-after": date}, clock) == pytest.approx(30, abs=1)
+    assert retry_after({"retry-after": email.utils.formatdate(0, usegmt=True)}, clock) == 0
+    assert retry_after({"retry-after": "soon"}, clock) is None is retry_after({"retry-after": "nan"}, clock)
+    assert retry_after({}, clock) is None
+
+
+def test_back_off_doubles_within_its_bounds():
+    rng = random.Random(0)
+    for attempt in range(12):
+        waits = [backoff(attempt, 0.5, 30, rng) for _ in range(50)]
+        whole = min(30, 0.5 * 2**attempt)
+        assert whole / 2 <= min(waits) and max(waits) <= whole and len(set(waits)) == 50
+
+
+def test_rates_are_kept(server):
+    e = engine(server(), requests_per_minute=30, concurrency=4)
+    engines.complete(e, [f"p{i}" for i in range(11)], GREEDY)
+    assert e._clock.now == pytest.approx(1000 + 10 * 2, abs=0.01)
+    e = engine(server(), tokens_per_minute=60, concurrency=1)  # each answer uses 12 tokens
+    engines.complete(e, ["a", "b", "c"], GREEDY)
+    assert e._clock.now == pytest.approx(1000 + 2 * 12, abs=0.01)
+
+
+def test_a_gate_without_rates_never_waits():
+    clock = FakeClock()
+    gate = Gate(clock, None, None)
+    asyncio.run(gate.wait())
+    gate.hold(5)
+    asyncio.run(gate.wait())
+    assert clock.slept == [5.0]
