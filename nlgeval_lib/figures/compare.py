@@ -13,6 +13,7 @@ import pandas as pd
 from nlgeval_lib.figures.style import COLUMN, WIDE, color, new
 
 _MAX_HEADS = 8
+_CORRELATIONS = {"pearson", "spearman", "kendall"}  # one scale, so that panels can be read against each other
 
 
 def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width: float = WIDE) -> Any:
@@ -22,7 +23,7 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
     says how many. Draw one table at a time where tables have different rows. Returns the figure.
     Raises: ValueError where no cell has both numbers.
     """
-    from nlgeval_lib.printed import parse
+    from nlgeval_lib.papers import parse
 
     both = cells[cells["ours"].notna() & cells["verdict"].isin(("equal", "differs"))].copy()
     if both.empty:
@@ -34,9 +35,9 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
     panels = [(head, statistic) for head in dict.fromkeys(heads) for statistic in statistics]
     columns = _across(len(panels), len(statistics), width)
     rows = math.ceil(len(panels) / columns)
-    fig, axes = new(
-        width, 0.8 + rows * (0.55 + 0.17 * len(labels)), rows, columns, squeeze=False, sharey=True, sharex="row"
-    )
+    height = 0.8 + rows * (0.55 + 0.17 * len(labels))
+    sharex = True if set(statistics) <= _CORRELATIONS else "row"
+    fig, axes = new(width, height, rows, columns, squeeze=False, sharey=True, sharex=sharex)
     at = {text: y for y, text in enumerate(reversed(labels))}
     letters = max(10, int((width - 0.06 * max(len(_short(text)) for text in labels)) / columns / 0.085))
     for ax, (head, statistic) in zip(axes.flat, panels, strict=False):
@@ -46,6 +47,7 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
         _dots(ax, part["label"].map(at).to_numpy(dtype=float), part)
         name = ", ".join(filter(None, [head, statistic if len(statistics) > 1 or not head else ""]))
         ax.set_title(textwrap.fill(name, letters))
+        ax.tick_params(labelbottom=True)
     for ax in axes[:, 0]:
         ax.set_yticks(list(at.values()), [_short(text) for text in at])
         ax.set_ylim(-0.7, len(labels) - 0.3)

@@ -209,14 +209,14 @@ def _cell_text(one: Any, reasons: _Reasons, printed: bool = True) -> str:
 def _kind(one: Any) -> str:
     if one.verdict in ("equal", "extra"):
         return one.verdict
-    from nlgeval_lib.printed import parse
+    from nlgeval_lib.papers import parse
 
     steps = abs(one.difference) / float(parse(one.printed).unit)
     return "near" if steps <= 5 else "off" if steps <= 50 else "far"
 
 
 def _decimals(one: Any) -> int:
-    from nlgeval_lib.printed import parse
+    from nlgeval_lib.papers import parse
 
     number = parse(one.printed)
     return 3 if number.value is None else max(0, number.decimals)
