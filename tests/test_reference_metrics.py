@@ -159,6 +159,27 @@ def test_meteor_reads_a_wordnet_folder(tmp_path: Path, monkeypatch: pytest.Monke
     assert Meteor().signature() == ours.signature()
 
 
+@pytest.mark.parametrize("zipped", [False, True])
+def test_meteor_reads_the_wordnet_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:
+    import shutil
+
+    import nltk
+
+    corpora = tmp_path / "nltk_data" / "corpora"
+    folder = tiny_wordnet(corpora / "wordnet", "cat lynx")
+    direct = Meteor(wordnet=str(folder))
+    expected, named = direct.score_texts(["a lynx"], ["a cat"])[0], direct.signature()
+    if zipped:
+        shutil.make_archive(str(corpora / "wordnet"), "zip", corpora, "wordnet")
+        shutil.rmtree(folder)
+    monkeypatch.delenv(wordnet.ENVIRONMENT, raising=False)
+    monkeypatch.setattr(wordnet, "SYSTEM_FOLDERS", ())
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nltk_data")])
+    metric = Meteor(cache=False)
+    assert metric.signature() == named
+    assert metric.score_texts(["a lynx"], ["a cat"])[0] == expected > 0.5
+
+
 def test_wordnets_are_told_apart_by_content_not_place(tmp_path: Path) -> None:
     one = wordnet.find(str(tiny_wordnet(tmp_path / "a", "cat feline"))).label
     same = wordnet.find(str(tiny_wordnet(tmp_path / "b", "cat feline"))).label

@@ -176,6 +176,8 @@ class Rouge(PairMetric):
 class Meteor(PairMetric):
     """METEOR by nltk, 0 to 1: exact, stemmed and WordNet matches, with a penalty for broken order.
 
+    nltk looks up the stems that were left over, not the words: `feline` is `felin` by then, and finds no synonym.
+
     wordnet: `"auto"` looks in `NLGEVAL_WORDNET`, in nltk's data and in the system's folder of dictionaries; a path;
         `"none"`: exact and stemmed matches only. Without WordNet and without that word, the metric is unavailable.
     download: let nltk fetch WordNet if it is nowhere found.
