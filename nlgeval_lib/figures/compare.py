@@ -53,6 +53,9 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
         ax.set_ylim(-0.7, len(labels) - 0.3)
     for ax in axes[-1]:
         ax.set_xlabel(xlabel)
+    for ax in axes.flat:
+        if ax.get_xlim()[0] < 0 < ax.get_xlim()[1]:
+            ax.axvline(0, color="#777777", lw=0.8, zorder=0)
     for ax in list(axes.flat)[len(panels) :]:
         ax.set_visible(False)
     lacking = int((cells["verdict"] == "missing").sum())

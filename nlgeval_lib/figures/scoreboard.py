@@ -26,7 +26,8 @@ NAMES = {
     "prometheus": "Prometheus",
     "coascore": "CoAScore",
 }
-_PER_LINE = 14
+_PER_LINE = 12
+_LEGEND_PER_LINE = 4
 
 
 def scoreboard(frame: pd.DataFrame) -> Any:
@@ -39,7 +40,7 @@ def scoreboard(frame: pd.DataFrame) -> Any:
         raise ValueError(f"nothing to draw: {'no rows' if frame.empty else f'unknown status {sorted(unknown)}'}")
     bands = [(paper, part) for paper, part in frame.groupby("paper", sort=False)]
     lines = sum(math.ceil(len(part) / _PER_LINE) for _, part in bands)
-    height = 0.75 * len(bands) + lines + 1.1
+    height = 0.75 * len(bands) + lines + 1.5
     fig, ax = new(WIDE, height * 0.36 + 0.1)
     ax.set(xlim=(-0.05, _PER_LINE + 0.05), ylim=(-height, 0.0))
     ax.axis("off")
@@ -88,12 +89,16 @@ def _legend(ax: Any, y: float, counts: dict[str, int]) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     shown = [name for name in STATUS if counts.get(name)]
-    step = _PER_LINE / max(len(shown), 5)
     for i, name in enumerate(shown):
         fill, ink, sign = STATUS[name]
-        x = i * step
-        box = FancyBboxPatch((x + 0.07, y - 0.2), 0.36, 0.4, boxstyle="round,pad=0,rounding_size=0.07", fc=fill, lw=0.7)
+        x = i % _LEGEND_PER_LINE * _PER_LINE / _LEGEND_PER_LINE
+        line = y - i // _LEGEND_PER_LINE * 0.55
+        box = FancyBboxPatch(
+            (x + 0.07, line - 0.2), 0.32, 0.4, boxstyle="round,pad=0,rounding_size=0.07", fc=fill, lw=0.7
+        )
         box.set_edgecolor("#9A9A9A")
         ax.add_patch(box)
-        ax.text(x + 0.25, y - 0.02, sign, fontsize=7.5, color=ink, ha="center", va="center")
-        ax.text(x + 0.52, y, f"{name} {counts[name]}", fontsize=7, va="center")
+        ax.text(x + 0.23, line - 0.02, sign, fontsize=7.5, color=ink, ha="center", va="center")
+        ax.text(x + 0.5, line, f"{name} ({counts[name]})", fontsize=7.5, va="center")
+    x = _PER_LINE * (_LEGEND_PER_LINE - 1) / _LEGEND_PER_LINE + 0.07
+    ax.text(x, y - len(shown) // _LEGEND_PER_LINE * 0.55, "12/20: equal / printed numbers", fontsize=7.5, va="center")
