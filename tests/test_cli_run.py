@@ -105,6 +105,21 @@ def test_dry_run_and_trial(here, monkeypatch, capsys):
     assert code == 1 and "asks for int" in out
 
 
+def test_a_result_shrinks_only_when_told_to(here, monkeypatch, capsys):
+    path = here.output("good")
+    whole = path.read_text()
+    more = "value=0.5), dict(row='ROUGE', column='A', statistic='accuracy', value=0.25)"
+    path.write_text(whole.replace("value=0.5)", more))
+    call(monkeypatch, capsys, "run")
+    path.write_text(whole)
+    code, out, _ = call(monkeypatch, capsys, "run")
+    assert code == 0 and "1 numbers here, 2 in the result there (nlgeval run good --replace" in out
+    assert pd.read_csv(here.result("hdeval/good.csv"))["ours"].notna().sum() == 2
+    code, out, _ = call(monkeypatch, capsys, "run", "good", "--replace")
+    assert code == 0 and pd.read_csv(here.result("hdeval/good.csv"))["ours"].notna().sum() == 1
+    assert call(monkeypatch, capsys, "run", "--replace")[0] == 2
+
+
 def test_the_scoreboard_command(here, monkeypatch, capsys):
     here.output("good")
     call(monkeypatch, capsys, "run")

@@ -5,8 +5,10 @@ A module must import fast: what a subcommand needs is imported when it runs.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import pkgutil
+import signal
 import sys
 
 import typer
@@ -45,6 +47,8 @@ def main() -> None:
     """Run the command line; errors that a user can mend are one message, not a traceback."""
     from nlgeval_lib.catalogue import CatalogueError
 
+    with contextlib.suppress(ValueError):  # raised outside the main thread
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: end the workers, remove what is half made
     try:
         app()
     except KeyboardInterrupt:

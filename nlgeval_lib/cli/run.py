@@ -18,6 +18,7 @@ Examples:
   nlgeval run                                   everything
   nlgeval run --paper hdeval --jobs 4           one paper
   nlgeval run hdeval_table_01 --force           one output, whatever changed
+  nlgeval run hdeval_table_01 --replace         let it shrink: fewer numbers than the saved result has
   nlgeval run hdeval_table_01 -p seed=7         a trial; results go to results/partial/
   nlgeval run --mode quick                      a share of the data; results go to results/quick/
   nlgeval run --dry-run                         what would run, and why
@@ -39,6 +40,9 @@ def run(
         int | None, typer.Option("--jobs", "-j", min=1, help="Notebooks at a time; default: 2, or 1 on one core.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Run also what nothing changed for.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let a result with fewer numbers replace one with more.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would run and why; run nothing.")] = False,
     parameter: Annotated[
         list[str] | None,
@@ -56,12 +60,14 @@ def run(
 
     if mode not in MODES:
         raise typer.BadParameter(f"{mode!r}; allowed: {', '.join(MODES)}", param_hint="--mode")
+    if replace and not ids:
+        raise typer.BadParameter("name the outputs whose results may shrink", param_hint="--replace")
     overrides = dict(_pair(text) for text in parameter or ())
     if overrides and not ids:
         raise typer.BadParameter("a trial needs the ids of its outputs", param_hint="--parameter")
     listed = catalogue.load()
     entries = listed.select(ids or (), paper or ())
-    options = Options(mode, jobs or min(2, cpus()), force, timeout, overrides)
+    options = Options(mode, jobs or min(2, cpus()), force, replace, timeout, overrides)
     if dry_run:
         for line in listing(listed, options, entries):
             typer.echo(line)

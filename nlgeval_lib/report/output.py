@@ -171,7 +171,7 @@ class Output:
             folder = "partial"
         elif not folder:
             old = saving.read_json(self._name("results", "", ".json"))
-            why = saving.lesser(old, record) if old else ""
+            why = saving.lesser(old, record) if old and not os.environ.get("NLGEVAL_REPLACE") else ""
             folder = "partial" if why else ""
         if folder:
             old = saving.read_json(self._name("results", folder, ".json"))

@@ -137,7 +137,9 @@ def lesser(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         return f"the result there was made by running the judge, this one is {new['route']!r}"
     before, now = (record.get("coverage", {}).get("numbers", 0) for record in (old, new))
     if now < before:
-        return f"{now} numbers here, {before} in the result there"
+        return (
+            f"{now} numbers here, {before} in the result there (nlgeval run {new['output']} --replace lets it shrink)"
+        )
     return ""
 
 

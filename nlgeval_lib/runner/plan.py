@@ -20,6 +20,7 @@ class Options:
     mode: str = "full"
     jobs: int = 1
     force: bool = False
+    replace: bool = False  # let a result with less replace one with more
     timeout: int | None = None  # seconds a cell may take
     overrides: Mapping[str, str] = field(default_factory=dict)
     records: bool = True  # False: a run on the side; no scoreboard, and no trace for the next run
@@ -63,8 +64,8 @@ def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
     except notebook.NotebookRefused as error:
         return Step(entry, "refused", str(error))
     parts = fingerprint.parts(entry, source, values, data, _others(entry, catalogue, options.mode))
-    if options.force:
-        return Step(entry, "run", "--force", values, parts)
+    if options.force or (options.replace and entry.id != SCOREBOARD):
+        return Step(entry, "run", "--force" if options.force else "--replace", values, parts)
     if options.overrides:
         return Step(entry, "run", "parameters from the command line", values, parts)
     record = records.read(options.mode, entry.id)

@@ -152,6 +152,7 @@ class Session:
         environment = {
             "NLGEVAL_RECORD": str(report),
             "NLGEVAL_TRIAL": "1" if self._options.overrides else "",
+            "NLGEVAL_REPLACE": "1" if self._options.replace else "",
         }
         job = Job(entry.id, entry.path.resolve(), work.resolve(), one.values, environment, self._options.timeout)
         self._pool.submit(job)
@@ -301,7 +302,7 @@ def _writable() -> None:
     """Refuse to begin where results or state cannot be written: better now than after an hour."""
     for folder in (paths.results(), paths.state("runs")):
         files.write_text(folder / ".writable", "")
-        (folder / ".writable").unlink()
+        (folder / ".writable").unlink(missing_ok=True)  # another run may look at the same time
 
 
 def _sweep() -> None:
