@@ -1,0 +1,84 @@
+"""Whether the words around a number take it back: negated, hypothetical, only considered, somebody else's, quoted."""
+
+from __future__ import annotations
+
+import re
+
+from nlgeval_lib.parsers import cues
+from nlgeval_lib.parsers.mention import Mention, Strength
+
+_BACK = 160
+_QUOTE_BACK = 600
+_SENTENCE_CUT = re.compile(r"[.!?;](?=\s)|\n")
+_OPENERS = " \t\n\"'([{<~"
+_LETTER = re.compile(r"[a-z]")
+
+
+def weigh(mention: Mention, text: str) -> None:
+    """Spoil the mention where its sentence takes it back. A number that stands alone is in no sentence."""
+    if mention.strength is Strength.ALONE:
+        return
+    window = text[max(0, mention.start - _BACK) : mention.start]
+    cut = 0
+    for place in _SENTENCE_CUT.finditer(window):
+        cut = place.end()
+    sentence = window[cut:]
+    core = sentence.rstrip(_OPENERS)
+    if not core:
+        return
+    labelled = mention.strength >= Strength.LABEL and core[-1] in ":="
+    used = mention.used if mention.kind in ("of", "stars", "points") else mention.end
+    if cues.NEGATED.search(core):
+        mention.spoil("the number is negated or a bound")
+    elif not labelled:
+        flaw = _taken_back(sentence, core, text, used)
+        if flaw:
+            mention.spoil(flaw)
+    if not mention.flaw and '"' in window and _quoted(text, mention.start):
+        mention.spoil("the number stands in a quotation")
+
+
+def _taken_back(sentence: str, core: str, text: str, used: int) -> str:
+    if _hypothetical(sentence, text, used):
+        return "the number is hypothetical"
+    if cues.ANOTHERS.search(core):
+        return "the number is the score of something else"
+    if cues.BY_AMOUNT.search(core + " ") or cues.FROM.search(core):
+        return "the number is a deduction or a starting point"
+    if cues.NEEDED.search(core) and not (cues.MET.search(core) and not cues.NOT_MET.search(core)):
+        return "the number is a standard"
+    purpose = cues.PURPOSE.search(core)
+    if purpose and (purpose["lead"] or "") not in cues.PURPOSE_FINE:
+        return "the number is what would be needed"
+    considered = cues.CONSIDERED.search(core)
+    if considered and not (cues.CONTRAST.search(considered["between"]) or cues.TURN.search(considered["between"])):
+        return "the number was only considered"
+    return ""
+
+
+def _hypothetical(sentence: str, text: str, used: int) -> bool:
+    """Whether the number is what would, could or might have been; what comes before "therefore" does not bear on it."""
+    turn = 0
+    for place in cues.TURN.finditer(sentence):
+        turn = place.start()
+    sentence = sentence[turn:]
+    clause = sentence[sentence.rfind(",") + 1 :]
+    if cues.PERFECT.search(clause) or cues.UNSURE.search(clause) or cues.CONDITION.search(sentence):
+        return True
+    if "would" not in sentence and "'d " not in sentence and "could" not in sentence:
+        return False
+    if cues.GAIN.search(sentence) or cues.CONDITION_AFTER.match(text, used):
+        return True
+    if "i would" in clause or "i'd" in clause:
+        return False
+    after = cues.BUT_AFTER if "would be" in clause else cues.BUT_FOR_AFTER
+    return after.match(text, used) is not None
+
+
+def _quoted(text: str, start: int) -> bool:
+    """Whether a quotation that began before the number's own words is still open."""
+    line = text.rfind("\n", max(0, start - _QUOTE_BACK), start) + 1
+    if not line and start > _QUOTE_BACK:
+        line = start - _QUOTE_BACK
+    quote = text.rfind('"', line, start)
+    return quote >= 0 and text.count('"', line, start) % 2 == 1 and _LETTER.search(text, quote, start) is not None

@@ -1,0 +1,128 @@
+"""The score in JSON that a judge wrote, by the names of its keys."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from nlgeval_lib.parsers.loose_json import Record, objects
+from nlgeval_lib.parsers.mentions import find
+from nlgeval_lib.parsers.scales import take_off
+
+_FINAL = re.compile(
+    r"(?:final|overall|total)(?:[_ -]?(?:score|rating|grade|quality|evaluation|verdict|mark|assessment))?"
+)
+_SCORE = re.compile(
+    r"(?:the[_ ])?(?:score|rating|grade|mark|stars?|value|result|verdict|points)(?:[_ ]?(?:value|number))?"
+)
+_NO_SCORE = re.compile(
+    r"confidence|certainty|weight|count|num(?:ber)?|id|index|idx|max\w*|min\w*|scale|length|words?|version|year|page|step"
+)
+_ASPECT = re.compile(r"[^\W\d_][\w /&'-]{2,48}")
+_NAME = ("aspect", "name", "criterion", "criteria", "metric", "dimension", "label", "category", "attribute")
+_TAIL = re.compile(r"[_ ]+(?:score|rating|grade)$")
+
+
+def read(text: str, label: str, low: float, high: float) -> tuple[float, str] | None:
+    """(value, "") or (NaN, reason) from the JSON objects of `text` (readable, lower case); None where none holds one."""
+    found = []
+    for item, start, end in objects(text):
+        # a lone number in a snippet of JSON in the middle of prose is no score
+        whole = 2 * (end - start) >= len(text.strip())
+        for record in item if isinstance(item, list) else [item]:
+            if isinstance(record, Record):
+                found.append((record, whole))
+    if not found:
+        return None
+    if label:
+        values = [value for record, _ in found for value in _labelled(record, _key(label), low, high)]
+        if values:
+            return _one(values, f"{label!r} is scored more than once")
+    values = []
+    for record, whole in found:
+        values += _plain(record, low, high, named=bool(label) or not whole)
+    if not values:
+        return None
+    if len(set(values)) > 1 and len(found) == 1:
+        return math.nan, f"JSON holds several scores and none overall: {sorted(set(values))[:6]}"
+    return _one(values, "JSON holds different scores")
+
+
+def _one(values: list[float], reason: str) -> tuple[float, str]:
+    if any(math.isnan(value) for value in values):
+        readable = [value for value in values if not math.isnan(value)]
+        if not readable:
+            return math.nan, "the score in JSON is no single number"
+        values = readable
+    return (values[0], "") if len(set(values)) == 1 else (math.nan, reason)
+
+
+def _key(name: str) -> str:
+    return " ".join(re.findall(r"\w+", _TAIL.sub("", name.lower().replace("_", " ").strip())))
+
+
+def _labelled(record: Record, label: str, low: float, high: float, depth: int = 0) -> list[float]:
+    values = []
+    if any(isinstance(record.get(name), str) and _key(record[name]) == label for name in _NAME):
+        values += _plain(record, low, high, named=True)
+    for key, value in record.items():
+        if not isinstance(key, str):
+            continue
+        if _key(key) == label:
+            if key in record.clashes:
+                values.append(math.nan)
+            elif isinstance(value, Record):
+                values += _plain(value, low, high, named=True)
+            else:
+                values += _scalar(value, low, high, named=True)
+        elif depth < 6:
+            for inner in value if isinstance(value, list) else [value]:
+                if isinstance(inner, Record):
+                    values += _labelled(inner, label, low, high, depth + 1)
+    return values
+
+
+def _plain(record: Record, low: float, high: float, named: bool, depth: int = 0) -> list[float]:
+    """The overall score of a record, else its score, else its only number (not where `named` asks for a score's name)."""
+    for names in (_FINAL, _SCORE):
+        values = []
+        for key, value in record.items():
+            if isinstance(key, str) and names.fullmatch(key.strip()):
+                inner = _plain(value, low, high, named, depth + 1) if isinstance(value, Record) else None
+                values += inner if inner is not None else _scalar(value, low, high, named=True)
+                if key in record.clashes:
+                    values.append(math.nan)
+                    return [math.nan]
+        if values:
+            return values
+    values = []
+    for key, value in record.items():
+        if isinstance(value, Record):
+            if depth < 6 and not named:
+                values += _plain(value, low, high, named, depth + 1)
+        elif (
+            not named
+            and isinstance(key, str)
+            and _ASPECT.fullmatch(key.strip())
+            and not _NO_SCORE.fullmatch(key.strip())
+        ):
+            values += _scalar(value, low, high, named=False)
+    return values
+
+
+def _scalar(value: Any, low: float, high: float, named: bool) -> list[float]:
+    """The number that a JSON value is; a string only under a score's name or where it is nothing else."""
+    if isinstance(value, bool) or value is None:
+        return []
+    if isinstance(value, (int, float)):
+        return [float(value)]
+    if not isinstance(value, str) or not value.strip():
+        return []
+    text = f"score: {value[:200]}" if named else value[:200]
+    marks = [m for m in find(take_off(text, low, high), low, high) if m.strength is not None]
+    if not named and not (marks and marks[0].rule == "alone"):
+        return []
+    if not marks:
+        return []
+    return [math.nan if marks[0].flaw else marks[0].value]

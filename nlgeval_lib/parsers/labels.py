@@ -1,0 +1,129 @@
+"""The score under one name among several: which numbers of a text belong to a label."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from nlgeval_lib.parsers import cues
+from nlgeval_lib.parsers.mention import SPLIT, Mention, Strength
+from nlgeval_lib.parsers.text import readable
+
+_HEADING = re.compile(
+    r"(?:\A|\n)[\s>#*-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?:\([^)\n]{0,40}\)\s*)?[*\"]*\s*(?::|-(?=\s)|(?=\n|\Z))"
+)
+# lines that belong to the section they stand in
+_INNER = frozenset(
+    [
+        "score",
+        "rating",
+        "grade",
+        "mark",
+        "reason",
+        "reasons",
+        "reasoning",
+        "explanation",
+        "rationale",
+        "justification",
+        "analysis",
+        "comment",
+        "comments",
+        "feedback",
+        "evidence",
+        "evaluation",
+        "assessment",
+        "verdict",
+        "result",
+        "note",
+        "notes",
+        "example",
+        "stars",
+        "points",
+        "final",
+        "overall",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The numbers left for a label, or the section under it, or the reason why only other labels have scores."""
+
+    mentions: list[Mention]
+    section: str | None = None
+    only_others: str = ""
+
+
+def choose(text: str, mentions: list[Mention], label: str) -> Choice:
+    """What of `text` (readable, lower case) bears on `label`.
+
+    Numbers right at the label come first, then the section that it heads; where the label is nowhere, what the text
+    scores without any label. A number under another label is never taken.
+    """
+    words = re.findall(r"[^\W_]+", readable(label).lower())
+    name = r"[\W_]+".join(map(re.escape, words))
+    before = re.compile(
+        rf"\b{name}\b(?:[ _]+(?:score|rating|quality|level|grade))*[\s\"'*)\]]*(?:\([^()\n]{{0,40}}\))?\s*(?::|=|\||,|-|->|=>|is|was|of|at|gets|receives|scores|as)?"
+        r"\s*(?:a|an|about)?[\s\"'*(\[]*\Z"
+    )
+    after = re.compile(
+        rf"\s*(?:(?:/|out of)\s*\d+)?\s*(?:stars?|points?)?\s*(?:for|in|on|regarding|in terms of)\s+(?:the\s+|its\s+)*{name}\b"
+    )
+    own = []
+    for mention in mentions:
+        window = text[max(0, mention.start - 110) : mention.start]
+        if before.search(window) or after.match(text, mention.end) or _same(mention.label, words):
+            if mention.strength is None or mention.strength is Strength.ALONE:
+                mention.strength, mention.rule = Strength.ASPECT, "aspect"
+            own.append(mention)
+    if own:
+        return Choice([_lifted(mention) for mention in own])
+    section = _section(text, words)
+    if section is not None:
+        return Choice([], section)
+    others = [
+        m for m in mentions if m.strength in (Strength.ASPECT, Strength.PHRASE, Strength.LABEL) and _foreign(m.label)
+    ]
+    rest = [mention for mention in mentions if mention not in others]
+    if others and not any(m.strength is not None and m.strength >= Strength.PHRASE and not m.flaw for m in rest):
+        named = ", ".join(sorted({m.label for m in others})[:6])[:100]
+        return Choice([], None, f"no score labelled {label!r}; scored are: {named}")
+    return Choice(rest)
+
+
+def _foreign(label: str) -> bool:
+    return bool(label) and not cues.NEUTRAL.issuperset(label.split())
+
+
+def _lifted(mention: Mention) -> Mention:
+    """At the label that was asked for a number is as good as a final one."""
+    if mention.flaw == SPLIT:
+        mention.flaw, mention.blocks = "", False
+    if not mention.flaw:
+        mention.strength = Strength.FINAL
+    return mention
+
+
+def _same(label: str, words: list[str]) -> bool:
+    have = re.findall(r"[^\W_]+", label)
+    rest = [word for word in have if word not in words]
+    return (
+        bool(have)
+        and all(word in have for word in words)
+        and all(word in cues.NEUTRAL or word in cues.NOUNS or word in cues.RANKS for word in rest)
+    )
+
+
+def _section(text: str, words: list[str]) -> str | None:
+    """The text from the label as a heading to the next heading."""
+    start = None
+    for heading in _HEADING.finditer(text):
+        have = re.findall(r"[^\W_]+", heading["name"])
+        if start is None:
+            if have == words or (
+                have[: len(words)] == words and set(have[len(words) :]) <= {"score", "rating", "quality"}
+            ):
+                start = heading.end()
+        elif not set(have) & _INNER and len(have) <= 5:
+            return text[start : heading.start()]
+    return None if start is None else text[start:]

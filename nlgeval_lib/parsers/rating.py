@@ -1,0 +1,191 @@
+"""A score out of free text: the one number that the text presents as its verdict, or the reason why there is none."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from nlgeval_lib.parsers import cues, json_rating, labels, silence
+from nlgeval_lib.parsers.base import Parsed, check_scale, check_text, number
+from nlgeval_lib.parsers.mention import CUT, Mention, Strength
+from nlgeval_lib.parsers.mentions import find
+from nlgeval_lib.parsers.scales import take_off
+from nlgeval_lib.parsers.text import readable, without_markup, without_tex
+from nlgeval_lib.schema import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Rating(Parsed):
+    """A score on the scale `low` to `high`; `matched` is the place of the text that carried it (lower case)."""
+
+    low: float = math.nan
+    high: float = math.nan
+    label: str = ""
+    matched: str = ""
+
+
+_PLAIN = re.compile(r"[\s\-*>\"'(\[]{0,6}(\d{1,3}(?:\.\d{1,4})?)[\s*\"'.)\]]{0,6}", re.ASCII)
+_TAG = re.compile(
+    r"\[\[\s*(?P<double>[^\[\]\n]{1,30}?)\s*\]\]"
+    r"|<(?P<name>score|rating|result|final_score|final score|overall|overall_score|answer|grade|verdict)>\s*(?P<inner>[^<>]{1,40}?)\s*</(?P=name)>"
+    r"|\\boxed\s*\{\s*(?P<boxed>[^{}\n]{1,30}?)\s*\}"
+    r"|\[\s*(?:result|final score|overall score)s?\s*:?\s*\]\s*:?"
+)
+_LIST_LINE = re.compile(r"\n\s*\d{1,2}[.)]\s")
+_NUMBERED_START = re.compile(r"[\s*>#-]*\d{1,2}[.)]\s")
+
+
+def rating(text: str | None, low: float, high: float, label: str | None = None) -> Rating:
+    """The score that `text` gives on the scale from `low` to `high`.
+
+    A number counts only where the text presents it as a verdict: in JSON or a tag, after a label ("Score: 4"), in a
+    phrase ("a score of 4", "I rate it 4"), as n/high or n out of high, in stars, or alone on a line. Numbers that are
+    negated, hypothetical, part of a range, a date, a result or a rubric, or on another scale, do not. Two different
+    verdicts, or any doubt, make it missing. Nothing is clipped or rescaled (but 80% is .8 on 0 to 1).
+
+    `label` asks for the score under that name ("Coherence") where the text scores several; a score under another name
+    is then never taken.
+
+    Returns: `Rating`; status unparsed, out_of_range, refused, truncated or empty where there is no value.
+    Raises: ValueError for a bad scale or a blank label; TypeError where `text` is neither str nor None.
+    """
+    low, high = check_scale(low, high)
+    if label is not None and not (isinstance(label, str) and label.strip()):
+        raise ValueError(f"label must be a name such as 'Coherence' or None, got {label!r}")
+    name = label or ""
+    content = check_text(text, "rating")
+    if content is None:
+        return Rating(math.nan, Status.EMPTY, "no text", "empty", low, high, name)
+    if len(content) < 24:
+        match = _PLAIN.fullmatch(content)
+        if match:
+            return _within(float(match.group(1)), "alone", match.group(), low, high, name)
+    source, body = prepare(content, low, high)
+    if "{" in source:
+        found = json_rating.read(source, name, low, high)
+        if found is not None:
+            value, reason = found
+            if reason:
+                return Rating(math.nan, Status.UNPARSED, reason, "json", low, high, name)
+            return _within(value, "json", "", low, high, name)
+    mentions = find(body, low, high)
+    if name:
+        chosen = labels.choose(body, mentions, name)
+        if chosen.section is not None:
+            part = rating(chosen.section, low, high)
+            rule = f"section:{part.rule}"
+            reason = part.reason and f"under {name!r}: {part.reason}"
+            return Rating(part.value, part.status, reason, rule, low, high, name, part.matched)
+        mentions = chosen.mentions
+        if chosen.only_others:
+            return Rating(math.nan, Status.UNPARSED, chosen.only_others, "aspect", low, high, name)
+    return _decide(mentions, body, low, high, name)
+
+
+def prepare(text: str, low: float, high: float) -> tuple[str, str]:
+    """The text in lower case with one form of every sign, and the same ready for `mentions.find`."""
+    source = readable(text).lower()
+    body = source
+    if "\\" in body or "$" in body:
+        body = without_tex(body)
+    if "[" in body or "</" in body or "\\boxed" in body:
+        body = _TAG.sub(_as_final, body)
+    return source, take_off(without_markup(body), low, high)
+
+
+def _as_final(match: re.Match) -> str:
+    inner = match["double"] or match["inner"] or match["boxed"]
+    if inner is None:
+        return "\nfinal score: "
+    return f"\nfinal score: {inner}\n" if re.search(r"\d|^[a-z-]+$", inner) else match.group()
+
+
+def _within(value: float, rule: str, matched: str, low: float, high: float, label: str) -> Rating:
+    if low <= value <= high:
+        return Rating(value + 0.0, Status.OK, "", rule, low, high, label, matched.strip())
+    reason = f"{number(value)} is outside {number(low)} to {number(high)}"
+    return Rating(math.nan, Status.OUT_OF_RANGE, reason, rule, low, high, label, matched.strip())
+
+
+def _decide(mentions: list[Mention], body: str, low: float, high: float, label: str) -> Rating:
+    mentions = [mention for mention in mentions if mention.strength is not None]
+    mentions = _without_echo(mentions, body)
+    live = [mention for mention in mentions if not mention.flaw]
+    if any(low <= mention.value <= high for mention in live):
+        live = [m for m in live if low <= m.value <= high or m.strength >= Strength.LABEL]
+    for group in _groups(live, [mention for mention in mentions if mention.blocks]):
+        verdicts, blocked = group
+        if any(not m.label for m in verdicts):
+            verdicts = [m for m in verdicts if not m.label]
+        values = sorted({mention.value for mention in verdicts})
+        if len(values) > 1:
+            return _missing(_several(verdicts, values), "conflict", low, high, label)
+        if blocked and (not values or any("more than one" in mention.flaw for mention in blocked)):
+            if all("scale" in m.flaw or "percentage" in m.flaw for m in blocked) and any(m.based for m in live):
+                live[:] = [m for m in live if m.based]
+                continue
+            flaw = blocked[0].flaw
+            status = Status.TRUNCATED if flaw == CUT else Status.UNPARSED
+            return Rating(math.nan, status, flaw, "doubt", low, high, label)
+        best = verdicts[0]
+        correction = _corrected(body, best, low, high)
+        if correction:
+            return _missing(correction, "conflict", low, high, label)
+        snippet = body[max(0, best.start - 30) : best.end + 8]
+        return _within(best.value, best.rule, snippet, low, high, label)
+    status, reason = silence.why(body) or (Status.UNPARSED, "")
+    flawed = [mention for mention in mentions if mention.flaw]
+    if not reason:
+        reason = max(flawed, key=lambda m: m.strength).flaw if flawed else "no number is presented as the score"
+    return Rating(math.nan, status, reason, "silence" if status is not Status.UNPARSED else "none", low, high, label)
+
+
+def _groups(live: list[Mention], blocked: list[Mention]):
+    """Verdicts and blocked numbers of equal standing, the strongest first."""
+    for standing in (
+        (Strength.FINAL,),
+        (Strength.LABEL, Strength.PHRASE),
+        (Strength.ASPECT,),
+        (Strength.FORM,),
+        (Strength.ALONE,),
+    ):
+        verdicts = [mention for mention in live if mention.strength in standing]
+        stops = [mention for mention in blocked if mention.strength in standing]
+        if verdicts or stops:
+            yield verdicts, stops
+
+
+def _without_echo(mentions: list[Mention], body: str) -> list[Mention]:
+    """Without the scale points of a repeated rubric and the numbers of a list."""
+    if len({mention.value for mention in mentions if mention.enumerated}) > 1:
+        mentions = [mention for mention in mentions if not mention.enumerated]
+    lead = next((mention for mention in mentions if mention.rule == "leading"), None)
+    if lead is not None:
+        line_end = body.find("\n", lead.end)
+        numbered = _NUMBERED_START.match(body)
+        aspect = any(m.strength is Strength.ASPECT and (line_end < 0 or m.start < line_end) for m in mentions)
+        if numbered and (aspect or _LIST_LINE.search(body)):
+            mentions = [mention for mention in mentions if mention is not lead]
+    return mentions
+
+
+def _several(verdicts: list[Mention], values: list[float]) -> str:
+    labelled = sorted({f"{m.label} {number(m.value)}" for m in verdicts if m.label})
+    if len(labelled) > 1:
+        return f"scores under several labels and none overall: {', '.join(labelled[:6])[:120]}"
+    return f"different verdicts: {', '.join(map(number, values[:6]))}"
+
+
+def _corrected(body: str, best: Mention, low: float, high: float) -> str:
+    if best.end > len(body) - 12:
+        return ""
+    for place in cues.CORRECTION.finditer(body, best.end):
+        for other in find(place["rest"], low, high):
+            if low <= other.value <= high and other.value != best.value:
+                return f"the judge corrects {number(best.value)} to {number(other.value)}"
+    return ""
+
+
+def _missing(reason: str, rule: str, low: float, high: float, label: str) -> Rating:
+    return Rating(math.nan, Status.UNPARSED, reason, rule, low, high, label)

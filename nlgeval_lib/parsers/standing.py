@@ -1,0 +1,231 @@
+"""How plainly a text presents a number as its verdict, from the words before it and its place."""
+
+from __future__ import annotations
+
+import re
+
+from nlgeval_lib.parsers import cues
+from nlgeval_lib.parsers.mention import Mention, Strength
+from nlgeval_lib.parsers.scales import OTHER
+
+_BACK = 110
+_OPENERS = " \t\n\"'([{<~"
+_ENDS = re.compile(cues.ENDS)
+_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+_HEAD_CUT = re.compile(r"[\n.!?;,|{}()\[\]:=\"]")
+_LIST_NUMBER = re.compile(r"(?:^|\n)[\s>#*-]*\d{1,2}\Z")
+_LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
+_LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
+_LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>-]*(?:\n|\Z)")
+_OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"']*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
+_HEADING_ABOVE = re.compile(
+    r"(?:\A|\n)[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?::[ \t]*|(?<!\w)\s*)\n[\s>#-]*\Z"
+)
+_ITEM_HEAD = re.compile(r"[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*:")
+_HEAD_BACK = 1500
+_LIST_AHEAD = 4000
+_AFTER_LEAD = re.compile(r"[ \t]*(?P<mark>[.:,;)\]-]|->|\(|\n|\Z)")
+_TEXT_END = re.compile(r"[\s.!)\]\"'}|]*\Z")
+_IN_BRACKETS = re.compile(r"\s*\)\s*(?:[.!,;\n]|\Z)")
+_SENTENCE_END = re.compile(r"(?<!\d)[.!?][\"')]*\s*-?\Z")
+_ABBREVIATED = re.compile(r"\b(?:no|nr|fig|p|pp|vol|ch|sec|art|eq)\.\s*\Z")
+_VALUE_WORDS = re.compile(r"(?::|=)[ ]*[a-z]+(?:[ ][a-z]+){0,2}[ ]*(?:\(|[ ]-[ ])\s*\Z")
+_SHORT_ANSWER = re.compile(
+    r"\A\W*(?:yes|no|good|bad|ok|okay|fair|poor|dull|excellent|somewhat(?: [a-z]+)?|interesting)\W+\Z"
+)
+_COUNTED = ("of", "stars", "points")
+_PROSE_FINE = frozenset(["level", "number", "article", "sentence", "best", "paragraph"])
+_TOPS = frozenset(["max", "maximum", "highest", "best", "lowest", "minimum", "possible"])
+
+
+def assess(mention: Mention, text: str) -> None:
+    """Set strength, rule and label of a mention from what stands before it and where it stands.
+
+    Strength stays None where nothing makes the number a verdict.
+    """
+    window = text[max(0, mention.start - _BACK) : mention.start]
+    core = window.rstrip(_OPENERS)
+    gap = window[len(core) :]
+    if "\n" in gap and not mention.kind and _LIST_ITEM.match(text, mention.used):
+        return  # the number of a list's item
+    ends = _ENDS.match(text, mention.used) is not None
+    if core.endswith("-") and not core.endswith("--") and _LINE_LEFT.match(core[core.rfind("\n") + 1 :]):
+        core = core[:-1].rstrip(_OPENERS)  # a bullet
+    glued = core.endswith("-") and not core.endswith("--") and window.endswith("-")
+    if glued:
+        core = core[:-1]
+    worded = _VALUE_WORDS.search(window)  # "Rating: good (4)"
+    if worded:
+        core = window[: worded.start() + 1]
+    if "\n" in gap and core[-1:] in ":=" and not _OWN_LINE.match(text, mention.used):
+        return
+    if not glued and (core.endswith((":", "=", "|", "->", "=>")) or (core.endswith("-") and window[-1:] in " ([")):
+        ends = ends or mention.kind in _COUNTED
+        if ends or mention.token[0].isdigit() or mention.token[0] == ".":
+            _label(mention, text, core, ends)
+    elif ends or mention.kind in ("of", "range", "series", "half", "sum"):
+        _phrase(mention, text, core)
+    if mention.strength is None:
+        _form(mention, text, window, core)
+
+
+def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
+    """`Label: 4`: a score by its own name, a final one, or one under another label."""
+    head = core.rstrip(":=|->").rstrip(" \t\n\"')]*")
+    if core[-1:] == "|":
+        head = head.rstrip("|-: \t")
+    cut = 0
+    for place in _HEAD_CUT.finditer(head):
+        cut = place.end()
+    name = head[cut:].strip(" \t\"'>#-")
+    if not cut and len(core) < mention.start and len(head) > 90:
+        name = name[name.find(" ") + 1 :]
+    line = head[head.rfind("\n", 0, cut) + 1 : cut]
+    line_start = not line.strip(" \t|>#-{\"'") or bool(_LIST_NUMBER.search(head[: max(0, cut - 1)]))
+    words = _WORD.findall(name)
+    if not words:
+        if not name and line_start and ends and _LINE_RIGHT.match(text, mention.end):
+            mention.present(Strength.ALONE, "alone")
+        return
+    if OTHER in name:
+        mention.spoil("the label names another scale", blocks=True)
+    nouns = [place for place, word in enumerate(words) if word in cues.NOUNS]
+    if nouns:
+        words = words[max(0, nouns[-1] - 3) :]
+    ranked = not cues.RANKS.isdisjoint(words)
+    if len(words) > 12 or (not cues.NOT_A_SCORE.isdisjoint(words) and not (ranked and nouns)):
+        return
+    foreign = cues.FOREIGN.search(name)
+    if nouns or foreign:
+        asked = [word for word in words if word not in cues.NOUNS | cues.NEUTRAL | cues.RANKS]
+        if ranked:
+            mention.present(Strength.FINAL, "final", " ".join(asked))
+        elif asked and not foreign:
+            mention.present(Strength.ASPECT, "aspect", " ".join(asked))
+        else:
+            mention.present(Strength.LABEL, "label")
+            _under(mention, _heading(head[:cut], line_start, text, mention.start))
+    elif ranked and len(words) <= 4:
+        mention.present(Strength.FINAL, "final", " ".join(words))
+    elif _is_label(mention, text, core[-1:], name, words, line_start) and ends:
+        mention.present(Strength.ASPECT, "aspect", "" if cues.NEUTRAL.issuperset(words) else " ".join(words))
+
+
+def _is_label(mention: Mention, text: str, sign: str, name: str, words: list[str], line_start: bool) -> bool:
+    """Whether words before a sign name an aspect, and are not code, arithmetic or the lead-in of a list."""
+    if sum(map(len, words)) < 3 or len(words) > (6 if line_start else 3):
+        return False
+    if sign in "=-" and not (line_start and (sign == "-" or cues.QUALITY_NAME.fullmatch(name))):
+        return False  # "count = 4", "len(x) - 1"
+    if not line_start and not cues.NEUTRAL.isdisjoint(words):
+        return False
+    if not _LIST_ITEM.match(text, mention.end):
+        return True
+    following = re.compile(rf"\n\s*{int(mention.value) + 1}[.)]\s")
+    return following.search(text, mention.end, mention.end + _LIST_AHEAD) is None
+
+
+def _heading(before: str, line_start: bool, text: str, start: int) -> str:
+    """The heading on the line right above a label's line, or that opens its line; empty where there is none."""
+    if line_start:
+        match = _HEADING_ABOVE.search(before)
+    else:
+        line = text.rfind("\n", max(0, start - _HEAD_BACK), start) + 1
+        match = _ITEM_HEAD.match(text, line, start) if line or start < _HEAD_BACK else None
+    return match["name"].strip() if match else ""
+
+
+def _under(mention: Mention, heading: str) -> None:
+    """A score under a heading of its own is the score of what the heading names."""
+    words = _WORD.findall(heading)
+    if not cues.RANKS.isdisjoint(words):
+        mention.present(Strength.FINAL, "final", heading)
+    elif cues.NOUNS.isdisjoint(words) and not (cues.NEUTRAL | cues.SECTION_PARTS).issuperset(words):
+        mention.present(Strength.ASPECT, "aspect", " ".join(words))
+
+
+def _phrase(mention: Mention, text: str, core: str) -> None:
+    """`a score of 4`, `Score 4`, `I rate it a 4`."""
+    linked = cues.NOUN_LINK.search(core)
+    direct = None if linked else cues.NOUN_DIRECT.search(core)
+    if linked:
+        _linked(mention, core, linked)
+    elif direct:
+        before = direct["before"] or ""
+        if before in cues.RANKS:
+            mention.present(Strength.FINAL, "final")
+        elif not before or before in cues.NEUTRAL:
+            mention.present(Strength.LABEL, "label")
+        elif before not in cues.NOT_A_SCORE:
+            mention.present(Strength.ASPECT, "aspect", before)
+        mention.enumerated = not mention.kind and cues.ENUMERATED_AFTER.match(text, mention.used) is not None
+    elif cues.OVERALL.search(core):
+        mention.present(Strength.FINAL, "final")
+    elif (
+        cues.VERB.search(core)
+        or cues.VERB_DIRECT.search(core)
+        or cues.COPULA.search(core)
+        or (cues.CLAUSE_ENDS.match(text, mention.used) and cues.VERB_BARE.search(core))
+    ):
+        mention.present(Strength.PHRASE, "phrase")
+    else:
+        quality = cues.QUALITY.search(core)
+        quality = quality or cues.QUALITY_BRACKET.search(text, max(0, mention.start - 40), mention.start)
+        if quality:
+            mention.present(Strength.ASPECT, "aspect", quality["quality"])
+    if mention.strength is Strength.PHRASE and not mention.label:
+        mention.label = _aspect_after(text, mention.used)
+
+
+def _linked(mention: Mention, core: str, found: re.Match) -> None:
+    """`the score of the summary is 4`, `a coherence score of 4`."""
+    before = found["before"] or ""
+    words = {*_WORD.findall(before), *_WORD.findall(found["mid"])}
+    odd = words & cues.NOT_A_SCORE - _PROSE_FINE
+    if odd and not (odd <= _TOPS and cues.TOP_AWARDED.search(core[: found.start()])):
+        return
+    if cues.RANKS & words:
+        mention.present(Strength.FINAL, "final")
+        return
+    aspect = "" if before in cues.NEUTRAL | cues.NOUNS else before
+    aspect = _aspect_after(found["mid"], 0, search=True) or aspect
+    if aspect.endswith(("ly", "ing", "ed")):
+        aspect = ""
+    if found["link"] in ("of", "as", "at"):
+        mention.present(Strength.PHRASE, "phrase", aspect)
+    else:
+        mention.present(Strength.LABEL, "label", aspect)
+
+
+def _aspect_after(text: str, at: int, search: bool = False) -> str:
+    """The aspect in `for coherence`, `in terms of style`; empty where none is named."""
+    after = cues.ASPECT_AFTER.search(text, at) if search else cues.ASPECT_AFTER.match(text, at)
+    if not after or after["word"] in cues.NO_ASPECT or after["word"].endswith("ing"):
+        return ""
+    return after["word"]
+
+
+def _form(mention: Mention, text: str, window: str, core: str) -> None:
+    """A number that only its form or its place makes a verdict."""
+    line = window[window.rfind("\n") + 1 :]
+    first = len(window) == mention.start and not window.strip(_OPENERS + ">#-|.")
+    if (first or (len(line) < 40 and _LINE_LEFT.match(line))) and _LINE_RIGHT.match(text, mention.used):
+        mention.present(Strength.ALONE, "alone")
+        return
+    mark = _AFTER_LEAD.match(text, mention.used) if first else None
+    if mark:
+        mention.present(Strength.ALONE, "leading")
+        if mark["mark"] in ".)" and not mention.kind and mention.value == 1.0:
+            mention.spoil("a leading '1.' may be the number of a list")
+    elif mention.kind in ("of", "stars"):
+        if _ENDS.match(text, mention.used) and not cues.COUNT_VERB_BEFORE.search(window):
+            aspect = _aspect_after(text, mention.used)
+            mention.present(Strength.ASPECT if aspect else Strength.FORM, "aspect" if aspect else "form", aspect)
+    elif mention.token[0].isalpha():
+        return
+    elif window[-1:] == "(" and not window[-2:-1].strip() and "," not in mention.token:
+        if _IN_BRACKETS.match(text, mention.used):
+            mention.present(Strength.ALONE, "bracketed")
+    elif not mention.kind and _TEXT_END.match(text, mention.used) and not _ABBREVIATED.search(core):
+        if _SENTENCE_END.search(core) or _SHORT_ANSWER.match(window):
+            mention.present(Strength.ALONE, "closing")

@@ -1,0 +1,170 @@
+"""Text made readable: one form of digits, quotes, dashes and blanks; numbers and number words; markup taken off."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# A longer text is read at both ends: verdicts stand at the start or at the end, and the time stays bounded.
+READ_AT_EACH_END = 100_000
+
+_FIXED = {
+    **dict.fromkeys("“”„‟«»〝〞＂「」『』", '"'),
+    **dict.fromkeys("‘’‚‛′＇", "'"),
+    **dict.fromkeys("‐‑‒–−﹣－", "-"),
+    **dict.fromkeys("—―", " - "),
+    **dict.fromkeys("⁄∕", "/"),
+    "٫": ".",
+    **dict.fromkeys("٬、，", ","),
+    **dict.fromkeys("【〔", "["),
+    **dict.fromkeys("】〕", "]"),
+    "。": ". ",
+    "∶": ":",
+    **dict.fromkeys("•‣▪◦●∙⁃", "-"),
+    "→": "->",
+    "⇒": "=>",
+    "\u2028": "\n",
+    "\u2029": "\n",
+}
+
+
+class _Readable(dict):
+    """A table for str.translate that works out each character once."""
+
+    def __missing__(self, code: int) -> int | str | None:
+        char = chr(code)
+        digit = unicodedata.decimal(char, None)
+        kind = unicodedata.category(char)
+        if digit is not None:
+            out: int | str | None = str(digit)
+        elif 0xFF01 <= code <= 0xFF5E:
+            out = chr(code - 0xFEE0)
+        elif kind == "Zs":
+            out = " "
+        elif kind == "Cf" or (kind == "Mn" and 0xFE00 <= code <= 0xFE0F):
+            out = None
+        elif kind == "Cc" and char not in "\t\n\r":
+            out = " "
+        else:
+            out = code
+        self[code] = out
+        return out
+
+
+_TABLE = _Readable({ord(char): out for char, out in _FIXED.items()})
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_ESCAPED_NEWLINE = re.compile(r"\\n(?![a-z])")
+
+
+def readable(text: str) -> str:
+    """The same text with every decimal digit as 0-9 and one form of quotes, dashes, blanks and line ends.
+
+    Superscripts, circled digits and fractions such as ½ are no decimal digits and stay as they are.
+    """
+    if len(text) > 2 * READ_AT_EACH_END:
+        text = text[:READ_AT_EACH_END] + "\n" + text[-READ_AT_EACH_END:]
+    if text.isascii():
+        text = _CONTROL.sub(" ", text)
+    else:
+        text = text.translate(_TABLE)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\\n" in text:
+        text = _ESCAPED_NEWLINE.sub("\n", text)
+    return text
+
+
+_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
+_HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>", re.I)
+_TEX_TEXT = re.compile(r"\\(?:text|textbf|textit|mathbf|mathrm|emph)\s*\{([^{}\n]{0,200})\}")
+_TEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{(\d{1,3})\}\s*\{(\d{1,3})\}")
+_TEX_MATH = re.compile(r"\$\s*(-?\d{1,3}(?:\.\d+)?(?:\s*/\s*\d{1,3})?)\s*\$|\\\(\s*([^\\\n]{1,20}?)\s*\\\)")
+
+
+def without_tex(text: str) -> str:
+    r"""Readable text without the usual LaTeX dress of a number: \text{}, \frac{}{}, $ $."""
+    text = _TEX_TEXT.sub(r"\1", text)
+    text = _TEX_FRACTION.sub(r"\1/\2", text)
+    return _TEX_MATH.sub(lambda match: f" {match.group(1) or match.group(2)} ", text)
+
+
+def without_markup(text: str) -> str:
+    """Readable text without markdown emphasis and HTML tags."""
+    if "*" in text or "_" in text or "`" in text:
+        text = _EMPHASIS.sub(" ", text)
+    if "<" in text:
+        text = _HTML.sub(" ", text)
+    return text
+
+
+_UNITS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+WORDS = {word: float(value) for value, word in enumerate(_UNITS)}
+WORDS |= {word: 10.0 * place for place, word in enumerate(_TENS, 2)}
+WORDS["hundred"] = 100.0
+# longest first, so that "fourteen" is not read as "four"
+WORD = (
+    rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_UNITS[1:10])}))?|(?:one |a )?hundred"
+    rf"|{'|'.join(sorted(_UNITS, key=len, reverse=True))})"
+)
+DIGITS = r"\d+(?:[.,]\d+)*"
+
+_ONE_DOT = re.compile(r"\d+\.\d+")
+_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_THOUSANDS_DOT = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+")
+
+
+def number_of(token: str) -> float | None:
+    """The number that a token of digits or a number word stands for, None where it is none (1.2.3).
+
+    A comma before one or two digits is a decimal comma, before groups of three a thousands separator.
+    """
+    if token.isascii() and token.isdigit():
+        return float(token) if len(token) <= 18 else float("inf")
+    if token[:1].isalpha():
+        return _word_value(token)
+    if len(token) > 40:
+        return None
+    if _ONE_DOT.fullmatch(token):
+        return float(token)
+    if _THOUSANDS.fullmatch(token):
+        return float(token.replace(",", ""))
+    if _DECIMAL_COMMA.fullmatch(token):
+        return float(token.replace(",", "."))
+    if _THOUSANDS_DOT.fullmatch(token):
+        return float(token.replace(".", "").replace(",", "."))
+    return None
+
+
+def _word_value(token: str) -> float | None:
+    total = 0.0
+    for part in re.split(r"[ -]", token):
+        if part == "a":
+            continue
+        if part not in WORDS:
+            return None
+        value = WORDS[part]
+        total = max(total, 1.0) * value if value == 100.0 else total + value
+    return total
