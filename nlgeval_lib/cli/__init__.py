@@ -48,7 +48,7 @@ def main() -> None:
     from nlgeval_lib.catalogue import CatalogueError
 
     with contextlib.suppress(ValueError):  # raised outside the main thread
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: end the workers, remove what is half made
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
     try:
         app()
     except KeyboardInterrupt:
