@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import checks, kernels
+from .checks import Floats
 from .kernels import Ints
 
 UNITS = ("rows", "inputs", "systems", "both")
@@ -37,7 +38,7 @@ class Draws:
         """The weight of each item: (len(places), b). places: item numbers in row-major order."""
         space = kernels.workspace()
         if self.rows is not None:
-            return self.rows if len(places) == len(self.rows) else space.take("items", self.rows, places)
+            return space.take("items", self.rows, places)
         kind = kernels.counting_type(int(np.prod(shape)))
         sides = []
         for name, counts, number in (
@@ -47,6 +48,16 @@ class Draws:
             if counts is not None:
                 sides.append(space.take(name, np.ascontiguousarray(counts.T, dtype=kind), number))
         return sides[0] if len(sides) == 1 else np.multiply(*sides, out=sides[0])
+
+    def power_sums(self, shape: tuple[int, ...]) -> tuple[Floats, Floats] | None:
+        """Sums of squares and of cubes of the weights of all items, where they follow from the units': (b,) each."""
+        if self.rows is not None:
+            return None
+        squares, cubes = 1.0, 1.0
+        for counts, size in zip((self.systems, self.inputs), shape, strict=True):
+            squares = squares * (size if counts is None else np.einsum("bi,bi->b", counts, counts))
+            cubes = cubes * (size if counts is None else np.einsum("bi,bi,bi->b", counts, counts, counts))
+        return squares, cubes
 
 
 def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> str:
@@ -61,8 +72,8 @@ def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> str:
 
 
 def chunk_size(items: int) -> int:
-    """Resamples per chunk, so that one array of a chunk has about a quarter of a million entries."""
-    return int(np.clip(2**18 // max(items, 1), 32, 1024))
+    """Resamples per chunk, so that one array of a chunk has about a million entries."""
+    return int(np.clip(2**20 // max(items, 1), 32, 1024))
 
 
 def bootstrap(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Draws]:
@@ -134,9 +145,9 @@ def _sizes(shape: tuple[int, ...], units: str) -> dict[str, int]:
 
 
 def _count(drawn: Ints, size: int) -> Ints:
-    """How often each number was drawn in each row: (b, k) numbers below `size` to (b, size)."""
-    offset = drawn + size * np.arange(len(drawn))[:, None]
-    return np.bincount(offset.ravel(), minlength=drawn.shape[0] * size).reshape(-1, size)
+    """How often each number was drawn in each row: (b, k) numbers below `size`, which are used up, to (b, size)."""
+    drawn += size * np.arange(len(drawn))[:, None]
+    return np.bincount(drawn.ravel(), minlength=len(drawn) * size).reshape(-1, size)
 
 
 def _draw_counts(rng: np.random.Generator, b: int, size: int) -> Ints:

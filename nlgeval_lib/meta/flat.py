@@ -51,7 +51,7 @@ class Flat:
         self.coef, self.x, self.y = coef, x, y
         code_x, self.size_x = kernels.codes(x)
         code_y, self.size_y = kernels.codes(y)
-        if coef in (*kernels.KENDALL, "acc-eq") and self.size_x < self.size_y:
+        if coef != "pearson" and self.size_x < self.size_y:  # all coefficients are symmetric
             code_x, code_y, self.size_x, self.size_y = code_y, code_x, self.size_y, self.size_x
         if coef == "pearson":
             cells = np.arange(len(x))
@@ -66,38 +66,54 @@ class Flat:
         elif coef != "spearman":
             self.levels = list(_tree(self.in_x.code, self.size_x, self.in_y.code, self.size_y))
 
-    def values(self, weights: Ints) -> Floats:
-        """The coefficient for each column of weights: (n, b) whole numbers >= 0 to (b,); NaN where not defined."""
+    def values(self, weights: Ints, powers: tuple[Floats, Floats] | None = None) -> Floats:
+        """The coefficient for each column of weights: (n, b) whole numbers >= 0 to (b,); NaN where not defined.
+
+        powers: sums of the squares and of the cubes of each column, where the caller has them cheaply.
+        """
         if self.coef == "pearson":
             return self._pearson(weights)
-        weights = self.cells.sum(weights)
-        return self._spearman(weights) if self.coef == "spearman" else self._kendall(weights)
+        if not self.cells.alone:
+            weights, powers = self.cells.sum(weights), None
+        else:
+            weights = self.cells.sum(weights)
+        return self._spearman(weights, powers) if self.coef == "spearman" else self._kendall(weights, powers)
 
-    def _spearman(self, weights: Ints) -> Floats:
+    def _spearman(self, weights: Ints, powers: tuple[Floats, Floats] | None) -> Floats:
+        """Twice the mid-rank is the weight below plus the weight up to here: no halves, and the mean is n.
+
+        Where each row has its own x, its weight times that is the step of the squared running weight, and summing by
+        parts moves the step to the other side, where numbers are small and whole.
+        """
         space = kernels.workspace()
-        wide = space.wide("wide", weights)
-        alone = _power_sum(wide, 3) if self.in_x.alone or self.in_y.alone else None
-        ranks, cubes = [], []
-        for groups in (self.in_x, self.in_y):
+        cubes = []
+        for groups in (self.in_y, self.in_x):
             count = groups.sum(weights)
             below = space.running("below", count)
-            n = below[-1].copy()
-            # twice the centred mid-rank: counts below, plus counts up to here, minus n
-            doubled = np.add(below[1:], below[:-1], out=space.array("doubled", count.shape, count.dtype))
-            doubled -= n
-            ranks.append(space.wide(groups.name + " rank", groups.spread(doubled)))
-            cubes.append(alone if groups.alone else _power_sum(space.wide("count", count), 3))
-        cross = np.einsum("ij,ij,ij->j", wide, *ranks)
-        square_x, square_y = ((n.astype(float) ** 3 - cube) / 3 for cube in cubes)
-        return kernels.from_moments(cross, square_x, square_y, (square_x > 0) & (square_y > 0))
+            if groups.alone:
+                powers = powers or (None, space.dot(weights, weights, weights))
+            cubes.append(powers[1] if groups.alone else space.dot(count, count, count))
+            if groups is self.in_y or not groups.sorted:
+                ranks = np.add(below[1:], below[:-1], out=space.array(groups.name + " rank", count.shape, count.dtype))
+                ranks = groups.spread(ranks)
+            if groups is self.in_y:
+                ranks_y = ranks
+        n = below[-1].astype(float)
+        if self.in_x.sorted:
+            step = np.subtract(ranks_y[:-1], ranks_y[1:], out=space.array("step", ranks_y[1:].shape, ranks_y.dtype))
+            inner = below[1:-1]
+            cross = space.dot(inner, inner, step) + n**2 * ranks_y[-1]
+        else:
+            cross = space.dot(weights, ranks, ranks_y)
+        square_y, square_x = ((n**3 - cube) / 3 for cube in cubes)
+        return kernels.from_moments(cross - n**3, square_x, square_y, (square_x > 0) & (square_y > 0))
 
-    def _kendall(self, weights: Ints) -> Floats:
+    def _kendall(self, weights: Ints, powers: tuple[Floats, Floats] | None) -> Floats:
         space = kernels.workspace()
         counts = [groups.sum(weights) for groups in (self.in_x, self.in_y)]
-        wide = space.wide("wide", weights)
-        alone = _power_sum(wide, 2)
+        alone = powers[0] if powers else space.dot(weights, weights)
         same = [
-            alone if groups.alone else _power_sum(space.wide("count", count), 2)
+            alone if groups.alone else space.dot(count, count)
             for groups, count in zip((self.in_x, self.in_y), counts, strict=True)
         ]
         up_to_y = space.running("up to y", counts[1])
@@ -112,12 +128,12 @@ class Flat:
             lower = space.running("lower", space.take("taken", weights, level.lower))
             gain = space.take("gain", lower, level.start)
             gain += space.take("stop", lower, level.stop)
-            agree += _dot(space.take("upper", wide, level.upper), space.wide("wide gain", gain))
+            agree += space.dot(space.take("taken", weights, level.upper), gain)
             upper = space.take("node high", up_to_y, level.node_high)
             upper -= space.take("node middle", up_to_y, level.node_middle)
             edges = space.take("node start", lower, level.node_start)
             edges += space.take("node stop", lower, level.node_stop)
-            agree -= _dot(space.wide("wide node", upper), space.wide("wide edges", edges))
+            agree -= space.dot(upper, edges)
         return kernels.from_pairs(self.coef, n, agree, differ_x, differ_y, differ_both, classes)
 
     def _prepare_pearson(self) -> None:
@@ -128,16 +144,16 @@ class Flat:
         self.moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])
 
     def _pearson(self, weights: Ints) -> Floats:
-        wide = kernels.workspace().wide("wide", weights)
-        n, x, y, xx, yy, xy = self.moments @ wide
+        n, x, y, xx, yy, xy = kernels.workspace().project(self.moments, weights)
         with np.errstate(divide="ignore", invalid="ignore"):
             square_x, square_y, cross = xx - x * x / n, yy - y * y / n, xy - x * y / n
             means = x / n + self.offsets[0], y / n + self.offsets[1]
+        # where little of the raw sum of squares is left, the quick formula has lost digits: take the accurate one
         lost = kernels.digits_lost(square_x, xx, means[0]) | kernels.digits_lost(square_y, yy, means[1])
         value = kernels.from_moments(cross, square_x, square_y, ~lost)
         if lost.any():
             x, y = (side[:, None] + offset for side, offset in zip((self.x, self.y), self.offsets, strict=True))
-            value[lost] = kernels.pearson(x, y, wide[:, lost])
+            value[lost] = kernels.pearson(x, y, weights[:, lost].astype(float))
         return value
 
 
@@ -172,11 +188,3 @@ def _tree(code_x: Ints, size_x: int, code_y: Ints, size_y: int):
         level.node_middle = ((nodes << 1) + 1) << shift
         level.node_high = np.minimum((nodes + 1) << (shift + 1), size_y)
         yield level
-
-
-def _dot(a: Floats, b: Floats) -> Floats:
-    return np.einsum("ij,ij->j", a, b)
-
-
-def _power_sum(values: Floats, power: int) -> Floats:
-    return np.einsum(",".join(["ij"] * power) + "->j", *[values] * power)

@@ -6,7 +6,9 @@ both sides, which is what the resampled data themselves would say.
 
 from __future__ import annotations
 
+import math
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -39,7 +41,7 @@ class Workspace:
 
     def array(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """An array with arbitrary content; the next call with the same name overwrites it."""
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        size = math.prod(shape) * np.dtype(dtype).itemsize
         if name not in self._buffers or len(self._buffers[name]) < size:
             self._buffers[name] = np.empty(size, dtype=np.uint8)
         return self._buffers[name][:size].view(dtype).reshape(shape)
@@ -55,6 +57,25 @@ class Workspace:
         np.copyto(out, rows)
         return out
 
+    def dot(self, *factors: npt.NDArray[Any]) -> Floats:
+        """Sum down the rows of the product of arrays of one shape (m, b), in float64: (b,)."""
+        names = ",".join(["ij"] * len(factors)) + "->j"
+        total = np.zeros(factors[0].shape[1])
+        for rows in blocks(*factors[0].shape):
+            wide: list[Floats] = []
+            for number, factor in enumerate(factors):
+                again = number > 0 and factor is factors[number - 1]
+                wide.append(wide[-1] if again else self.wide(f"wide {number}", factor[rows]))
+            total += np.einsum(names, *wide)
+        return total
+
+    def project(self, fixed: Floats, rows: npt.NDArray[Any]) -> Floats:
+        """The product fixed @ rows of (..., m) and (m, b), in float64: (..., b)."""
+        total = np.zeros((*fixed.shape[:-1], rows.shape[1]))
+        for part in blocks(*rows.shape):
+            total += fixed[..., part] @ self.wide("wide 0", rows[part])
+        return total
+
     def running(self, name: str, rows: Ints) -> Ints:
         """Cumulative sums down the rows with a leading row of zeros: shape (m, b) to (m + 1, b).
 
@@ -63,17 +84,26 @@ class Workspace:
         """
         m, b = rows.shape
         step = max(1, round(m**0.5))
-        blocks = -(-m // step)
-        out = self.array(name, (1 + blocks * step, b), rows.dtype)
+        blocks = m // step
+        out = self.array(name, (1 + m, b), rows.dtype)
         out[0] = 0
-        out[1 : m + 1] = rows
-        out[m + 1 :] = 0
-        body = out[1:].reshape(blocks, step, b)
+        source = rows[: blocks * step].reshape(blocks, step, b)
+        body = out[1 : 1 + blocks * step].reshape(blocks, step, b)
+        body[:, 0] = source[:, 0]
         for row in range(1, step):
-            np.add(body[:, row], body[:, row - 1], out=body[:, row])
+            np.add(body[:, row - 1], source[:, row], out=body[:, row])
         for block in range(1, blocks):
             np.add(body[block], body[block - 1, -1], out=body[block])
-        return out[: m + 1]
+        for row in range(blocks * step, m):
+            np.add(out[row], rows[row], out=out[row + 1])
+        return out
+
+
+def blocks(m: int, b: int) -> Iterator[slice]:
+    """Slices of rows whose float64 copies stay in the processor's cache."""
+    step = max(1, 2**16 // max(b, 1))
+    for start in range(0, m, step):
+        yield slice(start, min(start + step, m))
 
 
 _threads = threading.local()

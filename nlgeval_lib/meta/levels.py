@@ -22,12 +22,17 @@ class Dataset:
 
     def __init__(self, x: Floats, y: Floats, coef: str) -> None:
         self.shape = x.shape
-        self.places = np.flatnonzero(~(np.isnan(x) | np.isnan(y)).ravel())
-        self.flat = Flat(x.ravel()[self.places], y.ravel()[self.places], coef)
+        places = np.flatnonzero(~(np.isnan(x) | np.isnan(y)).ravel())
+        x, y = x.ravel()[places], y.ravel()[places]
+        finer = (x, y) if len(np.unique(x)) >= len(np.unique(y)) else (y, x)
+        order = np.lexsort(finer[::-1])  # in the order the kernel works in, so that it need not reorder
+        self.places = places[order]
+        self.flat = Flat(x[order], y[order], coef)
 
     def values(self, draws: Draws) -> Floats:
         """The coefficient for each resample: (b,)."""
-        return self.flat.values(draws.items(self.shape, self.places))
+        powers = draws.power_sums(self.shape) if len(self.places) == np.prod(self.shape) else None
+        return self.flat.values(draws.items(self.shape, self.places), powers)
 
 
 class Inputs:

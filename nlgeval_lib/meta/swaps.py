@@ -7,12 +7,13 @@ gives it.
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from . import kernels
 from .checks import Floats
 from .columns import Crossed, columns
 from .draws import Draws
-from .flat import Flat, Groups
+from .flat import Flat
 from .kernels import Ints
 from .levels import levelled, mean_of_defined, rounding
 
@@ -50,56 +51,70 @@ class Dataset:
 class PooledSpearman:
     """Spearman for both judges from one pass: the ratings' ranks never change, and what one gains the other loses.
 
-    With below the running weight over pooled values, a score's centred rank (doubled) is below + up to - n; the other
-    judge's is the pooled total's minus that, so that its cross product is linear in what is already there.
+    Pooled scores are sorted once; below is the running number of those that the first judge holds. Twice its mid-rank
+    is below + up to; the other judge's is that of the whole pool minus this, so that its cross product with the ratings
+    differs by something linear in the mask.
     """
 
     def __init__(self, first: Floats, second: Floats, y: Floats) -> None:
-        self.n = len(y)
-        pooled = np.concatenate([first, second])
-        code, size = kernels.codes(pooled)
+        self.n = n = len(y)
+        code, size = kernels.codes(np.concatenate([first, second]))
         order = np.argsort(code, kind="stable")
-        self.item, self.of_second = order % self.n, (order >= self.n).astype(np.int8)[:, None]
-        self.groups = Groups("swap", code[order], size)
-        rank = _doubled_ranks(y)
-        self.square_y = (rank**2).sum()
-        self.rank = rank[self.item]
+        code, self.item, of_second = code[order], order % n, order >= n
+        self.own = (~of_second).astype(np.int8)[:, None]
+        ranks = _doubled_ranks(y)
+        self.square_y = (ranks**2).sum()
+        self.rank = ranks[self.item]
         held = np.bincount(code, minlength=size)  # pooled entries of each value
         up_to = np.concatenate([[0], held.cumsum()])
-        total = (up_to[1:] + up_to[:-1] - 2 * self.n)[self.groups.code]
-        share = np.bincount(self.groups.code, weights=self.rank, minlength=size)
+        pool = up_to[1:] + up_to[:-1]
+        share = np.bincount(code, weights=self.rank, minlength=size)
         tail = share[::-1].cumsum()[::-1]
-        running = tail + np.concatenate([tail[1:], [0.0]])
-        self.constant = (self.rank * total).sum() + self.n * share.sum()
-        self.linear = -self.rank * total - running[self.groups.code]
-        self.tied = np.flatnonzero(held > 1)
-        self.held = held[self.tied].astype(float)[:, None]
+        after = tail + np.concatenate([tail[1:], [0.0]])
+        linear = -self.rank * pool[code] - after[code]
+        if_own, if_not = (np.bincount(self.item, linear * (of_second == side), n) for side in (False, True))
+        self.constant = (self.rank * pool[code]).sum() + if_own.sum()
+        self.linear = if_not - if_own
+        self.alone = size == 2 * n
+        if self.alone:
+            self.steps = self.rank - np.append(self.rank[1:], 0.0)
+        else:
+            entries = np.arange(2 * n)
+            values = np.concatenate([np.ones(2 * n), self.rank]).astype(np.int32 if n < 2**15 else np.int64)
+            places = np.concatenate([code, code + size]), np.concatenate([entries, entries])
+            self.sums = sparse.csr_array((values, places), shape=(2 * size, 2 * n))
+            self.held = held.astype(float)[:, None]
 
     def values(self, mask: Ints) -> tuple[Floats, Floats]:
         """mask: (n, b), 1 where the item's scores are exchanged. Both coefficients: (b,) and (b,)."""
         space = kernels.workspace()
-        kind = kernels.counting_type(2 * self.n)
         mine = space.take("swap mask", mask, self.item)
-        np.bitwise_xor(mine, self.of_second ^ 1, out=mine)  # the first judge holds its own unless exchanged
+        np.bitwise_xor(mine, self.own, out=mine)  # the first judge holds its own unless exchanged
+        kind = kernels.counting_type(2 * self.n) if self.alone else self.sums.dtype
         weights = space.array("swap weights", mine.shape, kind)
         np.copyto(weights, mine)
-        count = self.groups.sum(weights)
-        below = space.running("below", count)
-        doubled = np.add(below[1:], below[:-1], out=space.array("doubled", count.shape, kind))
-        doubled -= kind(self.n)
-        held = np.multiply(weights, self.groups.spread(doubled), out=space.array("held", weights.shape, kind))
-        cross_first = self.rank @ space.wide("wide", held)
-        cross_second = self.constant + self.linear @ space.wide("wide", weights) + cross_first
-        some = count.take(self.tied, axis=0).astype(float)
-        alone = self.n - some.sum(axis=0)
-        cubes_first = alone + (some**3).sum(axis=0)
-        rest = self.held - some
-        cubes_second = self.n - rest.sum(axis=0) + (rest**3).sum(axis=0)
+        if self.alone:
+            below = space.running("below", weights)
+            cross = np.zeros(mask.shape[1])
+            for rows in kernels.blocks(*mine.shape):
+                up_to = space.wide("wide 0", below[1:][rows])
+                cross += self.steps[rows] @ np.multiply(up_to, up_to, out=up_to)
+            cubes = float(self.n), float(self.n)
+        else:
+            count, ranks = (part.astype(float) for part in np.split(self.sums @ weights, 2))
+            below = np.cumsum(count, axis=0)
+            cross = np.einsum("kb,kb->b", 2 * below - count, ranks)
+            cubes = _power_sum(count), _power_sum(self.held - count)
+        other = self.constant + space.project(self.linear, mask) + cross
         out = []
-        for cross, cubes in ((cross_first, cubes_first), (cross_second, cubes_second)):
-            square = (float(self.n) ** 3 - cubes) / 3
-            out.append(kernels.from_moments(cross, square, self.square_y, (square > 0) & (self.square_y > 0)))
+        for product, cube in ((cross, cubes[0]), (other, cubes[1])):
+            square = np.broadcast_to((float(self.n) ** 3 - cube) / 3, product.shape)
+            out.append(kernels.from_moments(product, square, self.square_y, (square > 0) & (self.square_y > 0)))
         return out[0], out[1]
+
+
+def _power_sum(count: Floats) -> Floats:
+    return np.einsum("kb,kb,kb->b", count, count, count)
 
 
 class Inputs:
