@@ -6,8 +6,8 @@ A row's status follows from its printed numbers (those of `data/paper_tables`):
 - `partly`: at least half of the compared numbers are equal, but not all printed ones are;
 - `differs`: numbers were compared, and fewer than half of them are equal;
 - `needs GPU`, `no public data`: no number could be compared, for the reason given in `notebooks/catalogue.toml`;
-- `no numbers`: the paper prints none there that could be compared: a prompt, a text, a diagram, or a figure of unlabelled
-  curves or bars that one of our outputs draws again;
+- `no numbers`: the paper prints none there that could be compared: a prompt, a text, a diagram, or a figure of
+  unlabelled curves or bars that one of our outputs draws again;
 - `not built yet`: nothing of the above.
 """
 
@@ -302,8 +302,8 @@ def _status(
     if stated:
         return stated.status, stated.reason
     if not int(printed.cells) and (made or printed.kind in ("prompt", "text", "diagram")):
-        said = [_WORDLESS[printed.kind], printed.note, f"shown by {', '.join(one.id for one, _ in made)}" if made else ""]
-        return "no numbers", "; ".join(filter(None, said))
+        shown = f"shown by {', '.join(entry.id for entry, _ in made)}" if made else ""
+        return "no numbers", "; ".join(filter(None, [_WORDLESS[printed.kind], printed.note, shown]))
     if made and cells is not None:
         reasons = list(dict.fromkeys(cells["reason"]))
         return "not built yet", f"no number compared: {'; '.join(reasons)}"
