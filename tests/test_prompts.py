@@ -90,7 +90,7 @@ def test_names_and_headers():
     assert {name.partition("/")[0] for name in prompts.names()} == {
         "coascore", "hdeval", "prometheus", "semscore", "tigerscore",
     }  # fmt: skip
-    assert len(prompts.names()) == len(list(FOLDER.rglob("*.txt"))) == 47
+    assert len(prompts.names()) == len(list(FOLDER.rglob("*.txt"))) == 48
     assert prompts.names("semscore") == ["semscore/g_eval"]
     for name in prompts.names():
         template = prompts.template(name)

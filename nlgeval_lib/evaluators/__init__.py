@@ -32,6 +32,10 @@ _BUILT_IN = {
     "bleurt": "adapters:Bleurt",
     "unieval": "adapters:UniEval",
     "geval": "geval:GEval",
+    "hdeval": "hdeval:HDEval",
+    "coascore": "coascore:CoAScore",
+    "llmscore": "llmscore:LLMScore",
+    "llmscore-cot": "llmscore:LLMScoreCoT",
 }
 
 for _name, _target in _BUILT_IN.items():

@@ -207,8 +207,10 @@ class Aggregator:
         filled, _ = self._filled(np.asarray(scores, dtype=np.float64))
         rows = np.flatnonzero(~np.isnan(filled).any(axis=1))
         out = np.full((len(filled), len(self.targets)), np.nan)
-        if len(rows):
-            for columns, model in self.fitted:
+        for columns, model in self.fitted:
+            if isinstance(model, models.Pick):  # a target needs no other criterion than its own
+                out[:, columns] = model.predict(filled)
+            elif len(rows):
                 out[np.ix_(rows, columns)] = model.predict(filled[rows])
         return out
 

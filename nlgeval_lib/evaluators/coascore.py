@@ -1,0 +1,347 @@
+"""CoAScore: relevant aspects are listed, then scored, then the target aspect is scored with that chain in the prompt.
+
+Source: CoAScore (Gong and Mao), section 3; prompts: Tables 9 to 11; variants: section 4.6.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from nlgeval_lib import parsers, prompts
+from nlgeval_lib.engines import Sampling
+from nlgeval_lib.evaluators.draws import combine
+from nlgeval_lib.evaluators.judge import Judge, make_sampling
+from nlgeval_lib.evaluators.llmscore import rating_words
+from nlgeval_lib.evaluators.stages import Stage, Stages
+from nlgeval_lib.evaluators.tasks import Aspect, RatingTask, count_word
+from nlgeval_lib.parsers.rating import rating
+from nlgeval_lib.prompts import Template
+from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+
+VARIANTS = {
+    "full": "the three stages",
+    "inter": "the relevant aspects are the other aspects that the data set rates; stage I is left out (Table 5)",
+    "w/o score": "the target is scored with the aspects, without their scores; stage II is left out (Figure 2)",
+    "random": "random numbers of the scale stand for the aspects' scores; stage II is left out (Figure 2)",
+    "average": "the score is the mean of the aspects' scores; stage III is left out (Table 6)",
+}
+FEW = {"missing": "no score where fewer aspects are listed than asked for", "use": "go on with those that are listed"}
+UNSCORED = {
+    "omit": "leave an aspect without a score out of the chain",
+    "keep": "name it without a score",
+    "missing": "no score where one is missing",
+}
+STAND_IN = "A judge lists an aspect with about as many words as this line has, to say what is asked for by it."
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The relevant aspects of one target, or the judgment that there are none. `listed`: how many the judge gave."""
+
+    aspects: tuple[Aspect, ...]
+    listed: int
+    missing: Judgment | None = None
+
+
+class CoAScore(Judge):
+    """A score for the aspect that each sample names, read in the light of n relevant aspects and their scores.
+
+    task: dialogue, summary, story, data_to_text, translation, general, or a `RatingTask`. n: how many relevant aspects
+    (the paper: 5, 10, 20). variant: one of `VARIANTS`. seed: of the random variant. low, high: another scale. targets:
+    aspects that the task does not have, {name: definition}. aspects: relevant aspects in place of stage I,
+    {target: {name: definition}}.
+    few, unscored: what happens where aspects are not listed or not scored, one of `FEW` and `UNSCORED`.
+
+    The aspects are asked for once for each target. `sampling` is that of the last stage that is asked; stages I and II
+    have `list_sampling` and `aspect_sampling`.
+
+    Source: CoAScore, section 3; temperature 0 and one draw of section 4.3. The token limits are ours.
+    """
+
+    name = "coascore"
+    defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 64})
+
+    def __init__(
+        self,
+        task: str | RatingTask = "general",
+        n: int = 10,
+        variant: str = "full",
+        *,
+        seed: int = 0,
+        low: int | None = None,
+        high: int | None = None,
+        targets: Mapping[str, str] | None = None,
+        aspects: Mapping[str, Mapping[str, str]] | None = None,
+        few: str = "missing",
+        unscored: str = "omit",
+        list_sampling: Sampling | Mapping[str, Any] | None = None,
+        aspect_sampling: Sampling | Mapping[str, Any] | None = None,
+        **judge: Any,
+    ) -> None:
+        super().__init__(**judge)
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ValueError(f"n is {n!r}; a whole number of at least 1 is needed")
+        for value, allowed in ((variant, VARIANTS), (few, FEW), (unscored, UNSCORED)):
+            if value not in allowed:
+                raise ValueError(f"got {value!r}; allowed: {', '.join(map(repr, allowed))}")
+        self.task = RatingTask.named(task, low=low, high=high, targets=targets)
+        self.needs = self.task.needs
+        self.n, self.variant, self.seed, self.few, self.unscored = n, variant, seed, few, unscored
+        self.given = {self.task.target(key): _aspects(value) for key, value in (aspects or {}).items()}
+        self.list_sampling = make_sampling({"temperature": 0.0, "max_tokens": 128 + 64 * n}, list_sampling)
+        self.aspect_sampling = make_sampling({"temperature": 0.0, "max_tokens": 64 + 32 * n}, aspect_sampling)
+
+    # -- the stages -----------------------------------------------------------------------------------------------
+
+    def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
+        """Relevant aspects (once a target), their scores, the target's score; as many of these as the variant has."""
+        targets = [self.task.target(sample.aspect) for sample in samples]
+        chains = yield from self._chains(list(dict.fromkeys(targets)))
+        scores = yield from self._aspect_scores(samples, [chains[target] for target in targets])
+        if self.variant == "average":
+            return [self._average(chains[t], s) for t, s in zip(targets, scores, strict=True)]
+        return (yield from self._final(samples, targets, chains, scores))
+
+    def _chains(self, targets: Sequence[Aspect]) -> Stages[dict[Aspect, Chain]]:
+        """Stage I for each target; nothing is asked where the aspects are known."""
+        chains: dict[Aspect, Chain] = {}
+        for target in targets:
+            if target in self.given or self.variant == "inter":
+                known = self.given.get(target, self.task.others(target))
+                if not known:
+                    raise ValueError(f"task {self.task.name!r} has no other aspects than {target.name!r} for 'inter'")
+                chains[target] = Chain(known, len(known))
+        asked = [target for target in targets if target not in chains]
+        if asked:
+            requests = [self.chat.request(self._list_prompt(target), f"aspects of {target.name}") for target in asked]
+            sampling = self.shaped("aspects", self.list_sampling)
+            stand_in = "\n".join(f"Aspect {i}: {STAND_IN}" for i in range(1, self.n + 1))
+            answers = yield Stage("aspects", requests, sampling, stand_in)
+            chains |= {target: self.read_chain(draws[0]) for target, draws in zip(asked, answers, strict=True)}
+        return chains
+
+    def _aspect_scores(self, samples: Sequence[Sample], chains: Sequence[Chain]) -> Stages[list[dict[str, Judgment]]]:
+        """Stage II: the score of each aspect by name, for every sample with a chain."""
+        if self.variant == "w/o score":
+            return [{} for _ in samples]
+        if self.variant == "random":
+            return [self._random(sample, chain) for sample, chain in zip(samples, chains, strict=True)]
+        scores: list[dict[str, Judgment]] = [{} for _ in samples]
+        ready = [row for row, chain in enumerate(chains) if chain.missing is None]
+        # a form names the aspects: with one, each chain is a stage of its own
+        groups = dict.fromkeys(chains[row].aspects if self.structured else () for row in ready)
+        for group in groups:
+            rows = [row for row in ready if not group or chains[row].aspects == group]
+            requests = [
+                self.chat.request(self._scores_prompt(samples[row], chains[row].aspects), f"{samples[row].id}#aspects")
+                for row in rows
+            ]
+            stand_in = [_json_scores(chains[row].aspects, self.task) for row in rows]
+            sampling = self.aspect_sampling
+            if group:
+                sampling = dataclasses.replace(sampling, regex=self._scores_form(group))
+            answers = yield Stage("aspect scores", requests, sampling, stand_in)
+            for row, draws in zip(rows, answers, strict=True):
+                scores[row] = self.read_scores(draws, chains[row].aspects)
+        return scores
+
+    def _final(
+        self,
+        samples: Sequence[Sample],
+        targets: Sequence[Aspect],
+        chains: Mapping[Aspect, Chain],
+        scores: Sequence[Mapping[str, Judgment]],
+    ) -> Stages[list[Judgment]]:
+        """Stage III: the target's score with the chain in the prompt."""
+        blocked = [self._blocked(chains[t], s) for t, s in zip(targets, scores, strict=True)]
+        rows = [row for row, why in enumerate(blocked) if why is None]
+        asked = [self._target_prompt(samples[row], targets[row], chains[targets[row]], scores[row]) for row in rows]
+        requests = [self.chat.request(prompt, samples[row].id) for prompt, row in zip(asked, rows, strict=True)]
+        answers = yield Stage("score", requests, self.shaped(), self.stand_in)
+        judgments: list[Judgment | None] = list(blocked)
+        for row, draws in zip(rows, answers, strict=True):
+            judged = self.combine([self.read(completion, samples[row]) for completion in draws])
+            details = {**judged.details, **_details(chains[targets[row]], scores[row])}
+            judgments[row] = Judgment(judged.value, judged.status, judged.reason, details)
+        return [judgment for judgment in judgments if judgment is not None]
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def read_chain(self, completion: Completion) -> Chain:
+        """The first n aspects of a list, each name once. Never raises on any text."""
+        if completion.finish_reason == "error" or completion.error:
+            why = completion.error or "the engine gave no completion"
+            return Chain((), 0, Judgment.missing(Status.FAILED, f"relevant aspects: {why}"))
+        found = parsers.aspects(completion.text)
+        if not found.ok:
+            return Chain((), 0, Judgment.missing(found.status, f"relevant aspects: {found.reason}"))
+        listed: dict[str, Aspect] = {}
+        for item in found.value:
+            listed.setdefault(item.name.casefold(), Aspect(item.name, item.definition))
+        chosen = tuple(listed.values())[: self.n]
+        if len(chosen) < self.n and self.few == "missing":
+            reason, status = f"relevant aspects: {len(chosen)} listed, {self.n} asked for", Status.UNPARSED
+            if completion.finish_reason == "length":
+                reason, status = f"{reason}; cut at the token limit", Status.TRUNCATED
+            return Chain(chosen, len(listed), Judgment.missing(status, reason))
+        return Chain(chosen, len(listed))
+
+    def read_scores(self, draws: Sequence[Completion], aspects: Sequence[Aspect]) -> dict[str, Judgment]:
+        """The score of each aspect: the mean over the draws, or why there is none. Never raises on any text."""
+        names = [aspect.name for aspect in aspects]
+        each = [_scores_of(completion, names, self.task) for completion in draws]
+        return {name: combine([scores[name] for scores in each], self.missing) for name in names}
+
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """The target's score in a completion of the last stage."""
+        label = None if sample is None else self.task.target(sample.aspect).name
+        return rating(completion.text, self.task.low, self.task.high, label).judgment()
+
+    def form(self, stage: str = "score") -> dict[str, Any]:
+        """n lines with a name and a definition, or a number of the scale; for stage II see `_scores_form`."""
+        if stage == "aspects":
+            return {"regex": rf"([A-Z][a-z]{{3,12}}: [A-Z][a-z ]{{8,40}}[.]\n){{{self.n}}}"}
+        return {"choice": self._numbers()}
+
+    def _scores_form(self, aspects: Sequence[Aspect]) -> str:
+        """A regular expression for one JSON object with a number for each aspect."""
+        names = [re.sub(r"([][\\.^$*+?{}|()])", r"\\\1", json.dumps(aspect.name)) for aspect in aspects]
+        return r"\{" + ", ".join(f"{name}: ({'|'.join(self._numbers())})" for name in names) + r"\}"
+
+    def _numbers(self) -> tuple[str, ...]:
+        return tuple(map(str, range(self.task.low, self.task.high + 1)))
+
+    # -- between the stages ---------------------------------------------------------------------------------------
+
+    def _random(self, sample: Sample, chain: Chain) -> dict[str, Judgment]:
+        """Random whole numbers of the scale; the same for the same seed, sample and aspects."""
+        told = "\x1f".join([str(self.seed), sample.id, sample.output, *(aspect.name for aspect in chain.aspects)])
+        rng = np.random.default_rng(int(hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16], 16))
+        drawn = rng.integers(self.task.low, self.task.high + 1, size=len(chain.aspects))
+        return {a.name: Judgment(float(v)) for a, v in zip(chain.aspects, drawn, strict=True)}
+
+    def _blocked(self, chain: Chain, scores: Mapping[str, Judgment]) -> Judgment | None:
+        """Why a sample gets no score before the last stage, None where it may go on."""
+        if chain.missing is not None:
+            return chain.missing
+        if self.variant == "w/o score":
+            return None
+        lost = {name: judgment for name, judgment in scores.items() if judgment.status is not Status.OK}
+        if lost and (self.unscored == "missing" or len(lost) == len(scores)):
+            status = Counter(judgment.status for judgment in lost.values()).most_common(1)[0][0]
+            name, first = next((n, j) for n, j in lost.items() if j.status is status)
+            reason = f"{len(lost)} of {len(scores)} aspects without a score: {name}: {first.reason}"
+            return Judgment.missing(status, reason, **_details(chain, scores))
+        return None
+
+    def _average(self, chain: Chain, scores: Mapping[str, Judgment]) -> Judgment:
+        """The mean of the aspects' scores, without those that are missing unless the policy says otherwise."""
+        blocked = self._blocked(chain, scores)
+        if blocked is not None:
+            return blocked
+        values = [judgment.value for judgment in scores.values() if judgment.status is Status.OK]
+        return Judgment(math.fsum(values) / len(values), Status.OK, "", _details(chain, scores))
+
+    # -- prompts --------------------------------------------------------------------------------------------------
+
+    def _list_prompt(self, target: Aspect) -> str:
+        return prompts.render(
+            "coascore/generate_aspects",
+            **self.task.words("task_definition", "output_name"),
+            count=count_word(self.n),
+            aspect=target.in_sentence,
+            aspect_name=target.name,
+            aspect_definition=target.definition,
+        )
+
+    def _scores_prompt(self, sample: Sample, aspects: Sequence[Aspect]) -> str:
+        return prompts.render(
+            "coascore/score_aspects",
+            **self.task.words("task_instruction", "output_name", "output_label", "input_name"),
+            low=self.task.low,
+            high=self.task.high,
+            aspects="\n".join(aspect.line for aspect in aspects),
+            input=self.task.shown(sample),
+            output=sample.output,
+        )
+
+    def _target_prompt(self, sample: Sample, target: Aspect, chain: Chain, scores: Mapping[str, Judgment]) -> str:
+        words = rating_words(self.task, target, sample)
+        if self.variant == "w/o score":
+            lines = "\n".join(aspect.line for aspect in chain.aspects)
+            return prompts.render("coascore/score_target_without_scores", **words, aspects=lines)
+        scored = []
+        for aspect in chain.aspects:
+            judgment = scores[aspect.name]
+            if judgment.status is Status.OK:
+                scored.append(f"{aspect.line} Score: {_printed(judgment.value)}")
+            elif self.unscored == "keep":
+                scored.append(aspect.line)
+        return prompts.render("coascore/score_target", **words, scored_aspects="\n".join(scored))
+
+    # -- who said it ----------------------------------------------------------------------------------------------
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "task": self.task.name,
+            "scale": f"{self.task.low}-{self.task.high}",
+            "variant": self.variant,
+            "aspects": self.n if self.variant != "inter" else "rated",
+            **({"given": len(self.given)} if self.given else {}),
+            "few": self.few,
+            "unscored": self.unscored,
+            **({"random": self.seed} if self.variant == "random" else {}),
+        }
+
+    def templates(self) -> tuple[Template, ...]:
+        last = {"w/o score": ["score_target_without_scores"], "average": []}.get(self.variant, ["score_target"])
+        first = [] if self.variant == "inter" else ["generate_aspects"]
+        second = [] if self.variant in ("w/o score", "random") else ["score_aspects"]
+        return tuple(prompts.template(f"coascore/{name}") for name in (*first, *second, *last))
+
+
+def _aspects(given: Mapping[str, str]) -> tuple[Aspect, ...]:
+    if not isinstance(given, Mapping) or not given:
+        raise ValueError(f"relevant aspects are given as {{name: definition}}, one or more; got {given!r}")
+    return tuple(Aspect(name, text) for name, text in given.items())
+
+
+def _scores_of(completion: Completion, names: Sequence[str], task: RatingTask) -> dict[str, Judgment]:
+    """What one completion of stage II says of each aspect."""
+    if completion.finish_reason == "error" or completion.error:
+        failed = Judgment.missing(Status.FAILED, completion.error or "the engine gave no completion")
+        return dict.fromkeys(names, failed)
+    return parsers.aspect_scores(completion.text, names, task.low, task.high)
+
+
+def _details(chain: Chain, scores: Mapping[str, Judgment]) -> dict[str, Any]:
+    """What a judgment tells of the chain it rests on."""
+    return {
+        "aspects": tuple(aspect.name for aspect in chain.aspects),
+        "n_aspects": len(chain.aspects),
+        "n_listed": chain.listed,
+        "aspect_scores": {name: judgment.value for name, judgment in scores.items()},
+        "n_missing_aspects": sum(judgment.status is not Status.OK for judgment in scores.values()),
+    }
+
+
+def _json_scores(aspects: Sequence[Aspect], task: RatingTask) -> str:
+    """A completion of stage II as a judge might write it."""
+    middle = (task.low + task.high) // 2
+    return "{" + ", ".join(f'"{aspect.name}": {middle}' for aspect in aspects) + "}"
+
+
+def _printed(value: float) -> str:
+    """A score as Table 11 prints it: with one decimal, more only where it has them."""
+    return f"{value:.1f}" if round(value, 1) == value else f"{value:.4g}"

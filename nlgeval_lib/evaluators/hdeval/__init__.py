@@ -1,0 +1,35 @@
+"""HD-Eval: criteria in a hierarchy, scored by a language model, aggregated by what experts prefer. See `HDEval`."""
+
+from __future__ import annotations
+
+from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
+from nlgeval_lib.evaluators.hdeval.attribution import (
+    ShapValues,
+    overall,
+    permutation_importance,
+    shap_values,
+    top,
+    weights,
+)
+from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Criterion
+from nlgeval_lib.evaluators.hdeval.evaluator import HDEval
+from nlgeval_lib.evaluators.hdeval.scoring import CriteriaScores, Task
+from nlgeval_lib.evaluators.hdeval.train import Growth, Layer, Trained
+
+__all__ = [
+    "Aggregator",
+    "CriteriaScores",
+    "CriteriaTree",
+    "Criterion",
+    "Growth",
+    "HDEval",
+    "Layer",
+    "ShapValues",
+    "Task",
+    "Trained",
+    "overall",
+    "permutation_importance",
+    "shap_values",
+    "top",
+    "weights",
+]

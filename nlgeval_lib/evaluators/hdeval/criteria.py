@@ -1,0 +1,221 @@
+"""The hierarchy of criteria: the task at its root, the experts' aspects below it, finer criteria below those.
+
+Source: HD-Eval, section 2.1; published decompositions: Tables 10 to 12, Figure 3.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nlgeval_lib import files, prompts
+
+PUBLISHED = ("data_to_text", "summeval", "topical_chat")
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One node: what is judged, and the finer criteria that it is decomposed into."""
+
+    id: str
+    name: str
+    definition: str = ""
+    children: tuple[Criterion, ...] = ()
+    origin: str = ""  # printed, ours, generated
+
+    def to_json(self) -> dict[str, Any]:
+        """The node and all below it as JSON values."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "definition": self.definition,
+            "origin": self.origin,
+            "children": [child.to_json() for child in self.children],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A criterion where it stands: its layer (0 is the task as a whole) and its parent."""
+
+    criterion: Criterion
+    layer: int
+    parent: Criterion | None
+
+    @property
+    def id(self) -> str:
+        """The criterion's id."""
+        return self.criterion.id
+
+
+@dataclass(frozen=True)
+class CriteriaTree:
+    """A task and its criteria. `root` is the task's overall quality, layer 0; its children are layer 1, and so on.
+
+    Raises: ValueError where an id is empty or is there twice, or a criterion has no name.
+    """
+
+    root: Criterion
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for node in self.walk():
+            if not node.id or not node.criterion.name:
+                raise ValueError(
+                    f"criterion {node.criterion.id!r} ({node.criterion.name!r}): an id and a name are needed"
+                )
+            if node.id in seen:
+                raise ValueError(f"two criteria have the id {node.id!r}; ids must differ")
+            seen.add(node.id)
+
+    # -- looking around -------------------------------------------------------------------------------------------
+
+    def walk(self) -> Iterator[Node]:
+        """Every node, layer by layer, in order; the root first."""
+        row = [Node(self.root, 0, None)]
+        while row:
+            yield from row
+            row = [Node(child, node.layer + 1, node.criterion) for node in row for child in node.criterion.children]
+
+    def nodes(self, layers: Iterable[int] | None = None) -> list[Node]:
+        """The nodes of some layers, by default of all but the root."""
+        wanted = None if layers is None else set(layers)
+        return [node for node in self.walk() if (node.layer > 0 if wanted is None else node.layer in wanted)]
+
+    @property
+    def depth(self) -> int:
+        """The number of the lowest layer: 0 for a task without criteria."""
+        return max(node.layer for node in self.walk())
+
+    def node(self, id: str) -> Node:
+        """The node of an id. Raises: ValueError naming the nearest."""
+        for node in self.walk():
+            if node.id == id:
+                return node
+        known = [node.id for node in self.walk()]
+        near = difflib.get_close_matches(str(id), known, n=3, cutoff=0.4) or known
+        raise ValueError(f"no criterion {id!r}; nearest: {', '.join(near)}")
+
+    def of_target(self, target: str) -> str | None:
+        """The id of the layer-1 criterion that is the rated aspect `target`, by id or name; None if there is none."""
+        wanted = _plain(target)
+        for node in self.nodes([1]):
+            if wanted in (_plain(node.id), _plain(node.criterion.name)):
+                return node.id
+        return None
+
+    def show(self) -> str:
+        """The tree as indented text."""
+        lines: list[str] = []
+
+        def add(criterion: Criterion, depth: int) -> None:
+            lines.append(f"{'  ' * depth}{criterion.name} ({criterion.id})")
+            for child in criterion.children:
+                add(child, depth + 1)
+
+        add(self.root, 0)
+        return "\n".join(lines)
+
+    # -- changing -------------------------------------------------------------------------------------------------
+
+    def with_children(self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated") -> CriteriaTree:
+        """The tree with finer criteria (name, definition) added below one; their ids are made from their names."""
+        taken = {node.id for node in self.walk()}
+        added = []
+        for name, definition in children:
+            new = new_id(name, taken)
+            taken.add(new)
+            added.append(Criterion(new, name, definition, origin=origin))
+        self.node(id)
+
+        def grown(criterion: Criterion) -> Criterion:
+            below = tuple(grown(child) for child in criterion.children)
+            return replace(criterion, children=below + (tuple(added) if criterion.id == id else ()))
+
+        return replace(self, root=grown(self.root))
+
+    def up_to(self, layer: int) -> CriteriaTree:
+        """The tree without what is below a layer. Raises: ValueError for a layer below 0."""
+        if layer < 0:
+            raise ValueError(f"layer {layer}: 0 (the task alone) or more is needed")
+
+        def cut(criterion: Criterion, left: int) -> Criterion:
+            return replace(criterion, children=tuple(cut(c, left - 1) for c in criterion.children) if left else ())
+
+        return replace(self, root=cut(self.root, layer))
+
+    # -- coming and going -----------------------------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, criteria: Mapping[str, str] | Iterable[str], source: str = "given") -> CriteriaTree:
+        """A tree of one layer from names, or names with definitions. Raises: ValueError for none."""
+        given = dict(criteria) if isinstance(criteria, Mapping) else {name: "" for name in criteria}
+        if not given:
+            raise ValueError("no criteria: give at least one name")
+        pairs = [(name, definition or f"The {name} of the text.") for name, definition in given.items()]
+        return cls(OVERALL, source).with_children(OVERALL.id, pairs, origin="given")
+
+    @classmethod
+    def published(cls, name: str) -> CriteriaTree:
+        """The decomposition that the paper prints: summeval (Table 11), topical_chat (10) or data_to_text (12).
+
+        Raises: ValueError for another name.
+        """
+        if name not in PUBLISHED:
+            raise ValueError(f"no published criteria {name!r}; there are {', '.join(PUBLISHED)}")
+        data = prompts.load_definitions(f"hdeval_{name}")
+        layer1 = tuple(_criterion(entry) for entry in data["criteria"])
+        return cls(replace(OVERALL, children=layer1), data["source"])
+
+    def to_json(self) -> dict[str, Any]:
+        """The tree as JSON values."""
+        return {"source": self.source, "root": self.root.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> CriteriaTree:
+        """The tree of `to_json`. Raises: ValueError where something is missing."""
+        try:
+            return cls(_criterion(data["root"]), str(data.get("source", "")))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a tree of criteria: {error!r}") from None
+
+    def save(self, path: Path | str) -> None:
+        """Write the tree as a JSON file, to be read, edited and loaded again."""
+        files.write_text(path, json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n")
+
+    @classmethod
+    def load(cls, path: Path | str) -> CriteriaTree:
+        """The tree of a JSON file. Raises: ValueError where it is none; OSError."""
+        return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+
+
+OVERALL = Criterion("overall", "Overall quality", "How good the text is on the whole.", origin="ours")
+
+
+def new_id(name: str, taken: Iterable[str]) -> str:
+    """A short id made from a name, unlike all that are taken."""
+    taken = set(taken)
+    stem = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:40] or "criterion"
+    return next(i for i in (stem, *(f"{stem}_{n}" for n in range(2, len(taken) + 3))) if i not in taken)
+
+
+def in_sentence(name: str) -> str:
+    """A name as it stands inside a sentence: "Topic relevance" becomes "topic relevance", "NLI" stays."""
+    return name if name[1:2].isupper() else name[:1].lower() + name[1:]
+
+
+def _criterion(entry: Mapping[str, Any]) -> Criterion:
+    texts = {key: entry.get(key, "") for key in ("id", "name", "definition", "origin")}
+    if bad := [key for key, text in texts.items() if not isinstance(text, str)]:
+        raise ValueError(f"criterion {entry.get('id')!r}: {', '.join(bad)} must be text")
+    return Criterion(**texts, children=tuple(_criterion(child) for child in entry.get("children", ())))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
