@@ -90,14 +90,12 @@ def correlations(
             raise ValueError(f"{row}: scores for {sorted(unknown)}, but ratings are of {', '.join(human)}")
         for coef in coefs:
             for label, values in per_column.items():
-                x, y = grid.matrix(values), ratings[label]
-                result = meta.correlate(x, y, coef=coef, nan=nan, ci=interval, **settings)
+                result, replicates = _measured(grid.matrix(values), ratings[label], coef, nan, interval, settings)
                 # places of the grid where the data have no output are not missing scores
                 result = replace(result, n_missing=result.n_missing - grid.n_holes, total=grid.n)
                 cell = {"row": row, "column": label, "statistic": _NAMES.get(coef, coef), **_numbers(result, scale)}
-                if interval and interval.startswith("boot-") and not np.isnan(result.value):
-                    drawn = meta.bootstrap(x, y, coef=coef, units=interval.split("-")[1], **settings)
-                    cell["replicates"] = drawn.replicates * scale
+                if replicates is not None:
+                    cell["replicates"] = replicates * scale
                 cells.append(cell)
     table = pd.DataFrame(cells)
     if average:
@@ -139,6 +137,28 @@ def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
     """Tables of correlations as one frame for `report.Output.compare`; rows named in `extra` have no printed one."""
     joined = pd.concat(tables, ignore_index=True).drop(columns="replicates", errors="ignore")
     return joined.assign(extra=joined["row"].isin(list(extra)))
+
+
+def _measured(
+    x: np.ndarray, y: np.ndarray, coef: str, nan: str, interval: str | None, settings: Mapping[str, Any]
+) -> tuple[meta.Correlation, np.ndarray | None]:
+    """The coefficient with its interval, and the replicates behind a percentile interval: one bootstrap serves both."""
+    if interval is None or not interval.startswith("boot-"):
+        return meta.correlate(x, y, coef=coef, nan=nan, ci=interval, **settings), None
+    result = meta.correlate(x, y, coef=coef, nan=nan, level=settings["level"])
+    filled = meta.missing.apply(x, y, nan)
+    drawn = meta.bootstrap(filled.x, filled.y, coef=coef, units=interval.removeprefix("boot-"), **settings)
+    result = replace(
+        result,
+        low=drawn.low,
+        high=drawn.high,
+        ci=interval,
+        n_boot=drawn.n_boot,
+        n_undefined=drawn.n_undefined,
+        seed=drawn.seed,
+        reason=result.reason or drawn.reason,
+    )
+    return result, None if np.isnan(result.value) else drawn.replicates
 
 
 def _column(items: pd.DataFrame, values: Scores | str) -> Any:
