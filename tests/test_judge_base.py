@@ -1,0 +1,290 @@
+"""The base of the LLM evaluators: samples, chat formats, draws, stages, planning."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgeval_lib.engines import Request, Sampling, ScriptedEngine
+from nlgeval_lib.evaluators.chat import ChatFormat
+from nlgeval_lib.evaluators.draws import Missing, combine
+from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.samples import samples
+from nlgeval_lib.evaluators.stages import Stage, run
+from nlgeval_lib.parsers.rating import rating
+from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+from nlgeval_lib.store import Store
+
+
+class Terse(Judge):
+    """One prompt, one number."""
+
+    name = "terse"
+    needs = ("output", "source")
+
+    def render(self, sample):
+        return f"{sample.source} -> {sample.output}"
+
+    def parse(self, completion, sample=None):
+        return rating(completion.text, 1, 5).judgment(prompted=bool(sample))
+
+
+class TwoSteps(Terse):
+    """Asks for a remark on each output first, and scores it with the remark in the prompt."""
+
+    name = "two-steps"
+
+    def stages(self, samples):
+        first = [self.chat.request(f"remark on {sample.output}") for sample in samples]
+        remarks = yield Stage("remarks", first, self.sampling, "a remark")
+        second = [self.chat.request(f"score, given: {draws[0].text}") for draws in remarks]
+        answers = yield Stage("score", second, self.sampling)
+        return [
+            self.combine([self.read(draw, sample) for draw in draws])
+            for draws, sample in zip(answers, samples, strict=True)
+        ]
+
+
+FRAME = pd.DataFrame(
+    {"source": ["s0", "s1", "s2"], "output": ["good", "", "bad"], "human": [5.0, 1.0, 2.0]}, index=[10, 11, 12]
+)
+
+
+def by_output(request: Request, draw: int) -> str:
+    return {"good": "Score: 5", "bad": "no idea"}.get(request.text().partition("-> ")[2], "2")
+
+
+# -- samples -----------------------------------------------------------------------------------------------------------
+
+
+def test_samples_take_the_usual_columns_and_no_rating():
+    frame = pd.DataFrame(
+        {
+            "input_id": ["a", "b"],
+            "system_id": ["x", "y"],
+            "aspect": ["fluency", "fluency"],
+            "human": [1, 2],
+            "input": ["in", "in2"],
+            "output": ["o", "o2"],
+            "references": [("r", "r2"), []],
+            "fact": ["f", "g"],
+        }
+    )
+    first, second = samples(frame, needs=["source", "fact"])
+    assert first == Sample(
+        "a/x/fluency", "o", source="in", references=("r", "r2"), aspect="fluency", extra={"fact": "f"}
+    )
+    assert second.references == ()
+    assert samples(frame.drop(columns="references").assign(reference="r"))[0].references == ("r",)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("source", None, r"row 1 \(index 11\): column 'source' is missing; terse needs it"),
+        ("source", math.nan, "column 'source' is missing"),
+        ("source", "", "column 'source' is empty"),
+        ("output", None, r"row 1 \(index 11\): column 'output' is missing"),
+        ("output", 3.5, "column 'output' is float '3.5'; a text is needed"),
+        ("source", ["a"], "column 'source' is list"),
+    ],
+)
+def test_a_missing_text_is_named_by_row_and_column(column, value, said):
+    frame = FRAME.astype(object)
+    frame.at[11, column] = value
+    with pytest.raises(ValueError, match=said):
+        Terse(engine=ScriptedEngine(by_output)).score(frame)
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(ValueError, match="terse needs a column 'source' or 'input'; the frame has output"):
+        Terse(engine=ScriptedEngine([])).score(FRAME[["output"]])
+    with pytest.raises(ValueError, match="output more than once"):
+        samples(pd.concat([FRAME, FRAME], axis=1)[["output"]])
+    with pytest.raises(ValueError, match=r"sample 0 \('q'\): source is empty; terse needs it"):
+        Terse(engine=ScriptedEngine([])).score([Sample("q", "text")])
+    with pytest.raises(ValueError, match="item 0 is str"):
+        Terse(engine=ScriptedEngine([])).score(["text"])
+
+
+def test_real_frames_become_samples(data):
+    frame = data("summeval").head(8)
+    made = samples(frame, ["source", "references"])
+    assert [sample.aspect for sample in made] == frame["aspect"].tolist()
+    assert made[0].source == frame["source"].iloc[0] and len(made[0].references) == 11
+    assert len({sample.id for sample in made}) == 8
+
+
+# -- chat formats ------------------------------------------------------------------------------------------------------
+
+
+def test_chat_formats():
+    assert ChatFormat().request("p", "i") == Request.chat("p", id="i")
+    assert ChatFormat("messages", "be fair").request("p").messages[0] == {"role": "system", "content": "be fair"}
+    assert ChatFormat("raw").request("p").prompt == "p"
+    prometheus = ChatFormat.named("prometheus-v1")
+    assert prometheus.request("{prompt}").prompt == (
+        "[INST] <<SYS>>\nYou are a fair evaluator language model.\n<</SYS>>\n\n{prompt} [/INST]"
+    )
+    assert ChatFormat("llama2").text("p") == "[INST] p [/INST]"
+    assert ChatFormat("mistral", "s").text("p") == "[INST] s\n\np [/INST]"
+    assert prometheus.label == "llama2+system" and ChatFormat().label == "messages"
+    with pytest.raises(ValueError, match="allowed: messages, raw"):
+        ChatFormat.named("vicuna")
+    with pytest.raises(ValueError, match="no single text"):
+        ChatFormat().text("p")
+
+
+@given(st.text())
+def test_wrapping_keeps_the_prompt(text):
+    for style in ("raw", "llama2", "mistral"):
+        assert text in ChatFormat(style, "system").text(text)
+
+
+# -- draws -------------------------------------------------------------------------------------------------------------
+
+OK = Judgment(4.0)
+LOST = Judgment.missing(Status.UNPARSED, "no number")
+FAILED = Judgment.missing(Status.FAILED, "no answer")
+
+
+def test_draws_are_averaged_and_missing_ones_counted():
+    found = combine([OK, LOST, Judgment(1.0)])
+    assert found.value == 2.5 and found.details["n"] == 3 and found.details["n_missing"] == 1
+    assert found.details["statuses"] == ("ok", "unparsed", "ok")
+    assert combine([Judgment(2.0, details={"feedback": "f"})]).details == {"feedback": "f", "n": 1, "n_missing": 0}
+
+
+def test_no_draw_with_a_number_is_missing_with_the_most_frequent_reason():
+    found = combine([FAILED, LOST, LOST])
+    assert found.status is Status.UNPARSED and found.reason == "3 of 3 draws missing: no number"
+    assert combine([]).status is Status.FAILED
+
+
+def test_missing_policies():
+    assert math.isnan(combine([OK, LOST], Missing("all")).value)
+    assert combine([OK, OK], Missing("all")).value == 4
+    assert combine([OK, LOST], Missing("fill:0")).value == 2
+    assert combine([LOST], Missing("fill:1")).value == 1
+    assert combine([OK, FAILED], Missing("fill:0")).value == 4  # no completion is no answer
+    assert math.isnan(combine([FAILED], Missing("fill:0")).value)
+    with pytest.raises(ValueError, match="allowed: 'drop', 'all', 'fill:<number>'"):
+        Missing("zero")
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.floats(1, 5)), min_size=1, max_size=8), st.sampled_from(["drop", "all", "fill:1"])
+)
+def test_combined_values_stay_between_the_draws(values, policy):
+    found = combine([LOST if value is None else Judgment(value) for value in values], Missing(policy))
+    read = [value for value in values if value is not None]
+    assert found.details["n_missing"] == len(values) - len(read)
+    if found.status is Status.OK:
+        least = min([*read, *([1.0] if policy == "fill:1" and len(read) < len(values) else [])])
+        assert least - 1e-9 <= found.value <= max([*read, 1.0]) + 1e-9
+    else:
+        assert found.reason and (not read or policy == "all")
+
+
+# -- scoring -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_frame_is_scored_row_by_row():
+    scores = Terse(engine=ScriptedEngine(by_output)).score(FRAME)
+    assert scores.index.tolist() == [10, 11, 12]
+    assert scores.columns.tolist() == ["value", "status", "reason", "details"]
+    np.testing.assert_array_equal(scores["value"], [5, 2, math.nan])
+    assert scores["status"].tolist() == ["ok", "ok", "unparsed"] and scores["reason"].iloc[2]
+    assert scores.attrs["details"] == {"n": 3, "n_ok": 2, "coverage": 2 / 3, "unparsed": 1}
+    assert scores["details"].iloc[0]["prompted"] is True
+    listed = Terse(engine=ScriptedEngine(by_output)).score([Sample("q", "good", source="s")])
+    assert listed.index.tolist() == ["q"] and listed["value"].tolist() == [5]
+    assert Terse(engine=ScriptedEngine([])).score(FRAME.head(0)).empty
+
+
+def test_indices_need_not_be_unique():
+    scores = Terse(engine=ScriptedEngine(by_output)).score(FRAME.set_axis([0, 0, 0]))
+    assert scores["value"].tolist()[:2] == [5, 2] and len(scores) == 3
+
+
+def test_failed_cut_and_empty_completions_are_told_apart():
+    def script(request, draw):
+        if "good" in request.text():
+            raise RuntimeError("out of memory")
+        text = "" if "bad" in request.text() else "The summary is"
+        return Completion(key="", text=text, finish_reason="length" if text else "stop")
+
+    scores = Terse(engine=ScriptedEngine(script)).score(FRAME)
+    assert scores["status"].tolist() == ["failed", "truncated", "empty"]
+    assert "out of memory" in scores["reason"].iloc[0]
+
+
+def test_draws_reach_the_judgment():
+    engine = ScriptedEngine(lambda request, draw: str(draw + 1))
+    scores = Terse(engine=engine, sampling={"temperature": 1.0, "n": 3}).score(FRAME)
+    assert scores["value"].tolist() == [2, 2, 2] and len(engine.asked) == 9
+    assert scores["details"].iloc[0]["values"] == (1, 2, 3)
+
+
+def test_what_is_stored_is_not_asked_again(tmp_path):
+    engine, store = ScriptedEngine(by_output), Store(tmp_path)
+    judge = Terse(engine=engine, store=store)
+    first = judge.score(FRAME)
+    again = judge.score(FRAME)
+    assert len(engine.asked) == 3
+    pd.testing.assert_frame_equal(first, again)
+
+
+def test_an_engine_is_needed_and_settings_are_checked():
+    with pytest.raises(ValueError, match="terse: no engine; pass engine="):
+        Terse().score(FRAME)
+    with pytest.raises(ValueError, match="no setting 'temprature'; settings: temperature"):
+        Terse(sampling={"temprature": 1})
+    with pytest.raises(ValueError, match="sampling is int"):
+        Terse(sampling=3)
+    assert Terse(sampling=Sampling(max_tokens=7)).sampling.max_tokens == 7
+
+
+def test_signatures_tell_what_determines_a_score():
+    def of(**settings):
+        return Terse(engine=ScriptedEngine([], model="m", revision="r"), **settings).signature()
+
+    assert of() == "terse|chat:messages|engine:scripted|model:m@r|T:0|max:256|n:1|missing:drop|v:0.1"
+    others = [of(chat="raw"), of(missing="fill:0"), of(sampling={"max_tokens": 9}), of(sampling={"temperature": 0.5})]
+    assert len({of(), *others}) == 5
+    assert Terse().signature().startswith("terse|chat:messages|engine:none|")
+
+
+# -- stages ------------------------------------------------------------------------------------------------------------
+
+
+def test_stages_follow_each_other():
+    engine = ScriptedEngine(lambda request, draw: "3" if "nice" in request.text() else f"nice {request.text()[-4:]}")
+    scores = TwoSteps(engine=engine).score(FRAME)
+    assert scores["value"].tolist() == [3, 3, 3]
+    assert "score, given: nice good" in {ask.request.text() for ask in engine.asked}
+
+
+def test_a_plan_asks_nothing_and_says_what_is_an_estimate(tmp_path):
+    engine, store = ScriptedEngine(lambda request, draw: "nice" if "remark" in request.text() else "3"), Store(tmp_path)
+    judge = TwoSteps(engine=engine, store=store)
+    stages = judge.plan(FRAME)
+    assert [(s.name, s.exact, s.completions) for s in stages] == [("remarks", True, 3), ("score", False, 3)]
+    assert stages[1].requests[0].text() == "score, given: a remark" and not engine.asked
+    judge.score(FRAME)
+    stages = judge.plan(FRAME)  # what the store has makes the later stage exact
+    assert [s.exact for s in stages] == [True, True]
+    assert stages[1].requests[0].text() == "score, given: nice"
+
+
+def test_answers_must_match_the_requests():
+    def stages():
+        yield Stage("score", [Request(prompt="a"), Request(prompt="b")], Sampling())
+
+    with pytest.raises(ValueError, match="stage 'score': 1 answers for 2 requests"):
+        run(stages(), lambda requests, sampling: [[]])
