@@ -78,7 +78,7 @@ def names() -> list[str]:
     return list(_NAMES)
 
 
-def make(name: str, **options: Any) -> Engine:
+def make(name: str, /, **options: Any) -> Engine:
     """The engine of a short name, with its options.
 
     Raises: ValueError for an unknown name; TypeError for an unknown option; EngineError where it cannot start.

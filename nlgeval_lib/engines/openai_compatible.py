@@ -23,6 +23,7 @@ from nlgeval_lib.schema import Completion
 DIALECTS = ("openai", "vllm")
 _HOPELESS = (401, 403, 404)  # no key, no right, no such model: the next request will fare no better
 _PASSING = (408, 409, 429)  # and all of 500 and above
+_HAND_OVER = 0.02  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 
 
 @dataclass
@@ -136,15 +137,16 @@ class OpenAIEngine(Engine):
         thread = threading.Thread(target=run.main, name="nlgeval-openai", daemon=True)
         thread.start()
         try:
-            while (item := run.out.get()) is not None:
-                batch = list(item)
-                with contextlib.suppress(queue.Empty):
-                    while (more := run.out.get_nowait()) is not None:
-                        batch += more
-                    run.out.put(None)
+            while (batch := run.out.get()) is not None:
                 yield batch
             if run.crash is not None:
                 raise run.crash
+        except KeyboardInterrupt:  # what has arrived is paid for: hand it over before the end
+            run.stop()
+            thread.join()
+            while (batch := run.out.get()) is not None:
+                yield batch
+            raise
         finally:
             run.stop()
             thread.join()
@@ -157,6 +159,7 @@ class _Run:
         self.engine, self.sampling, self._key = engine, sampling, key
         self.todo = deque(_groups(asks) if engine.group_draws else ([ask] for ask in asks))
         self.out: queue.SimpleQueue[list[Completion] | None] = queue.SimpleQueue()
+        self._finished: list[Completion] = []
         self.crash: BaseException | None = None
         self.hopeless = ""
         self.in_a_row = 0
@@ -173,7 +176,20 @@ class _Run:
         except BaseException as error:
             self.crash = error
         finally:
+            self._hand_over()
             self.out.put(None)
+
+    def _hand_over(self) -> None:
+        """Give what is finished to the thread that stores it."""
+        if self._finished:
+            self.out.put(self._finished)
+            self._finished = []
+
+    def _finish(self, done: list[Completion]) -> None:
+        """Take finished completions, to be handed over in a moment."""
+        if not self._finished and self._loop is not None:
+            self._loop.call_later(_HAND_OVER, self._hand_over)
+        self._finished += done
 
     def stop(self) -> None:
         """End the workers, from any thread; nothing happens if they have ended."""
@@ -212,7 +228,7 @@ class _Run:
         while self.todo:
             draws = self.todo.popleft()
             if self.hopeless:
-                self.out.put([failed(ask, f"not asked: {self.hopeless}") for ask in draws])
+                self._finish([failed(ask, f"not asked: {self.hopeless}") for ask in draws])
                 continue
             try:
                 done = await self._ask(client, draws)
@@ -223,7 +239,7 @@ class _Run:
                 done = [failed(ask, str(error)) for ask in draws]
             else:
                 self.in_a_row = 0
-            self.out.put(done)
+            self._finish(done)
 
     async def _ask(self, client: Any, draws: list[Ask]) -> list[Completion]:
         """The completions of the draws of one request, after as many attempts as it takes. Raises: _Waited."""

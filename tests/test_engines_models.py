@@ -1,0 +1,449 @@
+"""vLLM, transformers and vLLM's server on one tiny model: the same texts, the same counts, every setting honoured."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_model
+
+from nlgeval_lib import engines
+from nlgeval_lib.engines import EngineError, Request, Sampling, UnsupportedSetting, models
+from nlgeval_lib.store import Store
+
+needs_vllm = pytest.mark.skipif(
+    importlib.util.find_spec("vllm") is None, reason="vLLM is not installed: the group cpu-serve or gpu brings it"
+)
+CONTEXT = 512
+PROMPTS = [f"Rate response {i}: it is {'very ' * (i % 5)}good. Score:" for i in range(20)]
+CHATS = [Request.chat(f"Is this coherent? {'yes ' * i}", "You are a judge.") for i in range(6)]
+BATCH = [*PROMPTS, *CHATS]
+GREEDY = Sampling(max_tokens=24)
+VLLM_ENVIRONMENT = {
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "1",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    import torch
+
+    torch.set_num_threads(1)  # a model this small loses by sharing its work, and loses much on a busy machine
+    return tiny_model.build(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def serving(folder):
+    """The server's process, started first: it gets ready while the engines in this process are tested."""
+    if importlib.util.find_spec("vllm") is None:
+        yield None
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(folder), "--port", str(port)]
+    command += ["--host", "127.0.0.1", "--dtype", "float32", "--max-model-len", str(CONTEXT), "--enforce-eager"]
+    command += ["--served-model-name", "tiny-served"]
+    log = open(folder.parent / "server.log", "wb")  # noqa: SIM115
+    process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **VLLM_ENVIRONMENT})
+    yield process, port, log.name
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    log.close()
+
+
+@pytest.fixture(scope="module")
+def transformer(folder):
+    with engines.make("transformers", model=str(folder), batch_size=7, device="cpu") as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def vllm(folder):
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    with engines.make("vllm", model=str(folder), max_model_len=CONTEXT) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def served(serving, folder):
+    process, port, log = serving
+    url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 240
+    while True:
+        try:
+            urllib.request.urlopen(f"{url}/health", timeout=5)
+            break
+        except (urllib.error.URLError, OSError):
+            if process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"the server did not start:\n{Path(log).read_text(errors='replace')[-3000:]}")
+            time.sleep(0.2)
+    return engines.make(
+        "openai",
+        model="tiny-served",
+        name="tiny",
+        revision=models.identify(str(folder), None, None)[1],
+        base_url=f"{url}/v1",
+        dialect="vllm",
+        api_key_env="TEST_KEY_THAT_NOBODY_SETS",
+    )
+
+
+@pytest.fixture(scope="module")
+def greedy(transformer):
+    return engines.complete(transformer, BATCH, GREEDY)
+
+
+def same(one, two):
+    """Texts, counts and reasons of two runs, with the first that differs shown."""
+    for a, b in zip(one.flat, two.flat, strict=True):
+        assert (a.text, a.finish_reason, a.prompt_tokens, a.completion_tokens) == (
+            b.text,
+            b.finish_reason,
+            b.prompt_tokens,
+            b.completion_tokens,
+        )
+
+
+def test_the_batch_shows_something(greedy):
+    assert len({c.text for c in greedy.flat}) > 10
+    assert {c.finish_reason for c in greedy.flat} == {"stop", "length"}
+
+
+# -- transformers -----------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_gives_what_single_prompts_give(folder, greedy):
+    with engines.make("transformers", model=str(folder), batch_size=1, device="cpu") as single:
+        same(engines.complete(single, BATCH, GREEDY), greedy)
+
+
+def test_greedy_is_the_largest_logit_step_by_step(transformer, greedy):
+    """Against a loop of forward passes without cache, padding or generate()."""
+    import torch
+
+    prompt = models.token_ids(transformer._tokenizer, Request(prompt=PROMPTS[1]), None, "tiny")
+    ids = list(prompt)
+    with torch.no_grad():
+        while len(ids) < len(prompt) + 24 and (len(ids) == len(prompt) or ids[-1] != 2):
+            ids.append(int(transformer._model(torch.tensor([ids])).logits[0, -1].argmax()))
+    assert greedy[1][0].text == transformer._tokenizer.decode(ids[len(prompt) :], skip_special_tokens=True)
+    assert greedy[1][0].completion_tokens == len(ids) - len(prompt)
+
+
+def test_draws_follow_the_softmax(transformer):
+    """2000 draws of one token against the probabilities of the shaped distribution."""
+    import torch
+
+    sampling = Sampling(temperature=0.7, top_k=12, top_p=0.8, max_tokens=1, n=2000, logprobs=0)
+    transformer.batch_size, before = 500, transformer.batch_size
+    [draws] = engines.complete(transformer, [PROMPTS[0]], sampling)
+    transformer.batch_size = before
+    ids = models.token_ids(transformer._tokenizer, Request(prompt=PROMPTS[0]), None, "tiny")
+    with torch.no_grad():
+        logits = transformer._model(torch.tensor([ids])).logits[0, -1].double().numpy()
+    order = np.argsort(-logits)[:12]
+    p = np.exp(logits[order] / 0.7)
+    p /= p.sum()
+    kept = np.searchsorted(np.cumsum(p), 0.8) + 1
+    p = p[:kept] / p[:kept].sum()
+    names = [transformer._tokenizer.decode([i]) for i in order[:kept]]
+    drawn = [next(iter(c.logprobs[0])) for c in draws]
+    assert set(drawn) <= set(names)
+    expected, seen = p * 2000, np.array([drawn.count(name) for name in names])
+    assert np.sum((seen - expected) ** 2 / expected) < kept + 5 * math.sqrt(2 * kept)
+
+
+def test_a_draw_depends_on_its_seed_alone(folder, transformer):
+    sampling = Sampling(temperature=1.0, n=3, max_tokens=12)
+    one = engines.complete(transformer, PROMPTS[:6], sampling)
+    with engines.make("transformers", model=str(folder), batch_size=2, device="cpu") as other:
+        two = engines.complete(other, PROMPTS[5::-1], sampling)
+    assert [[c.text for c in draws] for draws in one] == [[c.text for c in draws] for draws in two[::-1]]
+    assert len({c.text for c in one.flat}) > 12
+    again = engines.complete(transformer, PROMPTS[:6], Sampling(temperature=1.0, n=3, max_tokens=12, seed=1))
+    assert [c.text for c in again.flat] != [c.text for c in one.flat]
+
+
+def test_unseeded_draws_differ(transformer):
+    sampling = Sampling(temperature=1.5, n=4, max_tokens=12, seed=None)
+    runs = [[c.text for c in engines.complete(transformer, PROMPTS[:2], sampling).flat] for _ in range(2)]
+    assert runs[0] != runs[1]
+
+
+@pytest.mark.parametrize("form", [{"choice": ("4", "5")}, {"regex": "[1-5]"}, {"json_schema": {"type": "object"}}])
+def test_transformers_refuses_structured_output(transformer, form):
+    with pytest.raises(UnsupportedSetting, match=next(iter(form))):
+        engines.complete(transformer, PROMPTS[:1], Sampling(**form))
+
+
+def test_what_does_not_fit_is_halved_then_named(transformer, monkeypatch, greedy):
+    import torch
+
+    real = transformer._run
+
+    def small(batch, sampling, room):
+        if len(batch) > 2 or any("response 3:" in ask.request.text() for ask, _ in batch):
+            raise torch.OutOfMemoryError("pretended")
+        return real(batch, sampling, room)
+
+    monkeypatch.setattr(transformer, "_run", small)
+    answers = engines.complete(transformer, [Request(prompt=p, id=str(i)) for i, p in enumerate(PROMPTS)], GREEDY)
+    [failure] = answers.failed
+    assert failure.id == "3" and "out of memory" in failure.reason
+    assert [a[0].text for i, a in enumerate(answers) if i != 3] == [
+        b[0].text for i, b in enumerate(greedy[: len(PROMPTS)]) if i != 3
+    ]
+
+
+def test_a_model_without_a_chat_template_says_so(folder, transformer, monkeypatch):
+    monkeypatch.setattr(transformer._tokenizer, "chat_template", None)
+    with pytest.raises(EngineError, match="no chat template"):
+        engines.complete(transformer, CHATS[:1], GREEDY)
+    monkeypatch.setattr(transformer, "chat_template", tiny_model.TEMPLATE)
+    assert engines.complete(transformer, CHATS[:1], GREEDY).failed == ()
+
+
+@pytest.mark.parametrize("name", ["transformers", pytest.param("vllm", marks=needs_vllm)])
+def test_a_model_that_is_not_there(name, tmp_path):
+    with pytest.raises(EngineError, match="no model at"):
+        engines.make(name, model=str(tmp_path / "nothing"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(EngineError, match="cannot load"):
+        engines.make(name, model=str(tmp_path / "empty"))
+
+
+def test_a_folder_is_known_by_its_contents(folder, tmp_path):
+    copy = tmp_path / "tiny"
+    copy.mkdir()
+    for path in folder.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    assert models.identify(str(copy), None, None) == models.identify(str(folder), None, None)
+    assert models.identify(str(copy), "v2", "judge") == ("judge", "v2")
+    (copy / "config.json").write_text((copy / "config.json").read_text() + " ")
+    assert models.identify(str(copy), None, None) != models.identify(str(folder), None, None)
+    assert models.identify("some/model", None, None) == ("some/model", None)
+
+
+# -- log-likelihoods --------------------------------------------------------------------------------------------------
+
+
+def test_loglikelihood_is_the_sum_of_next_token_log_probabilities(transformer):
+    import torch
+
+    prompts = [PROMPTS[0], PROMPTS[4], "Score"]
+    texts = [" 5 out of 5", " bad", "d: the"]  # the last shares a token with its prompt's end, or not: both must add up
+    for prompt, text, got in zip(prompts, texts, transformer.loglikelihood(prompts, texts), strict=True):
+        ids = transformer._tokenizer(prompt + text).input_ids
+        with torch.no_grad():
+            table = transformer._model(torch.tensor([ids])).logits[0].log_softmax(-1)
+        scored = [float(table[i - 1, ids[i]]) for i in range(len(ids) - len(got.tokens), len(ids))]
+        assert got.tokens == pytest.approx(scored, abs=1e-4)
+        assert got.total == pytest.approx(sum(scored), abs=1e-3) and got.mean == pytest.approx(
+            np.mean(scored), abs=1e-3
+        )
+        assert transformer._tokenizer.decode(ids[len(ids) - len(got.tokens) :]).endswith(text.strip())
+
+
+def test_loglikelihood_of_batches_and_orders(transformer):
+    prompts, texts = PROMPTS[:9], [f" {'good ' * (9 - i)}" for i in range(9)]
+    alone = [transformer.loglikelihood([p], [t])[0].total for p, t in zip(prompts, texts, strict=True)]
+    assert [s.total for s in transformer.loglikelihood(prompts, texts, batch_size=4)] == pytest.approx(alone, abs=1e-3)
+
+
+def test_loglikelihood_says_why_there_is_none(transformer):
+    empty, long = transformer.loglikelihood(["a", "a"], ["", " word" * 2000])
+    assert math.isnan(empty.total) and empty.reason == "the text has no tokens"
+    assert math.isnan(long.mean) and "the model takes 1024" in long.reason
+    with pytest.raises(ValueError, match="2 prompts and 1"):
+        transformer.loglikelihood(["a", "b"], ["c"])
+    [chat] = transformer.loglikelihood([CHATS[0]], ["yes"])
+    assert chat.total < 0
+
+
+def test_a_seq2seq_model_scores_and_writes(tmp_path):
+    """Scores against the model's own loss; texts against its own greedy generate()."""
+    import torch
+
+    with engines.make("transformers", model=str(tiny_model.build_seq2seq(tmp_path / "bart")), device="cpu") as engine:
+        sources, targets = ["the article is long", "a"], ["coherent", "the score is 4 out of 5"]
+        for source, target, got in zip(sources, targets, engine.loglikelihood(sources, targets), strict=True):
+            ids, labels = (torch.tensor([engine._tokenizer(text).input_ids]) for text in (source, target))
+            with torch.no_grad():
+                loss = engine._model(input_ids=ids, labels=labels).loss
+            assert got.mean == pytest.approx(-float(loss), abs=1e-4)
+        answers = engines.complete(engine, sources, Sampling(max_tokens=6))
+        ids = torch.tensor([engine._tokenizer(sources[0]).input_ids])
+        made = engine._model.generate(input_ids=ids, max_new_tokens=6, do_sample=False)
+        assert answers[0][0].text == engine._tokenizer.decode(made[0, 1:], skip_special_tokens=True)
+
+
+# -- vLLM -------------------------------------------------------------------------------------------------------------
+
+
+@needs_vllm
+def test_greedy_vllm_and_transformers_are_equal(vllm, greedy):
+    answers = engines.complete(vllm, BATCH, GREEDY)
+    same(answers, greedy)
+    assert [c.key for c in answers.flat] == [c.key for c in greedy.flat], "one model, one key, whatever ran it"
+
+
+@needs_vllm
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(max_tokens=24, repetition_penalty=1.3),
+        Sampling(max_tokens=40, stop=("e", "co")),
+        Sampling(max_tokens=8, logprobs=3),
+    ],
+    ids=["penalty", "stop", "logprobs"],
+)
+def test_settings_mean_the_same_in_both(vllm, transformer, sampling):
+    one, two = engines.complete(vllm, BATCH, sampling), engines.complete(transformer, BATCH, sampling)
+    same(one, two)
+    assert any(sampling.key() != GREEDY.key() for _ in one)
+    if sampling.stop:
+        assert not any("e" in c.text for c in one.flat)
+    for a, b in zip(one.flat, two.flat, strict=True):
+        assert (a.logprobs is None) == (b.logprobs is None) == (sampling.logprobs is None)
+        for left, right in zip(a.logprobs or (), b.logprobs or (), strict=True):
+            assert next(iter(left)) == next(iter(right)) and left == pytest.approx(right, abs=1e-4)
+            assert len(left) in (3, 4) and max(left.values()) <= 0
+
+
+@needs_vllm
+def test_seeded_draws_repeat_in_any_order(vllm, tmp_path):
+    sampling = Sampling(temperature=1.0, top_p=0.95, top_k=50, n=5, max_tokens=12)
+    one = engines.complete(vllm, PROMPTS[:6], sampling)
+    two = engines.complete(vllm, PROMPTS[5::-1], sampling)
+    assert [[c.text for c in draws] for draws in one] == [[c.text for c in draws] for draws in two[::-1]]
+    assert len({c.text for c in one.flat}) > 20
+    vllm.reorder = False
+    store = Store(tmp_path)
+    engines.complete(vllm, PROMPTS[:3], Sampling(temperature=1.0, top_p=0.95, top_k=50, n=2, max_tokens=12), store)
+    resumed = engines.complete(vllm, PROMPTS[:6], sampling, store)
+    vllm.reorder = True
+    assert [c.text for c in resumed.flat] == [c.text for c in one.flat] and resumed.progress.stored == 6
+
+
+SCHEMA = {"type": "object", "properties": {"s": {"enum": [1, 2]}}, "required": ["s"], "additionalProperties": False}
+
+
+@needs_vllm
+@pytest.mark.parametrize(
+    "form, pattern",
+    [
+        ({"choice": ("good", "very bad")}, "good|very bad"),
+        ({"regex": r"Score: [1-5]/5"}, r"Score: [1-5]/5"),
+        ({"json_schema": SCHEMA}, r'\{\s*"s"\s*:\s*[12]\s*\}'),
+    ],
+    ids=["choice", "regex", "json"],
+)
+def test_structured_output(vllm, form, pattern):
+    answers = engines.complete(vllm, PROMPTS[:8], Sampling(temperature=1.0, max_tokens=60, **form))
+    whole = [c.text for c in answers.flat if c.finish_reason == "stop"]
+    assert not answers.failed and len(whole) >= (4 if "json_schema" in form else 8)
+    assert all(re.fullmatch(pattern, text) for text in whole), whole
+
+
+@needs_vllm
+def test_what_vllm_refuses_is_named_and_the_rest_is_done(vllm, transformer):
+    prompts = [Request(prompt="word " * 600, id="long"), Request(prompt="fine", id="fine")]
+    answers = engines.complete(vllm, prompts, GREEDY)
+    assert [failure.id for failure in answers.failed] == ["long"] and "maximum model length" in answers.failed[0].reason
+    assert answers[1][0].completion_tokens > 0
+    other = engines.complete(transformer, [Request(prompt="word " * 1200, id="long"), prompts[1]], GREEDY)
+    assert [failure.id for failure in other.failed] == ["long"] and "the model takes 1 to 1024" in other.failed[
+        0
+    ].reason
+    assert answers[1][0].text == other[1][0].text
+
+
+@needs_vllm
+def test_a_full_context_ends_the_text(vllm, folder):
+    near = ["word " * 95, "fine"]
+    with engines.make("transformers", model=str(folder), device="cpu") as other:
+        other.context = CONTEXT
+        same(
+            engines.complete(vllm, near, Sampling(max_tokens=1000)),
+            engines.complete(other, near, Sampling(max_tokens=1000)),
+        )
+
+
+@needs_vllm
+def test_an_interrupted_vllm_run_leaves_the_engine_usable(vllm, tmp_path, greedy):
+    def report(progress, batch):
+        if progress.done:
+            raise KeyboardInterrupt
+
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        engines.complete(vllm, BATCH, GREEDY, store, report)
+    kept = len(store)
+    assert 0 < kept < len(BATCH) and not vllm._llm.llm_engine.has_unfinished_requests()
+    answers = engines.complete(vllm, BATCH, GREEDY, store)
+    same(answers, greedy)
+    assert answers.progress.stored == kept
+
+
+@needs_vllm
+def test_tokens_are_counted_alike(vllm, transformer, greedy):
+    requests = [r if isinstance(r, Request) else Request(prompt=r) for r in BATCH]
+    counts = [c.prompt_tokens for c in greedy.flat]
+    assert vllm.count_tokens(requests) == transformer.count_tokens(requests) == counts
+
+
+# -- vLLM's server ----------------------------------------------------------------------------------------------------
+
+
+@needs_vllm
+def test_greedy_over_http_is_equal_too(served, greedy):
+    answers = engines.complete(served, BATCH, GREEDY)
+    same(answers, greedy)
+    assert [c.key for c in answers.flat] == [c.key for c in greedy.flat]
+    assert served.usage.prompt_tokens == sum(c.prompt_tokens for c in greedy.flat)
+    assert served.served == {"tiny-served"}
+
+
+@needs_vllm
+def test_settings_over_http(served, vllm, transformer):
+    for sampling in (
+        Sampling(max_tokens=24, repetition_penalty=1.3),
+        Sampling(max_tokens=40, stop=("e", "co")),
+        Sampling(temperature=1.0, top_p=0.9, top_k=20, n=3, max_tokens=10),
+        Sampling(temperature=1.0, max_tokens=10, choice=("good", "very bad")),
+        Sampling(temperature=1.0, max_tokens=20, regex=r"Score: [1-5]/5"),
+    ):
+        same(engines.complete(served, BATCH, sampling), engines.complete(vllm, BATCH, sampling))
+    sampling = Sampling(max_tokens=6, logprobs=2)
+    one, two = engines.complete(served, BATCH, sampling), engines.complete(vllm, BATCH, sampling)
+    for a, b in zip(one.flat, two.flat, strict=True):
+        # a server's text completion names no token that ends the text
+        for left, right in zip(a.logprobs, b.logprobs[: len(a.logprobs)], strict=True):
+            shared = left.keys() & right.keys()
+            assert len(shared) >= 1 and all(left[t] == pytest.approx(right[t], abs=1e-4) for t in shared)
+
+
+@needs_vllm
+def test_what_the_server_refuses_is_named(served):
+    answers = engines.complete(served, [Request(prompt="word " * 600, id="long"), "fine"], GREEDY)
+    assert [failure.id for failure in answers.failed] == ["long"]
+    assert answers.failed[0].reason.startswith("HTTP 400") and answers[1][0].completion_tokens > 0
