@@ -1,0 +1,206 @@
+"""Prometheus: feedback and a score for one response, by a rubric and a reference answer."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from nlgeval_lib import parsers, prompts
+from nlgeval_lib.engines import Engine
+from nlgeval_lib.evaluators.chat import ChatFormat
+from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.prometheus.ranking import rank
+from nlgeval_lib.evaluators.prometheus.results import Ranking
+from nlgeval_lib.evaluators.prometheus.rubric import Rubric
+from nlgeval_lib.evaluators.prometheus.wrapping import asked, family
+from nlgeval_lib.evaluators.stages import Stage
+from nlgeval_lib.prompts import Template
+from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+
+WORDINGS = ("released", "appendix")
+_VERDICT = re.compile(r"\[\s{0,3}RESULT\s{0,3}\]\W{0,5}\d", re.I)
+_FEEDBACK_CHARACTERS = 200  # of a completion that is held to a form: the verdict must fit into 256 new tokens
+
+
+class Prometheus(Judge):
+    """Absolute grading: a feedback, then an integer score on the rubric's scale.
+
+    reference, feedback: whether the prompt shows a reference answer and asks for a feedback before the score.
+    rubric: True for the rubric of each row; False for none; a `Rubric`, its text or a mapping for all rows.
+    low, high: the scale where there is no rubric (1 to 5 unless given); with rubrics, the scale they must have.
+    wording: `released`, the prompt of the public evaluation data, or `appendix`, as the paper prints it.
+    verbalizer: read also what is near the form, such as "[SCORE 5]" or "Score: 4 out of 5".
+    chat: `auto` wraps the prompt as the engine's checkpoint was trained (see `family`); or a style or `ChatFormat`.
+
+    Each sample is drawn three times with the paper's sampling; the score is the mean of the draws that have one.
+    Details of a draw: `feedback`, `rule`. An instruction's input (`source`, `context`) follows it after an empty line.
+
+    Source: Kim et al. (2024), Prometheus, section 3, appendix J; ablation: Table 6; sampling and verbalizer: Table 9.
+    """
+
+    name = "prometheus"
+    defaults = MappingProxyType(
+        {"temperature": 1.0, "top_p": 0.9, "repetition_penalty": 1.03, "max_tokens": 256, "n": 3}
+    )
+    stand_in = "Feedback: The response meets the criterion in part. [RESULT] 3"
+
+    def __init__(
+        self,
+        *,
+        reference: bool = True,
+        rubric: bool | Rubric | str | Mapping[str, Any] = True,
+        feedback: bool = True,
+        low: int | None = None,
+        high: int | None = None,
+        wording: str = "released",
+        verbalizer: bool = False,
+        chat: str | ChatFormat = "auto",
+        **common: Any,
+    ) -> None:
+        self.auto_chat = chat == "auto"
+        super().__init__(chat="messages" if self.auto_chat else chat, **common)
+        self.reference, self.feedback, self.verbalizer = reference, feedback, verbalizer
+        self.with_rubric = rubric is not False
+        self.rubric = None if isinstance(rubric, bool) else Rubric.of(rubric)
+        self.wording = wording
+        self.low, self.high = self._scale_given(low, high)
+        self._check_wording()
+        needs = {"instruction": True, "references": reference, "rubric": self.with_rubric and self.rubric is None}
+        self.needs = ("output", *(field for field, needed in needs.items() if needed))
+
+    # -- the prompt -----------------------------------------------------------------------------------------------
+
+    @property
+    def template(self) -> Template:
+        """The prompt with what the switches leave of it."""
+        if self.wording == "appendix":
+            return prompts.template("prometheus/absolute_appendix")
+        switches = {"reference": self.reference, "rubric": self.with_rubric, "feedback": self.feedback}
+        left_out = "".join(f"_no_{name}" for name, on in switches.items() if not on)
+        return prompts.template(f"prometheus/absolute_scale{left_out}")
+
+    def rubric_of(self, sample: Sample) -> Rubric | None:
+        """The rubric that a sample is graded by, None where the prompt has none.
+
+        Raises: ValueError naming the sample, for a rubric that cannot be read or is on another scale than asked.
+        """
+        if not self.with_rubric or self.rubric is not None:
+            return self.rubric
+        try:
+            rubric = Rubric.parse(sample.rubric)
+        except ValueError as error:
+            raise ValueError(f"sample {sample.id!r}: {error}") from None
+        if self.low is not None and (rubric.low, rubric.high) != (self.low, self.high):
+            raise ValueError(
+                f"sample {sample.id!r}: its rubric goes from {rubric.low} to {rubric.high}, asked is {self.low} to "
+                f"{self.high}; leave low and high out to grade each sample on its rubric's scale"
+            )
+        return rubric
+
+    def scale(self, sample: Sample) -> tuple[int, int]:
+        """The lowest and the highest score that a sample can get."""
+        rubric = self.rubric_of(sample)
+        if rubric is not None:
+            return rubric.low, rubric.high
+        return (1, 5) if self.low is None or self.high is None else (self.low, self.high)
+
+    def render(self, sample: Sample) -> str:
+        template, rubric = self.template, self.rubric_of(sample)
+        low, high = self.scale(sample)
+        values: dict[str, Any] = {"low": low, "high": high, "response": sample.output, "instruction": asked(sample)}
+        if self.reference:
+            values["reference"] = sample.references[0]
+        if rubric is not None:
+            values |= {"criteria": rubric.criteria, "score_descriptions": rubric.score_lines}
+            values |= {f"score{score}": text for score, text in rubric.levels.items()}
+        return template.render(**{name: values[name] for name in template.variables})
+
+    def templates(self) -> Sequence[Template]:
+        return (self.template,)
+
+    # -- the answer -----------------------------------------------------------------------------------------------
+
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """The score after the feedback, on the sample's scale."""
+        low, high = (1, 5) if sample is None else self.scale(sample)
+        if not self.feedback:
+            return parsers.rating(completion.text, low, high).judgment()
+        found = parsers.feedback(completion.text, low, high)
+        judgment = found.judgment(feedback=found.feedback)
+        if judgment.status is Status.OK and not self.verbalizer and not _VERDICT.search(completion.text):
+            return Judgment.missing(Status.UNPARSED, "no verdict of the form '[RESULT] score'", **judgment.details)
+        return judgment
+
+    def form(self, stage: str = "score") -> dict[str, Any]:
+        """Anything short, then the verdict. Raises: ValueError where rubrics may have different scales."""
+        low, high = (1, 5) if self.low is None or self.high is None else (self.low, self.high)
+        scores = "|".join(map(str, range(low, high + 1)))
+        feedback = rf"[^\[\]\n]{{1,{_FEEDBACK_CHARACTERS}}}" if self.feedback else ""
+        return {"regex": rf"{feedback}\[RESULT\] ({scores})"}
+
+    # -- the judge ------------------------------------------------------------------------------------------------
+
+    def for_engine(self, engine: Engine | None = None) -> Prometheus:
+        """This evaluator with the wrapping of the engine's checkpoint; itself where `chat` was given."""
+        engine = self.engine if engine is None else engine
+        if not self.auto_chat:
+            return self
+        bound = copy.copy(self)
+        bound.auto_chat, bound.chat = False, family("" if engine is None else engine.model)
+        return bound
+
+    def judge(self, data: Any, **ways: Any) -> list[Judgment]:
+        bound = self.for_engine(ways.get("engine"))
+        return super(Prometheus, bound).judge(data, **ways)
+
+    def plan(self, data: Any, engine: Engine | None = None, store: Any = None) -> list[Stage]:
+        bound = self.for_engine(engine)
+        return super(Prometheus, bound).plan(data, engine, store)
+
+    def signature(self, engine: Engine | None = None) -> str:
+        bound = self.for_engine(engine)
+        return super(Prometheus, bound).signature(engine)
+
+    def settings(self) -> dict[str, Any]:
+        scale = {} if self.low is None else {"scale": f"{self.low}-{self.high}"}
+        return {
+            "mode": "absolute",
+            "ref": self.reference,
+            "rubric": self.with_rubric,
+            "feedback": self.feedback,
+            **scale,
+            "parser": "verbalizer" if self.verbalizer else "strict",
+        }
+
+    def rank(self, data: Any, *, by: str = "absolute", redraws: int = 9, **options: Any) -> list[Ranking]:
+        """Each group of responses to one instruction put in order; see `ranking.rank`."""
+        return rank(self, data, by=by, redraws=redraws, **options)
+
+    # -- checks ---------------------------------------------------------------------------------------------------
+
+    def _scale_given(self, low: int | None, high: int | None) -> tuple[int | None, int | None]:
+        if (low is None) != (high is None):
+            raise ValueError(f"low={low}, high={high}; give both ends of the scale or neither")
+        if low is not None and high is not None and not low < high:
+            raise ValueError(f"low={low}, high={high}; a scale needs low < high")
+        if self.rubric is None:
+            return low, high
+        if low is not None and (low, high) != (self.rubric.low, self.rubric.high):
+            raise ValueError(
+                f"the rubric goes from {self.rubric.low} to {self.rubric.high}, asked is {low} to {high}; "
+                "leave low and high out"
+            )
+        return self.rubric.low, self.rubric.high
+
+    def _check_wording(self) -> None:
+        if self.wording not in WORDINGS:
+            raise ValueError(f"wording {self.wording!r}; allowed: {', '.join(WORDINGS)}")
+        if self.wording == "appendix":
+            if not (self.reference and self.with_rubric and self.feedback):
+                raise ValueError("wording 'appendix' has reference, rubric and feedback; use 'released' for ablations")
+            if (self.low, self.high) not in ((None, None), (1, 5)):
+                raise ValueError(f"wording 'appendix' is for 1 to 5, got {self.low} to {self.high}; use 'released'")
+            self.low, self.high = 1, 5

@@ -1,0 +1,181 @@
+"""TIGERScore: an analysis of an output's errors without a reference; the score is the sum of their penalties."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import parsers, prompts
+from nlgeval_lib.evaluators.chat import ChatFormat
+from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.tigerscore.aspects import Task, find_task
+from nlgeval_lib.prompts import Template
+from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+
+PERFECT = "The model-generated output contains 0 errors, with a total score reduction of 0."
+_TOTAL = re.compile(r"total score reduction of (\d+)")
+
+
+class TigerScore(Judge):
+    """The sum of the penalties that the judge gives, 0 or less; 0 is an output without errors.
+
+    instruction: what outputs were to do, for rows that do not say. An output's input is its `source` and `context`.
+    task: a task of Table 10 (`Summ`, `Trans`, ...); errors are then counted by its aspects.
+    decoder: `sum` adds up the penalties, as the paper defines the score; `authors` reads the total of the first line
+        as the authors' code does: its whole part, 4.5 as 4.
+    chat: the checkpoints were trained on the bare prompt, hence `raw`.
+
+    Details: `errors`, each with location, aspect, explanation, severity and penalty; `header_errors`, `header_total`,
+    what the first line says; `agrees`, whether that is what the errors add up to; with a task, `aspects`, name -> sum.
+    Source: Jiang et al. (2024), TIGERScore, section 2.2, equation 1; prompt: Table 9; aspects: Table 10.
+    """
+
+    name = "tigerscore"
+    defaults = MappingProxyType({"temperature": 0.0, "max_tokens": 1024})
+    stand_in = PERFECT
+
+    def __init__(
+        self,
+        *,
+        instruction: str = "",
+        task: str | Task | None = None,
+        decoder: str = "sum",
+        chat: str | ChatFormat = "raw",
+        **common: Any,
+    ) -> None:
+        super().__init__(chat=chat, **common)
+        if decoder not in ("sum", "authors"):
+            raise ValueError(f"decoder {decoder!r}; allowed: sum, authors")
+        self.instruction, self.decoder = instruction, decoder
+        self.task = None if task is None else find_task(task)
+        self.needs = ("output",) if instruction else ("output", "instruction")
+
+    def render(self, sample: Sample) -> str:
+        return prompts.render(
+            "tigerscore/evaluate",
+            generation_instruction=sample.instruction or self.instruction,
+            input_context=input_of(sample),
+            hypothesis_output=sample.output,
+        )
+
+    def templates(self) -> Sequence[Template]:
+        return (prompts.template("tigerscore/evaluate"),)
+
+    def settings(self) -> dict[str, Any]:
+        return {"decoder": self.decoder}
+
+    def form(self, stage: str = "score") -> dict[str, Any]:
+        return {"regex": ANALYSIS_FORM}
+
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """The penalties' sum. An analysis that cannot be read is missing, not perfect."""
+        judgment = read_analysis(completion.text, self.task)
+        return judgment if self.decoder == "sum" else as_authors(completion.text, judgment)
+
+    def score_references(self, frame: pd.DataFrame, *, which: str = "first", **ways: Any) -> pd.DataFrame:
+        """The score frame of the references themselves, each judged once as if it were an output; see `gold_shares`.
+
+        which: `first` reference of each row, or `all`. The frame also says whose they are (`input_id`, `output`).
+        Raises: ValueError for a frame without references.
+        Source: TIGERScore, section 4.5, Table 6.
+        """
+        gold = references_as_outputs(frame, which)
+        scores = self.score(gold, **ways)
+        return gold[[name for name in ("dataset", "input_id", "output") if name in gold]].join(scores)
+
+
+def read_analysis(text: str, of: Task | None = None) -> Judgment:
+    """An error analysis as a judgment, with the details that `TigerScore` names."""
+    found = parsers.error_analysis(text)
+    details: dict[str, Any] = {
+        "errors": tuple(found.errors),
+        "n_errors": len(found.errors),
+        "header_errors": found.header_errors,
+        "header_total": found.header_total,
+        "agrees": found.agrees,
+    }
+    if of is not None:
+        sums = dict.fromkeys(of.aspects, 0.0)
+        for error in found.errors:
+            name = of.aspect(error.aspect) or "other"
+            sums[name] = sums.get(name, 0.0) + error.penalty
+        details["aspects"] = sums
+    return found.judgment(**details)
+
+
+def as_authors(text: str, judgment: Judgment) -> Judgment:
+    """The whole part of the total that the first line names, negated; missing where it names none."""
+    total = _TOTAL.search(text)
+    if total is None:
+        return Judgment.missing(Status.UNPARSED, "no 'total score reduction of' a number", **judgment.details)
+    return Judgment(0.0 - int(total.group(1)), Status.OK, "", judgment.details)
+
+
+def input_of(sample: Sample) -> str:
+    """What the output was made from: `source`, then `context`, where there are some."""
+    return "\n".join(text for text in (sample.source, sample.context) if text)
+
+
+def references_as_outputs(frame: pd.DataFrame, which: str = "first") -> pd.DataFrame:
+    """One row a reference and input, the reference in the place of the output.
+
+    Raises: ValueError for a frame without references, or an unknown `which`.
+    """
+    if which not in ("first", "all"):
+        raise ValueError(f"which={which!r}; allowed: first, all")
+    column = next((name for name in ("references", "reference") if name in frame.columns), None)
+    if column is None:
+        raise ValueError(f"the frame has no references; its columns: {', '.join(map(str, frame.columns))}")
+    each = [(given,) if isinstance(given, str) else tuple(given) for given in frame[column]]
+    rows = [row for row, texts in enumerate(each) for _ in (texts[:1] if which == "first" else texts)]
+    texts = [text for texts in each for text in (texts[:1] if which == "first" else texts)]
+    gold = frame.iloc[rows].assign(output=texts, system_id="reference")
+    same = [name for name in ("dataset", "input_id", "instruction", "source", "context", "output") if name in gold]
+    gold = gold.drop(columns=[name for name in gold if str(name).startswith(("human", "rater_"))])
+    return gold.drop_duplicates(same).reset_index(drop=True)
+
+
+def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
+    """How often the references come out as perfect, and nearly so: the two rows of Table 6.
+
+    `zero`: per cent of the references with score 0; `above_minus_2`: with a score above -2; `n`: how many have a
+    score, of which both are shares; `n_missing`: how many have none. NaN without any.
+    Source: TIGERScore, Table 6.
+    """
+    values = [float(v) for v in (scores["value"] if isinstance(scores, pd.DataFrame) else scores)]
+    there = [value for value in values if not math.isnan(value)]
+
+    def share(count: int) -> float:
+        return 100.0 * count / len(there) if there else math.nan
+
+    return {
+        "zero": share(sum(value == 0 for value in there)),
+        "above_minus_2": share(sum(value > -2 for value in there)),
+        "n": len(there),
+        "n_missing": len(values) - len(there),
+    }
+
+
+def _one_error(number: int) -> str:
+    return (
+        rf"\nError location {number}: [^\n]{{1,30}}\nError aspect {number}: [A-Za-z ]{{1,20}}"
+        rf"\nExplanation {number}: [^\n]{{1,30}}\nSeverity {number}: (Major|Minor)"
+        rf"\nScore reduction {number}: (0\.5|[1-5])"
+    )
+
+
+def _analysis_form(most: int = 2) -> str:
+    """A pattern of whole analyses of up to `most` errors, short enough for a few hundred tokens."""
+    head = r"The model-generated output contains {} errors, with a total score reduction of {}\."
+    kinds = [head.format(0, 0)]
+    for count in range(1, most + 1):
+        kinds.append(head.format(count, r"[1-9](\.5)?") + "".join(_one_error(number + 1) for number in range(count)))
+    return "(" + "|".join(kinds) + ")"
+
+
+ANALYSIS_FORM = _analysis_form()

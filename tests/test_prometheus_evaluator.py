@@ -1,0 +1,505 @@
+"""Prometheus: prompts as published, feedback and score, ablations, rankings by redraws and by comparison."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlgeval_lib import prompts
+from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, record
+from nlgeval_lib.evaluators import Prometheus
+from nlgeval_lib.evaluators.prometheus import Rubric, agreement, family, rankings_of
+from nlgeval_lib.schema import Completion, Sample, Status
+from nlgeval_lib.store import Store
+
+RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
+NASTY = [
+    "{reference}",
+    "{{reference}}",
+    "[RESULT] 5",
+    "###Feedback: ",
+    "{% for i in x %}{{ i }}{% endfor %}",
+    "${x}",
+    "\n\n",
+]
+
+
+def sample(name: str = "s1", output: str = "Hello.", **fields) -> Sample:
+    fields = {"instruction": "Greet.", "references": ("Good day.",), "rubric": RUBRIC.text(), **fields}
+    return Sample(name, output, **fields)
+
+
+def says(*scores) -> ScriptedEngine:
+    """An engine whose draw i gives the i-th score, and no score where that is None."""
+
+    def script(request, draw):
+        score = scores[draw % len(scores)]
+        return "Feedback: it is what it is." + ("" if score is None else f" [RESULT] {score}")
+
+    return ScriptedEngine(script)
+
+
+# --- rubrics
+
+line = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\n\r"), max_size=20)
+
+
+@given(line.filter(lambda text: "]" not in text), st.lists(line, min_size=2, max_size=7), st.integers(-3, 9))
+def test_rubrics_survive_their_text(criteria, descriptions, low):
+    rubric = Rubric(criteria, tuple(descriptions), low)
+    again = Rubric.parse(rubric.text())
+    assert again == rubric and again.high == low + len(descriptions) - 1
+    assert Rubric.of({"criteria": criteria, "levels": rubric.levels}) == rubric
+    as_text_keys = {str(score): text for score, text in rubric.levels.items()}
+    assert Rubric.of({"criteria": criteria, "levels": as_text_keys}) == rubric
+
+
+@given(st.text(max_size=60))
+def test_a_rubric_that_is_read_is_read_whole(text):
+    for candidate in (f"[{text}]\nScore 0: {text}\nScore 1: x{text}", f"[c]\nScore 1: {text}\nScore 2: y"):
+        assert Rubric.parse(candidate).text() == candidate
+
+
+def test_rubric_of_the_feedback_collection_keys():
+    given = {"orig_criteria": "c"} | {f"orig_score{i}_description": f"d{i}" for i in range(1, 6)}
+    assert Rubric.of(given) == Rubric("c", ("d1", "d2", "d3", "d4", "d5"))
+    assert Rubric.of(RUBRIC) is RUBRIC and Rubric.of(RUBRIC.text()) == RUBRIC
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("Is it polite?", r"the form is '\[criteria\]'"),
+        ("[c]\nScore 1: only one", "1 score descriptions"),
+        ({"levels": {1: "a", 2: "b"}}, "has no 'criteria'"),
+        ({"criteria": "c", "levels": {1: "a", 3: "b"}}, r"describes the scores \[1, 3\]"),
+        ({"criteria": "c"}, r"describes the scores \[\]"),
+        (5, "rubric is int"),
+    ],
+)
+def test_rubrics_that_are_none(given, message):
+    with pytest.raises(ValueError, match=message):
+        Rubric.of(given)
+
+
+# --- prompts
+
+
+@pytest.mark.parametrize(("name", "count"), [("vicuna_bench", 320), ("mt_bench", 320), ("hhh", 442)])
+def test_prompts_equal_the_public_ones_byte_for_byte(data, name, count):
+    frame = data(name)
+    judge = Prometheus(reference=name != "hhh")
+    rendered = [judge.render(one) for one in judge.samples(frame)]
+    assert rendered == frame["prompt"].tolist() and len(rendered) == count
+
+
+def test_the_wording_of_the_appendix():
+    rendered = Prometheus(wording="appendix").render(sample())
+    levels = {f"score{score}": text for score, text in RUBRIC.levels.items()}
+    assert rendered == prompts.render(
+        "prometheus/absolute_appendix", instruction="Greet.", response="Hello.", reference="Good day.",
+        criteria=RUBRIC.criteria, **levels,
+    )  # fmt: skip
+    assert rendered != Prometheus().render(sample())
+    for options in ({"reference": False}, {"rubric": False}, {"feedback": False}, {"low": 0, "high": 10}):
+        with pytest.raises(ValueError, match="wording 'appendix'"):
+            Prometheus(wording="appendix", **options)
+
+
+@pytest.mark.parametrize(("reference", "rubric", "feedback"), list(itertools.product([True, False], repeat=3)))
+def test_every_ablation_shows_what_it_should_and_nothing_else(reference, rubric, feedback):
+    judge = Prometheus(reference=reference, rubric=rubric, feedback=feedback)
+    text = judge.render(sample())
+    assert ("Good day." in text) == ("###Reference Answer (Score 5):" in text) == reference
+    assert (RUBRIC.text() in text) == ("###Score Rubrics:" in text) == rubric
+    assert text.endswith("###Feedback: " if feedback else "###Score: ") and ("feedback that" in text) == feedback
+    assert text.count("Hello.") == text.count("Greet.") == 1
+    shown = {"output": True, "instruction": True, "references": reference, "rubric": rubric}
+    assert set(judge.needs) == {field for field, needed in shown.items() if needed}
+    switches = {"ref": reference, "rubric": rubric, "feedback": feedback}
+    assert all(f"|{name}:{'yes' if on else 'no'}" in judge.signature() for name, on in switches.items())
+
+
+def test_any_score_range():
+    scale = Rubric("Depth", tuple(f"level {score}" for score in range(11)), low=0)
+    judge = Prometheus(rubric=scale, engine=says(0, 10, 7))
+    text = judge.render(sample(rubric=""))
+    assert "an integer between 0 and 10" in text and "###Reference Answer (Score 10):" in text
+    assert text.count("Score 10: level 10") == 1
+    [judgment] = judge.judge([sample(rubric="")])
+    assert judgment.value == pytest.approx(17 / 3)
+    [out] = Prometheus(engine=says(7)).judge([sample()])
+    assert out.status is Status.OUT_OF_RANGE
+
+
+def test_each_sample_is_graded_on_the_scale_of_its_own_rubric():
+    ten = Rubric("c", tuple("abcdefghij"))
+    engine = says(7)
+    own, five = Prometheus(engine=engine).judge([sample("a", rubric=ten.text()), sample("b")])
+    assert own.value == 7 and five.status is Status.OUT_OF_RANGE
+    with pytest.raises(ValueError, match="sample 'a': its rubric goes from 1 to 10, asked is 1 to 5"):
+        Prometheus(low=1, high=5, engine=engine).judge([sample("a", rubric=ten.text())])
+    with pytest.raises(ValueError, match="sample 'a': rubric 'be nice'"):
+        Prometheus(engine=engine).judge([sample("a", rubric="be nice")])
+    with pytest.raises(ValueError, match="give both ends"):
+        Prometheus(low=1)
+
+
+@given(st.sampled_from(NASTY), st.sampled_from(NASTY), st.text(max_size=30))
+def test_data_stay_in_their_slot(nasty, other, text):
+    judge = Prometheus()
+    marked = judge.render(sample(output="\0output", instruction="\0instruction", references=("\0reference",)))
+    values = {"\0output": nasty + text, "\0instruction": other + text, "\0reference": text + nasty}
+    given = sample(output=values["\0output"], instruction=values["\0instruction"], references=(values["\0reference"],))
+    pieces = [marked]
+    for mark, value in values.items():
+        pieces = [part for piece in pieces for part in _around(piece, mark, value)]
+    assert judge.render(given) == "".join(pieces)
+
+
+def _around(piece, mark, value):
+    if mark not in piece:
+        return [piece]
+    head, tail = piece.split(mark)
+    return [head, value, tail]
+
+
+def test_an_input_stands_inside_the_instruction():
+    text = Prometheus().render(sample(source="Bonjour"))
+    assert "###The instruction to evaluate:\nGreet.\n\nBonjour\n\n###Response to evaluate:" in text
+
+
+# --- wrapping and sampling
+
+
+@pytest.mark.parametrize(
+    ("model", "start"),
+    [
+        (
+            "prometheus-eval/prometheus-7b-v1.0",
+            "[INST] <<SYS>>\nYou are a fair evaluator language model.\n<</SYS>>\n\n",
+        ),
+        ("kaist-ai/prometheus-13b-v1.0", "[INST] <<SYS>>\nYou are a fair evaluator"),
+        ("prometheus-eval/prometheus-7b-v2.0", "[INST] ###Task Description:"),
+        ("meta-llama/Llama-2-13b-chat-hf", "[INST] ###Task Description:"),
+    ],
+)
+def test_wrapping_follows_the_checkpoint(model, start):
+    engine = says(3)
+    engine.model = model
+    judge = Prometheus()
+    judge.judge([sample()], engine=engine)
+    text = engine.asked[0].request.prompt
+    assert text.startswith(start) and text.endswith("###Feedback:  [/INST]")
+    assert f"chat:{family(model).label}" in judge.signature(engine) and "chat:messages" in judge.signature()
+    assert judge.plan([sample()], engine=engine)[0].requests[0].prompt == text
+
+
+def test_a_chosen_wrapping_stays():
+    engine = says(3)
+    engine.model = "prometheus-eval/prometheus-7b-v1.0"
+    Prometheus(chat="raw", engine=engine).judge([sample()])
+    assert engine.asked[0].request.prompt.startswith("###Task Description:")
+    Prometheus(engine=says(3)).judge([sample()])
+    assert family("gpt-4-0613").style == "messages"
+
+
+def test_sampling_is_that_of_table_9():
+    sampling = Prometheus().sampling
+    assert (sampling.temperature, sampling.top_p, sampling.repetition_penalty) == (1.0, 0.9, 1.03)
+    assert (sampling.max_tokens, sampling.n) == (256, 3)
+    assert Prometheus(sampling={"repetition_penalty": 1.0}).sampling.n == 3
+
+
+def test_three_draws_are_averaged_and_missing_ones_counted():
+    [judgment] = Prometheus(engine=says(5, None, 2)).judge([sample()])
+    assert judgment.value == 3.5 and judgment.details["n_missing"] == 1
+    assert judgment.details["values"][0] == 5 and math.isnan(judgment.details["values"][1])
+    assert judgment.details["draws"][0]["feedback"] == "it is what it is."
+    [lost] = Prometheus(engine=says(None)).judge([sample()])
+    assert lost.status is Status.UNPARSED and "3 of 3 draws missing" in lost.reason
+
+
+# --- the verdict
+
+
+@pytest.mark.parametrize(
+    "text", ["Nice. [RESULT] 4", "Feedback: Nice.\n[RESULT] 4", "Nice [RESULT]4", "Nice. [RESULT] 4\n"]
+)
+def test_the_form_is_read_strictly_and_loosely(text):
+    for verbalizer in (False, True):
+        assert Prometheus(verbalizer=verbalizer).parse(Completion("k", text), sample()).value == 4
+
+
+@pytest.mark.parametrize("text", ["Nice. [SCORE 4]", "Nice.\nScore: 4 out of 5", "So the overall score is 4."])
+def test_the_verbalizer_reads_what_is_near_the_form(text):
+    assert Prometheus(verbalizer=True).parse(Completion("k", text), sample()).value == 4
+    strict = Prometheus().parse(Completion("k", text), sample())
+    assert strict.status is not Status.OK and strict.reason
+
+
+@pytest.mark.parametrize("text", ["[RESULT] 4", "4", " 4\n", "[RESULT]4"])
+def test_scores_without_feedback(text):
+    assert Prometheus(feedback=False).parse(Completion("k", text), sample()).value == 4
+
+
+@given(st.text(max_size=200))
+def test_any_completion_gives_a_score_of_the_scale_or_a_reason(text):
+    for judge in (Prometheus(), Prometheus(verbalizer=True), Prometheus(feedback=False)):
+        judgment = judge.read(Completion("k", text), sample())
+        assert 1 <= judgment.value <= 5 if judgment.status is Status.OK else judgment.reason
+
+
+def test_an_unfinished_completion_is_truncated():
+    judgment = Prometheus().read(Completion("k", "Feedback: it is", finish_reason="length"), sample())
+    assert judgment.status is Status.TRUNCATED
+
+
+def test_structured_completions_carry_a_verdict_of_the_scale():
+    judge = Prometheus(structured=True)
+    assert judge.shaped().regex.endswith(r"\[RESULT\] (1|2|3|4|5)")
+    assert Prometheus(structured=True, feedback=False, rubric=False, low=0, high=2).form() == {
+        "regex": r"\[RESULT\] (0|1|2)"
+    }
+
+
+# --- GPT-4 on Vicuna Bench and MT Bench
+
+
+@pytest.mark.parametrize(("name", "alike", "printed"), [("vicuna_bench", 0.927, 0.925), ("mt_bench", 0.945, 0.952)])
+def test_the_recorded_judge_gives_its_row_of_table_3(data, tmp_path, name, alike, printed):
+    """Table 3 correlates means of three draws with means of three others; three are public, Spearman-Brown bridges."""
+    frame = data(name)
+    raters = frame[[f"rater_gpt4_{draw}" for draw in range(3)]].to_numpy()
+    texts = frame[[f"feedback_gpt4_{draw}" for draw in range(3)]].to_numpy()
+    judge = Prometheus(chat="raw", sampling={"repetition_penalty": 1.0})
+    with Store(tmp_path) as store:
+        said = [
+            [f"{text} [RESULT] {score:.0f}" for text, score in zip(*row, strict=True)]
+            for row in zip(texts, raters, strict=True)
+        ]
+        record(store, zip(frame["prompt"], said, strict=True), judge.sampling, model="gpt-4-0613")
+        scores = judge.score(frame, engine=ReplayEngine(store, "gpt-4-0613"))
+    assert scores["value"].to_numpy() == pytest.approx(frame["gpt4"].to_numpy())
+    assert scores.attrs["details"]["coverage"] == 1
+    draws = np.array([details["values"] for details in scores["details"]])
+    assert (draws == raters).all()
+    assert [d["draws"][0]["feedback"] for d in scores["details"]] == [text.strip() for text in texts[:, 0]]
+    r = np.mean([np.corrcoef(draws[:, a], draws[:, b])[0, 1] for a, b in itertools.combinations(range(3), 2)])
+    three = 3 * r / (1 + 2 * r)
+    assert three == pytest.approx(alike, abs=5e-4) and three == pytest.approx(printed, abs=0.008)
+
+
+# --- ranking by redraws
+
+
+def ranked(scores: dict[str, list], redraws: int = 9, **options):
+    """The ranking of responses that get the given scores, draw by draw."""
+
+    def script(request, draw):
+        name = next(name for name in scores if f"###Response to evaluate:\n{name}\n" in request.text())
+        score = scores[name][min(draw, len(scores[name]) - 1)]
+        return f"x [RESULT] {score}" if score is not None else "x"
+
+    engine = ScriptedEngine(script)
+    [ranking] = Prometheus(engine=engine).rank([[sample(name, name) for name in scores]], redraws=redraws, **options)
+    return ranking, engine
+
+
+def test_different_grades_need_one_round():
+    ranking, engine = ranked({"a": [2], "b": [4]})
+    assert ranking.winner == "b" and ranking.ranks == (2, 1) and ranking.rounds == 1
+    assert len(engine.asked) == 2 and ranking.ties == () and ranking.reason == ""
+
+
+def test_equal_grades_are_drawn_again_until_they_differ():
+    ranking, engine = ranked({"a": [3, 3, 2], "b": [3, 3, 4]})
+    assert ranking.winner == "b" and ranking.scores == ((3, 3, 2), (3, 3, 4))
+    assert [ask.draw for ask in engine.asked] == [0, 0, 1, 1, 2, 2]
+
+
+def test_redraws_are_bounded_and_a_tie_is_a_tie():
+    ranking, engine = ranked({"a": [3], "b": [3]}, redraws=4)
+    assert ranking.winner is None and ranking.ranks == (1, 1) and ranking.ties == (("a", "b"),)
+    assert ranking.rounds == 5 and len(engine.asked) == 10 and ranking.missing == ()
+    assert ranked({"a": [3], "b": [3]}, redraws=0)[0].rounds == 1
+
+
+def test_only_the_tied_are_drawn_again_and_keep_their_place():
+    ranking, engine = ranked({"a": [3, 1], "b": [5], "c": [3, 5], "d": [1]})
+    assert ranking.ranks == (3, 1, 2, 4) and ranking.winner == "b"
+    assert [len(row) for row in ranking.scores] == [2, 1, 2, 1] and len(engine.asked) == 6
+
+
+def test_a_draw_without_a_score_is_drawn_again():
+    ranking, _ = ranked({"a": [None, None, 5], "b": [4]})
+    assert ranking.winner == "a" and ranking.rounds == 3 and len(ranking.scores[1]) == 1
+    assert math.isnan(ranking.scores[0][0])
+
+
+def test_a_response_without_any_score_has_no_rank():
+    ranking, _ = ranked({"a": [None], "b": [4], "c": [2]}, redraws=2)
+    assert math.isnan(ranking.ranks[0]) and ranking.ranks[1:] == (1, 2)
+    assert ranking.winner is None and ranking.missing == ("a",) and "a: no score in 3 draws" in ranking.reason
+
+
+def test_a_tie_stays_one_where_the_redraws_give_no_score():
+    ranking, _ = ranked({"a": [3, None], "b": [3, 4]}, redraws=2)
+    assert ranking.ties == (("a", "b"),) and ranking.missing == ()
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=1, max_size=4), min_size=2, max_size=5),
+    st.integers(0, 4),
+)
+def test_rankings_are_rankings(scores, redraws):
+    named = {f"r{i}": row for i, row in enumerate(scores)}
+    ranking, engine = ranked(named, redraws=redraws)
+    there = [rank for rank in ranking.ranks if not math.isnan(rank)]
+    assert sorted(there) == sorted(1.0 + sum(other < rank for other in there) for rank in there)
+    assert len(engine.asked) == len({(ask.key, ask.draw) for ask in engine.asked})  # nothing twice
+    assert ranking.rounds <= redraws + 1
+    first = [row[0] for row in scores]
+    if None not in first:
+        for (a, x), (b, y) in itertools.combinations(zip(first, ranking.ranks, strict=True), 2):
+            assert a == b or (a > b) == (x < y)
+    for name, rank, draws in zip(named, ranking.ranks, ranking.scores, strict=True):
+        assert math.isnan(rank) <= all(math.isnan(draw) for draw in draws), name
+
+
+def test_equal_texts_are_the_same_request_and_tie():
+    engine = says(3, 4, 5)
+    [ranking] = Prometheus(engine=engine).rank([[sample("a", "x"), sample("b", "x")]], redraws=3)
+    assert ranking.ties == (("a", "b"),) and len(engine.asked) == 4
+
+
+def test_a_frame_is_ranked_group_by_group(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "input_id": ["i", "j", "i", "j"], "system_id": ["a", "a", "b", "b"], "output": ["1", "2", "3", "4"],
+            "instruction": ["x", "y", "x", "y"], "rubric": RUBRIC.text(), "human": [0, 1, 1, 0],
+            "kind": ["k", "l", "k", "l"],
+        }
+    )  # fmt: skip
+    engine = ScriptedEngine(lambda request, draw: f"x [RESULT] {request.text().split('evaluate:')[2].strip()[0]}")
+    judge = Prometheus(reference=False, engine=engine)
+    with Store(tmp_path) as store:
+        rankings = judge.rank(frame, store=store)
+        judge.rank(frame, store=store)
+    assert [(r.group, r.winner) for r in rankings] == [("i", "b"), ("j", "b")] and len(engine.asked) == 4
+    table = agreement(rankings, frame, category="kind")
+    assert table["accuracy"].to_dict() == {"k": 1.0, "l": 0.0, "total": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("groups", "options", "message"),
+    [
+        ([[sample("a")]], {}, "has 1 response; a ranking needs two"),
+        ([[sample("a"), sample("a", "x")]], {}, "more than one response called a"),
+        ([[sample("a"), sample("b", instruction="Other.")]], {}, "'a' and 'b' differ in instruction"),
+        ([sample("a"), sample("b")], {}, "a list of lists of samples"),
+        ([[sample("a"), sample("b")]], {"by": "taste"}, "allowed: absolute, relative"),
+        ([[sample("a"), sample("b")]], {"redraws": -1}, "0 or more"),
+    ],
+)
+def test_what_cannot_be_ranked(groups, options, message):
+    with pytest.raises(ValueError, match=message):
+        Prometheus(engine=says(3)).rank(groups, **options)
+
+
+def test_greedy_redraws_would_be_the_same():
+    greedy = Prometheus(engine=says(3), sampling=Sampling())
+    with pytest.raises(ValueError, match="temperature 0"):
+        greedy.rank([[sample("a"), sample("b", "x")]])
+    assert greedy.rank([[sample("a"), sample("b", "x")]], redraws=0)[0].ties
+
+
+# --- ranking by comparison
+
+
+def compared(verdict, names="abc", **options):
+    """Rankings of responses by a judge that says `verdict(shown as A, shown as B)`."""
+
+    def script(request, draw):
+        text = request.text()
+        shown = [text.split(f"###Response {side} to evaluate:\n")[1].split("\n")[0] for side in "AB"]
+        return f"Feedback: x [RESULT] {verdict(*shown)}"
+
+    engine = ScriptedEngine(script)
+    judge = Prometheus(engine=engine, sampling=Sampling(), **options.pop("judge", {}))
+    return judge.rank([[sample(name, name) for name in names]], by="relative", **options)[0], engine
+
+
+def test_comparisons_give_an_order():
+    ranking, engine = compared(lambda a, b: "A" if a > b else "B")
+    assert ranking.ranks == (3, 2, 1) and ranking.winner == "c" and ranking.by == "relative"
+    assert ranking.agreement == 1 and len(engine.asked) == 6
+    assert ranking.scores == ((0, 0), (1, 0), (1, 1))
+
+
+def test_a_liking_for_the_first_place_cancels():
+    ranking, _ = compared(lambda a, b: "A", names="ab")
+    assert ranking.ties == (("a", "b"),) and ranking.winner is None and ranking.agreement == 0
+
+
+def test_a_comparison_without_a_verdict():
+    ranking, _ = compared(lambda a, b: "?", names="ab")
+    assert ranking.missing == ("a", "b") and "no verdict" in ranking.reason
+    one_way, _ = compared(lambda a, b: "A" if a < b else "?", names="ab")
+    assert one_way.winner == "a" and math.isnan(one_way.agreement)
+
+
+def test_ties_are_verdicts_only_where_they_are_allowed():
+    assert compared(lambda a, b: "TIE", names="ab")[0].missing == ("a", "b")
+    ranking, engine = compared(lambda a, b: "TIE", names="ab", tie=True)
+    assert ranking.ties == (("a", "b"),) and ranking.agreement == 1
+    assert 'one of "A", "B", "TIE"' in engine.asked[0].request.text()
+
+
+def test_the_prompt_of_a_comparison():
+    _, engine = compared(lambda a, b: "A", names="ab")
+    text = engine.asked[0].request.text()
+    assert "###Reference Answer:\nGood day.\n" in text and f"###Score Rubrics:\n{RUBRIC.text()}\n" in text
+    _, engine = compared(lambda a, b: "A", names="ab", judge={"reference": False})
+    assert "Reference" not in engine.asked[0].request.text()
+    with pytest.raises(ValueError, match="rubric and a feedback"):
+        compared(lambda a, b: "A", judge={"rubric": False})
+
+
+# --- agreement with people
+
+
+def test_longer_wins_on_hhh(data):
+    frame = data("hhh")
+    rankings = rankings_of(frame, frame["output"].str.len())
+    table = agreement(rankings, frame, category="category")
+    assert table.loc["total", "pairs"] == 221 and table["pairs"].to_dict() | {"total": 0} == {
+        "harmless": 58, "helpful": 59, "honest": 61, "other": 43, "total": 0,
+    }  # fmt: skip
+    assert table.loc["total", "tied"] == 2
+    assert agreement(rankings, frame, ties="wrong").loc["total", "accuracy"] == pytest.approx(0.629, abs=5e-4)
+
+
+def test_ties_and_missing_verdicts_by_policy():
+    frame = pd.DataFrame(
+        {"input_id": list("aabbccddee"), "system_id": ["x", "y"] * 5, "human": [1, 0, 1, 0, 0, 1, 0, 1, 1, 1]}
+    )
+    rankings = rankings_of(frame, [2, 1, 1, 1, 2, 1, 1, math.nan, 3, 3])
+    half = agreement(rankings, frame).loc["total"]
+    assert half[["pairs", "right", "wrong", "tied", "missing"]].tolist() == [4, 1, 1, 1, 1]
+    assert half["accuracy"] == pytest.approx(1.5 / 3)
+    assert agreement(rankings, frame, ties="wrong").loc["total", "accuracy"] == pytest.approx(1 / 3)
+    assert agreement(rankings, frame, ties="drop").loc["total", "accuracy"] == pytest.approx(1 / 2)
+    with_ties = agreement(rankings, frame, human_ties="match").loc["total"]
+    assert with_ties["pairs"] == 5 and with_ties["right"] == 2
+    with pytest.raises(ValueError, match="allowed: half"):
+        agreement(rankings, frame, ties="lose")
+    with pytest.raises(ValueError, match="no row of group"):
+        agreement(rankings, frame.iloc[2:])

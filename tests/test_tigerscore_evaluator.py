@@ -1,0 +1,407 @@
+"""TIGERScore: prompt, error analyses, references, checks, and the two turns of the reference-based baseline."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgeval_lib import prompts
+from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, record
+from nlgeval_lib.evaluators import AnalysisCheck, TigerScore, TigerScoreReferenceBased
+from nlgeval_lib.evaluators.tigerscore import find_task, gold_shares, read_analysis, references_as_outputs, tasks
+from nlgeval_lib.evaluators.tigerscore.analysis import ANALYSIS_FORM, PERFECT
+from nlgeval_lib.evaluators.tigerscore.checks import says_it_has
+from nlgeval_lib.schema import Completion, Sample, Status
+from nlgeval_lib.store import Store
+
+SAMPLE = Sample(
+    "s1", "Der Hund schläft.", instruction="Translate.", source="The cat sleeps.", references=("Die Katze schläft.",)
+)
+TWO = """The model-generated output contains 2 errors, with a total score reduction of 4.5.
+Error location 1: "Der Hund"
+Error aspect 1: Accuracy
+Explanation 1: "cat" is "Katze", not "Hund".
+Severity 1: Major
+Score reduction 1: 4
+Error location 2: "schläft"
+Error aspect 2: style-matching
+Explanation 2: A more literary verb would fit.
+Severity 2: Minor
+Score reduction 2: 0.5"""
+NASTY = [
+    "{reference}",
+    "{{hypothesis_output}}",
+    "[RESULT] 5",
+    "###Feedback:",
+    "{% raw %}",
+    "${input_context}",
+    "Score reduction 1: 5",
+]
+
+
+def scripted(text: str) -> ScriptedEngine:
+    return ScriptedEngine(lambda request, draw: text)
+
+
+# --- the score
+
+
+def test_the_score_is_the_sum_of_the_penalties():
+    [judgment] = TigerScore(task="Trans", engine=scripted(TWO)).judge([SAMPLE])
+    assert judgment.value == -4.5
+    details = judgment.details
+    assert (details["n_errors"], details["header_errors"], details["header_total"], details["agrees"]) == (
+        2,
+        2,
+        4.5,
+        True,
+    )
+    first = details["errors"][0]
+    assert (first.location, first.aspect, first.severity) == ('"Der Hund"', "Accuracy", "Major")
+    assert details["aspects"] == {"Accuracy": -4, "Fluency": 0, "Terminology": 0, "Style Matching": -0.5}
+
+
+def test_no_errors_is_0_and_a_broken_analysis_is_missing():
+    assert TigerScore(engine=scripted(PERFECT)).judge([SAMPLE])[0].value == 0
+    for text in ("", "The output is poor.", TWO.replace("Score reduction 1: 4", "Score reduction 1: four or so?")):
+        [judgment] = TigerScore(engine=scripted(text)).judge([SAMPLE])
+        assert math.isnan(judgment.value) and judgment.reason
+
+
+def test_a_total_that_is_not_the_sum_is_kept_beside_it():
+    [judgment] = TigerScore(engine=scripted(TWO.replace("of 4.5", "of 7"))).judge([SAMPLE])
+    assert judgment.value == -4.5 and judgment.details["header_total"] == 7 and judgment.details["agrees"] is False
+
+
+def test_the_decoder_of_the_authors_reads_whole_numbers():
+    judge = TigerScore(decoder="authors")
+    assert judge.parse(Completion("k", TWO)).value == -4
+    assert judge.parse(Completion("k", PERFECT)).value == 0 and "decoder:authors" in judge.signature()
+    lost = judge.parse(Completion("k", TWO.split("\n", 1)[1]))
+    assert lost.status is Status.UNPARSED
+    with pytest.raises(ValueError, match="allowed: sum, authors"):
+        TigerScore(decoder="mean")
+
+
+def test_a_cut_analysis_is_truncated():
+    cut = Completion("k", TWO[:120], finish_reason="length")
+    assert TigerScore().read(cut, SAMPLE).status is Status.TRUNCATED
+
+
+# --- 502 outputs of TIGERScore-7B
+
+
+@pytest.fixture(scope="module")
+def outputs(needs):
+    from nlgeval_lib import datasets
+
+    needs("tigerscore_outputs")
+    return datasets.recordings.load("tigerscore_outputs")
+
+
+def test_replayed_outputs_of_the_published_model(outputs, tmp_path):
+    """Through store and engine; the inputs are not public, so every output answers a prompt of its own."""
+    items = [Sample(name, f"output {name}", instruction="Unknown.", source="Unknown.") for name in outputs["input_id"]]
+    judge = TigerScore()
+    with Store(tmp_path) as store:
+        rows = [(judge.requests(item)[0], [text]) for item, text in zip(items, outputs["text"], strict=True)]
+        record(store, rows, judge.sampling, model="TIGERScore-7B")
+        scores = judge.score(items, engine=ReplayEngine(store, "TIGERScore-7B"))
+    assert scores.attrs["details"]["coverage"] > 0.98
+    read = scores[scores["status"] == "ok"]
+    assert (read["value"] <= 0).all()
+    for _, row in read.iterrows():
+        penalties = [error.penalty for error in row["details"]["errors"]]
+        assert row["value"] == pytest.approx(sum(penalties)) and all(-5 <= p <= -0.5 for p in penalties)
+    assert (scores["reason"][scores["status"] != "ok"] != "").all()
+    perfect = outputs["n_errors"].to_numpy() == 0
+    assert (scores["value"].to_numpy()[perfect] == 0).all() and perfect.sum() == 112
+
+
+def test_the_authors_decoder_agrees_with_their_published_scores(outputs):
+    judge = TigerScore(decoder="authors")
+    ours = np.array([judge.parse(Completion("k", text)).value for text in outputs["text"]])
+    theirs = outputs["value"].to_numpy()
+    there = ~np.isnan(theirs)
+    assert there.sum() == 496 and (ours[there] == theirs[there]).all()
+
+
+def test_how_often_the_published_total_is_not_the_sum(outputs):
+    judge = TigerScore()
+    sums = np.array([judge.parse(Completion("k", text)).value for text in outputs["text"]])
+    theirs = outputs["value"].to_numpy()
+    both = ~np.isnan(theirs) & ~np.isnan(sums)
+    assert 80 <= (sums[both] != theirs[both]).sum() <= 95
+
+
+# --- the prompt
+
+
+def test_the_prompt_is_that_of_table_9():
+    judge = TigerScore()
+    assert judge.render(SAMPLE) == prompts.render(
+        "tigerscore/evaluate",
+        generation_instruction="Translate.", input_context="The cat sleeps.", hypothesis_output="Der Hund schläft.",
+    )  # fmt: skip
+    assert judge.requests(SAMPLE)[0].prompt == judge.render(SAMPLE)  # bare, as the checkpoints were trained
+    assert "prompt:ee4415e5" in judge.signature()
+
+
+def test_one_instruction_for_rows_that_have_none():
+    frame = pd.DataFrame({"source": ["a text"], "output": ["a summary"]})
+    with pytest.raises(ValueError, match="tigerscore needs a column 'instruction'"):
+        TigerScore(engine=scripted(PERFECT)).score(frame)
+    judge = TigerScore(instruction="Sum up.", engine=scripted(PERFECT))
+    assert judge.score(frame)["value"].tolist() == [0]
+    assert "Instruction: \nSum up.\na text\n" in judge.render(judge.samples(frame)[0])
+    own = judge.samples(frame.assign(instruction="Shorten."))[0]
+    assert "Shorten." in judge.render(own) and "Sum up." not in judge.render(own)
+
+
+@given(st.sampled_from(NASTY), st.text(max_size=30))
+def test_data_stay_in_their_slot(nasty, text):
+    judge = TigerScore()
+    head, tail = judge.render(Sample("s", "\0@\0", instruction=nasty, source="in")).split("\0@\0")
+    assert judge.render(Sample("s", nasty + text, instruction=nasty, source="in")) == head + nasty + text + tail
+    for name in tasks():
+        based = TigerScoreReferenceBased(task=name)
+        fields = {"instruction": nasty, "source": "in", "references": ("ref",)}
+        parts = based.render(Sample("s", "\0@\0", **fields)).split("\0@\0")
+        assert based.render(Sample("s", nasty + text, **fields)) == (nasty + text).join(parts)
+
+
+@given(st.text(max_size=300))
+def test_any_completion_gives_0_or_less_or_a_reason(text):
+    for judge in (TigerScore(), TigerScore(decoder="authors"), TigerScore(task="Summ")):
+        judgment = judge.read(Completion("k", text), SAMPLE)
+        assert judgment.value <= 0 if judgment.status is Status.OK else judgment.reason
+
+
+# --- tasks and aspects
+
+
+def test_tasks_are_known_by_label_and_name():
+    assert list(tasks()) == ["Summ", "Trans", "D2T", "LF-QA", "MathQA", "Instruct"]
+    for label, one in tasks().items():
+        assert find_task(label) == find_task(one.name) == find_task(label.lower()) == find_task(one) == one
+    assert find_task("D2T").aspect("logical-coherence ") == "Logical Coherence"
+    assert find_task("D2T").aspect("Terminology") == ""
+    with pytest.raises(ValueError, match="task 'Sum'; did you mean 'Summ'"):
+        find_task("Sum")
+
+
+def test_aspects_of_another_task_are_counted_as_other():
+    assert read_analysis(TWO, find_task("Summ")).details["aspects"] == {
+        "Relevance": 0, "Fact Consistency": 0, "Coherence": 0, "Fluency": 0, "other": -4.5,
+    }  # fmt: skip
+
+
+# --- references as outputs
+
+
+def test_references_are_scored_once_each():
+    frame = pd.DataFrame(
+        {
+            "input_id": ["i", "i", "j"], "system_id": ["a", "b", "a"], "output": ["1", "2", "3"], "aspect": "overall",
+            "instruction": "Sum up.", "references": [("r", "s"), ("r", "s"), ("t",)], "human": [1.0, 2.0, 3.0],
+        }
+    )  # fmt: skip
+    assert references_as_outputs(frame)["output"].tolist() == ["r", "t"]
+    gold = references_as_outputs(frame, "all")
+    assert gold["output"].tolist() == ["r", "s", "t"] and "human" not in gold
+    engine = ScriptedEngine(lambda request, draw: TWO if "\nt\n" in request.text() else PERFECT)
+    scores = TigerScore(engine=engine).score_references(frame, which="all")
+    assert scores[["input_id", "output", "value"]].to_numpy().tolist() == [
+        ["i", "r", 0],
+        ["i", "s", 0],
+        ["j", "t", -4.5],
+    ]
+    assert scores.attrs["signature"].startswith("tigerscore|")
+    with pytest.raises(ValueError, match="has no references"):
+        references_as_outputs(frame.drop(columns="references"))
+    with pytest.raises(ValueError, match="allowed: first, all"):
+        references_as_outputs(frame, "last")
+
+
+def test_the_shares_of_table_6():
+    shares = gold_shares([0, 0, -0.5, -1.5, -2, -7, math.nan])
+    assert shares == {"zero": pytest.approx(100 / 3), "above_minus_2": pytest.approx(400 / 6), "n": 6, "n_missing": 1}
+    assert math.isnan(gold_shares([])["zero"])
+
+
+# --- checks of an analysis
+
+
+def check(text: str, question: str = "hallucination"):
+    item = Sample(
+        "s", "out", instruction="Do.", source="in", references=("ref",), extra={"analysis": "Error location 1: out"}
+    )
+    judge = AnalysisCheck(question, engine=scripted(text))
+    return judge.judge([item])[0], judge.render(item)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("No", 1),
+        ("Yes, it claims that the text names a date.", 0),
+        ("No, the error analysis does not include factual errors.", 1),
+        ("The error analysis does not include any factual errors or hallucinations.", 1),
+        ("The analysis contains a factual error: the output does name the year.", 0),
+        ("The error analysis is free of hallucinations.", 1),
+    ],
+)
+def test_hallucination_check(text, value):
+    judgment, prompt = check(text)
+    assert judgment.value == value
+    assert prompt == prompts.render(
+        "tigerscore/check_hallucination",
+        instruction="Do.", input="in", reference_output="ref", output="out", error_analysis="Error location 1: out",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Perhaps.",
+        "yes and no",
+        "It contains factual errors. It does not contain factual errors.",
+        "I cannot assess it.",
+    ],
+)
+def test_a_check_without_an_answer_is_missing(text):
+    judgment, _ = check(text)
+    assert math.isnan(judgment.value) and judgment.reason
+
+
+def test_reasonable_check():
+    assert check("yes", "reasonable")[0].value == 1 and check("No.", "reasonable")[0].value == 0
+    assert 'Answer me "yes" or "no" only.' in check("yes", "reasonable")[1]
+    assert "ref" not in AnalysisCheck("reasonable").needs and AnalysisCheck("reasonable").form()["choice"]
+    with pytest.raises(ValueError, match="allowed: hallucination, reasonable"):
+        AnalysisCheck("good")
+    with pytest.raises(ValueError, match="analysis is empty"):
+        AnalysisCheck("reasonable", engine=scripted("yes")).judge([SAMPLE])
+
+
+@given(st.text())
+def test_any_answer_to_a_check(text):
+    found = says_it_has(text)
+    assert found is None or found.value in (0.0, 1.0) or found.reason
+    judgment = AnalysisCheck().read(Completion("k", text))
+    assert judgment.value in (0.0, 1.0) or judgment.reason
+
+
+# --- two turns, with a reference
+
+
+def as_json(*errors: tuple[str, float]) -> str:
+    table = {
+        f"error_{i}": {
+            "error_location": "x", "error_aspect": aspect, "explanation": "y", "severity": "Major",
+            "score_reduction": score,
+        }
+        for i, (aspect, score) in enumerate(errors, 1)
+    }  # fmt: skip
+    return json.dumps({"errors": table}, indent=1)
+
+
+def two_turns(first: str, second: str):
+    def script(request, draw):
+        return second if len(request.messages) == 3 else first
+
+    return ScriptedEngine(script)
+
+
+@pytest.mark.parametrize("name", ["Summ", "Trans", "D2T", "LF-QA", "MathQA", "Instruct"])
+def test_both_turns_of_every_task(name):
+    of = find_task(name)
+    [aspect, *_] = of.aspects
+    engine = two_turns("There is one error.", as_json((aspect, 2.5), (aspect, 1)))
+    judge = TigerScoreReferenceBased(task=name, engine=engine)
+    [judgment] = judge.judge([SAMPLE])
+    assert judgment.value == -3.5 and judgment.details["analysis"] == "There is one error."
+    assert judgment.details["aspects"][aspect] == -3.5
+    first, second = (ask.request.messages for ask in engine.asked)
+    text = first[0]["content"]
+    assert text.count("Die Katze schläft.") == 1 and text.count("Der Hund schläft.") == 1
+    label = {"Summ": "Reference: Die", "MathQA": "The correct solution is:\nDie"}.get(name, "\nReference: Die")
+    assert label in text
+    assert second[0] == first[0] and second[1] == {"role": "assistant", "content": "There is one error."}
+    assert second[2]["content"] == prompts.render("tigerscore/format_json", aspects_list=", ".join(of.aspects))
+    if name in ("Summ", "LF-QA", "Instruct"):
+        assert all(f"{key}: {definition}" in text for key, definition in of.aspects.items())
+
+
+def test_what_goes_wrong_in_either_turn():
+    def script(request, draw):
+        if "fails" in request.messages[0]["content"]:
+            raise RuntimeError("no")
+        if len(request.messages) == 1:
+            return "" if "silent" in request.messages[0]["content"] else "an error"
+        return "I cannot do that." if "refused" in request.messages[0]["content"] else as_json()
+
+    engine = ScriptedEngine(script)
+    items = [Sample(n, n, instruction="i", references=("r",)) for n in ("fails", "silent", "refused", "fine")]
+    statuses = [j.status for j in TigerScoreReferenceBased(task="Trans", engine=engine).judge(items)]
+    assert statuses[0] is Status.FAILED and statuses[1] is Status.EMPTY
+    assert statuses[2] not in (Status.OK, Status.FAILED) and statuses[3] is Status.OK
+    assert sum(len(ask.request.messages) == 3 for ask in engine.asked) == 2
+
+
+def test_draws_of_the_first_turn_are_formatted_one_by_one():
+    engine = ScriptedEngine(
+        lambda request, draw: (
+            as_json(("Accuracy", float(request.messages[1]["content"])))
+            if len(request.messages) == 3
+            else str(draw + 1)
+        )
+    )
+    judge = TigerScoreReferenceBased(task="Trans", engine=engine, sampling=Sampling(temperature=1.0, n=3))
+    [judgment] = judge.judge([SAMPLE])
+    assert judgment.value == -2 and judgment.details["n"] == 3
+    assert [stage.name for stage in judge.plan([SAMPLE])] == ["analyse", "format"]
+    assert [stage.exact for stage in judge.plan([SAMPLE])] == [True, False]
+
+
+def test_what_the_baseline_refuses():
+    with pytest.raises(ValueError, match="use messages"):
+        TigerScoreReferenceBased(task="Trans", chat="raw")
+    with pytest.raises(ValueError, match="Tasks with aspects"):
+        TigerScoreReferenceBased(task="Story-Gen")
+    with pytest.raises(ValueError, match="references is empty"):
+        TigerScoreReferenceBased(task="Trans", engine=scripted("x")).judge([Sample("s", "o", instruction="i")])
+    TigerScoreReferenceBased(task="Summ", engine=scripted("x")).judge([Sample("s", "o", references=("r",))])
+
+
+# --- forms
+
+
+def test_what_the_forms_allow_is_read(tmp_path):
+    import re
+
+    assert re.fullmatch(ANALYSIS_FORM, PERFECT)
+    short = TWO.replace('"cat" is "Katze", not "Hund".', "wrong").replace("A more literary verb would fit.", "plain")
+    assert re.fullmatch(ANALYSIS_FORM, short.replace("style-matching", "Style Matching"))
+    judge = TigerScoreReferenceBased(task="Trans", structured=True)
+    form = judge.form("format")["regex"]
+    assert re.fullmatch(form, '{"errors": {}}')
+    one = json.dumps(
+        {
+            "error_location": "a",
+            "error_aspect": "Fluency",
+            "explanation": "b",
+            "severity": "Minor",
+            "score_reduction": 0.5,
+        }
+    )
+    assert re.fullmatch(form, f'{{"errors": {{"error_1": {one}}}}}')
+    assert judge.parse(Completion("k", f'{{"errors": {{"error_1": {one}}}}}')).value == -0.5
+    assert judge.shaped("analyse").regex is None and TigerScore(structured=True).shaped().regex == ANALYSIS_FORM
