@@ -39,15 +39,14 @@ class Draws:
         space = kernels.workspace()
         if self.rows is not None:
             return space.take("items", self.rows, places)
-        kind = kernels.counting_type(int(np.prod(shape)))
-        sides = []
-        for name, counts, number in (
-            ("systems", self.systems, places // shape[1]),
-            ("inputs", self.inputs, places % shape[1]),
-        ):
-            if counts is not None:
-                sides.append(space.take(name, np.ascontiguousarray(counts.T, dtype=kind), number))
-        return sides[0] if len(sides) == 1 else np.multiply(*sides, out=sides[0])
+        kind, b = kernels.counting_type(int(np.prod(shape))), len(self)
+        systems, inputs = (
+            np.ones((size, 1), dtype=kind) if counts is None else np.ascontiguousarray(counts.T, dtype=kind)
+            for counts, size in zip((self.systems, self.inputs), shape, strict=True)
+        )
+        grid = space.array("grid", (*shape, b), kind)
+        np.multiply(systems[:, None], inputs[None], out=grid)
+        return space.take("items", grid.reshape(-1, b), places)
 
     def power_sums(self, shape: tuple[int, ...]) -> tuple[Floats, Floats] | None:
         """Sums of squares and of cubes of the weights of all items, where they follow from the units': (b,) each."""
@@ -55,8 +54,12 @@ class Draws:
             return None
         squares, cubes = 1.0, 1.0
         for counts, size in zip((self.systems, self.inputs), shape, strict=True):
-            squares = squares * (size if counts is None else np.einsum("bi,bi->b", counts, counts))
-            cubes = cubes * (size if counts is None else np.einsum("bi,bi,bi->b", counts, counts, counts))
+            if counts is None:
+                squares, cubes = squares * size, cubes * size
+                continue
+            wide = counts.astype(float)
+            squares = squares * np.vecdot(wide, wide)
+            cubes = cubes * np.vecdot(wide * wide, wide)
         return squares, cubes
 
 

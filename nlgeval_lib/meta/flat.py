@@ -80,13 +80,9 @@ class Flat:
         return self._spearman(weights, powers) if self.coef == "spearman" else self._kendall(weights, powers)
 
     def _spearman(self, weights: Ints, powers: tuple[Floats, Floats] | None) -> Floats:
-        """Twice the mid-rank is the weight below plus the weight up to here: no halves, and the mean is n.
-
-        Where each row has its own x, its weight times that is the step of the squared running weight, and summing by
-        parts moves the step to the other side, where numbers are small and whole.
-        """
+        """Twice the mid-rank is the weight below plus the weight up to here: no halves, and the mean is n."""
         space = kernels.workspace()
-        cubes = []
+        cubes, doubled = [], []
         for groups in (self.in_y, self.in_x):
             count = groups.sum(weights)
             below = space.running("below", count)
@@ -94,19 +90,30 @@ class Flat:
                 powers = powers or (None, space.dot(weights, weights, weights))
             cubes.append(powers[1] if groups.alone else space.dot(count, count, count))
             if groups is self.in_y or not groups.sorted:
-                ranks = np.add(below[1:], below[:-1], out=space.array(groups.name + " rank", count.shape, count.dtype))
-                ranks = groups.spread(ranks)
-            if groups is self.in_y:
-                ranks_y = ranks
+                out = space.array(f"{groups.name} doubled", count.shape, count.dtype)
+                doubled.append(np.add(below[1:], below[:-1], out=out))
         n = below[-1].astype(float)
         if self.in_x.sorted:
-            step = np.subtract(ranks_y[:-1], ranks_y[1:], out=space.array("step", ranks_y[1:].shape, ranks_y.dtype))
-            inner = below[1:-1]
-            cross = space.dot(inner, inner, step) + n**2 * ranks_y[-1]
+            cross = self._by_parts(below, doubled[0], n)
         else:
-            cross = space.dot(weights, ranks, ranks_y)
+            cross = space.dot(weights, self.in_y.spread(doubled[0]), self.in_x.spread(doubled[1]))
         square_y, square_x = ((n**3 - cube) / 3 for cube in cubes)
         return kernels.from_moments(cross - n**3, square_x, square_y, (square_x > 0) & (square_y > 0))
+
+    def _by_parts(self, below: Ints, doubled: Ints, n: Floats) -> Floats:
+        """The cross product of doubled mid-ranks where each row has its own x.
+
+        Weight times doubled rank is then the step of the squared running weight, and summing by parts moves the step to
+        the other side, where numbers are small and whole.
+        """
+        space = kernels.workspace()
+        cross = n**2 * doubled[self.in_y.code[-1]]
+        for rows in kernels.blocks(len(doubled) - 1, doubled.shape[1]):
+            ranks = space.take("ranks", doubled, self.in_y.code[rows.start : rows.stop + 1])
+            step = np.subtract(ranks[:-1], ranks[1:], out=space.array("step", ranks[1:].shape, ranks.dtype))
+            inner = below[1:][rows]
+            cross += space.dot(inner, inner, step)
+        return cross
 
     def _kendall(self, weights: Ints, powers: tuple[Floats, Floats] | None) -> Floats:
         space = kernels.workspace()
