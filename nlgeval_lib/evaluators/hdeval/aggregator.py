@@ -31,9 +31,9 @@ IMPUTE = ("drop", "mean", "median")
 class Aggregator:
     """A regressor from criteria [rows, criteria] to targets [rows, targets].
 
-    kind: lr, ridge, dt, rf, mlp (fitted; scikit-learn's defaults, the perceptron with three layers of weights: two
-    hidden layers of 100 units), average or criterion (nothing is fitted). options: scikit-learn's settings in place of
-    those; for `criterion`, {target: criterion}.
+    kind: lr, ridge, dt, rf, mlp (fitted; scikit-learn's defaults, the perceptron with three layers of weights: hidden
+    layers of 64 and 32 units, at most 500 steps; the paper gives no widths), average or criterion (nothing is fitted).
+    options: scikit-learn's settings in place of those; for `criterion`, {target: criterion}.
     seed: the estimator's random state. groups: targets that get an estimator of their own, such as
     [("naturalness", "coherence"), ("groundedness",)]; by default one estimator predicts all targets.
     impute: what a missing criterion score becomes. drop: the row is missing (and not trained on). mean, median: the
@@ -196,9 +196,7 @@ class Aggregator:
         if not self.fitted:
             raise ValueError(f"the aggregator {self.kind!r} is not fitted yet; call fit, or load one that is")
         if absent := [name for name in self.criteria if name not in X.columns]:
-            raise ValueError(
-                f"no scores of {', '.join(absent)}; the aggregator was fitted on {', '.join(self.criteria)}"
-            )
+            raise ValueError(f"no scores of {', '.join(absent)}; needed are those of {', '.join(self.criteria)}")
         scores = _matrix(X[list(self.criteria)], "criterion")
         return pd.DataFrame(self.predict_array(scores), index=X.index, columns=list(self.targets))
 
@@ -286,12 +284,13 @@ def make_estimator(kind: str, seed: int, options: Mapping[str, Any] | None = Non
         return DecisionTreeRegressor(**{"random_state": seed, **options})
     if kind == "rf":
         return RandomForestRegressor(**{"random_state": seed, **options})
-    return MLPRegressor(**{"hidden_layer_sizes": (100, 100), "activation": "relu", "random_state": seed, **options})
+    three_layers = {"hidden_layer_sizes": (64, 32), "activation": "relu", "max_iter": 500}
+    return MLPRegressor(**{**three_layers, "random_state": seed, **options})
 
 
 def _matrix(frame: pd.DataFrame, what: str) -> np.ndarray:
     try:
-        matrix = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+        matrix = np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
     except (TypeError, ValueError):
         bad = [str(name) for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name])]
         raise ValueError(f"numbers are needed for each {what}; not in {', '.join(bad)}") from None

@@ -1,0 +1,343 @@
+"""HD-Eval's aggregators, attribution and ablations: against scikit-learn, shap, and six recorded judges."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import pearsonr, spearmanr
+
+from nlgeval_lib.datasets import recordings
+from nlgeval_lib.evaluators.hdeval import Aggregator, overall, permutation_importance, shap_values, top, weights
+from nlgeval_lib.evaluators.hdeval.aggregator import FITTED, make_estimator
+from nlgeval_lib.evaluators.hdeval.models import from_json
+from nlgeval_lib.evaluators.hdeval.table import training_share
+
+KINDS = sorted(FITTED)
+
+
+def scores_and_ratings(rows: int = 120, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Six criteria on the scale 1 to 5; `a` follows c0, `b` follows c0 and c3, both with some noise."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(1, 6, (rows, 6)).astype(float), columns=[f"c{i}" for i in range(6)])
+    noise = rng.normal(0, 0.1, (rows, 2))
+    Y = pd.DataFrame({"a": X["c0"] + noise[:, 0], "b": (X["c0"] - X["c3"]) / 2 + 3 + noise[:, 1]})
+    return X, Y
+
+
+def small(kind: str) -> dict:
+    """Options that make an estimator fast."""
+    return {"rf": {"n_estimators": 8}, "mlp": {"hidden_layer_sizes": [12, 12], "max_iter": 60}}.get(kind, {})
+
+
+# -- against scikit-learn ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("targets", [["a"], ["a", "b"]])
+def test_predictions_are_those_of_scikit_learn(kind, targets):
+    X, Y = scores_and_ratings()
+    ours = Aggregator(kind, seed=3, options=small(kind)).fit(X[:80], Y[targets][:80])
+    theirs = make_estimator(kind, 3, small(kind))
+    theirs.fit(X[:80].to_numpy(), Y[targets][:80].to_numpy().squeeze())
+    expected = theirs.predict(X.to_numpy()).reshape(len(X), -1)
+    np.testing.assert_allclose(ours.predict(X).to_numpy(), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_trees_meet_thresholds_as_scikit_learn_does(kind):
+    """Scores between the scale's points, where rounding to 32 bits decides."""
+    X, Y = scores_and_ratings()
+    X = X / 3
+    ours = Aggregator(kind, options=small(kind)).fit(X, Y)
+    theirs = make_estimator(kind, 0, small(kind)).fit(X.to_numpy(), Y.to_numpy())
+    grid = np.repeat(np.linspace(0.3, 1.7, 400)[:, None], 6, axis=1)
+    np.testing.assert_allclose(ours.predict_array(grid), theirs.predict(grid), rtol=1e-10, atol=1e-10)
+
+
+def test_the_perceptron_has_three_layers_of_weights_and_relu():
+    estimator = make_estimator("mlp", 0)
+    assert len(estimator.hidden_layer_sizes) == 2 and estimator.activation == "relu"
+    X, Y = scores_and_ratings(40)
+    fitted = Aggregator("mlp").fit(X, Y)
+    assert len(fitted.fitted[0][1].weights) == 3
+    assert fitted.notes["a, b"]["rows"] == 40 and fitted.notes["a, b"]["steps"] > 1
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "average"])
+def test_saved_and_loaded_is_the_same(kind):
+    X, Y = scores_and_ratings()
+    X.iloc[3, 2] = math.nan
+    before = Aggregator(kind, impute="median", seed=1, options=small(kind)).fit(X, Y)
+    text = json.dumps(before.to_json(), allow_nan=False)
+    after = Aggregator.from_json(json.loads(text))
+    pd.testing.assert_frame_equal(after.predict(X), before.predict(X), check_exact=True)
+    assert after.signature() == before.signature() and after.notes == before.notes
+
+
+def test_the_same_seed_gives_the_same_and_another_another():
+    X, Y = scores_and_ratings()
+    fits = [Aggregator("rf", seed=seed, options=small("rf")).fit(X, Y).predict(X) for seed in (0, 0, 1)]
+    assert fits[0].equals(fits[1]) and not fits[0].equals(fits[2])
+
+
+# -- a damaged or hostile file -----------------------------------------------------------------------------------------
+
+
+def tree_json(**changes) -> dict:
+    tree = {"left": [1, -1, -1], "right": [2, -1, -1], "feature": [0, -2, -2], "threshold": [2.5, -2, -2]}
+    return {"model": "trees", "importances": [1.0], "trees": [{**tree, "leaves": [[1.0], [2.0]], **changes}]}
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (tree_json(left=[0, -1, -1]), "not a later node"),  # would go round for ever
+        (tree_json(right=[9, -1, -1]), "not a later node"),
+        (tree_json(feature=[7, -2, -2]), "feature outside"),
+        (tree_json(right=[-1, -1, -1]), "one child"),
+        (tree_json(leaves=[[1.0]]), "shape"),
+        (tree_json(threshold=["x", 0, 0]), "threshold: numbers"),
+        (tree_json(threshold=[math.inf, 0, 0]), "finite"),
+        ({"model": "pickle"}, "model 'pickle'; known: linear"),
+        ({"model": "linear", "coef": [[1.0, 2.0]], "intercept": [0.0]}, "shape"),
+        ({"model": "perceptron", "weights": [[[1.0]]], "biases": [[1.0, 2.0]]}, "2 outputs for 1 targets"),
+        ({"model": "pick", "columns": [4]}, "column outside"),
+    ],
+)
+def test_a_model_that_does_not_fit_is_refused(data, said):
+    with pytest.raises(ValueError, match=said):
+        from_json(data, features=1, targets=1)
+
+
+def test_an_aggregator_without_its_parts_is_refused():
+    X, Y = scores_and_ratings()
+    data = Aggregator("lr").fit(X, Y).to_json()
+    for key in ("kind", "criteria", "fitted"):
+        with pytest.raises(ValueError, match="not an aggregator"):
+            Aggregator.from_json({k: v for k, v in data.items() if k != key})
+    with pytest.raises(ValueError, match="not those of the groups"):
+        Aggregator.from_json({**data, "groups": [["a"], ["b"]]})
+
+
+# -- missing scores ----------------------------------------------------------------------------------------------------
+
+
+def test_missing_scores_are_never_zero():
+    X, Y = scores_and_ratings()
+    gaps = X.copy()
+    gaps.iloc[0, 0] = gaps.iloc[1, :5] = math.nan
+    dropped = Aggregator("lr").fit(X, Y).predict(gaps)
+    assert dropped.iloc[:2].isna().all().all() and dropped.iloc[2:].notna().all().all()
+    filled = Aggregator("lr", impute="mean").fit(X, Y)
+    by_hand = gaps.fillna(X.mean())
+    expected = Aggregator("lr").fit(X, Y).predict(by_hand)
+    np.testing.assert_allclose(filled.predict(gaps).iloc[0], expected.iloc[0])
+    assert filled.predict(gaps).iloc[1].isna().all()  # 5 of 6 criteria are more than half
+    assert Aggregator("lr", impute="mean", max_missing=0.9).fit(X, Y).predict(gaps).notna().all().all()
+    np.testing.assert_allclose(Aggregator("lr", impute="median").fit(gaps, Y).fill, gaps.median())
+
+
+def test_rows_without_scores_or_ratings_do_not_train():
+    X, Y = scores_and_ratings()
+    holed, unrated = X.copy(), Y.copy()
+    holed.iloc[:10, 1] = math.nan
+    unrated.loc[10:19, "a"] = math.nan
+    fitted = Aggregator("lr").fit(holed, unrated)
+    assert fitted.notes == {"a, b": {"rows": 100, "left_out": 20}}
+    pd.testing.assert_frame_equal(fitted.predict(X), Aggregator("lr").fit(X[20:], Y[20:]).predict(X))
+    apart = Aggregator("lr", groups=[["a"], ["b"]]).fit(holed, unrated)
+    assert {name: note["rows"] for name, note in apart.notes.items()} == {"a": 100, "b": 110}
+
+
+def test_nothing_to_learn_from_is_an_error_that_says_why():
+    X, Y = scores_and_ratings(10)
+    X["c2"] = math.nan
+    with pytest.raises(ValueError, match=r"0 rows to learn a, b from: of 10 rows 10 are rated; .*c2 100%"):
+        Aggregator("lr").fit(X, Y)
+    with pytest.raises(ValueError, match="no score at all of c2"):
+        Aggregator("lr", impute="mean").fit(X, Y)
+    with pytest.raises(ValueError, match="10 rows of criteria scores, 9 rows of ratings"):
+        Aggregator("lr").fit(X, Y[:9])
+    with pytest.raises(ValueError, match="not fitted yet"):
+        Aggregator("lr").predict(X)
+    with pytest.raises(ValueError, match="numbers are needed for each criterion; not in c1"):
+        Aggregator("lr").fit(X.assign(c1="x"), Y)
+    with pytest.raises(ValueError, match="'c1' holds infinity"):
+        Aggregator("lr").fit(X.assign(c1=math.inf), Y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"kind": "svm"}, "aggregator 'svm'; allowed: lr, ridge"),
+        ({"impute": "zero"}, "impute is 'zero'; allowed: drop, mean, median"),
+        ({"max_missing": 1}, "max_missing is 1"),
+    ],
+)
+def test_settings_are_checked(settings, said):
+    with pytest.raises(ValueError, match=said):
+        Aggregator(**settings)
+
+
+def test_columns_are_found_by_name():
+    X, Y = scores_and_ratings()
+    fitted = Aggregator("ridge").fit(X, Y)
+    shuffled = X[["c5", "c0", "c3", "c1", "c4", "c2"]].assign(more=1)
+    pd.testing.assert_frame_equal(fitted.predict(shuffled), fitted.predict(X))
+    with pytest.raises(ValueError, match="no scores of c4; needed are those of c0"):
+        fitted.predict(X.drop(columns="c4"))
+
+
+# -- without an aggregator ---------------------------------------------------------------------------------------------
+
+
+def test_average_and_criterion_need_no_ratings():
+    X, _ = scores_and_ratings(5)
+    average = Aggregator("average").unfitted(X.columns, ["a", "b"]).predict(X)
+    np.testing.assert_allclose(average["a"], X.mean(axis=1))
+    assert average["a"].equals(average["b"])
+    picked = Aggregator("criterion", options={"a": "c1"}).unfitted(X.columns, ["a", "c4"])
+    X.iloc[0, 1] = math.nan
+    found = picked.predict(X)
+    np.testing.assert_array_equal(found["c4"], X["c4"])  # another target's gap is none of its
+    np.testing.assert_array_equal(found["a"], X["c1"])
+    with pytest.raises(ValueError, match="no criterion 'b' for the target 'b'"):
+        Aggregator("criterion").unfitted(X.columns, ["b"])
+    with pytest.raises(ValueError, match="needs ratings: call fit"):
+        Aggregator("rf").unfitted(X.columns, ["b"])
+
+
+def test_groups_are_fitted_apart():
+    X, Y = scores_and_ratings()
+    both = Aggregator("dt", groups=[["b"], ["a"]]).fit(X, Y)
+    for target in "ab":
+        alone = Aggregator("dt").fit(X, Y[[target]])
+        pd.testing.assert_series_equal(both.predict(X)[target], alone.predict(X)[target])
+    assert not both.predict(X).equals(Aggregator("dt", options={"max_depth": 2}).fit(X, Y).predict(X))
+    with pytest.raises(ValueError, match="exactly one group"):
+        Aggregator("dt", groups=[["a"]]).fit(X, Y)
+
+
+# -- attribution -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_matters_is_found(kind):
+    X, Y = scores_and_ratings(200)
+    fitted = Aggregator(kind).fit(X, Y)
+    by_permutation = permutation_importance(fitted, X, Y, repeats=3, seed=1)
+    found = [by_permutation] if kind == "mlp" else [by_permutation, shap_values(fitted, X, rows=12).importance()]
+    for importance in found:
+        assert importance["a"].idxmax() == "c0" and set(importance["b"].nlargest(2).index) == {"c0", "c3"}
+        assert top(importance, X.columns, 2) == ["c0", "c3"]
+    if kind == "mlp":
+        with pytest.raises(ValueError, match="no weights that say so"):
+            weights(fitted)
+    else:
+        assert top(weights(fitted, X), X.columns, 2) == ["c0", "c3"]
+
+
+# the first permutation explainer of a process is compiled, which takes many seconds
+@pytest.mark.parametrize("kind", ["lr", "dt", "rf", "average", pytest.param("mlp", marks=pytest.mark.slow)])
+def test_shap_values_add_up_to_the_prediction(kind):
+    X, Y = scores_and_ratings()
+    fitted = Aggregator(kind, groups=[["a"], ["b"]], options=small(kind)).fit(X, Y)
+    shap = shap_values(fitted, X, rows=9, seed=4, rounds=2)
+    assert shap.values.shape == (9, 6, 2) and shap.base.shape == (2,)
+    predicted = fitted.predict_array(shap.data)
+    np.testing.assert_allclose(shap.base + shap.values.sum(axis=1), predicted, atol=2e-6)
+    again = shap_values(fitted, X, rows=9, seed=4, rounds=2)
+    np.testing.assert_array_equal(shap.values, again.values)
+
+
+def test_shap_values_of_a_linear_model_are_its_terms():
+    X, Y = scores_and_ratings()
+    fitted = Aggregator("lr").fit(X, Y)
+    shap = shap_values(fitted, X, rows=None, background=X[:50])
+    terms = (X.to_numpy() - X[:50].to_numpy().mean(axis=0))[:, :, None] * fitted.fitted[0][1].coef.T
+    np.testing.assert_allclose(shap.values, terms, atol=1e-9)
+
+
+def test_permutation_importance_is_that_of_scikit_learn():
+    from sklearn.inspection import permutation_importance as theirs
+
+    X, Y = scores_and_ratings()
+    estimator = make_estimator("rf", 0, small("rf")).fit(X.to_numpy(), Y["a"].to_numpy())
+    expected = theirs(estimator, X.to_numpy(), Y["a"].to_numpy(), n_repeats=4, random_state=7, scoring="r2")
+    ours = permutation_importance(
+        Aggregator("rf", options=small("rf")).fit(X, Y[["a"]]), X, Y[["a"]], repeats=4, seed=7
+    )
+    np.testing.assert_allclose(ours["a"], expected.importances_mean, atol=1e-10)
+    np.testing.assert_allclose(ours.attrs["sd"]["a"], expected.importances_std, atol=1e-10)
+
+
+def test_pruning_orders_by_shares_and_keeps_ties_in_order():
+    importance = pd.DataFrame({"a": [0.0, 2.0, 2.0, -1.0], "b": [30.0, 10.0, 0.0, -5.0]}, index=list("wxyz"))
+    np.testing.assert_allclose(overall(importance), [0.375, 0.375, 0.25, 0])
+    assert top(importance, list("wxyz"), 2) == ["w", "x"] and top(importance, list("zyx"), 9) == ["x", "y", "z"]
+    assert top(importance * 0, list("zyx"), 1) == ["z"]
+    with pytest.raises(ValueError, match="no importance of q"):
+        top(importance, ["q"], 1)
+    with pytest.raises(ValueError, match="k is 0"):
+        top(importance, ["w"], 0)
+
+
+@given(st.integers(2, 300), st.floats(0.001, 1), st.integers(0, 5))
+@settings(max_examples=50)
+def test_training_shares_are_random_parts(n, share, seed):
+    chosen = training_share(n, share, seed)
+    assert len(set(chosen)) == len(chosen) == min(n, max(2, round(n * share)))
+    assert (np.diff(chosen) > 0).all() and chosen.max() < n
+    np.testing.assert_array_equal(chosen, training_share(n, share, seed))
+
+
+# -- six recorded judges on SummEval -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def judged(data):
+    """24 features (6 judges x 4 aspects) and 4 mean expert ratings of SummEval's 1600 outputs."""
+    frame = data("summeval")
+    recorded = recordings.load("alttest_summeval")
+    keys = ["input_id", "system_id"]
+    wide = recorded.assign(feature=recorded["judge"] + " " + recorded["aspect"])
+    items = frame[frame["aspect"] == "coherence"][keys].reset_index(drop=True)
+    X = items.merge(wide.pivot(index=keys, columns="feature", values="value").reset_index(), on=keys, how="left")
+    Y = items.merge(frame.pivot(index=keys, columns="aspect", values="human").reset_index(), on=keys, how="left")
+    return X.drop(columns=keys), Y.drop(columns=keys)
+
+
+def correlations(predicted: np.ndarray, ratings: np.ndarray) -> np.ndarray:
+    """Pearson's r and Spearman's rho, averaged over the targets."""
+    columns = range(ratings.shape[1])
+    return np.array([[f(predicted[:, c], ratings[:, c])[0] for f in (pearsonr, spearmanr)] for c in columns]).mean(0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "splits", "r", "rho"),
+    [
+        ("average", 20, 0.567, 0.505),
+        ("lr", 20, 0.632, 0.542),
+        ("ridge", 20, 0.632, 0.542),
+        ("dt", 20, 0.451, 0.389),
+        ("rf", 3, 0.638, 0.525),
+        ("mlp", 3, 0.642, 0.539),
+    ],
+)
+def test_the_pattern_of_table_5_on_recorded_judges(judged, kind, splits, r, rho):
+    """Table 5's order: the forest and the perceptron first, linear regression near them, the tree last."""
+    X, Y = judged
+    assert X.shape == (1600, 24) and Y.shape == (1600, 4) and not X.isna().any().any()
+    found = []
+    for seed in range(splits):
+        order = np.random.default_rng(seed).permutation(1600)
+        train, test = order[:800], order[800:]
+        fitted = Aggregator(kind, seed=seed).fit(X.iloc[train], Y.iloc[train])
+        found.append(correlations(fitted.predict(X.iloc[test]).to_numpy(), Y.iloc[test].to_numpy()))
+    np.testing.assert_allclose(np.mean(found, axis=0), [r, rho], atol=0.015)
