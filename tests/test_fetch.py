@@ -156,7 +156,8 @@ def test_a_bad_answer_is_named_and_leaves_nothing(checkout, server, name, error,
         fetch.path(f"set/{name}")
     message = str(raised.value)
     assert said in message and name in message and "\n" not in message
-    assert server.hits[name] == requests
+    # a request that times out on a busy machine may end before the server has counted it
+    assert server.hits[name] == requests or (name == "hang" and 1 <= server.hits[name] <= requests)
     assert _left(checkout) == []
 
 
