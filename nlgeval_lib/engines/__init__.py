@@ -12,6 +12,7 @@ import difflib
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from nlgeval_lib.engines.bar import Bar
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request
 from nlgeval_lib.engines.completion import Answers, Failure, Plan, Progress, complete, plan
 from nlgeval_lib.engines.sampling import Sampling, UnsupportedSetting
@@ -44,6 +45,7 @@ _NAMES = {
 __all__ = [
     "Answers",
     "Ask",
+    "Bar",
     "Engine",
     "EngineError",
     "Failure",

@@ -21,7 +21,7 @@ def score(
     from nlgeval_lib.engines.transformers import LogLikelihood
 
     pairs = [_split(engine, request, text) for request, text in zip(requests, continuations, strict=True)]
-    results: list[LogLikelihood | None] = [None] * len(pairs)
+    results: list[LogLikelihood] = [LogLikelihood(())] * len(pairs)
     ready = []
     for i, (context, target) in enumerate(pairs):
         longest = max(len(context), len(target)) if engine.seq2seq else len(context) + len(target)
@@ -54,13 +54,14 @@ def _split(engine: TransformersEngine, request: Request, text: str) -> tuple[lis
     before = models.token_ids(tokenizer, request, engine.chat_template, engine.model)
     if request.messages is not None:  # a template's text is not tokenised again: its end is a token's end
         return before, list(tokenizer(text, add_special_tokens=False).input_ids)
-    joint = tokenizer(request.prompt + text, return_offsets_mapping=tokenizer.is_fast)
+    prompt = request.text()
+    joint = tokenizer(prompt + text, return_offsets_mapping=tokenizer.is_fast)
     ids = list(joint.input_ids)
     if ids[: len(before)] == before:
         return before, ids[len(before) :]
     if not tokenizer.is_fast:
         return before, list(tokenizer(text, add_special_tokens=False).input_ids)
-    end = len(request.prompt)  # one token spans the seam: it belongs to the text
+    end = len(prompt)  # one token spans the seam: it belongs to the text
     first = next((i for i, (_, stop) in enumerate(joint["offset_mapping"]) if stop > end), len(ids))
     return ids[:first], ids[first:]
 

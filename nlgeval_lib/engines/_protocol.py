@@ -66,9 +66,9 @@ def body(
         elif sampling.regex is not None:
             asked["structured_outputs"] = {"regex": sampling.regex}
         elif sampling.json_schema is not None:
-            asked["structured_outputs"] = {"json": json.loads(sampling.json_schema)}
+            asked["structured_outputs"] = {"json": sampling.schema}
     elif sampling.json_schema is not None:
-        schema = {"name": "answer", "schema": json.loads(sampling.json_schema), "strict": True}
+        schema = {"name": "answer", "schema": sampling.schema, "strict": True}
         asked["response_format"] = {"type": "json_schema", "json_schema": schema}
     return asked
 

@@ -49,7 +49,7 @@ class Request:
 
     def text(self) -> str:
         """The prompt, or the messages' contents one after another: for counting and sorting, not for a model."""
-        return self.prompt if self.messages is None else "\n".join(m["content"] for m in self.messages)
+        return self.prompt or "" if self.messages is None else "\n".join(m["content"] for m in self.messages)
 
     def body(self, engine: Engine, sampling: Sampling) -> dict[str, Any]:
         """What is asked, as the store keeps it."""

@@ -207,8 +207,10 @@ def _generate(
     """Store each batch of the engine's and yield it with the progress after it."""
     open_keys = {ask.key for ask in missing}
     began = synced = time.monotonic()
+    batches = engine.generate(missing, sampling)
     try:
-        with contextlib.closing(engine.generate(missing, sampling)) as batches:
+        with contextlib.ExitStack() as stack:
+            stack.callback(getattr(batches, "close", lambda: None))
             for batch in batches:
                 stray = [completion.key for completion in batch if completion.key not in open_keys]
                 if stray:

@@ -76,6 +76,11 @@ class Sampling:
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)}: give at most one form for the completion")
 
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON schema as an object."""
+        return None if self.json_schema is None else json.loads(str(self.json_schema))
+
     def _put(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 

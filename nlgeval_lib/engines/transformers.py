@@ -78,8 +78,8 @@ class TransformersEngine(Engine):
         try:
             config = AutoConfig.from_pretrained(model, **which)
             self.seq2seq = bool(getattr(config, "is_encoder_decoder", False))
-            loader = AutoModelForSeq2SeqLM if self.seq2seq else AutoModelForCausalLM
-            self._tokenizer = AutoTokenizer.from_pretrained(model, padding_side="left", **which)
+            loader: Any = AutoModelForSeq2SeqLM if self.seq2seq else AutoModelForCausalLM
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(model, padding_side="left", **which)
             self._model = loader.from_pretrained(model, dtype=dtype, **which, **load_options).to(self.device).eval()
         except (OSError, ValueError, RuntimeError, TypeError, ImportError) as error:
             raise EngineError(f"transformers cannot load {model}: {error}") from error

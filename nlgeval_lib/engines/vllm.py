@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -104,16 +105,21 @@ class VLLMEngine(Engine):
                     yield refused
                 if not running:
                     return
+                try:
+                    outputs = engine.step()
+                except Exception as error:
+                    raise EngineError(f"vLLM stopped with {len(running)} prompts open: {error}") from error
                 batch = [
                     self._completion(running.pop(output.request_id), output, sampling)
-                    for output in engine.step()
+                    for output in outputs
                     if output.finished
                 ]
                 if batch:
                     yield batch
         finally:
             if running:
-                engine.abort_request(list(running))
+                with contextlib.suppress(Exception):  # Ctrl-C reaches vLLM's own process too, which may be gone
+                    engine.abort_request(list(running))
 
     def close(self) -> None:
         """Free the model and its memory."""
@@ -128,7 +134,7 @@ class VLLMEngine(Engine):
             ids = models.token_ids(self._tokenizer, ask.request, self.chat_template, self.model)
             self._count += 1
             name = f"nlgeval-{self._count}"
-            prompt = {"type": "token", "prompt_token_ids": ids}
+            prompt: Any = {"type": "token", "prompt_token_ids": ids}
             try:
                 self._llm.llm_engine.add_request(name, prompt, self._params(sampling, ask.seed))
             except self._refusals as error:
@@ -148,7 +154,7 @@ class VLLMEngine(Engine):
         elif sampling.regex is not None:
             form = StructuredOutputsParams(regex=sampling.regex)
         elif sampling.json_schema is not None:
-            form = StructuredOutputsParams(json=sampling.json_schema)
+            form = StructuredOutputsParams(json=sampling.schema)
         return SamplingParams(
             n=1,
             temperature=sampling.temperature,

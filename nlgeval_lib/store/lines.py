@@ -21,7 +21,7 @@ _REQUEST = b'"request":'
 # json.dumps and json.loads build or inspect too much for each call: these are what they come down to
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _dump_ascii = json.JSONEncoder(separators=(",", ":")).encode
-_load = json.JSONDecoder().scan_once
+_load = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)

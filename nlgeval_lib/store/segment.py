@@ -10,7 +10,7 @@ from pathlib import Path
 try:
     import fcntl
 except ImportError:  # no advisory locks on this system: every writer gets a file of its own
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 _TAIL = 1 << 16
 
