@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nlgeval_lib.evaluators.hdeval.ablation import by_aggregator, by_criteria, by_share
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
 from nlgeval_lib.evaluators.hdeval.attribution import (
     ShapValues,
@@ -27,6 +28,9 @@ __all__ = [
     "ShapValues",
     "Task",
     "Trained",
+    "by_aggregator",
+    "by_criteria",
+    "by_share",
     "overall",
     "permutation_importance",
     "shap_values",

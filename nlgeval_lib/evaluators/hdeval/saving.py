@@ -113,9 +113,11 @@ def _task_from_json(data: dict[str, Any]) -> Task:
 
 def _template_to_json(template: Template) -> dict[str, Any]:
     parts = [part if isinstance(part, str) else {"slot": part.name} for part in template.parts]
-    return {"name": template.name, "source": template.source, "status": template.status, "parts": parts}
+    told = {key: getattr(template, key) for key in ("name", "title", "source", "status", "note")}
+    return {**told, "covers": list(template.covers), "described": dict(template.described), "parts": parts}
 
 
 def _template_from_json(data: dict[str, Any]) -> Template:
     parts = tuple(part if isinstance(part, str) else Slot(part["slot"]) for part in data["parts"])
-    return Template(data["name"], parts, source=data["source"], status=data["status"])
+    told = {key: data[key] for key in ("name", "title", "source", "status", "note", "described")}
+    return Template(parts=parts, covers=tuple(data["covers"]), **told)
