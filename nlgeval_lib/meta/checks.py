@@ -99,8 +99,8 @@ def same_index(**values: Any) -> None:
     Raises: ValueError when the row or column labels differ.
     """
     for axis in ("index", "columns"):
-        labelled = [(n, getattr(v, axis)) for n, v in values.items() if type(v).__module__.startswith("pandas")]
-        labelled = [(name, labels) for name, labels in labelled if not callable(labels)]
+        tables = {name: value for name, value in values.items() if type(value).__module__.startswith("pandas")}
+        labelled = [(name, getattr(value, axis)) for name, value in tables.items() if hasattr(value, axis)]
         for name, labels in labelled[1:]:
             if len(labels) == len(labelled[0][1]) and not labels.equals(labelled[0][1]):
                 raise ValueError(

@@ -51,7 +51,8 @@ class Flat:
         self.coef, self.x, self.y = coef, x, y
         code_x, self.size_x = kernels.codes(x)
         code_y, self.size_y = kernels.codes(y)
-        if coef != "pearson" and self.size_x < self.size_y:  # all coefficients are symmetric
+        self.turned = coef != "pearson" and self.size_x < self.size_y
+        if self.turned:  # all coefficients are symmetric; the tree is over the side with fewer values
             code_x, code_y, self.size_x, self.size_y = code_y, code_x, self.size_y, self.size_x
         if coef == "pearson":
             cells = np.arange(len(x))
@@ -108,7 +109,7 @@ class Flat:
         """
         space = kernels.workspace()
         cross = n**2 * doubled[self.in_y.code[-1]]
-        for rows in kernels.blocks(len(doubled) - 1, doubled.shape[1]):
+        for rows in kernels.blocks(len(self.in_y.code) - 1, doubled.shape[1]):
             ranks = space.take("ranks", doubled, self.in_y.code[rows.start : rows.stop + 1])
             step = np.subtract(ranks[:-1], ranks[1:], out=space.array("step", ranks[1:].shape, ranks.dtype))
             inner = below[1:][rows]
@@ -125,7 +126,7 @@ class Flat:
         ]
         up_to_y = space.running("up to y", counts[1])
         n = up_to_y[-1].astype(float)
-        differ_x, differ_y = ((n**2 - squares) / 2 for squares in same)
+        differ = [(n**2 - squares) / 2 for squares in same]
         differ_both = (n**2 - same[0] - same[1] + alone) / 2
         classes = None
         if self.coef == "kendall-c":
@@ -141,6 +142,7 @@ class Flat:
             edges = space.take("node start", lower, level.node_start)
             edges += space.take("node stop", lower, level.node_stop)
             agree -= space.dot(upper, edges)
+        differ_x, differ_y = reversed(differ) if self.turned else differ  # in scipy's order, to the last bit
         return kernels.from_pairs(self.coef, n, agree, differ_x, differ_y, differ_both, classes)
 
     def _prepare_pearson(self) -> None:

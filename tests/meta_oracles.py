@@ -1,0 +1,84 @@
+"""Slow and obvious versions of what nlgeval_lib.meta computes, for the tests to hold it against."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import stats
+
+COEFFICIENTS = ("pearson", "spearman", "kendall-a", "kendall-b", "kendall-c", "acc-eq")
+LEVELS = ("dataset", "input", "system")
+
+
+def coefficient(x, y, coef: str) -> float:
+    """One coefficient of two flat vectors, by scipy where it has it, by counting pairs where not."""
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    if len(x) < 2:
+        return float("nan")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if coef == "pearson":
+            return float(stats.pearsonr(x, y).statistic)
+        if coef == "spearman":
+            return float(stats.spearmanr(x, y).statistic)
+        if coef in ("kendall-b", "kendall-c"):
+            return float(stats.kendalltau(x, y, variant=coef[-1]).statistic)
+    first, second = np.triu_indices(len(x), 1)
+    sign_x, sign_y = np.sign(x[first] - x[second]), np.sign(y[first] - y[second])
+    if coef == "acc-eq":
+        return float((sign_x == sign_y).mean())
+    if not sign_x.any() or not sign_y.any():
+        return float("nan")
+    return float((sign_x * sign_y).sum() / len(first))
+
+
+def at_level(x, y, coef: str, level: str) -> float:
+    """The coefficient of two matrices `[system, input]` at a level, items with NaN left out."""
+    here = ~(np.isnan(x) | np.isnan(y))
+    if level == "dataset":
+        return coefficient(x[here], y[here], coef)
+    if level == "system":
+        rows = [(x[s, h].mean(), y[s, h].mean()) for s, h in enumerate(here) if h.any()]
+        return coefficient(*_untangled(np.array(rows).T, coef), coef)
+    values = [coefficient(x[h, i], y[h, i], coef) for i, h in enumerate(here.T)]
+    values = [value for value in values if value == value]
+    return float(np.mean(values)) if values else float("nan")
+
+
+def _untangled(means, coef: str):
+    """Means of thirds that are equal differ in the last bit: equal again, where ties matter."""
+    return means if coef == "pearson" else means.round(10)
+
+
+def redrawn(x, y, index: dict, b: int, coef: str, level: str) -> float:
+    """The coefficient of resample b, with the drawn items copied out one by one."""
+    if "rows" not in index:
+        rows = index["systems"][b] if "systems" in index else np.arange(x.shape[0])
+        columns = index["inputs"][b] if "inputs" in index else np.arange(x.shape[1])
+        return at_level(x[rows][:, columns], y[rows][:, columns], coef, level)
+    take = index["rows"][b]
+    system, column = np.divmod(take, x.shape[1])
+    a, c = x.ravel()[take], y.ravel()[take]
+    here = ~(np.isnan(a) | np.isnan(c))
+    if level == "dataset":
+        return coefficient(a[here], c[here], coef)
+    if level == "system":
+        means = [(a[here & (system == s)].mean(), c[here & (system == s)].mean()) for s in np.unique(system[here])]
+        return coefficient(*_untangled(np.array(means).T, coef), coef)
+    values = [coefficient(a[here & (column == i)], c[here & (column == i)], coef) for i in np.unique(column[here])]
+    values = [value for value in values if value == value]
+    return float(np.mean(values)) if values else float("nan")
+
+
+def judged(systems: int, inputs: int, seed: int, kind: str = "continuous", noise: float = 1.0):
+    """A judge and ratings `[system, input]`; ordinal has many ties, gaps has missing values on both sides too."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=(systems, 1)) + rng.normal(size=(systems, inputs))
+    x, y = quality + noise * rng.normal(size=quality.shape), quality + rng.normal(size=quality.shape)
+    if kind != "continuous":
+        x, y = np.clip(np.round(x), -2, 2) + 3, np.round(y * 1.5) / 3
+    if kind == "gaps":
+        x[rng.random(x.shape) < 0.15] = np.nan
+        y[rng.random(y.shape) < 0.1] = np.nan
+    return x, y

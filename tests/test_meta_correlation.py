@@ -1,0 +1,292 @@
+"""Every coefficient equals scipy's or a count of pairs, at every level; bad input is refused or explained."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from meta_oracles import COEFFICIENTS, LEVELS, at_level, coefficient, judged
+from scipy import stats
+
+from nlgeval_lib import meta
+
+tied = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=3, max_size=40)
+halves = st.floats(-1e6, 1e6, allow_nan=False).map(lambda v: round(v * 2) / 2)
+loose = st.lists(st.tuples(halves, halves), min_size=3, max_size=40)
+
+
+def same(a: float, b: float, tolerance: float = 1e-12) -> bool:
+    return (math.isnan(a) and math.isnan(b)) or abs(a - b) <= tolerance
+
+
+@pytest.mark.parametrize("coef", COEFFICIENTS)
+@settings(max_examples=120, deadline=None)
+@given(pairs=st.one_of(tied, loose))
+def test_flat_coefficients_equal_scipy(coef, pairs):
+    x, y = np.array(pairs, dtype=float).T
+    result = meta.correlate(x, y, coef)
+    assert same(result.value, coefficient(x, y, coef))
+    assert (result.reason == "") == (result.value == result.value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(pairs=tied)
+def test_kendall_is_the_same_number_to_the_last_bit(pairs):
+    x, y = np.array(pairs, dtype=float).T
+    for variant in "bc":
+        expected = stats.kendalltau(x, y, variant=variant).statistic
+        assert np.array_equal(meta.correlate(x, y, f"kendall-{variant}").value, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_levels_equal_loops(level, kind):
+    for seed, (systems, inputs) in enumerate([(3, 4), (5, 9), (16, 20), (70, 6)]):
+        x, y = judged(systems, inputs, seed, kind)
+        for coef in COEFFICIENTS:
+            assert same(meta.correlate(x, y, coef, level).value, at_level(x, y, coef, level)), (coef, systems)
+
+
+def test_many_judges_at_once_equal_one_by_one():
+    stack = np.stack([judged(8, 12, seed, "gaps")[0] for seed in range(5)] + [np.ones((8, 12))])
+    y = judged(8, 12, 99, "ordinal")[1]
+    for level in LEVELS:
+        for coef in COEFFICIENTS:
+            together = meta.coefficients(stack, y, coef, level)
+            alone = [meta.correlate(x, y, coef, level).value for x in stack]
+            np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
+    flat = meta.coefficients(stack.reshape(6, -1), y.ravel(), "spearman")
+    np.testing.assert_allclose(flat, meta.coefficients(stack, y, "spearman"), rtol=0, atol=1e-12)
+
+
+def test_ties_of_means_do_not_break_by_rounding():
+    thirds = np.array([[1, 2, 4], [4, 2, 1], [2, 4, 1], [5, 5, 5]]) / 3
+    y = np.array([[1.0, 1, 1], [2, 2, 2], [3, 3, 3], [4, 4, 4]])
+    expected = stats.kendalltau([0, 0, 0, 1], [1, 2, 3, 4]).statistic
+    assert meta.correlate(thirds, y, "kendall-b", "system").value == expected
+    swapped = meta.correlate(thirds[:, ::-1], y, "spearman", "system").value
+    assert swapped == meta.correlate(thirds, y, "spearman", "system").value
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e160, 1e300])
+def test_pearson_survives_extreme_scales(scale):
+    x, y = judged(6, 10, 0)
+    for level in LEVELS:
+        assert meta.correlate(x * scale, y, "pearson", level).value == pytest.approx(
+            meta.correlate(x, y, "pearson", level).value, abs=1e-9
+        )
+
+
+def test_pearson_with_a_large_offset_keeps_its_digits():
+    x, y = judged(6, 10, 0)
+    for level in LEVELS:
+        expected = at_level(x + 1e6, y, "pearson", level)
+        assert meta.correlate(x + 1e6, y, "pearson", level).value == pytest.approx(expected, abs=1e-9)
+
+
+def test_result_counts_and_signature():
+    x, y = judged(4, 5, 0)
+    x[0, 0], y[1, 1], x[:, 2] = np.nan, np.nan, 1.0
+    result = meta.correlate(x, y, level="input")
+    assert (result.n, result.n_units, result.n_skipped, result.n_missing, result.total) == (18, 4, 1, 2, 20)
+    assert result.signature() == "level:input|coef:kendall-b|nan:drop(2/20)|skipped:1"
+    flat = meta.correlate(x, y, ci="boot-both", n_boot=50)
+    assert flat.signature() == "level:dataset|coef:kendall-b|nan:drop(2/20)|ci:boot-both/50|seed:0"
+    assert flat.low <= flat.value <= flat.high
+    assert float(flat) == flat.value
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        flat.value = 1.0
+    assert meta.correlate(x, y, "kendall") == meta.correlate(x, y, "kendall-b")
+
+
+def test_policies_fill_only_scores_and_count_them():
+    x, y = np.array([1.0, np.nan, 3, 4, 5]), np.array([2.0, 1, 4, np.nan, 5])
+    values = {
+        policy: meta.correlate(x, y, "pearson", nan=policy).value for policy in meta.POLICIES if policy != "error"
+    }
+    kept = [0, 1, 2, 4]
+    for policy, fill in (("zero", 0.0), ("mean", 3.25), ("min", 1.0), ("max", 5.0)):
+        filled = np.where(np.isnan(x), fill, x)
+        assert values[policy] == pytest.approx(coefficient(filled[kept], y[kept], "pearson"), abs=1e-12)
+    assert values["drop"] == pytest.approx(coefficient(x[[0, 2, 4]], y[[0, 2, 4]], "pearson"), abs=1e-12)
+    with pytest.raises(ValueError, match="1 scores and 1 ratings of 5 are missing"):
+        meta.correlate(x, y, nan="error")
+    assert "nan:zero(2/5)" in meta.correlate(x, y, nan="zero").signature()
+
+
+CONSTANT = np.ones((3, 4))
+FINE = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("coef", COEFFICIENTS[:-1])
+def test_constants_are_nan_with_a_reason(coef, level):
+    for x, y in ((CONSTANT, FINE), (FINE, CONSTANT), (CONSTANT, CONSTANT)):
+        for ci in (None, "boot-inputs", "bca-inputs"):
+            result = meta.correlate(x, y, coef, level, ci=ci, n_boot=20)
+            assert math.isnan(result.value) and math.isnan(result.low) and result.reason
+
+
+def test_a_side_that_varies_by_rounding_only_is_constant_for_pearson():
+    x = np.full(6, 0.1) + np.array([0, 0, 1, 0, 1, 0]) * 1e-17
+    nearly = np.array([1e16, 1e16 + 2, 1e16, 1e16 + 2, 1e16, 1e16 + 2])
+    for side in (x, nearly):
+        result = meta.correlate(side, np.arange(6.0), "pearson")
+        assert math.isnan(result.value) and "constant" in result.reason
+
+
+def test_a_constant_judge_has_an_accuracy():
+    y = np.array([1.0, 1, 2, 2])
+    assert meta.correlate(np.zeros(4), y, "acc-eq").value == pytest.approx(2 / 6)
+
+
+BAD = {
+    "unequal": ([1, 2, 3], [1, 2, 3, 4], "unequal shapes"),
+    "inf": ([1, 2, np.inf], [1, 2, 3], "1 infinite"),
+    "strings": (["1", "2", "3"], [1, 2, 3], "pass numbers"),
+    "mixed": ([1, "2", 3], [1, 2, 3], "pass numbers"),
+    "objects": (np.array([1, "a", 3], dtype=object), [1, 2, 3], "got 'a'"),
+    "complex": ([1j, 2, 3], [1, 2, 3], "complex"),
+    "ragged": ([[1, 2], [3]], [[1, 2], [3]], "unequal length"),
+    "empty": ([], [], "empty"),
+    "two": ([1, 2], [1, 2], "2 common item"),
+    "all missing": ([np.nan] * 4, [1, 2, 3, 4], "0 common item"),
+    "three dimensions": (np.zeros((2, 2, 2)), np.zeros((2, 2, 2)), "3 dimensions"),
+    "scalar": (1.0, 2.0, "0 dimensions"),
+    "big integers": ([2**60, 1, 2], [1, 2, 3], "2\\*\\*53"),
+    "dates": (np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]"), [1, 2, 3], "pass numbers"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arrays_are_refused(name):
+    x, y, message = BAD[name]
+    with pytest.raises(ValueError, match=message):
+        meta.correlate(x, y)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(coef="kendal-b"), "did you mean 'kendall-b'"),
+        (dict(level="segment"), "allowed are dataset, input, system"),
+        (dict(nan="ignore"), "allowed are drop"),
+        (dict(ci="both"), "allowed are boot-rows"),
+        (dict(ci="boot-both", n_boot=0), "n_boot"),
+        (dict(ci="boot-both", n_boot=2.5), "n_boot"),
+        (dict(ci="boot-both", seed=-1), "seed"),
+        (dict(ci="boot-both", confidence=1.0), "confidence"),
+    ],
+)
+def test_bad_words_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        meta.correlate(FINE, FINE + 1, **arguments)
+
+
+def test_levels_need_a_matrix_and_enough_systems():
+    flat = np.arange(6.0)
+    for level in ("input", "system"):
+        with pytest.raises(ValueError, match="flat vector"):
+            meta.correlate(flat, flat, level=level)
+    with pytest.raises(ValueError, match="1 system"):
+        meta.correlate(flat[None], flat[None], level="input")
+    for systems in (1, 2):
+        with pytest.raises(ValueError, match=f"{systems} system"):
+            meta.correlate(np.ones((systems, 6)), np.ones((systems, 6)), level="system")
+    with pytest.raises(ValueError, match="flat vector"):
+        meta.correlate(flat, flat, ci="boot-both")
+    one_input = np.array([[1.0], [2.0], [4.0]])
+    assert meta.correlate(one_input, one_input, level="input").n_units == 1
+    assert meta.correlate(one_input, one_input, level="system").value == 1.0
+
+
+def test_tables_with_other_labels_are_refused():
+    import pandas as pd
+
+    x, y = pd.Series([1.0, 2, 3], index=[0, 1, 2]), pd.Series([1.0, 2, 3], index=[2, 1, 0])
+    with pytest.raises(ValueError, match="different index labels"):
+        meta.correlate(x, y)
+    assert meta.correlate(x, y.to_numpy()).value == 1.0
+    assert meta.correlate(pd.Series([1, None, 3, 4]), [1, 2, 3, 4]).n_missing == 1
+    assert meta.correlate(np.ma.masked_equal([9, 1, 2, 3], 9), [1, 1, 2, 3]).n_missing == 1
+    assert meta.correlate([True, False, True, True], [1, 0, 1, 1]).value == 1.0
+
+
+messy = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True), st.integers(-3, 3).map(float), st.just(float("nan")), st.just(0.0)
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    data=st.data(),
+    systems=st.integers(1, 5),
+    inputs=st.integers(1, 5),
+    coef=st.sampled_from(COEFFICIENTS),
+    level=st.sampled_from(LEVELS),
+    nan=st.sampled_from(sorted(meta.POLICIES)),
+)
+def test_never_a_silent_number(data, systems, inputs, coef, level, nan):
+    cells = st.lists(messy, min_size=systems * inputs, max_size=systems * inputs)
+    x = np.array(data.draw(cells)).reshape(systems, inputs)
+    y = np.array(data.draw(cells)).reshape(systems, inputs)
+    try:
+        result = meta.correlate(x, y, coef, level, nan, ci="boot-both", n_boot=10)
+    except ValueError as error:
+        assert len(str(error)) > 10
+        return
+    assert not np.isinf(x).any() and not np.isinf(y).any()
+    if math.isnan(result.value):
+        assert result.reason and math.isnan(result.low) and math.isnan(result.high)
+    else:
+        assert -1 <= result.value <= 1 and result.n >= 3
+        assert math.isnan(result.low) == math.isnan(result.high)
+        if math.isnan(result.low):
+            assert result.reason
+
+
+@settings(max_examples=40, deadline=None)
+@given(pairs=tied, scale=st.sampled_from([0.5, 2.0, 8.0]), shift=st.integers(-8, 8))
+def test_ranks_do_not_care_for_scale_and_sides_are_symmetric(pairs, scale, shift):
+    x, y = np.array(pairs, dtype=float).T
+    for coef in COEFFICIENTS:
+        value = meta.correlate(x, y, coef).value
+        assert same(meta.correlate(x * scale + shift, y, coef).value, value)
+        assert same(meta.correlate(y, x, coef).value, value)
+        if coef != "acc-eq":
+            assert same(meta.correlate(-x, y, coef).value, -value)
+
+
+def test_the_numbers_on_record_for_one_judge(needs):
+    """gpt-4o on SummEval coherence: the choice of level moves the same judge from .535 to .797."""
+    x, y = summeval_judge(needs, "gpt-4o", "coherence")
+    values = [round(meta.correlate(x, y, "spearman", level).value, 3) for level in LEVELS]
+    assert values == [0.535, 0.542, 0.797]
+    rows, both = (meta.correlate(x, y, "spearman", ci=f"boot-{unit}") for unit in ("rows", "both"))
+    assert 0.07 < rows.high - rows.low < 0.085
+    assert both.high - both.low > 2.8 * (rows.high - rows.low)
+
+
+def summeval_judge(needs, judge: str, aspect: str):
+    """Scores of a recorded judge and mean expert ratings as `X[system, input]`."""
+    import json
+
+    from nlgeval_lib import datasets
+
+    needs("alttest_summeval")
+    paths = datasets.files("alttest_summeval")
+    human, llm = (
+        json.loads(datasets.fetch.path(next(p for p in paths if f"_{side}_" in p)).read_text())
+        for side in ("human", "llm")
+    )
+    keys = [key.split("__") for key in human["e0"] if key.endswith(f"__{aspect}")]
+    documents, systems = (list(dict.fromkeys(key[place] for key in keys)) for place in (0, 1))
+
+    def matrix(scores):
+        return np.array([[float(scores[f"{d}__{s}__{aspect}"]) for d in documents] for s in systems])
+
+    return matrix(llm[judge]), np.mean([matrix(scores) for scores in human.values()], axis=0)

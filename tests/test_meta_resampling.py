@@ -1,0 +1,220 @@
+"""The kernels equal loops over copied-out items, whatever the level, the units, the ties and the gaps."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from meta_oracles import COEFFICIENTS, LEVELS, coefficient, judged, redrawn
+from scipy import stats
+
+from nlgeval_lib import meta
+from nlgeval_lib.meta import draws, kernels, levels
+from nlgeval_lib.meta.flat import Flat
+
+
+@pytest.mark.parametrize("units", draws.UNITS)
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps"])
+def test_every_resample_equals_a_loop(kind, level, units):
+    for seed, (systems, inputs) in enumerate([(4, 5), (7, 11)]):
+        x, y = judged(systems, inputs, seed, kind)
+        index = draws.bootstrap_indices(x.shape, units, 12, seed)
+        for coef in COEFFICIENTS:
+            plan = levels.plan(x, y, coef, level)
+            values = np.concatenate([plan.values(chunk) for chunk in draws.bootstrap(x.shape, units, 12, seed)])
+            expected = [redrawn(x, y, index, b, coef, level) for b in range(12)]
+            np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11, err_msg=coef)
+
+
+def test_many_systems_take_the_sorting_path():
+    x, y = judged(70, 3, 0, "gaps")
+    index = draws.bootstrap_indices(x.shape, "both", 4, 0)
+    for coef in COEFFICIENTS:
+        plan = levels.plan(x, y, coef, "input")
+        values = np.concatenate([plan.values(chunk) for chunk in draws.bootstrap(x.shape, "both", 4, 0)])
+        expected = [redrawn(x, y, index, b, coef, "input") for b in range(4)]
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11, err_msg=coef)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    items=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9), st.integers(0, 4)), min_size=2, max_size=60),
+    coef=st.sampled_from(COEFFICIENTS),
+)
+def test_weights_mean_copies(items, coef):
+    x, y, weight = np.array(items).T
+    copies = np.repeat(x, weight), np.repeat(y, weight)
+    kind = kernels.counting_type(int(weight.sum()) + 1)
+    value = Flat(x.astype(float), y.astype(float), coef).values(weight[:, None].astype(kind))[0]
+    expected = coefficient(*copies, coef) if len(copies[0]) > 1 else float("nan")
+    assert (math.isnan(value) and math.isnan(expected)) or abs(value - expected) < 1e-12
+
+
+def test_counts_stay_exact_where_narrow_integers_end():
+    rng = np.random.default_rng(0)
+    for n in (2**13, 2**14 + 5, 40_000):
+        x, y = rng.normal(size=n), np.round(rng.normal(size=n), 1)
+        for coef, oracle in (("kendall-b", stats.kendalltau), ("spearman", stats.spearmanr)):
+            assert meta.correlate(x, y, coef).value == pytest.approx(oracle(x, y).statistic, abs=1e-13)
+
+
+def test_pearson_of_a_resample_without_the_outlier_keeps_its_digits():
+    x, y = np.array([1e9, 1.0, 2, 3, 4]), np.array([1.0, 2, 3, 1, 5])
+    weights = np.array([[0, 2, 1, 1, 1]], dtype=np.int16).T
+    expected = coefficient([1, 1, 2, 3, 4], [2, 2, 3, 1, 5], "pearson")
+    assert Flat(x, y, "pearson").values(weights)[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_running_sums_equal_cumsum():
+    rng = np.random.default_rng(0)
+    space = kernels.workspace()
+    for m in (0, 1, 2, 3, 10, 99, 100, 101):
+        rows = rng.integers(0, 9, (m, 3)).astype(np.int16)
+        expected = np.concatenate([np.zeros((1, 3)), rows.cumsum(axis=0)])
+        assert (space.running("test", rows) == expected).all()
+
+
+def test_draws_do_not_depend_on_the_chunks(monkeypatch):
+    def drawn(size):
+        monkeypatch.setattr(draws, "chunk_size", lambda items: size)
+        chunks = [list(make((5, 7), unit, 23, 3)) for make in (draws.bootstrap, draws.swaps) for unit in draws.UNITS]
+        return [
+            np.concatenate([getattr(c, part) for c in chunk], axis=1 if part == "rows" else 0)
+            for chunk in chunks
+            for part in ("systems", "inputs", "rows")
+            if getattr(chunk[0], part) is not None
+        ]
+
+    whole, pieces = drawn(100), drawn(4)
+    assert all((a == b).all() for a, b in zip(whole, pieces, strict=True))
+    assert all((part.sum(axis=0 if part.shape[0] == 35 else 1) > 0).all() for part in whole[:1])
+
+
+def test_seeds_decide_everything():
+    x, y = judged(6, 20, 0, "ordinal")
+    for method in ("percentile", "bca"):
+        one, two = (meta.bootstrap(x, y, "spearman", method=method, n_boot=200, seed=5) for _ in range(2))
+        assert one == two and (one.replicates == two.replicates).all()
+        assert meta.bootstrap(x, y, "spearman", method=method, n_boot=200, seed=6).low != one.low
+
+
+def test_interval_ends_are_quantiles_and_undefined_resamples_are_counted():
+    x = np.array([[1.0, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 2]])
+    y = np.arange(12.0).reshape(3, 4)
+    result = meta.bootstrap(x, y, "pearson", units="inputs", n_boot=400)
+    good = result.replicates[~np.isnan(result.replicates)]
+    assert result.n_undefined == 400 - len(good) > 60
+    assert (result.low, result.high) == pytest.approx(tuple(np.quantile(good, [0.025, 0.975])), abs=1e-12)
+    assert f"undefined in {result.n_undefined} of 400" in result.reason
+    rare = np.zeros((3, 8))
+    rare[0, 0] = 1
+    mostly = meta.bootstrap(rare, np.arange(24.0).reshape(3, 8), "pearson", units="both", n_boot=200)
+    assert math.isnan(mostly.low) and "no interval" in mostly.reason and not math.isnan(mostly.value)
+
+
+def test_bca_equals_scipy_on_rows():
+    x, y = (side.ravel() for side in judged(1, 40, 3))
+    ours = meta.bootstrap(x, y, "pearson", units="rows", method="bca", n_boot=20_000, seed=1)
+    theirs = stats.bootstrap(
+        (x, y),
+        lambda a, b, axis=-1: stats.pearsonr(a, b, axis=axis).statistic,
+        paired=True,
+        vectorized=True,
+        method="BCa",
+        n_resamples=20_000,
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    assert (ours.low, ours.high) == pytest.approx(tuple(theirs), abs=0.012)
+
+
+def test_jackknife_leaves_each_unit_out_once():
+    x, y = judged(4, 6, 0)
+    plan = levels.plan(x, y, "pearson", "dataset")
+    values = {unit: [] for unit in ("systems", "inputs")}
+    for unit, chunk in draws.left_out(x.shape, "both"):
+        values[unit].extend(plan.values(chunk))
+    for axis, unit in enumerate(("systems", "inputs")):
+        expected = [
+            coefficient(np.delete(x, k, axis).ravel(), np.delete(y, k, axis).ravel(), "pearson")
+            for k in range(x.shape[axis])
+        ]
+        np.testing.assert_allclose(values[unit], expected, atol=1e-12)
+
+
+def test_nlpstats_gives_the_same_replicates(monkeypatch):
+    nlpstats = pytest.importorskip("nlpstats.correlations")
+    x, y = judged(6, 9, 1, "ordinal")
+    y = np.round(y * 2) / 2  # halves add up exactly, so that nlpstats sees ties of means too
+    names = {"pearson": "pearson", "spearman": "spearman", "kendall-b": "kendall"}
+    for units in ("systems", "inputs", "both"):
+        index = draws.bootstrap_indices(x.shape, units, 10, 4)
+        for level, their_level in (("dataset", "global"), ("input", "input"), ("system", "system")):
+            for coef, name in names.items():
+                rows = iter([row for group in zip(*index.values(), strict=True) for row in group])
+                monkeypatch.setattr(np.random, "choice", lambda *_, drawn=rows, **__: next(drawn))
+                theirs = nlpstats.bootstrap(x, y, their_level, name, units, n_resamples=10)
+                ours = meta.bootstrap(x, y, coef, level, units, n_boot=10, seed=4)
+                np.testing.assert_allclose(ours.replicates, theirs.samples, rtol=0, atol=1e-11)
+                assert (ours.low, ours.high) == pytest.approx((theirs.lower, theirs.upper), abs=1e-11)
+
+
+def test_sacrebleus_paired_bootstrap_idea():
+    """Resampling inputs and averaging a system's scores gives sacrebleu's replicates of a mean."""
+    scores = np.random.default_rng(0).random((1, 50))
+    index = draws.bootstrap_indices(scores.shape, "inputs", 30, 7)["inputs"]
+    system = levels.Systems(scores, scores, "pearson")
+    ours = np.concatenate([system.means(chunk)[0][0] for chunk in draws.bootstrap(scores.shape, "inputs", 30, 7)])
+    np.testing.assert_allclose(ours, scores[0][index].mean(axis=1), atol=1e-14)
+
+
+def test_memory_stays_small_on_a_large_test_set():
+    x, y = judged(14, 1875, 0)
+    tracemalloc.start()
+    for level, coef in (("dataset", "kendall-b"), ("dataset", "spearman"), ("input", "kendall-b")):
+        assert meta.bootstrap(x, y, coef, level, n_boot=60).low < 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 400 * 2**20
+
+
+def coverage(simulations: int, n_boot: int, method: str = "percentile") -> float:
+    """Share of 95 % intervals over inputs that hold the true system-level r of fixed systems over all inputs."""
+    rng = np.random.default_rng(0)
+    systems = 12
+    truth_x, truth_y = rng.normal(size=(2, systems, 1)) + rng.normal(size=(systems, 1))
+    target = coefficient(truth_x.ravel(), truth_y.ravel(), "pearson")
+    hits = 0
+    for seed in range(simulations):
+        x, y = truth_x + 2 * rng.normal(size=(systems, 200)), truth_y + 2 * rng.normal(size=(systems, 200))
+        result = meta.bootstrap(x, y, "pearson", "system", "inputs", method, n_boot, seed=seed)
+        hits += result.low <= target <= result.high
+    return hits / simulations
+
+
+def row_coverage(units: str, simulations: int, n_boot: int = 400) -> float:
+    """Share of intervals that hold the true r where all systems share an effect of the input."""
+    rng = np.random.default_rng(1)
+    hits = 0
+    for seed in range(simulations):
+        shared = rng.normal(size=(2, 1, 60))
+        x, y = (side + rng.normal(size=(10, 60)) * 0.5 for side in (shared[0], 0.5 * shared[0] + shared[1]))
+        result = meta.bootstrap(x, y, "pearson", "dataset", units, n_boot=n_boot, seed=seed)
+        hits += result.low <= 0.5 / np.sqrt(1.25 * 1.5) <= result.high
+    return hits / simulations
+
+
+def test_intervals_over_inputs_cover_and_rows_do_not():
+    assert 0.91 <= row_coverage("inputs", 400) <= 0.98
+    assert row_coverage("rows", 200) < 0.75
+
+
+@pytest.mark.slow
+def test_nominal_95_percent_covers_93_to_97():
+    assert 0.93 <= row_coverage("inputs", 3000, 1000) <= 0.97
+    assert 0.93 <= coverage(2000, 1000) <= 0.97
+    assert 0.93 <= coverage(2000, 1000, "bca") <= 0.97
