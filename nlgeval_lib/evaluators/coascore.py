@@ -98,7 +98,7 @@ class CoAScore(Judge):
         self.task = RatingTask.named(task, low=low, high=high, targets=targets)
         self.needs = self.task.needs
         self.n, self.variant, self.seed, self.few, self.unscored = n, variant, seed, few, unscored
-        self.given = {self.task.target(key): _aspects(value) for key, value in (aspects or {}).items()}
+        self.own = {self.task.target(key): _aspects(value) for key, value in (aspects or {}).items()}
         self.list_sampling = make_sampling({"temperature": 0.0, "max_tokens": 128 + 64 * n}, list_sampling)
         self.aspect_sampling = make_sampling({"temperature": 0.0, "max_tokens": 64 + 32 * n}, aspect_sampling)
 
@@ -117,8 +117,8 @@ class CoAScore(Judge):
         """Stage I for each target; nothing is asked where the aspects are known."""
         chains: dict[Aspect, Chain] = {}
         for target in targets:
-            if target in self.given or self.variant == "inter":
-                known = self.given.get(target, self.task.others(target))
+            if target in self.own or self.variant == "inter":
+                known = self.own.get(target, self.task.others(target))
                 if not known:
                     raise ValueError(f"task {self.task.name!r} has no other aspects than {target.name!r} for 'inter'")
                 chains[target] = Chain(known, len(known))
@@ -298,7 +298,7 @@ class CoAScore(Judge):
             "scale": f"{self.task.low}-{self.task.high}",
             "variant": self.variant,
             "aspects": self.n if self.variant != "inter" else "rated",
-            **({"given": len(self.given)} if self.given else {}),
+            **({"own": len(self.own)} if self.own else {}),
             "few": self.few,
             "unscored": self.unscored,
             **({"random": self.seed} if self.variant == "random" else {}),
