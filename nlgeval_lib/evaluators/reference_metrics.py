@@ -182,6 +182,8 @@ class Meteor(PairMetric):
         `"none"`: exact and stemmed matches only. Without WordNet and without that word, the metric is unavailable.
     download: let nltk fetch WordNet if it is nowhere found.
     tokenize: `"word"` separates punctuation as nltk's word tokenizer does; `"blank"` splits at white space.
+    rematch: as nltk up to 3.6.2: WordNet gets the words, not the stems, and may match once more what a stem matched,
+        which can take the value above 1.
     """
 
     name = "meteor"
@@ -192,6 +194,7 @@ class Meteor(PairMetric):
         wordnet: str = "auto",
         download: bool = False,
         tokenize: str = "word",
+        rematch: bool = False,
         alpha: float = 0.9,
         beta: float = 3.0,
         gamma: float = 0.5,
@@ -200,13 +203,15 @@ class Meteor(PairMetric):
         super().__init__(**common)
         self.wordnet = str(wordnet)
         self.download = download
+        self.rematch = rematch
         self.tokenize = choose("tokenize", tokenize, ("word", "blank"))
         self.alpha, self.beta, self.gamma = alpha, beta, gamma
 
     def settings(self) -> dict[str, Any]:
         words = "none" if self.wordnet == "none" else wordnets.find(self.wordnet, self.download).label
         weights = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
-        return {"wordnet": words, "tok": self.tokenize, **weights, "nltk": version("nltk")}
+        rematch = {"rematch": True} if self.rematch else {}
+        return {"wordnet": words, "tok": self.tokenize, **rematch, **weights, "nltk": version("nltk")}
 
     @functools.cached_property
     def _loaded(self) -> Any:
@@ -214,6 +219,8 @@ class Meteor(PairMetric):
         from nltk.tokenize import NLTKWordTokenizer
         from nltk.translate.meteor_score import meteor_score
 
+        if self.rematch:
+            from nlgeval_lib.evaluators.meteor_rematch import meteor_score
         if self.wordnet == "none":
             synonyms = wordnets.NoSynonyms()
         else:
