@@ -97,10 +97,11 @@ class VLLMEngine(Engine):
         """Completions as their sequences finish."""
         engine = self._llm.llm_engine
         waiting = iter(sorted(asks, key=lambda ask: ask.request.text()) if self.reorder else asks)
+        shared = self._params(sampling, None)
         running: dict[str, Ask] = {}
         try:
             while True:
-                refused = self._fill(waiting, running, sampling)
+                refused = self._fill(waiting, running, sampling, shared)
                 if refused:
                     yield refused
                 if not running:
@@ -127,16 +128,22 @@ class VLLMEngine(Engine):
             self._llm.llm_engine.engine_core.shutdown()
             del self._llm
 
-    def _fill(self, waiting: Iterator[Ask], running: dict[str, Ask], sampling: Sampling) -> list[Completion]:
-        """Hand asks to vLLM until enough are open; the ones that it refuses (too long, no tokens)."""
+    def _fill(
+        self, waiting: Iterator[Ask], running: dict[str, Ask], sampling: Sampling, shared: Any
+    ) -> list[Completion]:
+        """Hand asks to vLLM until enough are open; the ones that it refuses (too long, no tokens).
+
+        `shared` are the settings of draws without a seed.
+        """
         refused = []
         while len(running) < self._open and (ask := next(waiting, None)) is not None:
             ids = models.token_ids(self._tokenizer, ask.request, self.chat_template, self.model)
             self._count += 1
             name = f"nlgeval-{self._count}"
             prompt: Any = {"type": "token", "prompt_token_ids": ids}
+            params = shared if ask.seed is None else self._params(sampling, ask.seed)
             try:
-                self._llm.llm_engine.add_request(name, prompt, self._params(sampling, ask.seed))
+                self._llm.llm_engine.add_request(name, prompt, params)
             except self._refusals as error:
                 refused.append(failed(ask, f"vLLM refused the prompt of {len(ids)} tokens: {error}"))
             else:
