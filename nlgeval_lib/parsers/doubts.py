@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from nlgeval_lib.parsers import cues
+from nlgeval_lib.parsers import doubt_cues as cues
+from nlgeval_lib.parsers import vocabulary
 from nlgeval_lib.parsers.mention import Mention, Strength
 
 _BACK = 160
@@ -48,7 +49,7 @@ def _taken_back(sentence: str, core: str, text: str, used: int) -> str:
     if cues.NEEDED.search(core) and not (cues.MET.search(core) and not cues.NOT_MET.search(core)):
         return "the number is a standard"
     purpose = cues.PURPOSE.search(core)
-    if purpose and (purpose["lead"] or "") not in cues.PURPOSE_FINE:
+    if purpose and (purpose["lead"] or "") not in vocabulary.PURPOSE_FINE:
         return "the number is what would be needed"
     considered = cues.CONSIDERED.search(core)
     if considered and not (cues.CONTRAST.search(considered["between"]) or cues.TURN.search(considered["between"])):

@@ -25,7 +25,7 @@ _TAIL = re.compile(r"[_ ]+(?:score|rating|grade)$")
 
 
 def read(text: str, label: str, low: float, high: float) -> tuple[float, str] | None:
-    """(value, "") or (NaN, reason) from the JSON objects of `text` (readable, lower case); None where none holds one."""
+    """(value, "") or (NaN, reason) from the JSON in `text` (readable, lower case); None where it holds no score."""
     found = []
     for item, start, end in objects(text):
         # a lone number in a snippet of JSON in the middle of prose is no score
@@ -84,7 +84,7 @@ def _labelled(record: Record, label: str, low: float, high: float, depth: int = 
 
 
 def _plain(record: Record, low: float, high: float, named: bool, depth: int = 0) -> list[float]:
-    """The overall score of a record, else its score, else its only number (not where `named` asks for a score's name)."""
+    """The overall score of a record, else its score, else its only number; that not where `named`."""
     for names in (_FINAL, _SCORE):
         values = []
         for key, value in record.items():

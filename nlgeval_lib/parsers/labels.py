@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from nlgeval_lib.parsers import cues
+from nlgeval_lib.parsers import vocabulary
 from nlgeval_lib.parsers.mention import SPLIT, Mention, Strength
 from nlgeval_lib.parsers.text import readable
 
 _HEADING = re.compile(
-    r"(?:\A|\n)[\s>#*-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?:\([^)\n]{0,40}\)\s*)?[*\"]*\s*(?::|-(?=\s)|(?=\n|\Z))"
+    r"(?:\A|\n)[\s>#*-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?:\([^)\n]{0,40}\)\s*)?[*\"]*\s*"
+    r"(?::|-(?=\s)|(?=\n|\Z))"
 )
+_UNDER_A_LABEL = (Strength.ASPECT, Strength.PHRASE, Strength.LABEL)
 # lines that belong to the section they stand in
 _INNER = frozenset(
     [
@@ -63,11 +65,12 @@ def choose(text: str, mentions: list[Mention], label: str) -> Choice:
     words = re.findall(r"[^\W_]+", readable(label).lower())
     name = r"[\W_]+".join(map(re.escape, words))
     before = re.compile(
-        rf"\b{name}\b(?:[ _]+(?:score|rating|quality|level|grade))*[\s\"'*)\]]*(?:\([^()\n]{{0,40}}\))?\s*(?::|=|\||,|-|->|=>|is|was|of|at|gets|receives|scores|as)?"
-        r"\s*(?:a|an|about)?[\s\"'*(\[]*\Z"
+        rf"\b{name}\b(?:[ _]+(?:score|rating|quality|level|grade))*[\s\"'*)\]]*(?:\([^()\n]{{0,40}}\))?"
+        r"\s*(?::|=|\||,|-|->|=>|is|was|of|at|gets|receives|scores|as)?\s*(?:a|an|about)?[\s\"'*(\[]*\Z"
     )
     after = re.compile(
-        rf"\s*(?:(?:/|out of)\s*\d+)?\s*(?:stars?|points?)?\s*(?:for|in|on|regarding|in terms of)\s+(?:the\s+|its\s+)*{name}\b"
+        r"\s*(?:(?:/|out of)\s*\d+)?\s*(?:stars?|points?)?\s*(?:for|in|on|regarding|in terms of)\s+"
+        rf"(?:the\s+|its\s+)*{name}\b"
     )
     own = []
     for mention in mentions:
@@ -92,7 +95,7 @@ def choose(text: str, mentions: list[Mention], label: str) -> Choice:
 
 
 def _foreign(label: str) -> bool:
-    return bool(label) and not cues.NEUTRAL.issuperset(label.split())
+    return bool(label) and not vocabulary.NEUTRAL.issuperset(label.split())
 
 
 def _lifted(mention: Mention) -> Mention:
@@ -110,7 +113,7 @@ def _same(label: str, words: list[str]) -> bool:
     return (
         bool(have)
         and all(word in have for word in words)
-        and all(word in cues.NEUTRAL or word in cues.NOUNS or word in cues.RANKS for word in rest)
+        and all(word in vocabulary.NEUTRAL or word in vocabulary.NOUNS or word in vocabulary.RANKS for word in rest)
     )
 
 

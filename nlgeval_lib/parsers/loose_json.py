@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 MAX_DEPTH = 40
+MAX_FAILURES = 50  # so many starts that are no JSON, and the text is none
 
 _TOKEN = re.compile(
     r"""[\s,]*(?://[^\n]*\n[\s,]*)*
@@ -33,13 +34,15 @@ class Record(dict):
 
 def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
     """Every outermost object or array of `text` with its start and end, in order; linear in the text's length."""
-    at = 0
-    while True:
+    at = failures = 0
+    while failures < MAX_FAILURES:
         starts = [start for start in (text.find("{", at), text.find("[", at)) if start >= 0]
         if not starts:
             return
         value, at = _read(text, min(starts))
-        if value is not None:
+        if value is None:
+            failures += 1
+        else:
             yield value, min(starts), at
 
 

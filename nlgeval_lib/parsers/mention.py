@@ -25,9 +25,9 @@ CUT = "the text ends in the middle of the score"
 class Mention:
     """A number in its place: `start` to `end` of the text.
 
-    `kind` says what follows it: of (a base), range, series, percent, stars, points, half, sum or nothing; `used` is where
-    that ends. `flaw` says why the number is no verdict; where the flaw `blocks`, the text gives a verdict that cannot be
-    read, and weaker numbers do not count either. `token` is the number as written.
+    `kind` says what follows it: of (a base), range, series, percent, stars, points, half, sum or nothing; `used` is
+    where that ends. `flaw` says why the number is no verdict; where the flaw `blocks`, the text gives a verdict that
+    cannot be read, and weaker numbers do not count either. `token` is the number as written.
     """
 
     token: str
@@ -42,6 +42,7 @@ class Mention:
     flaw: str = ""
     blocks: bool = False
     based: bool = False  # "out of high" stands beside it
+    rescaled: bool = False  # given on another scale, or in per cent
     enumerated: bool = False  # "Score 2: ...", as in a rubric
 
     def present(self, strength: Strength, rule: str, label: str = "") -> None:

@@ -28,7 +28,8 @@ class Rating(Parsed):
 _PLAIN = re.compile(r"[\s\-*>\"'(\[]{0,6}(\d{1,3}(?:\.\d{1,4})?)[\s*\"'.)\]]{0,6}", re.ASCII)
 _TAG = re.compile(
     r"\[\[\s*(?P<double>[^\[\]\n]{1,30}?)\s*\]\]"
-    r"|<(?P<name>score|rating|result|final_score|final score|overall|overall_score|answer|grade|verdict)>\s*(?P<inner>[^<>]{1,40}?)\s*</(?P=name)>"
+    r"|<(?P<name>score|rating|result|final_score|final score|overall|overall_score|answer|grade|verdict)>"
+    r"\s*(?P<inner>[^<>]{1,40}?)\s*</(?P=name)>"
     r"|\\boxed\s*\{\s*(?P<boxed>[^{}\n]{1,30}?)\s*\}"
     r"|\[\s*(?:result|final score|overall score)s?\s*:?\s*\]\s*:?"
 )
@@ -109,51 +110,52 @@ def _within(value: float, rule: str, matched: str, low: float, high: float, labe
 
 
 def _decide(mentions: list[Mention], body: str, low: float, high: float, label: str) -> Rating:
-    mentions = [mention for mention in mentions if mention.strength is not None]
-    mentions = _without_echo(mentions, body)
+    """The verdict of the strongest standing that has one, or why there is none."""
+    mentions = _without_echo([mention for mention in mentions if mention.strength is not None], body)
     live = [mention for mention in mentions if not mention.flaw]
+    blocked = [mention for mention in mentions if mention.blocks]
     if any(low <= mention.value <= high for mention in live):
         live = [m for m in live if low <= m.value <= high or m.strength >= Strength.LABEL]
-    for group in _groups(live, [mention for mention in mentions if mention.blocks]):
-        verdicts, blocked = group
-        if any(not m.label for m in verdicts):
-            verdicts = [m for m in verdicts if not m.label]
+    for standing in _STANDINGS:
+        verdicts = [mention for mention in live if mention.strength in standing]
+        stops = [mention for mention in blocked if mention.strength in standing]
+        if any(not mention.label for mention in verdicts):
+            verdicts = [mention for mention in verdicts if not mention.label]
         values = sorted({mention.value for mention in verdicts})
         if len(values) > 1:
-            return _missing(_several(verdicts, values), "conflict", low, high, label)
-        if blocked and (not values or any("more than one" in mention.flaw for mention in blocked)):
-            if all("scale" in m.flaw or "percentage" in m.flaw for m in blocked) and any(m.based for m in live):
-                live[:] = [m for m in live if m.based]
+            return Rating(math.nan, Status.UNPARSED, _several(verdicts, values), "conflict", low, high, label)
+        if stops and (not values or any(stop.flaw.startswith("more than one") for stop in stops)):
+            if all(stop.rescaled for stop in stops) and any(mention.based for mention in live):
+                live = [mention for mention in live if mention.based]  # "8/10, that is 4/5"
                 continue
-            flaw = blocked[0].flaw
-            status = Status.TRUNCATED if flaw == CUT else Status.UNPARSED
-            return Rating(math.nan, status, flaw, "doubt", low, high, label)
-        best = verdicts[0]
-        correction = _corrected(body, best, low, high)
-        if correction:
-            return _missing(correction, "conflict", low, high, label)
-        snippet = body[max(0, best.start - 30) : best.end + 8]
-        return _within(best.value, best.rule, snippet, low, high, label)
+            status = Status.TRUNCATED if stops[0].flaw == CUT else Status.UNPARSED
+            return Rating(math.nan, status, stops[0].flaw, "doubt", low, high, label)
+        if values:
+            return _settled(verdicts[0], body, low, high, label)
     status, reason = silence.why(body) or (Status.UNPARSED, "")
     flawed = [mention for mention in mentions if mention.flaw]
     if not reason:
         reason = max(flawed, key=lambda m: m.strength).flaw if flawed else "no number is presented as the score"
-    return Rating(math.nan, status, reason, "silence" if status is not Status.UNPARSED else "none", low, high, label)
+    rule = "none" if status is Status.UNPARSED else "silence"
+    return Rating(math.nan, status, reason, rule, low, high, label)
 
 
-def _groups(live: list[Mention], blocked: list[Mention]):
-    """Verdicts and blocked numbers of equal standing, the strongest first."""
-    for standing in (
-        (Strength.FINAL,),
-        (Strength.LABEL, Strength.PHRASE),
-        (Strength.ASPECT,),
-        (Strength.FORM,),
-        (Strength.ALONE,),
-    ):
-        verdicts = [mention for mention in live if mention.strength in standing]
-        stops = [mention for mention in blocked if mention.strength in standing]
-        if verdicts or stops:
-            yield verdicts, stops
+_STANDINGS = (
+    (Strength.FINAL,),
+    (Strength.LABEL, Strength.PHRASE),
+    (Strength.ASPECT,),
+    (Strength.FORM,),
+    (Strength.ALONE,),
+)
+
+
+def _settled(best: Mention, body: str, low: float, high: float, label: str) -> Rating:
+    for place in cues.CORRECTION.finditer(body, best.end) if best.end < len(body) - 12 else ():
+        for other in find(place["rest"], low, high):
+            if low <= other.value <= high and other.value != best.value:
+                reason = f"the judge corrects {number(best.value)} to {number(other.value)}"
+                return Rating(math.nan, Status.UNPARSED, reason, "conflict", low, high, label)
+    return _within(best.value, best.rule, body[max(0, best.start - 30) : best.end + 8], low, high, label)
 
 
 def _without_echo(mentions: list[Mention], body: str) -> list[Mention]:
@@ -161,11 +163,10 @@ def _without_echo(mentions: list[Mention], body: str) -> list[Mention]:
     if len({mention.value for mention in mentions if mention.enumerated}) > 1:
         mentions = [mention for mention in mentions if not mention.enumerated]
     lead = next((mention for mention in mentions if mention.rule == "leading"), None)
-    if lead is not None:
+    if lead is not None and _NUMBERED_START.match(body):
         line_end = body.find("\n", lead.end)
-        numbered = _NUMBERED_START.match(body)
         aspect = any(m.strength is Strength.ASPECT and (line_end < 0 or m.start < line_end) for m in mentions)
-        if numbered and (aspect or _LIST_LINE.search(body)):
+        if aspect or _LIST_LINE.search(body):
             mentions = [mention for mention in mentions if mention is not lead]
     return mentions
 
@@ -175,17 +176,3 @@ def _several(verdicts: list[Mention], values: list[float]) -> str:
     if len(labelled) > 1:
         return f"scores under several labels and none overall: {', '.join(labelled[:6])[:120]}"
     return f"different verdicts: {', '.join(map(number, values[:6]))}"
-
-
-def _corrected(body: str, best: Mention, low: float, high: float) -> str:
-    if best.end > len(body) - 12:
-        return ""
-    for place in cues.CORRECTION.finditer(body, best.end):
-        for other in find(place["rest"], low, high):
-            if low <= other.value <= high and other.value != best.value:
-                return f"the judge corrects {number(best.value)} to {number(other.value)}"
-    return ""
-
-
-def _missing(reason: str, rule: str, low: float, high: float, label: str) -> Rating:
-    return Rating(math.nan, Status.UNPARSED, reason, rule, low, high, label)

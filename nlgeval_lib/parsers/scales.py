@@ -9,33 +9,36 @@ from nlgeval_lib.parsers.text import DIGITS, WORD, number_of
 # Stands where the scale of a label was another than the one asked for: "Score (1-10): 7" on 1 to 5.
 OTHER = "\x01"
 
-_N = rf"(-?(?:{DIGITS}|{WORD}))"
+_TOKEN = rf"(?:{DIGITS}|{WORD})"
+_N = rf"(-?{_TOKEN})"
 _TO = r"\s*(?:-|to|and|or|through|~|\.\.+|,|/|\|)\s*"
 _UNIT = r"(?:\s*(?:stars?|points?))?"
+_LEAD = r"(?:\b(?:on|in|using|with|per|by|at)\s+)?(?:\b(?:a|an|the|our|this)\s+)?"
 _PAIR = re.compile(r"\d\s*(?:-|to\b|and\b|or\b|through\b|~|\.\.|,|/|\|)\s*-?\d")
 
 _SCALE = re.compile(
-    rf"""(?:\b(?:on|in|using|with|per|by|at)\s+)?(?:\b(?:a|an|the|our|this)\s+)?(?:\b(?:likert|rating|scoring|numeric(?:al)?|score)[ -])?
-         \b(?:scale|range)s?\s*(?:of|from|is|:|=|being|between|ranging\s+from|goes\s+from|,)?\s*[(\[]?\s*(?:from\s+|between\s+)?
+    rf"""{_LEAD}(?:\b(?:likert|rating|scoring|numeric(?:al)?|score)[ -])?\b(?:scale|range)s?\s*
+         (?:of|from|is|:|=|being|between|ranging\s+from|goes\s+from|,)?\s*[(\[]?\s*(?:from\s+|between\s+)?
          {_N}{_UNIT}{_TO}{_N}{_UNIT}\s*[)\]]?""",
     re.X,
 )
-_SUFFIX = re.compile(
-    rf"(?:\b(?:on|in|using|with)\s+)?(?:\b(?:a|an|the)\s+)?{_N}\s*(?:-|to)\s*{_N}(?:[ -](?:point|likert|rating|star|score))*[ -](?:scale|range)\b"
-)
-_POINT = re.compile(
-    rf"(?:\b(?:on|in|using|with)\s+)?(?:\b(?:a|an|the)\s+)?\b({DIGITS}|{WORD})[ -](?:points?|stars?)\s+(?:likert\s+|rating\s+)?(?:scale|system)\b"
-)
+_SUFFIX = re.compile(rf"{_LEAD}{_N}\s*(?:-|to)\s*{_N}(?:[ -](?:point|likert|rating|star|score))*[ -](?:scale|range)\b")
+_POINT = re.compile(rf"{_LEAD}\b({_TOKEN})[ -](?:points?|stars?)\s+(?:likert\s+|rating\s+)?(?:scale|system)\b")
 _BRACKET = re.compile(
-    rf"""[(\[{{]\s*(?:(?:rated|scored?|rate|range|ranging|from|between|out\s+of|values?|integer|an|number|please|numeric|scores?|only|:|on|a)[\s:]+){{0,4}}
-         {_N}{_UNIT}{_TO}(?:(?:{DIGITS}){_TO}(?:or\s+)?){{0,9}}(?:or\s+)?{_N}{_UNIT}(?:\s*(?:inclusive|only|scale|,?\s*(?:where|with|higher|integer)[^()\[\]\n]{{0,80}}))?\s*[)\]}}]""",
+    rf"""[(\[{{]\s*
+         (?:(?:rated|scored?|rate|range|ranging|from|between|out\s+of|values?|integer|an|number|please|numeric|scores?|only|
+            :|on|a)[\s:]+){{0,4}}
+         {_N}{_UNIT}{_TO}(?:(?:{DIGITS}){_TO}(?:or\s+)?){{0,9}}(?:or\s+)?{_N}{_UNIT}
+         (?:\s*(?:inclusive|only|scale|,?\s*(?:where|with|higher|integer)[^()\[\]\n]{{0,80}}))?\s*[)\]}}]""",
     re.X,
 )
 _SPAN = re.compile(rf"\b(?:from|between)\s+{_N}{_UNIT}\s*(?:-|to|and)\s*{_N}{_UNIT}\b")
 _LIST = re.compile(rf"\b({DIGITS})(?:\s*,\s*(?:{DIGITS})){{1,9}}\s*,?\s*or\s+({DIGITS})\b")
-_LABEL_NOTE = re.compile(r"[(\[](?P<note>[^()\[\]\n]{1,90})[)\]](?=[\s\"*]*(?::|=|->|is\b))")
-_BASE = re.compile(rf"(?<=[a-z])\s+(?:out\s+of|/)\s*({DIGITS}|{WORD})(?=\s*\"?\s*(?::|=|->|is\b))")
+_BEFORE_VALUE = r"[\s\"*]*(?::|=|->|is\b)"
+# in brackets between a label and its colon: "(1 = worst, 5 = best)", "(out of 5)"
+_NOTE = re.compile(rf"[(\[](?P<note>[^()\[\]\n]{{1,90}})[)\]](?={_BEFORE_VALUE})")
 _TOP = re.compile(r"out of|max|/|\bof\b|points?|stars?")
+_BASE = re.compile(rf"(?<=[a-z])\s+(?:out\s+of|/)\s*({_TOKEN})(?={_BEFORE_VALUE})")
 _ANY = re.compile(rf"{DIGITS}|\b{WORD}\b")
 
 
@@ -47,40 +50,36 @@ def take_off(text: str, low: float, high: float) -> str:
     if OTHER in text:
         text = text.replace(OTHER, " ")
 
-    def ours(first: str, last: str) -> bool | None:
-        ends = (_value(first), _value(last))
-        if None in ends:
-            return None
-        return ends in ((low, high), (high, low))
+    def ours(match: re.Match) -> bool | None:
+        ends = (_value(match.group(1)), _value(match.group(2)))
+        return None if None in ends else ends in ((low, high), (high, low))
 
     def scale(match: re.Match) -> str:
-        same = ours(match.group(1), match.group(2))
+        same = ours(match)
         return match.group() if same is None else " " if same else f" {OTHER} "
 
     def span(match: re.Match) -> str:
-        return " " if ours(match.group(1), match.group(2)) else match.group()
+        return " " if ours(match) else match.group()
 
     def bracket(match: re.Match) -> str:
-        if match.group().count("/") == 1:
-            return match.group()  # "(1/5)" is a verdict
-        return " " if ours(match.group(1), match.group(2)) else match.group()
+        verdict = match.group().count("/") == 1  # "(1/5)"
+        return " " if not verdict and ours(match) else match.group()
 
     def note(match: re.Match) -> str:
-        # in brackets between a label and its colon: "(1 = worst, 5 = best)", "(out of 5)"
         values = {number_of(token) for token in _ANY.findall(match["note"])}
         if not values or (len(values) == 1 and not _TOP.search(match["note"])):
             return match.group()
         return " " if high in values and (low in values or len(values) == 1) else f" {OTHER} "
 
-    def top(match: re.Match) -> str:
-        return " " if number_of(match.group(1)) == high else f" {OTHER} "
-
     def points(match: re.Match) -> str:
         value = number_of(match.group(1))
         return " " if value == high or (low == 0 and value == high + 1) else f" {OTHER} "
 
+    def top(match: re.Match) -> str:
+        return " " if number_of(match.group(1)) == high else f" {OTHER} "
+
     if "(" in text or "[" in text or "{" in text:
-        text = _LABEL_NOTE.sub(note, text)
+        text = _NOTE.sub(note, text)
         if _PAIR.search(text):
             text = _BRACKET.sub(bracket, text)
     if "scale" in text or "range" in text:
@@ -95,7 +94,5 @@ def take_off(text: str, low: float, high: float) -> str:
 
 
 def _value(token: str) -> float | None:
-    if token.startswith("-"):
-        value = number_of(token[1:])
-        return None if value is None else -value
-    return number_of(token)
+    value = number_of(token.removeprefix("-"))
+    return -value if value is not None and token.startswith("-") else value

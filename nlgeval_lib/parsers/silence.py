@@ -6,47 +6,52 @@ import re
 
 from nlgeval_lib.schema import Status
 
+_JUDGE = r"(?:rated?|scored?|evaluated?|assess(?:ed)?|judged?|graded?)"
 _REFUSAL = re.compile(
     r"\bas an? (?:ai|artificial intelligence|large language model|language model)\b[^.\n]{0,80}\b(?:i|we)\b|"
-    r"\b(?:i|we)(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|\bsorry,? (?:but )?i\b|\bi apologi[sz]e\b|"
-    r"\b(?:i|we) (?:can ?not|can't|could not|couldn't|am unable to|won't|will not|don't feel able to|refuse to|decline to|"
-    r"must decline|do not have|don't have)\b[^.\n]{0,60}\b(?:rate|rating|score|scoring|evaluat\w+|assess\w*|judge|judgment|grade|"
-    r"assign|determine|comply|assist|help|opinions?|access|compare)\b|"
-    r"\b(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?(?:accurately |properly |fairly |reliably )?"
-    r"(?:rated?|scored?|evaluated?|assess(?:ed)?|judged?|graded?|provide an? (?:score|rating)|give an? (?:score|rating)|assign an?)\b|"
-    r"\b(?:score|rating|grade|verdict|result|answer)\W{1,4}(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b|"
+    r"\b(?:i|we)(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|\bsorry,? (?:but )?i\b|"
+    r"\bi apologi[sz]e\b|"
+    r"\b(?:i|we) (?:can ?not|can't|could not|couldn't|am unable to|won't|will not|don't feel able to|refuse to|"
+    r"decline to|must decline|do not have|don't have)\b[^.\n]{0,60}\b(?:rate|rating|score|scoring|evaluat\w+|assess\w*|"
+    r"judge|judgment|grade|assign|determine|comply|assist|help|opinions?|access|compare)\b|"
+    r"\b(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?"
+    rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b|"
+    r"\b(?:score|rating|grade|verdict|result|answer)\W{1,4}"
+    r"(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b|"
     r"\A\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z"
 )
 # asking back, or missing what is to be judged: only where the text says little else
 _ASKS_BACK = re.compile(
-    r"\b(?:insufficient|not enough) (?:information|context|data)\b|\b(?:please|could you|can you) (?:provide|share|specify|clarify|supply)\b|"
-    r"\b(?:no|without an?) (?:response|summary|output|text|fact|conversation|context|translation|answer)\b[^.\n]{0,30}\b(?:provided|given|supplied|available)\b"
+    r"\b(?:insufficient|not enough) (?:information|context|data)\b|"
+    r"\b(?:please|could you|can you) (?:provide|share|specify|clarify|supply)\b|"
+    r"\b(?:no|without an?) (?:response|summary|output|text|fact|conversation|context|translation|answer)\b"
+    r"[^.\n]{0,30}\b(?:provided|given|supplied|available)\b"
 )
 _AT_CUE = re.compile(
-    r"(?:\b(?:score|rating|grade|verdict|result|answer|stars?|mark|evaluation|coherence|consistency|fluency|relevance)\b[^\n.!?]{0,40}?"
-    r"(?::|=|\bis|\bof|\bas|\bat)|\[result\]|\[\[|\ba (?:score|rating) of(?: an?)?|\b(?:give|rate|score|assign|deserves|receives|earns|gets|earning|receiving)"
+    r"(?:\b(?:score|rating|grade|verdict|result|answer|stars?|mark|evaluation|coherence|consistency|fluency|relevance)\b"
+    r"[^\n.!?]{0,40}?(?::|=|\bis|\bof|\bas|\bat)|\[result\]|\[\[|\ba (?:score|rating) of(?: an?)?|"
+    r"\b(?:give|rate|score|assign|deserves|receives|earns|gets|earning|receiving)"
     r"(?: (?:it|this|the [a-z]+))?(?: (?:a|an|as|as a))?)[\s\"'(\[]*\Z"
 )
 _OPEN_END = re.compile(
-    r"(?:[,(\[\-]|\b(?:the|a|an|of|to|and|or|in|on|for|with|that|which|is|are|was|by|as|at|from|but|because|its|it's|their|this|"
-    r"not|does|has|have|be|been|also|more|than|about|into|between|while|such|very|doesn't|i|would|because (?:it|they|she|he|we)))\s*\Z"
+    r"(?:[,(\[\-]|\b(?:the|a|an|of|to|and|or|in|on|for|with|that|which|is|are|was|by|as|at|from|but|because|its|it's|"
+    r"their|this|not|does|has|have|be|been|also|more|than|about|into|between|while|such|very|doesn't|i|would|"
+    r"because (?:it|they|she|he|we)))\s*\Z"
 )
-LONG = 300
+_OPENING = 400
+_LONG = 300
 
 
 def why(text: str) -> tuple[Status, str] | None:
     """The status and reason of a text (readable, lower case) without a value, None where neither fits."""
-    opening = text[:400]
-    refusal = _REFUSAL.search(opening) or (len(text) < LONG and _ASKS_BACK.search(opening))
+    opening = text[:_OPENING]
+    refusal = _REFUSAL.search(opening) or (len(text) < _LONG and _ASKS_BACK.search(opening))
     # quoted words are the judged text's
     if refusal and opening.count('"', 0, refusal.start()) % 2 == 0:
         return Status.REFUSED, "the judge declined or says that it cannot rate"
-    tail = text[-200:]
+    tail = text[-200:].rstrip()
     if _AT_CUE.search(tail):
         return Status.TRUNCATED, "the text ends where its score should follow"
-    body = tail.rstrip()
-    if _OPEN_END.search(body) and len(text) > 20:
-        return Status.TRUNCATED, "the text ends in the middle of a sentence"
-    if len(text) > LONG and body[-1:].isalnum():
+    if (len(text) > 20 and _OPEN_END.search(tail)) or (len(text) > _LONG and tail[-1:].isalnum()):
         return Status.TRUNCATED, "the text ends in the middle of a sentence"
     return None

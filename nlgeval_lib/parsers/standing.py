@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nlgeval_lib.parsers import cues
+from nlgeval_lib.parsers import cues, vocabulary
 from nlgeval_lib.parsers.mention import Mention, Strength
 from nlgeval_lib.parsers.scales import OTHER
 
@@ -34,8 +34,8 @@ _SHORT_ANSWER = re.compile(
     r"\A\W*(?:yes|no|good|bad|ok|okay|fair|poor|dull|excellent|somewhat(?: [a-z]+)?|interesting)\W+\Z"
 )
 _COUNTED = ("of", "stars", "points")
-_PROSE_FINE = frozenset(["level", "number", "article", "sentence", "best", "paragraph"])
-_TOPS = frozenset(["max", "maximum", "highest", "best", "lowest", "minimum", "possible"])
+_PROSE_FINE = {"level", "number", "article", "sentence", "best", "paragraph"}
+_TOPS = {"max", "maximum", "highest", "best", "lowest", "minimum", "possible"}
 
 
 def assess(mention: Mention, text: str) -> None:
@@ -89,15 +89,16 @@ def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
         return
     if OTHER in name:
         mention.spoil("the label names another scale", blocks=True)
-    nouns = [place for place, word in enumerate(words) if word in cues.NOUNS]
+        mention.rescaled = True
+    nouns = [place for place, word in enumerate(words) if word in vocabulary.NOUNS]
     if nouns:
         words = words[max(0, nouns[-1] - 3) :]
-    ranked = not cues.RANKS.isdisjoint(words)
-    if len(words) > 12 or (not cues.NOT_A_SCORE.isdisjoint(words) and not (ranked and nouns)):
+    ranked = not vocabulary.RANKS.isdisjoint(words)
+    if len(words) > 12 or (not vocabulary.NOT_A_SCORE.isdisjoint(words) and not (ranked and nouns)):
         return
-    foreign = cues.FOREIGN.search(name)
+    foreign = vocabulary.FOREIGN.search(name)
     if nouns or foreign:
-        asked = [word for word in words if word not in cues.NOUNS | cues.NEUTRAL | cues.RANKS]
+        asked = [word for word in words if word not in vocabulary.NOUNS | vocabulary.NEUTRAL | vocabulary.RANKS]
         if ranked:
             mention.present(Strength.FINAL, "final", " ".join(asked))
         elif asked and not foreign:
@@ -108,16 +109,16 @@ def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
     elif ranked and len(words) <= 4:
         mention.present(Strength.FINAL, "final", " ".join(words))
     elif _is_label(mention, text, core[-1:], name, words, line_start) and ends:
-        mention.present(Strength.ASPECT, "aspect", "" if cues.NEUTRAL.issuperset(words) else " ".join(words))
+        mention.present(Strength.ASPECT, "aspect", "" if vocabulary.NEUTRAL.issuperset(words) else " ".join(words))
 
 
 def _is_label(mention: Mention, text: str, sign: str, name: str, words: list[str], line_start: bool) -> bool:
     """Whether words before a sign name an aspect, and are not code, arithmetic or the lead-in of a list."""
     if sum(map(len, words)) < 3 or len(words) > (6 if line_start else 3):
         return False
-    if sign in "=-" and not (line_start and (sign == "-" or cues.QUALITY_NAME.fullmatch(name))):
+    if sign in "=-" and not (line_start and (sign == "-" or vocabulary.QUALITY_NAME.fullmatch(name))):
         return False  # "count = 4", "len(x) - 1"
-    if not line_start and not cues.NEUTRAL.isdisjoint(words):
+    if not line_start and not vocabulary.NEUTRAL.isdisjoint(words):
         return False
     if not _LIST_ITEM.match(text, mention.end):
         return True
@@ -138,9 +139,9 @@ def _heading(before: str, line_start: bool, text: str, start: int) -> str:
 def _under(mention: Mention, heading: str) -> None:
     """A score under a heading of its own is the score of what the heading names."""
     words = _WORD.findall(heading)
-    if not cues.RANKS.isdisjoint(words):
+    if not vocabulary.RANKS.isdisjoint(words):
         mention.present(Strength.FINAL, "final", heading)
-    elif cues.NOUNS.isdisjoint(words) and not (cues.NEUTRAL | cues.SECTION_PARTS).issuperset(words):
+    elif vocabulary.NOUNS.isdisjoint(words) and not (vocabulary.NEUTRAL | vocabulary.SECTION_PARTS).issuperset(words):
         mention.present(Strength.ASPECT, "aspect", " ".join(words))
 
 
@@ -152,11 +153,11 @@ def _phrase(mention: Mention, text: str, core: str) -> None:
         _linked(mention, core, linked)
     elif direct:
         before = direct["before"] or ""
-        if before in cues.RANKS:
+        if before in vocabulary.RANKS:
             mention.present(Strength.FINAL, "final")
-        elif not before or before in cues.NEUTRAL:
+        elif not before or before in vocabulary.NEUTRAL:
             mention.present(Strength.LABEL, "label")
-        elif before not in cues.NOT_A_SCORE:
+        elif before not in vocabulary.NOT_A_SCORE:
             mention.present(Strength.ASPECT, "aspect", before)
         mention.enumerated = not mention.kind and cues.ENUMERATED_AFTER.match(text, mention.used) is not None
     elif cues.OVERALL.search(core):
@@ -181,13 +182,13 @@ def _linked(mention: Mention, core: str, found: re.Match) -> None:
     """`the score of the summary is 4`, `a coherence score of 4`."""
     before = found["before"] or ""
     words = {*_WORD.findall(before), *_WORD.findall(found["mid"])}
-    odd = words & cues.NOT_A_SCORE - _PROSE_FINE
+    odd = words & vocabulary.NOT_A_SCORE - _PROSE_FINE
     if odd and not (odd <= _TOPS and cues.TOP_AWARDED.search(core[: found.start()])):
         return
-    if cues.RANKS & words:
+    if vocabulary.RANKS & words:
         mention.present(Strength.FINAL, "final")
         return
-    aspect = "" if before in cues.NEUTRAL | cues.NOUNS else before
+    aspect = "" if before in vocabulary.NEUTRAL | vocabulary.NOUNS else before
     aspect = _aspect_after(found["mid"], 0, search=True) or aspect
     if aspect.endswith(("ly", "ing", "ed")):
         aspect = ""
@@ -200,7 +201,7 @@ def _linked(mention: Mention, core: str, found: re.Match) -> None:
 def _aspect_after(text: str, at: int, search: bool = False) -> str:
     """The aspect in `for coherence`, `in terms of style`; empty where none is named."""
     after = cues.ASPECT_AFTER.search(text, at) if search else cues.ASPECT_AFTER.match(text, at)
-    if not after or after["word"] in cues.NO_ASPECT or after["word"].endswith("ing"):
+    if not after or after["word"] in vocabulary.NO_ASPECT or after["word"].endswith("ing"):
         return ""
     return after["word"]
 
@@ -223,9 +224,13 @@ def _form(mention: Mention, text: str, window: str, core: str) -> None:
             mention.present(Strength.ASPECT if aspect else Strength.FORM, "aspect" if aspect else "form", aspect)
     elif mention.token[0].isalpha():
         return
-    elif window[-1:] == "(" and not window[-2:-1].strip() and "," not in mention.token:
-        if _IN_BRACKETS.match(text, mention.used):
+    elif window[-1:] == "(":
+        if not window[-2:-1].strip() and "," not in mention.token and _IN_BRACKETS.match(text, mention.used):
             mention.present(Strength.ALONE, "bracketed")
-    elif not mention.kind and _TEXT_END.match(text, mention.used) and not _ABBREVIATED.search(core):
-        if _SENTENCE_END.search(core) or _SHORT_ANSWER.match(window):
-            mention.present(Strength.ALONE, "closing")
+    elif not mention.kind and _TEXT_END.match(text, mention.used) and _closes(window, core):
+        mention.present(Strength.ALONE, "closing")
+
+
+def _closes(window: str, core: str) -> bool:
+    """Whether a number after this text is the last thing said, after a sentence or a short answer."""
+    return not _ABBREVIATED.search(core) and bool(_SENTENCE_END.search(core) or _SHORT_ANSWER.match(window))

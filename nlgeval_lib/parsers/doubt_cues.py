@@ -1,0 +1,84 @@
+"""The words that take a number back as a verdict. Patterns only; those for what stands before it end at it."""
+
+from __future__ import annotations
+
+import re
+
+# a new thought begins: what was negated before it is over
+_BREAK = (
+    r"(?!(?:and|so|but|thus|therefore|hence|because|which|resulting|results|result|earning|receiving|getting|scoring|"
+    r"gets|earns|receives|deserves|i|i'd|i'll|giving|leading|making|yet|however)\b)"
+)
+NEGATED = re.compile(
+    r"\b(?:not|never|neither|nor|rather than|instead of|short of|cannot|[a-z]+n't|hardly|barely|unlike|anything but|"
+    rf"anywhere near|no (?:more|less|higher|lower|better|worse))(?:\s+{_BREAK}[a-z'-]+){{0,6}}\s*\Z"
+    r"|\b(?:than|above|below|over|under|beyond|exceeds?|exceeding|at least|at most|at best|up to|nearly|almost|"
+    r"close to|closer to|towards?|approaching|without|no)"
+    r"(?:\s+(?:a|an|the|even|full|perfect|score|rating|grade|mark|of))*\s*\Z"
+)
+PERFECT = re.compile(
+    r"\b(?:would|could|might|may|should|must)(?:n't| not| never)?\s+(?:[a-z]+\s+){0,2}have\b|'d have\b"
+)
+UNSURE = re.compile(r"\b(?:could|might|may|otherwise|wish|hypothetically|ideally|normally)\b")
+CONDITION = re.compile(
+    r"\b(?:if|unless|had (?:it|the|this|there)|were (?:it|the|this)|suppos(?:e|ing)|assuming)\b"
+    r"(?! (?:i|we) (?:had|have|were|must|need)\b)(?! (?:asked|forced|pressed|any)\b)"
+)
+_LACKING = r"with (?:more|better|some|a few|minor|slight|less|fewer|a bit|a little|improve\w+|additional|another)"
+CONDITION_AFTER = re.compile(
+    r"[^.!?;\n]{0,80}?\b(?:if|had (?:it|the|there|this|they)|were (?:it|the|there)|unless|once|"
+    rf"{_LACKING}|without (?:the|these|those|this|that))\b"
+)
+# "..., therefore I score it a 4": what was said before does not bear on the number
+TURN = re.compile(
+    r"\b(?:therefore|thus|hence|resulting|which results|earning|scoring|receiving|making it|making this|which gives|"
+    r"giving (?:it|this)|leading (?:me )?to|so (?:i|it|the|this|my)|but (?:i|it|the|this))\b"
+)
+# what would raise the score
+GAIN = re.compile(
+    rf"\bby [a-z]+ing\b[^.!?\n]*\b(?:would|could)\b|\b{_LACKING}\b[^.!?\n]*\b(?:would|could|'d)\b|"
+    r"\b(?:although|though|while)\b[^.,!?\n]*\b(?:would|could)\b|\bwhich would\b|"
+    r"\b(?:would|could|to) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b"
+)
+BUT_AFTER = re.compile(r"[^.!?\n]{0,20}?,?\s*\b(?:but|except|save for)\b")
+BUT_FOR_AFTER = re.compile(r"[^.!?\n]{0,20}?,?\s*\b(?:but for|except for|save for|were it not|if not for)\b")
+PURPOSE = re.compile(
+    r"(?P<lead>\b[a-z']+)?\s*\bto\s+(?:[a-z]+ly\s+)?(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|warrant|"
+    r"justify|obtain|secure|become|raise|push|bump|qualify|improve|increase|elevate|bring|make)\b[^.!?\n;,]{0,50}\Z"
+)
+NEEDED = re.compile(
+    r"\b(?:needed|required|requires?|expected|necessary|requirements?|criteria|standards?|bar|threshold|reserved|aim\w*|"
+    r"target\w*|room|description|definition|characteristic\w*|prevent\w*|keeps? it|stops? it|hold\w* it|disqualif\w+|"
+    r"missing for|lack\w* for)\b[^.!?\n;,]{0,50}\Z"
+)
+MET = re.compile(
+    r"\b(?:meets?|met|satisf\w+|fulfil\w*|align\w*|adher\w*|match\w*|fits?|warrants?|deserv\w*|qualif(?:y|ies))\b"
+)
+NOT_MET = re.compile(r"\b(?:not|never|fails?|cannot|partially|partly|without|nearly|almost|closer?)\b|n't\b")
+# somebody else's score: the reference answer's, one that was given wrongly
+ANOTHERS = re.compile(
+    r"\b(?:wrongly|incorrectly|mistakenly|falsely|erroneously)\b[^.!?\n,;]{0,40}\Z|"
+    r"\b(?:reference|gold|ideal|model|sample|example|previous|other|baseline|original)(?:'s)?"
+    r"(?: (?:answer|response|output)s?)(?:'s)?,?(?: (?:that|which|who))?"
+    r"(?: (?:gets?|got|would|receives?|received|has|had|with|earns?|is|was|scores?|scored|of))?[^.!?\n,;]{0,40}\Z"
+)
+_PEOPLE = r"(?:humans?|annotators?|experts?|people|readers?|reviewers?|critics?|users?|teachers?|authors?)"
+CONSIDERED = re.compile(
+    r"\b(?:considered|considering|contemplat\w+|thought (?:of|about)|tempted|hesitat\w+|torn|"
+    r"debat\w+ (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|"
+    r"was going to|leaning|lean(?:ed)? towards?|previously (?:rated|gave|scored)|"
+    r"other (?:raters?|judges?|evaluators?|people|readers?)|someone (?:else|might|may)|"
+    rf"others (?:might|may|would|could)|{_PEOPLE} (?:would|might|may|could|gave|give|gives|rated|rate|scored)|"
+    r"some (?:might|may|would|people|readers)|one (?:might|could|may))\b(?P<between>[^.!?\n;]{0,60})\Z"
+)
+CONTRAST = re.compile(
+    r"\b(?:but|however|though|although|settled|settle|finally|decided|ended|instead|nevertheless|so)\b"
+)
+FROM = re.compile(
+    r"\b(?:down|up|dropped|lowered|raised|reduced|changed|revised|adjusted|decreased|increased)\s+"
+    r"(?:it\s+|the (?:score|rating)\s+)?from(?: an?)?\s*\Z"
+)
+BY_AMOUNT = re.compile(
+    r"\b(?:by|deduct\w*|subtract\w*|los(?:e|es|t|ing)|minus|dock\w*|knock\w*(?: off)?|penali\w+|tak(?:e|ing) off|off|"
+    r"add\w*|plus|another|other|every|per|all|top|first|last|next|these|those|both)\s+(?:a |an |it |about )?\Z"
+)
