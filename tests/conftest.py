@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from engine_fixtures import tiny_folder, tiny_served, tiny_serving, tiny_transformers, tiny_vllm  # noqa: F401
 
 from nlgeval_lib import datasets
 

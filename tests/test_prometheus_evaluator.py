@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -262,11 +263,12 @@ def test_an_unfinished_completion_is_truncated():
 
 
 def test_structured_completions_carry_a_verdict_of_the_scale():
-    judge = Prometheus(structured=True)
-    assert judge.shaped().regex.endswith(r"\[RESULT\] (1|2|3|4|5)")
-    assert Prometheus(structured=True, feedback=False, rubric=False, low=0, high=2).form() == {
-        "regex": r"\[RESULT\] (0|1|2)"
-    }
+    form = Prometheus(structured=True, sampling={"max_tokens": 40}).shaped().regex
+    longest = "x" * 27 + "[RESULT] 5"
+    assert re.fullmatch(form, longest) and len(longest) <= 40 and not re.fullmatch(form, "x" + longest)
+    assert not re.fullmatch(form, "x [RESULT] 6")
+    judge = Prometheus(structured=True, feedback=False, rubric=False, low=0, high=2)
+    assert judge.form() == {"regex": r"\[RESULT\] (0|1|2)"}
 
 
 # --- GPT-4 on Vicuna Bench and MT Bench

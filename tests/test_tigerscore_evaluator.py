@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, record
 from nlgeval_lib.evaluators import AnalysisCheck, TigerScore, TigerScoreReferenceBased
 from nlgeval_lib.evaluators.tigerscore import find_task, gold_shares, read_analysis, references_as_outputs, tasks
-from nlgeval_lib.evaluators.tigerscore.analysis import ANALYSIS_FORM, PERFECT
+from nlgeval_lib.evaluators.tigerscore.analysis import PERFECT, analysis_form
 from nlgeval_lib.evaluators.tigerscore.checks import says_it_has
 from nlgeval_lib.schema import Completion, Sample, Status
 from nlgeval_lib.store import Store
@@ -384,12 +385,11 @@ def test_what_the_baseline_refuses():
 # --- forms
 
 
-def test_what_the_forms_allow_is_read(tmp_path):
-    import re
-
-    assert re.fullmatch(ANALYSIS_FORM, PERFECT)
+def test_what_the_forms_allow_is_read():
+    assert re.fullmatch(analysis_form(100), PERFECT) and re.fullmatch(analysis_form(1024), PERFECT)
     short = TWO.replace('"cat" is "Katze", not "Hund".', "wrong").replace("A more literary verb would fit.", "plain")
-    assert re.fullmatch(ANALYSIS_FORM, short.replace("style-matching", "Style Matching"))
+    assert re.fullmatch(analysis_form(1024), short.replace("style-matching", "Style"))
+    assert not re.fullmatch(analysis_form(250), short)  # one error is what fits
     judge = TigerScoreReferenceBased(task="Trans", structured=True)
     form = judge.form("format")["regex"]
     assert re.fullmatch(form, '{"errors": {}}')
@@ -404,4 +404,22 @@ def test_what_the_forms_allow_is_read(tmp_path):
     )
     assert re.fullmatch(form, f'{{"errors": {{"error_1": {one}}}}}')
     assert judge.parse(Completion("k", f'{{"errors": {{"error_1": {one}}}}}')).value == -0.5
-    assert judge.shaped("analyse").regex is None and TigerScore(structured=True).shaped().regex == ANALYSIS_FORM
+    assert judge.shaped("analyse").regex is None
+    assert TigerScore(structured=True).shaped().regex == analysis_form(1024)
+
+
+@pytest.mark.parametrize("room", [200, 250, 400, 700, 1024])
+def test_the_longest_analysis_of_a_form_fits(room):
+    longest = 0
+    for count in range(1, 6):
+        for length in range(1, room):
+            free = "x" * length
+            errors = "".join(
+                f"\nError location {i}: {free}\nError aspect {i}: {free}\nExplanation {i}: {free}"
+                f"\nSeverity {i}: Major\nScore reduction {i}: 0.5"
+                for i in range(1, count + 1)
+            )
+            text = f"The model-generated output contains {count} errors, with a total score reduction of 9.5.{errors}"
+            if re.fullmatch(analysis_form(room), text):
+                longest = max(longest, len(text))
+    assert 0 < longest <= room

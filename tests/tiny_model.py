@@ -42,8 +42,8 @@ def tokenizer():
     return fast
 
 
-def build(folder: Path, seed: int = 0) -> Path:
-    """Save a Llama (hidden 64, 2 layers, 2 heads, fp32) and its tokenizer in `folder`."""
+def build(folder: Path, seed: int = 0, positions: int = 1024) -> Path:
+    """Save a Llama (hidden 64, 2 layers, 2 heads, fp32) and its tokenizer in `folder`; it takes `positions` tokens."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -56,7 +56,7 @@ def build(folder: Path, seed: int = 0) -> Path:
         num_hidden_layers=2,
         num_attention_heads=2,
         num_key_value_heads=2,
-        max_position_embeddings=1024,
+        max_position_embeddings=positions,
         bos_token_id=1,
         eos_token_id=2,
         pad_token_id=3,

@@ -15,14 +15,13 @@ from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.prometheus.ranking import rank
 from nlgeval_lib.evaluators.prometheus.results import Ranking
 from nlgeval_lib.evaluators.prometheus.rubric import Rubric
-from nlgeval_lib.evaluators.prometheus.wrapping import asked, family
+from nlgeval_lib.evaluators.prometheus.wrapping import asked, family, verdict_form
 from nlgeval_lib.evaluators.stages import Stage
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.schema import Completion, Judgment, Sample, Status
 
 WORDINGS = ("released", "appendix")
 _VERDICT = re.compile(r"\[\s{0,3}RESULT\s{0,3}\]\W{0,5}\d", re.I)
-_FEEDBACK_CHARACTERS = 200  # of a completion that is held to a form: the verdict must fit into 256 new tokens
 
 
 class Prometheus(Judge):
@@ -135,11 +134,9 @@ class Prometheus(Judge):
         return judgment
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        """Anything short, then the verdict. Raises: ValueError where rubrics may have different scales."""
+        """A feedback that leaves room for the verdict, then a score from `low` to `high`, or 1 to 5."""
         low, high = (1, 5) if self.low is None or self.high is None else (self.low, self.high)
-        scores = "|".join(map(str, range(low, high + 1)))
-        feedback = rf"[^\[\]\n]{{1,{_FEEDBACK_CHARACTERS}}}" if self.feedback else ""
-        return {"regex": rf"{feedback}\[RESULT\] ({scores})"}
+        return {"regex": verdict_form(map(str, range(low, high + 1)), self.sampling.max_tokens, self.feedback)}
 
     # -- the judge ------------------------------------------------------------------------------------------------
 

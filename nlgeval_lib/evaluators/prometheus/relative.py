@@ -12,7 +12,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators.judge import read as judged
 from nlgeval_lib.evaluators.prometheus.results import Group, Ranking
-from nlgeval_lib.evaluators.prometheus.wrapping import asked
+from nlgeval_lib.evaluators.prometheus.wrapping import asked, verdict_form
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.choice import preference
 from nlgeval_lib.schema import Completion, Judgment, Sample, Status
@@ -48,8 +48,8 @@ def sampling(judge: Prometheus, tie: bool = False) -> Sampling:
     """The judge's sampling settings, held to a verdict where it is structured."""
     if not judge.structured:
         return judge.sampling
-    verdicts = "A|B|TIE" if tie else "A|B"
-    return dataclasses.replace(judge.sampling, regex=rf"[^\[\]\n]{{1,200}}\[RESULT\] ({verdicts})")
+    form = verdict_form(("A", "B", "TIE") if tie else ("A", "B"), judge.sampling.max_tokens)
+    return dataclasses.replace(judge.sampling, regex=form)
 
 
 def read(judge: Prometheus, completion: Completion, tie: bool = False) -> Judgment:

@@ -1,8 +1,9 @@
-"""How a prompt reaches a checkpoint of the Prometheus family, and what of a sample is its instruction."""
+"""What a prompt of Prometheus is made of, how it reaches a checkpoint, and the form of an answer."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.schema import Sample
@@ -29,3 +30,10 @@ def family(model: str) -> ChatFormat:
 def asked(sample: Sample) -> str:
     """The instruction with the sample's input inside it: `source` and `context` follow it where there are some."""
     return "\n\n".join(text for text in (sample.instruction, sample.source, sample.context) if text)
+
+
+def verdict_form(verdicts: Iterable[str], room: int, feedback: bool = True) -> str:
+    """A pattern of completions with a verdict that end within `room` tokens of a letter or more."""
+    verdicts = [re.escape(verdict) for verdict in verdicts]
+    free = max(1, room - 12 - max(map(len, verdicts)))
+    return (rf"[^\[\]\n]{{1,{free}}}" if feedback else "") + rf"\[RESULT\] ({'|'.join(verdicts)})"

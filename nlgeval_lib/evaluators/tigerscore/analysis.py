@@ -70,7 +70,7 @@ class TigerScore(Judge):
         return {"decoder": self.decoder}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        return {"regex": ANALYSIS_FORM}
+        return {"regex": analysis_form(self.sampling.max_tokens)}
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The penalties' sum. An analysis that cannot be read is missing, not perfect."""
@@ -86,7 +86,9 @@ class TigerScore(Judge):
         """
         gold = references_as_outputs(frame, which)
         scores = self.score(gold, **ways)
-        return gold[[name for name in ("dataset", "input_id", "output") if name in gold]].join(scores)
+        named = gold[[name for name in ("dataset", "input_id", "output") if name in gold]].join(scores)
+        named.attrs.update(scores.attrs)
+        return named
 
 
 def read_analysis(text: str, of: Task | None = None) -> Judgment:
@@ -161,21 +163,21 @@ def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
     }
 
 
-def _one_error(number: int) -> str:
-    return (
-        rf"\nError location {number}: [^\n]{{1,30}}\nError aspect {number}: [A-Za-z ]{{1,20}}"
-        rf"\nExplanation {number}: [^\n]{{1,30}}\nSeverity {number}: (Major|Minor)"
-        rf"\nScore reduction {number}: (0\.5|[1-5])"
-    )
-
-
-def _analysis_form(most: int = 2) -> str:
-    """A pattern of whole analyses of up to `most` errors, short enough for a few hundred tokens."""
+def analysis_form(room: int) -> str:
+    """A pattern of whole analyses that end within `room` tokens of a letter or more; up to five errors."""
+    most = max(1, min(5, (room - 80) // 170))
+    length = max(1, (room - 80 - 100 * most) // (3 * most))
     head = r"The model-generated output contains {} errors, with a total score reduction of {}\."
     kinds = [head.format(0, 0)]
     for count in range(1, most + 1):
-        kinds.append(head.format(count, r"[1-9](\.5)?") + "".join(_one_error(number + 1) for number in range(count)))
+        errors = "".join(_error_form(number, length) for number in range(1, count + 1))
+        kinds.append(head.format(count, r"[1-9](\.5)?") + errors)
     return "(" + "|".join(kinds) + ")"
 
 
-ANALYSIS_FORM = _analysis_form()
+def _error_form(number: int, length: int) -> str:
+    free = rf"[^\s][^\n]{{0,{length - 1}}}"
+    return (
+        rf"\nError location {number}: {free}\nError aspect {number}: [A-Za-z]{{1,{length}}}"
+        rf"\nExplanation {number}: {free}\nSeverity {number}: (Major|Minor)\nScore reduction {number}: (0\.5|[1-5])"
+    )

@@ -127,11 +127,10 @@ class TigerScoreReferenceBased(Judge):
     def form(self, stage: str = "score") -> dict[str, Any]:
         if stage == "analyse":
             return {}
-        names = "|".join(self.task.aspects)
+        free = rf"[A-Za-z ]{{1,{max(1, (self.sampling.max_tokens - 170) // 2)}}}"
+        aspect = "|".join(self.task.aspects)
         error = (
-            r'\{"error_location": "[A-Za-z ]{1,20}", "error_aspect": "('
-            + names
-            + r')", "explanation": "[A-Za-z ]{1,20}", '
+            rf'\{{"error_location": "{free}", "error_aspect": "({aspect})", "explanation": "{free}", '
             r'"severity": "(Major|Minor)", "score_reduction": (0\.5|[1-5])\}'
         )
         return {"regex": r'\{"errors": (\{\}|\{"error_1": ' + error + r"\})\}"}

@@ -1,0 +1,103 @@
+"""One tiny random model behind three real engines, for all tests of a session; `conftest` hands the fixtures out."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+import tiny_model
+
+from nlgeval_lib import engines
+from nlgeval_lib.engines import models
+
+CONTEXT = 4096  # tokens: a published prompt has 400 to 2500 of the tiny tokenizer's
+ENVIRONMENT = {
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_OFFLINE": "1",
+}
+
+
+def no_vllm() -> str:
+    """Why vLLM cannot be tested here; empty where it can."""
+    if importlib.util.find_spec("vllm") is None:
+        return "vLLM is not installed: the group cpu-serve or gpu brings it"
+    return ""
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory) -> Path:
+    """The model's folder."""
+    return tiny_model.build(tmp_path_factory.mktemp("models") / "tiny", positions=CONTEXT)
+
+
+@pytest.fixture(scope="session")
+def tiny_serving(tiny_folder):
+    """The server's process, its port and log: asked for early, it gets ready while other tests run."""
+    if no_vllm():
+        pytest.skip(no_vllm())
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(tiny_folder)]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--max-model-len", str(CONTEXT)]
+    command += ["--enforce-eager", "--served-model-name", "tiny-served"]
+    with open(tiny_folder.parent / "server.log", "wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **ENVIRONMENT})
+        yield process, port, Path(log.name)
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+@pytest.fixture(scope="session")
+def tiny_vllm(tiny_folder):
+    """vLLM in this process."""
+    if no_vllm():
+        pytest.skip(no_vllm())
+    with engines.make("vllm", model=str(tiny_folder), max_model_len=CONTEXT) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def tiny_transformers(tiny_folder):
+    """transformers in this process."""
+    with engines.make("transformers", model=str(tiny_folder), batch_size=8, device="cpu") as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def tiny_served(tiny_serving, tiny_folder):
+    """vLLM's server on loopback, under the name and revision that the folder itself has."""
+    process, port, log = tiny_serving
+    url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 240
+    while True:
+        try:
+            urllib.request.urlopen(f"{url}/health", timeout=5)
+            break
+        except (urllib.error.URLError, OSError):
+            if process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"the server did not start:\n{log.read_text(errors='replace')[-3000:]}")
+            time.sleep(0.2)
+    name, revision = models.identify(str(tiny_folder), None, None)
+    return engines.make(
+        "openai",
+        model="tiny-served",
+        name=name,
+        revision=revision,
+        base_url=f"{url}/v1",
+        dialect="vllm",
+        api_key_env="TEST_KEY_THAT_NOBODY_SETS",
+    )
