@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import meta
+from nlgeval_lib import datasets, meta
 
 FEW_SYSTEMS = 5  # below this many systems, resampling them says nothing
 _NAMES = {"kendall-a": "kendall", "kendall-b": "kendall", "kendall-c": "kendall"}
@@ -103,14 +103,18 @@ def correlations(
     return table
 
 
-def averaged(table: pd.DataFrame, label: str) -> pd.DataFrame:
-    """The mean of each judge's coefficients over the columns of `table`: a new column named `label`, as rows.
+def averaged(table: pd.DataFrame, label: str, over: str = "column") -> pd.DataFrame:
+    """The mean of coefficients over the columns of `table`, or over its rows: a new column, or row, named `label`.
 
-    The interval is that of the mean of the replicates: columns on the same items share their resamples (same seed);
+    The interval is that of the mean of the replicates: cells on the same items share their resamples (same seed);
     for columns from different data sets pass different seeds to `correlations`.
+    Raises: ValueError for another `over` than "column" and "row".
     """
+    if over not in ("column", "row"):
+        raise ValueError(f"over is {over!r}; allowed: 'column', 'row'")
+    kept = "row" if over == "column" else "column"
     rows = []
-    for (row, statistic), part in table.groupby(["row", "statistic"], sort=False):
+    for (key, statistic), part in table.groupby([kept, "statistic"], sort=False):
         low = high = float("nan")
         drawn = part["replicates"].tolist() if "replicates" in part else []
         if drawn and all(isinstance(one, np.ndarray) for one in drawn):
@@ -119,8 +123,8 @@ def averaged(table: pd.DataFrame, label: str) -> pd.DataFrame:
                 low, high = np.nanquantile(together, [0.025, 0.975])
         rows.append(
             {
-                "row": row,
-                "column": label,
+                kept: key,
+                over: label,
                 "statistic": statistic,
                 "value": part["value"].mean(skipna=False),
                 "n": part["n"].min(),
@@ -137,6 +141,32 @@ def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
     """Tables of correlations as one frame for `report.Output.compare`; rows named in `extra` have no printed one."""
     joined = pd.concat(tables, ignore_index=True).drop(columns="replicates", errors="ignore")
     return joined.assign(extra=joined["row"].isin(list(extra)))
+
+
+def lacking(
+    paper: str,
+    table: str,
+    ours: pd.DataFrame,
+    *,
+    columns: Mapping[str, str] | None = None,
+    rows: Mapping[str, str] | None = None,
+    otherwise: str = "not computed",
+) -> pd.DataFrame:
+    """The printed cells that `ours` does not have, each with its reason: that of its column, else that of its row.
+
+    columns, rows: {printed label: reason}. Join the result to `ours` before `report.Output.compare`.
+    Raises: ValueError for a label that the table does not print.
+    """
+    printed = papers.load(paper, table)
+    for name, reasons in (("column", columns or {}), ("row", rows or {})):
+        unknown = sorted(set(reasons) - set(printed[name]))
+        if unknown:
+            raise ValueError(f"{paper} {table} prints no {name} {unknown}; it has {sorted(set(printed[name]))}")
+    key = ["row", "column", "statistic"]
+    gaps = printed.loc[printed["number"].notna(), key]
+    gaps = gaps[~pd.MultiIndex.from_frame(gaps).isin(pd.MultiIndex.from_frame(ours[key]))]
+    why = gaps["column"].map(columns or {}).fillna(gaps["row"].map(rows or {})).fillna(otherwise)
+    return gaps.assign(value=float("nan"), reason=why).reset_index(drop=True)
 
 
 def _measured(
@@ -178,3 +208,27 @@ def _numbers(result: meta.Correlation, scale: float) -> dict[str, Any]:
         "signature": result.signature(),
         "reason": result.reason,
     }
+
+
+def recorded_scores(items: pd.DataFrame, name: str, **options: Any) -> dict[str, dict[str, np.ndarray]]:
+    """The scores that recorded judges gave the outputs: {judge: {aspect: a value an item}}, NaN where there is none.
+
+    items: a row an output; name: a recording with values, e.g. "alttest_summeval"; options: those of its loader.
+    Raises: ValueError where the recording holds texts only, or several values for one judge, output and aspect.
+    """
+    recorded = datasets.recordings.load(name, **options)
+    if "value" not in recorded or recorded["value"].isna().all():
+        raise ValueError(f"{name} holds texts, not values; parse them first")
+    keys = ["judge", "aspect", "input_id", "system_id"]
+    double = recorded.duplicated(keys)
+    if double.any():
+        raise ValueError(
+            f"{name}: {int(double.sum())} values beyond the first for one judge, aspect and output; "
+            "choose a prompt form and reduce the draws"
+        )
+    wanted = pd.MultiIndex.from_frame(items[["input_id", "system_id"]])
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for (judge, aspect), part in recorded.groupby(["judge", "aspect"], sort=False):
+        values = part.set_index(["input_id", "system_id"])["value"].reindex(wanted)
+        found.setdefault(str(judge), {})[str(aspect)] = values.to_numpy(dtype=float)
+    return found

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgeval_lib import experiments, meta
+from nlgeval_lib import experiments, meta, papers
 
 
 def outputs(systems: int = 6, inputs: int = 10, seed: int = 0) -> pd.DataFrame:
@@ -128,3 +128,38 @@ def test_what_does_not_fit_is_named() -> None:
         experiments.correlations(items, {"j": [1, 2, 3]}, {"a": "human_a"})
     with pytest.raises(ValueError, match=r"j: scores for \['z'\], but ratings are of a"):
         experiments.correlations(items, {"j": {"z": items["score"]}}, {"a": "human_a"})
+
+
+def test_an_average_over_rows_is_the_mean_of_the_judges() -> None:
+    items = outputs()
+    scores = {"one": items["score"], "two": items["score"] ** 2}
+    table = experiments.correlations(items, scores, {"a": "human_a", "b": "human_b"}, n_boot=40)
+    mean = experiments.averaged(table, "both", over="row").set_index(["row", "column", "statistic"])
+    for (column, statistic), part in table.groupby(["column", "statistic"]):
+        cell = mean.loc["both", column, statistic]
+        drawn = np.mean(part["replicates"].tolist(), axis=0)
+        assert cell["value"] == pytest.approx(part["value"].mean())
+        assert (cell["ci_low"], cell["ci_high"]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+    with pytest.raises(ValueError, match="'column', 'row'"):
+        experiments.averaged(table, "both", over="statistic")
+
+
+def test_what_is_lacking_has_the_reason_of_its_column_then_of_its_row() -> None:
+    done = pd.DataFrame({"row": ["BLEU"], "column": ["BAGEL"], "statistic": ["pearson"]})
+    gaps = experiments.lacking(
+        "coascore", "table_02", done, columns={"IWSLT14": "no data"}, rows={"BARTScore": "no model"}, otherwise="later"
+    )
+    assert len(gaps) == len(papers.load("coascore", "table_02")) - 1 and gaps["value"].isna().all()
+    reasons = gaps.set_index(["row", "column", "statistic"])["reason"]
+    assert ("BLEU", "BAGEL", "pearson") not in reasons.index
+    assert reasons["BARTScore", "IWSLT14", "kendall"] == "no data"
+    assert reasons["BARTScore", "BAGEL", "kendall"] == "no model"
+    assert reasons["BLEU", "BAGEL", "kendall"] == "later"
+    assert (papers.compare("coascore", "table_02", gaps)["verdict"] == "missing").all()
+    with pytest.raises(ValueError, match="no row"):
+        experiments.lacking("coascore", "table_02", done, rows={"BLEURT": "no model"})
+
+
+def test_cells_in_words_are_not_lacking() -> None:
+    none = pd.DataFrame(columns=["row", "column", "statistic"])
+    assert set(experiments.lacking("coascore", "table_01", none)["column"]) == {"size"}
