@@ -64,12 +64,12 @@ def length_bias(
     """Do longer outputs get higher scores than their ratings warrant?
 
     x, y, length: scores, ratings and output lengths (any unit), one shape, flat or `X[system, input]`; dataset level.
-    coef: pearson, spearman or kendall-b. covariance: HC3 (independent items of unequal noise), or cluster-inputs,
-    cluster-systems for matrices. units of the bootstrap: both for matrices, rows for flat data, unless given.
+    coef: pearson or spearman (a partial tau does not vanish where score and length are independent given the rating).
+    covariance: HC3 (independent items of unequal noise), or cluster-inputs, cluster-systems for matrices. units of the bootstrap: both for matrices, rows for flat data, unless given.
     Raises: ValueError for bad arrays, unknown words, fewer than 5 common items. Constant sides give NaN and a reason.
-    Source: Kendall 1942 (partial coefficients); MacKinnon and White 1985 (HC3).
+    Source: Fisher 1924 (partial correlation); MacKinnon and White 1985 (HC3).
     """
-    checks.choice(coef, ("pearson", "spearman", "kendall-b"), "coef")
+    checks.choice(coef, ("pearson", "spearman"), "coef")
     checks.choice(covariance, COVARIANCES, "covariance")
     checks.same_index(x=x, y=y, length=length)
     sides = [checks.floats(side, name) for name, side in (("x", x), ("y", y), ("length", length))]

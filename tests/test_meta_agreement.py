@@ -1,0 +1,295 @@
+"""Agreement against krippendorff, pingouin, scikit-learn and hand counts; ceilings; the alternative annotator test."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from meta_oracles import LEVELS, at_level, judged
+from scipy import stats
+
+from nlgeval_lib import meta
+
+
+def panel(seed: int, gaps: float = 0.2, raters: int = 4, items: int = 40) -> np.ndarray:
+    """Ratings from 1 to 5, `R[rater, item]`, that agree in part."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=items)
+    out = np.clip(np.round(quality + 0.7 * rng.normal(size=(raters, items)) + 3), 1, 5)
+    out[rng.random(out.shape) < gaps] = np.nan
+    return out
+
+
+@pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval", "ratio"])
+def test_alpha_equals_krippendorffs_package(metric):
+    oracle = pytest.importorskip("krippendorff")
+    for seed in range(12):
+        ratings = panel(seed, gaps=0.4 if seed % 2 else 0.1)
+        assert meta.krippendorff_alpha(ratings, metric).value == pytest.approx(
+            oracle.alpha(ratings, level_of_measurement=metric), abs=1e-12
+        )
+
+
+def test_alpha_of_the_published_example():
+    """Krippendorff 2011's worked example: four observers, twelve units, .743, .815, .849, .797."""
+    text = """1 2 3 3 2 1 4 1 2 . . .
+              1 2 3 3 2 2 4 1 2 5 . 3
+              . 3 3 3 2 3 4 2 2 5 1 .
+              1 2 3 3 2 4 4 1 2 5 1 ."""
+    ratings = [[math.nan if cell == "." else float(cell) for cell in row.split()] for row in text.splitlines()]
+    values = [round(meta.krippendorff_alpha(ratings, m).value, 3) for m in ("nominal", "ordinal", "interval", "ratio")]
+    assert values == [0.743, 0.815, 0.849, 0.797]
+    assert meta.krippendorff_alpha(ratings).signature() == "agree:alpha-interval|raters:4|items:11|left-out:1"
+
+
+def test_kappa_equals_scikit_learn():
+    metrics = pytest.importorskip("sklearn.metrics")
+    for seed in range(8):
+        a, b = panel(seed, gaps=0, raters=2).astype(int)
+        for weights in ("none", "linear", "quadratic"):
+            name = None if weights == "none" else weights
+            expected = metrics.cohen_kappa_score(a, b, weights=name, labels=[1, 2, 3, 4, 5])
+            assert meta.weighted_kappa(a, b, weights, scale=range(1, 6)).value == pytest.approx(expected, abs=1e-12)
+
+
+def test_gwet_by_hand():
+    """Two raters, two labels, 100 items: 80 both yes, 10 both no, 10 apart."""
+    first = np.repeat([1.0, 0, 1, 0], [80, 10, 6, 4])
+    second = np.repeat([1.0, 0, 0, 1], [80, 10, 6, 4])
+    share = (86 + 84) / 200
+    chance = 2 * share * (1 - share)
+    assert meta.gwet_ac([first, second]).value == pytest.approx((0.9 - chance) / (1 - chance))
+    assert meta.gwet_ac([first, second], "quadratic").value == pytest.approx((0.9 - chance) / (1 - chance))
+    assert meta.gwet_ac([first, first]).value == 1.0
+    skewed = np.repeat([1.0, 0], [98, 2])
+    other = np.repeat([1.0, 0, 1], [96, 2, 2])
+    assert meta.gwet_ac([skewed, other]).value > 0.9 > meta.weighted_kappa(skewed, other, "none").value
+
+
+def test_gwet_with_gaps_equals_a_loop():
+    for seed in range(6):
+        ratings = panel(seed, gaps=0.3)
+        for weights in ("none", "linear", "quadratic"):
+            assert meta.gwet_ac(ratings, weights, scale=range(1, 6)).value == pytest.approx(
+                gwet_loop(ratings, weights), abs=1e-12
+            )
+
+
+def gwet_loop(ratings: np.ndarray, weights: str) -> float:
+    def close(a, b):
+        gap = abs(a - b) / 4
+        return {"none": float(a == b), "linear": 1 - gap, "quadratic": 1 - gap**2}[weights]
+
+    agree, shares = [], []
+    for column in ratings.T:
+        seen = column[~np.isnan(column)]
+        if len(seen) >= 2:
+            pairs = [close(seen[i], seen[j]) for i in range(len(seen)) for j in range(len(seen)) if i != j]
+            agree.append(np.mean(pairs))
+        if len(seen):
+            shares.append([(seen == value).mean() for value in range(1, 6)])
+    use = np.mean(shares, axis=0)
+    total = sum(close(a, b) for a in range(1, 6) for b in range(1, 6))
+    chance = total / 20 * (use * (1 - use)).sum()
+    return (np.mean(agree) - chance) / (1 - chance)
+
+
+def test_icc_equals_pingouin():
+    pingouin = pytest.importorskip("pingouin")
+    import pandas as pd
+
+    for seed in range(4):
+        ratings = panel(seed, gaps=0)
+        ratings[1] += 0.5
+        cells = [(r, i, ratings[r, i]) for r in range(4) for i in range(40)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            table = pingouin.intraclass_corr(pd.DataFrame(cells, columns=["r", "i", "v"]), "i", "r", "v")
+        for kind, (_, row) in zip(("1,1", "2,1", "3,1", "1,k", "2,k", "3,k"), table.iterrows(), strict=True):
+            ours = meta.icc(ratings, kind)
+            assert ours.value == pytest.approx(row["ICC"], abs=1e-9)
+            ends = next(row[name] for name in row.index if name.startswith("CI95"))
+            assert (ours.low, ours.high) == pytest.approx(tuple(ends), abs=0.0051)
+
+
+def test_icc_published_example():
+    """Shrout and Fleiss 1979, table 2 and 4: .17, .29, .71 and .44, .62, .91."""
+    ratings = np.array([[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]], dtype=float)
+    values = [round(meta.icc(ratings, kind).value, 2) for kind in ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")]
+    assert values == [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
+
+
+def test_intervals_hold_the_value_and_repeat():
+    ratings = panel(0)
+    for call in (meta.krippendorff_alpha, meta.gwet_ac):
+        one, two = (call(ratings, ci=True, n_boot=200, seed=4) for _ in range(2))
+        assert one == two and one.low < one.value < one.high
+        assert one.signature().endswith("ci:boot-items/200|seed:4")
+    kappa = meta.weighted_kappa(ratings[0], ratings[1], ci=True, n_boot=200)
+    assert kappa.low < kappa.value < kappa.high and kappa.n + kappa.n_left_out == 40
+
+
+def test_perfect_and_empty_agreement():
+    same = np.tile(np.arange(1.0, 6), (3, 1))
+    assert meta.krippendorff_alpha(same).value == 1.0
+    assert meta.icc(same).value == pytest.approx(1.0)
+    constant = np.ones((3, 5))
+    for result in (
+        meta.krippendorff_alpha(constant, ci=True, n_boot=10),
+        meta.weighted_kappa(constant[0], constant[1]),
+        meta.gwet_ac(constant),
+        meta.icc(constant),
+    ):
+        assert math.isnan(result.value) and result.reason
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: meta.krippendorff_alpha([[1, np.nan], [np.nan, 2]]), "two ratings"),
+        (lambda: meta.krippendorff_alpha([1, 2, 3]), "dimension"),
+        (lambda: meta.krippendorff_alpha([[1, np.inf], [1, 2]]), "infinite"),
+        (lambda: meta.krippendorff_alpha([["a", "b"], ["a", "b"]]), "numbers"),
+        (lambda: meta.krippendorff_alpha([[-1, 2], [1, 2]], "ratio"), "at least 0"),
+        (lambda: meta.krippendorff_alpha([[1, 2], [1, 2]], "cosine"), "allowed are"),
+        (lambda: meta.weighted_kappa([1, 2], [1, 2, 3]), "unequal shapes"),
+        (lambda: meta.weighted_kappa([1, 7], [1, 2], scale=[1, 2, 3]), "got 7, which is not on the scale"),
+        (lambda: meta.weighted_kappa([np.nan], [1]), "no common item"),
+        (lambda: meta.gwet_ac([[np.nan, np.nan], [1, 2]]), "two ratings"),
+        (lambda: meta.icc([[1, 2, 3]]), "1 rater"),
+        (lambda: meta.icc([[1, np.nan], [1, 2]]), "1 complete item"),
+        (lambda: meta.icc([[1, 2], [1, 2]], "2"), "allowed are"),
+    ],
+)
+def test_bad_ratings_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def mean_of_others(stack: np.ndarray, rater: int) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.nanmean(np.delete(stack, rater, axis=0), axis=0)
+
+
+def test_ceiling_is_the_mean_of_leave_one_out_correlations():
+    rng = np.random.default_rng(0)
+    stack = judged(5, 8, 0)[1] + rng.normal(size=(3, 5, 8))
+    stack[0, 0, 0], stack[1:, 2, 2] = np.nan, np.nan
+    for level in LEVELS:
+        result = meta.human_ceiling(stack, "spearman", level, ci="boot-both", n_boot=50)
+        expected = [at_level(stack[r], mean_of_others(stack, r), "spearman", level) for r in range(3)]
+        np.testing.assert_allclose(result.each, expected, atol=1e-12)
+        assert result.value == pytest.approx(np.mean(expected)) and result.low <= result.high
+    judge = judged(5, 8, 0)[0]
+    beside = meta.against_leave_one_out(judge, stack, "spearman", "input")
+    assert beside.who == "judge" and len(beside.each) == 3
+    own = meta.against_leave_one_out(stack[1], stack, "spearman", "input")
+    assert own.each[1] == pytest.approx(meta.human_ceiling(stack, "spearman", "input").each[1])
+    with pytest.raises(ValueError, match="at least 2 raters"):
+        meta.human_ceiling(stack[:1])
+    with pytest.raises(ValueError, match="unequal shapes"):
+        meta.against_leave_one_out(judge[:2], stack)
+
+
+def alt_loop(judge, ratings, epsilon, score):
+    """The test item by item, as its authors describe it."""
+    p, advantages = [], []
+    for rater in range(len(ratings)):
+        leads, wins = [], []
+        for item in range(len(judge)):
+            others = [r[item] for k, r in enumerate(ratings) if k != rater and not math.isnan(r[item])]
+            if math.isnan(ratings[rater][item]) or math.isnan(judge[item]) or not others:
+                continue
+            close = [score(value, others) for value in (judge[item], ratings[rater][item])]
+            wins.append(close[0] >= close[1] - 1e-12)
+            leads.append((close[1] >= close[0] - 1e-12) - int(wins[-1]))
+        p.append(stats.ttest_1samp(leads, epsilon, alternative="less").pvalue)
+        advantages.append(np.mean(wins))
+    order, m = np.argsort(p), len(p)
+    limits = np.arange(1, m + 1) / m * 0.05 / (1 / np.arange(1, m + 1)).sum()
+    below = np.flatnonzero(np.array(p)[order] <= limits)
+    return (below.max() + 1 if len(below) else 0) / m, np.mean(advantages)
+
+
+def test_alternative_annotator_test_equals_a_loop():
+    scores = {
+        "rmse": lambda value, others: -math.sqrt(np.mean([(value - other) ** 2 for other in others])),
+        "accuracy": lambda value, others: np.mean([value == other for other in others]),
+    }
+    seen = set()
+    for seed in range(8):
+        ratings = panel(seed, gaps=0.15, raters=5, items=90)
+        judge = panel(seed, gaps=0.05, raters=1, items=90)[0] if seed % 2 else np.nanmedian(ratings, axis=0).round()
+        for name, score in scores.items():
+            for epsilon in (0.0, 0.1, 0.3):
+                result = meta.alt_test(judge, ratings, name, epsilon, min_items=10)
+                rate, advantage = alt_loop(judge, ratings, epsilon, score)
+                assert result.winning_rate == pytest.approx(rate)
+                assert result.advantage == pytest.approx(advantage)
+                assert result.passed == (rate >= 0.5)
+                seen.add(round(rate, 2))
+    assert len(seen) > 2
+
+
+def test_published_winning_rates_and_advantages(needs):
+    """The authors' notebook for SummEval: RMSE, epsilon 0.2, all aspects: no winner, advantages .44 to .62."""
+    import json
+
+    from nlgeval_lib import datasets
+
+    needs("alttest_summeval")
+    paths = datasets.files("alttest_summeval")
+    human, llm = (
+        json.loads(datasets.fetch.path(next(p for p in paths if f"_{side}_" in p)).read_text())
+        for side in ("human", "llm")
+    )
+    keys = list(next(iter(human.values())))
+    ratings = np.array([[scores[key] for key in keys] for scores in human.values()], dtype=float)
+    published = {
+        "gemini_flash": 0.46,
+        "gemini_pro": 0.44,
+        "gpt-4o": 0.48,
+        "llama-31": 0.58,
+        "gpt-4o-mini": 0.54,
+        "mistral-v03": 0.62,
+    }
+    for judge, advantage in published.items():
+        result = meta.alt_test([llm[judge][key] for key in keys], ratings, "rmse", 0.2)
+        assert result.winning_rate == 0.0 and not result.passed
+        assert round(result.advantage, 2) == advantage
+
+
+def test_alternative_annotator_test_leaves_out_and_says_so():
+    ratings = panel(0, gaps=0, raters=3, items=60)
+    ratings[2, 20:] = np.nan
+    judge = np.nanmean(ratings[:2], axis=0).round()
+    judge[0] = np.nan
+    result = meta.alt_test(judge, ratings)
+    assert result.raters_left_out == (2,) and math.isnan(result.p[2]) and result.won[2] is False
+    assert (result.n_items, result.n_left_out) == (59, 1)
+    assert "raters:2/3|items:59/60" in result.signature()
+    few = meta.alt_test(judge[:20], ratings[:, :20])
+    assert math.isnan(few.winning_rate) and not few.passed and "no rater has 30 items" in few.reason
+    assert meta.alt_test(judge[:20], ratings[:, :20], min_items=10, test="wilcoxon").test == "wilcoxon"
+    same = meta.alt_test(ratings[0], np.stack([ratings[0], ratings[0]]))
+    assert same.winning_rate == 1.0 and same.p == (0.0, 0.0)
+
+    def nearest(values, others):
+        return -np.nanmin(np.abs(others - values), axis=0)
+
+    assert meta.alt_test(judge, ratings, nearest).score == "nearest"
+    for bad in (
+        dict(epsilon=1.0),
+        dict(epsilon=-0.1),
+        dict(score="mae"),
+        dict(q=0),
+        dict(min_raters=1),
+        dict(test="z"),
+    ):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            meta.alt_test(judge, ratings, **bad)
+    with pytest.raises(ValueError, match="at least 2 raters"):
+        meta.alt_test(judge, ratings[:1])

@@ -1,0 +1,206 @@
+"""Biases that were put in are found, those that were not are not; baselines and missing policies do what they say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from meta_oracles import LEVELS, at_level, judged
+from scipy import stats
+
+from nlgeval_lib import meta
+from nlgeval_lib.meta import missing
+
+
+def test_length_bias_is_found_only_where_it_is():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(10, 60))
+    length = 100 + 30 * y + 30 * rng.normal(size=y.shape)
+    fair, biased = y + rng.normal(size=y.shape), y + 0.02 * length + rng.normal(size=y.shape)
+    for coef in ("pearson", "spearman"):
+        clean, found = (meta.length_bias(x, y, length, coef, n_boot=300) for x in (fair, biased))
+        assert clean.score_length > 0.2 and clean.low < 0 < clean.high and clean.slope_p > 0.01
+        assert found.low > 0.1 and found.slope_low > 0 and found.slope_p < 1e-6
+    clustered = meta.length_bias(biased, y, length, covariance="cluster-inputs", n_boot=20)
+    assert clustered.slope == pytest.approx(found.slope) and clustered.slope_high != found.slope_high
+    assert "bias:length|coef:partial-spearman|ols:HC3|nan:drop(0/600)|ci:boot-both/300" in found.signature()
+
+
+def test_partial_correlation_and_slope_equal_their_definitions():
+    import statsmodels.api as sm
+
+    rng = np.random.default_rng(1)
+    y, length = rng.normal(size=(2, 80))
+    x = y + length + rng.normal(size=80)
+    result = meta.length_bias(x, y, length, "pearson", n_boot=10)
+    left = [side - np.polyval(np.polyfit(y, side, 1), y) for side in (x, length)]
+    assert result.partial == pytest.approx(stats.pearsonr(*left).statistic, abs=1e-12)
+    z = [stats.zscore(side) for side in (x, y, length)]
+    fit = sm.OLS(z[0], np.column_stack([np.ones(80), z[1], z[2]])).fit(cov_type="HC3")
+    assert (result.slope, result.slope_p) == pytest.approx((fit.params[2], fit.pvalues[2]))
+    assert result.units == "rows"
+
+
+def test_length_bias_refuses_and_explains():
+    x = np.arange(10.0)
+    assert math.isnan(meta.length_bias(x, np.ones(10), x, n_boot=5).partial)
+    assert meta.length_bias(x, x, x + 1, n_boot=5).reason
+    for bad, message in (
+        (dict(length=x[:5]), "unequal shapes"),
+        (dict(coef="kendall-b"), "coef"),
+        (dict(covariance="cluster-inputs"), "needs x"),
+        (dict(y=np.full(10, np.nan)), "common item"),
+        (dict(length=["a"] * 10), "numbers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            meta.length_bias(**(dict(x=x, y=x**2, length=np.sqrt(x)) | bad))
+
+
+def test_position_bias_counts_both_orders():
+    order = [1] * 40 + [-1] * 30 + [1] * 20 + [0] * 5 + [-1] * 4 + [np.nan]
+    swapped = [-1] * 40 + [1] * 30 + [1] * 20 + [0] * 5 + [-1] * 4 + [1]
+    result = meta.position_bias(order, swapped)
+    assert (result.n, result.n_missing, result.first_both, result.second_both) == (99, 1, 20, 4)
+    assert result.consistency == pytest.approx(75 / 99)
+    assert result.first_rate == pytest.approx((70 + 40) / 188)
+    assert result.p == pytest.approx(stats.binomtest(20, 24).pvalue)
+    wilson = stats.binomtest(75, 99).proportion_ci(method="wilson")
+    assert (result.low, result.high) == pytest.approx((wilson.low, wilson.high))
+    fair = meta.position_bias([1, -1], [-1, 1])
+    assert fair.consistency == 1 and math.isnan(fair.p) and fair.reason
+    for bad in (([2.0], [1.0]), ([1.0], [1.0, 1.0]), ([np.nan], [1.0]), (["A"], ["B"])):
+        with pytest.raises(ValueError, match=r"verdict|unequal|numbers"):
+            meta.position_bias(*bad)
+
+
+def test_self_preference_finds_the_favoured_system():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(12, 50))
+    x = y + 0.5 * rng.normal(size=y.shape)
+    own = np.arange(12) == 3
+    fair = meta.self_preference(x, y, own)
+    assert fair.low < 0 < fair.high and fair.p_systems > 1 / 12
+    x[3] += 0.6
+    found = meta.self_preference(x, y, own)
+    assert found.low > 0.2 and found.p < 1e-4 and found.p_systems == pytest.approx(1 / 12)
+    whole = meta.self_preference(x.ravel(), y.ravel(), np.repeat(own, 50))
+    assert whole.gap == pytest.approx(found.gap) and math.isnan(whole.p_systems)
+    assert meta.self_preference(np.ones_like(x), y, own).reason
+    for bad, message in ((own.astype(int), "True"), (own[:5], "unequal"), (np.zeros(12, bool), "0 own")):
+        with pytest.raises(ValueError, match=message):
+            meta.self_preference(x, y, bad)
+
+
+def test_scale_use():
+    result = meta.scale_use([1, 1, 2, 5, 5, 5, 5, np.nan], 1, 5, steps=5)
+    share = np.array([2, 1, 4]) / 7
+    assert result.entropy == pytest.approx(stats.entropy(share, base=2))
+    assert result.evenness == pytest.approx(result.entropy / np.log2(5))
+    assert (result.floor, result.ceiling) == pytest.approx((2 / 7, 4 / 7))
+    assert result.ties == pytest.approx((1 + 6) / 21)
+    assert result.counts == ((1.0, 2), (2.0, 1), (5.0, 4)) and (result.n, result.n_missing) == (7, 1)
+    assert meta.scale_use([2, 2], 1, 5).entropy == 0 and math.isnan(meta.scale_use([2, 3], 1, 5).evenness)
+    for bad in (([0, 6], 1, 5), ([1], 1, 5), ([1, 2], 5, 1), ([1, 2], 1, 5, 1)):
+        with pytest.raises(ValueError, match=r"scale|at least 2"):
+            meta.scale_use(*bad)
+
+
+def test_strata_equal_the_parts():
+    x, y = judged(6, 12, 0, "gaps")
+    labels = np.array(["news"] * 7 + ["talk"] * 4 + ["rare"])
+    for level in LEVELS:
+        result = meta.by_stratum(x, y, labels, "spearman", level)
+        assert list(result) == ["news", "talk", "rare"]
+        for name in ("news", "talk"):
+            part = meta.correlate(x[:, labels == name], y[:, labels == name], "spearman", level)
+            assert result[name].value == pytest.approx(part.value, abs=1e-12)
+            assert (result[name].n, result[name].n_missing, result[name].total) == (part.n, part.n_missing, part.total)
+    by_item = meta.by_stratum(x, y, np.where(x > 3, "high", "low"))
+    assert by_item["high"].value == pytest.approx(at_level(np.where(x > 3, x, np.nan), y, "kendall-b", "dataset"))
+    few = meta.by_stratum(np.arange(5.0), np.arange(5.0), ["a", "a", "a", "a", "b"])
+    assert few["a"].value == 1.0 and math.isnan(few["b"].value) and "1 common item" in few["b"].reason
+    with pytest.raises(ValueError, match="strata"):
+        meta.by_stratum(x, y, ["a"] * 5)
+
+
+def test_baselines_are_score_producers():
+    y = judged(5, 8, 0, "gaps")[1]
+    assert (meta.baselines.constant(y.shape, 3) == 3).all()
+    drawn = meta.baselines.uniform(y.shape, 4, values=[1, 2, 3])
+    assert set(np.unique(drawn)) <= {1, 2, 3} and (drawn == meta.baselines.uniform(y.shape, 4, [1, 2, 3])).all()
+    assert (meta.baselines.uniform(y.shape, 4) != meta.baselines.uniform(y.shape, 5)).any()
+    np.testing.assert_array_equal(meta.baselines.length(["ab c", "", None]), [4, 0, np.nan])
+    np.testing.assert_array_equal(meta.baselines.length(["ab c", ""], "words"), [2, 0])
+    assert (meta.baselines.majority([3, 1, 1, 3, 2]) == 1).all()
+    assert (meta.baselines.majority([3, 1], train=[5, 5, 1]) == 5).all()
+    oracle = meta.baselines.oracle_system(y)
+    assert oracle[1, 2] == pytest.approx(np.nanmean(np.delete(y[1], 2)))
+    seen = meta.baselines.oracle_system(y, leave_out=False)
+    assert meta.correlate(seen, y, "pearson", "system").value == pytest.approx(1.0)
+    np.testing.assert_allclose(meta.baselines.oracle_input(y), meta.baselines.oracle_system(y.T).T)
+    for bad in (
+        lambda: meta.baselines.constant((3,), math.inf),
+        lambda: meta.baselines.uniform((3,), -1),
+        lambda: meta.baselines.length([3]),
+        lambda: meta.baselines.length(["a"], "tokens"),
+        lambda: meta.baselines.majority([np.nan]),
+        lambda: meta.baselines.oracle_system([1.0, 2.0]),
+    ):
+        with pytest.raises(ValueError):
+            bad()
+
+
+def test_samples_are_joined_by_named_rules():
+    draws = np.array([[np.nan, 1, np.nan], [4, 3, np.nan]])
+    expected = {"nan-mean": [4, 2, np.nan], "zero": [2, 2, 0], "all": [np.nan, 2, np.nan], "first": [4, 1, np.nan]}
+    for rule, scores in expected.items():
+        result = meta.mean_of_samples(draws, rule)
+        np.testing.assert_array_equal(result.scores, scores)
+        assert (result.n_failed, result.n_empty, result.n_draws) == (3, 1, 2)
+    assert meta.mean_of_samples(draws).signature() == "samples:nan-mean(3/6 failed, 1 empty)"
+    joined, policy = meta.authors(draws, "acloserlook-table-3")
+    np.testing.assert_array_equal(joined.scores, expected["zero"])
+    assert policy == "zero" and set(meta.SAMPLE_RULES) == set(expected)
+    assert all(entry.source and entry.items in meta.POLICIES for entry in meta.AUTHORS.values())
+    for bad in (([1.0, 2.0], "nan-mean"), (draws, "median"), (np.empty((0, 3)), "zero")):
+        with pytest.raises(ValueError):
+            meta.mean_of_samples(*bad)
+
+
+def test_policies_side_by_side():
+    x, y = judged(6, 10, 0, "gaps")
+    table = meta.side_by_side(x, y, coef="pearson")
+    assert list(table) == ["drop", "zero", "mean", "min", "max"]
+    assert len({result.n_missing for result in table.values()}) == 1
+    assert table["drop"].n < table["zero"].n and len({round(r.value, 6) for r in table.values()}) == 5
+    assert missing.apply(x, y, "mean").n_filled == table["mean"].n - table["drop"].n
+
+
+def test_bounds_hold_every_policy_and_random_fills():
+    x, y = judged(5, 8, 0, "gaps")
+    rng = np.random.default_rng(0)
+    for coef in ("pearson", "spearman", "kendall-b"):
+        for level in LEVELS:
+            result = meta.bounds(x, y, 1, 5, coef, level)
+            assert result.low <= result.value <= result.high
+            for _ in range(30):
+                filled = np.where(np.isnan(x), rng.integers(1, 6, x.shape), x)
+                value = meta.correlate(filled, y, coef, level).value
+                assert level != "dataset" or result.low - 1e-9 <= value <= result.high + 0.02
+    complete = meta.bounds(np.arange(5.0), np.arange(5.0), 0, 5)
+    assert complete.low == complete.high == complete.value and complete.n_fills == 0
+    for bad in (dict(low=5, high=1), dict(low=2, high=5), dict(low=math.nan, high=1)):
+        with pytest.raises(ValueError, match="scale"):
+            meta.bounds(x, y, **bad)
+
+
+def test_lowest_pearson_is_exact():
+    from itertools import product
+
+    x, y = np.array([1.0, 2, 3, 4, 5, np.nan, np.nan, np.nan]), np.array([1.0, 2, 2, 4, 5, 3, 1, 4])
+    values = [
+        stats.pearsonr(np.concatenate([x[:5], fill]), y).statistic for fill in product(np.linspace(1, 5, 9), repeat=3)
+    ]
+    assert min(values) > 0
+    assert meta.bounds(x, y, 1, 5, "pearson").low == pytest.approx(min(values), abs=1e-12)

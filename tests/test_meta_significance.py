@@ -1,0 +1,322 @@
+"""Paired permutation equals loops and nlpstats; p is uniform under the null; corrections and clusters hold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from nlgeval_lib import meta
+from nlgeval_lib.meta import draws, significance, swaps
+
+
+def exchanged(masks: dict, b: int, shape: tuple[int, int]) -> np.ndarray:
+    """The whole mask of permutation b: True where the two judges' scores change places."""
+    if "rows" in masks:
+        return masks["rows"][b].reshape(shape).astype(bool)
+    mask = np.zeros(shape, dtype=np.int8)
+    if "systems" in masks:
+        mask ^= masks["systems"][b][:, None]
+    if "inputs" in masks:
+        mask ^= masks["inputs"][b][None]
+    return mask.astype(bool)
+
+
+def three(systems: int, inputs: int, seed: int, kind: str):
+    """Two judges and ratings with the same gaps."""
+    first, y = judged(systems, inputs, seed, kind)
+    second = judged(systems, inputs, seed + 50, kind)[0]
+    gone = np.isnan(first) | np.isnan(second) | np.isnan(y)
+    return tuple(np.where(gone, np.nan, side) for side in (first, second, y))
+
+
+@pytest.mark.parametrize("units", draws.UNITS)
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps"])
+def test_every_permutation_equals_a_loop(kind, level, units):
+    for seed, (systems, inputs) in enumerate([(4, 6), (40, 3)]):
+        first, second, y = three(systems, inputs, seed, kind)
+        masks = draws.swap_masks(y.shape, units, 6, seed)
+        for coef in COEFFICIENTS:
+            pair = swaps.plan(first, second, y, coef, level)
+            chunks = [pair.values(chunk) for chunk in draws.swaps(y.shape, units, 6, seed)]
+            for b in range(6):
+                mask = exchanged(masks, b, y.shape)
+                expected = [
+                    at_level(np.where(mask, one, other), y, coef, level)
+                    for one, other in ((second, first), (first, second))
+                ]
+                got = [np.concatenate(side)[b] for side in zip(*chunks, strict=True)]
+                np.testing.assert_allclose(got, expected, rtol=0, atol=1e-11, err_msg=coef)
+
+
+def test_spearman_of_one_ordinal_and_one_continuous_judge():
+    first, y = judged(6, 9, 0, "ordinal")
+    second = judged(6, 9, 1)[0]
+    masks = draws.swap_masks(y.shape, "both", 8, 0)
+    pair = swaps.plan(first, second, y, "spearman", "dataset")
+    (got,) = [pair.values(chunk) for chunk in draws.swaps(y.shape, "both", 8, 0)]
+    for b in range(8):
+        mask = exchanged(masks, b, y.shape)
+        assert got[0][b] == pytest.approx(at_level(np.where(mask, second, first), y, "spearman", "dataset"), abs=1e-12)
+        assert got[1][b] == pytest.approx(at_level(np.where(mask, first, second), y, "spearman", "dataset"), abs=1e-12)
+
+
+def test_nlpstats_gives_the_same_differences(monkeypatch):
+    nlpstats = pytest.importorskip("nlpstats.correlations")
+    first, second, y = three(6, 9, 3, "continuous")
+    for units in ("systems", "inputs", "both"):
+        masks = draws.swap_masks(y.shape, units, 15, 2)
+        for level, their_level in (("dataset", "global"), ("input", "input"), ("system", "system")):
+            for coef, name in (("pearson", "pearson"), ("spearman", "spearman"), ("kendall-b", "kendall")):
+                rows = iter([row.astype(float) for group in zip(*masks.values(), strict=True) for row in group])
+                monkeypatch.setattr(np.random, "rand", lambda *shape, drawn=rows: next(drawn).reshape(shape))
+                theirs = nlpstats.permutation_test(first, second, y, their_level, name, units, n_resamples=15)
+                ours = meta.compare(first, second, y, coef, level, units, n_perm=15, seed=2)
+                np.testing.assert_allclose(ours.null, theirs.samples, rtol=0, atol=1e-11)
+                assert ours.p == pytest.approx((round(theirs.pvalue * 15) + 1) / 16)
+
+
+def test_p_counts_the_data_and_undefined_permutations():
+    null = np.array([0.1, -0.3, 0.2, np.nan])
+    assert significance.p_value(null, 0.2)[0] == 4 / 5
+    assert significance.p_value(null, 0.2, "greater")[0] == 3 / 5
+    assert significance.p_value(null, -0.3, "less")[0] == 3 / 5
+    assert "undefined in 1 of 4" in significance.p_value(null, 0.2)[1]
+    assert significance.p_value(np.zeros(99), 0.5)[0] == 0.01
+
+
+def test_comparison_of_a_judge_with_itself_and_with_noise():
+    x, y = judged(8, 40, 0)
+    same = meta.compare(x, x, y)
+    assert same.difference == 0 and same.p == 1.0
+    noise = np.random.default_rng(1).normal(size=y.shape)
+    for level in ("dataset", "input"):
+        better = meta.compare(x, noise, y, "spearman", level, ci="boot-both", n_boot=200, seed=3)
+        assert better.p < 0.01 and 0 < better.low < better.difference < better.high
+        assert meta.compare(noise, x, y, "spearman", level, seed=3, alternative="greater").p > 0.9
+    assert better.signature() == (
+        "level:input|coef:spearman|nan:drop(0/320)|test:perm-both/1000|alt:two-sided|scale:z|ci:boot-both/200|seed:3"
+    )
+
+
+def test_first_and_second_are_the_plain_correlations_on_common_items():
+    first, second, y = (side.copy() for side in three(6, 12, 4, "ordinal"))
+    first[0, 0], second[1, 1] = np.nan, np.nan
+    for scaling in ("z", "rank", "none"):
+        for level in LEVELS:
+            result = meta.compare(first, second, y, "kendall-b", level, n_perm=20, scaling=scaling)
+            both = np.isnan(first) | np.isnan(second)
+            assert result.first == meta.correlate(np.where(both, np.nan, first), y, "kendall-b", level).value
+            assert result.n_missing == 2 and result.n == 70
+
+
+def null_p_values(level: str, coef: str, units: str, simulations: int, kind: str = "continuous") -> np.ndarray:
+    """p of two judges that are exchangeable: same quality, same noise, drawn anew each time."""
+    rng = np.random.default_rng(11)
+    out = []
+    for seed in range(simulations):
+        quality = rng.normal(size=(8, 1)) + rng.normal(size=(8, 15))
+        first, second, y = (quality + rng.normal(size=quality.shape) for _ in range(3))
+        if kind == "ordinal":
+            first, second = np.round(first), np.round(second)
+        out.append(meta.compare(first, second, y, coef, level, units, n_perm=99, seed=seed, scaling="none").p)
+    return np.array(out)
+
+
+@pytest.mark.parametrize(
+    ("level", "coef", "units"),
+    [("input", "kendall-b", "both"), ("dataset", "spearman", "both"), ("system", "pearson", "inputs")],
+)
+def test_p_is_uniform_under_the_null(level, coef, units):
+    p = null_p_values(level, coef, units, 1000)
+    spread = p - np.random.default_rng(0).random(len(p)) / 100  # p has steps of 1/100: make it continuous
+    assert stats.kstest(spread, "uniform").pvalue > 0.01
+    assert 0.03 < (p <= 0.05).mean() < 0.07
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("units", draws.UNITS)
+def test_p_is_uniform_under_the_null_everywhere(level, units):
+    for coef in ("pearson", "spearman", "kendall-b"):
+        p = null_p_values(level, coef, units, 1000)
+        spread = p - np.random.default_rng(0).random(len(p)) / 100
+        assert stats.kstest(spread, "uniform").pvalue > 0.001, coef
+
+
+def test_undefined_judges_give_nan_and_a_reason():
+    x, y = judged(4, 6, 0)
+    result = meta.compare(np.ones_like(x), x, y)
+    assert math.isnan(result.p) and "first judge" in result.reason
+    assert not math.isnan(meta.compare(np.ones_like(x), x, y, "acc-eq").p)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(second=np.ones((3, 6))), "unequal shapes"),
+        (dict(first=np.full((4, 6), np.inf)), "infinite"),
+        (dict(alternative="more"), "alternative"),
+        (dict(scaling="minmax"), "scaling"),
+        (dict(units="documents"), "units"),
+        (dict(n_perm=0), "n_perm"),
+        (dict(level="paragraph"), "level"),
+        (dict(y=np.full((4, 6), np.nan)), "0 common"),
+    ],
+)
+def test_bad_comparisons_are_refused(change, message):
+    x, y = judged(4, 6, 0)
+    arguments = dict(first=x, second=x + 1, y=y) | change
+    with pytest.raises(ValueError, match=message):
+        meta.compare(**arguments)
+    flat = np.arange(6.0)
+    for level in ("input", "system"):
+        with pytest.raises(ValueError, match="flat vector"):
+            meta.compare(flat, flat, flat, level=level, units="rows")
+
+
+def test_association_finds_what_is_there_and_only_that():
+    x, y = judged(8, 20, 0)
+    noise = np.random.default_rng(5).normal(size=y.shape)
+    for level, units in (("dataset", "rows"), ("dataset", "both"), ("input", "rows"), ("system", "systems")):
+        limit = 0.06 if level == "system" else 0.02
+        assert meta.association(x, y, "spearman", level, units, n_perm=199).p <= limit
+        assert meta.association(noise, y, "spearman", level, units, n_perm=199).p > 0.02
+    assert math.isnan(meta.association(np.ones(5), np.arange(5.0)).p)
+    gaps = judged(8, 20, 0, "gaps")
+    for coef in COEFFICIENTS:
+        for level in LEVELS:
+            assert 0 < meta.association(*gaps, coef, level, n_perm=9).p <= 1
+
+
+def test_association_products_equal_scipy_on_shuffles():
+    rng = np.random.default_rng(0)
+    x, y = judged(1, 30, 0, "ordinal")
+    null = meta.association(x.ravel(), y.ravel(), "spearman", n_perm=500).null
+    expected = [stats.spearmanr(x.ravel(), rng.permutation(y.ravel())).statistic for _ in range(500)]
+    assert null.std() == pytest.approx(np.std(expected), rel=0.15)
+    assert stats.ks_2samp(null, expected, method="asymp").pvalue > 0.001
+
+
+def test_association_is_uniform_under_the_null():
+    rng = np.random.default_rng(3)
+    p = [meta.association(rng.normal(size=12), rng.normal(size=12), "pearson", n_perm=99, seed=s).p for s in range(500)]
+    assert stats.kstest(np.array(p) - rng.random(500) / 100, "uniform").pvalue > 0.01
+
+
+def test_williams_equals_nlpstats_and_its_formula():
+    nlpstats = pytest.importorskip("nlpstats.correlations")
+    first, y = judged(5, 20, 0)
+    second = judged(5, 20, 0, noise=2.0)[0]
+    r = [meta.correlate(a, b, "pearson").value for a, b in ((first, y), (second, y), (first, second))]
+    for alternative in ("two-sided", "greater", "less"):
+        theirs = nlpstats.williams_test(first, second, y, "global", "pearson", alternative=alternative)
+        assert meta.williams(*r, 100, alternative).p == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert "assumes:iid-rows" in meta.williams(*r, 100).signature()
+
+
+def test_steiger_and_williams_agree_on_large_samples_and_hold_their_level():
+    assert meta.steiger(0.5, 0.45, 0.6, 2000).p == pytest.approx(meta.williams(0.5, 0.45, 0.6, 2000).p, abs=2e-3)
+    rng = np.random.default_rng(0)
+    cover = np.array([[1, 0.5, 0.5], [0.5, 1, 0.6], [0.5, 0.6, 1]])
+    p = []
+    for _ in range(1000):
+        y, a, b = rng.multivariate_normal(np.zeros(3), cover, 60).T
+        r = np.corrcoef([y, a, b])
+        p.append([test(r[0, 1], r[0, 2], r[1, 2], 60).p for test in (meta.williams, meta.steiger)])
+    for column in np.array(p).T:
+        assert stats.kstest(column, "uniform").pvalue > 0.01
+
+
+def test_fisher_equals_nlpstats_and_textbook():
+    nlpstats = pytest.importorskip("nlpstats.correlations")
+    x, y = judged(5, 20, 0)
+    for coef, name in (("pearson", "pearson"), ("spearman", "spearman"), ("kendall-b", "kendall")):
+        theirs = nlpstats.fisher(x, y, "global", name)
+        ours = meta.fisher_interval(meta.correlate(x, y, coef).value, 100, coef)
+        assert ours == pytest.approx((theirs.lower, theirs.upper), abs=1e-12)
+    ours = meta.fisher_interval(stats.pearsonr(x.ravel(), y.ravel()).statistic, 100)
+    assert ours == pytest.approx(tuple(stats.pearsonr(x.ravel(), y.ravel()).confidence_interval()), abs=1e-12)
+    z = (np.arctanh(0.6) - np.arctanh(0.4)) / np.sqrt(1 / 47 + 1 / 27)
+    assert meta.fisher_test(0.6, 50, 0.4, 30).p == pytest.approx(2 * stats.norm.sf(z))
+
+
+@pytest.mark.parametrize("test", [meta.williams, meta.steiger])
+def test_classical_tests_refuse_or_explain(test):
+    assert math.isnan(test(1.0, 1.0, 1.0, 10).p) and test(1.0, 1.0, 1.0, 10).reason
+    for bad in ((1.2, 0.1, 0.1, 10), (0.1, float("nan"), 0.1, 10), ("0.5", 0.1, 0.1, 10), (0.1, 0.1, 0.1, 3)):
+        with pytest.raises(ValueError, match=r"correlation|whole number"):
+            test(*bad)
+    assert all(math.isnan(end) for end in meta.fisher_interval(0.5, 3))
+
+
+def test_corrections_are_statsmodels_within_families():
+    p = {"a": 0.01, "b": 0.04, "c": float("nan"), "d": 0.03, "e": 0.2}
+    family = {"a": 1, "b": 1, "c": 1, "d": 2, "e": 2}
+    for method, name in (("holm", "holm"), ("bh", "fdr_bh"), ("by", "fdr_by"), ("bonferroni", "bonferroni")):
+        result = meta.correct(p, method, family)
+        assert [result["a"], result["b"]] == pytest.approx(list(multipletests([0.01, 0.04], method=name)[1]))
+        assert [result["d"], result["e"]] == pytest.approx(list(multipletests([0.03, 0.2], method=name)[1]))
+        assert math.isnan(result["c"]) and result.rejected[2] is False
+    assert meta.correct([0.01, 0.2], "none").adjusted == (0.01, 0.2)
+    assert result.signature() == "correct:bonferroni|families:2|tests:4|alpha:0.05"
+    for bad, message in (([1.2], "lie in"), ([], "empty"), ([0.1, 0.2], "one label")):
+        with pytest.raises(ValueError, match=message):
+            meta.correct(bad, families=[1] if len(bad) == 2 else None)
+    with pytest.raises(ValueError, match="exactly the names"):
+        meta.correct(p, families={"a": 1})
+
+
+def test_rank_clusters_open_where_any_member_differs():
+    p = np.full((4, 4), 0.5)
+    for a, b in ((0, 2), (1, 3)):
+        p[a, b] = p[b, a] = 0.01
+    assert meta.rank_clusters([0.9, 0.8, 0.7, 0.6], p) == (1, 1, 2, 2)
+    assert meta.rank_clusters([0.6, 0.7, 0.8, 0.9], p[::-1, ::-1]) == (2, 2, 1, 1)
+    assert meta.rank_clusters([0.9, float("nan"), 0.7, 0.6], p) == (1, 0, 2, 2)
+    with pytest.raises(ValueError, match="not symmetric"):
+        meta.rank_clusters([0.1, 0.2], [[np.nan, 0.1], [0.2, np.nan]])
+    with pytest.raises(ValueError, match="shape"):
+        meta.rank_clusters([0.1, 0.2], p)
+
+
+def test_league_puts_judges_on_common_items_and_corrects():
+    x, y = judged(8, 30, 0)
+    rng = np.random.default_rng(0)
+    twin, noise = x + 0.1 * rng.normal(size=x.shape), rng.normal(size=x.shape)
+    judges = dict(good=x, twin=twin, random=noise, flat=np.ones_like(x))
+    judges["good"] = judges["good"].copy()
+    judges["good"][0, :3] = np.nan
+    result = meta.league(judges, y, "spearman", "input", n_perm=200)
+    assert result.n == 8 * 30 - 3 and {r.n for r in result.correlations} == {result.n}
+    assert result.ranks == (1, 1, 2, 0)
+    matrix = result.p_matrix()
+    assert np.isnan(matrix[3]).all() and matrix[0, 2] == matrix[2, 0] < 0.05
+    assert (result.p_matrix()[:3, :3] >= result.p_matrix(adjusted=False)[:3, :3])[~np.eye(3, dtype=bool)].all()
+    assert "judges:4|common:237" in result.signature() and "correct:holm" in result.signature()
+    with pytest.raises(ValueError, match="at least 2"):
+        meta.league({"one": x}, y)
+    with pytest.raises(ValueError, match="judge 'bad'"):
+        meta.league({"one": x, "bad": x[:2]}, y)
+
+
+def test_power_grows_with_the_difference_and_with_inputs():
+    x, y = judged(6, 40, 0)
+    small = meta.minimum_detectable_difference(x, y, "pearson", n_sim=40, n_perm=99, shares=(0.05, 0.3, 0.9))
+    powers = [step[2] for step in small.curve]
+    assert powers == sorted(powers) and powers[-1] > 0.9 and 0 < small.difference < small.curve[-1][1]
+    large = meta.minimum_detectable_difference(
+        x, y, "pearson", n_sim=40, n_perm=99, shares=(0.05, 0.3, 0.9), n_inputs=160
+    )
+    assert large.difference < small.difference
+    hopeless = meta.minimum_detectable_difference(x, y, "pearson", n_sim=10, n_perm=99, shares=(0.001,))
+    assert math.isnan(hopeless.difference) and "power was at most" in hopeless.reason
+    assert small == meta.minimum_detectable_difference(x, y, "pearson", n_sim=40, n_perm=99, shares=(0.05, 0.3, 0.9))
+    for bad in (dict(shares=(0.5, 0.2)), dict(shares=()), dict(n_perm=10), dict(power=1.0)):
+        with pytest.raises(ValueError, match=r"shares|n_perm|power"):
+            meta.minimum_detectable_difference(x, y, **bad)

@@ -1,0 +1,131 @@
+"""acc_eq with thresholds, pairwise accuracy and its soft version, against loops over pairs."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from meta_oracles import judged
+from test_meta_correlation import summeval_judge
+
+from nlgeval_lib import meta
+
+
+def loop_acc(x, y, epsilon: float) -> float:
+    """Mean over inputs of the share of pairs ordered alike or tied alike."""
+    shares = []
+    for a, b in zip(x.T, y.T, strict=True):
+        here = np.flatnonzero(~(np.isnan(a) | np.isnan(b)))
+        pairs = list(combinations(here, 2))
+        if not pairs:
+            continue
+        right = 0
+        for i, j in pairs:
+            order = 0 if abs(a[i] - a[j]) <= epsilon else np.sign(a[i] - a[j])
+            right += order == np.sign(b[i] - b[j])
+        shares.append(right / len(pairs))
+    return float(np.mean(shares))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 1000), epsilon=st.sampled_from([0.0, 0.3, 1.0, 2.5]), kind=st.sampled_from(["gaps", "ordinal"])
+)
+def test_acc_eq_equals_a_loop(seed, epsilon, kind):
+    x, y = judged(5, 6, seed, kind)
+    assert meta.acc_eq(x, y, epsilon).value == pytest.approx(loop_acc(x, y, epsilon), abs=1e-12)
+    if epsilon == 0:
+        assert meta.acc_eq(x, y).value == pytest.approx(meta.correlate(x, y, "acc-eq", "input").value, abs=1e-12)
+        flat = meta.acc_eq(x, y, level="dataset").value
+        assert flat == pytest.approx(meta.correlate(x, y, "acc-eq").value, abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 1000), kind=st.sampled_from(["gaps", "ordinal", "continuous"]))
+def test_calibration_finds_the_best_threshold(seed, kind):
+    x, y = judged(4, 5, seed, kind)
+    if kind == "continuous":
+        y = np.round(y)
+    result = meta.calibrate_ties(x, y)
+    gaps = {0.0} | {abs(a - b) for column in x.T for a, b in combinations(column[~np.isnan(column)], 2)}
+    values = {gap: loop_acc(x, y, gap) for gap in gaps}
+    assert result.value == pytest.approx(max(values.values()), abs=1e-12)
+    assert result.epsilon == pytest.approx(min(gap for gap, v in values.items() if v >= max(values.values()) - 1e-9))
+    assert result.value >= meta.acc_eq(x, y).value - 1e-12
+
+
+def test_held_out_thresholds_come_from_other_inputs():
+    rng = np.random.default_rng(0)
+    x, y = judged(6, 60, 0)
+    y = np.round(y)
+    inside, outside = meta.calibrate_ties(x, y), meta.held_out_acc_eq(x, y, folds=5, seed=1)
+    assert outside.value <= inside.value + 1e-12 and len(outside.epsilons) == 5
+    assert outside == meta.held_out_acc_eq(x, y, folds=5, seed=1)
+    part = np.random.default_rng(1).permutation(60) % 5
+    expected = []
+    for fold in range(5):
+        epsilon = meta.calibrate_ties(x[:, part != fold], y[:, part != fold]).epsilon
+        expected.append(meta.acc_eq(x[:, part == fold], y[:, part == fold], epsilon).value)
+    assert outside.value == pytest.approx(np.mean(expected))
+    noise = rng.normal(size=x.shape)
+    assert meta.held_out_acc_eq(noise, y, folds=5).value < meta.calibrate_ties(noise, y).value + 1e-12
+    assert "eps:held-out(" in outside.signature() and "/5|seed:1" in outside.signature()
+
+
+def test_thresholds_refuse_nonsense():
+    x, y = judged(4, 5, 0)
+    for epsilon in (-1, float("nan"), float("inf"), "0"):
+        with pytest.raises(ValueError, match="epsilon"):
+            meta.acc_eq(x, y, epsilon)
+    with pytest.raises(ValueError, match="flat vector"):
+        meta.acc_eq(x.ravel(), y.ravel())
+    with pytest.raises(ValueError, match="folds"):
+        meta.held_out_acc_eq(x, y, folds=6)
+    with pytest.raises(ValueError, match="1 system"):
+        meta.acc_eq(x[:1], y[:1])
+    with pytest.raises(ValueError, match="more than"):
+        meta.acc_eq(np.arange(7000.0), np.arange(7000.0), level="dataset")
+
+
+def test_the_constant_judge_on_record(needs):
+    """A constant judge has .673 on SummEval consistency, above the recorded judges before calibration."""
+    values = []
+    for judge in ("gemini_flash", "gemini_pro", "gpt-4o", "llama-31", "gpt-4o-mini", "mistral-v03"):
+        x, y = summeval_judge(needs, judge, "consistency")
+        values.append(round(meta.acc_eq(x, y).value, 3))
+    assert round(meta.acc_eq(meta.baselines.constant(y.shape), y).value, 3) == 0.673
+    assert (min(values), max(values)) == (0.54, 0.661)
+
+
+def test_pairwise_accuracy_counts_pairs_of_systems():
+    x = np.array([[1.0, 3], [2, 4], [9, 9], [2, 2]])
+    y = np.array([[1.0, 1], [2, 2], [3, 3], [2, 2]])
+    # means of scores 2, 3, 9, 2; of ratings 1, 2, 3, 2: pairs 01 02 03 12 13 23
+    assert meta.pairwise_accuracy(x, y).value == pytest.approx(4 / 5)
+    assert meta.pairwise_accuracy(x, y, ties="half").value == pytest.approx(4.5 / 6)
+    assert meta.pairwise_accuracy(x, y, ties="equal").value == pytest.approx(4 / 6)
+    nothing = meta.pairwise_accuracy(x, np.ones_like(x))
+    assert math.isnan(nothing.value) and nothing.reason and nothing.n_tied == 6
+    with pytest.raises(ValueError, match="1 system"):
+        meta.pairwise_accuracy(x[:1], y[:1])
+
+
+def test_soft_pairwise_accuracy_equals_a_loop():
+    x, y = judged(4, 12, 0, "gaps")
+    y[np.isnan(x)], x[np.isnan(y)] = np.nan, np.nan
+    signs = np.random.default_rng(3).integers(0, 2, (200, 12)) * 2.0 - 1
+    terms = []
+    for i, j in combinations(range(4), 2):
+        p = []
+        for side in (x, y):
+            gap = np.nan_to_num(side[i] - side[j])
+            p.append((sum(row @ gap >= gap.sum() - 1e-12 for row in signs) + 1) / 201)
+        terms.append(1 - abs(p[0] - p[1]))
+    result = meta.soft_pairwise_accuracy(x, y, n_perm=200, seed=3)
+    assert result.value == pytest.approx(np.mean(terms), abs=1e-12)
+    assert meta.soft_pairwise_accuracy(y, y, n_perm=50).value == 1.0
+    assert "coef:soft-pairwise-acc|perm:200|seed:3" in result.signature()
