@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from nlgeval_lib.schema import Judgment, Status
 
@@ -46,7 +47,7 @@ def combine(judgments: Sequence[Judgment], missing: Missing | None = None) -> Ju
     if not judgments:
         return Judgment.missing(Status.FAILED, "no completion came back", n=0, n_missing=0)
     lost = [judgment for judgment in judgments if judgment.status is not Status.OK]
-    details = {"n": len(judgments), "n_missing": len(lost)}
+    details: dict[str, Any] = {"n": len(judgments), "n_missing": len(lost)}
     if len(judgments) == 1:
         details = {**judgments[0].details, **details}
     else:
@@ -61,7 +62,7 @@ def combine(judgments: Sequence[Judgment], missing: Missing | None = None) -> Ju
     return Judgment(math.fsum(values) / len(values), Status.OK, "", MappingProxyType(details))
 
 
-def _lost(lost: Sequence[Judgment], n: int, details: dict) -> Judgment:
+def _lost(lost: Sequence[Judgment], n: int, details: dict[str, Any]) -> Judgment:
     """The most frequent status among the draws that are missing, and the first reason given for it."""
     status = Counter(judgment.status for judgment in lost).most_common(1)[0][0]
     reason = next(judgment.reason for judgment in lost if judgment.status is status)

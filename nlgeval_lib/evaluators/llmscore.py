@@ -70,15 +70,11 @@ class LLMScoreCoT(LLMScore):
 
     name = "llmscore-cot"
     template = "coascore/llmscore_cot"
+    stand_in = "The text is fine. Score: 3"
     defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 1024})
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        return Judge.form(self, stage)  # a thought has no form
-
-    @property
-    def stand_in(self) -> str:
-        """What a completion looks like, for planning."""
-        return "The text is fine. Score: 3"
+        raise ValueError(f"{self.name}: a chain of thought has no form to hold it to; leave structured off")
 
 
 def rating_words(task: RatingTask, target: Aspect, sample: Sample) -> dict[str, str | int]:

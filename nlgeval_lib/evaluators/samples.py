@@ -121,8 +121,8 @@ def _build(frame: pd.DataFrame, values: dict[str, list[Any]], extras: Iterable[s
     return [
         Sample(
             id=ids[row],
+            extra={field: values[field][row] for field in held},
             **{field: values[field][row] for field in fields},
-            **({"extra": {field: values[field][row] for field in held}} if held else {}),
         )
         for row in range(len(frame))
     ]

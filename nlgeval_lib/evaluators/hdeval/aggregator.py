@@ -90,7 +90,7 @@ class Aggregator:
                 names = ", ".join(self.targets[c] for c in columns)
                 if len(rows) < 2:
                     raise ValueError(self._too_few(scores, rated, names, len(rows)))
-                model, note = self._estimate(ready[rows], ratings[np.ix_(rows, columns)])
+                model, note = self._estimate(ready[rows], ratings[np.ix_(rows, list(columns))])
                 self.notes[names] = {"rows": len(rows), "left_out": len(ratings) - len(rows), **note}
             fitted.append((columns, model))
         self.fitted = tuple(fitted)
@@ -104,8 +104,20 @@ class Aggregator:
                 f"{' and '.join(PLAIN)} with impute 'drop'"
             )
         self._name(criteria, targets)
-        self.fitted = tuple((columns, self._plain(columns)) for columns in self._columns())
+        found = [(columns, self._plain(columns)) for columns in self._columns()]
+        self.fitted = tuple((columns, model) for columns, model in found if model is not None)
         return self
+
+    def fresh(self, **options: Any) -> Aggregator:
+        """An aggregator with the same settings that is not fitted; `options` join its own."""
+        return Aggregator(
+            self.kind,
+            seed=self.seed,
+            impute=self.impute,
+            max_missing=self.max_missing,
+            groups=self.groups,
+            options={**self.options, **options},
+        )
 
     def _name(self, criteria: Sequence[str], targets: Sequence[str]) -> None:
         self.criteria, self.targets = tuple(map(str, criteria)), tuple(map(str, targets))
@@ -209,7 +221,7 @@ class Aggregator:
             if isinstance(model, models.Pick):  # a target needs no other criterion than its own
                 out[:, columns] = model.predict(filled)
             elif len(rows):
-                out[np.ix_(rows, columns)] = model.predict(filled[rows])
+                out[np.ix_(rows, list(columns))] = model.predict(filled[rows])
         return out
 
     def signature(self) -> dict[str, Any]:

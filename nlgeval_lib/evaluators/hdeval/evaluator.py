@@ -15,11 +15,12 @@ import pandas as pd
 from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.draws import combine
-from nlgeval_lib.evaluators.hdeval import attribution, saving, table, train
+from nlgeval_lib.evaluators.hdeval import attribution, saving, table
 from nlgeval_lib.evaluators.hdeval.aggregator import PLAIN, Aggregator
 from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Node
 from nlgeval_lib.evaluators.hdeval.decompose import TEMPLATE
 from nlgeval_lib.evaluators.hdeval.scoring import HIGH, LOW, CriteriaScores, Task, missing_row, read_score
+from nlgeval_lib.evaluators.hdeval.train import Growth, Layer, Trained, train
 from nlgeval_lib.evaluators.judge import Judge, make_sampling
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.prompts import Template, template
@@ -77,20 +78,22 @@ class HDEval(Judge):
             raise ValueError("layers and use both say which criteria are scored; give one of them")
         self.aggregator = aggregator
         self.decompose_sampling = make_sampling(self.decompose_defaults, decompose_sampling)
-        self.history: tuple[train.Layer, ...] = ()
+        self.history: tuple[Layer, ...] = ()
         self.used()
 
     # -- criteria -------------------------------------------------------------------------------------------------
 
     def used(self) -> list[Node]:
-        """The criteria that are scored, in the tree's order. Raises: ValueError where none is left."""
-        nodes = self.tree.nodes(self.layers)
+        """The criteria that are scored, in the tree's order. Raises: ValueError for those that it does not have."""
         if self.use is not None:
             wanted = [self.tree.node(id).id for id in self.use]
-            nodes = [node for node in self.tree.walk() if node.id in wanted]
-        if not nodes:
-            raise ValueError(f"no criteria in layers {self.layers}; the tree has layers 0 to {self.tree.depth}")
-        return nodes
+            if not wanted:
+                raise ValueError("use is empty: name at least one criterion")
+            return [node for node in self.tree.walk() if node.id in wanted]
+        depth = self.tree.depth
+        if self.layers is not None and not (self.layers and set(self.layers) <= set(range(depth + 1))):
+            raise ValueError(f"no criteria in layers {self.layers}: the tree has layers 0 to {depth}")
+        return self.tree.nodes(self.layers)
 
     def features(self, data: Any, **ways: Any) -> CriteriaScores:
         """The scores of each row or sample on the criteria in use. `ways`: engine, store, progress."""
@@ -121,7 +124,9 @@ class HDEval(Judge):
         return read_score(completion.text)
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        """A whole number from 1 to 5."""
+        """A whole number from 1 to 5, or for the stage "decompose" a short list of names with definitions."""
+        if stage == "decompose":
+            return {"regex": r"(- [A-Z][a-z]{3,12}: [A-Z][a-z ]{8,40}[.]\n){2,4}"}
         return {"choice": tuple(map(str, range(LOW, HIGH + 1)))}
 
     # -- learning -------------------------------------------------------------------------------------------------
@@ -141,8 +146,8 @@ class HDEval(Judge):
         return self
 
     def train(
-        self, data: Any, human: Any = None, *, growth: train.Growth | None = None, share: float = 1.0, **ways: Any
-    ) -> train.Trained:
+        self, data: Any, human: Any = None, *, growth: Growth | None = None, share: float = 1.0, **ways: Any
+    ) -> Trained:
         """Algorithm 1: grow the tree from its first layer and fit the aggregator, layer by layer.
 
         Afterwards this evaluator has the finished tree and aggregator; `history` says what each iteration did.
@@ -154,15 +159,15 @@ class HDEval(Judge):
         return trained
 
     def training_stages(
-        self, outputs: Sequence[Sample], ratings: pd.DataFrame, growth: train.Growth | None = None
-    ) -> Stages[train.Trained]:
+        self, outputs: Sequence[Sample], ratings: pd.DataFrame, growth: Growth | None = None
+    ) -> Stages[Trained]:
         """The stages of `train`, for an engine or a plan."""
         if self.layers is not None or self.use is not None:
             raise ValueError("training grows the whole tree: leave out layers and use, and set Growth(layers=...)")
-        return train.train(self, outputs, ratings, growth or train.Growth())
+        return train(self, outputs, ratings, growth or Growth())
 
     def plan_training(
-        self, data: Any, human: Any = None, *, growth: train.Growth | None = None, share: float = 1.0, **ways: Any
+        self, data: Any, human: Any = None, *, growth: Growth | None = None, share: float = 1.0, **ways: Any
     ) -> list[Stage]:
         """The stages that `train` would ask, none of them asked; later layers are estimates. `ways`: engine, store."""
         outputs, ratings = self._training(data, human, share)
@@ -171,12 +176,11 @@ class HDEval(Judge):
 
     def new_aggregator(self, tree: CriteriaTree, targets: Iterable[str]) -> Aggregator:
         """An aggregator with this evaluator's settings, not fitted yet; `criterion` knows each target's criterion."""
-        old, options = self.aggregator, dict(self.aggregator.options)
-        if old.kind == "criterion":
-            alone = self.used()[0].id if len(self.used()) == 1 else None
-            options = {t: options.get(t) or alone or tree.of_target(t) or t for t in targets}
-        settings = {"seed": old.seed, "impute": old.impute, "max_missing": old.max_missing, "groups": old.groups}
-        return Aggregator(old.kind, options=options, **settings)
+        if self.aggregator.kind != "criterion":
+            return self.aggregator.fresh()
+        given, used = self.aggregator.options, self.used()
+        alone = used[0].id if len(used) == 1 else None
+        return self.aggregator.fresh(**{t: given.get(t) or alone or tree.of_target(t) or t for t in targets})
 
     def _needed(self, aggregator: Aggregator, targets: Iterable[str]) -> list[Node]:
         """The criteria in use that the aggregator reads."""

@@ -92,6 +92,11 @@ class CriteriaScores:
     criteria: tuple[str, ...]
     judgments: tuple[tuple[Judgment, ...], ...]
 
+    @classmethod
+    def none(cls, outputs: int) -> CriteriaScores:
+        """No criteria yet, for so many outputs."""
+        return cls((), ((),) * outputs)
+
     def matrix(self) -> np.ndarray:
         """The scores [outputs, criteria], NaN where there is none."""
         values = [[judgment.value for judgment in row] for row in self.judgments]

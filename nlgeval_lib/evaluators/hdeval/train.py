@@ -99,7 +99,8 @@ def train(judge: HDEval, outputs: Sequence[Sample], human: pd.DataFrame, growth:
     decomposed; `history` says why.
     """
     tree = judge.tree.up_to(1)
-    aggregator, history, scores = None, [], None
+    history: list[Layer] = []
+    aggregator, scores = judge.new_aggregator(tree, human.columns), CriteriaScores.none(len(outputs))
     decomposed: dict[str, tuple[str, ...]] = {}
     failed: dict[str, str] = {}
     for number in range(1, growth.layers + 1):
@@ -120,10 +121,11 @@ def train(judge: HDEval, outputs: Sequence[Sample], human: pd.DataFrame, growth:
                 break
         nodes = tree.nodes([number])
         new = yield from judge.criteria_stages(outputs, nodes, f"layer {number}")
-        scores = new if scores is None else scores + new
+        scores = scores + new
         X = scores.frame()
         aggregator = judge.new_aggregator(tree, human.columns).fit(X, human)
-        importance, kept = None, ()
+        importance: pd.DataFrame | None = None
+        kept: tuple[str, ...] = ()
         if number < growth.layers:
             importance = attribution.saliency(aggregator, X, human, by=growth.saliency, seed=judge.seed)
             ids = [node.id for node in nodes]
@@ -146,4 +148,5 @@ def _stage(judge: HDEval, tree: CriteriaTree, chosen: Sequence[str], growth: Gro
         judge.chat.request(decompose.prompt(judge.task, tree.node(id).criterion, growth.children), f"decompose {id}")
         for id in chosen
     ]
-    return Stage(f"decompose into layer {number}", requests, judge.decompose_sampling, decompose.STAND_IN)
+    sampling = judge.shaped("decompose", judge.decompose_sampling)
+    return Stage(f"decompose into layer {number}", requests, sampling, decompose.STAND_IN)
