@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import os
 import queue
@@ -23,7 +24,7 @@ from nlgeval_lib.schema import Completion
 DIALECTS = ("openai", "vllm")
 _HOPELESS = (401, 403, 404)  # no key, no right, no such model: the next request will fare no better
 _PASSING = (408, 409, 429)  # and all of 500 and above
-_HAND_OVER = 0.02  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
+_HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 
 
 @dataclass
@@ -209,7 +210,10 @@ class _Run:
         workers = min(engine.concurrency, len(self.todo))
         limits = httpx2.Limits(max_connections=workers, max_keepalive_connections=workers)
         http = DefaultAsyncHttpxClient(
-            limits=limits, timeout=engine.timeout, event_hooks={"response": [_limited(engine.max_bytes)]}
+            limits=limits,
+            timeout=engine.timeout,
+            verify=_certificates(),
+            event_hooks={"response": [_limited(engine.max_bytes)]},
         )
         client = AsyncOpenAI(
             api_key=self._key or "none",
@@ -343,6 +347,14 @@ class _Run:
             )
             for i, (ask, choice) in enumerate(zip(draws, answer.choices, strict=True))
         ]
+
+
+@functools.lru_cache(maxsize=1)
+def _certificates() -> Any:
+    """What a server's certificate is held against, read once."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def _groups(asks: Sequence[Ask]) -> Iterator[list[Ask]]:
