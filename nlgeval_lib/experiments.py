@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, meta, papers
 
 FEW_SYSTEMS = 5  # below this many systems, resampling them says nothing
 _NAMES = {"kendall-a": "kendall", "kendall-b": "kendall", "kendall-c": "kendall"}
