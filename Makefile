@@ -33,7 +33,7 @@ data: $(READY)  ## fetch and verify every public file (211 MB) and say what is a
 	@$(NLGEVAL) data --fetch
 
 test: $(READY)  ## the test suite (under 8 minutes on 2 cores)
-	@$(PY) -m pytest -m "not slow and not gpu" -n $(JOBS) --dist loadscope
+	@$(PY) -m pytest -m "not slow and not gpu" -n $(JOBS) --dist loadfile
 
 test-slow: $(READY)  ## the long tests
 	@$(PY) -m pytest -m "slow and not gpu"
