@@ -65,7 +65,8 @@ def length_bias(
 
     x, y, length: scores, ratings and output lengths (any unit), one shape, flat or `X[system, input]`; dataset level.
     coef: pearson or spearman (a partial tau does not vanish where score and length are independent given the rating).
-    covariance: HC3 (independent items of unequal noise), or cluster-inputs, cluster-systems for matrices. units of the bootstrap: both for matrices, rows for flat data, unless given.
+    covariance: HC3 (independent items of unequal noise), or cluster-inputs, cluster-systems for matrices. units of the
+    bootstrap: both for matrices, rows for flat data, unless given.
     Raises: ValueError for bad arrays, unknown words, fewer than 5 common items. Constant sides give NaN and a reason.
     Source: Fisher 1924 (partial correlation); MacKinnon and White 1985 (HC3).
     """

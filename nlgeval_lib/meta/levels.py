@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import kernels
 from .checks import Floats
 from .columns import Crossed, columns
 from .draws import Draws
@@ -73,7 +74,7 @@ class Systems:
         self.coef = coef
         here = ~(np.isnan(x) | np.isnan(y))
         self.here = here.astype(float)
-        self.sides = [np.where(here, side, 0.0) for side in (x, y)]
+        self.sides = [tame(np.where(here, side, 0.0)) for side in (x, y)]
         self.rounding = [rounding(side) for side in self.sides]
 
     def means(self, draws: Draws) -> tuple[Floats, Floats, Floats]:
@@ -99,6 +100,11 @@ class Systems:
         if self.coef != "pearson":
             x, y = (levelled(side, size) for side, size in zip((x, y), self.rounding, strict=True))
         return columns(x, y, weights, self.coef)
+
+
+def tame(side: Floats) -> Floats:
+    """The values, scaled down where they are so large that their sum would overflow."""
+    return kernels.rescaled(side) if np.abs(side).max(initial=0.0) > 1e280 else side
 
 
 def rounding(side: Floats) -> Floats:

@@ -180,6 +180,7 @@ def level_check(ratings: Floats, level: str) -> None:
 def scaled(side: Floats, scaling: str) -> Floats:
     """Scores brought to a common scale: z, rank or none; a constant side becomes zero under z. NaN stays."""
     here = ~np.isnan(side)
+    side = levels.tame(side)
     out = side.copy()
     if scaling == "z":
         spread = side[here].std()
