@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from engine_fixtures import tiny_folder, tiny_served, tiny_serving, tiny_transformers, tiny_vllm  # noqa: F401
+from engine_fixtures import (  # noqa: F401
+    tiny_folder,
+    tiny_served,
+    tiny_serving,
+    tiny_transformers,
+    tiny_url,
+    tiny_vllm,
+)
 
 from nlgeval_lib import datasets
 

@@ -79,25 +79,30 @@ def tiny_transformers(tiny_folder):
 
 
 @pytest.fixture(scope="session")
-def tiny_served(tiny_serving, tiny_folder):
-    """vLLM's server on loopback, under the name and revision that the folder itself has."""
+def tiny_url(tiny_serving) -> str:
+    """The address of vLLM's server on loopback, as soon as it answers."""
     process, port, log = tiny_serving
     url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 240
     while True:
         try:
             urllib.request.urlopen(f"{url}/health", timeout=5)
-            break
+            return f"{url}/v1"
         except (urllib.error.URLError, OSError):
             if process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"the server did not start:\n{log.read_text(errors='replace')[-3000:]}")
             time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def tiny_served(tiny_url, tiny_folder):
+    """A client of that server, under the name and revision that the folder itself has."""
     name, revision = models.identify(str(tiny_folder), None, None)
     return engines.make(
         "openai",
         model="tiny-served",
         name=name,
         revision=revision,
-        base_url=f"{url}/v1",
+        base_url=tiny_url,
         dialect="vllm",
         api_key_env="TEST_KEY_THAT_NOBODY_SETS",
     )

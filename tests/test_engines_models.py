@@ -2,109 +2,50 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import os
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny_model
+from engine_fixtures import CONTEXT, no_vllm
 
 from nlgeval_lib import engines
 from nlgeval_lib.engines import EngineError, Request, Sampling, UnsupportedSetting, models
 from nlgeval_lib.store import Store
 
-needs_vllm = pytest.mark.skipif(
-    importlib.util.find_spec("vllm") is None, reason="vLLM is not installed: the group cpu-serve or gpu brings it"
-)
-CONTEXT = 512
+needs_vllm = pytest.mark.skipif(bool(no_vllm()), reason=no_vllm())
 PROMPTS = [f"Rate response {i}: it is {'very ' * (i % 5)}good. Score:" for i in range(20)]
 CHATS = [Request.chat(f"Is this coherent? {'yes ' * i}", "You are a judge.") for i in range(6)]
 BATCH = [*PROMPTS, *CHATS]
 GREEDY = Sampling(max_tokens=24)
-VLLM_ENVIRONMENT = {
-    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    "VLLM_CPU_KVCACHE_SPACE": "1",
-    "VLLM_NO_USAGE_STATS": "1",
-    "DO_NOT_TRACK": "1",
-    "HF_HUB_OFFLINE": "1",
-    "OMP_NUM_THREADS": "1",
-}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    import torch
-
-    torch.set_num_threads(1)  # a model this small loses by sharing its work, and loses much on a busy machine
-    return tiny_model.build(tmp_path_factory.mktemp("models") / "tiny")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def serving(folder):
+def _early(request):
     """The server's process, started first: it gets ready while the engines in this process are tested."""
-    if importlib.util.find_spec("vllm") is None:
-        yield None
-        return
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(folder), "--port", str(port)]
-    command += ["--host", "127.0.0.1", "--dtype", "float32", "--max-model-len", str(CONTEXT), "--enforce-eager"]
-    command += ["--served-model-name", "tiny-served"]
-    log = open(folder.parent / "server.log", "wb")  # noqa: SIM115
-    process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **VLLM_ENVIRONMENT})
-    yield process, port, log.name
-    process.terminate()
-    try:
-        process.wait(20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-    log.close()
+    if not no_vllm():
+        request.getfixturevalue("tiny_serving")
 
 
 @pytest.fixture(scope="module")
-def transformer(folder):
-    with engines.make("transformers", model=str(folder), batch_size=7, device="cpu") as engine:
-        yield engine
+def folder(tiny_folder):
+    return tiny_folder
 
 
 @pytest.fixture(scope="module")
-def vllm(folder):
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with engines.make("vllm", model=str(folder), max_model_len=CONTEXT) as engine:
-        yield engine
+def transformer(tiny_transformers):
+    return tiny_transformers
 
 
 @pytest.fixture(scope="module")
-def served(serving, folder):
-    process, port, log = serving
-    url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 240
-    while True:
-        try:
-            urllib.request.urlopen(f"{url}/health", timeout=5)
-            break
-        except (urllib.error.URLError, OSError):
-            if process.poll() is not None or time.monotonic() > deadline:
-                pytest.fail(f"the server did not start:\n{Path(log).read_text(errors='replace')[-3000:]}")
-            time.sleep(0.2)
-    return engines.make(
-        "openai",
-        model="tiny-served",
-        name="tiny",
-        revision=models.identify(str(folder), None, None)[1],
-        base_url=f"{url}/v1",
-        dialect="vllm",
-        api_key_env="TEST_KEY_THAT_NOBODY_SETS",
-    )
+def vllm(tiny_vllm):
+    return tiny_vllm
+
+
+@pytest.fixture(scope="module")
+def served(tiny_served):
+    return tiny_served
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +213,7 @@ def test_loglikelihood_of_batches_and_orders(transformer):
 def test_loglikelihood_says_why_there_is_none(transformer):
     empty, long = transformer.loglikelihood(["a", "a"], ["", " word" * 2000])
     assert math.isnan(empty.total) and empty.reason == "the text has no tokens"
-    assert math.isnan(long.mean) and "the model takes 1024" in long.reason
+    assert math.isnan(long.mean) and f"the model takes {CONTEXT}" in long.reason
     with pytest.raises(ValueError, match="2 prompts and 1"):
         transformer.loglikelihood(["a", "b"], ["c"])
     [chat] = transformer.loglikelihood([CHATS[0]], ["yes"])
@@ -366,26 +307,24 @@ def test_structured_output(vllm, form, pattern):
 
 @needs_vllm
 def test_what_vllm_refuses_is_named_and_the_rest_is_done(vllm, transformer):
-    prompts = [Request(prompt="word " * 600, id="long"), Request(prompt="fine", id="fine")]
+    prompts = [Request(prompt="word " * 1200, id="long"), Request(prompt="fine", id="fine")]
     answers = engines.complete(vllm, prompts, GREEDY)
     assert [failure.id for failure in answers.failed] == ["long"] and "maximum model length" in answers.failed[0].reason
     assert answers[1][0].completion_tokens > 0
     other = engines.complete(transformer, [Request(prompt="word " * 1200, id="long"), prompts[1]], GREEDY)
-    assert [failure.id for failure in other.failed] == ["long"] and "the model takes 1 to 1024" in other.failed[
+    assert [failure.id for failure in other.failed] == ["long"] and f"the model takes 1 to {CONTEXT}" in other.failed[
         0
     ].reason
     assert answers[1][0].text == other[1][0].text
 
 
 @needs_vllm
-def test_a_full_context_ends_the_text(vllm, folder):
-    near = ["word " * 95, "fine"]
-    with engines.make("transformers", model=str(folder), device="cpu") as other:
-        other.context = CONTEXT
-        same(
-            engines.complete(vllm, near, Sampling(max_tokens=1000)),
-            engines.complete(other, near, Sampling(max_tokens=1000)),
-        )
+def test_a_full_context_ends_the_text(vllm, transformer):
+    near = ["word " * 1010, "fine"]
+    one, two = (engines.complete(engine, near, Sampling(max_tokens=100)) for engine in (vllm, transformer))
+    same(one, two)
+    [full] = one[0]
+    assert full.finish_reason == "length" and CONTEXT <= full.prompt_tokens + full.completion_tokens <= CONTEXT + 1
 
 
 @needs_vllm
@@ -444,6 +383,6 @@ def test_settings_over_http(served, vllm, transformer):
 
 @needs_vllm
 def test_what_the_server_refuses_is_named(served):
-    answers = engines.complete(served, [Request(prompt="word " * 600, id="long"), "fine"], GREEDY)
+    answers = engines.complete(served, [Request(prompt="word " * 1200, id="long"), "fine"], GREEDY)
     assert [failure.id for failure in answers.failed] == ["long"]
     assert answers.failed[0].reason.startswith("HTTP 400") and answers[1][0].completion_tokens > 0
