@@ -18,7 +18,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export TOKENIZERS_PARALLELISM := false
 NLGEVAL := $(BIN)/nlgeval
 
-.PHONY: help setup data test test-slow test-gpu reproduce-all quick scoreboard check-results lab bench lint lock clean distclean
+.PHONY: help setup data test test-slow test-gpu reproduce-all quick scoreboard check-results completions lab bench lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ scoreboard: $(READY)  ## rebuild and print the scoreboard from the results at ha
 
 check-results: $(READY)  ## run everything again elsewhere and compare with the committed results (1e-6)
 	@$(NLGEVAL) check --jobs $(JOBS)
+
+completions: $(READY)  ## fill the store: EVALUATOR=geval DATA=summeval ENGINE=vllm MODEL=... [ARGS="--dry-run"]
+	@$(NLGEVAL) completions --evaluator "$(EVALUATOR)" --data "$(DATA)" --engine "$(ENGINE)" --model "$(MODEL)" $(ARGS)
 
 lab: $(READY)  ## JupyterLab on the notebooks
 	@$(BIN)/jupyter lab --notebook-dir=notebooks

@@ -1,0 +1,155 @@
+"""What a run would ask and cost, nothing asked: completions, tokens, time, money."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from nlgeval_lib.engines import Engine, Request
+from nlgeval_lib.engines.base import Ask
+from nlgeval_lib.evaluators.stages import Stage
+from nlgeval_lib.scoring.progress import duration
+from nlgeval_lib.store import Store
+
+CHARACTERS_A_TOKEN = 4
+_ENOUGH = 20  # stored completions of a stage from which their mean length says something
+
+
+@dataclass(frozen=True, slots=True)
+class StagePlan:
+    """One stage of a run. Token counts are of the completions that are still to be asked.
+
+    repeated: completions that another request of the run asks for too. counted: whether prompt tokens are a tokenizer's
+    count; else they are characters divided by four. new_tokens: expected ones, from the mean length of `seen` stored
+    completions of this stage, or the limit where fewer than 20 are stored; limit: at most. exact: whether the requests
+    are known; else they depend on answers that are not there yet.
+    """
+
+    name: str
+    requests: int
+    completions: int
+    repeated: int
+    stored: int
+    to_ask: int
+    prompt_tokens: float
+    counted: bool
+    new_tokens: float
+    limit: int
+    seen: int
+    exact: bool
+
+
+def plan(stages: Sequence[Stage], engine: Engine, store: Store | None = None) -> list[StagePlan]:
+    """A line for every stage, in order; equal stages of one name are one line."""
+    known: set[str] = set()
+    named: dict[str, list[Stage]] = {}
+    for stage in stages:
+        named.setdefault(stage.name, []).append(stage)
+    return [_one(name, parts, engine, store, known) for name, parts in named.items()]
+
+
+def _one(name: str, parts: Sequence[Stage], engine: Engine, store: Store | None, known: set[str]) -> StagePlan:
+    requests: list[Request] = []
+    draws: list[int] = []
+    total = repeated = 0
+    limit = 0
+    lengths: list[int] = []
+    for stage in parts:
+        for request in stage.requests:
+            asks = Ask.all(request, request.body(engine, stage.sampling), stage.sampling)
+            total += len(asks)
+            fresh = [ask for ask in asks if ask.key not in known]
+            repeated += len(asks) - len(fresh)
+            known.update(ask.key for ask in fresh)
+            here = store.get_many(ask.key for ask in fresh) if store is not None else {}
+            lengths += [completion.completion_tokens for completion in here.values()]
+            if len(here) < len(fresh):
+                requests.append(request)
+                draws.append(len(fresh) - len(here))
+                limit += stage.sampling.max_tokens * draws[-1]
+    paid = [1] * len(draws) if getattr(engine, "group_draws", False) else draws
+    tokens = engine.count_tokens(requests) if requests else []
+    sizes = [len(request.text()) / CHARACTERS_A_TOKEN for request in requests] if tokens is None else tokens
+    lengths = [length for length in lengths if length > 0]
+    to_ask = sum(draws)
+    expected = min(sum(lengths) / len(lengths) * to_ask, limit) if len(lengths) >= _ENOUGH else limit
+    return StagePlan(
+        name=name,
+        requests=sum(len(stage.requests) for stage in parts),
+        completions=total,
+        repeated=repeated,
+        stored=total - repeated - to_ask,
+        to_ask=to_ask,
+        prompt_tokens=sum(size * count for size, count in zip(sizes, paid, strict=True)),
+        counted=tokens is not None,
+        new_tokens=expected,
+        limit=limit,
+        seen=len(lengths),
+        exact=all(stage.exact for stage in parts),
+    )
+
+
+def lines(
+    plans: Sequence[StagePlan],
+    rate: float | None = None,
+    prices: tuple[float, float] | None = None,
+    new_tokens: float | None = None,
+) -> list[str]:
+    """The plan as text.
+
+    rate: tokens written a second. prices: for a million prompt tokens and a million new tokens. new_tokens: how long a
+    completion is expected to be, in tokens.
+    """
+    from nlgeval_lib.report import show
+
+    frame = pd.DataFrame(
+        {
+            "stage": [one.name + ("" if one.exact else " (estimate)") for one in plans],
+            "requests": [f"{one.requests:,}" for one in plans],
+            "completions": [f"{one.completions:,}" for one in plans],
+            "repeated": [f"{one.repeated:,}" for one in plans],
+            "stored": [f"{one.stored:,}" for one in plans],
+            "to ask": [f"{one.to_ask:,}" for one in plans],
+            "prompt tokens": [f"{one.prompt_tokens:,.0f}" for one in plans],
+            "new tokens": [_new(one, new_tokens) for one in plans],
+        }
+    )
+    said = [show(frame).text, ""]
+    asked = sum(one.to_ask for one in plans)
+    prompt = sum(one.prompt_tokens for one in plans)
+    limit = sum(one.limit for one in plans)
+    expected = asked * new_tokens if new_tokens is not None else sum(one.new_tokens for one in plans)
+    said.append(f"{asked:,} completions to ask, {sum(one.stored for one in plans):,} stored already")
+    if not asked:
+        return said
+    how = (
+        "counted by the tokenizer"
+        if all(one.counted for one in plans if one.to_ask)
+        else (f"estimated: {CHARACTERS_A_TOKEN} characters a token")
+    )
+    said.append(f"prompt tokens: {prompt:,.0f} ({how})")
+    said.append(f"new tokens: {limit:,} at most" + ("" if expected == limit else f", {expected:,.0f} expected"))
+    if rate is not None:
+        said.append(f"time at {rate:,.0f} tokens a second: {_both(expected / rate, limit / rate, duration)}")
+    if prices is not None:
+        cost = [(prompt * prices[0] + tokens * prices[1]) / 1e6 for tokens in (expected, limit)]
+        both = _both(*cost, lambda value: f"{value:,.2f}")
+        said.append(f"cost at {prices[0]:g} and {prices[1]:g} a million: {both}")
+    if not all(one.exact for one in plans):
+        said.append("stages marked as estimates depend on answers that are not stored yet")
+    return said
+
+
+def _new(one: StagePlan, new_tokens: float | None) -> str:
+    if new_tokens is not None:
+        return f"{one.to_ask * new_tokens:,.0f} (as given)"
+    if one.new_tokens == one.limit:
+        return f"{one.limit:,} at most"
+    return f"{one.new_tokens:,.0f} (as {one.seen} stored)"
+
+
+def _both(expected: float, most: float, form: Callable[[float], str]) -> str:
+    likely = "" if form(expected) == form(most) else f"{form(expected)} expected, "
+    return f"{likely}{form(most)} at most"

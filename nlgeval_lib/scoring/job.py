@@ -1,0 +1,284 @@
+"""One run of an evaluator over rows: what it is made of, and how every row gets its score or a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import datasets
+from nlgeval_lib.engines import Engine
+from nlgeval_lib.evaluators import score_frame
+from nlgeval_lib.evaluators import stages as staged
+from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.pairwise import PairMetric
+from nlgeval_lib.evaluators.stages import Stage
+from nlgeval_lib.schema import Judgment, Status
+from nlgeval_lib.scoring import columns, drive, make, table
+from nlgeval_lib.scoring.columns import Data
+from nlgeval_lib.scoring.drive import Run
+from nlgeval_lib.scoring.progress import ProgressBar
+from nlgeval_lib.scoring.table import InputError
+from nlgeval_lib.store import Store
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows come from: a file (`input`), or a data set or file by name (`data`); and what its columns are."""
+
+    input: str = ""
+    data: str = ""
+    format: str = ""
+    delimiter: str = ""
+    mapping: Sequence[str] = ()
+    fill: Sequence[str] = ()
+    limit: int | None = None
+
+    def read(self, instead: str = "") -> Data:
+        """The rows, or with the same settings those of the file `instead`.
+
+        Raises: InputError; DataUnavailable where a data set cannot be had.
+        """
+        path = instead or self.input
+        if bool(path) == bool(self.data) and not instead:
+            raise InputError("give either a file (--input) or a data set (--data)")
+        if not path and self.data not in datasets.NAMES and Path(self.data).is_file():
+            path = self.data
+        if path:
+            found = columns.prepare(table.read(path, self.format, self.delimiter), self.mapping, self.fill)
+        else:
+            try:
+                frame = datasets.load(self.data)
+            except datasets.UnknownName as error:
+                raise InputError(f"--data: {error}") from None
+            found = columns.prepare(table.of_frame(frame, self.data), self.mapping, self.fill)
+        return found.head(self.limit) if self.limit else found
+
+
+@dataclass
+class Job:
+    """Rows, the evaluator, and for one that asks a language model the engine and the store."""
+
+    name: str
+    data: Data
+    evaluator: Any
+    engine: Engine | None = None
+    store: Store | None = None
+    skip_incomplete: bool = False
+    run: Run = field(default_factory=Run)
+
+    @property
+    def judge(self) -> bool:
+        """Whether the evaluator asks a language model through the store."""
+        return isinstance(self.evaluator, Judge)
+
+    def rows(self) -> tuple[list[int], dict[int, str]]:
+        """The positions to be scored, and why each of the others is not.
+
+        Raises: InputError for a column that is not there, and, unless incomplete rows are to be skipped, for the first
+        row that lacks something.
+        """
+        if self.judge:
+            gone = columns.incomplete(self.data, ("output", *self.evaluator.needs), self.name)
+        elif isinstance(self.evaluator, PairMetric):
+            gone = columns.incomplete(self.data, ("output", "references"), self.name, empty_is_missing=False)
+        else:
+            gone = {}
+        if gone and not self.skip_incomplete:
+            first, more = next(iter(sorted(gone.items())))[1], len(gone) - 1
+            others = (
+                f" ({more} more rows lack something; --skip-incomplete leaves them without a score)"
+                if more
+                else ("; --skip-incomplete leaves it without a score")
+            )
+            raise InputError(first + others)
+        return [row for row in range(len(self.data)) if row not in gone], gone
+
+    def score(self, bar: ProgressBar) -> pd.DataFrame:
+        """`value, status, reason` and perhaps `details` for every row.
+
+        Raises: InputError for what the evaluator refuses; EngineError; Unavailable; KeyboardInterrupt with every
+        finished completion stored.
+        """
+        rows, gone = self.rows()
+        part = self.data.frame.iloc[rows]
+        try:
+            if self.judge:
+                if self.engine is None:
+                    raise InputError(f"{self.name} asks a language model: name one with --engine and --model")
+                scored = drive.score(self.evaluator, part, self.engine, self.store, bar, self.run)
+            else:
+                scored = self.evaluator.score(part)
+        except InputError:
+            raise
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        return _whole(self.data.frame.index, scored, gone)
+
+    def fit(self, rows: Data, bar: ProgressBar) -> None:
+        """Fit the evaluator on rated rows. Raises: InputError where it learns nothing or the rows do not serve."""
+        if not hasattr(self.evaluator, "fit"):
+            raise InputError(f"{self.name} is not fitted on ratings; leave --fit out")
+        bar.start(f"{self.name} training")
+        try:
+            self.evaluator.fit(rows.frame, engine=self.engine, store=self.store, progress=bar.report)
+        except ValueError as error:
+            raise InputError(f"{rows.table.name}: {error}") from error
+        finally:
+            bar.close()
+
+    def fill(self, bar: ProgressBar) -> str:
+        """Make and store the completions of all rows; what could be read from them, in words.
+
+        Raises: as `score`.
+        """
+        if not self._unfitted():
+            scored = self.score(bar)
+            return self.summary(scored)[0]
+        given = self.evaluator.given(self._part())
+        stages = self.evaluator.criteria_stages(given, self.evaluator.used())
+        scores = drive.ask(stages, self.evaluator, given, self.engine, self.store, bar, self.run)
+        lost = int(scores.coverage()["missing"].sum())
+        total = len(given) * len(scores.criteria)
+        return (
+            f"{len(given):,} rows x {len(scores.criteria)} criteria: {total - lost:,} of {total:,} scores could be read"
+        )
+
+    def planned(self) -> list[Stage]:
+        """The stages that would be asked, none of them asked. Raises: InputError for what the evaluator refuses."""
+        part = self._part()
+        judge = drive.bound(self.evaluator, self.engine)
+        try:
+            if self._unfitted():
+                stages = judge.criteria_stages(judge.given(part), judge.used())
+                return staged.plan(stages, self.engine, self.store)
+            return judge.plan(part, self.engine, self.store)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def _part(self) -> pd.DataFrame:
+        return self.data.frame.iloc[self.rows()[0]]
+
+    def _unfitted(self) -> bool:
+        """Whether the evaluator has criteria whose scores nothing joins yet."""
+        from nlgeval_lib.evaluators.hdeval import HDEval
+        from nlgeval_lib.evaluators.hdeval.aggregator import PLAIN
+
+        judge = self.evaluator
+        return isinstance(judge, HDEval) and not judge.aggregator.fitted and judge.aggregator.kind not in PLAIN
+
+    # -- what came of it ----------------------------------------------------------------------------------------------
+
+    def record(self, scored: pd.DataFrame) -> dict[str, Any]:
+        """What is to be known of these scores: evaluator, engine, input, counts, versions."""
+        from datetime import UTC, datetime
+
+        import nlgeval_lib
+        from nlgeval_lib import provenance
+
+        found: dict[str, Any] = {
+            "signature": scored.attrs.get("signature", ""),
+            "evaluator": self.name,
+            "input": Path(self.data.table.name).name,
+            "input_sha256": self.data.table.sha256,
+            "columns": {ours: theirs for ours, theirs in self.data.theirs.items() if ours in columns.KNOWN},
+            "rows": len(scored),
+            "statuses": scored["status"].value_counts().to_dict(),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "library": nlgeval_lib.__version__,
+            "git": provenance.git(),
+            "packages": provenance.packages(),
+        }
+        if self.engine is not None:
+            found |= {"engine": self.engine.name, "model": self.engine.model, "revision": self.engine.revision}
+            if served := sorted(getattr(self.engine, "served", ())):
+                found["model_named_by_server"] = served
+        if self.run.stages:
+            found["completions"] = {name: self.run.total(name) for name in ("total", "stored", "done", "failed")}
+            found["made_now"] = {name: self.run.total(name) for name in ("prompt_tokens", "completion_tokens")}
+        return found
+
+    def summary(self, scored: pd.DataFrame) -> list[str]:
+        """Coverage, what was asked, the signature: a line each."""
+        tally = scored["status"].value_counts()
+        ok = int(tally.get(Status.OK.value, 0))
+        said = f"{len(scored):,} rows: {ok:,} scored ({ok / len(scored):.1%})"
+        for status, count in tally.items():
+            if status != Status.OK.value:
+                said += f", {count:,} {status}"
+        values = scored["value"].dropna()
+        if len(values):
+            said += f"; mean {values.mean():.4g}, from {values.min():.4g} to {values.max():.4g}"
+        lines = [said]
+        if ok < len(scored):
+            lost = scored.loc[scored["status"] != Status.OK.value, "reason"]
+            lines.append(f"most frequent reason: {lost.value_counts().index[0]}")
+        if self.run.stages:
+            lines.append(self.run.summary())
+            usage = getattr(self.engine, "usage", None)
+            if usage is not None and usage.cost:
+                lines.append(f"cost: {usage.cost:,.4f}")
+        return [*lines, f"signature: {scored.attrs.get('signature', '')}"]
+
+    def code(self, scored: pd.DataFrame, max_missing: float) -> int:
+        """The exit code: 1 where completions failed, or more rows than that share have no score; else 0."""
+        missing = (scored["status"] != Status.OK.value).mean()
+        failed = scored["status"].isin((Status.FAILED.value, Status.UNAVAILABLE.value)).any() or self.run.failures
+        return 1 if failed or missing > max_missing else 0
+
+
+def _whole(index: pd.Index, scored: pd.DataFrame, gone: dict[int, str]) -> pd.DataFrame:
+    """The score frame with the rows that were not scored in their places."""
+    if not gone:
+        return scored
+    lost = score_frame(index[sorted(gone)], [Judgment.missing(Status.EMPTY, gone[row]) for row in sorted(gone)])
+    if "details" in scored.columns:
+        lost["details"] = [{} for _ in range(len(lost))]
+    whole = pd.concat([scored, lost]).loc[index]
+    whole.attrs = dict(scored.attrs)
+    return whole
+
+
+def prepared(
+    source: Source,
+    name: str,
+    settings: Sequence[str],
+    *,
+    engine: str = "",
+    model: str = "",
+    base_url: str = "",
+    revision: str = "",
+    engine_settings: Sequence[str] = (),
+    folder: str = "",
+    load: str = "",
+    skip_incomplete: bool = False,
+    planning: bool = False,
+    tokenizer: str = "",
+    before: Callable[[Data], None] = lambda rows: None,
+) -> Job:
+    """A job from the words of a command line; what is wrong about the rows is found before an engine starts.
+
+    planning: no weights are loaded. before: a check of the rows.
+    Raises: InputError; EngineError; Unavailable; DataUnavailable; StoreError.
+    """
+    asks = make.asks(name)
+    if asks and not engine:
+        raise InputError(f"{name} asks a language model: name one, --engine {'|'.join(make.ENGINES)} --model NAME")
+    data = source.read()
+    before(data)
+    ways = dict(base_url=base_url, revision=revision, settings=engine_settings, unloaded=planning, tokenizer=tokenizer)
+    if not asks:
+        made = make.engine(engine, model, **ways) if engine else None
+        evaluator = make.evaluator(name, settings, engine=made, model="" if engine else model, load=load)
+        job = Job(name, data, evaluator, skip_incomplete=skip_incomplete)
+        job.rows()
+        return job
+    evaluator = make.evaluator(name, settings, load=load)
+    job = Job(name, data, evaluator, skip_incomplete=skip_incomplete)
+    job.rows()
+    job.store = make.store(folder)
+    job.engine = make.engine(engine, model, kept=job.store, **ways)
+    return job

@@ -1,0 +1,179 @@
+"""The scores of a run as a file: the user's columns, the scores beside them, and a record of where they come from."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import files
+from nlgeval_lib.schema import Status
+from nlgeval_lib.scoring.columns import IDS, RATING, TEXTS, Data
+from nlgeval_lib.scoring.table import InputError, format_of, is_missing
+
+RECORD = ".meta.json"  # after the name of the file with the scores
+
+
+def names(column: str) -> tuple[str, str, str, str]:
+    """The columns that a run adds: value, status, reason, details; or NAME, NAME_status, NAME_reason, NAME_details."""
+    return (column, *((part if column == "value" else f"{column}_{part}") for part in ("status", "reason", "details")))
+
+
+def check(data: Data, path: str, column: str) -> None:
+    """Passes where the scores can be written to `path`. Raises: InputError naming the column or the format."""
+    if format_of(path) == "json":
+        raise InputError(f"{path}: scores are written as jsonl, csv, tsv or parquet")
+    taken = [name for name in names(column) if name in data.table.frame.columns]
+    if taken:
+        raise InputError(
+            f"{data.table.name} has a column {taken[0]!r} already, which the scores have too; "
+            f"give them a name: --column NAME"
+        )
+
+
+def joined(data: Data, scored: pd.DataFrame, column: str, only_scores: bool = False) -> pd.DataFrame:
+    """The user's rows with their scores.
+
+    Added: value, status, reason; from the details, what is one text or number; `details`, JSON of the rest. The columns
+    that say which row it is (`input_id`, `system_id`, `aspect`, `human`) have the project's names where they were
+    mapped or filled. only_scores: leave out the texts.
+    """
+    kept: dict[str, Any] = {}
+    texts = {data.theirs.get(name, name) for name in (*TEXTS, "reference", "references") if name != "aspect"}
+    for name in data.table.frame.columns:
+        if not (only_scores and name in texts):
+            kept[name] = data.table.frame[name].tolist()
+    for name in (*IDS, "aspect", RATING):
+        if name in data.frame.columns and data.theirs.get(name) != name and name not in kept:
+            kept[name] = [None if is_missing(value) else value for value in data.frame[name]]
+    value, status, reason, details = names(column)
+    kept[value] = scored["value"].to_numpy()
+    kept[status], kept[reason] = scored["status"].tolist(), scored["reason"].tolist()
+    if "details" in scored.columns:
+        simple, rest = _split(scored["details"].tolist(), prefix="" if column == "value" else f"{column}_", taken=kept)
+        kept |= simple
+        if any(rest):
+            kept[details] = rest
+    return pd.DataFrame(kept)
+
+
+def _split(
+    details: Sequence[Mapping[str, Any]], prefix: str, taken: Iterable[str]
+) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
+    """Details that are one text, number or truth in every row that has them, as columns; and the others, a row each."""
+    taken = {*taken}
+    simple: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(name for row in details for name in row):
+        values = [row.get(name) for row in details]
+        plain = all(value is None or isinstance(value, (str, int, float, bool)) for value in values)
+        if plain and prefix + name not in taken and any(value not in (None, "") for value in values):
+            simple[prefix + name] = values
+    rest = [
+        {name: value for name, value in row.items() if prefix + name not in simple and value not in (None, "", (), {})}
+        for row in details
+    ]
+    return simple, rest
+
+
+def write(frame: pd.DataFrame, path: str) -> None:
+    """The frame as a file of the format that its name says, whole or not at all. Raises: OSError."""
+    kind = format_of(path)
+    with files.replacing(path) as tmp:
+        if kind == "parquet":
+            _parquet(frame).to_parquet(tmp, index=False)
+        elif kind == "jsonl":
+            columns = [str(column) for column in frame.columns]
+            with open(tmp, "w", encoding="utf-8", newline="\n") as out:
+                rows = frame.itertuples(index=False, name=None)
+                out.writelines(lines(dict(zip(columns, row, strict=True)) for row in rows))
+        else:
+            with open(tmp, "w", encoding="utf-8", newline="") as out:
+                writer = csv.writer(out, delimiter="\t" if kind == "tsv" else ",", lineterminator="\n")
+                writer.writerow(frame.columns)
+                for row in frame.itertuples(index=False, name=None):
+                    writer.writerow([_field(value) for value in row])
+
+
+def write_lines(records: Iterable[Mapping[str, Any]], path: str) -> None:
+    """Records as JSON Lines, whole or not at all. Raises: OSError."""
+    files.write_text(path, "".join(lines(records)))
+
+
+def lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Each record as a line of JSON; NaN is null."""
+    for record in records:
+        yield json.dumps(_plain(record), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it: NaN is null, numpy's and the project's types are plain ones."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return str(value) if isinstance(value, Status) else value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray, set, frozenset)):
+        return [_plain(each) for each in value]
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    return None if is_missing(value) else str(value)
+
+
+def _field(value: Any) -> Any:
+    """The value as a field of CSV: nothing where it is missing, JSON where it is no text or number."""
+    if is_missing(value):
+        return ""
+    if isinstance(value, (str, int, float, np.number)):
+        return value.item() if isinstance(value, np.generic) else value
+    plain = _plain(value)
+    return plain if isinstance(plain, (str, int, float)) else json.dumps(plain, ensure_ascii=False) if plain else ""
+
+
+def _parquet(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with columns that parquet can hold: of one type each; JSON text where a column has several."""
+    columns: dict[str, Any] = {}
+    for name in frame.columns:
+        values = [None if is_missing(value) else value for value in frame[name].tolist()]
+        kinds = {type(value) for value in values if value is not None}
+        lists = kinds <= {list, tuple} and all(isinstance(text, str) for value in values for text in value or ())
+        if not (lists or (len(kinds) <= 1 and kinds <= {str, bool, int, float}) or kinds == {int, float}):
+            plain = [_plain(value) for value in values]
+            values = [v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in plain]
+        columns[str(name)] = values
+    return pd.DataFrame(columns)
+
+
+# -- the record --------------------------------------------------------------------------------------------------------
+
+
+def record_of(path: str | Path) -> dict[str, Any]:
+    """What was recorded beside a file of scores; empty where nothing was, or where the file has changed."""
+    beside = Path(f"{path}{RECORD}")
+    try:
+        found = json.loads(beside.read_text(encoding="utf-8"))
+        same = found["sha256"] == hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return found if same and isinstance(found.get("scores"), dict) else {}
+
+
+def write_record(path: str, earlier: Mapping[str, Any], column: str, facts: Mapping[str, Any]) -> None:
+    """Record beside a file of scores where its scores come from; those of the file that it was made from stay.
+
+    Nothing in it names a place on the machine or holds a secret. Raises: OSError.
+    """
+    from nlgeval_lib import provenance
+
+    scores = {**(earlier.get("scores") or {}), column: provenance.clean(_plain(facts))}
+    record = {"sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(), "scores": scores}
+    files.write_text(f"{path}{RECORD}", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
