@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_WAYS_OUT = {
+    **dict.fromkeys(NO_ROOM, "free some space and run again; nothing half-written was left"),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "make the folder writable, or name another one"),
+}
+
+
+def way_out(error: OSError) -> str:
+    """What went wrong with a file, and what to do about it."""
+    said = error.strerror or str(error)
+    advice = _WAYS_OUT.get(error.errno or 0, "")
+    return f"{said}; {advice}" if advice else said
 
 
 @contextlib.contextmanager
@@ -30,7 +44,7 @@ def replacing(path: Path | str) -> Iterator[Path]:
         os.chmod(tmp, 0o666 & ~umask)
         os.replace(tmp, path)
     except OSError as error:
-        raise OSError(error.errno, f"cannot write {path}: {error.strerror or error}") from error
+        raise OSError(error.errno, f"cannot write {path}: {way_out(error)}") from error
     finally:
         if tmp is not None:
             tmp.unlink(missing_ok=True)

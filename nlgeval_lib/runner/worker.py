@@ -46,6 +46,8 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from traitlets.config import Config
 
+    from nlgeval_lib import files
+
     os.environ.update(request["environment"])
     try:
         papermill.execute_notebook(
@@ -72,6 +74,11 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
         return {"ok": False, "error": f"a cell took longer than {request['timeout']} s (--timeout)"}
     except DeadKernelError:
         return {"ok": False, "error": "the kernel died (out of memory, or killed)"}
+    except OSError as error:
+        if error.errno in files.NO_ROOM:
+            where = Path(request["target"]).parent
+            return {"ok": False, "error": f"cannot write the executed copy in {where}: {files.way_out(error)}"}
+        return {"ok": False, "error": f"{type(error).__name__}: {error}"}
     except Exception as error:
         return {"ok": False, "error": f"{type(error).__name__}: {error}"}
     return {"ok": True}
