@@ -30,26 +30,41 @@ def read(text: str, label: str, low: float, high: float) -> tuple[float, str] | 
     for item, start, end in objects(text):
         # a lone number in a snippet of JSON in the middle of prose is no score
         whole = 2 * (end - start) >= len(text.strip())
-        for record in item if isinstance(item, list) else [item]:
-            if isinstance(record, Record):
-                found.append((record, whole))
-    if not found:
-        return None
+        found += [(record, whole) for record in _outermost(item)]
     if label:
-        values = [value for record, _ in found for value in _labelled(record, _key(label), low, high)]
+        values = [value for record, _ in found for value in of_label(record, normal(label), low, high)]
         if values:
-            return _one(values, f"{label!r} is scored more than once")
-    values = []
-    for record, whole in found:
-        values += _plain(record, low, high, named=bool(label) or not whole)
+            return one(values, f"{label!r} is scored more than once")
+    values = [value for record, whole in found for value in _plain(record, low, high, bool(label) or not whole)]
     if not values:
         return None
     if len(set(values)) > 1 and len(found) == 1:
         return math.nan, f"JSON holds several scores and none overall: {sorted(set(values))[:6]}"
-    return _one(values, "JSON holds different scores")
+    return one(values, "JSON holds different scores")
 
 
-def _one(values: list[float], reason: str) -> tuple[float, str]:
+def records(text: str) -> list[Record]:
+    """The outermost JSON objects of `text` (readable, lower case)."""
+    return [record for item, _, _ in objects(text) for record in _outermost(item)]
+
+
+def _outermost(item: Record | list) -> list[Record]:
+    return [record for record in (item if isinstance(item, list) else [item]) if isinstance(record, Record)]
+
+
+def names(found: list[Record]) -> list[str]:
+    """The normal form of every key that has a number or a number with something beside it."""
+    scored = []
+    for record in found:
+        for name, value in record.items():
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if number or (isinstance(value, Record) and names([value])):
+                scored.append(normal(str(name)))
+    return list(dict.fromkeys(scored))
+
+
+def one(values: list[float], reason: str) -> tuple[float, str]:
+    """The value that all readable ones are, else NaN and the reason."""
     if any(math.isnan(value) for value in values):
         readable = [value for value in values if not math.isnan(value)]
         if not readable:
@@ -58,28 +73,30 @@ def _one(values: list[float], reason: str) -> tuple[float, str]:
     return (values[0], "") if len(set(values)) == 1 else (math.nan, reason)
 
 
-def _key(name: str) -> str:
+def normal(name: str) -> str:
+    """The normal form of a name: lower case words without punctuation and a final "score"."""
     return " ".join(re.findall(r"\w+", _TAIL.sub("", name.lower().replace("_", " ").strip())))
 
 
-def _labelled(record: Record, label: str, low: float, high: float, depth: int = 0) -> list[float]:
+def of_label(record: Record, label: str, low: float, high: float, depth: int = 0) -> list[float]:
+    """Every score that a record has under a label (in its normal form), at any depth."""
     values = []
-    if any(isinstance(record.get(name), str) and _key(record[name]) == label for name in _NAME):
+    if any(isinstance(record.get(name), str) and normal(record[name]) == label for name in _NAME):
         values += _plain(record, low, high, named=True)
     for key, value in record.items():
         if not isinstance(key, str):
             continue
-        if _key(key) == label:
+        if normal(key) == label:
             if key in record.clashes:
                 values.append(math.nan)
             elif isinstance(value, Record):
                 values += _plain(value, low, high, named=True)
             else:
-                values += _scalar(value, low, high, named=True)
+                values += _scalar(value, low, high, named=True) or [math.nan]
         elif depth < 6:
             for inner in value if isinstance(value, list) else [value]:
                 if isinstance(inner, Record):
-                    values += _labelled(inner, label, low, high, depth + 1)
+                    values += of_label(inner, label, low, high, depth + 1)
     return values
 
 

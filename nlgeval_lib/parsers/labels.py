@@ -54,6 +54,7 @@ class Choice:
     mentions: list[Mention]
     section: str | None = None
     only_others: str = ""
+    named: bool = False  # the numbers stand at the label
 
 
 def choose(text: str, mentions: list[Mention], label: str) -> Choice:
@@ -80,7 +81,7 @@ def choose(text: str, mentions: list[Mention], label: str) -> Choice:
                 mention.strength, mention.rule = Strength.ASPECT, "aspect"
             own.append(mention)
     if own:
-        return Choice([_lifted(mention) for mention in own])
+        return Choice([_lifted(mention) for mention in own], named=True)
     section = _section(text, words)
     if section is not None:
         return Choice([], section)

@@ -54,34 +54,42 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
     low, high = check_scale(low, high)
     if label is not None and not (isinstance(label, str) and label.strip()):
         raise ValueError(f"label must be a name such as 'Coherence' or None, got {label!r}")
-    name = label or ""
     content = check_text(text, "rating")
     if content is None:
-        return Rating(math.nan, Status.EMPTY, "no text", "empty", low, high, name)
-    if len(content) < 24:
+        return Rating(math.nan, Status.EMPTY, "no text", "empty", low, high, label or "")
+    return _read(content, low, high, label or "")
+
+
+def labelled(text: str, low: float, high: float, label: str) -> Rating:
+    """The score that a text gives under a label; a score without any label does not count."""
+    return _read(text, low, high, label, strict=True)
+
+
+def _read(content: str, low: float, high: float, label: str, strict: bool = False) -> Rating:
+    if len(content) < 24 and not strict:
         match = _PLAIN.fullmatch(content)
         if match:
-            return _within(float(match.group(1)), "alone", match.group(), low, high, name)
+            return _within(float(match.group(1)), "alone", match.group(), low, high, label)
     source, body = prepare(content, low, high)
     if "{" in source:
-        found = json_rating.read(source, name, low, high)
+        found = json_rating.read(source, label, low, high)
         if found is not None:
             value, reason = found
             if reason:
-                return Rating(math.nan, Status.UNPARSED, reason, "json", low, high, name)
-            return _within(value, "json", "", low, high, name)
+                return Rating(math.nan, Status.UNPARSED, reason, "json", low, high, label)
+            return _within(value, "json", "", low, high, label)
     mentions = find(body, low, high)
-    if name:
-        chosen = labels.choose(body, mentions, name)
-        if chosen.section is not None:
-            part = rating(chosen.section, low, high)
-            rule = f"section:{part.rule}"
-            reason = part.reason and f"under {name!r}: {part.reason}"
-            return Rating(part.value, part.status, reason, rule, low, high, name, part.matched)
-        mentions = chosen.mentions
-        if chosen.only_others:
-            return Rating(math.nan, Status.UNPARSED, chosen.only_others, "aspect", low, high, name)
-    return _decide(mentions, body, low, high, name)
+    if not label:
+        return _decide(mentions, body, low, high, label)
+    chosen = labels.choose(body, mentions, label)
+    if chosen.section is not None:
+        part = rating(chosen.section, low, high)
+        reason = part.reason and f"under {label!r}: {part.reason}"
+        return Rating(part.value, part.status, reason, f"section:{part.rule}", low, high, label, part.matched)
+    if chosen.only_others or (strict and not chosen.named):
+        reason = chosen.only_others or f"nothing is labelled {label!r}"
+        return Rating(math.nan, Status.UNPARSED, reason, "aspect", low, high, label)
+    return _decide(chosen.mentions, body, low, high, label)
 
 
 def prepare(text: str, low: float, high: float) -> tuple[str, str]:

@@ -36,7 +36,7 @@ _AT_CUE = re.compile(
 _OPEN_END = re.compile(
     r"(?:[,(\[\-]|\b(?:the|a|an|of|to|and|or|in|on|for|with|that|which|is|are|was|by|as|at|from|but|because|its|it's|"
     r"their|this|not|does|has|have|be|been|also|more|than|about|into|between|while|such|very|doesn't|i|would|"
-    r"because (?:it|they|she|he|we)))\s*\Z"
+    r"lacks|provides|includes|contains|shows|makes|needs|because (?:it|they|she|he|we)))\s*\Z"
 )
 _OPENING = 400
 _LONG = 300

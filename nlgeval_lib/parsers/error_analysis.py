@@ -1,0 +1,239 @@
+"""Error analyses: TIGERScore's listed errors, their penalties and the total that its header announces."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nlgeval_lib.parsers import silence
+from nlgeval_lib.parsers.base import Parsed, check_text, number
+from nlgeval_lib.parsers.error_fields import LABEL, ErrorItem, drafts, from_record
+from nlgeval_lib.parsers.loose_json import Record, objects
+from nlgeval_lib.parsers.text import DIGITS, READ_AT_EACH_END, WORD, number_of, readable
+from nlgeval_lib.schema import Status
+
+# MQM's severities as InstructScore and TIGERScore's predecessors weigh them
+MQM = {"critical": 10.0, "major": 5.0, "minor": 1.0, "neutral": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAnalysis(Parsed):
+    """A score of 0 or less, the errors it is the sum of, and what the header says.
+
+    `errors` holds what could be read also where the score is missing. `header_errors` and `header_total` (the announced
+    reduction, 0 or more) are None where the text announces none.
+    """
+
+    errors: tuple[ErrorItem, ...] = ()
+    header_errors: int | None = None
+    header_total: float | None = None
+
+    @property
+    def consistent(self) -> bool | None:
+        """Whether the errors agree with the header in number and sum; None without a header or a score."""
+        if not self.ok or (self.header_errors is None and self.header_total is None):
+            return None
+        same_number = self.header_errors is None or self.header_errors == len(self.errors)
+        return same_number and (
+            self.header_total is None or math.isclose(self.header_total, 0.0 - self.value, abs_tol=1e-9)
+        )
+
+    @property
+    def agrees(self) -> bool | None:
+        """The same as `consistent`."""
+        return self.consistent
+
+    @property
+    def out_of_range(self) -> int:
+        """How many stated reductions lie outside .5 to 5."""
+        return sum(not error.in_range for error in self.errors if not math.isnan(error.reduction))
+
+
+# where a repeated prompt ends: TIGERScore's, InstructScore's
+_ASKED = re.compile(
+    r"your evaluation output[ \t]*:|please identify all errors[^\n]{0,2000}?but will be noticed\.", re.I
+)
+_COUNT = re.compile(
+    rf"\b(?:contains?|has|have|identified|found|there\s+(?:is|are))\s+(?:a\s+total\s+of\s+)?(?P<count>\d{{1,4}}|no|{WORD})\s+errors?\b"
+    rf"|\b(?:total|number of)\s+errors\s*:\s*(?P<count2>\d{{1,4}})",
+    re.I,
+)
+_TOTAL = re.compile(
+    rf"\btotal\s+(?:score\s+)?(?:reduction|deduction|penalty)\s*(?:of|is|:|=)?\s*(?P<sign>-?)\s*(?P<total>{DIGITS})(?![\w%])",
+    re.I,
+)
+_NO_ERRORS = re.compile(
+    r"(?:\b(?:no|zero|0)\s+(?:apparent\s+|identifiable\s+|identified\s+)?errors?\b"
+    r"|\b(?:not|n't)\s+(?:contain|have|find|identify|detect|include|see|any)[^.\n]{0,20}?\b(?:any\s+)?errors?\b"
+    r"|\bwithout\s+(?:any\s+)?errors?\b|\berror-free\b|\bfree\s+(?:of|from)\s+(?:any\s+)?errors?\b)"
+    r"(?!\s+(?:in|of|with|regarding|related|on)\s+(?!(?:the|this|your)\s+(?:model|output|response|summary|translation|text|generation|answer)))",
+    re.I,
+)
+_RESERVE = re.compile(
+    r"\b(?:but|however|except|although|though|nevertheless|major|minor|significant|serious|few|some|one|if|unless|improv\w+|better)\b",
+    re.I,
+)
+_LONG = 600
+
+
+def error_analysis(text: str | None, weights: Mapping[str, float] | None = None) -> ErrorAnalysis:
+    """The score that an error analysis gives: minus the sum of its errors' reductions, 0.0 for no errors.
+
+    Reads the numbered layout of TIGERScore (content on the label's line or on the next ones, with or without the prompt
+    before it), unnumbered and marked-up variants, and JSON. No errors count as 0.0 only where the text says so. An
+    analysis that is cut off, lists fewer errors than it announces, or leaves a reduction open has no score; what could
+    be read is kept in `errors`. The announced total is kept and compared, never taken.
+
+    weights: penalty of each severity (`MQM`); the errors then weigh by severity and stated reductions are not needed.
+    Raises: TypeError where `text` is neither str nor None.
+    Source: TIGERScore, section 3.1 (score), Tables 9 and 17 (layouts).
+    """
+    content = check_text(text, "error_analysis")
+    if content is None:
+        return ErrorAnalysis(math.nan, Status.EMPTY, "no text", "empty")
+    body = _lines(content)
+    for asked in _ASKED.finditer(body):
+        body = body[asked.end() :] if asked.end() < len(body) else body
+    found = _json(body, weights) if "{" in body or "[" in body else None
+    if found is not None:
+        return found
+    return _listed(body, weights)
+
+
+def _lines(content: str) -> str:
+    """The text with plain line ends; errors quote the judged text, so nothing else of it changes."""
+    if len(content) > 2 * READ_AT_EACH_END:
+        content = content[:READ_AT_EACH_END] + "\n" + content[-READ_AT_EACH_END:]
+    if "\r" in content:
+        content = content.replace("\r\n", "\n").replace("\r", "\n")
+    return content.replace("\\n", "\n") if "\n" not in content else content
+
+
+def _listed(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
+    first = LABEL.search(body)
+    head = body[: first.start()] if first else body
+    count, total = _header(head)
+    if total is None:
+        total = _header(body)[1]
+    errors = tuple(draft.item() for draft in drafts(body)) if first else ()
+    if errors:
+        return _summed(errors, count, total, weights, "listed", body)
+    return _unlisted(body, count, total)
+
+
+def _header(text: str) -> tuple[int | None, float | None]:
+    count = total = None
+    text = readable(text)
+    for match in _COUNT.finditer(text):
+        word = (match["count"] or match["count2"]).lower()
+        value = 0.0 if word == "no" else number_of(word)
+        count = None if value is None else int(value)
+    for match in _TOTAL.finditer(text):
+        total = number_of(match["total"])
+    return count, total
+
+
+def _summed(
+    errors: tuple[ErrorItem, ...],
+    count: int | None,
+    total: float | None,
+    weights: Mapping[str, float] | None,
+    rule: str,
+    body: str,
+) -> ErrorAnalysis:
+    def missing(status: Status, reason: str) -> ErrorAnalysis:
+        return ErrorAnalysis(math.nan, status, reason, rule, errors, count, total)
+
+    if count == 0:
+        return missing(Status.UNPARSED, f"no errors are announced, {len(errors)} are listed")
+    amounts = [_amount(error, weights) for error in errors]
+    open_ones = [place for place, amount in enumerate(amounts, 1) if math.isnan(amount)]
+    what = "severity" if weights is not None else "score reduction"
+    if count is not None and len(errors) < count:
+        return missing(Status.TRUNCATED, f"{count} errors are announced, {len(errors)} are listed")
+    if open_ones == [len(errors)] and not _stated(errors[-1], weights):
+        return missing(Status.TRUNCATED, f"the last error has no {what}")
+    if open_ones:
+        return missing(Status.UNPARSED, f"no {what} can be read for error {', '.join(map(str, open_ones[:6]))}")
+    if any(not error.complete for error in errors):
+        return missing(Status.UNPARSED, "an error has a score reduction and nothing else")
+    value = 0.0 - math.fsum(amounts)
+    if (
+        weights is None
+        and body.rstrip().endswith(".")
+        and _ends_in_number(body)
+        and total is not None
+        and total != -value
+    ):
+        return missing(Status.TRUNCATED, "the text ends in the middle of the last score reduction")
+    return ErrorAnalysis(value, Status.OK, "", rule, errors, count, total)
+
+
+def _amount(error: ErrorItem, weights: Mapping[str, float] | None) -> float:
+    if weights is None:
+        return error.reduction
+    return weights.get(error.severity.lower(), math.nan)
+
+
+def _stated(error: ErrorItem, weights: Mapping[str, float] | None) -> bool:
+    """Whether the last error got as far as the field that counts."""
+    return bool(error.severity) and weights is not None
+
+
+def _ends_in_number(body: str) -> bool:
+    return re.search(r"\d\.\s*\Z", body) is not None
+
+
+def _unlisted(body: str, count: int | None, total: float | None) -> ErrorAnalysis:
+    """No error is listed: 0.0 where that is said, else missing."""
+
+    def missing(status: Status, reason: str) -> ErrorAnalysis:
+        return ErrorAnalysis(math.nan, status, reason, "unlisted", (), count, total)
+
+    if count:
+        return missing(Status.TRUNCATED, f"{count} errors are announced, none is listed")
+    if count == 0 and total:
+        return missing(Status.UNPARSED, f"no errors are announced with a total of {number(total)}")
+    said = _NO_ERRORS.search(body)
+    if count == 0 or said:
+        rest = body if said is None else body[: said.start()] + body[said.end() :]
+        if len(body) <= _LONG and not _RESERVE.search(rest):
+            return ErrorAnalysis(0.0, Status.OK, "", "no errors", (), 0 if count == 0 else None, total)
+        return missing(Status.UNPARSED, "no errors are announced, with reservations")
+    status, reason = silence.why(body.lower()) or (Status.UNPARSED, "no error and no statement that there is none")
+    return missing(status, reason)
+
+
+def _json(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis | None:
+    """The analysis in JSON; None where no object of the text is one."""
+    for item, _, _ in objects(body):
+        listing = item
+        if isinstance(item, Record):
+            keys = {str(key).lower().strip(): key for key in item}
+            name = next(
+                (keys[key] for key in ("errors", "error_list", "error analysis", "error_analysis") if key in keys), None
+            )
+            listing = item[name] if name is not None else item if from_record(item) else None
+            if listing is None and name is None:
+                continue
+        cut = isinstance(item, Record) and item.cut
+        if isinstance(listing, Record) and from_record(listing) is None:
+            listing = [entry for entry in listing.values() if isinstance(entry, Record)] or (
+                [] if not listing else None
+            )
+        elif isinstance(listing, Record):
+            listing = [listing]
+        if not isinstance(listing, list) or (listing and not any(isinstance(entry, Record) for entry in listing)):
+            continue
+        read = [from_record(entry, place) for place, entry in enumerate(listing, 1) if isinstance(entry, Record)]
+        errors = tuple(error or ErrorItem() for error in read)
+        if cut or any(isinstance(entry, Record) and entry.cut for entry in listing):
+            return ErrorAnalysis(math.nan, Status.TRUNCATED, "the JSON is cut off", "json", errors)
+        if not errors:
+            if isinstance(item, list) and body.strip() != "[]":
+                continue
+            return ErrorAnalysis(0.0, Status.OK, "", "json")
+        return _summed(errors, None, None, weights, "json", "")
+    return None

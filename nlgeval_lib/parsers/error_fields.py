@@ -1,0 +1,169 @@
+"""The labelled fields of a listed error ("Severity 2: Major"), as TIGERScore and InstructScore write them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from nlgeval_lib.parsers.loose_json import Record
+from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, readable
+
+_NAMES = {
+    "location": "error location|location of (?:the )?error|location|error span|span|error text",
+    "aspect": "error aspect|aspect|error type|type of error|error category|error dimension|category|dimension|type",
+    "explanation": "error explanation|explanation (?:for|of) (?:the )?error|explanation|reason|description",
+    "severity": "error severity|severity of (?:the )?error|severity level|severity|major/minor",
+    "reduction": (
+        "score reductions?|reduction of (?:the )?score|reduction|score deduction|deduction|score penalty|penalty score"
+        "|penalty|points deducted"
+    ),
+}
+_FIELD_OF = {name: kind for kind, names in _NAMES.items() for name in names.split("|")}
+_ANY = "|".join(sorted((name for names in _NAMES.values() for name in names.split("|")), key=len, reverse=True))
+LABEL = re.compile(
+    rf"^[^\S\n]*(?:[>*#•-]{{1,3}}[^\S\n]*)*(?:\(?\d{{1,2}}[.)][^\S\n]*)?[*_]{{0,3}}"
+    rf"(?P<name>{_ANY})[^\S\n]*\#?(?P<number>\d{{1,3}})?[*_]{{0,3}}[^\S\n]*[:：][*_]{{0,3}}[^\S\n]*",
+    re.I | re.M,
+)
+ERROR_HEAD = re.compile(
+    r"^[^\S\n]*(?:[>*#•-]{1,3}[^\S\n]*)*[*_]{0,3}error[^\S\n]*\#?(?P<number>\d{1,3})[*_]{0,3}[^\S\n]*(?::|\.|-|$)[*_]{0,3}",
+    re.I | re.M,
+)
+_AMOUNT = re.compile(rf"[\s\"'(\[*_]*(?P<sign>[+-]?)\s*(?P<number>{DIGITS}|{WORD})(?![\w%])(?P<rest>[^\n]*)", re.I)
+_RANGE = re.compile(rf"\s*(?:-|to|or|and|/|,)\s*(?:{DIGITS}|{WORD})\b", re.I)
+_SEVERITY = re.compile(r"\b(critical|major|minor|neutral|trivial|none)\b", re.I)
+_QUALIFIED = re.compile(
+    r"\d|\b(?:major|minor)\b[^.\n]*\b(?:or|and|/)\b[^.\n]*\b(?:major|minor)\b|major\s*/\s*minor", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorItem:
+    """One error: where, of what aspect, why, how severe, and by how much it lowers the score.
+
+    `reduction` is the stated amount without its sign, NaN where none can be read; `penalty` is what the score takes,
+    0 or less. `in_range` says whether the reduction lies in the range that the prompt asks for, .5 to 5.
+    """
+
+    location: str = ""
+    aspect: str = ""
+    explanation: str = ""
+    severity: str = ""
+    reduction: float = math.nan
+    number: int | None = None
+
+    @property
+    def penalty(self) -> float:
+        """What the error takes from the score: 0 or less, NaN where it is not stated."""
+        return 0.0 - self.reduction
+
+    @property
+    def in_range(self) -> bool:
+        """Whether the reduction lies between .5 and 5. Source: TIGERScore, Table 9."""
+        return 0.5 <= self.reduction <= 5.0
+
+    @property
+    def complete(self) -> bool:
+        """Whether something besides the amount is stated."""
+        return bool(self.location or self.aspect or self.explanation or self.severity)
+
+
+@dataclass(slots=True)
+class Draft:
+    """An error while it is read: its fields, and which of them came twice with different content."""
+
+    number: int | None = None
+    fields: dict[str, str] = field(default_factory=dict)
+    clashes: set[str] = field(default_factory=set)
+
+    def item(self) -> ErrorItem:
+        """The error that the fields make."""
+        clash = "reduction" in self.clashes
+        return ErrorItem(
+            location=self.fields.get("location", ""),
+            aspect=self.fields.get("aspect", ""),
+            explanation=self.fields.get("explanation", ""),
+            severity=severity(self.fields.get("severity", "")) if "severity" not in self.clashes else "",
+            reduction=math.nan if clash else amount(self.fields.get("reduction", "")),
+            number=self.number,
+        )
+
+
+def drafts(text: str) -> list[Draft]:
+    """The errors that the labelled lines of a text make up, in order."""
+    found: list[Draft] = []
+    for kind, number, content in _entries(text):
+        current = found[-1] if found else None
+        if current is None or _begins(current, kind, number, content):
+            current = Draft(number)
+            found.append(current)
+        if kind:
+            if kind not in current.fields:
+                current.fields[kind] = content
+            elif current.fields[kind] != content:
+                current.clashes.add(kind)
+            if current.number is None:
+                current.number = number
+    return [draft for draft in found if draft.fields]
+
+
+def _begins(current: Draft, kind: str, number: int | None, content: str) -> bool:
+    """Whether a label opens the next error."""
+    if not kind:
+        return True
+    if number is not None and current.number is not None:
+        # the same number again: a restarted list where the error was finished, else the field twice
+        return number != current.number or (kind == "location" and "reduction" in current.fields)
+    return kind in current.fields and current.fields[kind] != content
+
+
+def _entries(text: str) -> Iterator[tuple[str, int | None, str]]:
+    """(field, number, content) of every label; an empty field for a heading "Error 2"."""
+    places = [(match, _kind(match)) for match in LABEL.finditer(text)]
+    places += [(match, "") for match in ERROR_HEAD.finditer(text)]
+    places.sort(key=lambda place: place[0].start())
+    for index, (match, kind) in enumerate(places):
+        end = places[index + 1][0].start() if index + 1 < len(places) else len(text)
+        number = int(match["number"]) if match["number"] else None
+        yield kind, number, text[match.end() : end].strip().strip("*_").strip()
+
+
+def _kind(match: re.Match) -> str:
+    name = re.sub(r"\s+", " ", match["name"].lower())
+    if name in _FIELD_OF:
+        return _FIELD_OF[name]
+    return next(kind for kind, names in _NAMES.items() if re.fullmatch(names, name))
+
+
+def from_record(record: Record, number: int | None = None) -> ErrorItem | None:
+    """The error in a JSON object, None where none of its keys names a field."""
+    draft = Draft(number)
+    for key, value in record.items():
+        name = re.sub(r"[\s_-]+", " ", str(key)).strip().lower()
+        kind = next((kind for kind, names in _NAMES.items() if re.fullmatch(names, name)), None)
+        if kind is None or isinstance(value, (dict, list)):
+            continue
+        if key in record.clashes:
+            draft.clashes.add(kind)
+        if value is not None:
+            draft.fields.setdefault(kind, f"{value:g}" if isinstance(value, float) else str(value).strip())
+    return draft.item() if draft.fields else None
+
+
+def severity(text: str) -> str:
+    """The severity that a field names, with a capital; empty where it names none or leaves both open."""
+    if _QUALIFIED.search(text):
+        return ""
+    match = _SEVERITY.search(text)
+    return match.group(1).capitalize() if match else ""
+
+
+def amount(text: str) -> float:
+    """The amount without its sign that a field begins with; NaN where it is none or a range."""
+    match = _AMOUNT.match(readable(text))
+    if not match or _RANGE.match(match["rest"]):
+        return math.nan
+    value = number_of(match["number"].lower())
+    return math.nan if value is None or math.isinf(value) else value
