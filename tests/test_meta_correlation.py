@@ -202,6 +202,10 @@ def test_levels_need_a_matrix_and_enough_systems():
     one_input = np.array([[1.0], [2.0], [4.0]])
     assert meta.correlate(one_input, one_input, level="input").n_units == 1
     assert meta.correlate(one_input, one_input, level="system").value == 1.0
+    with pytest.raises(ValueError, match="flat vector"):
+        meta.bootstrap(flat, flat, level="input", units="rows")
+    with pytest.raises(ValueError, match="coef"):
+        meta.bootstrap(flat, flat, "tau", units="rows")
 
 
 def test_tables_with_other_labels_are_refused():

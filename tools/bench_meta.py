@@ -26,14 +26,18 @@ CASES = (("input", "kendall-b"), ("dataset", "spearman"))
 
 
 def data(kind: str = "continuous", systems: int = SYSTEMS, inputs: int = INPUTS, seed: int = 0) -> tuple[Any, ...]:
-    """Two judges and ratings `[system, input]`: continuous scores, or whole numbers from 1 to 5 as LLM judges give."""
+    """Two judges and ratings `[system, input]`.
+
+    kind: continuous, all values distinct; mixed, distinct scores and ratings in thirds from 1 to 5, as a metric against
+    the mean of three raters; ordinal, scores from 1 to 5 too, as an LLM judge gives.
+    """
     rng = np.random.default_rng(seed)
     quality = rng.normal(size=(systems, 1)) + rng.normal(size=(systems, inputs))
     ratings = np.clip(np.round((quality + rng.normal(size=quality.shape) + 3) * 3) / 3, 1, 5)
     first, second = (quality + noise * rng.normal(size=quality.shape) for noise in (1.0, 1.3))
     if kind == "ordinal":
         first, second = (np.clip(np.round(side + 3), 1, 5) for side in (first, second))
-    else:
+    if kind == "continuous":
         ratings = ratings + 0.01 * rng.normal(size=ratings.shape)
     return first, second, ratings
 
@@ -45,7 +49,7 @@ def measure(resamples: int = 4000, slow_resamples: int = 20) -> dict[str, float]
     Raises: AssertionError when any of the three disagree.
     """
     out: dict[str, float] = {}
-    for kind in ("continuous", "ordinal"):
+    for kind in ("continuous", "mixed", "ordinal"):
         for level, coef in CASES:
             for method in ("bootstrap", "permutation"):
                 name = f"{method}/{level}/{coef}/{kind}"

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import checks, draws, levels, resampling
+from . import checks, draws, kernels, levels, resampling
 from .checks import Floats
 from .correlation import correlate
-from .kernels import COEFFICIENTS
 
 NAN = float("nan")
 
@@ -108,7 +107,7 @@ def _others(stack: Floats, rater: int) -> Floats:
 def _leave_one_out(
     pairs: list[tuple[Floats, Floats]], who: str, coef: str, level: str, ci: str | None, n_boot: int, seed: int
 ) -> Ceiling:
-    coef = checks.choice("kendall-b" if coef == "kendall" else coef, COEFFICIENTS, "coef")
+    coef = kernels.named(coef)
     results = []
     for rater, (x, y) in enumerate(pairs):
         try:

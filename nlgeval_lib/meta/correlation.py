@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from . import checks, levels, missing, resampling
+from . import checks, kernels, levels, missing, resampling
 from .checks import Floats
 from .draws import everything
-from .kernels import COEFFICIENTS
 from .levels import LEVELS
 
 NAN = float("nan")
@@ -79,12 +78,13 @@ def correlate(
     the share of pairs ordered or tied alike, in [0, 1]. nan: a policy of `missing.POLICIES`.
     level: dataset, one list of items; input, one coefficient an input, averaged over the inputs where it is defined;
     system, over the systems' means. ci: None, or "boot-" (percentile) or "bca-" with rows, inputs, systems or both.
-    Rows are drawn i.i.d., which is too narrow where items share inputs or systems.
+    Rows are drawn i.i.d., which is too narrow where items share inputs or systems. A unit drawn twice is tied with its
+    copy: this leaves kendall-b alone but shifts kendall-a, kendall-c and acc-eq, for which "bca-" corrects.
     Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer than 3 common items (or systems, at
     system level), fewer than 2 systems at input level, and unknown words. A constant side gives NaN with a reason.
     Source: levels and resampling units as in Deutsch, Dror and Roth 2021.
     """
-    coef = _coefficient(coef)
+    coef = kernels.named(coef)
     checks.choice(level, LEVELS, "level")
     x, y = checks.pair(x, y)
     filled = missing.apply(x, y, nan)
@@ -139,49 +139,31 @@ def by_input(x: Any, y: Any, coef: str = "kendall-b", nan: str = "drop") -> Floa
 
     Raises: ValueError as `correlate` with level="input".
     """
-    coef = _coefficient(coef)
+    coef = kernels.named(coef)
     x, y = checks.pair(checks.matrix(x, "x"), checks.matrix(y, "y"))
     filled = missing.apply(x, y, nan)
-    _common(filled, "input")
+    levels.check(filled.x, "input")
     return levels.Inputs(filled.x, filled.y, coef).each(everything(x.shape))[0]
 
 
-def _coefficient(coef: str) -> str:
-    return checks.choice("kendall-b" if coef == "kendall" else coef, COEFFICIENTS, "coef")
-
-
-def _common(filled: missing.Filled, level: str) -> tuple[int, int, int]:
-    """Items, units and skipped units before any coefficient; errors where the level cannot be had."""
-    here = ~np.isnan(filled.x)
-    n = int(here.sum())
-    if n < 3:
-        raise ValueError(f"got {n} common item(s) of {filled.total}; at least 3 need both a score and a rating")
-    if level == "dataset":
-        return n, n, 0
-    if here.ndim != 2:
-        raise ValueError(f"level={level!r}: got a flat vector of {here.size}; pass x[system, input] and y alike")
-    if level == "input":
-        if here.shape[0] < 2:
-            raise ValueError("level='input': got 1 system; an input needs at least 2 to be ordered")
-        return n, here.shape[1], 0
-    systems = int(here.any(axis=1).sum())
-    if systems < 3:
-        raise ValueError(f"level='system': got {systems} system(s) with common items; at least 3 are needed")
-    return n, systems, here.shape[0] - systems
-
-
 def _point(filled: missing.Filled, coef: str, level: str) -> Correlation:
-    n, units, skipped = _common(filled, level)
+    levels.check(filled.x, level)
+    here = ~np.isnan(filled.x)
+    n = units = int(here.sum())
+    skipped = 0
     plan = levels.plan(filled.x, filled.y, coef, level)
     whole = everything(filled.x.shape)
     value = float(plan.values(whole)[0])
     reason = ""
     if isinstance(plan, levels.Inputs):
         skipped = int(np.isnan(plan.each(whole)).sum())
-        units -= skipped
+        units = here.shape[1] - skipped
         if np.isnan(value):
             reason = f"none of {skipped} inputs has two systems that differ in scores and in ratings"
-    elif np.isnan(value):
+    if isinstance(plan, levels.Systems):
+        units = int(here.any(axis=1).sum())
+        skipped = len(here) - units
+    if np.isnan(value) and not reason:
         sides = plan.means(whole)[:2] if isinstance(plan, levels.Systems) else (filled.x, filled.y)
         reason = _why(*sides, level)
     return Correlation(

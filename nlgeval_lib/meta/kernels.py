@@ -9,17 +9,27 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from . import checks
 from .checks import Floats
 
 KENDALL = ("kendall-a", "kendall-b", "kendall-c")
 COEFFICIENTS = ("pearson", "spearman", *KENDALL, "acc-eq")
 
 Ints = npt.NDArray[np.integer]
+
+
+def named(coef: str) -> str:
+    """The coefficient's full name; "kendall" alone is kendall-b.
+
+    Raises: ValueError for an unknown coefficient.
+    """
+    return checks.choice("kendall-b" if coef == "kendall" else coef, COEFFICIENTS, "coef")
 
 
 def counting_type(bound: int) -> type[np.signedinteger]:
@@ -87,13 +97,14 @@ class Workspace:
         blocks = m // step
         out = self.array(name, (1 + m, b), rows.dtype)
         out[0] = 0
-        source = rows[: blocks * step].reshape(blocks, step, b)
+        source = rows[: blocks * step].reshape(blocks, step, b).swapaxes(0, 1)
         body = out[1 : 1 + blocks * step].reshape(blocks, step, b)
-        body[:, 0] = source[:, 0]
-        for row in range(1, step):
-            np.add(body[:, row - 1], source[:, row], out=body[:, row])
-        for block in range(1, blocks):
-            np.add(body[block], body[block - 1, -1], out=body[block])
+        places = body.swapaxes(0, 1)
+        places[0] = source[0]
+        for before, new, place in zip(places[:-1], source[1:], places[1:], strict=True):
+            np.add(before, new, place)
+        for before, block in pairwise(body):
+            np.add(block, before[-1], block)
         for row in range(blocks * step, m):
             np.add(out[row], rows[row], out=out[row + 1])
         return out
@@ -101,7 +112,7 @@ class Workspace:
 
 def blocks(m: int, b: int) -> Iterator[slice]:
     """Slices of rows whose float64 copies stay in the processor's cache."""
-    step = max(1, 2**16 // max(b, 1))
+    step = max(1, 2**17 // max(b, 1))
     for start in range(0, m, step):
         yield slice(start, min(start + step, m))
 

@@ -18,6 +18,25 @@ def plan(x: Floats, y: Floats, coef: str, level: str) -> Dataset | Inputs | Syst
     return {"dataset": Dataset, "input": Inputs, "system": Systems}[level](x, y, coef)
 
 
+def check(side: Floats, level: str) -> None:
+    """Passes silently where the level can be had from one side of the common items, NaN elsewhere.
+
+    Raises: ValueError for fewer than 3 items, flat data at input or system level, and too few systems.
+    """
+    here = ~np.isnan(side)
+    n = int(here.sum())
+    if n < 3:
+        raise ValueError(f"got {n} common item(s) of {side.size}; at least 3 need both a score and a rating")
+    if level == "dataset":
+        return
+    if side.ndim != 2:
+        raise ValueError(f"level={level!r}: got a flat vector of {side.size}; pass x[system, input] and y alike")
+    systems, least = (len(side), 2) if level == "input" else (int(here.any(axis=1).sum()), 3)
+    if systems < least:
+        what = "an input's outputs cannot be ordered" if level == "input" else "too few with common items"
+        raise ValueError(f"level={level!r}: got {systems} system(s), at least {least} are needed: {what}")
+
+
 class Dataset:
     """All items in one list."""
 

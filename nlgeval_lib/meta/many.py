@@ -11,7 +11,6 @@ from . import checks, kernels, levels, missing
 from .checks import Floats
 from .columns import columns
 from .flat import Flat
-from .kernels import COEFFICIENTS
 
 
 def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset", nan: str = "drop") -> Floats:
@@ -21,7 +20,7 @@ def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset"
     each; NaN where a coefficient is not defined or a judge has fewer than 3 common items (systems at system level).
     Raises: ValueError for bad arrays, shapes that do not fit, unknown words.
     """
-    coef = checks.choice("kendall-b" if coef == "kendall" else coef, COEFFICIENTS, "coef")
+    coef = kernels.named(coef)
     checks.choice(level, levels.LEVELS, "level")
     stack, ratings = checks.floats(x, "x"), checks.nonempty(checks.floats(y, "y"), "y")
     if stack.ndim != ratings.ndim + 1 or stack.shape[1:] != ratings.shape or ratings.ndim not in (1, 2):

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from . import checks, draws, levels, missing, significance
+from . import checks, draws, kernels, levels, missing, significance
 from .checks import Floats
-from .kernels import COEFFICIENTS
 
 NAN = float("nan")
 
@@ -66,7 +65,7 @@ def minimum_detectable_difference(
     the rate of p <= alpha; the answer is read off between the shares.
     Raises: ValueError as `compare`, for shares outside (0, 1] or not rising.
     """
-    checks.choice(coef, COEFFICIENTS, "coef")
+    coef = kernels.named(coef)
     checks.choice(level, levels.LEVELS, "level")
     checks.between(power, "power")
     checks.between(alpha, "alpha")
@@ -76,7 +75,7 @@ def minimum_detectable_difference(
     a, b = checks.pair(checks.matrix(x, "x"), checks.matrix(y, "y"))
     filled = missing.apply(a, b, "drop")
     draws.check_units(units, a.shape)
-    significance.level_check(filled.y, level)
+    levels.check(filled.y, level)
     size = a.shape[1] if n_inputs is None else checks.whole(n_inputs, "n_inputs", low=2)
     if alpha * (n_perm + 1) < 1:
         raise ValueError(f"n_perm: got {n_perm}; p cannot fall to {alpha:g} with fewer than {round(1 / alpha) - 1}")

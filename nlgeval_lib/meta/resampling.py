@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from . import checks, draws, levels
+from . import checks, draws, kernels, levels
 from .checks import Floats
 
 METHODS = {"boot": "percentile", "bca": "bca"}
@@ -76,8 +76,9 @@ def bootstrap(
     """
     x, y = checks.pair(x, y)
     x, y = common(x, y)
+    coef = kernels.named(coef)
     checks.choice(method, METHODS.values(), "method")
-    checks.choice(level, levels.LEVELS, "level")
+    levels.check(x, checks.choice(level, levels.LEVELS, "level"))
     draws.check_units(units, x.shape)
     n_boot = checks.whole(n_boot, "n_boot")
     checks.between(confidence, "confidence")

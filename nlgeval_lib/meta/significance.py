@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from . import checks, draws, levels, missing, resampling, swaps
+from . import checks, draws, kernels, levels, missing, resampling, swaps
 from .checks import Floats
-from .kernels import COEFFICIENTS
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 SCALINGS = ("z", "rank", "none")
@@ -86,7 +85,7 @@ def compare(
     Raises: ValueError as `correlate`, and for unknown words.
     Source: Deutsch, Dror and Roth 2021 (PERM-INPUTS, PERM-SYSTEMS, PERM-BOTH); p as in Phipson and Smyth 2010.
     """
-    checks.choice(coef, COEFFICIENTS, "coef")
+    coef = kernels.named(coef)
     checks.choice(level, levels.LEVELS, "level")
     checks.choice(alternative, ALTERNATIVES, "alternative")
     checks.choice(scaling, SCALINGS, "scaling")
@@ -94,7 +93,7 @@ def compare(
     checks.whole(seed, "seed", low=0)
     one, two, ratings, lost = together(first, second, y, nan)
     draws.check_units(units, ratings.shape)
-    level_check(ratings, level)
+    levels.check(ratings, level)
     raw = one, two
     whole = draws.everything(ratings.shape)
     value_one, value_two = (float(levels.plan(side, ratings, coef, level).values(whole)[0]) for side in raw)
@@ -161,20 +160,6 @@ def together(first: Any, second: Any, y: Any, nan: str = "drop") -> tuple[Floats
     filled = missing.apply(one, ratings, nan), missing.apply(two, ratings, nan)
     one, two, ratings = resampling.common(filled[0].x, filled[1].x, filled[0].y)
     return one, two, ratings, lost
-
-
-def level_check(ratings: Floats, level: str) -> None:
-    """Passes silently where the level can be had.
-
-    Raises: ValueError for flat data at input or system level, and too few systems.
-    """
-    if level == "dataset":
-        return
-    if ratings.ndim != 2:
-        raise ValueError(f"level={level!r}: got a flat vector of {ratings.size}; pass arrays [system, input]")
-    systems, least = int((~np.isnan(ratings)).any(axis=1).sum()), 3 if level == "system" else 2
-    if systems < least:
-        raise ValueError(f"level={level!r}: got {systems} system(s) with common items; at least {least} are needed")
 
 
 def scaled(side: Floats, scaling: str) -> Floats:
