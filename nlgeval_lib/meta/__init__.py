@@ -9,7 +9,9 @@ from .association import Association, association
 from .bias import LengthBias, SelfPreference, length_bias, self_preference
 from .ceiling import Ceiling, against_leave_one_out, human_ceiling
 from .classical import Classical, fisher_interval, fisher_test, steiger, williams
-from .correlation import COEFFICIENTS, LEVELS, Correlation, by_input, correlate, correlate_many
+from .correlation import Correlation, by_input, correlate, correlate_many
+from .kernels import COEFFICIENTS
+from .levels import LEVELS
 from .many import coefficients
 from .missing import AUTHORS, POLICIES, SAMPLE_RULES, Samples, authors, mean_of_samples
 from .multiplicity import Corrected, League, correct, league, rank_clusters
