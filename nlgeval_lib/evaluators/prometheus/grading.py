@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from nlgeval_lib import parsers, prompts
+from nlgeval_lib import prompts
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.judge import Judge
@@ -17,11 +16,12 @@ from nlgeval_lib.evaluators.prometheus.results import Ranking
 from nlgeval_lib.evaluators.prometheus.rubric import Rubric
 from nlgeval_lib.evaluators.prometheus.wrapping import asked, family, verdict_form
 from nlgeval_lib.evaluators.stages import Stage
+from nlgeval_lib.parsers.feedback import feedback as read_feedback
+from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+from nlgeval_lib.schema import Completion, Judgment, Sample
 
 WORDINGS = ("released", "appendix")
-_VERDICT = re.compile(r"\[\s{0,3}RESULT\s{0,3}\]\W{0,5}\d", re.I)
 
 
 class Prometheus(Judge):
@@ -61,7 +61,8 @@ class Prometheus(Judge):
     ) -> None:
         self.auto_chat = chat == "auto"
         super().__init__(chat="messages" if self.auto_chat else chat, **common)
-        self.reference, self.feedback, self.verbalizer = reference, feedback, verbalizer
+        self.reference, self.feedback = reference, feedback
+        self.parser = "verbalizer" if verbalizer else "strict"
         self.with_rubric = rubric is not False
         self.rubric = None if isinstance(rubric, bool) else Rubric.of(rubric)
         self.wording = wording
@@ -126,12 +127,9 @@ class Prometheus(Judge):
         """The score after the feedback, on the sample's scale."""
         low, high = (1, 5) if sample is None else self.scale(sample)
         if not self.feedback:
-            return parsers.rating(completion.text, low, high).judgment()
-        found = parsers.feedback(completion.text, low, high)
-        judgment = found.judgment(feedback=found.feedback)
-        if judgment.status is Status.OK and not self.verbalizer and not _VERDICT.search(completion.text):
-            return Judgment.missing(Status.UNPARSED, "no verdict of the form '[RESULT] score'", **judgment.details)
-        return judgment
+            return rating(completion.text, low, high).judgment()
+        found = read_feedback(completion.text, low, high, self.parser)
+        return found.judgment(feedback=found.feedback)
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         """A feedback that leaves room for the verdict, then a score from `low` to `high`, or 1 to 5."""
@@ -169,7 +167,7 @@ class Prometheus(Judge):
             "rubric": self.with_rubric,
             "feedback": self.feedback,
             **scale,
-            "parser": "verbalizer" if self.verbalizer else "strict",
+            "parser": self.parser if self.feedback else "rating",
         }
 
     def rank(self, data: Any, *, by: str = "absolute", redraws: int = 9, **options: Any) -> list[Ranking]:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import parsers, prompts
+from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.tigerscore.aspects import Task, find_task
+from nlgeval_lib.parsers.error_analysis import error_analysis
+from nlgeval_lib.parsers.tigerscore_authors import tigerscore_authors
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+from nlgeval_lib.schema import Completion, Judgment, Sample
 
 PERFECT = "The model-generated output contains 0 errors, with a total score reduction of 0."
-_TOTAL = re.compile(r"total score reduction of (\d+)")
 
 
 class TigerScore(Judge):
@@ -26,8 +26,8 @@ class TigerScore(Judge):
 
     instruction: what outputs were to do, for rows that do not say. An output's input is its `source` and `context`.
     task: a task of Table 10 (`Summ`, `Trans`, ...); errors are then counted by its aspects.
-    decoder: `sum` adds up the penalties, as the paper defines the score; `authors` reads the total of the first line
-        as the authors' code does: its whole part, 4.5 as 4.
+    decoder: `sum` adds up the penalties, as the paper defines the score; `authors` takes what the published decoder
+        takes, the whole part of the total that the first line announces (4.5 is 4).
     chat: the checkpoints were trained on the bare prompt, hence `raw`.
 
     Details: `errors`, each with location, aspect, explanation, severity and penalty; `header_errors`, `header_total`,
@@ -74,8 +74,7 @@ class TigerScore(Judge):
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The penalties' sum. An analysis that cannot be read is missing, not perfect."""
-        judgment = read_analysis(completion.text, self.task)
-        return judgment if self.decoder == "sum" else as_authors(completion.text, judgment)
+        return read_analysis(completion.text, self.task, self.decoder)
 
     def score_references(self, frame: pd.DataFrame, *, which: str = "first", **ways: Any) -> pd.DataFrame:
         """The score frame of the references themselves, each judged once as if it were an output; see `gold_shares`.
@@ -91,11 +90,11 @@ class TigerScore(Judge):
         return named
 
 
-def read_analysis(text: str, of: Task | None = None) -> Judgment:
+def read_analysis(text: str, of: Task | None = None, decoder: str = "sum") -> Judgment:
     """An error analysis as a judgment, with the details that `TigerScore` names."""
-    found = parsers.error_analysis(text)
+    found = error_analysis(text) if decoder == "sum" else tigerscore_authors(text)
     details: dict[str, Any] = {
-        "errors": tuple(found.errors),
+        "errors": found.errors,
         "n_errors": len(found.errors),
         "header_errors": found.header_errors,
         "header_total": found.header_total,
@@ -108,14 +107,6 @@ def read_analysis(text: str, of: Task | None = None) -> Judgment:
             sums[name] = sums.get(name, 0.0) + error.penalty
         details["aspects"] = sums
     return found.judgment(**details)
-
-
-def as_authors(text: str, judgment: Judgment) -> Judgment:
-    """The whole part of the total that the first line names, negated; missing where it names none."""
-    total = _TOTAL.search(text)
-    if total is None:
-        return Judgment.missing(Status.UNPARSED, "no 'total score reduction of' a number", **judgment.details)
-    return Judgment(0.0 - int(total.group(1)), Status.OK, "", judgment.details)
 
 
 def input_of(sample: Sample) -> str:
