@@ -18,13 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from nlgeval_lib import parsers, prompts
+from nlgeval_lib import prompts
 from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators.draws import combine
 from nlgeval_lib.evaluators.judge import Judge, make_sampling
 from nlgeval_lib.evaluators.llmscore import rating_words
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.evaluators.tasks import Aspect, RatingTask, count_word
+from nlgeval_lib.parsers.aspects import aspect_scores, aspects
+from nlgeval_lib.parsers.json_rating import normal
 from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.schema import Completion, Judgment, Sample, Status
@@ -183,12 +185,13 @@ class CoAScore(Judge):
         if completion.finish_reason == "error" or completion.error:
             why = completion.error or "the engine gave no completion"
             return Chain((), 0, Judgment.missing(Status.FAILED, f"relevant aspects: {why}"))
-        found = parsers.aspects(completion.text)
+        found = aspects(completion.text)
         if not found.ok:
             return Chain((), 0, Judgment.missing(found.status, f"relevant aspects: {found.reason}"))
         listed: dict[str, Aspect] = {}
         for item in found.value:
-            listed.setdefault(item.name.casefold(), Aspect(item.name, item.definition))
+            if normal(item.name):  # what stage II's scores are found by
+                listed.setdefault(normal(item.name), Aspect(item.name, item.definition))
         chosen = tuple(listed.values())[: self.n]
         if len(chosen) < self.n and self.few == "missing":
             reason, status = f"relevant aspects: {len(chosen)} listed, {self.n} asked for", Status.UNPARSED
@@ -314,6 +317,8 @@ class CoAScore(Judge):
 def _aspects(given: Mapping[str, str]) -> tuple[Aspect, ...]:
     if not isinstance(given, Mapping) or not given:
         raise ValueError(f"relevant aspects are given as {{name: definition}}, one or more; got {given!r}")
+    if len({normal(name) for name in given} - {""}) < len(given):
+        raise ValueError(f"relevant aspects need names that differ in more than punctuation, got {list(given)}")
     return tuple(Aspect(name, text) for name, text in given.items())
 
 
@@ -322,7 +327,12 @@ def _scores_of(completion: Completion, names: Sequence[str], task: RatingTask) -
     if completion.finish_reason == "error" or completion.error:
         failed = Judgment.missing(Status.FAILED, completion.error or "the engine gave no completion")
         return dict.fromkeys(names, failed)
-    return parsers.aspect_scores(completion.text, names, task.low, task.high)
+    found = aspect_scores(completion.text, names, task.low, task.high)
+    status = found.status if len(found.reasons) == len(names) else Status.UNPARSED
+    return {
+        name: Judgment.missing(status, found.reasons[name]) if name in found.reasons else Judgment(found.scores[name])
+        for name in names
+    }
 
 
 def _details(chain: Chain, scores: Mapping[str, Judgment]) -> dict[str, Any]:

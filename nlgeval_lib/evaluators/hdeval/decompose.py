@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from nlgeval_lib import parsers, prompts
+from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.hdeval.criteria import Criterion, in_sentence
 from nlgeval_lib.evaluators.hdeval.scoring import Task
+from nlgeval_lib.parsers.criteria import Criterion as Found
+from nlgeval_lib.parsers.criteria import criteria
 from nlgeval_lib.schema import Completion
 
 TEMPLATE = "hdeval/decompose"
@@ -38,14 +40,22 @@ def read(completion: Completion, parent: Criterion, most: int) -> Decomposition:
     """The children in a completion, at most `most`, each name once and none the parent's. Never raises on any text."""
     if completion.finish_reason == "error" or completion.error:
         return Decomposition(parent.id, (), completion.error or "the engine gave no completion")
-    found = parsers.criteria(completion.text)
+    found = criteria(completion.text)
     if not found.ok:
         return Decomposition(parent.id, (), found.reason)
+    listed, own = found.value, parent.name.casefold()
+    if len(listed) == 1 and listed[0].name.casefold() == own:
+        listed = listed[0].children  # the list stands under the criterion's name
     children: dict[str, tuple[str, str]] = {}
-    for item in found.value:
-        key = item.name.casefold()
-        if key != parent.name.casefold():
-            children.setdefault(key, (item.name, item.definition or f"The {in_sentence(item.name)} of the text."))
+    for item in listed:
+        if item.name.casefold() != own:
+            children.setdefault(item.name.casefold(), (item.name, _definition(item)))
     if not children:
         return Decomposition(parent.id, (), "the list names nothing but the criterion itself")
     return Decomposition(parent.id, tuple(children.values())[:most], listed=len(children))
+
+
+def _definition(item: Found) -> str:
+    """The definition that the list gives, or the names of what stands under the item, or a bare one."""
+    below = "; ".join(f"{child.name}: {child.definition}".rstrip(": ") for child in item.children)
+    return item.definition or below or f"The {in_sentence(item.name)} of the text."

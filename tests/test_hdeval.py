@@ -1,0 +1,510 @@
+"""HD-Eval: criteria trees, hierarchy-aware prompts, scoring, Algorithm 1, saving, ablations."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgeval_lib import evaluators, prompts
+from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.evaluators.hdeval import (
+    Aggregator,
+    CriteriaTree,
+    Criterion,
+    Growth,
+    HDEval,
+    Task,
+    by_aggregator,
+    by_criteria,
+    by_share,
+    decompose,
+)
+from nlgeval_lib.schema import Completion, Sample
+from nlgeval_lib.store import Store
+
+ASPECTS = {"coherence": "How well the sentences fit.", "fluency": "How well each sentence reads."}
+METRIC = re.compile(r"on the following metric:\n(?P<name>.*?): ")
+TEXT = re.compile(r"quality=(?P<quality>\d) read=(?P<read>\d)")
+
+
+def outputs(n: int = 30, seed: int = 0) -> pd.DataFrame:
+    """A long frame of n summaries that say how good they are: experts' coherence is `quality`, fluency `read`."""
+    rng = np.random.default_rng(seed)
+    quality, read = rng.integers(1, 6, n), rng.integers(1, 6, n)
+    texts = [f"Summary {i}: quality={q} read={r}" for i, (q, r) in enumerate(zip(quality, read, strict=True))]
+    rows = [
+        {"input_id": f"d{i // 3}", "system_id": f"s{i % 3}", "aspect": aspect, "human": float(human)}
+        | {"source": f"article {i // 3}", "output": text}
+        for i, text in enumerate(texts)
+        for aspect, human in (("coherence", quality[i]), ("fluency", read[i]))
+    ]
+    return pd.DataFrame(rows)
+
+
+def knowing(request, draw):
+    """A judge that sees `quality` under criteria about order or coherence, `read` under fluency, noise elsewhere."""
+    text = request.text()
+    found = TEXT.search(text)
+    if found is None:
+        return "1. Order of things: whether facts follow.\n2. Weather: whether it rains.\n3. Colour: whether it is red."
+    name = METRIC.search(text)["name"]
+    if name in ("coherence", "Order of things", "Sentence ordering"):
+        return f"{found['quality']}\n\nReasoning: because"
+    if name in ("fluency", "Fluency"):
+        return f"Score: {found['read']}"
+    return str(1 + hash_of(text) % 5)
+
+
+def hash_of(text: str) -> int:
+    import zlib
+
+    return zlib.crc32(text.encode())
+
+
+# -- criteria ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "layers"), [("summeval", [4, 12, 9]), ("topical_chat", [4, 15, 12]), ("data_to_text", [2, 6, 13])]
+)
+def test_published_criteria(name, layers):
+    tree = CriteriaTree.published(name)
+    assert [len(tree.nodes([layer])) for layer in (1, 2, 3)] == layers and tree.depth == 3
+    assert len(tree.nodes()) == sum(layers) and tree.nodes([0])[0].id == "overall"
+    assert CriteriaTree.from_json(json.loads(json.dumps(tree.to_json()))) == tree
+    assert tree.up_to(1).depth == 1 and tree.up_to(3) == tree
+
+
+def test_nodes_know_their_parents():
+    tree = CriteriaTree.published("topical_chat")
+    assert tree.node("factsource").parent.id == "factacc" and tree.node("factacc").parent.id == "grd"
+    assert tree.node("grd").parent.id == "overall" and tree.node("overall").parent is None
+    assert tree.of_target("naturalness") == "nat" and tree.of_target("grd") == "grd"
+    assert tree.of_target("understandability") is None
+    with pytest.raises(ValueError, match="no criterion 'factsorce'; nearest: factsource"):
+        tree.node("factsorce")
+    assert "    Factual accuracy (factacc)\n      Factual correctness (factcorr)" in tree.show()
+
+
+def test_trees_grow_and_keep_their_ids_apart(tmp_path):
+    tree = CriteriaTree.of(["coherence"]).with_children("coherence", [("Coherence", "d"), ("Flow!", ""), ("Flow", "e")])
+    assert [node.id for node in tree.nodes([2])] == ["coherence_2", "flow", "flow_2"]
+    tree.save(tmp_path / "tree.json")
+    assert CriteriaTree.load(tmp_path / "tree.json") == tree
+    with pytest.raises(ValueError, match="two criteria have the id 'a'"):
+        CriteriaTree(Criterion("a", "A", children=(Criterion("a", "B"),)))
+    with pytest.raises(ValueError, match="no published criteria 'bagel'"):
+        CriteriaTree.published("bagel")
+    with pytest.raises(ValueError, match="no criteria"):
+        CriteriaTree.of([])
+    with pytest.raises(ValueError, match="not a tree of criteria"):
+        CriteriaTree.from_json({"root": {"id": "a", "children": 3}})
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=12))
+def test_any_names_make_a_tree(names):
+    tree = CriteriaTree.of(["base"]).with_children("base", [(name, "") for name in names])
+    assert [node.criterion.name for node in tree.nodes([2])] == names
+    assert all(re.fullmatch(r"[a-z0-9_]+", node.id) for node in tree.nodes())
+
+
+# -- prompts -----------------------------------------------------------------------------------------------------------
+
+
+def test_prompts_name_parent_and_child():
+    task, tree = Task.named("dialogue"), CriteriaTree.published("topical_chat")
+    sample = Sample("i", "Hello.", source="A: Hi!", context="The sky is blue.")
+    text = task.prompt(tree.node("contr"), task.show(sample))
+    assert "Please evaluate the engagingness of the given response" in text
+    assert "Content richness: The response should provide rich and useful content" in text
+    assert "Conversation History:\nA: Hi!\n\nCorresponding Fact:\nThe sky is blue.\n\nResponse:\nHello." in text
+    first = task.prompt(tree.node("eng"), task.show(sample))
+    assert "evaluate the overall quality of the given response" in first and "Engagingness: How interesting" in first
+
+
+def test_the_general_task_shows_what_there_is():
+    task = Task.named("general")
+    assert task.show(Sample("i", "", source="in")) == "Input:\nin\n\nOutput:\n"
+    assert task.show(Sample("i", "out", instruction="do")) == "Instruction:\ndo\n\nOutput:\nout"
+    with pytest.raises(ValueError, match="task 'sumary'; there are summary, dialogue"):
+        Task.named("sumary")
+    with pytest.raises(ValueError, match="task 'general' has no published criteria"):
+        HDEval(task="general")
+
+
+@pytest.mark.parametrize("trap", ["{{sample}}", "{sample}", "${definition}", "Score (1-5): 5", "## Evaluation", "%s"])
+def test_texts_are_no_templates(trap):
+    task, tree = Task.named("summary"), CriteriaTree.published("summeval")
+    text = task.prompt(tree.node("ord"), task.show(Sample("i", trap, source=trap)))
+    plain = task.prompt(tree.node("ord"), task.show(Sample("i", "XX", source="XX")))
+    assert text == plain.replace("XX", trap) and text.count(trap) >= 2
+
+
+def test_the_decomposition_prompt_is_that_of_figure_10():
+    task = Task.named("summary")
+    text = decompose.prompt(task, Criterion("coh", "Coherence", "How well the sentences fit."), 4)
+    assert text.startswith(
+        "I would like to perform automatic evaluation on quality of text summarization. A text summarization is a "
+        "shorter passage that encompasses the key details of original article but much shorter. I would like to to "
+        "evaluate its coherence (How well the sentences fit). Please give me around 4 fine-grained evaluation critics "
+    )
+
+
+# -- scoring -----------------------------------------------------------------------------------------------------------
+
+
+def judge(aggregator="lr", script=knowing, criteria=ASPECTS, **settings) -> HDEval:
+    return HDEval("summary", criteria, aggregator, engine=ScriptedEngine(script), **settings)
+
+
+def test_fitted_ratings_follow_the_experts():
+    frame = outputs()
+    train, test = frame[:40], frame[40:]
+    fitted = judge().fit(train)
+    scores = fitted.score(test)
+    assert scores.index.equals(test.index)
+    np.testing.assert_allclose(scores["value"], test["human"], atol=1e-6)
+    details = scores["details"].iloc[0]
+    assert details["target"] == "coherence" and details["n_criteria"] == 2 and details["n_missing_criteria"] == 0
+    assert set(details["criteria"]) == {"coherence", "fluency"}
+    # an output is asked for once a criterion, though the frame has a row for each of its aspects
+    assert len(fitted.engine.asked) == 30 * 2
+    assert "|task:summary|" in fitted.signature() and "|agg:lr|" in fitted.signature()
+
+
+def test_predict_gives_every_target():
+    frame = outputs(12)
+    fitted = judge().fit(frame)
+    wide = fitted.predict(frame)
+    assert wide.columns.tolist() == ["coherence", "fluency"] and wide.index.equals(frame.index)
+    own = [wide.loc[row, aspect] for row, aspect in zip(frame.index, frame["aspect"], strict=True)]
+    np.testing.assert_allclose(fitted.score(frame)["value"], own)
+
+
+def test_frames_and_samples_train_alike():
+    frame = outputs(12)
+    items = frame[frame["aspect"] == "coherence"].drop(columns=["aspect", "human"]).reset_index(drop=True)
+    human = frame.pivot(index=["input_id", "system_id"], columns="aspect", values="human").reset_index(drop=True)
+    wide = items.assign(human_coherence=human["coherence"], human_fluency=human["fluency"])
+    listed = [Sample(str(i), row.output, source=row.source) for i, row in enumerate(items.itertuples())]
+    no_ids = frame.drop(columns=["input_id", "system_id"])
+    expected = judge("ridge").fit(frame).predict(items)
+    for data, given_human in ((wide, None), (items, human), (listed, human), (no_ids, None)):
+        found = judge("ridge").fit(data, given_human).predict(items)
+        np.testing.assert_allclose(found, expected)
+
+
+def test_ratings_are_matched_by_output_not_by_place():
+    frame = outputs(12)
+    shuffled = frame.sample(frac=1, random_state=1)
+    left = shuffled.drop(shuffled[shuffled["aspect"] == "fluency"].index[:3])  # three outputs lack a rating
+    fitted = judge("ridge").fit(left)
+    assert list(fitted.aggregator.notes.values()) == [{"rows": 9, "left_out": 3}]
+
+
+def test_equal_outputs_of_two_systems_keep_their_own_ratings():
+    frame = outputs(6)
+    frame.loc[frame["input_id"] == "d0", "output"] = "Same: quality=3 read=3"
+    fitted = judge("ridge").fit(frame)
+    assert next(iter(fitted.aggregator.notes.values()))["rows"] == 6
+    assert len(fitted.engine.asked) == 2 * 4  # the three equal texts are asked for once
+
+
+def test_unreadable_criteria_are_missing_with_the_reason():
+    def script(request, draw):
+        return (
+            "I cannot say" if "quality=1" in request.text() and "fluency" in request.text() else knowing(request, draw)
+        )
+
+    frame = outputs()
+    fitted = judge(script=script).fit(frame)
+    scores = fitted.score(frame)
+    lost = frame["output"].str.contains("quality=1")
+    assert lost.any() and scores.loc[lost, "value"].isna().all() and scores.loc[~lost, "value"].notna().all()
+    reason = scores.loc[lost, "reason"].iloc[0]
+    assert reason.startswith("1 of 2 criteria without a score (fluency; impute drop): ")
+    assert scores.attrs["details"]["n_ok"] == int((~lost).sum())
+    filled = judge(script=script, impute="mean").fit(frame).score(frame)
+    assert filled["value"].notna().all() and filled.loc[lost, "details"].iloc[0]["n_missing_criteria"] == 1
+    coverage = fitted.features(frame).coverage()
+    assert coverage.loc["fluency", "missing"] == int(lost.sum()) and coverage.loc["coherence", "missing"] == 0
+
+
+@pytest.mark.parametrize("garbage", ["", "banana", "9", "]}{", "I am sorry, I cannot rate this."])
+def test_garbage_is_missing_or_an_error_that_says_so(garbage):
+    frame = outputs(6)
+    with pytest.raises(ValueError, match="0 rows to learn coherence, fluency from"):
+        judge(script=lambda request, draw: garbage).fit(frame)
+    scores = judge("average", script=lambda request, draw: garbage).score(frame)
+    assert scores["value"].isna().all() and (scores["status"] != "ok").all() and scores["reason"].str.len().min() > 10
+
+
+def test_what_cannot_be_scored_is_an_error():
+    frame = outputs(6)
+    with pytest.raises(ValueError, match="aggregator 'lr' is not fitted; call fit, train or load"):
+        judge().score(frame)
+    fitted = judge().fit(frame)
+    with pytest.raises(ValueError, match="aspect 'humour' is none of the targets coherence, fluency"):
+        fitted.score(frame.assign(aspect="humour"))
+    with pytest.raises(ValueError, match="no ratings to learn from"):
+        judge().fit(frame.drop(columns="human"))
+    with pytest.raises(ValueError, match="samples without ratings"):
+        judge().fit([Sample("a", "b", source="c")])
+    with pytest.raises(ValueError, match="2 rows of ratings for 1 samples"):
+        judge().fit([Sample("a", "b", source="c")], {"coherence": [1, 2]})
+    with pytest.raises(ValueError, match="hdeval needs a column 'source'"):
+        fitted.score(frame.drop(columns="source"))
+    with pytest.raises(ValueError, match="column 'human' holds"):
+        judge().fit(frame.assign(human="good"))
+
+
+# -- ablations ---------------------------------------------------------------------------------------------------------
+
+
+def test_layers_and_criteria_can_be_left_out():
+    def asked(**settings):
+        made = HDEval("summary", aggregator="average", engine=ScriptedEngine(knowing), **settings)
+        made.score(outputs(2))
+        return len(made.engine.asked) // 2
+
+    assert [asked(), asked(layers=(1, 2)), asked(layers=(1,)), asked(layers=(0,))] == [25, 16, 4, 1]
+    assert asked(use=["ord", "coh", "nov"]) == 3
+    with pytest.raises(ValueError, match="give one of them"):
+        HDEval("summary", layers=(1,), use=["coh"])
+    with pytest.raises(ValueError, match="no criteria in layers"):
+        HDEval("summary", layers=(7,))
+    with pytest.raises(ValueError, match="no criterion 'xx'"):
+        HDEval("summary", use=["xx"])
+
+
+def test_without_an_aggregator():
+    frame = outputs(8)
+    direct = judge("criterion").score(frame)
+    np.testing.assert_array_equal(direct["value"], frame["human"])  # each aspect by its own criterion
+    averaged = judge("average").score(frame)
+    means = frame.groupby("output", sort=False)["human"].mean()
+    np.testing.assert_allclose(averaged["value"], means[frame["output"]])
+    overall = HDEval("summary", ASPECTS, "criterion", layers=(0,), engine=ScriptedEngine(["4"] * 8)).score(frame)
+    assert overall["value"].tolist() == [4] * 16
+
+
+def test_sweeps_predict_the_test_rows():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(1, 6, (60, 5)).astype(float), columns=list("vwxyz"))
+    Y = pd.DataFrame({"a": X["x"] + rng.normal(0, 0.01, 60), "b": X["x"] - X["y"]})
+    test = list(range(30, 60))
+    found = by_aggregator(X, Y, test, ["lr", "average"], seeds=[0, 1])
+    assert (
+        list(found.columns) == ["kind", "seed", "row", "target", "predicted", "human"] and len(found) == 2 * 2 * 30 * 2
+    )
+    linear = found[found["kind"] == "lr"]
+    np.testing.assert_allclose(linear["predicted"], linear["human"], atol=0.1)
+    assert set(found["row"]) == set(test)
+    shares = by_share(X, Y, test, [0.2, 1.0], seeds=[0, 1, 2], kind="ridge")
+    error = shares.assign(e=(shares["predicted"] - shares["human"]) ** 2).groupby("share")["e"].mean()
+    assert len(shares) == 2 * 3 * 60 and error[1.0] < error[0.2]
+    some = by_criteria(X, Y, test, counts=[1, 2, 5], seeds=[3], kind="lr")
+    assert some.attrs["order"][3][:2] == ["x", "y"]
+    error = some.assign(e=(some["predicted"] - some["human"]).abs()).groupby("criteria")["e"].max()
+    assert error[1] > 0.5 and error[2] < 0.1 and error[5] < 0.1
+    with pytest.raises(ValueError, match="counts \\[6\\]"):
+        by_criteria(X, Y, test, counts=[6])
+    with pytest.raises(ValueError, match="test must be different positions"):
+        by_share(X, Y, [99], [1.0])
+    with pytest.raises(ValueError, match="nothing to sweep over"):
+        by_aggregator(X, Y, test, [])
+
+
+def test_a_share_of_the_training_data():
+    frame = outputs(20)
+    fitted = judge("ridge", seed=2).fit(frame, share=0.25)
+    assert fitted.aggregator.notes["coherence, fluency"]["rows"] == 5 and len(fitted.engine.asked) == 10
+
+
+# -- Algorithm 1 -------------------------------------------------------------------------------------------------------
+
+
+def test_training_grows_what_matters():
+    """Of the finer criteria only "Order of things" follows the experts: it alone is decomposed further."""
+
+    # layer 1 is noise but for fluency, so that what follows the experts' coherence is found in layer 2
+    def script(request, draw):
+        text = request.text()
+        if "on the following metric:\ncoherence" in text:
+            return str(1 + hash_of(text) % 5)
+        return knowing(request, draw)
+
+    frame = outputs(60)
+    made = judge("ridge", script=script)
+    trained = made.train(frame, growth=Growth(layers=3, children=3, keep=1))
+    tree = trained.tree
+    assert tree.depth == 3
+    assert [node.criterion.name for node in tree.nodes([2])] == ["Order of things", "Weather", "Colour"] * 2
+    first, second, third = trained.history
+    assert first.kept == ("coherence", "fluency") and third.kept == ()
+    (kept,) = second.kept
+    assert tree.node(kept).criterion.name == "Order of things"
+    assert third.decomposed == {kept: tuple(child.id for child in tree.node(kept).criterion.children)}
+    assert len(third.criteria) == 2  # the criterion itself is in its own list and left out
+    assert second.importance["coherence"].idxmax() in ("order_of_things", "order_of_things_2")
+    assert made.aggregator.criteria == tuple(node.id for node in tree.nodes())
+    np.testing.assert_allclose(made.score(frame)["value"], frame["human"], atol=0.35)
+
+
+def test_training_keeps_to_its_limits():
+    frame = outputs(12)
+    trained = judge("ridge").train(frame, growth=Growth(layers=2, children=2))
+    assert trained.tree.depth == 2 and len(trained.tree.nodes([2])) == 4
+    assert judge("ridge").train(frame, growth=Growth(layers=1)).tree.depth == 1
+    with pytest.raises(ValueError, match="layers is 0"):
+        Growth(layers=0)
+    with pytest.raises(ValueError, match="saliency is 'luck'; allowed: permutation, shap, weights"):
+        Growth(saliency="luck")
+    with pytest.raises(ValueError, match="leave out layers and use"):
+        judge("ridge", layers=(1,)).train(frame)
+
+
+def test_a_decomposition_that_cannot_be_read_leaves_the_criterion_as_it_is():
+    def script(request, draw):
+        text = request.text()
+        if TEXT.search(text) is None:
+            return "I would rather not." if "its coherence" in text else "1. Ease: how easily it reads."
+        return knowing(request, draw)
+
+    frame = outputs(12)
+    made = judge("ridge", script=script)
+    trained = made.train(frame, growth=Growth(layers=2))
+    assert [node.id for node in trained.tree.nodes([2])] == ["ease"]
+    assert set(trained.history[1].failed) == {"coherence"} and trained.history[1].failed["coherence"]
+    silent = judge("ridge", script=lambda r, d: "no" if TEXT.search(r.text()) is None else knowing(r, d))
+    ended = silent.train(frame)
+    assert ended.tree.depth == 1 and set(ended.history[-1].failed) == {"coherence", "fluency"}
+    assert silent.score(frame)["value"].notna().all()
+
+
+def test_training_can_be_planned_and_resumed(tmp_path):
+    frame, store = outputs(8), Store(tmp_path)
+    made = judge("ridge", store=store)
+    growth = Growth(layers=3, keep=1, children=2)
+    stages = made.plan_training(frame, growth=growth)
+    assert [(s.name, s.exact) for s in stages] == [
+        ("layer 1", True), ("decompose into layer 2", False), ("layer 2", False),
+        ("decompose into layer 3", False), ("layer 3", False),
+    ]  # fmt: skip
+    assert [s.completions for s in stages] == [16, 2, 32, 1, 16] and not made.engine.asked
+    made.train(frame, growth=growth)
+    asked = len(made.engine.asked)
+    again = judge("ridge", store=store)
+    again.train(frame, growth=growth)
+    assert asked > 50 and again.engine.asked == [] and again.tree == made.tree
+    assert all(stage.exact for stage in again.plan_training(frame, growth=growth))
+
+
+@given(st.text())
+def test_reading_a_decomposition_never_raises(text):
+    parent = Criterion("coh", "Coherence", "d")
+    found = decompose.read(Completion("k", text), parent, 4)
+    assert bool(found.children) != bool(found.reason) and len(found.children) <= 4
+    assert all(name and definition for name, definition in found.children)
+
+
+# -- saving ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["lr", "rf", "mlp"])
+def test_saved_and_loaded_scores_are_equal(tmp_path, kind):
+    frame = outputs(20)
+    options = {"rf": {"n_estimators": 5}, "mlp": {"hidden_layer_sizes": [8, 4], "max_iter": 80}}.get(kind, {})
+    made = judge(Aggregator(kind, seed=3, options=options, groups=[["fluency"], ["coherence"]]))
+    made.train(frame, growth=Growth(layers=2, children=2))
+    path = tmp_path / "hdeval.json"
+    made.save(path)
+    loaded = HDEval.load(path, engine=ScriptedEngine(knowing))
+    assert loaded.signature() == made.signature() and loaded.tree == made.tree
+    pd.testing.assert_frame_equal(loaded.score(frame), made.score(frame), check_exact=True)
+    assert [layer.to_json() for layer in loaded.history] == [layer.to_json() for layer in made.history]
+    assert made.history[0].importance.equals(loaded.history[0].importance)
+    again = tmp_path / "again.json"
+    loaded.save(again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_a_task_of_ones_own_is_saved_with_the_evaluator(tmp_path):
+    layout = prompts.Template("mine", ("Poem: ", prompts.Slot("poem")))
+    base = Task.named("general")
+    task = Task("poetry", "poetry", "A poem.", base.evaluate, layout, {"poem": "output"})
+    made = HDEval(task, ["rhyme"], "average", engine=ScriptedEngine(["4"]))
+    made.save(tmp_path / "poems.json")
+    loaded = HDEval.load(tmp_path / "poems.json", engine=ScriptedEngine(["4"]))
+    assert loaded.task == task
+    assert loaded.score([Sample("a", "Roses", aspect="rhyme")])["value"].tolist() == [4]
+    assert "Poem: Roses" in loaded.engine.asked[0].request.text()
+
+
+def test_files_that_are_no_evaluator_are_refused(tmp_path):
+    path = tmp_path / "x.json"
+    for content, said in [
+        ("{", "is not JSON"),
+        ("[]", "is no saved HD-Eval evaluator: its format is 'list'"),
+        ("{}", "None"),
+    ]:
+        path.write_text(content)
+        with pytest.raises(ValueError, match=said):
+            HDEval.load(path)
+    frame = outputs(6)
+    judge().fit(frame).save(path)
+    data = json.loads(path.read_text())
+    for change, said in [
+        ({"tree": CriteriaTree.of(["other"]).to_json()}, "the aggregator needs coherence, fluency"),
+        ({"aggregator": {**data["aggregator"], "kind": "svm"}}, "aggregator 'svm'"),
+        ({"missing": "zero"}, "missing policy 'zero'"),
+        ({"sampling": {"heat": 1}}, "no setting 'heat'"),
+    ]:
+        path.write_text(json.dumps({**data, **change}))
+        with pytest.raises(ValueError, match=said):
+            HDEval.load(path)
+    path.write_text(json.dumps({k: v for k, v in data.items() if k != "aggregator"}))
+    with pytest.raises(ValueError, match="KeyError\\('aggregator'\\)"):
+        HDEval.load(path)
+
+
+def test_found_by_name():
+    assert evaluators.get("hdeval") is HDEval is evaluators.HDEval
+
+
+# -- real data ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "aspects"),
+    [
+        ("summeval", "summary", 4),
+        ("topical_chat", "dialogue", 4),
+        ("sfres", "data_to_text", 2),
+        ("sfhot", "data_to_text", 2),
+    ],
+)
+def test_the_papers_data_sets(data, name, task, aspects):
+    """Every target that the paper has is learnt and scored on the published criteria; a fake judge answers."""
+    frame = data(name)
+    keep = [
+        aspect
+        for aspect in dict.fromkeys(frame["aspect"])
+        if CriteriaTree.published(Task.named(task).criteria).of_target(aspect)
+    ]
+    assert len(keep) == aspects
+    frame = frame[frame["aspect"].isin(keep) & frame["input_id"].isin(frame["input_id"].unique()[:8])]
+    engine = ScriptedEngine(lambda request, draw: f"{1 + hash_of(request.text()) % 5}\n\nReasoning: it")
+    made = HDEval(task, aggregator="ridge", engine=engine).fit(frame)
+    scores = made.score(frame)
+    assert scores["value"].notna().all() and made.aggregator.targets == tuple(keep)
+    assert not math.isclose(scores["value"].std(), 0)
+    direct = HDEval(task, aggregator="criterion", engine=engine).score(frame)
+    assert set(direct["value"]) <= {1, 2, 3, 4, 5} and direct["value"].notna().all()
