@@ -359,7 +359,7 @@ def test_structured_stages_hold_the_judge_to_the_aspects_names():
     scores = CoAScore("dialogue", n=5, engine=engine, structured=True).score([TALK])
     assert scores["value"].tolist() == [5]
     lines, numbers, last = patterns
-    assert re.fullmatch(lines[0], "Wit: Is it witty or dull.\n" * 5)
+    assert re.fullmatch(lines[0], "Wits: Is it witty or dull.\n" * 5)
     answer = json.dumps(dict(zip(NAMES, [5, 5, 4, 5, 3], strict=True)))
     assert re.fullmatch(numbers[0], answer) and not re.fullmatch(numbers[0], answer.replace("4", "6"))
     assert last[1] == ("1", "2", "3", "4", "5")
