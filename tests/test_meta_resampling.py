@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import tracemalloc
+from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
@@ -218,3 +220,15 @@ def test_nominal_95_percent_covers_93_to_97():
     assert 0.93 <= row_coverage("inputs", 3000, 1000) <= 0.97
     assert 0.93 <= coverage(2000, 1000) <= 0.97
     assert 0.93 <= coverage(2000, 1000, "bca") <= 0.97
+
+
+@pytest.mark.parametrize("kind", ["continuous", "mixed", "ordinal"])
+@pytest.mark.parametrize("method", ["bootstrap", "permutation"])
+def test_the_benchmark_compares_equal_results(method, kind):
+    """`make bench` reports a ratio only where kernels, nlpstats and scipy agree; here they do on a few resamples."""
+    pytest.importorskip("nlpstats")
+    bench = importlib.util.spec_from_file_location("bench_meta", Path(__file__).parents[1] / "tools" / "bench_meta.py")
+    module = importlib.util.module_from_spec(bench)
+    bench.loader.exec_module(module)
+    for level, coef in module.CASES:
+        assert all(seconds > 0 for seconds in module._three(method, level, coef, kind, 5, 2))

@@ -76,7 +76,7 @@ def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> str:
 
 def chunk_size(items: int) -> int:
     """Resamples per chunk, so that one array of a chunk has about a million entries."""
-    return int(np.clip(2**20 // max(items, 1), 32, 1024))
+    return int(np.clip(2**20 // max(items, 1), 4, 1024))
 
 
 def bootstrap(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Draws]:
