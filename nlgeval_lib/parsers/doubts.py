@@ -7,6 +7,7 @@ import re
 from nlgeval_lib.parsers import doubt_cues as cues
 from nlgeval_lib.parsers import vocabulary
 from nlgeval_lib.parsers.mention import Mention, Strength
+from nlgeval_lib.parsers.scales import OTHER
 
 _BACK = 160
 _QUOTE_BACK = 600
@@ -29,7 +30,10 @@ def weigh(mention: Mention, text: str) -> None:
         return
     labelled = mention.strength >= Strength.LABEL and core[-1] in ":="
     used = mention.used if mention.kind in ("of", "stars", "points") else mention.end
-    if cues.NEGATED.search(core):
+    if OTHER in sentence and not mention.based:
+        mention.spoil("the score is given on another scale", blocks=True)
+        mention.rescaled = True
+    elif cues.NEGATED.search(core):
         mention.spoil("the number is negated or a bound")
     elif not labelled:
         flaw = _taken_back(sentence, core, text, used)

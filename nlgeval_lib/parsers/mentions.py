@@ -21,7 +21,7 @@ _ONE_OF = re.compile(
     r"\s+(?:of|another|thing|the|could|can|may|might|must|has|would|should)\b(?!\s+(?:\d|three|four|five|seven|ten))"
 )
 _CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out of))\s*\Z")
-_OTHER_AFTER = re.compile(rf"[ \t,]*{OTHER}")
+_OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
 _FRACTION = re.compile(r"\d{1,15}")
 _KINDS = {"base": "of", "upto": "range", "then": "series"}
 _GLUED = frozenset(("stars", "points", "of"))  # may follow without a blank
@@ -119,7 +119,9 @@ def _follow(mention: Mention, text: str, right: re.Match | None, low: float, hig
             mention.spoil(f"the score is given on a scale up to {right['base'][:20]}", blocks=True)
     elif mention.kind in ("range", "series"):
         second = number_of(right["upto"] or right["then"])
-        if mention.kind == "range" and second is not None and second <= mention.value:
+        if (mention.value, second) == (low, high):
+            mention.spoil("the scale itself")
+        elif mention.kind == "range" and second is not None and second <= mention.value:
             mention.spoil("a result or a difference, not a score")
         else:
             both = text[mention.start : right.end()].strip()[:40]

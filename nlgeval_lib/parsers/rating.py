@@ -28,8 +28,7 @@ class Rating(Parsed):
 _PLAIN = re.compile(r"[\s\-*>\"'(\[]{0,6}(\d{1,3}(?:\.\d{1,4})?)[\s*\"'.)\]]{0,6}", re.ASCII)
 _TAG = re.compile(
     r"\[\[\s*(?P<double>[^\[\]\n]{1,30}?)\s*\]\]"
-    r"|<(?P<name>score|rating|result|final_score|final score|overall|overall_score|answer|grade|verdict)>"
-    r"\s*(?P<inner>[^<>]{1,40}?)\s*</(?P=name)>"
+    r"|<(?P<name>[a-z][a-z_ -]{2,30})>\s*(?P<inner>[^<>]{1,40}?)\s*</(?P=name)>"
     r"|\\boxed\s*\{\s*(?P<boxed>[^{}\n]{1,30}?)\s*\}"
     r"|\[\s*(?:result|final score|overall score)s?\s*:?\s*\]\s*:?"
 )
@@ -103,10 +102,34 @@ def prepare(text: str, low: float, high: float) -> tuple[str, str]:
     return source, take_off(without_markup(body), low, high)
 
 
+_PLAIN_TAGS = {
+    "strong",
+    "span",
+    "div",
+    "code",
+    "pre",
+    "mark",
+    "big",
+    "small",
+    "del",
+    "ins",
+    "sub",
+    "sup",
+    "font",
+    "center",
+}
+_SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
+
+
 def _as_final(match: re.Match) -> str:
     inner = match["double"] or match["inner"] or match["boxed"]
     if inner is None:
         return "\nfinal score: "
+    name = match["name"]
+    if name in _PLAIN_TAGS:
+        return match.group()
+    if name and not _SCORE_TAG.fullmatch(name):
+        return f"\n{name.replace('_', ' ')}: {inner}\n"
     return f"\nfinal score: {inner}\n" if re.search(r"\d|^[a-z-]+$", inner) else match.group()
 
 
@@ -132,7 +155,7 @@ def _decide(mentions: list[Mention], body: str, low: float, high: float, label: 
         values = sorted({mention.value for mention in verdicts})
         if len(values) > 1:
             return Rating(math.nan, Status.UNPARSED, _several(verdicts, values), "conflict", low, high, label)
-        if stops and (not values or any(stop.flaw.startswith("more than one") for stop in stops)):
+        if stops and (not values or not all(stop.rescaled for stop in stops)):
             if all(stop.rescaled for stop in stops) and any(mention.based for mention in live):
                 live = [mention for mention in live if mention.based]  # "8/10, that is 4/5"
                 continue

@@ -39,6 +39,8 @@ _BEFORE_VALUE = r"[\s\"*]*(?::|=|->|is\b)"
 _NOTE = re.compile(rf"[(\[](?P<note>[^()\[\]\n]{{1,90}})[)\]](?={_BEFORE_VALUE})")
 _TOP = re.compile(r"out of|max|/|\bof\b|points?|stars?")
 _BASE = re.compile(rf"(?<=[a-z])\s+(?:out\s+of|/)\s*({_TOKEN})(?={_BEFORE_VALUE})")
+# "Out of 10, I give it a 4"
+_OUT_OF = re.compile(rf"(?:\A|(?<=[.!?\n]))\s*out\s+of\s+({_TOKEN})\s*,")
 _ANY = re.compile(rf"{DIGITS}|\b{WORD}\b")
 
 
@@ -89,7 +91,7 @@ def take_off(text: str, low: float, high: float) -> str:
     if " or " in text and _PAIR.search(text):
         text = _LIST.sub(span, text)
     if "out of" in text or "/" in text:
-        text = _BASE.sub(top, text)
+        text = _BASE.sub(top, _OUT_OF.sub(top, text))
     return text
 
 

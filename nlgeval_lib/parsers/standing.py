@@ -24,7 +24,7 @@ _HEADING_ABOVE = re.compile(
 _ITEM_HEAD = re.compile(r"[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*:")
 _HEAD_BACK = 1500
 _LIST_AHEAD = 4000
-_AFTER_LEAD = re.compile(r"[ \t]*(?P<mark>[.:,;)\]-]|->|\(|\n|\Z)")
+_AFTER_LEAD = re.compile(r"(?P<tab>\t)|[ \t]*(?P<mark>[.:,;)\]-]|->|\(|\n|\Z|(?:because|since|due to)\b)")
 _TEXT_END = re.compile(r"[\s.!)\]\"'}|]*\Z")
 _IN_BRACKETS = re.compile(r"\s*\)\s*(?:[.!,;\n]|\Z)")
 _SENTENCE_END = re.compile(r"(?<!\d)[.!?][\"')]*\s*-?\Z")
@@ -216,7 +216,7 @@ def _form(mention: Mention, text: str, window: str, core: str) -> None:
     mark = _AFTER_LEAD.match(text, mention.used) if first else None
     if mark:
         mention.present(Strength.ALONE, "leading")
-        if mark["mark"] in ".)" and not mention.kind and mention.value == 1.0:
+        if (mark["mark"] or ":") in ".)" and not mention.kind and mention.value == 1.0:
             mention.spoil("a leading '1.' may be the number of a list")
     elif mention.kind in ("of", "stars"):
         if _ENDS.match(text, mention.used) and not cues.COUNT_VERB_BEFORE.search(window):
