@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "meta": set(),
     **{part: BASE | BESIDE | {"datasets"} for part in BESIDE},
 }
-TOP = {"experiments", "run", "runner", "cli", "completions", "sweep", "scoring"}  # may import anything
+TOP = {"experiments", "run", "runner", "cli", "completions", "sweep", "scoring", "recorded"}  # may import anything
 
 
 def part_of(path: Path) -> str:

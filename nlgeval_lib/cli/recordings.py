@@ -1,0 +1,99 @@
+"""`nlgeval recordings`: somebody's recorded judge outputs, put into a store to be replayed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nlgeval_lib.scoring import arguments as given
+
+ORDER = 9
+HELP = """List the recorded judge outputs, put them into a store, or write the scores that were published without texts.
+
+What is in a store is replayed by --engine replay, with any parser or evaluator that asks the same prompts.
+
+\b
+Examples:
+  nlgeval recordings                                        what there is
+  nlgeval recordings acloserlook llm_summeval               into the store
+  nlgeval recordings prometheus_gpt4 --store recorded/
+  nlgeval score -e prometheus --data mt_bench --engine replay -m gpt-4-0613 --store recorded/ \\
+      -s repetition_penalty=1 -s seed=none -o gpt4.csv
+  nlgeval recordings alttest_summeval --output alttest.csv  a column a judge beside the ratings; then: nlgeval meta
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add `recordings`."""
+    app.command("recordings", help=HELP)(recordings)
+
+
+def recordings(
+    names: Annotated[list[str] | None, typer.Argument(help="Recordings; none: list them.", show_default=False)] = None,
+    store: given.StoreFolder = "",
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Write published scores here (one recording).", show_default=False)
+    ] = "",
+) -> None:
+    """List or import recordings; see HELP."""
+    with given.ending():
+        from nlgeval_lib import recorded
+        from nlgeval_lib.scoring import InputError, make
+
+        if not names:
+            _list()
+            return
+        try:
+            if output:
+                if len(names) > 1:
+                    raise InputError("--output takes one recording")
+                _scores(names[0], output)
+                return
+            for name in names:
+                recorded.of(name)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        kept = make.store(store)
+        for name in names:
+            done = recorded.fill(kept, name)
+            typer.echo(
+                f"{name}: {done.completions:,} completions of {', '.join(done.judges)} for {done.requests:,} requests, "
+                f"{done.new:,} new"
+                + (
+                    f"; {done.repeated:,} repeat a prompt, {done.differing:,} with another text"
+                    if done.repeated
+                    else ""
+                )
+            )
+
+
+def _list() -> None:
+    from nlgeval_lib import datasets, recorded
+
+    for name, row in datasets.recordings.describe().iterrows():
+        here, _ = datasets.available(str(name), download=False)
+        prompts = f"prompts {recorded.IMPORTS[str(name)].prompts}" if name in recorded.IMPORTS else "scores only"
+        typer.echo(f"{name:22} {row['rows']:>8,}  {'here' if here else 'not here':9} {prompts:32} {row['title']}")
+
+
+def _scores(name: str, path: str) -> None:
+    """The rated rows of the recording's data set, with a column of scores for each judge."""
+    from nlgeval_lib import datasets, recorded
+    from nlgeval_lib.scoring import InputError, output
+
+    frame = recorded.scores(name)
+    sets = frame["dataset"].unique()
+    if len(sets) > 1 or frame["draw"].nunique() > 1 or frame["prompt_form"].nunique() > 1:
+        raise InputError(f"{name} has several data sets, draws or prompt forms: no column a judge can be made of it")
+    rows = datasets.load(sets[0])
+    keys = ["input_id", "system_id", "aspect"]
+    kept = rows[["dataset", *keys, "human", *(c for c in rows.columns if str(c).startswith("rater_"))]].copy()
+    for judge, part in frame.groupby("judge", sort=False):
+        joined = kept[keys].merge(part[[*keys, "value", "status"]], how="left", on=keys)
+        kept[judge], kept[f"{judge}_status"] = (
+            joined["value"].to_numpy(),
+            joined["status"].fillna("unavailable").to_numpy(),
+        )
+    output.write(kept, path)
+    typer.echo(f"{len(kept):,} rows, {frame['judge'].nunique()} judges; written: {path}")
