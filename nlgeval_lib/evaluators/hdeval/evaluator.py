@@ -33,7 +33,8 @@ class HDEval(Judge):
     task: summary, dialogue, data_to_text, general, or a `Task`. criteria: a published decomposition (summeval,
     topical_chat, data_to_text), a `CriteriaTree`, or names of aspects (with definitions) to grow a tree from; the
     default is the task's published one. aggregator: lr, ridge, dt, rf, mlp, or without fitting average and criterion;
-    or an `Aggregator` with settings of its own. seed: of everything random here. impute, groups: see `Aggregator`.
+    or an `Aggregator` with settings of its own. seed: of everything random here. impute, max_missing, groups: see
+    `Aggregator`.
 
     Ablations: `layers` uses the criteria of some layers only ((1, 2) is Table 4's "w/o Layer 3"; 0 is the overall
     criterion), `use` some criteria only (Figure 5), `fit(share=...)` part of the training data (Figure 4).
@@ -59,6 +60,7 @@ class HDEval(Judge):
         use: Sequence[str] | None = None,
         seed: int = 0,
         impute: str = "drop",
+        max_missing: float = 0.5,
         groups: Sequence[Sequence[str]] | None = None,
         decompose_sampling: Sampling | Mapping[str, Any] | None = None,
         **judge: Any,
@@ -71,9 +73,9 @@ class HDEval(Judge):
         self.use = None if use is None else tuple(use)
         self.seed = seed
         if isinstance(aggregator, str):
-            aggregator = Aggregator(aggregator, seed=seed, impute=impute, groups=groups)
-        elif impute != "drop" or groups is not None:
-            raise ValueError("impute and groups belong to the Aggregator that was given")
+            aggregator = Aggregator(aggregator, seed=seed, impute=impute, max_missing=max_missing, groups=groups)
+        elif impute != "drop" or max_missing != 0.5 or groups is not None:
+            raise ValueError("impute, max_missing and groups belong to the Aggregator that was given")
         if self.use is not None and self.layers is not None:
             raise ValueError("layers and use both say which criteria are scored; give one of them")
         self.aggregator = aggregator
