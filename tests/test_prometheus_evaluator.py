@@ -271,6 +271,25 @@ def test_structured_completions_carry_a_verdict_of_the_scale():
     assert judge.form() == {"regex": r"\[RESULT\] (0|1|2)"}
 
 
+def test_a_form_has_one_scale():
+    ten = sample("a", rubric=Rubric("c", tuple("abcdefghij")).text())
+    with pytest.raises(ValueError, match="sample 'a': its rubric goes from 1 to 10, the form from 1 to 5"):
+        Prometheus(structured=True, engine=says(3)).judge([ten])
+    judge = Prometheus(structured=True, low=1, high=10, engine=says(7))
+    assert judge.judge([ten])[0].value == 7 and judge.form()["regex"].endswith("|9|10)")
+
+
+def test_signatures_tell_settings_apart():
+    ways = [{}, {"reference": False}, {"rubric": RUBRIC}, {"rubric": Rubric("c", ("a", "b"))}, {"verbalizer": True}]
+    ways += [{"wording": "appendix"}, {"feedback": False}, {"low": 1, "high": 5}, {"chat": "raw"}, {"structured": True}]
+    judges = [Prometheus(**way) for way in ways]
+    rankings = [Prometheus().ranking_signature(**how) for how in ({}, {"redraws": 2}, {"by": "relative"})]
+    rankings += [Prometheus().ranking_signature(by="relative", tie=True)]
+    assert len({judge.signature() for judge in judges} | set(rankings)) == len(ways) + 4
+    assert "mode:rank-absolute|" in rankings[0] and "|redraws:9|" in rankings[0] and "|n:3|" not in rankings[0]
+    assert "prompt:0ae04ee4" in rankings[2] and rankings[2].startswith("prometheus|mode:rank-relative|")
+
+
 # --- GPT-4 on Vicuna Bench and MT Bench
 
 

@@ -161,6 +161,7 @@ def test_one_instruction_for_rows_that_have_none():
     judge = TigerScore(instruction="Sum up.", engine=scripted(PERFECT))
     assert judge.score(frame)["value"].tolist() == [0]
     assert "Instruction: \nSum up.\na text\n" in judge.render(judge.samples(frame)[0])
+    assert judge.signature() != TigerScore(instruction="Shorten.").signature() != TigerScore().signature()
     own = judge.samples(frame.assign(instruction="Shorten."))[0]
     assert "Shorten." in judge.render(own) and "Sum up." not in judge.render(own)
 
@@ -274,6 +275,7 @@ def test_hallucination_check(text, value):
         "Perhaps.",
         "yes and no",
         "It contains factual errors. It does not contain factual errors.",
+        "Yes, it is right: it does not contain factual errors.",
         "I cannot assess it.",
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators.chat import ChatFormat
-from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.judge import Judge, short_hash
 from nlgeval_lib.evaluators.prometheus.ranking import rank
+from nlgeval_lib.evaluators.prometheus.relative import template_of
 from nlgeval_lib.evaluators.prometheus.results import Ranking
 from nlgeval_lib.evaluators.prometheus.rubric import Rubric
 from nlgeval_lib.evaluators.prometheus.wrapping import asked, family, verdict_form
@@ -59,6 +61,7 @@ class Prometheus(Judge):
         chat: str | ChatFormat = "auto",
         **common: Any,
     ) -> None:
+        self.how: dict[str, Any] = {"mode": "absolute"}
         self.auto_chat = chat == "auto"
         super().__init__(chat="messages" if self.auto_chat else chat, **common)
         self.reference, self.feedback = reference, feedback
@@ -103,13 +106,21 @@ class Prometheus(Judge):
     def scale(self, sample: Sample) -> tuple[int, int]:
         """The lowest and the highest score that a sample can get."""
         rubric = self.rubric_of(sample)
-        if rubric is not None:
-            return rubric.low, rubric.high
+        return self.common_scale if rubric is None else (rubric.low, rubric.high)
+
+    @property
+    def common_scale(self) -> tuple[int, int]:
+        """The scale where a sample has none of its own: `low` to `high`, 1 to 5 unless given."""
         return (1, 5) if self.low is None or self.high is None else (self.low, self.high)
 
     def render(self, sample: Sample) -> str:
         template, rubric = self.template, self.rubric_of(sample)
         low, high = self.scale(sample)
+        if self.structured and (low, high) != self.common_scale:
+            raise ValueError(
+                f"sample {sample.id!r}: its rubric goes from {low} to {high}, the form from {self.common_scale[0]} to "
+                f"{self.common_scale[1]}; with structured, give low and high and one scale a run"
+            )
         values: dict[str, Any] = {"low": low, "high": high, "response": sample.output, "instruction": asked(sample)}
         if self.reference:
             values["reference"] = sample.references[0]
@@ -119,21 +130,21 @@ class Prometheus(Judge):
         return template.render(**{name: values[name] for name in template.variables})
 
     def templates(self) -> Sequence[Template]:
-        return (self.template,)
+        return (template_of(self.reference) if self.how["mode"] == "rank-relative" else self.template,)
 
     # -- the answer -----------------------------------------------------------------------------------------------
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score after the feedback, on the sample's scale."""
-        low, high = (1, 5) if sample is None else self.scale(sample)
+        low, high = self.common_scale if sample is None else self.scale(sample)
         if not self.feedback:
             return rating(completion.text, low, high).judgment()
         found = read_feedback(completion.text, low, high, self.parser)
         return found.judgment(feedback=found.feedback)
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        """A feedback that leaves room for the verdict, then a score from `low` to `high`, or 1 to 5."""
-        low, high = (1, 5) if self.low is None or self.high is None else (self.low, self.high)
+        """A feedback that leaves room for the verdict, then a score of the common scale."""
+        low, high = self.common_scale
         return {"regex": verdict_form(map(str, range(low, high + 1)), self.sampling.max_tokens, self.feedback)}
 
     # -- the judge ------------------------------------------------------------------------------------------------
@@ -162,9 +173,9 @@ class Prometheus(Judge):
     def settings(self) -> dict[str, Any]:
         scale = {} if self.low is None else {"scale": f"{self.low}-{self.high}"}
         return {
-            "mode": "absolute",
+            **self.how,
             "ref": self.reference,
-            "rubric": self.with_rubric,
+            "rubric": self.with_rubric if self.rubric is None else short_hash(self.rubric.text()),
             "feedback": self.feedback,
             **scale,
             "parser": self.parser if self.feedback else "rating",
@@ -173,6 +184,18 @@ class Prometheus(Judge):
     def rank(self, data: Any, *, by: str = "absolute", redraws: int = 9, **options: Any) -> list[Ranking]:
         """Each group of responses to one instruction put in order; see `ranking.rank`."""
         return rank(self, data, by=by, redraws=redraws, **options)
+
+    def ranking_signature(
+        self, *, by: str = "absolute", redraws: int = 9, tie: bool = False, engine: Engine | None = None
+    ) -> str:
+        """What `signature` is for scores, for the rankings of `rank` with these options."""
+        bound = copy.copy(self.for_engine(engine))
+        if by == "relative":
+            bound.how = {"mode": "rank-relative", "tie": tie}
+        else:
+            bound.how = {"mode": "rank-absolute", "redraws": redraws}
+            bound.sampling = dataclasses.replace(self.sampling, n=1)
+        return super(Prometheus, bound).signature(engine)
 
     # -- checks ---------------------------------------------------------------------------------------------------
 

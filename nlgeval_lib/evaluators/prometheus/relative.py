@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Sampling
@@ -15,6 +15,7 @@ from nlgeval_lib.evaluators.prometheus.results import Group, Ranking
 from nlgeval_lib.evaluators.prometheus.wrapping import asked, verdict_form
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.choice import preference
+from nlgeval_lib.prompts import Template
 from nlgeval_lib.schema import Completion, Judgment, Sample, Status
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 _POINTS = {"A": 1.0, "B": 0.0, "TIE": 0.5}
 STAND_IN = "Feedback: Response A meets the criterion, Response B in part. [RESULT] A"
+
+
+def template_of(reference: bool) -> Template:
+    """The prompt, with or without a reference answer."""
+    return prompts.template("prometheus/relative" if reference else "prometheus/relative_no_reference")
 
 
 def render(judge: Prometheus, first: Sample, second: Sample, tie: bool = False) -> str:
@@ -32,16 +38,15 @@ def render(judge: Prometheus, first: Sample, second: Sample, tie: bool = False) 
     rubric = judge.rubric_of(first)
     if rubric is None or not judge.feedback:
         raise ValueError("relative grading has a rubric and a feedback in its prompt; leave rubric and feedback on")
-    values: dict[str, Any] = {
-        "verdicts": '"A", "B", "TIE"' if tie else '"A", "B"',
-        "instruction": asked(first),
-        "response_a": first.output,
-        "response_b": second.output,
-        "rubric": rubric.text(),
-    }
-    if judge.reference:
-        return prompts.render("prometheus/relative", reference=first.references[0], **values)
-    return prompts.render("prometheus/relative_no_reference", **values)
+    reference = {"reference": first.references[0]} if judge.reference else {}
+    return template_of(judge.reference).render(
+        verdicts='"A", "B", "TIE"' if tie else '"A", "B"',
+        instruction=asked(first),
+        response_a=first.output,
+        response_b=second.output,
+        rubric=rubric.text(),
+        **reference,
+    )
 
 
 def sampling(judge: Prometheus, tie: bool = False) -> Sampling:

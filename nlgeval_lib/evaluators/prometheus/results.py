@@ -73,12 +73,12 @@ def rankings_of(
 
     Raises: ValueError unless there is one score a row.
     """
-    scores = np.asarray(scores, dtype=float)
-    if scores.shape != (len(frame),):
-        raise ValueError(f"scores of shape {scores.shape} for {len(frame)} rows; give one a row")
+    values = np.asarray(scores, dtype=float)
+    if values.shape != (len(frame),):
+        raise ValueError(f"scores of shape {values.shape} for {len(frame)} rows; give one a row")
     rankings = []
     for name, rows in _groups(frame, group).items():
-        mine = [float(scores[row]) for row in rows]
+        mine = [float(values[row]) for row in rows]
         ranks = tuple(math.nan if math.isnan(s) else 1.0 + sum(other > s for other in mine) for s in mine)
         names = tuple(str(frame[response].iloc[row]) for row in rows)
         rankings.append(Ranking(name, names, ranks, tuple((s,) for s in mine), "scores"))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.chat import ChatFormat
-from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.judge import Judge, short_hash
 from nlgeval_lib.evaluators.tigerscore.aspects import Task, find_task
 from nlgeval_lib.parsers.error_analysis import error_analysis
 from nlgeval_lib.parsers.tigerscore_authors import tigerscore_authors
@@ -67,7 +67,7 @@ class TigerScore(Judge):
         return (prompts.template("tigerscore/evaluate"),)
 
     def settings(self) -> dict[str, Any]:
-        return {"decoder": self.decoder}
+        return {"decoder": self.decoder, **said_once(self.instruction)}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         return {"regex": analysis_form(self.sampling.max_tokens)}
@@ -107,6 +107,11 @@ def read_analysis(text: str, of: Task | None = None, decoder: str = "sum") -> Ju
             sums[name] = sums.get(name, 0.0) + error.penalty
         details["aspects"] = sums
     return found.judgment(**details)
+
+
+def said_once(instruction: str) -> dict[str, str]:
+    """What a signature says of an instruction that was given for all rows."""
+    return {"instruction": short_hash(instruction)} if instruction else {}
 
 
 def input_of(sample: Sample) -> str:

@@ -60,11 +60,15 @@ class AnalysisCheck(Judge):
         return prompts.render(f"tigerscore/check_{self.question}", **values)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """Whether the answer speaks for the analysis. A yes or no that a sentence contradicts is missing."""
         read = yes_no(completion.text)
         if self.question == "reasonable":
             return read.judgment()
-        if read.rule == "none":
-            read = says_it_has(completion.text) or read
+        said = says_it_has(completion.text)
+        if said is not None and read.rule == "none":
+            read = said
+        elif said is not None and said.ok and read.ok and said.value != read.value:
+            return Judgment.missing(Status.UNPARSED, "the answer and a sentence after it contradict each other")
         judgment = read.judgment()
         if judgment.status is not Status.OK:
             return judgment

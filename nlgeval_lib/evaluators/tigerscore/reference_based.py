@@ -12,7 +12,7 @@ from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.evaluators.tigerscore.analysis import input_of, read_analysis
+from nlgeval_lib.evaluators.tigerscore.analysis import input_of, read_analysis, said_once
 from nlgeval_lib.evaluators.tigerscore.aspects import Task, find_task
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.schema import Completion, Judgment, Sample
@@ -136,7 +136,7 @@ class TigerScoreReferenceBased(Judge):
         return {"regex": r'\{"errors": (\{\}|\{"error_1": ' + error + r"\})\}"}
 
     def settings(self) -> dict[str, Any]:
-        return {"task": self.task.label}
+        return {"task": self.task.label, "label": self.label.strip(" :") or "none", **said_once(self.instruction)}
 
     def templates(self) -> Sequence[Template]:
         return (self.first, prompts.template("tigerscore/format_json"))
