@@ -15,7 +15,7 @@ from typing import Any
 from nlgeval_lib.scoring.columns import text_or_file
 from nlgeval_lib.scoring.table import InputError
 
-HELD = ("engine", "store", "progress")  # what the command itself gives
+HELD = ("engine", "store", "progress", "text")  # what the command itself gives
 _TRUE, _FALSE = ("yes", "true", "on"), ("no", "false", "off")
 _LISTS = (list, tuple, collections.abc.Sequence, collections.abc.Iterable)
 _MAPS = (dict, collections.abc.Mapping)

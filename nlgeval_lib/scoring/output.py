@@ -109,10 +109,10 @@ def write_lines(records: Iterable[Mapping[str, Any]], path: str) -> None:
 def lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Each record as a line of JSON; NaN is null."""
     for record in records:
-        yield json.dumps(_plain(record), ensure_ascii=False, allow_nan=False) + "\n"
+        yield json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """The value as JSON has it: NaN is null, numpy's and the project's types are plain ones."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -121,11 +121,11 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int)):
         return str(value) if isinstance(value, Status) else value
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple, np.ndarray, set, frozenset)):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+        return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
     return None if is_missing(value) else str(value)
 
 
@@ -135,8 +135,10 @@ def _field(value: Any) -> Any:
         return ""
     if isinstance(value, (str, int, float, np.number)):
         return value.item() if isinstance(value, np.generic) else value
-    plain = _plain(value)
-    return plain if isinstance(plain, (str, int, float)) else json.dumps(plain, ensure_ascii=False) if plain else ""
+    held = plain(value)
+    if isinstance(held, (str, int, float)):
+        return held
+    return json.dumps(held, ensure_ascii=False) if held else ""
 
 
 def _parquet(frame: pd.DataFrame) -> pd.DataFrame:
@@ -147,7 +149,7 @@ def _parquet(frame: pd.DataFrame) -> pd.DataFrame:
         kinds = {type(value) for value in values if value is not None}
         lists = kinds <= {list, tuple} and all(isinstance(text, str) for value in values for text in value or ())
         if not (lists or (len(kinds) <= 1 and kinds <= {str, bool, int, float}) or kinds == {int, float}):
-            plain = [_plain(value) for value in values]
+            plain = [plain(value) for value in values]
             values = [v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in plain]
         columns[str(name)] = values
     return pd.DataFrame(columns)
@@ -174,6 +176,6 @@ def write_record(path: str, earlier: Mapping[str, Any], column: str, facts: Mapp
     """
     from nlgeval_lib import provenance
 
-    scores = {**(earlier.get("scores") or {}), column: provenance.clean(_plain(facts))}
+    scores = {**(earlier.get("scores") or {}), column: provenance.clean(plain(facts))}
     record = {"sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(), "scores": scores}
     files.write_text(f"{path}{RECORD}", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
