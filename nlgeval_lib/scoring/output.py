@@ -149,8 +149,8 @@ def _parquet(frame: pd.DataFrame) -> pd.DataFrame:
         kinds = {type(value) for value in values if value is not None}
         lists = kinds <= {list, tuple} and all(isinstance(text, str) for value in values for text in value or ())
         if not (lists or (len(kinds) <= 1 and kinds <= {str, bool, int, float}) or kinds == {int, float}):
-            plain = [plain(value) for value in values]
-            values = [v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in plain]
+            held = [plain(value) for value in values]
+            values = [v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in held]
         columns[str(name)] = values
     return pd.DataFrame(columns)
 

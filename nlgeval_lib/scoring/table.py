@@ -141,6 +141,7 @@ def _json(text: str, name: str) -> pd.DataFrame:
     for number, record in enumerate(found, start=1):
         if not isinstance(record, dict):
             raise InputError(f"{name}, row {number}: {type(record).__name__} where an object is needed")
+        _whole(record, f"{name}, row {number}")
     return _records(found, [f"row {number}" for number in range(1, len(found) + 1)])
 
 
@@ -155,6 +156,17 @@ def _object(line: str, place: str) -> dict[str, Any]:
         raise InputError(f"{place}: {error}") from None
     if not isinstance(record, dict):
         raise InputError(f"{place}: {type(record).__name__} where an object with named columns is needed")
+    return _whole(record, place) if "\\u" in line else record
+
+
+def _whole(record: dict[str, Any], place: str) -> dict[str, Any]:
+    """The record, if no text in it has half a character, which nothing could write again. Raises: InputError."""
+    for column, value in record.items():
+        try:
+            json.dumps([column, value], ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            broken = f"\\u{ord(error.object[error.start]):04x}"
+            raise InputError(f"{place}, column {ascii(column)}: half a character ({broken}); write it whole") from None
     return record
 
 

@@ -1,0 +1,340 @@
+"""Somebody's own files: what is read from them, and how an error names the place."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlgeval_lib import evaluators
+from nlgeval_lib.engines import OpenAIEngine, Sampling
+from nlgeval_lib.scoring import InputError, columns, make, options, output, prepare, read, table
+
+
+def written(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def test_one_table_from_every_format(tmp_path):
+    rows = [{"output": 'she said "no",\nthen left', "n": 1, "x": None}, {"output": "naïve – ünïcode", "n": 2, "x": "y"}]
+    frame = pd.DataFrame(rows)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_csv(tmp_path / "a.tsv", index=False, sep="\t")
+    frame.to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
+    for ending in ("jsonl", "json", "parquet", "csv", "tsv"):
+        found = read(tmp_path / f"a.{ending}").frame
+        assert found["output"].tolist() == [row["output"] for row in rows]
+        if ending in ("csv", "tsv"):
+            assert found["n"].tolist() == ["1", "2"] and found["x"].tolist() == ["", "y"]
+        else:
+            assert found["n"].tolist() == [1, 2] and found["x"].tolist() == [None, "y"]
+
+
+def test_a_row_knows_its_line(tmp_path):
+    path = written(tmp_path, "a.csv", 'output,human\n"two\nlines",1\n\nplain,2\n')
+    assert read(path).frame.index.tolist() == ["line 2", "line 5"]
+    path = written(tmp_path, "a.jsonl", '{"output": "a"}\n\n{"output": "b"}\n')
+    assert read(path).frame.index.tolist() == ["line 1", "line 3"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path):
+    assert read(written(tmp_path, "a.csv", b"\xef\xbb\xbfoutput\nx\n")).frame.columns.tolist() == ["output"]
+    assert read(written(tmp_path, "a.jsonl", b'\xef\xbb\xbf{"output": "x"}\n')).frame.columns.tolist() == ["output"]
+
+
+def test_columns_that_only_some_rows_have(tmp_path):
+    found = read(written(tmp_path, "a.jsonl", '{"a": 1}\n{"b": 2}\n')).frame
+    assert found.columns.tolist() == ["a", "b"] and found["a"].tolist() == [1, None]
+
+
+LINE_17 = "\n".join(['{"output": "x"}'] * 16 + ['{"output": "x" "y"}'] + ['{"output": "x"}'] * 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.jsonl", LINE_17, "line 17: not JSON: Expecting ',' delimiter at character 16"),
+        ("a.jsonl", "[1]\n", "line 1: list where an object"),
+        ("a.jsonl", '{"a": 1, "a": 2}\n', "line 1: column 'a' is there twice"),
+        ("a.jsonl", "[" * 100_000, "line 1"),
+        ("a.jsonl", '{"a": "x"}\n{"a": "\\ud800"}\n', r"line 2, column 'a': half a character (\ud800)"),
+        ("a.jsonl", "", "is empty: there is no row in it"),
+        ("a.jsonl", " \n\n", "is empty"),
+        ("a.csv", "output,human\n", "has no rows"),
+        ("a.csv", "output,human\nx,1\ny\n", "line 3: 1 fields where the header has 2"),
+        ("a.csv", "output,human\nx,1,\n", "line 2: 3 fields where the header has 2"),
+        ("a.csv", 'output\n"x\ny\n', "double quote"),
+        ("a.csv", "output,output\nx,y\n", "line 1: column 'output' is there more than once"),
+        ("a.csv", "output,\nx,y\n", "line 1: field 2 of the header is empty"),
+        ("a.csv", "output;human\nx;1\n", "is the delimiter ';'?"),
+        ("a.csv", b"output\nabc\nd\xe9f\n", "line 3: byte 0xe9 is not UTF-8"),
+        ("a.csv", "output\nx\n".encode("utf-16"), "UTF-16"),
+        ("a.json", '{"output": "x"}', "holds one dict; a list of objects is needed"),
+        ("a.json", '{"output": "x"}\n{"output": "y"}', "a file of one object a line is named .jsonl"),
+        ("a.json", '[{"output": "x"}, 3]', "row 2: int where an object"),
+        ("a.parquet", "PAR1 not really", "not a parquet file"),
+        ("a.xlsx", "x", "give the format: one of jsonl, json, csv"),
+    ],
+)
+def test_what_cannot_be_read_is_named_by_file_and_line(tmp_path, name, content, said):
+    path = written(tmp_path, name, content)
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert said in str(error.value) and str(path) in str(error.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match=r"cannot read .*none.csv: No such file"):
+        read(tmp_path / "none.csv")
+
+
+def test_a_field_of_any_length_and_the_limit_stays(tmp_path):
+    before = csv.field_size_limit()
+    assert len(read(written(tmp_path, "a.csv", f"output\n{'x' * 400_000}\n")).frame["output"].iloc[0]) == 400_000
+    assert csv.field_size_limit() == before
+
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6))
+def test_csv_is_read_as_it_was_written(rows):
+    made = io.StringIO()
+    csv.writer(made).writerows([("output", "reference"), *rows])
+    found = table._csv(made.getvalue(), "x", ",")
+    assert found.to_numpy().tolist() == [list(row) for row in rows]
+
+
+# -- columns ----------------------------------------------------------------------------------------------------------
+
+
+def rows_of(**values):
+    return table.of_frame(pd.DataFrame(values, dtype=object), "mine")
+
+
+def test_names_are_mapped_and_the_rest_stays():
+    data = prepare(rows_of(answer=["a"], question=["q"], gold=["g"], extra=[1]), ["output=answer", "input=question"])
+    assert data.frame.columns.tolist() == ["output", "source", "gold", "extra"]
+    assert data.cell(0, "output") == "mine, row 1, column 'answer' (output)"
+
+
+def test_input_is_another_name_for_source_unless_both_are_there():
+    assert prepare(rows_of(input=["a"])).frame.columns.tolist() == ["source"]
+    both = prepare(rows_of(input=["a"], source=["b"])).frame
+    assert both["source"].tolist() == ["b"]
+
+
+def test_several_columns_become_the_references():
+    data = prepare(rows_of(a=["x", "y"], b=["z", None]), ["references=a", "references=b"])
+    assert data.frame["references"].tolist() == [("x", "z"), ("y",)]
+
+
+def test_references_as_a_json_list_in_one_field():
+    texts = ['["a", "b"]', "[1] a plain text", '["a", 3]', "[]"]
+    found = prepare(rows_of(references=texts)).frame["references"].tolist()
+    assert found == [("a", "b"), *texts[1:]]
+    assert prepare(rows_of(reference=['["a", "b"]'])).frame["reference"].tolist() == ['["a", "b"]']
+
+
+def test_one_text_for_all_rows(tmp_path):
+    written(tmp_path, "r.txt", "[Is it good?]\nScore 1: no\nScore 2: yes\n")
+    data = prepare(rows_of(output=["a", "b"]), fill=["aspect=fluency", f"rubric=@{tmp_path}/r.txt", "context=@@me"])
+    assert data.frame["aspect"].tolist() == ["fluency"] * 2
+    assert data.frame["rubric"].iloc[0].endswith("Score 2: yes") and data.frame["context"].iloc[0] == "@me"
+
+
+def test_ratings_become_numbers():
+    given = ["1", " 2.5 ", "", "NaN", "n/a", None, 3, 4.0]
+    found = prepare(rows_of(human=given)).frame["human"].to_numpy()
+    np.testing.assert_array_equal(found, [1, 2.5, math.nan, math.nan, math.nan, math.nan, 3, 4])
+    assert prepare(rows_of(rater_1=["2"])).frame["rater_1"].tolist() == [2.0]
+
+
+def test_identifiers_become_texts():
+    assert prepare(rows_of(input_id=[1, 2])).frame["input_id"].tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"output": ["a", 42]}, "mine, row 2, column 'output': int '42' where a text is needed"),
+        ({"output": ["a", "b\ud800"]}, r"mine, row 2, column 'output': half a character (\ud800)"),
+        ({"human": ["1", "good"]}, "mine, row 2, column 'human': str 'good' where a number is needed, or nothing"),
+        ({"human": [1.0, math.inf]}, "row 2, column 'human': float 'inf'; a finite number"),
+        ({"human": [True]}, "row 1, column 'human': bool"),
+        ({"input_id": ["a", None]}, "row 2, column 'input_id' is missing"),
+        ({"input_id": [["a"]]}, "row 1, column 'input_id': list"),
+        ({"references": [["a", 3]]}, "row 1, column 'references': int '3'"),
+        ({"reference": [{"a": 1}]}, "row 1, column 'reference': dict"),
+    ],
+)
+def test_a_cell_that_will_not_do_is_named(values, said):
+    with pytest.raises(InputError) as error:
+        prepare(rows_of(**values))
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "fill", "said"),
+    [
+        (["output=anser"], [], "mine has no column 'anser'; did you mean 'answer'? Its columns: answer, b"),
+        (["output"], [], "the form is ours=theirs"),
+        (["output=answer", "output=b"], [], "output is mapped twice"),
+        (["output=answer"], ["output=x"], "both mapped and filled"),
+        ([], ["aspect"], "the form is column=text"),
+        ([], ["aspect=a", "aspect=b"], "filled twice"),
+        ([], ["rubric=@none.txt"], "cannot read none.txt"),
+    ],
+)
+def test_wrong_names_are_named(mapping, fill, said):
+    with pytest.raises(InputError) as error:
+        prepare(rows_of(answer=["a"], b=["c"]), mapping, fill)
+    assert said in str(error.value)
+
+
+def test_rows_with_the_same_ids_are_told():
+    data = prepare(rows_of(input_id=[1, 2, 1], system_id=["a", "a", "a"], output=["x", "y", "z"]))
+    assert columns.repeated(data).startswith("1 rows have the input_id, system_id of an earlier one, first mine, row 3")
+    assert columns.repeated(prepare(rows_of(input_id=[1, 1], output=["x", "y"]))) == ""
+
+
+def test_what_a_row_lacks():
+    data = prepare(rows_of(output=["", None, "c"], reference=["r", "r", ""]))
+    assert columns.incomplete(data, ("output", "references"), "judge") == {
+        1: "mine, row 2, column 'output' is missing; judge needs it",
+        2: "mine, row 3, column 'reference' is empty; judge needs it",
+    }
+    assert list(columns.incomplete(data, ("output", "references"), "metric", empty_is_missing=False)) == [1]
+    with pytest.raises(InputError, match=r"judge needs a column 'rubric', and mine has output, reference; say which"):
+        columns.incomplete(data, ("rubric",), "judge")
+
+
+# -- settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_settings_have_the_types_of_the_signature():
+    found = options.parse(evaluators.Prometheus, ["n=5", "temperature=0.5", "reference=no", "low=1", "high=10"], "p")
+    assert found == {"sampling": {"n": 5, "temperature": 0.5}, "reference": False, "low": 1, "high": 10}
+    found = options.parse(evaluators.CoAScore, ["n=5", "sampling.n=3", "list_sampling.max_tokens=9"], "coascore")
+    assert found == {"n": 5, "sampling": {"n": 3}, "list_sampling": {"max_tokens": 9}}
+    found = options.parse(evaluators.CoAScore, ['targets={"wit": "Is it funny?"}', "seed=3", "low=none"], "coascore")
+    assert found == {"targets": {"wit": "Is it funny?"}, "seed": 3, "low": None}
+    found = options.parse(evaluators.HDEval, ["layers=1,2", 'use=["a", "b"]', 'criteria={"a": "b"}'], "hdeval")
+    assert found == {"layers": (1, 2), "use": ("a", "b"), "criteria": {"a": "b"}}
+    found = options.parse(OpenAIEngine, ["prices=2.5,10", "group_draws=yes", "requests_per_minute=90"], "openai")
+    assert found == {"prices": (2.5, 10.0), "group_draws": True, "requests_per_minute": 90.0}
+
+
+def test_every_setting_of_sampling_can_be_given():
+    known = options.of(evaluators.GEval)
+    for name in Sampling.__dataclass_fields__:
+        assert known[f"sampling.{name}"].part_of == "sampling"
+
+
+@pytest.mark.parametrize("name", evaluators.names())
+def test_every_evaluator_has_readable_options(name):
+    known = options.of(evaluators.get(name))
+    assert known and not {"engine", "store", "progress", "sampling"} & set(known)
+    assert all(len(row) == 3 for row in options.described(evaluators.get(name)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("n=three", "--set n=three: a whole number is needed"),
+        ("reference=perhaps", "yes or no is needed"),
+        ("tempreature=1", "prometheus has no option 'tempreature'; did you mean 'temperature'?"),
+        ("n", "the form is name=value"),
+        ("engine=x", "no option 'engine'"),
+    ],
+)
+def test_wrong_settings_are_named(text, said):
+    with pytest.raises(InputError) as error:
+        options.parse(evaluators.Prometheus, [text], "prometheus")
+    assert said in str(error.value)
+    with pytest.raises(InputError, match="given twice"):
+        options.parse(evaluators.Prometheus, ["n=1", "sampling.n=2"], "prometheus")
+
+
+def test_a_key_among_the_settings_is_not_repeated():
+    with pytest.raises(InputError) as error:
+        options.parse(OpenAIEngine, ["api_key=sk-secret-test"], "engine openai", "--engine-set")
+    assert "sk-secret" not in str(error.value) and "no option 'api_key'" in str(error.value)
+
+
+def test_an_engine_from_words(tmp_path):
+    made = make.engine("openai", "m", base_url="http://127.0.0.1:1/v1", settings=["concurrency=3"])
+    assert (made.model, made.concurrency) == ("m", 3)
+    for words, said in (
+        (dict(name="opnai", model="m"), "allowed: openai, vllm, transformers, replay"),
+        (dict(name="openai", model=""), "needs a model"),
+        (dict(name="openai", model="m", base_url="http://me:sk-1@host/v1"), "keys come from the environment"),
+        (dict(name="vllm", model="m", base_url="http://host/v1"), "--base-url"),
+        (dict(name="openai", model="m", settings=["concurrency=0"]), "at least 1"),
+        (dict(name="openai", model="m", settings=["model=x"]), "say the same"),
+        (dict(name="replay", model="m", settings=["x=1"], kept=make.store(tmp_path)), "no options"),
+    ):
+        with pytest.raises(InputError) as error:
+            make.engine(**words)
+        assert said in str(error.value) and "sk-1" not in str(error.value)
+
+
+def test_an_unloaded_model_has_the_key_of_the_loaded_one_and_counts_its_tokens(tiny_folder):
+    from nlgeval_lib.engines import Request, TransformersEngine
+
+    with TransformersEngine(str(tiny_folder)) as loaded:
+        planned = make.engine("transformers", str(tiny_folder), unloaded=True)
+        request = Request.chat("how good is it?")
+        assert request.body(planned, Sampling()) == request.body(loaded, Sampling())
+        assert planned.count_tokens([request]) == loaded.count_tokens([request])
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_what_is_written_can_be_read(tmp_path, ending):
+    frame = pd.DataFrame(
+        {
+            "text": ['a "quoted"\nline', "b, c"],
+            "value": [1.5, math.nan],
+            "refs": [("x", "y"), ("z",)],
+            "mixed": [{"a": math.nan}, None],
+            "either": [3, "three"],
+        }
+    )
+    path = tmp_path / f"out.{ending}"
+    output.write(frame, str(path))
+    found = read(path).frame
+    assert found["text"].tolist() == frame["text"].tolist()
+    numbers = columns.numbers(prepare(read(path), ["human=value"]), "human")
+    np.testing.assert_array_equal(numbers, [1.5, math.nan])
+    if ending in ("csv", "tsv"):
+        assert found["refs"].iloc[0] == '["x", "y"]' and found["mixed"].tolist() == ['{"a": null}', ""]
+    if ending == "jsonl":
+        assert found["refs"].iloc[0] == ["x", "y"] and found["mixed"].tolist() == [{"a": None}, None]
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_record_of_another_version_of_the_file_counts_for_nothing(tmp_path):
+    path = written(tmp_path, "s.csv", "value\n1\n")
+    output.write_record(str(path), {}, "value", {"signature": "x", "store": str(tmp_path / "place")})
+    assert list(output.record_of(path)["scores"]) == ["value"]
+    assert str(tmp_path) not in (tmp_path / "s.csv.meta.json").read_text()
+    path.write_text("value\n2\n")
+    assert output.record_of(path) == {}
