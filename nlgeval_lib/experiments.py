@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import datasets, meta, papers
+from nlgeval_lib import datasets, meta, papers, parsers
 
 FEW_SYSTEMS = 5  # below this many systems, resampling them says nothing
 _NAMES = {"kendall-a": "kendall", "kendall-b": "kendall", "kendall-c": "kendall"}
@@ -210,20 +210,41 @@ def _numbers(result: meta.Correlation, scale: float) -> dict[str, Any]:
     }
 
 
-def recorded_scores(items: pd.DataFrame, name: str, **options: Any) -> dict[str, dict[str, np.ndarray]]:
+def read_ratings(recorded: pd.DataFrame, scale: Mapping[str, tuple[float, float]]) -> pd.DataFrame:
+    """A recording of texts with `value` and `status`: what our rating parser reads in them, NaN where it reads nothing.
+
+    scale: {aspect: (low, high)}. Equal texts of one aspect are parsed once.
+    Raises: ValueError for a frame without texts, or an aspect without a scale.
+    """
+    if "text" not in recorded:
+        raise ValueError(f"no column 'text' to parse; columns: {', '.join(map(str, recorded.columns))}")
+    unknown = sorted(set(recorded["aspect"]) - set(scale))
+    if unknown:
+        raise ValueError(f"no scale for the aspect {', '.join(unknown)}; scales of {', '.join(scale)}")
+    known = {}
+    for aspect, texts in recorded.groupby("aspect", sort=False)["text"]:
+        low, high = scale[aspect]
+        known |= {(aspect, text): parsers.rating(text, low, high) for text in texts.unique()}
+    read = [known[key] for key in zip(recorded["aspect"], recorded["text"], strict=True)]
+    return recorded.assign(value=[one.value for one in read], status=[one.status.value for one in read])
+
+
+def recorded_scores(items: pd.DataFrame, name: str | pd.DataFrame, **options: Any) -> dict[str, dict[str, np.ndarray]]:
     """The scores that recorded judges gave the outputs: {judge: {aspect: a value an item}}, NaN where there is none.
 
-    items: a row an output; name: a recording with values, e.g. "alttest_summeval"; options: those of its loader.
+    items: a row an output; name: a recording with values, e.g. "alttest_summeval", or its frame (see `read_ratings`);
+    options: those of its loader.
     Raises: ValueError where the recording holds texts only, or several values for one judge, output and aspect.
     """
-    recorded = datasets.recordings.load(name, **options)
+    recorded = datasets.recordings.load(name, **options) if isinstance(name, str) else name
+    label = name if isinstance(name, str) else str(name.attrs.get("name", "the recording"))
     if "value" not in recorded or recorded["value"].isna().all():
-        raise ValueError(f"{name} holds texts, not values; parse them first")
+        raise ValueError(f"{label} holds texts, not values; parse them first")
     keys = ["judge", "aspect", "input_id", "system_id"]
     double = recorded.duplicated(keys)
     if double.any():
         raise ValueError(
-            f"{name}: {int(double.sum())} values beyond the first for one judge, aspect and output; "
+            f"{label}: {int(double.sum())} values beyond the first for one judge, aspect and output; "
             "choose a prompt form and reduce the draws"
         )
     wanted = pd.MultiIndex.from_frame(items[["input_id", "system_id"]])
