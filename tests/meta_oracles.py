@@ -82,3 +82,24 @@ def judged(systems: int, inputs: int, seed: int, kind: str = "continuous", noise
         x[rng.random(x.shape) < 0.15] = np.nan
         y[rng.random(y.shape) < 0.1] = np.nan
     return x, y
+
+
+def summeval_judge(needs, judge: str, aspect: str):
+    """Scores of a recorded judge and mean expert ratings as `X[system, input]`."""
+    import json
+
+    from nlgeval_lib import datasets
+
+    needs("alttest_summeval")
+    paths = datasets.files("alttest_summeval")
+    human, llm = (
+        json.loads(datasets.fetch.path(next(p for p in paths if f"_{side}_" in p)).read_text())
+        for side in ("human", "llm")
+    )
+    keys = [key.split("__") for key in human["e0"] if key.endswith(f"__{aspect}")]
+    documents, systems = (list(dict.fromkeys(key[place] for key in keys)) for place in (0, 1))
+
+    def matrix(scores):
+        return np.array([[float(scores[f"{d}__{s}__{aspect}"]) for d in documents] for s in systems])
+
+    return matrix(llm[judge]), np.mean([matrix(scores) for scores in human.values()], axis=0)

@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from meta_oracles import COEFFICIENTS, LEVELS, at_level, coefficient, judged
+from meta_oracles import COEFFICIENTS, LEVELS, at_level, coefficient, judged, summeval_judge
 from scipy import stats
 
 from nlgeval_lib import meta
@@ -273,24 +273,3 @@ def test_the_numbers_on_record_for_one_judge(needs):
     rows, both = (meta.correlate(x, y, "spearman", ci=f"boot-{unit}") for unit in ("rows", "both"))
     assert 0.07 < rows.high - rows.low < 0.085
     assert both.high - both.low > 2.8 * (rows.high - rows.low)
-
-
-def summeval_judge(needs, judge: str, aspect: str):
-    """Scores of a recorded judge and mean expert ratings as `X[system, input]`."""
-    import json
-
-    from nlgeval_lib import datasets
-
-    needs("alttest_summeval")
-    paths = datasets.files("alttest_summeval")
-    human, llm = (
-        json.loads(datasets.fetch.path(next(p for p in paths if f"_{side}_" in p)).read_text())
-        for side in ("human", "llm")
-    )
-    keys = [key.split("__") for key in human["e0"] if key.endswith(f"__{aspect}")]
-    documents, systems = (list(dict.fromkeys(key[place] for key in keys)) for place in (0, 1))
-
-    def matrix(scores):
-        return np.array([[float(scores[f"{d}__{s}__{aspect}"]) for d in documents] for s in systems])
-
-    return matrix(llm[judge]), np.mean([matrix(scores) for scores in human.values()], axis=0)

@@ -9,8 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from meta_oracles import judged
-from test_meta_correlation import summeval_judge
+from meta_oracles import judged, summeval_judge
 
 from nlgeval_lib import meta
 
