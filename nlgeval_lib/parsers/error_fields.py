@@ -96,7 +96,7 @@ def drafts(text: str) -> list[Draft]:
     found: list[Draft] = []
     for kind, number, content in _entries(text):
         current = found[-1] if found else None
-        if current is None or _begins(current, kind, number, content):
+        if current is None or _begins(current, kind, number):
             current = Draft(number)
             found.append(current)
         if kind:
@@ -109,14 +109,14 @@ def drafts(text: str) -> list[Draft]:
     return [draft for draft in found if draft.fields]
 
 
-def _begins(current: Draft, kind: str, number: int | None, content: str) -> bool:
+def _begins(current: Draft, kind: str, number: int | None) -> bool:
     """Whether a label opens the next error."""
     if not kind:
         return True
     if number is not None and current.number is not None:
         # the same number again: a restarted list where the error was finished, else the field twice
         return number != current.number or (kind == "location" and "reduction" in current.fields)
-    return kind in current.fields and current.fields[kind] != content
+    return kind in current.fields
 
 
 def _entries(text: str) -> Iterator[tuple[str, int | None, str]]:

@@ -46,6 +46,7 @@ _NEXT_PROMPT = re.compile(
     r"feedback|human|user)|\[/?INST\]|<\|?(?:im_start|im_end|user|endoftext)\|?>",
     re.I,
 )
+_SAID = re.compile(r"[\s(*:]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
 _HEAD = re.compile(r"\A[\s\"'*#]*feedback\s*:?[\s*]*", re.I)
 _FEEDBACK_MARK = re.compile(r"#{0,6}\s*\bfeedback\s*:", re.I)
 _TAIL = 160
@@ -123,6 +124,7 @@ def _marked(source: str, low: float, high: float) -> _Verdict | None:
             last = (math.nan, Status.TRUNCATED, "the text ends after its mark", "result", mark.start(), len(source))
             continue
         read = rating(f"score: {_until_next(said)}", low, high)
+        end = _SAID.match(source, end).end() if end == mark.end() and said is not inner else end
         last = (read.value, read.status, read.reason, f"result:{read.rule}", mark.start(), end)
     return last
 

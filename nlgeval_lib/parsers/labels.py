@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from nlgeval_lib.parsers import vocabulary
 from nlgeval_lib.parsers.mention import SPLIT, Mention, Strength
-from nlgeval_lib.parsers.text import readable
+from nlgeval_lib.parsers.text import DIGITS, WORD, readable
 
 _HEADING = re.compile(
     r"(?:\A|\n)[\s>#*-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?:\([^)\n]{0,40}\)\s*)?[*\"]*\s*"
     r"(?::|-(?=\s)|(?=\n|\Z))"
 )
+_ANY_NUMBER = re.compile(rf"{DIGITS}|\b{WORD}\b|\bn/?a\b")
 _UNDER_A_LABEL = (Strength.ASPECT, Strength.PHRASE, Strength.LABEL)
 # lines that belong to the section they stand in
 _INNER = frozenset(
@@ -80,11 +81,13 @@ def choose(text: str, mentions: list[Mention], label: str) -> Choice:
             if mention.strength is None or mention.strength is Strength.ALONE:
                 mention.strength, mention.rule = Strength.ASPECT, "aspect"
             own.append(mention)
-    if own:
+    if any(not mention.flaw or mention.blocks for mention in own):
         return Choice([_lifted(mention) for mention in own], named=True)
-    section = _section(text, words)
-    if section is not None:
+    start, section = _section(text, words)
+    if section is not None and _ANY_NUMBER.search(section):
         return Choice([], section)
+    if section is not None:
+        mentions = [mention for mention in mentions if mention.end <= start]  # "Rating: 3. Coherence: it flows well."
     others = [
         m for m in mentions if m.strength in (Strength.ASPECT, Strength.PHRASE, Strength.LABEL) and _foreign(m.label)
     ]
@@ -118,16 +121,15 @@ def _same(label: str, words: list[str]) -> bool:
     )
 
 
-def _section(text: str, words: list[str]) -> str | None:
-    """The text from the label as a heading to the next heading."""
-    start = None
+def _section(text: str, words: list[str]) -> tuple[int, str | None]:
+    """Where the label stands as a heading, and the text from there to the next heading."""
+    found = start = None
     for heading in _HEADING.finditer(text):
         have = re.findall(r"[^\W_]+", heading["name"])
         if start is None:
-            if have == words or (
-                have[: len(words)] == words and set(have[len(words) :]) <= {"score", "rating", "quality"}
-            ):
-                start = heading.end()
+            rest = set(have[len(words) :])
+            if have[: len(words)] == words and rest <= {"score", "rating", "quality"}:
+                found, start = heading.start(), heading.end()
         elif not set(have) & _INNER and len(have) <= 5:
-            return text[start : heading.start()]
-    return None if start is None else text[start:]
+            return found, text[start : heading.start()]
+    return (0, None) if start is None else (found, text[start:])

@@ -109,7 +109,8 @@ def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
     elif ranked and len(words) <= 4:
         mention.present(Strength.FINAL, "final", " ".join(words))
     elif _is_label(mention, text, core[-1:], name, words, line_start) and ends:
-        mention.present(Strength.ASPECT, "aspect", "" if vocabulary.NEUTRAL.issuperset(words) else " ".join(words))
+        says_nothing = (vocabulary.NEUTRAL | vocabulary.SECTION_PARTS).issuperset(words)
+        mention.present(Strength.ASPECT, "aspect", "" if says_nothing else " ".join(words))
 
 
 def _is_label(mention: Mention, text: str, sign: str, name: str, words: list[str], line_start: bool) -> bool:
