@@ -1,0 +1,202 @@
+"""Our engines beside the bare backends, in turn, on the same prompts, with a small random Llama built on the spot.
+
+vllm           engine + store + parser against `LLM.generate`: wall seconds, A and B alternating
+prefix order   HD-Eval's criteria of a sample asked in prefix order against the order given (criterion by criterion)
+openai         requests a second against a loopback server that waits 50 ms, as a share of what `concurrency` allows
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from nlgeval_lib import datasets, engines, parsers
+from nlgeval_lib.engines import Sampling
+from nlgeval_lib.store import Store
+
+DELAY = 0.05  # seconds the loopback server takes to answer
+
+
+def measure(prompts: int = 96, tokens: int = 64, rounds: int = 3, calls: int = 400) -> dict[str, Any]:
+    """Ratios of our engines to the bare backends.
+
+    prompts, tokens: size of one vLLM round. rounds: of A and B each. calls: requests to the loopback server.
+    """
+    out: dict[str, Any] = {"openai": _openai(calls)}
+    try:
+        import vllm  # noqa: F401
+    except ImportError as error:
+        return out | {"vllm": f"not measured: {error}"}
+    with tempfile.TemporaryDirectory() as folder:
+        model = _model(Path(folder) / "small")
+        with engines.make("vllm", model=str(model), max_model_len=2048) as engine:
+            out["vllm"] = _against_bare(engine, prompts, tokens, rounds)
+        out["prefix order"] = _prefix_order(str(model), rounds)
+    return out
+
+
+def _model(folder: Path) -> Path:
+    """A random Llama of about 4 million parameters with a byte-level tokenizer."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {token: i for i, token in enumerate(["<unk>", "<s>", "</s>", "<pad>", *alphabet])}
+    tok = Tokenizer(models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>"))
+    tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tok.decoder = decoders.ByteLevel()
+    names = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(vocabulary), hidden_size=256, intermediate_size=704, num_hidden_layers=5,
+        num_attention_heads=4, num_key_value_heads=4, max_position_embeddings=2048,
+        bos_token_id=1, eos_token_id=2, pad_token_id=3,
+    )  # fmt: skip
+    LlamaForCausalLM(config).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=tok, **names).save_pretrained(folder)
+    return folder
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def _against_bare(engine: Any, prompts: int, tokens: int, rounds: int) -> dict[str, Any]:
+    from vllm import SamplingParams
+
+    items = datasets.items(datasets.load("mini"))
+    pool = [f"Instruction: {i}\nOutput: {o}\nScore (1-5):" for i, o in zip(items["instruction"], items["output"])]  # noqa: B905
+    params = SamplingParams(temperature=0.0, max_tokens=tokens)
+    bare, ours = [], []
+    for number in range(-1, rounds):  # the first of each warms up
+        # other prompts each round, so that no prefix cache helps either side
+        chosen = [f"{number} {pool[(number * prompts + i) % len(pool)]}" for i in range(prompts)]
+        sides = [
+            lambda chosen=chosen: engine._llm.generate([f"a {p}" for p in chosen], params, use_tqdm=False),
+            lambda chosen=chosen: _stored_and_read(engine, [f"b {p}" for p in chosen], tokens),
+        ]
+        order = (0, 1) if number % 2 else (1, 0)
+        took = {side: _seconds(sides[side]) for side in order}
+        if number >= 0:
+            bare.append(took[0])
+            ours.append(took[1])
+    ratios = [b / a for a, b in zip(bare, ours, strict=True)]
+    return {
+        "prompts": prompts,
+        "tokens each": tokens,
+        "bare seconds": round(statistics.median(bare), 3),
+        "ours seconds": round(statistics.median(ours), 3),
+        "ours / bare": round(statistics.median(ratios), 3),
+        "ours / bare, all rounds": [round(one, 3) for one in ratios],
+    }
+
+
+def _stored_and_read(engine: Any, prompts: Sequence[str], tokens: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
+        answers = engines.complete(engine, list(prompts), Sampling(max_tokens=tokens), store)
+        for draws in answers:
+            parsers.rating(draws[0].text, 1, 5)
+
+
+def _prefix_order(model: str, rounds: int) -> dict[str, Any]:
+    """Many criteria for each of a few long samples, given criterion by criterion."""
+    source = "The council met on Tuesday and heard three reports about the bridge. " * 10
+    samples = [f"{n}. {source}Summary {n}: the bridge closes for {n} weeks." for n in range(12)]
+    criteria = [f"\nCriterion {c}: how well does the summary do on point {c}? Score:" for c in range(14)]
+    given = [sample + criterion for criterion in criteria for sample in samples]
+    took: dict[bool, list[float]] = {True: [], False: []}
+    # a cache smaller than all samples together, as with real judges and data sets
+    built = {
+        reorder: engines.make("vllm", model=model, reorder=reorder, max_model_len=2048, num_gpu_blocks_override=80)
+        for reorder in (True, False)
+    }
+    for number in range(rounds + 1):
+        for reorder, engine in built.items():
+            asked = [f"{number} {reorder} {prompt}" for prompt in given]
+            seconds = _seconds(lambda e=engine, a=asked: engines.complete(e, a, Sampling(max_tokens=4)))
+            if number:
+                took[reorder].append(seconds)
+    for engine in built.values():
+        engine.close()
+    return {
+        "prompts": len(given),
+        "in given order, seconds": round(statistics.median(took[False]), 3),
+        "in prefix order, seconds": round(statistics.median(took[True]), 3),
+        "times faster": round(statistics.median(took[False]) / statistics.median(took[True]), 2),
+    }
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    body = json.dumps(
+        {
+            "id": "x", "object": "text_completion", "created": 0, "model": "slow",
+            "choices": [{"index": 0, "text": "Score: 4", "finish_reason": "stop", "logprobs": None}],
+            "usage": {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8},
+        }
+    ).encode()  # fmt: skip
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    try:
+        while True:
+            header = await reader.readuntil(b"\r\n\r\n")
+            length = next(
+                (
+                    int(line.split(b":")[1])
+                    for line in header.split(b"\r\n")
+                    if line.lower().startswith(b"content-length")
+                ),
+                0,
+            )
+            await reader.readexactly(length)
+            await asyncio.sleep(DELAY)
+            writer.write(head + body)
+            await writer.drain()
+    except (asyncio.IncompleteReadError, ConnectionError):
+        writer.close()
+
+
+def _serve(pipe: Any) -> None:
+    async def main() -> None:
+        server = await asyncio.start_server(_answer, "127.0.0.1", 0)
+        pipe.send(server.sockets[0].getsockname()[1])
+        async with server:
+            await server.serve_forever()
+
+    asyncio.run(main())
+
+
+def _openai(calls: int) -> dict[str, Any]:
+    here, there = multiprocessing.Pipe()
+    server = multiprocessing.get_context("spawn").Process(target=_serve, args=(there,), daemon=True)
+    server.start()
+    port = here.recv()
+    out: dict[str, Any] = {"delay, seconds": DELAY}
+    try:
+        for concurrency in (4, 8, 16):
+            engine = engines.make(
+                "openai", model="slow", base_url=f"http://127.0.0.1:{port}/v1", concurrency=concurrency
+            )
+            engines.complete(engine, [f"warm {i}" for i in range(concurrency)], Sampling(max_tokens=8))
+            n = calls - calls % concurrency
+            took = []
+            for k in range(3):
+                asked = [f"{k} {i}" for i in range(n)]
+                took.append(_seconds(lambda e=engine, a=asked: engines.complete(e, a, Sampling(max_tokens=8))))
+            ideal = n / concurrency * DELAY
+            out[f"concurrency {concurrency}, share of ideal"] = round(ideal / statistics.median(took), 3)
+    finally:
+        server.terminate()
+    return out
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(), indent=2))

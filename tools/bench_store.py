@@ -1,0 +1,92 @@
+"""Speed of the completion store and of the parsers, one process.
+
+`measure()` returns rates a second; the targets are 20,000 writes, 100,000 look-ups and 20,000 parsed texts.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+from nlgeval_lib import datasets, parsers
+from nlgeval_lib.schema import Completion
+from nlgeval_lib.store import Store, completion_key
+
+SAMPLING = {"temperature": 1.0, "max_tokens": 256}
+
+
+def measure(completions: int = 50_000, texts: int = 50_000, repeats: int = 3) -> dict[str, Any]:
+    """Writes, look-ups and parsed texts a second: the median of `repeats` rounds."""
+    return _store(completions, repeats) | _parsers(texts, repeats)
+
+
+def _rate(count: int, call: Callable[[], Any], repeats: int) -> int:
+    """Things a second, the median of several calls."""
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - began)
+    return round(count / sorted(seconds)[repeats // 2])
+
+
+def _store(count: int, repeats: int) -> dict[str, Any]:
+    made = [
+        Completion(
+            key=completion_key(model="judge", revision="1", prompt=f"prompt {i}", sampling=SAMPLING),
+            text=f"The answer names two facts and misses one. Score: {i % 5 + 1}",
+            model="judge",
+            revision="1",
+        )
+        for i in range(count)
+    ]
+    keys = [one.key for one in made]
+    random.Random(0).shuffle(keys)
+
+    def one_by_one() -> None:
+        with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
+            for completion in made:
+                store.put(completion)
+
+    def together() -> None:
+        with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
+            store.put_many(made)
+
+    out: dict[str, Any] = {
+        "put a second": _rate(count, one_by_one, repeats),
+        "put_many a second": _rate(count, together, repeats),
+    }
+    with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
+        store.put_many(made)
+        out["has a second"] = _rate(count, lambda: [store.has(key) for key in keys], repeats)
+        out["get a second"] = _rate(count, lambda: [store.get(key) for key in keys], repeats)
+        out["get_many a second"] = _rate(count, lambda: store.get_many(keys), repeats)
+    return out
+
+
+def _parsers(count: int, repeats: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, label, read in (
+        ("acloserlook", "rating", lambda text: parsers.rating(text, 1, 3)),
+        ("tigerscore_outputs", "error_analysis", parsers.error_analysis),
+        ("prometheus_gpt4", "feedback", parsers.feedback),
+    ):
+        here, reason = datasets.available(name, download=False)
+        if not here:
+            found[f"{label} a second"] = reason
+            continue
+        texts = datasets.recordings.load(name)["text"].tolist()
+        random.Random(0).shuffle(texts)
+        texts = texts[:count]
+        found[f"{label} a second"] = _rate(len(texts), lambda t=texts, read=read: [read(text) for text in t], repeats)
+        found[f"{label} texts"] = f"{len(texts)} of {name}, {sum(map(len, texts)) // len(texts)} characters each"
+    return found
+
+
+if __name__ == "__main__":
+    import json
+
+    print(json.dumps(measure(), indent=2))
