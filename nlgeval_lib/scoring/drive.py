@@ -17,6 +17,7 @@ from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import Judge, counts
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages
 from nlgeval_lib.schema import Completion, Sample, Status
+from nlgeval_lib.scoring.interrupt import gentle
 from nlgeval_lib.scoring.progress import ProgressBar
 from nlgeval_lib.store import Store
 
@@ -85,7 +86,8 @@ def ask(
             return []
         bar.start(f"{judge.name} {stage.name}", _reader(judge, stage, samples, engine))
         try:
-            answers = complete(engine, stage.requests, stage.sampling, store, bar.report)
+            with gentle(engine) as asked:
+                answers = complete(asked, stage.requests, stage.sampling, store, bar.report)
         finally:
             bar.close()
             if bar.last is not None:

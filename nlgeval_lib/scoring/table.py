@@ -166,7 +166,7 @@ def _whole(record: dict[str, Any], place: str) -> dict[str, Any]:
             json.dumps([column, value], ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             broken = f"\\u{ord(error.object[error.start]):04x}"
-            raise InputError(f"{place}, column {ascii(column)}: half a character ({broken}); write it whole") from None
+            raise InputError(f"{place}, column {column!a}: half a character ({broken}); write it whole") from None
     return record
 
 
