@@ -1,0 +1,178 @@
+"""The parsers on real text: recorded judge outputs, a paper's printed table, published decoders, recorded scores."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nlgeval_lib import datasets, parsers, paths
+from nlgeval_lib.datasets import recordings
+from nlgeval_lib.parsers import naive
+
+SCALES = {"naturalness": (1, 3), "coherence": (1, 3), "engagingness": (1, 3), "groundedness": (0, 1)}
+# rows of Table 2 of Chiang and Lee 2023; the files of its row Rate-explain are called analyze_rate
+FORMS = {
+    "Score only | auto CoT": "geval",
+    "Score only | no auto CoT": "geval_no_auto_cot",
+    "Free Text": "llm_eval_no_cot",
+    "Rate-explain": "analyze_rate",
+}
+
+
+def recorded(name: str, **options):
+    for relpath in recordings.files(name):
+        if datasets.fetch.local(relpath) is None:
+            pytest.skip(f"{name} is not here: {relpath} is neither in data/raw nor in NLGEVAL_DATA_MIRROR")
+    return recordings.load(name, **options)
+
+
+def means(frame, read, low: float, high: float):
+    """The mean of the texts of each output that can be read, by input and system."""
+    seen: dict[str, float] = {}
+    for text in frame["text"].unique():
+        seen[text] = read(text, low, high)
+    return frame.assign(score=frame["text"].map(seen)).groupby(["input_id", "system_id"], sort=False)["score"].mean()
+
+
+def correlations(frame, human) -> tuple[float, float]:
+    """Dataset-level Pearson, and Kendall's tau averaged over inputs without those that are constant."""
+    both = frame.to_frame("judge").join(human).dropna()
+    taus = [
+        stats.kendalltau(part["judge"], part["human"]).statistic
+        for _, part in both.groupby("input_id")
+        if part["judge"].nunique() > 1 and part["human"].nunique() > 1
+    ]
+    return stats.pearsonr(both["judge"], both["human"]).statistic, float(np.mean(taus))
+
+
+def printed() -> dict[tuple[str, str, str], str]:
+    with open(paths.data() / "paper_tables" / "acloserlook" / "table_02.csv", newline="", encoding="utf-8") as file:
+        return {(row["row"], row["column"], row["statistic"]): row["value"] for row in csv.DictReader(file)}
+
+
+def test_golden_replay_of_a_closer_look():
+    """All 32 printed correlations of Table 2 come out with the published reading of the texts."""
+    scores = datasets.load("topical_chat") if datasets.available("topical_chat")[0] else pytest.skip("no topical_chat")
+    ours = {}
+    for row, form in FORMS.items():
+        texts = recorded("acloserlook", prompt_forms=(form,))
+        for aspect, scale in SCALES.items():
+            human = scores[scores["aspect"] == aspect].set_index(["input_id", "system_id"])["human"]
+            frame = texts[texts["aspect"] == aspect]
+            read = means(frame, lambda text, low, high: naive.authors_acloserlook(text).value, *scale)
+            ours[row, aspect, "pearson"], ours[row, aspect, "kendall"] = correlations(read, human)
+    table = printed()
+    assert len(table) == len(ours) == 32
+    assert {key: f"{value:.3f}".removeprefix("0") for key, value in ours.items()} == table
+
+
+@pytest.mark.parametrize("form", ["rate_explain", "llm_eval_no_cot"])
+def test_almost_every_text_of_a_closer_look_is_read(form):
+    texts = recorded("acloserlook", prompt_forms=(form,))
+    for aspect, (low, high) in SCALES.items():
+        counts = texts.loc[texts["aspect"] == aspect, "text"].value_counts()
+        reads = {text: parsers.rating(text, low, high) for text in counts.index}
+        share = sum(counts[text] for text, read in reads.items() if read.ok) / counts.sum()
+        assert share > 0.99
+        # a text with exactly one number that is on the scale is never read as another number
+        for text, read in reads.items():
+            numbers = naive._NUMBER.findall(text)
+            if read.ok and len(numbers) == 1 and "%" not in text:
+                assert read.value == float(numbers[0]), text
+
+
+@pytest.mark.slow
+def test_all_two_hundred_thousand_texts():
+    texts = recorded("acloserlook")
+    assert len(texts) == 200_000
+    unread = 0
+    for aspect, (low, high) in SCALES.items():
+        counts = texts.loc[texts["aspect"] == aspect, "text"].value_counts()
+        unread += sum(number for text, number in counts.items() if not parsers.rating(text, low, high).ok)
+    assert unread < 500
+
+
+def test_llm_summeval():
+    """Almost all are read, and rightly where the published decoder takes another digit."""
+    texts = recorded("llm_summeval")
+    rated = texts[~texts["prompt_form"].str.contains("mcq")]
+    reads = {text: parsers.rating(text, 1, 5) for text in rated["text"].unique()}
+    assert sum(read.ok for read in reads.values()) / len(reads) > 0.999
+    relevance = rated[(rated["judge"].str.contains("70b")) & (rated["aspect"] == "relevance")]["text"]
+    said = [text for text in relevance if "is a 4 out of 5 in" in text and text.count("out of") == 1]
+    assert len(said) > 20
+    assert {reads[text].value for text in said} == {4.0}
+    chosen = texts.loc[texts["prompt_form"].str.contains("mcq"), "text"].unique()
+    assert all(parsers.multiple_choice(text, tuple("ABCDE")).choice == text.strip() for text in chosen)
+
+
+def test_the_rule_decides_the_correlation():
+    """Llama-2-70b's coherence: ours correlates more with experts than the published rule, and that than naive ones."""
+    if not datasets.available("summeval")[0]:
+        pytest.skip(datasets.available("summeval")[1])
+    texts = recorded("llm_summeval", judges=("llama-2-70b-chat-hf",))
+    texts = texts[texts["aspect"] == "coherence"].set_index(["input_id", "system_id"])["text"]
+    scores = datasets.load("summeval")
+    human = scores[scores["aspect"] == "coherence"].set_index(["input_id", "system_id"])["human"]
+    both = texts.to_frame().join(human, how="inner")
+    assert len(both) == 1200
+    found = {}
+    rules = {"ours": lambda text: parsers.rating(text, 1, 5), **naive.RULES}
+    for name, rule in rules.items():
+        values = np.array([rule(text).value for text in both["text"]])
+        known = ~np.isnan(values)
+        found[name] = stats.pearsonr(values[known], both["human"].to_numpy()[known]).statistic
+    assert found["ours"] > 0.28
+    assert found["ours"] > found["authors (LLM summeval)"] + 0.02
+    assert found["authors (LLM summeval)"] > max(found["first number"], found["last number"]) + 0.1
+
+
+def test_tigerscore_outputs():
+    """All 502 outputs are read; the published decoder is met on every one; 88 of its totals are not the sum."""
+    outputs = recorded("tigerscore_outputs")
+    differs = 0
+    for text, value, errors in zip(outputs["text"], outputs["value"], outputs["errors"], strict=True):
+        read, theirs = parsers.error_analysis(text), parsers.tigerscore_authors(text)
+        assert read.ok
+        assert theirs.ok == (not np.isnan(value))
+        if theirs.ok:
+            assert theirs.value == value
+            differs += read.value != value
+            assert [error.severity for error in read.errors] == [error["severity"] for error in errors]
+            assert [error.location for error in read.errors] == [error["location"].strip() for error in errors]
+            assert [error.reduction for error in read.errors] == [float(error["score_reduction"]) for error in errors]
+    assert differs == 88
+    assert sum(parsers.error_analysis(text).consistent is False for text in outputs["text"]) == 21
+
+
+def test_gpt4_feedback_that_names_its_score():
+    """Where a recorded feedback names a score, it is the recorded score; most name none."""
+    feedbacks = recorded("prometheus_gpt4").dropna(subset=["text", "value"])
+    reads = [
+        (parsers.rating(text, 1, 5), value) for text, value in zip(feedbacks["text"], feedbacks["value"], strict=True)
+    ]
+    named = [(read.value, value) for read, value in reads if read.ok]
+    assert len(named) >= 15
+    assert all(read == value for read, value in named)
+
+
+def test_a_prompt_repeated_is_no_verdict():
+    """Prometheus' prompts hold a rubric, a reference with score 5 and a response full of numbers, but no verdict."""
+    recorded("prometheus_gpt4")
+    texts = recordings.prompts("prometheus_gpt4")["prompt"].unique()[::3]
+    read = [text for text in texts if parsers.rating(text, 1, 5).ok or parsers.feedback(text).ok]
+    assert len(texts) > 200
+    assert len(read) <= 1
+
+
+def test_instructscore_outputs():
+    outputs = recorded("instructscore_webnlg")
+    texts = outputs["text"].dropna().unique()
+    reads = [parsers.instructscore(text) for text in texts]
+    assert sum(read.ok for read in reads) / len(reads) > 0.98
+    assert {read.value for read in reads if read.ok} <= {
+        -float(5 * major + minor) for major in range(7) for minor in range(7)
+    }
