@@ -13,6 +13,8 @@ JOBS ?= 2
 GROUP ?= $(shell if [ "$$(uname -s)" != Linux ]; then echo base; elif nvidia-smi -L >/dev/null 2>&1; then echo gpu; else echo cpu; fi)
 LOCK := requirements/$(GROUP).txt
 READY := $(VENV)/.ready-$(GROUP)
+# A .venv that does not run, or was moved here with its folder, is made ready again
+SOUND := $(shell [ "$$(cat $(READY) 2>/dev/null)" = "$$(pwd -P)" ] && $(PY) -c '' 2>/dev/null && echo yes)
 
 export HF_HUB_DISABLE_TELEMETRY := 1
 export TOKENIZERS_PARALLELISM := false
@@ -27,7 +29,11 @@ setup: $(READY)  ## create .venv with the locked dependencies (every target does
 
 $(READY): $(LOCK) pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" UV_VERSION=$(UV_VERSION) tools/setup.sh $(GROUP)
-	@rm -f $(VENV)/.ready-* && touch $@
+	@rm -f $(VENV)/.ready-* && pwd -P >$@
+
+ifneq ($(SOUND),yes)
+.PHONY: $(READY)
+endif
 
 data: $(READY)  ## fetch and verify every public file (211 MB) and say what is available
 	@$(NLGEVAL) data --fetch
@@ -59,8 +65,8 @@ check-results: $(READY)  ## run everything again elsewhere and compare with the 
 completions: $(READY)  ## fill the store: EVALUATOR=geval DATA=summeval ENGINE=vllm MODEL=... [ARGS="--dry-run"]
 	@$(NLGEVAL) completions --evaluator "$(EVALUATOR)" --data "$(DATA)" --engine "$(ENGINE)" --model "$(MODEL)" $(ARGS)
 
-lab: $(READY)  ## JupyterLab on the notebooks
-	@$(BIN)/jupyter lab --notebook-dir=notebooks
+lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 8890"]
+	@$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_ARGS)
 
 bench: $(READY)  ## measure speed side by side, write results/bench.json
 	@$(PY) tools/bench.py

@@ -1,40 +1,73 @@
 #!/usr/bin/env bash
 # Create .venv with exactly what a lock lists, then this package. Usage: tools/setup.sh cpu|gpu|base
-# Called by the Makefile; PYTHON and UV_VERSION may be set.
+# Called by the Makefile; PYTHON and UV_VERSION may be set. A broken or half-made .venv is made anew, an interrupted
+# set-up goes on where it stopped, and a second one waits for the first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+here=$(pwd -P)
 group=${1:?cpu, gpu or base}
 lock=requirements/$group.txt
 python=${PYTHON:-python3}
-[ -f "$lock" ] || { echo "setup: no lock $lock; choose GROUP=cpu, gpu or base" >&2; exit 2; }
-
-if ! "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then
-    for candidate in python3.11 python3.12 python3.13; do
-        if command -v "$candidate" >/dev/null; then python=$candidate; break; fi
-    done
-fi
-"$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || {
-    echo "setup: $python is $("$python" --version 2>&1); Python 3.11, 3.12 or 3.13 is needed. Set PYTHON=/path/to/python" >&2; exit 2; }
-
+: "${UV_VERSION:?the version of uv; the Makefile names it}"
 say() { echo "setup: $*" >&2; }
-if [ ! -x .venv/bin/python ]; then
-    say "creating .venv with $("$python" --version)"
-    "$python" -m venv .venv
+fail() { say "$*"; exit 2; }
+[ -f "$lock" ] || fail "no lock $lock; choose GROUP=cpu, gpu or base"
+
+fits() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1; }
+if ! fits "$python"; then
+    found=$("$python" --version 2>&1) && found="is $found" || found="does not run"
+    other=
+    for candidate in python3.11 python3.12 python3.13; do
+        if fits "$candidate"; then other=$candidate; break; fi
+    done
+    [ -n "$other" ] || fail "$python $found; Python 3.11, 3.12 or 3.13 is needed. Set PYTHON=/path/to/python"
+    say "$python $found; using $other"
+    python=$other
 fi
-if [ "$(.venv/bin/uv --version 2>/dev/null | cut -d' ' -f2)" != "$UV_VERSION" ]; then
+
+# One set-up at a time: `make test` and `make reproduce-all` may be started together
+gate=.venv-lock
+waited=
+until mkdir "$gate" 2>/dev/null; do
+    [ -d "$gate" ] || fail "cannot write to $here"
+    owner=$(cat "$gate/pid" 2>/dev/null || true)
+    if [ -n "$owner" ] && ! kill -0 "$owner" 2>/dev/null; then rm -rf "$gate"; continue; fi
+    [ -n "$waited" ] || say "another set-up is at work here${owner:+ (process $owner)}; waiting (if none is: rm -r $gate)"
+    waited=yes
+    sleep 1
+done
+trap 'rm -rf "$gate"' EXIT
+trap 'say "stopped; the same command goes on from here"; exit 130' INT TERM
+echo $$ >"$gate/pid"
+
+# Sound: it runs, it has pip, it was made for this folder (its scripts name their place) and for an allowed Python
+sound() {
+    fits .venv/bin/python && .venv/bin/python -m pip --version >/dev/null 2>&1 && 
+        grep -qsF "$here/.venv" .venv/pyvenv.cfg .venv/bin/activate
+}
+if ! sound; then
+    "$python" -c 'import ensurepip, venv' >/dev/null 2>&1 ||
+        fail "$python has no module venv or ensurepip; install it (Debian, Ubuntu: apt install python3-venv) or set PYTHON=/path/to/python"
+    if [ -e .venv ]; then say ".venv is incomplete or was made elsewhere; making it anew"; fi
+    say "creating .venv with $("$python" --version)"
+    "$python" -m venv --clear .venv
+fi
+uv=.venv/bin/uv
+if [ "$("$uv" --version 2>/dev/null | cut -d' ' -f2)" != "$UV_VERSION" ]; then
     say "installing uv $UV_VERSION"
-    .venv/bin/python -m pip install -q --disable-pip-version-check "uv==$UV_VERSION"
+    .venv/bin/python -m pip install -q --disable-pip-version-check --force-reinstall "uv==$UV_VERSION" ||
+        fail "cannot install uv; is a package index within reach?"
 fi
 say "installing $(grep -c == "$lock") locked packages ($lock); a minute or two on a first run"
-export UV_COMPILE_BYTECODE=1 UV_FIND_LINKS=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-}} VIRTUAL_ENV=$PWD/.venv
+export UV_COMPILE_BYTECODE=1 UV_FIND_LINKS=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-}} VIRTUAL_ENV=$here/.venv
 # The CPU lock has no CUDA packages, so torch must be a CPU build: from a local folder of wheels where one is set,
 # else from PyTorch's own CPU index.
 torch=()
 if [ "$group" = cpu ] && [ -z "$UV_FIND_LINKS" ]; then torch=(--torch-backend cpu); fi
-if ! .venv/bin/uv pip sync "${torch[@]}" "$lock"; then
+if ! "$uv" pip sync ${torch[@]+"${torch[@]}"} "$lock"; then
     [ "$group" = cpu ] || exit 1
     say "no CPU build of torch within reach; installing the one of the package index with what it needs (larger)"
-    .venv/bin/uv pip install -r "$lock" --override requirements/overrides-cpu.txt
+    "$uv" pip install -r "$lock" --override requirements/overrides-cpu.txt
 fi
-.venv/bin/uv pip install -q --no-deps --no-build-isolation -e .
+"$uv" pip install -q --no-deps --no-build-isolation -e .
 say "ready"
