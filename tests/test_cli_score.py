@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -232,37 +233,60 @@ def test_interrupted_and_resumed_asks_nothing_twice(judge, tmp_path):
     assert pd.read_csv(tmp_path / "s.csv")["value"].tolist() == [1 + i % 5 for i in range(40)]
 
 
+class Stopping(ScriptedEngine):
+    """Batches of 2 as if from another thread: told to stop, it hands over one more batch, and ends."""
+
+    told = 0
+
+    def stop(self):
+        self.told += 1
+
+    def generate(self, asks, sampling):
+        last = False
+        for batch in super().generate(asks, sampling):
+            if len(self.asked) == 6:
+                self.between()
+            yield batch
+            if last:
+                return
+            last = self.told > 0
+
+
+class Interrupted(ScriptedEngine):
+    """Batches of 2; where it waits, a Ctrl-C ends it, and it hands over what it has."""
+
+    def generate(self, asks, sampling):
+        batches = super().generate(asks, sampling)
+        kept = []
+        try:
+            for batch in batches:
+                kept = [batch]
+                if len(self.asked) == 6:
+                    self.between()
+                kept = []
+                yield batch
+        except KeyboardInterrupt:
+            yield from kept
+            yield from itertools.islice(batches, 2)
+            raise
+
+
+@pytest.mark.parametrize("kind", [Stopping, Interrupted])
 @pytest.mark.parametrize("moment", ["waiting", "storing", "at the end"])
-def test_an_interrupt_at_any_moment_loses_nothing_that_is_finished(moment, tmp_path):
-    """Batches of 2; the engine, asked to stop, hands over one more batch, as OpenAIEngine does."""
-    handed = []
-
-    class Engine(ScriptedEngine):
-        def generate(self, asks, sampling):
-            batches = super().generate(asks, sampling)
-            try:
-                for number, batch in enumerate(batches):
-                    if moment == "waiting" and number == 2:
-                        signal.raise_signal(signal.SIGINT)
-                    handed.extend(batch)
-                    yield batch
-            except KeyboardInterrupt:
-                last = next(batches, [])
-                handed.extend(last)
-                yield last
-                raise
-
+def test_an_interrupt_at_any_moment_loses_nothing_that_is_finished(kind, moment, tmp_path):
     def progress(state, batch):
-        if state.done == (10 if moment == "at the end" else 4) and moment != "waiting":
+        if state.done == {"storing": 4, "at the end": 14}.get(moment):
             signal.raise_signal(signal.SIGINT)
 
-    store = Store(tmp_path)
-    before = signal.getsignal(signal.SIGINT)
-    requests = [Request(prompt=str(i)) for i in range(10)]
-    with pytest.raises(KeyboardInterrupt), gentle(Engine(lambda request, draw: "4", batch_size=2)) as engine:
+    made = kind(lambda request, draw: "4", batch_size=2)
+    made.between = lambda: signal.raise_signal(signal.SIGINT) if moment == "waiting" else None
+    store, before = Store(tmp_path), signal.getsignal(signal.SIGINT)
+    requests = [Request(prompt=str(i)) for i in range(14)]
+    with pytest.raises(KeyboardInterrupt), gentle(made) as engine:
         complete(engine, requests, Sampling(), store, progress)
     assert signal.getsignal(signal.SIGINT) is before
-    assert len(store) == len(handed) == (10 if moment == "at the end" else 6)
+    assert len(store) == len(made.asked)
+    assert (len(store) == 14) == (moment == "at the end")
 
 
 def test_hdeval_is_fitted_on_rated_rows_kept_and_used_again(nl, judge, tmp_path):

@@ -120,6 +120,7 @@ class OpenAIEngine(Engine):
         self._clock = clock or Clock()
         self._gate = Gate(self._clock, requests_per_minute, tokens_per_minute)
         self._rng = random.Random()
+        self._run: _Run | None = None
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting for what OpenAI's own protocol does not have, unless the dialect is "vllm"."""
@@ -134,7 +135,7 @@ class OpenAIEngine(Engine):
         key = os.environ.get(self.api_key_env, "")
         if not key and self.base_url is None:
             raise EngineError(f"no API key: set the environment variable {self.api_key_env}, or name a base_url")
-        run = _Run(self, asks, sampling, key)
+        run = self._run = _Run(self, asks, sampling, key)
         thread = threading.Thread(target=run.main, name="nlgeval-openai", daemon=True)
         thread.start()
         try:
@@ -151,6 +152,12 @@ class OpenAIEngine(Engine):
         finally:
             run.stop()
             thread.join()
+
+
+    def stop(self) -> None:
+        """End the run that is going on, from any thread or a signal's handler: it hands over what has arrived."""
+        if self._run is not None:
+            self._run.stop()
 
 
 class _Run:

@@ -87,7 +87,7 @@ def ask(
         bar.start(f"{judge.name} {stage.name}", _reader(judge, stage, samples, engine))
         try:
             with gentle(engine) as asked:
-                answers = complete(asked, stage.requests, stage.sampling, store, bar.report)
+                answers = complete(asked, stage.requests, stage.sampling, store, bar.until(lambda: asked.pending))
         finally:
             bar.close()
             if bar.last is not None:

@@ -16,14 +16,15 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Gentle:
-    """An engine that hears of a Ctrl-C only while it is waited for, never while its completions are being stored.
+    """An engine that a Ctrl-C ends without losing what it has finished.
 
-    It then gets a KeyboardInterrupt, hands over what it has finished and ends; a second Ctrl-C ends at once.
+    It is never heard while completions are being stored. An engine with `stop` is told to, and then waited for; another
+    one gets a KeyboardInterrupt where it waits. A second Ctrl-C ends at once.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._waiting = False
+        self._waiting = self._raised = False
         self.pending = False
 
     def __getattr__(self, name: str) -> Any:
@@ -31,9 +32,10 @@ class Gentle:
 
     def hear(self, *_: Any) -> None:
         """The signals' handler."""
-        if self._waiting or self.pending:
+        again, self.pending = self.pending, True
+        if again or (self._waiting and not self._told()):
+            self._raised = True
             raise KeyboardInterrupt
-        self.pending = True
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """The engine's batches."""
@@ -42,41 +44,46 @@ class Gentle:
             while True:
                 try:
                     self._waiting = True
-                    batch = inner.throw(self._heard()) if self.pending else next(inner)
+                    if self.pending and not self._told() and not self._raised:
+                        self._raised = True
+                        batch = inner.throw(KeyboardInterrupt())
+                    else:
+                        batch = next(inner)
                 except StopIteration:
                     return
                 except KeyboardInterrupt:
                     if inspect.getgeneratorstate(inner) == inspect.GEN_CLOSED:
                         raise
-                    self.pending = True  # it came a moment before the engine was waited for
+                    self._raised = False  # it came a moment before the engine was waited for
                     continue
                 finally:
                     self._waiting = False
                 yield batch
 
-    def _heard(self) -> KeyboardInterrupt:
-        self.pending = False
-        return KeyboardInterrupt()
+    def _told(self) -> bool:
+        """Whether the engine can be told to stop, and now is."""
+        stop = getattr(self._engine, "stop", None)
+        if stop is not None:
+            stop()
+        return stop is not None
 
 
 @contextlib.contextmanager
 def gentle(engine: Engine) -> Iterator[Any]:
     """The engine as `Gentle`, with the signals' handlers in place where this is the main thread.
 
-    Raises: KeyboardInterrupt at the end, if one came when nothing was waited for any more.
+    Raises: KeyboardInterrupt at the end, if one came and nothing has raised it yet.
     """
     asked = Gentle(engine)
-    if threading.current_thread() is not threading.main_thread():
-        yield asked
-        return
-    before = {one: signal.getsignal(one) for one in SIGNALS}
-    mine = [one for one, handler in before.items() if handler is signal.default_int_handler]
+    mine = []
+    if threading.current_thread() is threading.main_thread():
+        mine = [one for one in SIGNALS if signal.getsignal(one) is signal.default_int_handler]
     for one in mine:
         signal.signal(one, asked.hear)
     try:
         yield asked
     finally:
         for one in mine:
-            signal.signal(one, before[one])
+            signal.signal(one, signal.default_int_handler)
     if asked.pending:
         raise KeyboardInterrupt

@@ -61,6 +61,17 @@ class ProgressBar:
 
     __call__ = report
 
+    def until(self, stopped: Callable[[], bool]) -> Callable[[Progress, Sequence[Completion]], None]:
+        """`report`, which shows nothing more once the run is being stopped."""
+
+        def report(progress: Progress, batch: Sequence[Completion] = ()) -> None:
+            if stopped():
+                self.last = progress
+            else:
+                self.report(progress, batch)
+
+        return report
+
     @property
     def parse_rate(self) -> float:
         """The share of the completions made now that could be read, NaN before the first."""
