@@ -7,6 +7,7 @@ text are in digits); `index.csv` lists every table and figure of a paper, numeri
 
 from __future__ import annotations
 
+from nlgeval_lib.papers.audit import audit
 from nlgeval_lib.papers.comparison import OPTIONAL, RESULT, compare
 from nlgeval_lib.papers.numbers import TOLERANCE, Number, agrees, difference, exact, is_blank, parse
 from nlgeval_lib.papers.tables import (
@@ -23,6 +24,6 @@ from nlgeval_lib.papers.tables import (
 )  # fmt: skip
 
 __all__ = [
-    "COLUMNS", "INDEX_COLUMNS", "KEY", "KINDS", "OPTIONAL", "PAPERS", "RESULT", "TOLERANCE", "Number", "agrees", "cell",
-    "compare", "difference", "exact", "folder", "index", "is_blank", "load", "parse", "tables",
+    "COLUMNS", "INDEX_COLUMNS", "KEY", "KINDS", "OPTIONAL", "PAPERS", "RESULT", "TOLERANCE", "Number", "agrees", "audit",
+    "cell", "compare", "difference", "exact", "folder", "index", "is_blank", "load", "parse", "tables",
 ]  # fmt: skip

@@ -1,0 +1,49 @@
+"""Do a paper's printed numbers agree with each other? Relations that they must obey, checked by rule.
+
+`quantity` holds interval arithmetic over the rounding of printed numbers and the verdict; `arithmetic`, `attainable`
+and `formula` the rules, pure functions over tidy tables; `relations` which rule applies where in the five papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from nlgeval_lib.papers.audit.quantity import CONTRADICTS, HOLDS, ROUNDED, VERDICTS, Finding, Quantity
+from nlgeval_lib.papers.audit.relations import RULES, Relation, relations
+from nlgeval_lib.papers.tables import PAPERS, load, nearest
+
+COLUMNS = (
+    "paper", "table", "place", "rule", "relation", "printed", "recomputed", "allowed_low", "allowed_high", "verdict",
+    "note",
+)  # fmt: skip
+
+__all__ = [
+    "COLUMNS", "CONTRADICTS", "HOLDS", "ROUNDED", "RULES", "VERDICTS", "Finding", "Quantity", "Relation", "audit",
+    "relations",
+]  # fmt: skip
+
+
+def audit(paper: str | Iterable[str] | None = None, verdict: str | None = None) -> pd.DataFrame:
+    """Every relation that printed numbers of the papers must obey, and whether they do.
+
+    One row a relation: `paper, table, place, rule, relation, printed, recomputed, allowed_low, allowed_high, verdict,
+    note`. `recomputed` takes the other cells at face value; allowed is what they give when each is anything that
+    rounds to what is printed. Verdicts: "holds", "holds within rounding", "contradicts".
+    `paper`: one or several (None: all five); `verdict`: only rows with it.
+    Raises: ValueError for an unknown paper or verdict.
+    """
+    papers = [paper] if isinstance(paper, str) else list(PAPERS if paper is None else paper)
+    for name, allowed in [(one, PAPERS) for one in papers] + ([] if verdict is None else [(verdict, VERDICTS)]):
+        if name not in allowed:
+            raise ValueError(f"unknown name: {name!r}; nearest: {nearest(name, allowed)}")
+    rows = []
+    for one in papers:
+        for relation in relations(one):
+            for found in relation.check(lambda table, one=one: load(one, table)):
+                note = "; ".join(part for part in (found.note, relation.note) if part)
+                rows.append((one, relation.table, found.place, relation.rule, found.relation, found.printed,
+                             found.recomputed, found.low, found.high, found.verdict, note))  # fmt: skip
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return frame if verdict is None else frame[frame["verdict"] == verdict].reset_index(drop=True)
