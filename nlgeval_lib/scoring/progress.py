@@ -99,9 +99,10 @@ class ProgressBar:
         from tqdm import tqdm
 
         if self._bar is None:
-            form = "{desc}: {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt} {postfix}"
+            form = "{desc}: {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt}{postfix}"
             self._bar = tqdm(
                 total=progress.total,
+                initial=progress.total - progress.left,
                 desc=self.name,
                 file=self.stream,
                 bar_format=form,
