@@ -17,7 +17,7 @@ from nlgeval_lib.scoring.columns import Data
 from nlgeval_lib.scoring.table import InputError, is_missing
 
 NAN = float("nan")
-BASELINES = ("length", "random")
+_INTERVALS = [f"{method}-{units}" for method in ("boot", "bca") for units in ("rows", "inputs", "systems", "both")]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class Settings:
             (self.coefs, ("kendall", *meta.COEFFICIENTS), "coef"),
             ((self.nan,), meta.POLICIES, "nan"),
             ((self.correction,), METHODS, "correct"),
+            ((self.ci,), ("auto", "none", *_INTERVALS), "ci"),
         ):
             for one in given:
                 if one not in allowed:
@@ -159,8 +160,9 @@ def _blocks(
         rows = np.flatnonzero((labels == label).to_numpy())
         ids = _ids(frame.iloc[rows])
         for level in settings.levels:
-            if not keyed and level != "dataset":
-                raise InputError(f"--level {level} needs the columns input_id and system_id (--map input_id=YOURS)")
+            if not keyed and (level != "dataset" or settings.ci.endswith(("inputs", "systems", "both"))):
+                asked = f"--level {level}" if level != "dataset" else f"--ci {settings.ci}"
+                raise InputError(f"{asked} needs the columns input_id and system_id (--map input_id=YOURS)")
             grid = _grid(ids, level, notes) if keyed else None
             yield _Block(
                 label,
