@@ -24,6 +24,6 @@ from nlgeval_lib.papers.tables import (
 )  # fmt: skip
 
 __all__ = [
-    "COLUMNS", "INDEX_COLUMNS", "KEY", "KINDS", "OPTIONAL", "PAPERS", "RESULT", "TOLERANCE", "Number", "agrees", "audit",
-    "cell", "compare", "difference", "exact", "folder", "index", "is_blank", "load", "parse", "tables",
+    "COLUMNS", "INDEX_COLUMNS", "KEY", "KINDS", "OPTIONAL", "PAPERS", "RESULT", "TOLERANCE", "Number", "agrees",
+    "audit", "cell", "compare", "difference", "exact", "folder", "index", "is_blank", "load", "parse", "tables",
 ]  # fmt: skip

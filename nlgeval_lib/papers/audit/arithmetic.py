@@ -105,8 +105,9 @@ def percent_changes(
 ) -> list[Finding]:
     """Whether the row `result` is the change from the row `old` to a row of `new` in percent of the old value.
 
-    An old value that may be 0 allows any change. Several `new` rows are several readings of the whole row: the one that contradicts least is taken, and named where
-    another has the higher mean. `statistics`: statistic of the result -> statistic of the rows.
+    An old value that may be 0 allows any change. Several `new` rows are several readings of the whole row: the one
+    that contradicts least is taken, and named where another has the higher mean. `statistics`: statistic of the
+    result -> statistic of the rows.
     """
     cells = Cells(frame)
     cells.known("row", [result, old, *new])

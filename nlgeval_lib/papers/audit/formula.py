@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from nlgeval_lib.papers.audit.arithmetic import same
 from nlgeval_lib.papers.audit.cells import Cells, is_exact, place
 from nlgeval_lib.papers.audit.quantity import (
     CONTRADICTS,
@@ -80,8 +81,9 @@ def follows(
     """Whether one printed number is what a formula over other cells gives.
 
     `printed` and each of `cells`: (table, row, column, statistic), where a name, several or "*" may stand for each of
-    the last three and missing ones are "*"; `printed` must pick one cell. `formula`: one, or reading -> formula.
-    `compare`: "=", or ">" and "<" where the text says "over" and "less than" the printed number.
+    the last three and missing ones are "*"; `printed` must pick one cell. `formula`: one, or reading -> formula; a
+    bare name is the same figure printed twice. `compare`: "=", or ">" and "<" where the text says "over" and "less
+    than" the printed number.
     Raises: ValueError for a pick without cells.
     """
     if compare not in ("=", ">", "<"):
@@ -107,6 +109,10 @@ def follows(
     values = {name: evaluate(text, known) for name, text in readings.items()}
     where, text = located(printed[0], key), here.text[key]
     words = words or (formula if isinstance(formula, str) else " or ".join(readings.values()))
+    if compare == "=" and isinstance(formula, str) and formula.removeprefix("-").isidentifier():
+        return finding(
+            where, f"same as {_picked_in_words(cells, words)}", text, values[""], same(here[key], values[""])
+        )
     if compare == "=":
         return check(where, words, text, values.get("", values), is_exact(key[2]))
     bound = here[key].face
@@ -114,6 +120,14 @@ def follows(
     gap = value - bound if compare == ">" else Quantity.exactly(bound) - value
     said = HOLDS if gap.face > 0 else ROUNDED if gap.high > 0 else CONTRADICTS
     return finding(where, f"{words} is {'over' if compare == '>' else 'under'} it", text, value, said)
+
+
+def _picked_in_words(cells: Mapping[str, Pick], words: str) -> str:
+    """The place that a bare name stands for; the relation's own words where it has some."""
+    if (name := words.removeprefix("-")) not in cells:
+        return words
+    table, *names = cells[name]
+    return place(*(names if table == "text_claims" else (table, *names)))
 
 
 def located(table: str, key: tuple[str, str, str]) -> str:

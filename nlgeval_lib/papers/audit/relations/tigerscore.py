@@ -171,15 +171,17 @@ RELATIONS = [
         "n: the inputs of Table 3; another number of references would be possible",
     ),
     Relation(
-        "formula", "table_06",
+        "said again", SAID,
         dict(
-            printed=(SAID, "Table 6 caption: small reduction, threshold in the caption's explanation"), formula="-head",
-            cells={"head": (SAID, "Table 6 caption: small reduction, threshold in the table head")},
-            words="threshold of the table head",
+            keys=[
+                ("Table 6 caption: small reduction, threshold in the table head", "table_06", "score"),
+                ("Table 6 caption: small reduction, threshold in the caption's explanation", "table_06", "score"),
+                ("section 4.5: small reduction (less than)", "table_06", "score"),
+            ],
+            factors=(1, -1, -1),
         ),
+        "a reduction of less than 2 is a score above -2",
     ),
-    said("table_06", "section 4.5: small reduction (less than)", "-head",
-         {"head": (SAID, "Table 6 caption: small reduction, threshold in the table head")}),
     *(
         said(
             "table_06", "section 4.5: no errors found in gold references of Instruct and LF-QA (over)", "share",
@@ -188,7 +190,7 @@ RELATIONS = [
         for task in ("Instruct", "LF-QA")
     ),
     Relation("multiple of 1/n", "table_07", dict(n=dict.fromkeys(TASKS, 20))),
-    Relation("summary", "table_07", dict(result="Total", parts=TASKS)),
+    Relation("pooled share", "table_07", dict(result="Total", n=dict.fromkeys(TASKS, 20))),
     said("table_07", "section 4.5: analyses free of hallucination", "total",
          {"total": ("table_07", "Accuracy", "Total")}),
     Relation(
