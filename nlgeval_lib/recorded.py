@@ -31,6 +31,7 @@ REVISION = "recorded"
 UNKNOWN = "[the prompt was not published]"
 _OUTPUT = ("input_id", "system_id", "aspect")
 _ASKED = (*_OUTPUT, "judge", "prompt_form")  # what one request is about
+_KEYS = ("dataset", *_ASKED)
 _ANSWER = "Your evaluation output:"  # the last words of TIGERScore's prompt
 
 
@@ -151,16 +152,15 @@ def rows(name: str, **options: Any) -> Iterator[tuple[str, Request, list[str], l
     how = of(name)
     frame = recordings.load(name, **options)
     texts, prompts, cut = _texts(name, frame), _prompts(how, frame, options), _cut(name, frame)
-    starts = np.flatnonzero(frame["draw"].to_numpy() == 0)
-    order = frame.reset_index(drop=True)
-    groups = order.groupby(list(_ASKED), sort=False).indices
-    by_first = {int(places.min()): places for places in groups.values()}
-    for start in starts:
-        places = by_first[int(start)]
-        places = places[np.argsort(order["draw"].to_numpy()[places], kind="stable")]
-        row = order.iloc[start]
-        request = _request(how, prompts[start], row)
-        yield row["judge"], request, [texts[p] for p in places], [bool(cut[p]) for p in places]
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place, key in enumerate(zip(*(frame[column] for column in _KEYS), strict=True)):
+        places.setdefault(key, []).append(place)
+    draws = frame["draw"].tolist()
+    for key, mine in places.items():
+        mine.sort(key=draws.__getitem__)
+        row = dict(zip(_KEYS, key, strict=True))
+        request = _request(how, prompts[mine[0]], row)
+        yield row["judge"], request, [texts[place] for place in mine], [bool(cut[place]) for place in mine]
 
 
 def scores(name: str, **options: Any) -> pd.DataFrame:

@@ -67,7 +67,7 @@ def test_a_files_texts_with_their_columns(nl, tmp_path, ending):
     assert [one["status"] for one in found] == [one.status.value for one in wanted]
     assert [one["value"] for one in found] == [one.value if one.ok else None for one in wanted]
     assert [one["rule"] for one in found] == [one.rule for one in wanted]
-    assert found[0]["id"] == 0 and found[0]["value (before)"] == "mine" and "answer" not in found[0]
+    assert str(found[0]["id"]) == "0" and found[0]["value (before)"] == "mine" and "answer" not in found[0]
 
 
 def test_lines_and_labels(nl):
