@@ -13,6 +13,7 @@ import pandas as pd
 from nlgeval_lib.figures.style import COLUMN, WIDE, color, new
 
 _MAX_HEADS = 8
+_LEGEND = ("printed", "ours, equal", "ours, differs", "interval")
 _CORRELATIONS = {"pearson", "spearman", "kendall"}  # one scale, so that panels can be read against each other
 
 
@@ -44,6 +45,10 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
         part = both[(heads == head) & (both["statistic"] == statistic)]
         if part.empty:
             ax.text(0.5, 0.5, "not compared", transform=ax.transAxes, ha="center", color="#555555")
+        elif len(labels) > part["label"].nunique() >= len(labels) / 2:  # an empty line would look like a forgotten one
+            for label in set(labels) - set(part["label"]):
+                place = ax.get_yaxis_transform()
+                ax.text(0.02, at[label], "not compared", transform=place, va="center", fontsize=7, color="#777777")
         _dots(ax, part["label"].map(at).to_numpy(dtype=float), part)
         name = ", ".join(filter(None, [head, statistic if len(statistics) > 1 or not head else ""]))
         ax.set_title(textwrap.fill(name, letters))
@@ -87,7 +92,8 @@ def _legend(axes: Any) -> tuple[list[Any], list[str]]:
     for ax in axes:
         for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
             found.setdefault(name, handle)
-    return list(found.values()), list(found)
+    shown = [name for name in _LEGEND if name in found]
+    return [found[name] for name in shown], shown
 
 
 def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:

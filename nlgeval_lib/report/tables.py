@@ -14,17 +14,25 @@ from typing import Any
 import pandas as pd
 
 STYLE = """<style>
-.nlgeval{border-collapse:collapse;font:13px/1.35 system-ui,sans-serif;color:#1a1a1a;background:#fff;margin:.4em 0}
-.nlgeval caption{caption-side:top;text-align:left;font-weight:600;padding:.3em .2em;color:#1a1a1a;background:#fff}
-.nlgeval th,.nlgeval td{border:1px solid #d0d0d0;padding:.25em .55em;text-align:right;vertical-align:top;
-font-variant-numeric:tabular-nums;white-space:nowrap;color:#1a1a1a;background:#fff}
-.nlgeval th{background:#f3f3f3;font-weight:600;text-align:left}.nlgeval thead th{text-align:center}
-.nlgeval td.text{text-align:left;white-space:normal;min-width:12em;max-width:36em}.nlgeval td.word{text-align:left}
-.nlgeval td.equal{background:#dcecf9}.nlgeval td.near{background:#fdf0d5}.nlgeval td.off{background:#f9d79b}
-.nlgeval td.far{background:#f2b45a}
-.nlgeval td.missing{background:repeating-linear-gradient(45deg,#f6f6f6,#f6f6f6 5px,#e6e6e6 5px,#e6e6e6 10px)}
-.nlgeval small{color:#4a4a4a}.nlgeval-notes{font:12px/1.45 system-ui,sans-serif;margin:.2em 0 1em;max-width:60em}
 .nlgeval-box{overflow-x:auto}
+.nlgeval-box table.nlgeval{border-collapse:collapse;font:13px/1.35 system-ui,sans-serif;color:#1a1a1a;background:#fff;
+margin:.4em 0}
+.nlgeval-box .nlgeval caption{caption-side:top;text-align:left;font-weight:600;padding:.3em .2em;color:#1a1a1a;
+background:#fff}
+.nlgeval-box .nlgeval th,.nlgeval-box .nlgeval td{border:1px solid #d0d0d0;padding:.25em .55em;text-align:right;
+vertical-align:top;font-variant-numeric:tabular-nums;white-space:nowrap;color:#1a1a1a;background:#fff}
+.nlgeval-box .nlgeval th{background:#f3f3f3;font-weight:600;text-align:left}
+.nlgeval-box .nlgeval thead th{text-align:center}
+.nlgeval-box .nlgeval tbody th{white-space:normal;max-width:17em}
+.nlgeval-box .nlgeval tbody th:first-child{position:sticky;left:0}
+.nlgeval-box .nlgeval td.text{text-align:left;white-space:normal;min-width:12em;max-width:36em}
+.nlgeval-box .nlgeval td.word{text-align:left}.nlgeval-box .nlgeval td.equal{background:#dcecf9}
+.nlgeval-box .nlgeval td.near{background:#fdf0d5}.nlgeval-box .nlgeval td.off{background:#f9d79b}
+.nlgeval-box .nlgeval td.far{background:#f2b45a}
+.nlgeval-box .nlgeval td.missing{background:repeating-linear-gradient(45deg,
+#f6f6f6,#f6f6f6 5px,#e6e6e6 5px,#e6e6e6 10px)}
+.nlgeval-box .nlgeval small{color:#4a4a4a}.nlgeval-box .nlgeval sup{line-height:0}
+.nlgeval-notes{font:12px/1.45 system-ui,sans-serif;margin:.2em 0 1em;max-width:60em}
 </style>"""
 LEGEND = (
     "Each cell: ours, and below it the printed number. "
