@@ -168,7 +168,7 @@ RELATIONS = [
     ),
     Relation(
         "multiple of 1/n", "table_06", dict(n=INPUTS),
-        "n: the inputs of Table 3; another number of references would be possible",
+        "n: inputs of Table 3",
     ),
     Relation(
         "said again", SAID,
