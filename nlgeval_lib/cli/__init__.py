@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import pkgutil
 import signal
 import sys
@@ -16,7 +15,7 @@ import typer
 
 EPILOG = """
 Exit codes: 0 all is well (data that cannot be had is no failure); 1 something failed, and was named;
-2 the call or the catalogue is wrong; 130 stopped by Ctrl-C; 141 nobody read its output to the end.
+2 the call or the catalogue is wrong; 130 stopped by Ctrl-C.
 """
 app = typer.Typer(
     name="nlgeval",
@@ -58,9 +57,6 @@ def main() -> None:
     except CatalogueError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:  # as in `nlgeval scoreboard | head`: nobody is left to tell
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
