@@ -152,7 +152,7 @@ def check(
     name = min(named, key=lambda key: VERDICTS.index(verdict(printed, named[key])))
     value, found = named[name], verdict(printed, named[name])
     notes = [f"read as {name}"] if len(named) > 1 and found != CONTRADICTS else []
-    if len(named) > 1 and found == CONTRADICTS:
+    if found == CONTRADICTS and len({one.face for one in named.values()}) > 1:
         notes.append("in no reading: " + ", ".join(f"{key} {float(one.face):.6g}" for key, one in named.items()))
     if found == CONTRADICTS and any(_cut_off(one.face, parse(text)) for one in named.values()):
         notes.append("cut off, not rounded")
