@@ -78,6 +78,28 @@ def test_values_do_not_depend_on_order_or_batches() -> None:
     np.testing.assert_allclose(again[::-1], first, atol=2e-6)
 
 
+def test_a_pair_has_one_value_beside_whatever_longer_pair() -> None:
+    """Tokens without a similar one (negative cosines only) are where padding could interfere."""
+    import torch
+
+    from nlgeval_lib.evaluators.bertscore import _match
+
+    generator = torch.Generator().manual_seed(0)
+    lengths = {"short": 4, "brief": 3, "long": 9, "longer": 17}
+    vectors = {text: (torch.randn(n, 3, generator=generator), list(range(n))) for text, n in lengths.items()}
+    weights = {i: float(i > 0) for i in range(17)}
+    pairs = [("short", "brief"), ("brief", "short"), ("long", "short"), ("brief", "longer")]
+    together = _match([list(side) for side in zip(*pairs, strict=True)], vectors, weights, "cpu")
+    alone = [_match([[reference], [output]], vectors, weights, "cpu")[0] for reference, output in pairs]
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    nearest = [
+        torch.nn.functional.cosine_similarity(vector, vectors[other][0]).max()
+        for one, other in [*pairs, *(pair[::-1] for pair in pairs)]
+        for vector in vectors[one][0]
+    ]
+    assert min(nearest) < 0  # the case that matters is among them
+
+
 def test_long_texts_are_cut_and_counted(model: str) -> None:
     long = "word " * 600
     metric = BertScore()

@@ -32,6 +32,7 @@ class BertScore(PairMetric):
 
     name = "bertscore"
     parts = ("f", "p", "r", "outputs_cut", "references_cut")
+    revision_of_code = 2
     chunk = 250  # token vectors of this many pairs are held at once
     parallel = False  # torch uses the cores itself
 
@@ -114,9 +115,11 @@ def _match(
     arguments = []
     for texts in sides:
         rows = [vectors[text] for text in texts]
-        arguments.append(pad_sequence([vector for vector, _ in rows], batch_first=True, padding_value=2.0))
-        mask = [torch.ones(len(ids), dtype=torch.bool) for _, ids in rows]
-        arguments.append(pad_sequence(mask, batch_first=True))
+        longest = max(len(ids) for _, ids in rows)
+        # padding repeats a text's first vector without weight: what bert-score pads with has similarity 0, which beats
+        # a negative one, so that a value would hang on the length of its neighbours
+        padded = [torch.cat([vector, vector[:1].expand(longest - len(vector), -1)]) for vector, _ in rows]
+        arguments += [torch.stack(padded), torch.ones(len(rows), longest, dtype=torch.bool)]
         weight = [torch.tensor([weights[i] for i in ids], dtype=torch.float) for _, ids in rows]
         arguments.append(pad_sequence(weight, batch_first=True))
     with torch.inference_mode():
