@@ -14,7 +14,7 @@ from nlgeval_lib.parsers.base import Parsed, check_scale, check_text
 from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.outline import Entry, by_lines, entries, tidy
 from nlgeval_lib.parsers.rating import labelled
-from nlgeval_lib.parsers.text import readable
+from nlgeval_lib.parsers.text import clipped, readable
 from nlgeval_lib.schema import Status
 
 
@@ -133,8 +133,9 @@ def _comma_list(body: str) -> list[Aspect]:
 
 
 def _from_json(content: str) -> list[Aspect]:
+    content = clipped(content).strip()
     for item, start, end in objects(content):
-        if 3 * (end - start) < len(content.strip()):
+        if 3 * (end - start) < len(content):
             continue
         found = _of_json(item)
         if found:

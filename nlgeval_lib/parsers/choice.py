@@ -88,7 +88,7 @@ def preference(text: str | None, tie: bool = False) -> Choice:
             return _one(found, rule, tie)
     lines = [line for line in body.split("\n") if line.strip()]
     for line in dict.fromkeys((*lines[-1:], *lines[:1])):
-        match = _ALONE.fullmatch(line)
+        match = _ALONE.fullmatch(line) if len(line) <= 200 else None
         if match:
             return _one([(_side(match), match.group())], "alone", tie)
     status, reason = silence.why(body) or (Status.UNPARSED, "no response is named as the better one")

@@ -11,7 +11,7 @@ from nlgeval_lib.parsers import silence
 from nlgeval_lib.parsers.base import Parsed, check_text, number
 from nlgeval_lib.parsers.error_fields import LABEL, ErrorItem, drafts, from_record
 from nlgeval_lib.parsers.loose_json import Record, objects
-from nlgeval_lib.parsers.text import DIGITS, READ_AT_EACH_END, WORD, number_of, readable
+from nlgeval_lib.parsers.text import DIGITS, WORD, clipped, number_of, readable
 from nlgeval_lib.schema import Status
 
 # MQM's severities as InstructScore and TIGERScore's predecessors weigh them
@@ -104,8 +104,7 @@ def error_analysis(text: str | None, weights: Mapping[str, float] | None = None)
 
 def _lines(content: str) -> str:
     """The text with plain line ends; errors quote the judged text, so nothing else of it changes."""
-    if len(content) > 2 * READ_AT_EACH_END:
-        content = content[:READ_AT_EACH_END] + "\n" + content[-READ_AT_EACH_END:]
+    content = clipped(content)
     if "\r" in content:
         content = content.replace("\r\n", "\n").replace("\r", "\n")
     return content.replace("\\n", "\n") if "\n" not in content else content

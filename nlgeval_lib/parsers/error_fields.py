@@ -23,12 +23,12 @@ _NAMES = {
 _FIELD_OF = {name: kind for kind, names in _NAMES.items() for name in names.split("|")}
 _ANY = "|".join(sorted((name for names in _NAMES.values() for name in names.split("|")), key=len, reverse=True))
 LABEL = re.compile(
-    rf"^[^\S\n]*(?:[>*#•-]{{1,3}}[^\S\n]*)*(?:\(?\d{{1,2}}[.)][^\S\n]*)?[*_]{{0,3}}"
+    rf"^[>*#•\- \t]{{0,24}}(?:\(?\d{{1,2}}[.)][^\S\n]{{0,9}})?[*_]{{0,3}}"
     rf"(?P<name>{_ANY})[^\S\n]*\#?(?P<number>\d{{1,3}})?[*_]{{0,3}}[^\S\n]*[:：][*_]{{0,3}}[^\S\n]*",
     re.I | re.M,
 )
 ERROR_HEAD = re.compile(
-    r"^[^\S\n]*(?:[>*#•-]{1,3}[^\S\n]*)*[*_]{0,3}error[^\S\n]*\#?(?P<number>\d{1,3})[*_]{0,3}[^\S\n]*(?::|\.|-|$)[*_]{0,3}",
+    r"^[>*#•\- \t]{0,24}[*_]{0,3}error[^\S\n]*\#?(?P<number>\d{1,3})[*_]{0,3}[^\S\n]*(?::|\.|-|$)[*_]{0,3}",
     re.I | re.M,
 )
 _AMOUNT = re.compile(rf"[\s\"'(\[*_]*(?P<sign>[+-]?)\s*(?P<number>{DIGITS}|{WORD})(?![\w%])(?P<rest>[^\n]*)", re.I)

@@ -19,6 +19,7 @@ _TOKEN = re.compile(
     )""",
     re.X | re.S,
 )
+_OPENING = re.compile(r"[{\[]")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.S)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _NUMBER = re.compile(r"[+-]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eE][+-]?\d{1,3})?")
@@ -36,14 +37,14 @@ def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
     """Every outermost object or array of `text` with its start and end, in order; linear in the text's length."""
     at = failures = 0
     while failures < MAX_FAILURES:
-        starts = [start for start in (text.find("{", at), text.find("[", at)) if start >= 0]
-        if not starts:
+        opening = _OPENING.search(text, at)
+        if not opening:
             return
-        value, at = _read(text, min(starts))
+        value, at = _read(text, opening.start())
         if value is None:
             failures += 1
         else:
-            yield value, min(starts), at
+            yield value, opening.start(), at
 
 
 def _record(pairs: list[tuple[str, Any]]) -> Record:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from nlgeval_lib.parsers.base import Parsed, check_text
@@ -45,12 +45,12 @@ def authors_acloserlook(text: str | None) -> Parsed:
 
 _SCORE_DIGIT = re.compile(r"score:\s*([1-5](?:\.\d)?)")
 _SCORE_WORD = re.compile(rf"score:\s*({'|'.join(_WORDS)})")
-_NEAR_DIGIT = re.compile(r"(?:score|scoring)[^.]+[1-5](?:\.\d)?")
-_NEAR_WORD = re.compile(rf"(?:score|scoring)[^.]+\s(?:{'|'.join(_WORDS)})[\s.,]")
+_CUE = re.compile(r"score|scoring")
+_DIGIT = re.compile(r"[1-5](?:\.[1-5])?")
+_WORD_ALONE = re.compile(rf"\s(?:{'|'.join(_WORDS)})(?=[\s.,])")
 _OF_WORD = re.compile(rf"score of ({'|'.join(_WORDS)})[\s.,]")
 _LAST = re.compile(r"[1-5](?:\.\d\s)?(?:out of [1-5])?")
-_VALUE = re.compile(r"[1-5](?:\.[1-5])?")
-_STAR = re.compile(r"(\S+)\sstar")
+_BEFORE_STAR = re.compile(r"\S\sstar")
 _LETTERS = MappingProxyType({letter: float(place) for place, letter in enumerate("ABCDE", 1)})
 FORMS = ("rts", "stareval", "mcq")
 
@@ -74,29 +74,46 @@ def authors_llm_summeval(text: str | None, form: str = "rts") -> Parsed:
 
 def _rts(text: str) -> float | None:
     said = text.lower()
-    for pattern, word in ((_SCORE_DIGIT, False), (_SCORE_WORD, True)):
-        match = pattern.search(said)
-        if match:
-            return _word(match.group(1)) if word else float(match.group(1))
-    match = _NEAR_DIGIT.search(said)
+    match = _SCORE_DIGIT.search(said)
     if match:
-        return float(_VALUE.search(match.group()).group())
-    for pattern in (_NEAR_WORD, _OF_WORD):
-        match = pattern.search(said)
-        if match:
-            return _word(_ANY_WORD.search(match.group()).group())
+        return float(match.group(1))
+    match = _SCORE_WORD.search(said)
+    if match:
+        return _word(match.group(1))
+    for start, end, stop in _sentences(said):
+        digit = re.search("[1-5]", said[end + 1 : stop])
+        if digit:  # somewhere after the cue: the first after it counts, with a decimal only where the sentence ends
+            return float(_DIGIT.search(said, start).group())
+    for start, end, stop in _sentences(said):
+        if _WORD_ALONE.search(said, end + 1, stop + 1):
+            return _word(_ANY_WORD.search(said, start).group())
+    match = _OF_WORD.search(said)
+    if match:
+        return _word(match.group(1))
     found = _LAST.findall(said)
-    return float(_VALUE.search(found[-1]).group()) if found else None
+    return float(_DIGIT.search(found[-1]).group()) if found else None
+
+
+def _sentences(said: str) -> Iterator[tuple[int, int, int]]:
+    """The first cue up to each full stop: its start, its end, and the place of the stop."""
+    at = 0
+    while cue := _CUE.search(said, at):
+        stop = said.find(".", cue.end())
+        stop = len(said) if stop < 0 else stop
+        yield cue.start(), cue.end(), stop
+        at = stop
 
 
 def _stars(text: str) -> float | None:
-    match = _STAR.search(text.lower())
+    said = text.lower()
+    match = _BEFORE_STAR.search(said)
     if not match:
         return None
-    if match.group(1) in _WORDS:
-        return _word(match.group(1))
+    word = said[: match.start() + 1].rsplit(maxsplit=1)[-1]
+    if word in _WORDS:
+        return _word(word)
     try:
-        value = float(match.group(1))
+        value = float(word)
     except ValueError:
         return None
     return value if math.isfinite(value) else None

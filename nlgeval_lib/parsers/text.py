@@ -55,8 +55,15 @@ _TABLE = _Readable({ord(char): out for char, out in _FIXED.items()})
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SHORT = 1000
 _BLANKS = re.compile(r"\s{9,}")
-_RUN = re.compile(r"([^\w\s{}\[\]])\1{9,}")
+_RUN = re.compile(r"([^\w\s])\1{9,}")
 _ESCAPED_NEWLINE = re.compile(r"\\n(?![a-z])")
+
+
+def clipped(text: str) -> str:
+    """The text, or of a very long one its start and its end."""
+    if len(text) <= 2 * READ_AT_EACH_END:
+        return text
+    return text[:READ_AT_EACH_END] + "\n" + text[-READ_AT_EACH_END:]
 
 
 def readable(text: str) -> str:
@@ -64,8 +71,7 @@ def readable(text: str) -> str:
 
     Superscripts, circled digits and fractions such as ½ are no decimal digits and stay as they are.
     """
-    if len(text) > 2 * READ_AT_EACH_END:
-        text = text[:READ_AT_EACH_END] + "\n" + text[-READ_AT_EACH_END:]
+    text = clipped(text)
     if text.isascii():
         text = _CONTROL.sub(" ", text)
     else:
