@@ -69,7 +69,7 @@ class Judgment:
 
     def __post_init__(self) -> None:
         if (self.status is Status.OK) == math.isnan(self.value):
-            raise ValueError(f"status {self.status.value!r} with value {self.value}: a number needs ok, NaN needs a reason")
+            raise ValueError(f"status {self.status.value!r} with value {self.value}: a number is ok, NaN has a reason")
 
     @classmethod
     def missing(cls, status: Status, reason: str, **details: Any) -> Judgment:

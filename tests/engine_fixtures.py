@@ -67,6 +67,7 @@ def tiny_vllm(tiny_folder):
     """vLLM in this process."""
     if no_vllm():
         pytest.skip(no_vllm())
+    importlib.import_module("llvmlite.binding")  # as after `import shap`: vLLM must start beside it
     with engines.make("vllm", model=str(tiny_folder), max_model_len=CONTEXT) as engine:
         yield engine
 

@@ -71,7 +71,8 @@ HEAVY = ("torch", "vllm", "transformers", "sentence_transformers", "shap", "skle
 
 
 @pytest.mark.parametrize(
-    "module", ["nlgeval_lib", "nlgeval_lib.evaluators", "nlgeval_lib.engines", "nlgeval_lib.datasets", "nlgeval_lib.cli"]
+    "module",
+    ["nlgeval_lib", "nlgeval_lib.evaluators", "nlgeval_lib.engines", "nlgeval_lib.datasets", "nlgeval_lib.cli"],
 )
 def test_importing_is_cheap(module: str) -> None:
     code = f"import sys, {module}; print([m for m in {HEAVY!r} if m in sys.modules])"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nlgeval_lib.engines import models
@@ -27,6 +27,17 @@ def has_gpu() -> bool:
     import torch
 
     return torch.cuda.device_count() > 0
+
+
+def _scan_any_module() -> None:
+    """Let vLLM start beside llvmlite, which numba and shap load.
+
+    At its start vLLM takes `vars()` of everything in every loaded module; llvmlite has an object whose `__dict__` is no
+    mapping, and vLLM 0.32 stops there.
+    """
+    from vllm.triton_utils import dispatcher
+
+    dispatcher.vars = lambda value: found if isinstance(found := vars(value), Mapping) else {}
 
 
 class VLLMEngine(Engine):
@@ -63,6 +74,8 @@ class VLLMEngine(Engine):
             options = {"dtype": "float32", "enforce_eager": True, **options}
         try:
             import vllm
+
+            _scan_any_module()
         except ImportError as error:
             raise EngineError(
                 f"vLLM cannot be imported ({error}): install the `gpu` group, or `cpu-serve` on a machine without a GPU"
