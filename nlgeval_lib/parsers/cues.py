@@ -20,11 +20,11 @@ _FILL = rf"(?:\s+(?:a|an|the|{_ADVERB}|{_ADJECTIVE}))*"
 
 # --- before a number ----------------------------------------------------------------------------------------------
 NOUN_LINK = re.compile(
-    r"(?:\b(?P<before>[a-z][a-z'-]*)\s+)?"
     r"\b(?P<noun>score|scores|rating|ratings|grade|mark|evaluation|assessment|verdict)\b(?P<mid>[^.!?\n;:\d]{0,70}?)"
     rf"\b(?P<link>of|is|as|at|was|be|being|equals|equal to|set to|comes to){_FILL}\s*\Z"
 )
-NOUN_DIRECT = re.compile(r"(?:\b(?P<before>[a-z][a-z'-]*)\s+)?\b(?P<noun>score|rating|grade|mark|verdict|stars?)\s*\Z")
+NOUN_DIRECT = re.compile(r"\b(?P<noun>score|rating|grade|mark|verdict|stars?)\s*\Z")
+WORD_BEFORE = re.compile(r"\b(?P<word>[a-z][a-z'-]*)\s+\Z")
 VERB = re.compile(
     r"\b(?P<verb>rat(?:e[sd]?|ing)|scor(?:e[sd]?|ing)|grad(?:e[sd]?|ing)|assign(?:s|ed|ing)?|award(?:s|ed|ing)?|"
     r"giv(?:es?|en|ing)|gave|receiv(?:e[sd]?|ing)|earn(?:s|ed|ing)?|deserv(?:e[sd]?|ing)|merit(?:s|ed|ing)?|"

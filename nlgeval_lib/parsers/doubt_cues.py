@@ -43,7 +43,7 @@ GAIN = re.compile(
 BUT_AFTER = re.compile(r"[^.!?\n]{0,20}?,?\s*\b(?:but|except|save for)\b")
 BUT_FOR_AFTER = re.compile(r"[^.!?\n]{0,20}?,?\s*\b(?:but for|except for|save for|were it not|if not for)\b")
 PURPOSE = re.compile(
-    r"(?P<lead>\b[a-z']+)?\s*\bto\s+(?:[a-z]+ly\s+)?(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|warrant|"
+    r"\bto\s+(?:[a-z]+ly\s+)?(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|warrant|"
     r"justify|obtain|secure|become|raise|push|bump|qualify|improve|increase|elevate|bring|make)\b[^.!?\n;,]{0,50}\Z"
 )
 NEEDED = re.compile(

@@ -10,9 +10,14 @@ from nlgeval_lib.parsers.mention import Mention, Strength
 from nlgeval_lib.parsers.scales import OTHER
 
 _BACK = 160
+_NEAR = 100  # what takes a number back stands no farther before it
 _QUOTE_BACK = 600
 _SENTENCE_CUT = re.compile(r"[.!?;](?=\s)|\n")
 _OPENERS = " \t\n\"'([{<~"
+# one of these is in every sentence that `_hypothetical` could find hypothetical
+_HEDGE = re.compile(
+    r"ould|m(?:ight|ay|ust)|if|unless|had|were|suppos|assum|otherwise|wish|hypothet|ideally|normally|'d"
+)
 _LETTER = re.compile(r"[a-z]")
 
 
@@ -25,7 +30,7 @@ def weigh(mention: Mention, text: str) -> None:
     for place in _SENTENCE_CUT.finditer(window):
         cut = place.end()
     sentence = window[cut:]
-    core = sentence.rstrip(_OPENERS)
+    core = sentence.rstrip(_OPENERS)[-_NEAR:]
     if not core:
         return
     labelled = mention.strength >= Strength.LABEL and core[-1] in ":="
@@ -44,16 +49,16 @@ def weigh(mention: Mention, text: str) -> None:
 
 
 def _taken_back(sentence: str, core: str, text: str, used: int) -> str:
-    if _hypothetical(sentence, text, used):
+    if _HEDGE.search(sentence) and _hypothetical(sentence, text, used):
         return "the number is hypothetical"
     if cues.ANOTHERS.search(core):
         return "the number is the score of something else"
-    if cues.BY_AMOUNT.search(core + " ") or cues.FROM.search(core):
+    if cues.BY_AMOUNT.search(core[-30:] + " ") or cues.FROM.search(core[-60:]):
         return "the number is a deduction or a starting point"
     if cues.NEEDED.search(core) and not (cues.MET.search(core) and not cues.NOT_MET.search(core)):
         return "the number is a standard"
     purpose = cues.PURPOSE.search(core)
-    if purpose and (purpose["lead"] or "") not in vocabulary.PURPOSE_FINE:
+    if purpose and core[: purpose.start()].rpartition(" ")[0].rpartition(" ")[2] not in vocabulary.PURPOSE_FINE:
         return "the number is what would be needed"
     considered = cues.CONSIDERED.search(core)
     if considered and not (cues.CONTRAST.search(considered["between"]) or cues.TURN.search(considered["between"])):

@@ -38,9 +38,9 @@ _BEFORE_VALUE = r"[\s\"*]*(?::|=|->|is\b)"
 # in brackets between a label and its colon: "(1 = worst, 5 = best)", "(out of 5)"
 _NOTE = re.compile(rf"[(\[](?P<note>[^()\[\]\n]{{1,90}})[)\]](?={_BEFORE_VALUE})")
 _TOP = re.compile(r"out of|max|/|\bof\b|points?|stars?")
-_BASE = re.compile(rf"(?<=[a-z])\s+(?:out\s+of|/)\s*({_TOKEN})(?={_BEFORE_VALUE})")
+_BASE = re.compile(rf"(?:out\s+of|/)\s*({_TOKEN})(?={_BEFORE_VALUE})")
 # "Out of 10, I give it a 4"
-_OUT_OF = re.compile(rf"(?:\A|(?<=[.!?\n]))\s*out\s+of\s+({_TOKEN})\s*,")
+_OUT_OF = re.compile(rf"out\s+of\s+({_TOKEN})\s*,")
 _ANY = re.compile(rf"{DIGITS}|\b{WORD}\b")
 
 
@@ -78,6 +78,12 @@ def take_off(text: str, low: float, high: float) -> str:
         return " " if value == high or (low == 0 and value == high + 1) else f" {OTHER} "
 
     def top(match: re.Match) -> str:
+        after_word = match.string[: match.start()].rstrip()[-1:].isalpha()
+        return match.group() if not after_word else " " if number_of(match.group(1)) == high else f" {OTHER} "
+
+    def opening(match: re.Match) -> str:
+        if match.string[: match.start()].rstrip(" \t")[-1:] not in ("", ".", "!", "?", "\n"):
+            return match.group()
         return " " if number_of(match.group(1)) == high else f" {OTHER} "
 
     if "(" in text or "[" in text or "{" in text:
@@ -90,8 +96,10 @@ def take_off(text: str, low: float, high: float) -> str:
         text = _SPAN.sub(span, text)
     if " or " in text and _PAIR.search(text):
         text = _LIST.sub(span, text)
+    if "out of" in text:
+        text = _OUT_OF.sub(opening, text)
     if "out of" in text or "/" in text:
-        text = _BASE.sub(top, _OUT_OF.sub(top, text))
+        text = _BASE.sub(top, text)
     return text
 
 

@@ -153,7 +153,7 @@ def _phrase(mention: Mention, text: str, core: str) -> None:
     if linked:
         _linked(mention, core, linked)
     elif direct:
-        before = direct["before"] or ""
+        before = _word_before(core, direct.start())
         if before in vocabulary.RANKS:
             mention.present(Strength.FINAL, "final")
         elif not before or before in vocabulary.NEUTRAL:
@@ -179,12 +179,18 @@ def _phrase(mention: Mention, text: str, core: str) -> None:
         mention.label = _aspect_after(text, mention.used)
 
 
+def _word_before(text: str, at: int) -> str:
+    match = cues.WORD_BEFORE.search(text, max(0, at - 40), at)
+    return match["word"] if match else ""
+
+
 def _linked(mention: Mention, core: str, found: re.Match) -> None:
     """`the score of the summary is 4`, `a coherence score of 4`."""
-    before = found["before"] or ""
+    before = _word_before(core, found.start())
     words = {*_WORD.findall(before), *_WORD.findall(found["mid"])}
     odd = words & vocabulary.NOT_A_SCORE - _PROSE_FINE
-    if odd and not (odd <= _TOPS and cues.TOP_AWARDED.search(core[: found.start()])):
+    lead = core[: found.start()].rstrip().removesuffix(before)
+    if odd and not (odd <= _TOPS and cues.TOP_AWARDED.search(lead)):
         return
     if vocabulary.RANKS & words:
         mention.present(Strength.FINAL, "final")
