@@ -135,9 +135,11 @@ def test_rows_that_lack_a_text(nl, tmp_path):
 def test_a_judge_over_a_file_and_again_for_nothing(nl, judge, tmp_path):
     server = judge(grade)
     jsonl(tmp_path / "my.jsonl", rows())
-    ask = ("score", "-e", "llmscore", "-i", "my.jsonl", *asks(server), "-o", "s.csv", "--raw", "raw.jsonl")
+    prices = ("--engine-set", "prices=1000,10000")
+    ask = ("score", "-e", "llmscore", "-i", "my.jsonl", *asks(server, *prices), "-o", "s.csv", "--raw", "raw.jsonl")
     got = nl(*ask)
     assert got.code == 0, got.err
+    assert "60 prompt and 24 new tokens" in got.out and "cost: 0.3000" in got.out
     assert "6 completions: 0 stored, 6 made" in got.out and "6 rows: 6 scored" in got.out
     assert "llmscore|task:general|scale:1-5" in got.out and "engine:openai|model:judge@" in got.out
     assert "100.0% parsed" in got.err

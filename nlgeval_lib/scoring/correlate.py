@@ -118,7 +118,9 @@ def correlate(data: Data, scores: Sequence[str], settings: Settings | None = Non
     if not data.frame[columns.RATING].notna().any():
         raise InputError(f"{data.table.name}: no row has a rating in {data.theirs.get('human', 'human')!r}")
     values = {name: columns.numbers(data, name) for name in scores}
-    found, pairs, notes = [], [], []
+    found: list[dict[str, Any]] = []
+    pairs: list[dict[str, Any]] = []
+    notes: list[str] = []
     for block in _blocks(data, values, settings, by, notes):
         for coef in settings.coefs:
             found += [_one(block, name, coef, settings) for name in block.scores]
@@ -264,7 +266,12 @@ def _one(block: _Block, name: str, coef: str, settings: Settings) -> dict[str, A
 
 def _ceiling(block: _Block, coef: str, settings: Settings) -> dict[str, Any]:
     """How well each rater follows the mean of the others: what a judge can be expected to reach."""
-    row = {"group": block.group, "level": block.level, "coef": coef, "score": "raters, leave-one-out (ceiling)"}
+    row: dict[str, Any] = {
+        "group": block.group,
+        "level": block.level,
+        "coef": coef,
+        "score": "raters, leave-one-out (ceiling)",
+    }
     row |= {"value": NAN, "ci_low": NAN, "ci_high": NAN, "reason": "", "signature": "", "baseline": True}
     ratings = np.stack([block.shaped(rater) for rater in block.raters])
     interval = _interval(block, settings.ci)

@@ -39,7 +39,7 @@ class Gentle:
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """The engine's batches."""
-        inner = self._engine.generate(asks, sampling)
+        inner: Any = self._engine.generate(asks, sampling)
         with contextlib.closing(inner):
             while True:
                 try:

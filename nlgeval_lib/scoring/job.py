@@ -269,7 +269,9 @@ def prepared(
         raise InputError(f"{name} asks a language model: name one, --engine {'|'.join(make.ENGINES)} --model NAME")
     data = source.read()
     before(data)
-    ways = dict(base_url=base_url, revision=revision, settings=engine_settings, unloaded=planning, tokenizer=tokenizer)
+    ways: dict[str, Any] = dict(
+        base_url=base_url, revision=revision, settings=engine_settings, unloaded=planning, tokenizer=tokenizer
+    )
     if not asks:
         made = make.engine(engine, model, **ways) if engine else None
         evaluator = make.evaluator(name, settings, engine=made, model="" if engine else model, load=load)

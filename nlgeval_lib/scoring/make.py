@@ -103,7 +103,7 @@ def engine(
     kept: Store | None = None,
     unloaded: bool = False,
     tokenizer: str = "",
-) -> Engine:
+) -> Any:
     """An engine by its short name, with its settings as `name=value` texts.
 
     kept: the store that `replay` answers from. unloaded: for planning, a stand-in that knows model and revision and

@@ -21,7 +21,7 @@ from nlgeval_lib.scoring.table import InputError, format_of, is_missing
 RECORD = ".meta.json"  # after the name of the file with the scores
 
 
-def names(column: str) -> tuple[str, str, str, str]:
+def names(column: str) -> tuple[str, ...]:
     """The columns that a run adds: value, status, reason, details; or NAME, NAME_status, NAME_reason, NAME_details."""
     return (column, *((part if column == "value" else f"{column}_{part}") for part in ("status", "reason", "details")))
 
