@@ -14,8 +14,8 @@ from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.text import DIGITS, WORD, clipped, number_of, readable
 from nlgeval_lib.schema import Status
 
-# MQM's severities as InstructScore and TIGERScore's predecessors weigh them
-MQM = {"critical": 10.0, "major": 5.0, "minor": 1.0, "neutral": 0.0}
+# Freitag et al. 2021, without their special weights for non-translations and for punctuation
+MQM = {"major": 5.0, "minor": 1.0, "neutral": 0.0}
 
 
 @dataclass(frozen=True, slots=True)

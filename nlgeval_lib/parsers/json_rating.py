@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from nlgeval_lib.parsers.loose_json import Record, objects
@@ -24,23 +25,38 @@ _NAME = ("aspect", "name", "criterion", "criteria", "metric", "dimension", "labe
 _TAIL = re.compile(r"[_ ]+(?:score|rating|grade)$")
 
 
-def read(text: str, label: str, low: float, high: float) -> tuple[float, str] | None:
-    """(value, "") or (NaN, reason) from the JSON in `text` (readable, lower case); None where it holds no score."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A score in JSON, or the reason why it is none, and the text around the JSON."""
+
+    value: float
+    reason: str
+    around: str
+
+
+def read(text: str, label: str, low: float, high: float) -> Found | None:
+    """The score in the JSON of `text` (readable, lower case); None where the JSON holds none."""
     found = []
+    around, at = [], 0
     for item, start, end in objects(text):
         # a lone number in a snippet of JSON in the middle of prose is no score
         whole = 2 * (end - start) >= len(text.strip())
-        found += [(record, whole) for record in _outermost(item)]
-    if label:
-        values = [value for record, _ in found for value in of_label(record, normal(label), low, high)]
-        if values:
-            return one(values, f"{label!r} is scored more than once")
+        inside = [(record, whole) for record in _outermost(item)]
+        if inside:
+            around.append(text[at:start])
+            at = end
+        found += inside
+    rest = "\n".join([*around, text[at:]])
+    values = [value for record, _ in found for value in of_label(record, normal(label), low, high)] if label else []
+    if values:
+        return Found(*one(values, f"{label!r} is scored more than once"), rest)
     values = [value for record, whole in found for value in _plain(record, low, high, bool(label) or not whole)]
     if not values:
         return None
     if len(set(values)) > 1 and len(found) == 1:
-        return math.nan, f"JSON holds several scores and none overall: {sorted(set(values))[:6]}"
-    return one(values, "JSON holds different scores")
+        reason = f"JSON holds several scores and none overall: {sorted(set(values))[:6]}"
+        return Found(math.nan, reason, rest)
+    return Found(*one(values, "JSON holds different scores"), rest)
 
 
 def records(text: str) -> list[Record]:

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from nlgeval_lib.parsers import cues, json_rating, labels, silence
+from nlgeval_lib.parsers import cues, json_rating, labels, silence, vocabulary
 from nlgeval_lib.parsers.base import Parsed, check_scale, check_text, number
 from nlgeval_lib.parsers.mention import CUT, Mention, Strength
 from nlgeval_lib.parsers.mentions import find
@@ -73,10 +73,7 @@ def _read(content: str, low: float, high: float, label: str, strict: bool = Fals
     if "{" in source:
         found = json_rating.read(source, label, low, high)
         if found is not None:
-            value, reason = found
-            if reason:
-                return Rating(math.nan, Status.UNPARSED, reason, "json", low, high, label)
-            return _within(value, "json", "", low, high, label)
+            return _from_json(found, low, high, label)
     mentions = find(body, low, high)
     if not label:
         return _decide(mentions, body, low, high, label)
@@ -91,6 +88,18 @@ def _read(content: str, low: float, high: float, label: str, strict: bool = Fals
     return _decide(chosen.mentions, body, low, high, label)
 
 
+def _from_json(found: json_rating.Found, low: float, high: float, label: str) -> Rating:
+    """The score in JSON, unless the text around it gives another one."""
+    if found.reason:
+        return Rating(math.nan, Status.UNPARSED, found.reason, "json", low, high, label)
+    if re.search(r"\d", found.around):
+        beside = _read(found.around, low, high, label)
+        if beside.ok and beside.value != found.value and beside.rule in ("final", "label", "phrase"):
+            reason = f"different verdicts: {number(found.value)} in JSON, {number(beside.value)} beside it"
+            return Rating(math.nan, Status.UNPARSED, reason, "conflict", low, high, label)
+    return _within(found.value, "json", "", low, high, label)
+
+
 def prepare(text: str, low: float, high: float) -> tuple[str, str]:
     """The text in lower case with one form of every sign, and the same ready for `mentions.find`."""
     source = readable(text).lower()
@@ -102,22 +111,6 @@ def prepare(text: str, low: float, high: float) -> tuple[str, str]:
     return source, take_off(without_markup(body), low, high)
 
 
-_PLAIN_TAGS = {
-    "strong",
-    "span",
-    "div",
-    "code",
-    "pre",
-    "mark",
-    "big",
-    "small",
-    "del",
-    "ins",
-    "sub",
-    "sup",
-    "font",
-    "center",
-}
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
 
 
@@ -126,7 +119,7 @@ def _as_final(match: re.Match) -> str:
     if inner is None:
         return "\nfinal score: "
     name = match["name"]
-    if name in _PLAIN_TAGS:
+    if name in vocabulary.PLAIN_TAGS:
         return match.group()
     if name and not _SCORE_TAG.fullmatch(name):
         return f"\n{name.replace('_', ' ')}: {inner}\n"

@@ -37,6 +37,8 @@ SECTION_PARTS = _words(
     " answer response evaluation example output conversation history fact document source instruction instructions"
     " steps form"
 )
+# HTML elements that only dress a number
+PLAIN_TAGS = _words("strong span div code pre mark big small del ins sub sup font center body html label")
 # after "for" or "in": no aspect
 NO_ASPECT = _words(
     "the this that it its being not lacking having failing providing terms total all both each my such summary response"
