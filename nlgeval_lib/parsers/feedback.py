@@ -50,6 +50,7 @@ _SAID = re.compile(r"[\s(*:]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d
 _HEAD = re.compile(r"\A[\s\"'*#]*feedback\s*:?[\s*]*", re.I)
 _FEEDBACK_MARK = re.compile(r"#{0,6}\s*\bfeedback\s*:", re.I)
 _TAIL = 160
+_MANY = 100  # of more marks than twice this the first and the last are read
 
 
 def feedback(text: str | None, low: float = 1, high: float = 5, mode: str = "verbalizer") -> Feedback:
@@ -110,7 +111,8 @@ def _strict(source: str, low: float, high: float) -> _Verdict | None:
 
 def _marked(source: str, low: float, high: float) -> _Verdict | None:
     last = None
-    for mark in _MARK.finditer(source):
+    marks = list(_MARK.finditer(source))
+    for mark in marks[:_MANY] + marks[max(_MANY, len(marks) - _MANY) :]:
         if last is not None and last[1] is Status.OK and _NEXT_PROMPT.search(source, last[5], mark.start()):
             break
         inner = mark["inner"]
