@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 from nlgeval_lib import cli
 
+KEY = "sk-secret-test"
+RUBRIC = "[Is the answer right?]\nScore 1: no\nScore 2: hardly\nScore 3: partly\nScore 4: mostly\nScore 5: yes"
+
 
 class Called(NamedTuple):
     """What a call of `nlgeval` came to."""
@@ -35,3 +38,23 @@ def jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
     """A JSON Lines file of these rows."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def rows(n: int = 6, **more: Any) -> list[dict[str, Any]]:
+    """Rows of two systems; `more` adds columns, the same text for all or a function of the row's number."""
+    return [
+        {
+            "input_id": i // 2,
+            "system_id": "AB"[i % 2],
+            "output": f"answer {i}",
+            "instruction": "say it",
+            "human": 1 + i % 3,
+        }
+        | {name: value(i) if callable(value) else value for name, value in more.items()}
+        for i in range(n)
+    ]
+
+
+def asks(server: Any, *more: str) -> tuple[str, ...]:
+    """The options that name a judge server."""
+    return ("--engine", "openai", "--base-url", server.url, "--model", "judge", *more)

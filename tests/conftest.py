@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cli_fixtures import judge, nl  # noqa: F401
 from engine_fixtures import (  # noqa: F401
     tiny_folder,
     tiny_served,

@@ -80,7 +80,7 @@ def correlations(
     """Correlate scores with ratings; see HELP."""
     with given.ending():
         from nlgeval_lib import files
-        from nlgeval_lib.scoring import InputError, columns, table
+        from nlgeval_lib.scoring import InputError, columns, show, table
         from nlgeval_lib.scoring import correlate as meta
 
         if format not in FORMATS:
@@ -104,7 +104,7 @@ def correlations(
             mapping.append(f"human={human}")
         data = columns.prepare(read, mapping)
         found = meta.correlate(data, meta.score_columns(data, score or (), file), settings, by)
-        text = meta.text(found, format)
+        text = show.text(found, format)
         if output:
             files.write_text(output, text)
             typer.echo(f"written: {output}")
