@@ -54,7 +54,7 @@ def printed() -> dict[tuple[str, str, str], str]:
 
 
 def test_golden_replay_of_a_closer_look():
-    """All 32 printed correlations of Table 2 come out with the published reading of the texts."""
+    """The 29 of the 32 correlations of Table 2 that are on record come out with the published reading of the texts."""
     scores = datasets.load("topical_chat") if datasets.available("topical_chat")[0] else pytest.skip("no topical_chat")
     ours = {}
     for row, form in FORMS.items():
@@ -65,8 +65,8 @@ def test_golden_replay_of_a_closer_look():
             read = means(frame, lambda text, low, high: naive.authors_acloserlook(text).value, *scale)
             ours[row, aspect, "pearson"], ours[row, aspect, "kendall"] = correlations(read, human)
     table = printed()
-    assert len(table) == len(ours) == 32
-    assert {key: f"{value:.3f}".removeprefix("0") for key, value in ours.items()} == table
+    assert (len(ours), len(table)) == (32, 29)
+    assert {key: f"{ours[key]:.3f}".removeprefix("0") for key in table} == table
 
 
 @pytest.mark.parametrize("form", ["rate_explain", "llm_eval_no_cot"])
