@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from cli_fixtures import judge, nl  # noqa: F401
 from engine_fixtures import (  # noqa: F401
@@ -14,6 +16,11 @@ from engine_fixtures import (  # noqa: F401
 )
 
 from nlgeval_lib import datasets
+
+# A shell that starts the suite in the background has interrupts ignored, and children inherit that; the tests of Ctrl-C
+# need them.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def needs(*names: str) -> None:

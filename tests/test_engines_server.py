@@ -136,9 +136,13 @@ def test_token_counts_that_are_none_are_counted_as_such(server):
 
 def test_concurrency_is_used_and_bounded(server):
     s = server()
-    answers = engines.complete(engine(s, concurrency=4), [f"p{i}" for i in range(60)], GREEDY)
-    assert [c.text for c in answers.flat] == [f"echo of p{i}" for i in range(60)]
-    assert 2 <= s.most_at_once <= 4
+    for _ in range(20):  # on a busy machine each answer can be there before the next request
+        answers = engines.complete(engine(s, concurrency=4), [f"p{i}" for i in range(60)], GREEDY)
+        assert [c.text for c in answers.flat] == [f"echo of p{i}" for i in range(60)]
+        assert s.most_at_once <= 4
+        if s.most_at_once >= 2:
+            return
+    pytest.fail("requests never overlapped")
 
 
 # -- failures ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from nlgeval_lib import paths
 from nlgeval_lib.papers.numbers import parse
 
 PAPERS = ("tigerscore", "semscore", "hdeval", "prometheus", "coascore")
-BESIDE = ("acloserlook",)  # outside the five: a table that recorded texts reproduce (Chiang and Lee 2023)
 COLUMNS = ("paper", "table", "row", "column", "statistic", "value")
 KEY = ("row", "column", "statistic")
 INDEX_COLUMNS = ("paper", "id", "number", "kind", "title", "cells", "place", "note")
@@ -28,11 +27,11 @@ def folder() -> Path:
 
 
 def tables(paper: str) -> list[str]:
-    """The transcribed tables and figures of a paper, by name: one of the five or of `BESIDE`.
+    """The transcribed tables and figures of a paper, by name.
 
     Raises: ValueError for an unknown paper.
     """
-    _known(paper, (*PAPERS, *BESIDE), "paper")
+    _known(paper, PAPERS, "paper")
     return sorted(path.stem for path in (folder() / paper).glob("*.csv") if path.stem != "index")
 
 
