@@ -59,37 +59,32 @@ RECORDINGS = {
 
 def load(recording: Recording) -> pd.DataFrame:
     """One row an output, one aspect: `mqm` for WMT, `overall` for WebNLG."""
-    rows = _wmt_rows(recording) if recording.dataset == "wmt22_zhen" else _webnlg_rows(recording)
-    systems, inputs, stored = zip(*rows, strict=True)
-    return pd.DataFrame(
-        {
-            "dataset": recording.dataset,
-            "input_id": inputs,
-            "system_id": systems,
-            "aspect": "mqm" if recording.dataset == "wmt22_zhen" else "overall",
-            "judge": "InstructScore",
-            "prompt_form": "reference",
-            "draw": 0,
-            "text": [text.partition(_PROMPT_END)[2] for text in stored],
-        }
-    )
+    keys, stored = _keys(recording)
+    return keys.assign(draw=0, text=[text.partition(_PROMPT_END)[2] for text in stored])
 
 
 def prompts(recording: Recording) -> pd.DataFrame:
     """The prompt of each output, as the judge's stored text repeats it."""
-    rows = _wmt_rows(recording) if recording.dataset == "wmt22_zhen" else _webnlg_rows(recording)
+    keys, stored = _keys(recording)
+    return keys.assign(prompt=["".join(text.partition(_PROMPT_END)[:2]) for text in stored])
+
+
+def _keys(recording: Recording) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The key columns of each output, and the judge's stored text: prompt and answer in one."""
+    wmt = recording.dataset == "wmt22_zhen"
+    rows = _wmt_rows(recording) if wmt else _webnlg_rows(recording)
     systems, inputs, stored = zip(*rows, strict=True)
-    return pd.DataFrame(
+    keys = pd.DataFrame(
         {
             "dataset": recording.dataset,
             "input_id": inputs,
             "system_id": systems,
-            "aspect": "mqm" if recording.dataset == "wmt22_zhen" else "overall",
+            "aspect": "mqm" if wmt else "overall",
             "judge": "InstructScore",
             "prompt_form": "reference",
-            "prompt": ["".join(text.partition(_PROMPT_END)[:2]) for text in stored],
         }
     )
+    return keys, stored
 
 
 def _stored(relpath: str, expected: int, name: str) -> list[str]:
