@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import statistics
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from nlgeval_lib import datasets, parsers
+from nlgeval_lib import datasets, experiments, meta, parsers
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.parsers import naive
 
@@ -18,6 +21,40 @@ def recorded(name: str, **options):
         if datasets.fetch.local(relpath) is None:
             pytest.skip(f"{name} is not here: {relpath} is neither in data/raw nor in NLGEVAL_DATA_MIRROR")
     return recordings.load(name, **options)
+
+
+def test_golden_replay_of_a_closer_look():
+    """The library's way from texts to the 32 correlations is that of the recipe written out in plain loops."""
+    if not datasets.available("topical_chat")[0]:
+        pytest.skip("no topical_chat")
+    scores = datasets.load("topical_chat")
+    items = datasets.items(scores)
+    place = {key: k for k, key in enumerate(zip(items["input_id"], items["system_id"], strict=True))}
+    for form in ("geval", "geval_no_auto_cot", "llm_eval_no_cot", "analyze_rate"):
+        texts = recorded("acloserlook", prompt_forms=(form,))
+        read = {text: naive.authors_acloserlook(text).value for text in texts["text"].unique()}
+        for aspect, part in texts.groupby("aspect"):
+            judged = np.full((20, len(items)), np.nan)
+            plain: dict[tuple[str, str], list[int]] = {}
+            for source, system, draw, text in part[["input_id", "system_id", "draw", "text"]].itertuples(index=False):
+                judged[draw, place[source, system]] = read[text]
+                digit = re.search("[0-9]", text.lower().split("rating:")[-1])
+                plain.setdefault((source, system), []).extend([int(digit.group())] if digit else [])
+            means = {"judge": meta.mean_of_samples(judged).scores}
+            ours = [
+                experiments.correlations(
+                    items, means, {aspect: f"human_{aspect}"}, coefs=[coef], level=level, ci=None
+                ).at[0, "value"]
+                for coef, level in (("pearson", "dataset"), ("kendall-b", "input"))
+            ]
+            human = scores[scores["aspect"] == aspect].set_index(["input_id", "system_id"])["human"].to_dict()
+            pairs = {key: (statistics.fmean(digits), human[key]) for key, digits in plain.items() if digits}
+            by_input: dict[str, list[tuple[float, float]]] = {}
+            for (source, _), pair in pairs.items():
+                by_input.setdefault(source, []).append(pair)
+            taus = [stats.kendalltau(*zip(*found, strict=True)).statistic for found in by_input.values()]
+            oracle = [stats.pearsonr(*zip(*pairs.values(), strict=True)).statistic, np.nanmean(taus)]
+            assert ours == pytest.approx(oracle, abs=1e-9)
 
 
 @pytest.mark.parametrize("form", ["rate_explain", "llm_eval_no_cot"])
