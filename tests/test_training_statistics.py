@@ -1,0 +1,153 @@
+"""What a training set looks like: each number against another way to it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+import nltk
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score import rouge_scorer
+
+from nlgeval_lib import datasets
+from nlgeval_lib.training import statistics as stats
+
+TEXTS = ["The tea was hot, the tea was sweet.", "A tea is hot", "", "tea"]
+SMALL = st.lists(st.text(alphabet="ab ", max_size=12), max_size=5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_distinct_ngrams_agree_with_nltk_on_the_mini_set(n: int) -> None:
+    texts = datasets.load("mini")["output"].tolist()[:80]
+    grams = [gram for text in texts for gram in nltk.ngrams(stats.words(text), n)]
+    assert stats.distinct_ngrams(texts, n) == pytest.approx(len(Counter(grams)) / len(grams))
+    own = [list(nltk.ngrams(stats.words(text), n)) for text in texts]
+    means = [len(set(one)) / len(one) for one in own if one]
+    assert stats.distinct_ngrams(texts, n, by="text") == pytest.approx(np.mean(means))
+
+
+def test_distinct_ngrams_by_hand() -> None:
+    assert stats.distinct_ngrams(["a b a b"], 2) == 2 / 3
+    assert stats.distinct_ngrams(["a b", "a b"], 2) == 0.5  # no "b a" across texts
+    assert math.isnan(stats.distinct_ngrams(["a", ""], 2))
+    for wrong in ({"n": 0}, {"n": 2, "by": "corpus"}):
+        with pytest.raises(ValueError, match=r"allowed|at least 1"):
+            stats.distinct_ngrams(["a b"], **wrong)
+    with pytest.raises(ValueError, match="one text"):
+        stats.distinct_ngrams("a b", 2)
+
+
+@given(SMALL, st.integers(1, 3))
+def test_distinct_ngrams_are_a_share_and_doubling_a_set_halves_it(texts: list[str], n: int) -> None:
+    share = stats.distinct_ngrams(texts, n)
+    assert math.isnan(share) or 0 < share <= 1
+    if not math.isnan(share):
+        assert stats.distinct_ngrams(texts + texts, n) == pytest.approx(share / 2)
+
+
+def test_diversity_table_has_a_row_a_part() -> None:
+    table = stats.diversity_table({"Instruction": TEXTS, "Feedback": ["a b a b"]})
+    assert list(table.columns) == ["bigram", "trigram", "texts"]
+    assert table.loc["Feedback"].tolist() == [2 / 3, 1.0, 1.0]
+    assert table.loc["Instruction", "bigram"] == stats.distinct_ngrams(TEXTS, 2)
+
+
+def test_rouge_l_pairs_are_rouge_scores() -> None:
+    scorer = rouge_scorer.RougeScorer(["rougeL"])
+    within = [scorer.score(a, b)["rougeL"].fmeasure for a, b in itertools.combinations(TEXTS, 2)]
+    assert stats.rouge_l_pairs(TEXTS).tolist() == within
+    others = ["hot tea", "cold"]
+    between = [scorer.score(a, b)["rougeL"].fmeasure for a, b in itertools.product(TEXTS, others)]
+    assert stats.rouge_l_pairs(TEXTS, others).tolist() == between
+    assert stats.rouge_l_pairs(["one"]).tolist() == []
+
+
+@given(st.integers(2, 40))
+def test_every_place_names_its_pair(n: int) -> None:
+    pairs = list(itertools.combinations(range(n), 2))
+    assert [stats._pair(at, n) for at in range(len(pairs))] == pairs
+
+
+def test_sampled_pairs_are_some_of_all_and_depend_on_the_seed() -> None:
+    texts = datasets.load("mini")["reference"].drop_duplicates().tolist()[:20]
+    everything = Counter(stats.rouge_l_pairs(texts, most=None).round(12))
+    some = stats.rouge_l_pairs(texts, most=50)
+    assert len(some) == 50 and not Counter(some.round(12)) - everything
+    assert some.tolist() == stats.rouge_l_pairs(texts, most=50).tolist()
+    assert some.tolist() != stats.rouge_l_pairs(texts, most=50, seed=1).tolist()
+
+
+def test_length_by_score_is_what_pandas_describes() -> None:
+    frame = pd.DataFrame({"response": ["a b", "a b c", "a", "a b c d"], "score": [1, 1, 5, 5]})
+    table = stats.length_by_score(frame)
+    described = pd.Series([2.0, 3, 1, 4]).groupby(frame["score"]).describe()
+    names = {"count": "n", "std": "sd", "25%": "q1", "50%": "median", "75%": "q3"}
+    pd.testing.assert_frame_equal(
+        table, described.rename(columns=names), check_dtype=False, check_names=False, check_like=True
+    )
+    assert stats.length_by_score(frame, length=len)["max"].tolist() == [5.0, 7.0]
+    with pytest.raises(ValueError, match="no column feedback"):
+        stats.length_by_score(frame, text="feedback")
+
+
+def test_sentiment_takes_the_polarity_that_is_given() -> None:
+    frame = pd.DataFrame({"description": ["bad", "good", "good"], "score": [1, 5, 5]})
+    table = stats.sentiment_by_score(frame, lambda text: {"bad": -1.0, "good": 1.0}[text])
+    assert table["mean"].tolist() == [-1.0, 1.0] and table["n"].tolist() == [1, 2]
+
+
+def test_context_lengths_and_the_share_below_the_limit() -> None:
+    lengths, share = stats.context_lengths(TEXTS, limit=5)
+    assert lengths.tolist() == [8, 4, 0, 1] and share == 0.75
+    assert math.isnan(stats.context_lengths([])[1])
+    assert stats.context_lengths(["ab"], count=len, limit=2)[1] == 0.0
+
+
+INSTANCES = pd.DataFrame(
+    {
+        "task": ["Summ", "Summ", "Trans", "Summ"],
+        "channel": ["real", "real", "real", "synthetic"],
+        "dataset": ["SummEval", "XSum", "WMT-22", "XSum"],
+        "system_id": ["a", "b", "a", "GPT-4"],
+        "errors": [
+            [],
+            [{"severity": "Minor", "aspect": "Fluency"}],
+            [{"severity": "Major", "aspect": "Style"}] * 2,
+            [{"severity": "Major", "aspect": "Fluency"}],
+        ],
+    }
+)
+
+
+def test_channel_table_counts_data_sets_sources_and_samples() -> None:
+    table = stats.channel_table(INSTANCES)
+    assert table.loc["Summ"].to_dict() == {
+        ("Real-World", "datasets"): 2, ("Real-World", "sources"): 2, ("Real-World", "samples"): 2,
+        ("Synthetic", "datasets"): 1, ("Synthetic", "sources"): 1, ("Synthetic", "samples"): 1,
+    }  # fmt: skip
+    assert table.loc["Total", ("Real-World", "sources")] == 2  # "a" serves two tasks
+    assert table.loc["Trans", ("Synthetic", "samples")] == 0
+    with pytest.raises(ValueError, match="allowed: real, synthetic"):
+        stats.channel_table(INSTANCES.assign(channel="other"))
+
+
+def test_errors_severities_and_aspects() -> None:
+    errors = stats.errors_per_instance(INSTANCES)
+    assert errors.loc["Summ"].tolist() == [1, 2, 0] and errors.loc["Trans"].tolist() == [0, 0, 1]
+    assert stats.errors_per_instance(INSTANCES, by=None).loc["all"].tolist() == [1, 2, 1]
+    counted = INSTANCES.assign(n_errors=[0, 1, 2, 1]).drop(columns="errors")
+    pd.testing.assert_frame_equal(stats.errors_per_instance(counted), errors)
+    assert stats.severity_counts(INSTANCES).loc["Trans"].to_dict() == {"Major": 2, "Minor": 0}
+    assert stats.aspect_counts(INSTANCES, by=None).loc["all"].to_dict() == {"Fluency": 2, "Style": 2}
+
+
+def test_collection_table_counts_an_instruction_once_a_rubric() -> None:
+    frame = pd.DataFrame({"criteria": ["r"] * 5 + ["s"], "instruction": ["i"] * 5 + ["i"], "score": [1, 2, 3, 4, 5, 5]})
+    table = stats.collection_table(frame)
+    assert table[["rubrics", "instructions", "responses", "score_1", "score_5"]].tolist() == [2, 2, 6, 1, 2]
+    assert table["responses_per_instruction"] == 3
