@@ -80,7 +80,8 @@ def _read(text: str, match: re.Match, low: float, high: float) -> tuple[Mention 
     if signed is None:
         return None, used if kind in ("of", "range") else end
     mention = Mention(token, signed[1], signed[0], end, used, kind)
-    if before in "~<>" and not text.startswith(("->", "=>"), start - 2):
+    bracketed = before == "<" and text[used : used + 1] == ">"
+    if before in "~<>" and not bracketed and not text.startswith(("->", "=>"), start - 2):
         mention.spoil("an approximate or bounded number")
     _follow(mention, text, right, low, high)
     standing.assess(mention, text)
