@@ -1,6 +1,6 @@
-"""`notebooks/catalogue.toml`: every output of this project, and every printed row that no notebook makes.
+"""`notebooks/catalogue.toml`: every output of this project, the judges that it shows, and every row without a notebook.
 
-Reads and checks only; needs nothing but the standard library, so that a run with nothing to do starts at once.
+Reads and checks only; at its top it needs nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -37,6 +37,20 @@ _OUTPUT_KEYS = {
 }
 _OUTPUT_NEEDED = ("id", "paper", "notebook", "route")
 _ROW_KEYS = {"paper": str, "id": str, "status": str, "reason": str}
+_JUDGE_KEYS = {
+    "output": str,
+    "name": str,
+    "evaluator": str,
+    "data": str,
+    "model": str,
+    "revision": str,
+    "settings": list,
+    "map": list,
+    "fill": list,
+    "api": bool,
+}
+_JUDGE_NEEDED = ("output", "name", "evaluator", "data", "model")
+_SECTIONS = ("output", "row", "judge")
 
 
 class CatalogueError(ValueError):
@@ -75,11 +89,37 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """What an output asks of a language model: an evaluator over a data set, and the model that the paper used.
+
+    settings, map, fill: as `nlgeval score --set`, `--map`, `--fill`. api: the model is served, its
+    weights are not public.
+    """
+
+    output: str
+    name: str  # unique within the output
+    evaluator: str
+    data: str
+    model: str
+    revision: str = ""
+    settings: tuple[str, ...] = ()
+    map: tuple[str, ...] = ()
+    fill: tuple[str, ...] = ()
+    api: bool = False
+
+    @property
+    def engine(self) -> str:
+        """The engine that runs it by default."""
+        return "openai" if self.api else "vllm"
+
+
+@dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All outputs in the file's order, and the rows without one."""
+    """All outputs in the file's order, the rows without one, and the judges that outputs show."""
 
     outputs: tuple[Entry, ...]
     rows: tuple[Row, ...] = ()
+    judges: tuple[Judged, ...] = ()
 
     def __getitem__(self, name: str) -> Entry:
         for entry in self.outputs:
@@ -88,6 +128,19 @@ class Catalogue:
         raise CatalogueError(
             f"no output {name!r} in notebooks/catalogue.toml{_near(name, [e.id for e in self.outputs])}"
         )
+
+    def judge(self, output: str, name: str) -> Judged:
+        """One judge of an output. Raises: CatalogueError naming those that it has."""
+        for judge in self.judges_of(output):
+            if judge.name == name:
+                return judge
+        known = [judge.name for judge in self.judges_of(output)]
+        raise CatalogueError(f"output {output!r} has no [[judge]] {name!r}; it has {', '.join(known) or 'none'}")
+
+    def judges_of(self, output: str) -> tuple[Judged, ...]:
+        """The judges of an output, in the file's order. Raises: CatalogueError for an unknown output."""
+        wanted = self[output].id if output != SCOREBOARD else SCOREBOARD
+        return tuple(judge for judge in self.judges if judge.output == wanted)
 
     def select(self, ids: Sequence[str] = (), papers: Sequence[str] = ()) -> tuple[Entry, ...]:
         """The outputs with these ids and of these papers; all where neither is given.
@@ -109,7 +162,7 @@ def scoreboard_entry() -> Entry:
 
 
 def load(path: Path | None = None) -> Catalogue:
-    """The catalogue, checked: keys and their types, ids, notebooks, routes, covered tables, order.
+    """The catalogue, checked: keys and their types, ids, notebooks, routes, covered tables, order, judges.
 
     Raises: CatalogueError listing all faults; FileNotFoundError where there is no such file.
     """
@@ -120,9 +173,10 @@ def load(path: Path | None = None) -> Catalogue:
         raise CatalogueError(f"{path.name} is not valid TOML: {error}") from None
     except UnicodeDecodeError as error:
         raise CatalogueError(f"{path.name} is not UTF-8 text: {error}") from None
-    faults = [f"unknown section [[{key}]]; allowed: [[output]], [[row]]" for key in raw.keys() - {"output", "row"}]
+    allowed = ", ".join(f"[[{name}]]" for name in _SECTIONS)
+    faults = [f"unknown section [[{key}]]; allowed: {allowed}" for key in raw.keys() - set(_SECTIONS)]
     sections = {}
-    for name in ("output", "row"):
+    for name in _SECTIONS:
         items = raw.get(name, [])
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             faults.append(f"{name!r} must be written as [[{name}]]")
@@ -134,9 +188,15 @@ def load(path: Path | None = None) -> Catalogue:
     outputs = tuple(entry for entry in entries if entry is not None)
     stated = tuple(row for row in rows if row is not None)
     _check_together(outputs, stated, faults)
+    judges = tuple(_judge(item, number, outputs, faults) for number, item in enumerate(sections["judge"], 1))
+    judged = tuple(judge for judge in judges if judge is not None)
+    names = [(judge.output, judge.name) for judge in judged]
+    faults += [
+        f"judge {'/'.join(key)} is there {names.count(key)} times" for key in sorted(set(names)) if names.count(key) > 1
+    ]
     if faults:
         raise CatalogueError(f"{path.name}: {len(faults)} fault(s)\n" + "\n".join(f"  {fault}" for fault in faults))
-    return Catalogue(outputs, stated)
+    return Catalogue(outputs, stated, judged)
 
 
 def printed_ids() -> dict[str, dict[str, dict[str, str]]]:
@@ -218,6 +278,33 @@ def _row(item: dict[str, Any], number: int, printed: dict, faults: list[str]) ->
             found.append(f"{where}: the reason is empty")
     faults += found
     return None if found else Row(**item)
+
+
+def _judge(item: dict[str, Any], number: int, outputs: Sequence[Entry], faults: list[str]) -> Judged | None:
+    where = f"judge {item.get('output')}/{item.get('name')} (number {number})"
+    found = _typed(item, where, _JUDGE_KEYS, _JUDGE_NEEDED)
+    if not found:
+        from nlgeval_lib import datasets, evaluators
+
+        known: dict[str, Iterable[str]] = {
+            "output": [entry.id for entry in outputs],
+            "evaluator": evaluators.names(),
+            "data": datasets.NAMES,
+        }
+        for key, names in known.items():
+            if item[key] not in names:
+                found.append(f"{where}: unknown {key} {item[key]!r}{_near(item[key], names)}")
+        found += [f"{where}: the {key} is empty" for key in ("name", "model") if not item[key].strip()]
+        found += [
+            f"{where}: {key} {text!r} is not NAME=VALUE"
+            for key in ("settings", "map", "fill")
+            for text in item.get(key, ())
+            if "=" not in text
+        ]
+    faults += found
+    if found:
+        return None
+    return Judged(**{key: tuple(value) if isinstance(value, list) else value for key, value in item.items()})
 
 
 def _check_together(outputs: Sequence[Entry], rows: Sequence[Row], faults: list[str]) -> None:

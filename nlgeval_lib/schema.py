@@ -59,7 +59,7 @@ class Completion:
 class Judgment:
     """One score, or the reason why there is none.
 
-    `value` is NaN unless `status` is ok. `details` holds what the evaluator also read (feedback, errors, aspect scores).
+    `value` is NaN unless `status` is ok. `details` holds what else was read (feedback, errors, aspect scores).
     """
 
     value: float

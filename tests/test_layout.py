@@ -24,8 +24,9 @@ ALLOWED: dict[str, set[str]] = {
     "training": BASE | {"datasets", "parsers", "store", "prompts", "engines", "evaluators", "meta"},
     "meta": set(),
     **{part: BASE | BESIDE | {"datasets"} for part in BESIDE},
+    "catalogue": BASE | {"datasets", "evaluators"},  # their names
 }
-TOP = {"experiments", "run", "runner", "cli", "completions", "sweep", "scoring", "recorded"}  # may import anything
+TOP = {"experiments", "run", "runner", "cli", "judged", "sweep", "site", "scoring", "recorded"}  # may import anything
 
 
 def part_of(path: Path) -> str:

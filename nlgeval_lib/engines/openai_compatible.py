@@ -153,7 +153,6 @@ class OpenAIEngine(Engine):
             run.stop()
             thread.join()
 
-
     def stop(self) -> None:
         """End the run that is going on, from any thread or a signal's handler: it hands over what has arrived."""
         if self._run is not None:

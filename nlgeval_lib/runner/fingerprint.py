@@ -6,13 +6,13 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import nlgeval_lib
 from nlgeval_lib import paths
-from nlgeval_lib.catalogue import META, PAPERS, Entry
+from nlgeval_lib.catalogue import META, PAPERS, Entry, Judged
 from nlgeval_lib.runner.notebook import Source
 
 LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".j2")
@@ -64,21 +64,42 @@ def _shared_parts() -> Mapping[str, Any]:
 def forget() -> None:
     """Read library, printed tables and locks anew at the next call; a run calls this once when it starts."""
     _shared_parts.cache_clear()
+    _stored.cache_clear()
+
+
+@functools.cache
+def _stored() -> Mapping[tuple[str, str], int]:
+    """How many completions the store has of each model and revision."""
+    from nlgeval_lib.store import census
+
+    return census(paths.state("completions"))
 
 
 def parts(
-    entry: Entry, source: Source, values: Mapping[str, Any], data: Mapping[str, str], results: Mapping[str, Any]
+    entry: Entry,
+    source: Source,
+    values: Mapping[str, Any],
+    data: Mapping[str, str],
+    results: Mapping[str, Any],
+    judges: Sequence[Judged] = (),
 ) -> dict[str, str]:
     """The hashes that decide whether `entry` must be made again, by what they are of.
 
-    `data`: sha256 of each input file by its registry path; `results`: what the outputs named in `after` hold now.
+    `data`: sha256 of each input file by its registry path; `results`: what the outputs named in `after` hold now;
+    `judges`: those of this output, whose completions in the store count.
     """
     shared = _shared_parts()
     printed = shared["printed"] if entry.paper == META else shared["printed"][entry.paper]
     inputs: dict[str, Any] = dict(data)
-    if entry.route == "mini" or "mini" in entry.inputs:
+    if entry.route == "mini" or judges or "mini" in entry.inputs:  # an output with a judge may show the miniature one
         inputs["data/mini"] = shared["mini"]
-    return {
+    completions = {}
+    if judges:
+        named = [[getattr(judge, name) for name in judge.__slots__] for judge in judges]
+        held = {f"{model}@{revision}": n for (model, revision), n in _stored().items()}
+        models = tuple(f"{judge.model}@" for judge in judges)
+        completions["completions"] = digest([named, {key: n for key, n in held.items() if key.startswith(models)}])
+    return completions | {
         "notebook": digest(source.cells),
         "parameters": digest(values),
         "entry": digest([entry.id, entry.paper, entry.route, list(entry.covers)]),

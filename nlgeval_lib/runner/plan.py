@@ -63,7 +63,8 @@ def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
         values = source.resolve(given, {"mode": options.mode, "output_id": entry.id})
     except notebook.NotebookRefused as error:
         return Step(entry, "refused", str(error))
-    parts = fingerprint.parts(entry, source, values, data, _others(entry, catalogue, options.mode))
+    judges = tuple(judge for judge in catalogue.judges if judge.output == entry.id)
+    parts = fingerprint.parts(entry, source, values, data, _others(entry, catalogue, options.mode), judges)
     if options.force or (options.replace and entry.id != SCOREBOARD):
         return Step(entry, "run", "--force" if options.force else "--replace", values, parts)
     if options.overrides:

@@ -48,8 +48,12 @@ class Data:
 
     def head(self, rows: int) -> Data:
         """The first rows only."""
-        table = Table(self.table.frame.iloc[:rows], self.table.name, self.table.sha256)
-        return Data(self.frame.iloc[:rows], table, self.theirs, self.attrs)
+        return self.take(slice(rows))
+
+    def take(self, rows: slice | np.ndarray) -> Data:
+        """Some rows: a slice, their positions, or a mask."""
+        table = Table(self.table.frame.iloc[rows], self.table.name, self.table.sha256)
+        return Data(self.frame.iloc[rows], table, self.theirs, self.attrs)
 
 
 def prepare(table: Table, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -> Data:

@@ -135,24 +135,30 @@ class Job:
 
         Raises: as `score`.
         """
-        if not self._unfitted():
+        if not self.unfitted():
             scored = self.score(bar)
             return self.summary(scored)[0]
-        given = self.evaluator.given(self._part())
+        table = self.criteria(bar)
+        rows, criteria = table.shape
+        read = int(table.notna().to_numpy().sum())
+        return f"{rows:,} rows x {criteria} criteria: {read:,} of {table.size:,} scores could be read"
+
+    def criteria(self, bar: ProgressBar) -> pd.DataFrame:
+        """The scores of every row that can be scored on every criterion of an HD-Eval that is not fitted; NaN: missing.
+
+        Raises: as `score`.
+        """
+        part = self._part()
+        given = self.evaluator.given(part)
         stages = self.evaluator.criteria_stages(given, self.evaluator.used())
-        scores = drive.ask(stages, self.evaluator, given, self.engine, self.store, bar, self.run)
-        lost = int(scores.coverage()["missing"].sum())
-        total = len(given) * len(scores.criteria)
-        return (
-            f"{len(given):,} rows x {len(scores.criteria)} criteria: {total - lost:,} of {total:,} scores could be read"
-        )
+        return drive.ask(stages, self.evaluator, given, self.engine, self.store, bar, self.run).frame(part.index)
 
     def planned(self) -> list[Stage]:
         """The stages that would be asked, none of them asked. Raises: InputError for what the evaluator refuses."""
         part = self._part()
         judge = drive.bound(self.evaluator, self.engine)
         try:
-            if self._unfitted():
+            if self.unfitted():
                 stages = judge.criteria_stages(judge.given(part), judge.used())
                 return staged.plan(stages, self.engine, self.store)
             return judge.plan(part, self.engine, self.store)
@@ -162,7 +168,7 @@ class Job:
     def _part(self) -> pd.DataFrame:
         return self.data.frame.iloc[self.rows()[0]]
 
-    def _unfitted(self) -> bool:
+    def unfitted(self) -> bool:
         """Whether the evaluator has criteria whose scores nothing joins yet."""
         from nlgeval_lib.evaluators.hdeval import HDEval
         from nlgeval_lib.evaluators.hdeval.aggregator import PLAIN
@@ -258,10 +264,12 @@ def prepared(
     planning: bool = False,
     tokenizer: str = "",
     before: Callable[[Data], None] = lambda rows: None,
+    ready: Engine | None = None,
 ) -> Job:
     """A job from the words of a command line; what is wrong about the rows is found before an engine starts.
 
-    planning: no weights are loaded. before: a check of the rows.
+    planning: no weights are loaded. before: a check of the rows. ready: an engine that is there already, in place of
+    the one that the other words describe.
     Raises: InputError; EngineError; Unavailable; DataUnavailable; StoreError.
     """
     asks = make.asks(name)
@@ -282,5 +290,5 @@ def prepared(
     job = Job(name, data, evaluator, skip_incomplete=skip_incomplete)
     job.rows()
     job.store = make.store(folder)
-    job.engine = make.engine(engine, model, kept=job.store, **ways)
+    job.engine = ready if ready is not None else make.engine(engine, model, kept=job.store, **ways)
     return job

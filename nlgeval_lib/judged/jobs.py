@@ -1,0 +1,117 @@
+"""One judge of the catalogue as a job of `nlgeval_lib.scoring`: its rows, evaluator, engine and store."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nlgeval_lib import datasets, paths
+from nlgeval_lib.catalogue import Judged
+from nlgeval_lib.engines import Engine
+from nlgeval_lib.scoring import Job, Source, prepared
+from nlgeval_lib.scoring.columns import Data
+
+MINI = "mini"  # the model name that stands for the miniature judge
+MINI_DATA = "mini_judge"
+QUICK_INPUTS = 20
+
+
+class Unready(RuntimeError):
+    """What a judge needs is not here; the message says what, and how to get it."""
+
+
+def job(
+    judge: Judged,
+    *,
+    engine: str,
+    model: str = "",
+    revision: str = "",
+    mode: str = "full",
+    store: str | Path = "",
+    base_url: str = "",
+    engine_settings: Sequence[str] = (),
+    planning: bool = False,
+    tokenizer: str = "",
+    ready: Engine | None = None,
+) -> Job:
+    """The judge ready to be asked. model, revision: "" takes the catalogue's; "mini" is the miniature judge.
+
+    mode "quick": the rows of the first 20 inputs. planning: no weights are loaded. ready: an engine that is loaded.
+    Raises: Unready without the miniature judge's checkpoint; and what `scoring.prepared` raises.
+    """
+    mini = model == MINI
+    source, settings = (
+        _mini(judge) if mini else (Source(data=judge.data, mapping=judge.map, fill=judge.fill), judge.settings)
+    )
+    made = prepared(
+        source,
+        judge.evaluator,
+        settings,
+        engine=engine,
+        model=_folder(engine) if mini else model or judge.model,
+        revision=revision or own_revision(judge, model),
+        base_url=base_url,
+        engine_settings=engine_settings,
+        folder=str(store),
+        skip_incomplete=True,
+        planning=planning,
+        tokenizer=tokenizer,
+        ready=ready,
+    )
+    if mode == "quick":
+        made.data = _share(made.data)
+    return made
+
+
+def own_revision(judge: Judged, model: str) -> str:
+    """The revision that the catalogue names for the model that is asked; "" for another model."""
+    return judge.revision if model in ("", judge.model) else ""
+
+
+def checkpoint() -> Path:
+    """The miniature judge's folder. Raises: Unready where it has no checkpoint."""
+    folder = paths.data() / "mini" / "judge"
+    if not (folder / "config.json").is_file():
+        raise Unready("no checkpoint in data/mini/judge; make mini-judge")
+    return folder
+
+
+def mini_revision() -> tuple[str, str]:
+    """Name and revision under which the store keeps what the miniature judge wrote. Raises: Unready."""
+    from nlgeval_lib.engines import models
+
+    name, revision = models.identify(str(checkpoint()), None, None)
+    return name, revision or ""
+
+
+def _folder(engine: str) -> str:
+    return mini_revision()[0] if engine == "replay" else str(checkpoint())
+
+
+def _mini(judge: Judged) -> tuple[Source, tuple[str, ...]]:
+    """The rows and settings of the miniature judge: its own data, and the catalogue's settings where it has none."""
+    checkpoint()
+    if importlib.util.find_spec("nlgeval_lib.training") is None or MINI_DATA not in datasets.NAMES:
+        raise Unready(f"there is no data set {MINI_DATA} for the miniature judge; make mini-judge")
+    from nlgeval_lib.training import mini
+
+    own = mini.settings(judge.evaluator)
+    own = [f"{name}={value}" for name, value in own.items()] if isinstance(own, Mapping) else list(own)
+    taken = {text.partition("=")[0] for text in own}
+    kept = [text for text in judge.settings if text.partition("=")[0] not in taken]
+    return Source(data=MINI_DATA), (*own, *kept)
+
+
+def _share(data: Data) -> Data:
+    """The rows of the first inputs."""
+    if "input_id" not in data.frame.columns:
+        return data.head(QUICK_INPUTS)
+    first = list(dict.fromkeys(data.frame["input_id"]))[:QUICK_INPUTS]
+    return data.take(data.frame["input_id"].isin(first).to_numpy())
+
+
+def command(judge: Judged, **ways: Any) -> str:
+    """What makes the judge's completions."""
+    return f"nlgeval completions --output {judge.output} --engine {ways.get('engine') or judge.engine}"

@@ -1,0 +1,278 @@
+"""Judges of the catalogue: what is read from a store, what is said where it lacks something, what makes stale."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from runner_tools import Checkout
+
+from nlgeval_lib import catalogue, datasets, judged, paths
+from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.judged import jobs
+from nlgeval_lib.runner import fingerprint
+from nlgeval_lib.runner import notebook as notebooks
+from nlgeval_lib.scoring import ProgressBar, make
+from nlgeval_lib.store import Store, census
+
+MODEL = "some/judge-7b"
+ENTRY = f"""
+[[output]]
+id = "one"
+paper = "hdeval"
+notebook = "one.ipynb"
+route = "run"
+
+[[judge]]
+output = "one"
+name = "terse"
+evaluator = "llmscore"
+data = "mini"
+model = "{MODEL}"
+settings = ["task=summary", "low=1", "high=5"]
+fill = ["aspect=coherence"]
+
+[[judge]]
+output = "one"
+name = "chain"
+evaluator = "coascore"
+data = "mini"
+model = "{MODEL}"
+settings = ["task=summary", "n=2"]
+fill = ["aspect=coherence"]
+
+[[judge]]
+output = "one"
+name = "tree"
+evaluator = "hdeval"
+data = "mini"
+model = "{MODEL}"
+settings = ["task=summary", "layers=[1]"]
+"""
+MINI = paths.data() / "mini" / "mini.jsonl"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Checkout:
+    """A checkout with the mini set and judges over it."""
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    monkeypatch.delenv("NLGEVAL_STATE", raising=False)
+    checkout = Checkout(tmp_path)
+    (tmp_path / "data" / "mini").mkdir()
+    shutil.copy(MINI, tmp_path / "data" / "mini")
+    checkout.notebook("one", "x = 1")
+    checkout.catalogue(ENTRY)
+    fingerprint.forget()
+    yield checkout
+    judged.scores.__globals__["_held"].clear()
+    fingerprint.forget()
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    """The engine that every name gives: it rates by the length of the prompt."""
+
+    def answer(request, draw):
+        text = request.text()
+        if "Your task is to list" in text:
+            return "Clarity: is it clear?\nTruth: is it true?"
+        if "in JSON format" in text:
+            return '{"Clarity": 3, "Truth": 4}'
+        return str(1 + len(text) % 5)
+
+    scripted = ScriptedEngine(answer, model=MODEL, revision="r1")
+    real = make.engine
+    monkeypatch.setattr(make, "engine", lambda name, *a, **k: real(name, *a, **k) if name == "replay" else scripted)
+    return scripted
+
+
+def filled(name: str, engine: ScriptedEngine, **ways) -> int:
+    """The completions of a judge put into the checkout's store; how many were asked."""
+    before = len(engine.asked)
+    judge = catalogue.load().judge("one", name)
+    jobs.job(judge, engine="vllm", ready=engine, **ways).fill(ProgressBar(quiet=True))
+    return len(engine.asked) - before
+
+
+def test_an_empty_store_says_what_would_fill_it(here):
+    made = judged.scores("one", "terse")
+    assert not made.available and made.frame.empty
+    assert f"no completions of {MODEL} for llmscore on mini (terse)" in made.why
+    assert "nlgeval completions --output one --engine vllm" in made.why
+
+
+@pytest.mark.parametrize("name", ["terse", "chain"])
+def test_what_is_stored_is_read_and_equal_to_the_run(here, engine, name):
+    ran = judged.scores("one", name, engine="vllm", mode="quick")
+    asked = len(engine.asked)
+    read = judged.scores("one", name, mode="quick")
+    assert asked > 0 and len(engine.asked) == asked
+    assert ran.available and read.available and (read.route, read.model, read.revision) == ("run", MODEL, "r1")
+    np.testing.assert_array_equal(read.frame["value"], ran.frame["value"])
+    mini = datasets.quick(datasets.load("mini"), 20)
+    assert read.frame["input_id"].tolist() == mini["input_id"].tolist()
+    assert read.frame["output"].tolist() == mini["output"].tolist()
+    np.testing.assert_allclose(read.frame["human"].astype(float), mini["human"])
+    assert read.frame["value"].between(1, 5).all() and read.frame["value"].nunique() > 1
+    assert read.coverage == f"{len(mini)} of {len(mini)}" and "engine:replay|model:some/judge-7b@r1" in read.signature
+
+
+def test_a_store_with_some_of_them_is_said_with_counts(here, engine):
+    asked = filled("terse", engine, mode="quick")
+    made = judged.scores("one", "terse")
+    whole = len(datasets.load("mini").drop_duplicates(["source", "output"]))
+    assert not made.available and f"the store has {asked} of " in made.why and made.frame.empty
+    assert int(made.why.split(" of ")[1].split()[0]) >= whole - 20 > asked
+    assert judged.scores("one", "terse", mode="quick").available
+
+
+def test_the_last_missing_completion_counts(here, engine):
+    filled("chain", engine)
+    whole = Store(paths.state("completions"))
+    keys = list(whole.keys())
+    kept = [whole.get(key) for key in keys[:-1]]
+    bodies = [body for _, body in whole.requests()]
+    whole.close()
+    shutil.rmtree(paths.state("completions"))
+    with Store(paths.state("completions")) as less:
+        less.put_many(kept, bodies)
+    made = judged.scores("one", "chain")
+    assert not made.available and "the store has" in made.why
+
+
+def test_refused_prompts_are_failed_rows_and_not_a_gap(here, engine, monkeypatch):
+    usual, longest = engine._script, max(len(text) for text in datasets.load("mini")["source"])
+
+    def refusing(request, draw):
+        if longest - 3 < max(len(part) for part in request.text().split("\n")):
+            raise ValueError("the prompt has 9000 tokens")
+        return usual(request, draw)
+
+    monkeypatch.setattr(engine, "_script", refusing)
+    ran = judged.scores("one", "terse", engine="transformers")
+    read = judged.scores("one", "terse")
+    lost = read.frame[read.frame["status"] == "failed"]
+    assert read.available and len(lost) == int((ran.frame["status"] == "failed").sum()) > 0
+    assert lost["value"].isna().all() and lost["reason"].str.contains("9000 tokens").all()
+    assert read.coverage == f"{len(read.frame) - len(lost)} of {len(read.frame)}"
+
+
+def test_too_many_refusals_are_no_scores(here, engine, monkeypatch):
+    def refusing(request, draw):
+        raise ValueError("no room")
+
+    usual = engine._script
+    flips = iter(range(10**6))
+    monkeypatch.setattr(engine, "_script", lambda *ask: usual(*ask) if next(flips) % 5 else refusing(*ask))
+    judged.scores("one", "terse", engine="vllm", mode="quick")
+    made = judged.scores("one", "terse", mode="quick")
+    assert not made.available and "could not be made, such as: ValueError: no room" in made.why
+
+
+def test_criteria_of_an_hd_eval_that_is_not_fitted(here, engine):
+    made = judged.scores("one", "tree", engine="vllm", mode="quick")
+    assert made.available and len(made.criteria) > 1 and "value" not in made.frame
+    assert made.frame[list(made.criteria)].stack().between(1, 5).all()
+    again = judged.scores("one", "tree", mode="quick")
+    assert again.criteria == made.criteria and again.coverage == made.coverage
+
+
+def test_several_revisions_must_be_told_apart(here, engine):
+    filled("terse", engine, mode="quick")
+    filled("terse", ScriptedEngine(lambda *ask: "3", model=MODEL, revision="r2"), mode="quick")
+    made = judged.scores("one", "terse", mode="quick")
+    assert not made.available and "2 revisions" in made.why and "r1, r2" in made.why
+    assert judged.scores("one", "terse", revision="r2", mode="quick").frame["value"].eq(3).all()
+    assert "no completions" in judged.scores("one", "terse", revision="r3").why
+
+
+def test_data_that_are_not_here_are_a_reason(here, engine):
+    filled("terse", engine, mode="quick")
+    (here.root / "data" / "mini" / "mini.jsonl").unlink()
+    made = judged.scores("one", "terse")
+    assert not made.available and "mini is unavailable" in made.why
+
+
+def test_the_miniature_judge_without_a_checkpoint(here):
+    for name in ("replay", "transformers"):
+        made = judged.scores("one", "terse", engine=name, model="mini")
+        assert not made.available and made.route == "mini"
+        assert made.why == "no checkpoint in data/mini/judge; make mini-judge"
+
+
+def test_unknown_names(here):
+    with pytest.raises(catalogue.CatalogueError, match=r"no \[\[judge\]\] 'tense'; it has terse, chain, tree"):
+        judged.scores("one", "tense")
+    with pytest.raises(ValueError, match="engine 'repaly'; allowed: replay, vllm"):
+        judged.scores("one", "terse", engine="repaly")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('evaluator = "llmscore"', 'evaluator = "llmscor"', "unknown evaluator 'llmscor'; nearest: llmscore"),
+        ('data = "mini"', 'data = "summevla"', "unknown data 'summevla'; nearest: summeval"),
+        ('output = "one"', 'output = "two"', "unknown output 'two'"),
+        ('name = "chain"', 'name = "terse"', "judge one/terse is there 2 times"),
+        ('"n=2"', '"n"', "settings 'n' is not NAME=VALUE"),
+        (f'model = "{MODEL}"', 'model = " "', "the model is empty"),
+        ('name = "chain"', 'nmae = "chain"', "unknown key 'nmae'; nearest: name"),
+        ('settings = ["task=summary", "n=2"]', "api = 1", "api is 1; it must be a bool"),
+    ],
+)
+def test_faults_of_the_catalogue(here, old, new, said):
+    here.catalogue(ENTRY.replace(old, new, 1))
+    with pytest.raises(catalogue.CatalogueError) as caught:
+        catalogue.load()
+    assert said in str(caught.value)
+
+
+# ---- what the store holds, without opening it
+
+
+def answers(store: Path, n: int, model: str = MODEL, text: str = "4") -> None:
+    """n further completions of a model in a store."""
+    engine = ScriptedEngine(lambda request, draw: text, model=model, revision="r1")
+    from nlgeval_lib.engines import Sampling, complete
+
+    with Store(store) as kept:
+        start = len(kept)
+        complete(engine, [f"prompt {start + i}" for i in range(n)], Sampling(), kept)
+
+
+def test_a_census_follows_the_store(here, tmp_path):
+    store = tmp_path / "store"
+    assert census(store) == {}
+    answers(store, 3)
+    assert census(store) == {(MODEL, "r1"): 3}
+    answers(store, 2, "other", text='"model":"x","revision":"y" \\","model":"z')
+    assert census(store) == {(MODEL, "r1"): 3, ("other", "r1"): 2}
+    with open(next(store.glob("*.jsonl")), "ab") as file:
+        file.write(b'{"crc":"00000000","key"')  # a line that is being written
+    assert census(store) == {(MODEL, "r1"): 3, ("other", "r1"): 2}
+    with Store(store) as kept:
+        everything = census(store)
+        assert sum(everything.values()) == len(kept)
+    for segment in store.glob("*.jsonl"):
+        segment.unlink()
+    assert census(store) == {}
+
+
+def test_an_output_is_stale_when_its_models_completions_came_and_not_otherwise(here):
+    listed = catalogue.load()
+    entry = listed["one"]
+
+    def parts(judges=None):
+        fingerprint.forget()
+        source = notebooks.read(entry.path)
+        return fingerprint.parts(entry, source, {}, {}, {}, listed.judges_of("one") if judges is None else judges)
+
+    before, plain = parts(), parts(())
+    answers(paths.state("completions"), 2, "somebody-elses")
+    assert fingerprint.changed(before, parts()) == []
+    answers(paths.state("completions"), 1)
+    assert fingerprint.changed(before, parts()) == ["completions"]
+    assert fingerprint.changed(plain, parts(())) == []
+    assert fingerprint.changed(before, parts(listed.judges_of("one")[:1])) != []
