@@ -391,3 +391,35 @@ def test_places_of_this_machine_do_not_get_into_results(here):
     out.save()
     text = here.result("hdeval/one.csv").read_text()
     assert str(here.root) not in text and "/opt/" not in text and "y.csv" in text
+
+
+@pytest.mark.parametrize(
+    ("output", "wrong"),
+    [("tigerscore_table_04", 5), ("hdeval_table_02", 0), ("coascore_tables_03_12", 1)],
+)
+def test_the_audit_of_the_covered_tables(monkeypatch, tmp_path, output, wrong):
+    monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
+    out = report.Output(output, mode="quick")
+    shown = out.audit()
+    names = out.entry.covers
+    found = papers.audit(out.paper, tables=names)
+    assert all(f"{len(found[found['table'] == name])} relations" in shown.text for name in names)
+    kept = [line for name in names for line in out._facts["audit"][name]["contradictions"]]
+    assert len(kept) == wrong and shown.html.count("<tr>") == (wrong + 1 if wrong else 0)
+    assert ("contradict" in shown.text) == bool(wrong)
+    with pytest.raises(ValueError, match="covers"):
+        out.audit("table_99")
+    with pytest.raises(ValueError, match="nothing to audit"):
+        report.Output("start_here", mode="quick").audit()
+
+
+def test_audit_findings_are_saved_with_the_result(monkeypatch, tmp_path):
+    monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
+    monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path))
+    out = report.Output("tigerscore_table_05", mode="quick")
+    out.audit("table_05")
+    out.frame(pd.DataFrame({"a": [1]}), "some")
+    out.save()
+    saved = json.loads((tmp_path / "quick" / "tigerscore" / "tigerscore_table_05.json").read_text())
+    assert saved["audit"]["table_05"]["checked"] > 2 and len(saved["audit"]["table_05"]["contradictions"]) == 2

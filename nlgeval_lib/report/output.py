@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import catalogue, files, paths, provenance
-from nlgeval_lib.report import saving, tables
+from nlgeval_lib.report import audited, saving, tables
 
 MODES = ("full", "quick")
 _CORRELATIONS = ("pearson", "spearman", "kendall")
@@ -113,6 +113,20 @@ class Output:
             raise ValueError(f"{self.id}: the frame {name!r} is empty; say out.missing({name!r}, 'why') instead")
         self._frames[name] = frame.copy()
         return tables.show(frame, caption, digits, rows=60)
+
+    def audit(self, table: str | None = None) -> tables.Table:
+        """Do the printed numbers of the covered tables, or of one, agree with each other? See `papers.audit`.
+
+        Shows what contradicts, a line a finding, and how many relations were checked; both are saved with the result.
+        Raises: ValueError for a table that the output does not cover, and where it covers none.
+        """
+        if not self.entry.covers:
+            raise ValueError(f"{self.id} covers no printed table: there is nothing to audit")
+        if table is not None and table not in self.entry.covers:
+            raise ValueError(f"{self.id} covers {list(self.entry.covers)}, not {table!r}")
+        shown, facts = audited.of(self.paper, [table] if table else self.entry.covers)
+        self._facts["audit"] = self._facts.get("audit", {}) | facts
+        return shown
 
     def figure(self, fig: Any, name: str = "") -> None:
         """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`; the notebook shows it at the end of the cell."""

@@ -25,22 +25,27 @@ __all__ = [
 ]  # fmt: skip
 
 
-def audit(paper: str | Iterable[str] | None = None, verdict: str | None = None) -> pd.DataFrame:
+def audit(
+    paper: str | Iterable[str] | None = None, verdict: str | None = None, tables: Iterable[str] | None = None
+) -> pd.DataFrame:
     """Every relation that printed numbers of the papers must obey, and whether they do.
 
     One row a relation: `paper, table, place, rule, relation, printed, recomputed, allowed_low, allowed_high, verdict,
     note`. `recomputed` takes the other cells at face value; allowed is what they give when each is anything that
     rounds to what is printed. Verdicts: "holds", "holds within rounding", "contradicts".
-    `paper`: one or several (None: all five); `verdict`: only rows with it.
+    `paper`: one or several (None: all five); `verdict`: only rows with it; `tables`: only relations of these tables.
     Raises: ValueError for an unknown paper or verdict.
     """
     papers = [paper] if isinstance(paper, str) else list(PAPERS if paper is None else paper)
     for name, allowed in [(one, PAPERS) for one in papers] + ([] if verdict is None else [(verdict, VERDICTS)]):
         if name not in allowed:
             raise ValueError(f"unknown name: {name!r}; nearest: {nearest(name, allowed)}")
+    chosen = None if tables is None else set(tables)
     rows = []
     for one in papers:
         for relation in relations(one):
+            if chosen is not None and relation.table not in chosen:
+                continue
             for found in relation.check(lambda table, one=one: load(one, table)):
                 note = "; ".join(part for part in (found.note, relation.note) if part)
                 rows.append((one, relation.table, found.place, relation.rule, found.relation, found.printed,

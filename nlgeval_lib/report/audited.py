@@ -1,0 +1,59 @@
+"""What the consistency audit finds in the printed tables that an output covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib.report import tables
+
+
+def of(paper: str, names: Sequence[str], title: str = "") -> tuple[tables.Table, dict[str, Any]]:
+    """The contradictions of these tables as a table to show, and {table: what was checked and found} to save."""
+    from nlgeval_lib import papers
+    from nlgeval_lib.papers.audit import CONTRADICTS
+
+    found = papers.audit(paper, tables=names)
+    facts, lines, rows = {}, [], []
+    for name in names:
+        part = found[found["table"] == name]
+        wrong = part[part["verdict"] == CONTRADICTS]
+        several = f"{name}: " if len(names) > 1 else ""
+        if part.empty:
+            lines.append(f"{several}no relation among its printed numbers is known to check")
+        else:
+            what = f"{len(wrong)} contradict" if len(wrong) else "nothing found"
+            lines.append(f"{several}{what}: {len(part)} relations among the printed numbers checked")
+        rows += [_row(one) for one in wrong.itertuples(index=False)]
+        facts[name] = {"checked": len(part), "contradictions": [_sentence(row) for row in rows if row["table"] == name]}
+    if not rows:
+        text = "\n".join(lines)
+        foot = "".join(f"<div>{tables.esc(line)}</div>" for line in lines)
+        return tables.Table(f'{tables.STYLE}<div class="nlgeval-notes">{foot}</div>', text), facts
+    frame = pd.DataFrame(rows)
+    shown = frame.drop(columns=["table"] * (len(names) == 1) + ["note"] * (not frame["note"].any()))
+    return tables.show(shown, title or "Printed numbers that contradict each other", notes=lines), facts
+
+
+def _row(one: Any) -> dict[str, str]:
+    low, high = _number(one.allowed_low), _number(one.allowed_high)
+    return {
+        "table": one.table,
+        "place": one.place,
+        "relation": one.relation,
+        "printed": one.printed,
+        "recomputed": _number(one.recomputed),
+        "rounding allows": low if low == high else f"{low} to {high}",
+        "note": one.note,
+    }
+
+
+def _sentence(row: dict[str, str]) -> str:
+    note = f" ({row['note']})" if row["note"] else ""
+    return f"{row['place']}: {row['relation']}: printed {row['printed']}, recomputed {row['recomputed']}{note}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.10g}" if abs(value) >= 1000 else f"{value:.6g}"
