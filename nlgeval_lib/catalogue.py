@@ -47,6 +47,7 @@ _JUDGE_KEYS = {
     "settings": list,
     "map": list,
     "fill": list,
+    "where": list,
     "api": bool,
 }
 _JUDGE_NEEDED = ("output", "name", "evaluator", "data", "model")
@@ -92,8 +93,8 @@ class Row:
 class Judged:
     """What an output asks of a language model: an evaluator over a data set, and the model that the paper used.
 
-    settings, map, fill: as `nlgeval score --set`, `--map`, `--fill`. api: the model is served, its
-    weights are not public.
+    settings, map, fill: as `nlgeval score --set`, `--map`, `--fill`. where: which rows, as `COLUMN=VALUE` or
+    `COLUMN!=VALUE`, all of which must hold. api: the model is served, its weights are not public.
     """
 
     output: str
@@ -105,6 +106,7 @@ class Judged:
     settings: tuple[str, ...] = ()
     map: tuple[str, ...] = ()
     fill: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
     api: bool = False
 
     @property
@@ -297,7 +299,7 @@ def _judge(item: dict[str, Any], number: int, outputs: Sequence[Entry], faults: 
         found += [f"{where}: the {key} is empty" for key in ("name", "model") if not item[key].strip()]
         found += [
             f"{where}: {key} {text!r} is not NAME=VALUE"
-            for key in ("settings", "map", "fill")
+            for key in ("settings", "map", "fill", "where")
             for text in item.get(key, ())
             if "=" not in text
         ]

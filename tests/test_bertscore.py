@@ -11,14 +11,14 @@ import pytest
 from nlgeval_lib.evaluators import BertScore, encoders
 
 OUTPUTS = [
-    "Thank goodness you arrived without any issues.",
+    "Visitors should keep wet boots out here.",
     "The cat sat on the mat.",
     "x",
     "  a longer sentence, with some words more, to be padded in a batch with shorter ones  ",
     "The cat sat on the mat.",
 ]
 REFERENCES = [
-    "Glad you made it safe and sound.",
+    "Please keep your shoes by the door.",
     "A cat lay upon a rug.",
     "The letter x.",
     "short",

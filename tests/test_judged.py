@@ -276,3 +276,18 @@ def test_an_output_is_stale_when_its_models_completions_came_and_not_otherwise(h
     assert fingerprint.changed(before, parts()) == ["completions"]
     assert fingerprint.changed(plain, parts(())) == []
     assert fingerprint.changed(before, parts(listed.judges_of("one")[:1])) != []
+
+
+def test_the_rows_that_the_catalogue_names_are_asked_about(here, engine):
+    systems = datasets.load("mini")["system_id"].value_counts()
+    kept, dropped = systems.index[:2]
+    narrowed = ENTRY.replace('fill = ["aspect=coherence"]', f'where = ["system_id={kept}"]\nfill = ["aspect=coherence"]')
+    here.catalogue(narrowed)
+    made = judged.scores("one", "terse", engine="vllm")
+    assert set(made.frame["system_id"]) == {kept} and len(made.frame) == systems[kept] == len(engine.asked)
+    here.catalogue(narrowed.replace(f"system_id={kept}", f"system_id!={dropped}"))
+    assert set(judged.scores("one", "terse", engine="vllm").frame["system_id"]) == set(systems.index) - {dropped}
+    for wrong, message in (("nothing=1", "where names 'nothing'"), ("system_id=nobody", "no row of mini has")):
+        here.catalogue(narrowed.replace(f"system_id={kept}", wrong))
+        with pytest.raises(ValueError, match=message):
+            judged.scores("one", "terse", engine="vllm")

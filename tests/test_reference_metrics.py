@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgeval_lib import evaluators
+from nlgeval_lib import evaluators, papers
 from nlgeval_lib.evaluators import Bleu, Meteor, Rouge, wordnet
 from nlgeval_lib.schema import Status
 
-TARGET = "Glad you made it safe and sound."
-RESPONSE = "Thank goodness you arrived without any issues."
+TARGET = "Please keep your shoes by the door."
+RESPONSE = "Visitors should keep wet boots out here."
 OUTPUTS = [RESPONSE, "The cat sat on the mat. It was happy.", "A dog runs.", "one two three four five six", "x"]
 REFERENCES = [TARGET, "The Cat sat on a mat. It was sad.", "Dogs are running.", "one two 3 four six", "y z"]
 SEVERAL = [[r, f"{o} indeed", "something else. Entirely so"] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
@@ -94,9 +94,16 @@ def test_the_two_rouges_differ_and_their_signatures_say_so() -> None:
     assert re.search(r"rouge_score:\d", a.signature()) and re.search(r"\|rouge:\d", b.signature())
 
 
-def test_semscore_table_1_example() -> None:
-    assert round(Bleu().score_texts([RESPONSE], [TARGET])[0], 2) == 6.57
-    assert round(Rouge("rougeL").score_texts([RESPONSE], [TARGET])[0], 3) == 0.143
+def test_one_shared_word_of_seven_has_the_values_of_semscore_table_1() -> None:
+    """A sentence of our own in the shape of the printed example; the packages called directly are the oracle."""
+    from rouge_score.rouge_scorer import RougeScorer
+    from sacrebleu import sentence_bleu
+
+    bleu, rouge = (metric.score_texts([RESPONSE], [TARGET])[0] for metric in (Bleu(), Rouge("rougeL")))
+    assert bleu == sentence_bleu(RESPONSE, [TARGET]).score
+    assert rouge == RougeScorer(["rougeL"]).score(TARGET, RESPONSE)["rougeL"].fmeasure
+    assert papers.agrees(bleu, papers.cell("semscore", "table_01", "example", "BLEU", "score"))
+    assert papers.agrees(rouge, papers.cell("semscore", "table_01", "example", "ROUGE-L", "score"))
 
 
 class Pairs:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from nlgeval_lib.evaluators import SemScore, encoders
 
-OUTPUTS = ["Thank goodness you arrived without any issues.", "The cat sat on the mat.", "x", "Blue. " * 30, "same"]
-TARGETS = ["Glad you made it safe and sound.", "A cat lay upon a rug.", "The letter x.", "red", "same"]
+OUTPUTS = ["Visitors should keep wet boots out here.", "The cat sat on the mat.", "x", "Blue. " * 30, "same"]
+TARGETS = ["Please keep your shoes by the door.", "A cat lay upon a rug.", "The letter x.", "red", "same"]
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nlgeval_lib import datasets, paths
 from nlgeval_lib.catalogue import Judged
 from nlgeval_lib.engines import Engine
@@ -60,6 +62,8 @@ def job(
         tokenizer=tokenizer,
         ready=ready,
     )
+    if not mini:
+        made.data = _chosen(made.data, judge)
     if mode == "quick":
         made.data = _share(made.data)
     return made
@@ -102,6 +106,20 @@ def _mini(judge: Judged) -> tuple[Source, tuple[str, ...]]:
     taken = {text.partition("=")[0] for text in own}
     kept = [text for text in judge.settings if text.partition("=")[0] not in taken]
     return Source(data=MINI_DATA), (*own, *kept)
+
+
+def _chosen(data: Data, judge: Judged) -> Data:
+    """The rows that the catalogue asks about. Raises: ValueError for a column that is not there, or where none is left."""
+    keep = np.ones(len(data), dtype=bool)
+    for text in judge.where:
+        name, _, value = text.partition("=")
+        column = name.removesuffix("!")
+        if column not in data.frame.columns:
+            raise ValueError(f"{judge.output}/{judge.name}: where names {column!r}; columns: {', '.join(data.frame)}")
+        keep &= (data.frame[column].astype(str) == value).to_numpy() != name.endswith("!")
+    if not keep.any():
+        raise ValueError(f"{judge.output}/{judge.name}: no row of {judge.data} has {' and '.join(judge.where)}")
+    return data if keep.all() else data.take(keep)
 
 
 def _share(data: Data) -> Data:
