@@ -1,0 +1,144 @@
+"""A training set on disk: examples, what was removed and why, and a report that names both by their hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib.files import write_text
+
+TRAIN, REMOVED, REPORT, READABLE = "train.jsonl", "removed.jsonl", "report.json", "report.md"
+NEEDED = ("id", "prompt", "completion")  # of every example: what the model gets, and what it is to write
+
+
+def save(
+    folder: Path | str,
+    examples: Iterable[Mapping[str, Any]],
+    removed: Iterable[Mapping[str, Any]],
+    report: Mapping[str, Any],
+    readable: str,
+) -> Path:
+    """Write `train.jsonl`, `removed.jsonl`, `report.md` and, last, `report.json` with the hashes of the others.
+
+    Each file is written whole or not at all, and a set counts only with a report that fits it: a save that is stopped
+    leaves the earlier files or a set that `load` refuses, and the stored completions make it again.
+    Raises: ValueError for an example without an id, a prompt or a completion; OSError.
+    """
+    folder = Path(folder)
+    kept = [dict(example) for example in examples]
+    for place, example in enumerate(kept):
+        if lacking := [name for name in NEEDED if not isinstance(example.get(name), str) or not example[name].strip()]:
+            raise ValueError(
+                f"example {place} ({example.get('id')!r}) has no {', '.join(lacking)}; nothing was written"
+            )
+    texts = {TRAIN: _lines(kept), REMOVED: _lines(removed), READABLE: readable.rstrip() + "\n"}
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    files = {name: hashlib.sha256(text.encode("utf-8")).hexdigest() for name, text in texts.items()}
+    whole = {**report, "examples": len(kept), "sha256": files}
+    write_text(folder / REPORT, json.dumps(_plain(whole), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+    return folder
+
+
+def load(folder: Path | str) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The examples and the report of a set that was saved whole.
+
+    Raises: ValueError where a file is missing or is not the one that the report names.
+    """
+    folder = Path(folder)
+    try:
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        contents = {name: (folder / name).read_bytes() for name in report["sha256"]}
+    except FileNotFoundError as error:
+        raise ValueError(f"{folder} is no whole training set: no {Path(error.filename).name}; make it again") from None
+    for name, wanted in report["sha256"].items():
+        if hashlib.sha256(contents[name]).hexdigest() != wanted:
+            raise ValueError(
+                f"{folder / name} is not the file that {REPORT} names: a save was stopped, or the file was changed; "
+                "make the set again, which asks only what is not stored"
+            )
+    return read(folder / TRAIN), report
+
+
+def read(path: Path | str) -> pd.DataFrame:
+    """The examples of a JSONL file: one object a line, each with a prompt and a completion; ids are made if absent.
+
+    Raises: ValueError naming the line that is none.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file; give a JSONL file with prompt and completion, or a set's folder")
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: not JSON: {error}") from None
+        if not isinstance(row, dict):
+            raise ValueError(f"{path}, line {number}: a {type(row).__name__}; an object is needed")
+        row.setdefault("id", f"line-{number}")
+        for name in ("prompt", "completion"):
+            if not isinstance(row.get(name), str) or not row[name].strip():
+                raise ValueError(f"{path}, line {number}: no text in {name!r}; each example needs prompt, completion")
+        rows.append(row)
+    if not rows:
+        raise ValueError(f"{path} holds no examples")
+    return pd.DataFrame(rows)
+
+
+def markdown(title: str, tables: Mapping[str, pd.DataFrame | Sequence[str]], notes: Sequence[str] = ()) -> str:
+    """A report for reading: a title, notes, and each table or list under its heading."""
+    parts = [f"# {title}", *notes]
+    for heading, content in tables.items():
+        parts.append(f"## {heading}")
+        if isinstance(content, pd.DataFrame):
+            parts.append(_table(content))
+        else:
+            parts.append("\n".join(f"- {line}" for line in content))
+    return "\n\n".join(parts)
+
+
+def _table(frame: pd.DataFrame) -> str:
+    flat = frame.copy()
+    flat.columns = [" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in flat.columns]
+    if not isinstance(flat.index, pd.RangeIndex):
+        label = str(flat.index.name or "")
+        flat.insert(0, label if label not in flat.columns else "index", [str(value) for value in flat.index])
+    rows = [list(map(str, flat.columns)), ["---"] * len(flat.columns)]
+    rows += [[_cell(value) for value in row] for row in flat.itertuples(index=False)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.3f}".rstrip("0").rstrip(".")
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def _lines(records: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(_plain(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it: NaN is null, numpy's numbers are Python's, lone surrogates are replaced."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, pd.DataFrame):
+        return [_plain(row) for row in value.reset_index().to_dict("records")]
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

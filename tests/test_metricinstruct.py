@@ -1,0 +1,368 @@
+"""MetricInstruct end to end with a scripted teacher, and each filter with what it must remove and must keep."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgeval_lib.engines.scripted import ScriptedEngine
+from nlgeval_lib.evaluators import TigerScore, base
+from nlgeval_lib.parsers.error_analysis import error_analysis
+from nlgeval_lib.parsers.error_fields import ErrorItem
+from nlgeval_lib.schema import Completion, Judgment
+from nlgeval_lib.store import Store
+from nlgeval_lib.training import rehearsal, saved
+from nlgeval_lib.training.metricinstruct import Candidate, MetricInstruct, analysis, channels, least_likely, rules
+from nlgeval_lib.training.metricinstruct import sample_outputs as sample
+
+ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
+GOOD = Candidate(
+    "real/x#0", "real", "two-step", "Summ", "mini", "s", "Summarise.", "A bell rang.", "A bell rang.",
+    output="The red bus sang.", errors=(ERROR,),
+)  # fmt: skip
+
+
+def with_error(**changes: object) -> Candidate:
+    return replace(GOOD, errors=(replace(ERROR, **changes),))
+
+
+def rule(name: str, **limits: object) -> rules.Rule:
+    return {one.name: one for one in rules.heuristic_rules(**limits)}[name]
+
+
+SECOND = ErrorItem("sang", "Fluency", "Buses are silent.", "Minor", 1.0)
+CASES = {
+    # rule: (what it must remove, what it must keep)
+    "failed": ([replace(GOOD, failure="server gone")], [GOOD]),
+    "malformed": ([replace(GOOD, problem="the JSON is cut off")], [GOOD, replace(GOOD, errors=())]),
+    "empty_field": (
+        [with_error(explanation=" "), with_error(location=""), replace(GOOD, output="\n")],
+        [GOOD, replace(GOOD, errors=())],
+    ),
+    "severity": (
+        [
+            with_error(severity="Minor", reduction=4.0),
+            with_error(reduction=0.5),
+            with_error(reduction=6.0),
+            with_error(severity="Trivial"),
+            with_error(severity=""),
+            with_error(severity="Minor", reduction=0.25),
+            replace(GOOD, errors=(replace(ERROR, reduction=1.0), replace(SECOND, reduction=2.0))),
+        ],
+        [GOOD, replace(GOOD, errors=(ERROR, SECOND)), with_error(severity="Minor", reduction=0.5)],
+    ),
+    "aspect": (
+        [with_error(aspect="Charm"), with_error(aspect="Terminology")],  # Terminology is one of translation
+        [GOOD, with_error(aspect="fact-consistency"), replace(with_error(aspect="Charm"), free=True)],
+    ),
+    "location": (
+        [with_error(location="blue bus"), with_error(location="sang ... red"), with_error(location="N/A")],
+        [GOOD, with_error(location='"The red  bus"'), with_error(location="The ... sang."), replace(GOOD, errors=())],
+    ),
+    "repeated": (
+        [replace(GOOD, errors=(ERROR, replace(ERROR, explanation="Again.", location="Red bus")))],
+        [
+            GOOD,
+            replace(GOOD, errors=(ERROR, replace(ERROR, aspect="Coherence"))),
+            replace(GOOD, output="The red bus sang, red bus!", errors=(ERROR, ERROR)),  # it is there twice
+        ],
+    ),
+    "over_long": (
+        [replace(GOOD, output="red bus " * 600), with_error(explanation="long " * 1000)],
+        [GOOD, replace(GOOD, output="red bus " * 400)],
+    ),
+    "reference": (
+        [
+            with_error(explanation="The reference output says that a bell rang."),
+            with_error(explanation="According to the reference, it was a bell."),
+            with_error(explanation="It is less detailed than the reference."),
+            with_error(explanation="This contradicts the ground truth."),
+            with_error(explanation="The gold-standard summary is shorter."),
+        ],
+        [
+            GOOD,
+            with_error(explanation="The time reference is wrong; it was last year."),
+            with_error(explanation="The output lacks a reference to the council."),
+            with_error(explanation="The output fails to reference the law of motion."),
+            with_error(explanation='It says "the reference output" where the source says "list".'),
+            with_error(explanation="The preference of the guests is not known."),
+        ],
+    ),
+    "unchanged": (
+        [replace(GOOD, channel="synthetic", output="a bell  rang.")],
+        [replace(GOOD, output="A bell rang."), replace(GOOD, channel="synthetic")],  # a system may be right
+    ),
+    "unreadable": ([replace(GOOD, errors=(ERROR, replace(ERROR, reduction=float("nan"))))], [GOOD]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_rule_removes_what_it_must_and_keeps_the_rest(name: str) -> None:
+    gone, stays = CASES[name]
+    for candidate in gone:
+        assert rule(name).why(candidate), candidate
+    for candidate in stays:
+        assert rule(name).why(candidate) == "", candidate
+
+
+def test_every_rule_has_its_case_and_a_good_candidate_passes_all() -> None:
+    names = [one.name for one in rules.heuristic_rules()]
+    assert set(names) == {*CASES, "duplicate"}
+    assert all(one.why(GOOD) == "" for one in rules.heuristic_rules())
+
+
+def test_duplicate_keeps_the_first() -> None:
+    one = rule("duplicate")
+    given = [GOOD, replace(GOOD, output="the red bus  sang."), replace(GOOD, task="D2T")]
+    assert [bool(one.why(candidate)) for candidate in given] == [False, True, False]
+
+
+def test_thresholds_are_arguments() -> None:
+    assert rule("severity", minor_most=4).why(with_error(severity="Minor", reduction=4.0)) == ""
+    assert rule("over_long", max_output=3, count=lambda text: len(text.split())).why(GOOD).startswith("output of 4")
+    with pytest.raises(ValueError, match="max_output=0"):
+        MetricInstruct(limits={"max_output": 0})
+    with pytest.raises(TypeError, match="minor_mots"):
+        MetricInstruct(limits={"minor_mots": 1})
+
+
+FIELD = st.text(min_size=1, max_size=40).filter(lambda text: text.strip())
+ERRORS = st.builds(
+    ErrorItem, FIELD, FIELD, FIELD, st.sampled_from(["Major", "Minor"]), st.sampled_from([0.5, 1.0, 2.5, 4.0, 5.0])
+)
+
+
+@given(st.lists(ERRORS, max_size=4))
+def test_what_passes_is_read_back_with_its_score(errors: list[ErrorItem]) -> None:
+    candidate = replace(GOOD, errors=tuple(errors))
+    read = error_analysis(analysis(errors))
+    if rule("unreadable").why(candidate) == "":
+        assert read.value == -sum(error.reduction for error in errors) and read.consistent
+
+
+@given(st.text(), st.text(min_size=1), st.text())
+def test_a_part_of_the_output_is_located(before: str, part: str, after: str) -> None:
+    assert rules.located(part, before + part + after) or not part.strip()
+
+
+# -- reading the teacher -----------------------------------------------------------------------------------------------
+
+
+def said(text: str, **more: object) -> Completion:
+    return Completion(key="k", text=text, **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"errors": {"error_1": {"error_location": "red', "cut off"),
+        ("There are two errors.", "2 errors are announced"),
+        ("The model-generated output contains 0 errors.", "not as JSON"),
+        ('{"errors": {"error_1": {"error_location": "red bus", "severity": "Major"}}}', "score reduction"),
+    ],
+)
+def test_text_that_is_not_the_json_asked_for_is_a_problem(text: str, problem: str) -> None:
+    found = channels.analysed(GOOD, said(text))
+    assert found.problem and not found.failure
+    assert problem in found.problem
+
+
+def test_json_is_read_with_the_papers_aspects() -> None:
+    text = '```json\n{"errors": {"error_1": {"error_location": "red bus", "error_aspect": "fluency", '
+    text += '"explanation": "e", "severity": "major", "score_reduction": 2.5}}}\n```'
+    [error] = channels.analysed(GOOD, said(text)).errors
+    assert (error.aspect, error.severity, error.reduction) == ("Fluency", "Major", 2.5)
+    assert channels.analysed(GOOD, said('{"errors": {}}')).errors == ()
+    assert channels.analysed(GOOD, said("", error="gone")).failure == "gone"
+
+
+SPOILED = """Possible aspects: A, B
+
+Generated incorrect output:
+"The red bus sang."
+
+Error location 1: red bus
+Error aspect 1: Fluency
+Explanation 1: A bell.
+Severity 1: major
+Score reduction 1: 4"""
+
+
+def test_a_spoiled_output_is_read() -> None:
+    found = channels.spoiled(replace(GOOD, output="", errors=()), said(SPOILED))
+    assert found.output == "The red bus sang." and found.errors[0].severity == "Major" and not found.problem
+    assert "no error" in channels.spoiled(GOOD, said(SPOILED.split("Error location")[0])).problem
+    assert "Generated" in channels.spoiled(GOOD, said("I cannot do that.")).problem
+    assert "token limit" in channels.spoiled(GOOD, said("Generated", finish_reason="length")).problem
+
+
+@given(st.text())
+def test_no_text_of_a_teacher_raises(text: str) -> None:
+    for read in (channels.analysed, channels.spoiled):
+        found = read(GOOD, said(text))
+        assert found.problem or found.failure or all(error.reduction == error.reduction for error in found.errors)
+
+
+# -- which aspects -----------------------------------------------------------------------------------------------------
+
+
+def test_rare_aspects_are_drawn_more_often() -> None:
+    many = [replace(GOOD, id=str(n), channel="synthetic") for n in range(200)]
+    have = {("Summ", "Relevance"): 150, ("Summ", "Fluency"): 10}
+
+    def after(balance: bool) -> float:
+        chosen = channels.choose_aspects(many, have, 3, seed=0, balance=balance)
+        assert all(1 <= len(set(one.asked)) == len(one.asked) <= 3 for one in chosen)
+        counts = dict(have)
+        for one in chosen:
+            for name in one.asked:
+                counts["Summ", name] = counts.get(("Summ", name), 0) + 1
+        return channels.evenness(counts.values())
+
+    assert after(True) > after(False) + 0.02 and after(True) > 0.98
+    assert channels.choose_aspects(many, have, 3, 0) == channels.choose_aspects(many, have, 3, 0)
+    assert channels.evenness([5, 5]) == pytest.approx(1) and channels.evenness([5, 0]) == 0
+
+
+# -- end to end --------------------------------------------------------------------------------------------------------
+
+REAL = rehearsal.mini_inputs(60)
+PLAIN = rehearsal.mini_inputs(systems=["clean"]).head(30)
+FREE = PLAIN[PLAIN["task"] == "Instruct"].head(6).reset_index(drop=True)
+if FREE.empty:
+    FREE = PLAIN.head(6).assign(task="Instruct")
+
+
+def teacher(**how: object) -> ScriptedEngine:
+    return rehearsal.MiniTeacher(REAL, PLAIN, **how).engine()
+
+
+def test_both_channels_leave_a_valid_set_and_count_everything(tmp_path) -> None:
+    built = MetricInstruct().build(teacher(), real=REAL, synthetic=PLAIN, free=FREE)
+    made = len(REAL) + len(PLAIN) + len(FREE)
+    assert len(built.kept) + len(built.sieve.removed) == made
+    removed = built.sieve.table().set_index("rule")["removed"]
+    for name in ("malformed", "location", "severity", "aspect", "reference", "unreasonable"):
+        assert removed[name] > 0, name
+    assert removed.sum() == len(built.sieve.removed) and removed["failed"] == 0
+    assert {one.channel for one in built.kept} == {"real", "synthetic"} and any(one.free for one in built.kept)
+
+    folder = built.save(tmp_path / "set")
+    examples, report = saved.load(folder)
+    assert len(examples) == len(built.kept) == report["kept"]
+    assert report["candidates"]["real"] == len(REAL)
+    gone = [json.loads(line) for line in (folder / "removed.jsonl").read_text().splitlines()]
+    assert len(gone) == len(built.sieve.removed) and all(one["rule"] and one["reason"] for one in gone)
+    assert set(examples["id"]).isdisjoint(one["id"] for one in gone)
+    judge = TigerScore()
+    for row in examples.to_dict("records"):
+        read = error_analysis(row["completion"])
+        assert read.consistent and read.value == row["score"]
+        assert all(rules.located(error["location"], row["output"]) for error in row["errors"])
+        rebuilt = pd.DataFrame([{"output": row["output"], "instruction": row["instruction"], "source": row["input"]}])
+        assert judge.render(judge.samples(rebuilt)[0]) == row["prompt"]  # what the evaluator will ask
+    assert "| malformed | paper |" in (folder / "report.md").read_text()
+
+
+def test_a_stopped_run_goes_on_and_a_finished_one_asks_nothing(tmp_path) -> None:
+    frames = {"real": REAL.head(30), "synthetic": PLAIN.head(10)}
+    whole = MetricInstruct().build(teacher(), **frames)
+    store = Store(tmp_path / "store")
+    script = rehearsal.MiniTeacher(REAL, PLAIN)
+    left = iter(range(40))
+
+    def stops(request, draw):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return script.answer(request, draw)
+
+    with pytest.raises(KeyboardInterrupt):
+        MetricInstruct().build(ScriptedEngine(stops, model="t", batch_size=4), store, **frames)
+    stored = len(store)
+    assert 30 <= stored <= 40
+    again = ScriptedEngine(script.answer, model="t", batch_size=4)
+    resumed = MetricInstruct().build(again, store, **frames)
+    assert [one.example()["completion"] for one in resumed.kept] == [one.example()["completion"] for one in whole.kept]
+    assert len(again.asked) == len(store) - stored
+    third = ScriptedEngine(script.answer, model="t")
+    assert len(MetricInstruct().build(third, store, **frames).kept) == len(whole.kept) and not third.asked
+
+
+def test_failed_completions_are_counted_and_asked_again(tmp_path) -> None:
+    script = rehearsal.MiniTeacher(REAL, PLAIN, every=0)
+
+    def flaky(request, draw):
+        if request.id.endswith("#0"):
+            raise RuntimeError("no answer today")
+        return script.answer(request, draw)
+
+    store = Store(tmp_path)
+    first = MetricInstruct().build(ScriptedEngine(flaky, model="t"), store, real=REAL.head(8))
+    [failure] = [one for one in first.sieve.removed if one.rule == "failed"]
+    assert failure.reason == "RuntimeError: no answer today"
+    second = MetricInstruct().build(ScriptedEngine(script.answer, model="t"), store, real=REAL.head(8))
+    assert second.sieve.count("failed") == 0 and len(second.kept) == len(first.kept) + 1
+
+
+def test_empty_and_repeated_inputs_are_counted_not_asked() -> None:
+    rows = REAL.head(6).copy()
+    rows.loc[0, "output"], rows.loc[1, "instruction"] = " ", ""
+    rows = pd.concat([rows, rows.tail(1)], ignore_index=True)
+    engine = rehearsal.MiniTeacher(rows, every=0).engine()
+    built = MetricInstruct(check=False).build(engine, real=rows)
+    assert built.sieve.count("empty_input") == 2 and built.sieve.count("duplicate") == 1
+    assert len(engine.asked) == 8  # two turns for four different outputs
+    with pytest.raises(ValueError, match="no column output"):
+        MetricInstruct().build(engine, real=rows.drop(columns="output"))
+
+
+def test_nothing_left_is_a_report_too(tmp_path) -> None:
+    built = MetricInstruct().build(ScriptedEngine(lambda request, draw: "no"), real=REAL.head(4))
+    assert built.kept == [] and built.sieve.count("malformed") == 4
+    folder = built.save(tmp_path)
+    assert (folder / "train.jsonl").read_text() == "" and "4 removed" in (folder / "report.md").read_text()
+
+
+def test_a_plan_asks_nothing_and_says_what_is_estimated() -> None:
+    engine = teacher()
+    stages = MetricInstruct().plan(engine, real=REAL, synthetic=PLAIN, free=FREE)
+    assert [(one.name, one.exact) for one in stages] == [
+        ("analyse", True), ("format", False), ("synthesise", False), ("check", False),
+    ]  # fmt: skip
+    assert stages[0].completions == len(REAL) and not engine.asked
+
+
+# -- choosing outputs --------------------------------------------------------------------------------------------------
+
+
+class Length:
+    """A stand-in for a likelihood: longer is likelier; texts with a `?` have none."""
+
+    def score(self, frame: pd.DataFrame) -> pd.DataFrame:
+        made = [Judgment(float(len(text))) if "?" not in text else None for text in frame["output"]]
+        from nlgeval_lib.schema import Status
+
+        filled = [one or Judgment.missing(Status.FAILED, "too long for the model") for one in made]
+        return base.score_frame(frame.index, filled, "length", {})
+
+
+def test_five_samples_of_each_system_and_the_least_likely_stays(tmp_path) -> None:
+    inputs = REAL.drop_duplicates("input_id").head(3).drop(columns=["output", "system_id"])
+    texts = ["aaaa", "aa", "aaa", "", "?"]
+    systems = {name: ScriptedEngine(lambda request, draw: texts[draw], model=name) for name in ("x", "y")}
+    sampled = sample(inputs, systems, store=Store(tmp_path))
+    assert len(sampled) == 3 * 2 * 5 and sampled.loc[3, "failure"] == "the completion is empty"
+    kept, sieve = least_likely(sampled, Length())
+    assert kept["output"].tolist() == ["aa"] * 6 and kept["likelihood"].tolist() == [2.0] * 6
+    counts = sieve.table().set_index("rule")["removed"].to_dict()
+    assert counts == {"no_output": 6, "no_likelihood": 6, "likelier": 12}
+    two, _ = least_likely(sampled, Length(), keep=2)
+    assert sorted(two["output"].unique()) == ["aa", "aaa"]
+    assert sample(inputs, systems, store=Store(tmp_path)).equals(sampled)
+    built = MetricInstruct(check=False).plan(real=kept)
+    assert built[0].completions == 6
