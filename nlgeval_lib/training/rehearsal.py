@@ -1,6 +1,6 @@
-"""A scripted teacher for the pipelines: it knows the errors that were built into the mini set, and slips on purpose.
+"""Scripted teachers for the pipelines: they know the errors that were built into the mini set, and slip on purpose.
 
-For tests, teaching and trying a pipeline out; a set made with it is for nothing else.
+For tests, teaching and trying a pipeline out; a set made with one is for nothing else.
 """
 
 from __future__ import annotations
@@ -115,6 +115,89 @@ class MiniTeacher:
             names = ("Error location", "Error aspect", "Explanation", "Severity", "Score reduction")
             lines += [f"{name} {number}: {value}" for name, value in zip(names, error.values(), strict=True)]
         return "\n".join(lines)
+
+
+GRADES = {5: "clean", 4: "broken_grammar", 3: "dropped_fact", 2: "wrong_value", 1: "off_topic"}
+PIECE_SLIPS = {
+    "rubric": ("cut", "levels", "empty"),
+    "problem": ("next", "empty"),
+    "response": ("score", "length", "next"),
+}
+_TOPICS = ("plan", "letter", "recipe", "lesson", "contract", "diary", "report", "speech", "poem", "menu", "map", "test")
+_QUALITIES = ("brief", "kind", "exact", "vivid", "calm", "fair", "frank", "orderly")
+
+
+class FeedbackTeacher:
+    """Answers the feedback collection's questions from the mini set: a source is a problem, its outputs are responses.
+
+    every: each so manyth rubric and problem has a slip, and half as many responses; 0 for none. Call `.engine()`.
+    """
+
+    def __init__(self, *, every: int = 5) -> None:
+        frame = datasets.load("mini")
+        self.sources = [group.set_index("system_id") for _, group in frame.groupby("input_id", sort=False)]
+        self.every = every
+
+    def engine(self, **options: Any) -> ScriptedEngine:
+        """The teacher as an engine."""
+        return ScriptedEngine(self.answer, model="scripted-feedback-teacher", **options)
+
+    def answer(self, request: Request, draw: int) -> str:
+        """What the teacher says to one draw of a request; the request's id names the piece."""
+        if "/score-" in request.id:
+            return self._graded(request.id)
+        asked = (request.messages or ({"content": ""},))[-1]["content"]
+        number = _number(request.id)
+        if "generate a new novel problem" in asked:
+            return self._problem(number * 7 + draw)
+        return self._rubric(number, self._slip("rubric", number))
+
+    def _slip(self, kind: str, number: int) -> str:
+        every = self.every * 2 + 1 if kind == "response" else self.every
+        if not self.every or number % every != every - 1:
+            return ""
+        return PIECE_SLIPS[kind][number // every % len(PIECE_SLIPS[kind])]
+
+    def _rubric(self, number: int, slip: str) -> str:
+        new, again = divmod(number - 100, 2)
+        topic, quality = _TOPICS[new % len(_TOPICS)], _QUALITIES[new // len(_TOPICS) % len(_QUALITIES)]
+        asks = f"Is the {topic} that the reply offers {quality} enough for its readers?"
+        if again:
+            asks = f"Would those who read it find the offered {topic} sufficiently {quality}?"
+        degrees = ("not at all", "hardly", "in part", "mostly", "entirely")
+        record = {"criteria": asks}
+        record |= {f"score{score}_description": f"It is {quality} {how}." for score, how in enumerate(degrees, 1)}
+        if slip == "levels":
+            del record["score4_description"]
+        if slip == "empty":
+            record["criteria"] = ""
+        text = json.dumps(record)
+        return text[: len(text) // 2] if slip == "cut" else f"{text}\n[END]"
+
+    def _problem(self, number: int) -> str:
+        slip, source = self._slip("problem", number), self.sources[number % len(self.sources)].iloc[0]
+        asked = "" if slip == "empty" else f"{source['instruction']}\n{source['source']}"
+        between = " " if slip == "next" else " [NEXT] "
+        return f"Problem: {asked}{between}Response: {source['reference']} [END]"
+
+    def _graded(self, name: str) -> str:
+        head, score = name.rsplit("/score-", 1)
+        rubric, draw = head.rsplit("/", 1)
+        number = _number(rubric) * 7 + int(draw)
+        slip = self._slip("response", number * 6 + int(score))
+        row = self.sources[number % len(self.sources)].loc[GRADES[int(score)]]
+        response = row["output"] * 4 if slip == "length" else row["output"]
+        said = int(score) % 5 + 1 if slip == "score" else score
+        faults = "; ".join(error["type"].replace("_", " ") for error in row["errors"]) or "nothing to mend"
+        feedback = f"The response to {row['input_id']} shows: {faults}. So the overall score is {said}."
+        between = " " if slip == "next" else " [NEXT] "
+        return f"Response: {response}{between}Feedback: {feedback} [END]"
+
+
+def _number(name: str) -> int:
+    """A rubric's number: seeds from 0, a new one at an even and its paraphrase at the next odd number from 100."""
+    kind, number = name.split("-")[:2]
+    return int(number) if kind == "seed" else 100 + 2 * int(number) + name.endswith("-p")
 
 
 def correction(text: str) -> str:

@@ -137,5 +137,5 @@ def there(completion: Completion) -> str:
 
 
 def cut(completion: Completion) -> str:
-    """Why a text that cannot be read may be so: it was cut at the token limit, or empty."""
+    """A remark for a text that cannot be read: that it was cut at the token limit, where it was."""
     return "; it was cut at the token limit" if completion.finish_reason == "length" else ""

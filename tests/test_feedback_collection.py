@@ -1,0 +1,298 @@
+"""The feedback collection end to end with a scripted teacher, and each filter with what it removes and keeps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score import rouge_scorer
+
+from nlgeval_lib import datasets
+from nlgeval_lib.engines.scripted import ScriptedEngine
+from nlgeval_lib.evaluators import Prometheus
+from nlgeval_lib.parsers.feedback import feedback as read_feedback
+from nlgeval_lib.schema import Completion, Sample
+from nlgeval_lib.store import Store
+from nlgeval_lib.training import rehearsal, saved
+from nlgeval_lib.training.feedback_collection import FeedbackCollection, checks, pieces, rules, seeds
+from nlgeval_lib.training.feedback_collection.build import brainstorms
+from nlgeval_lib.training.feedback_collection.pieces import Graded, Problem, RubricDraft
+
+TEXTS = {"criteria": "Is it brief?", **{f"score{n}_description": f"Level {n}." for n in range(1, 6)}}
+RUBRIC = RubricDraft("r", "brainstormed", TEXTS)
+PROBLEM = Problem("r/0", RUBRIC, "Say why bells ring.", "Bells ring when a clapper strikes them.")
+GRADED = Graded("r/0/score-4", PROBLEM, 4, "They ring when they are struck.", "Brief. So the overall score is 4.")
+
+
+def without(key: str) -> RubricDraft:
+    return replace(RUBRIC, texts={name: text for name, text in TEXTS.items() if name != key})
+
+
+def changed(**texts: str) -> RubricDraft:
+    return replace(RUBRIC, texts={**TEXTS, **texts})
+
+
+CASES = {
+    ("rubric", "failed"): ([replace(RUBRIC, failure="gone")], [RUBRIC]),
+    ("rubric", "malformed"): ([replace(RUBRIC, problem="no JSON object")], [RUBRIC]),
+    ("rubric", "levels"): (
+        [without("score3_description"), without("criteria"), changed(score6_description="More.")],
+        [RUBRIC, changed(note="made up on a train")],
+    ),
+    ("rubric", "empty_field"): ([changed(score2_description=" "), changed(criteria="")], [RUBRIC]),
+    ("rubric", "same_levels"): ([changed(score2_description="level 1")], [RUBRIC]),
+    ("problem", "failed"): ([replace(PROBLEM, failure="gone")], [PROBLEM]),
+    ("problem", "malformed"): ([replace(PROBLEM, problem="no [NEXT]")], [PROBLEM]),
+    ("problem", "empty_field"): ([replace(PROBLEM, reference=" "), replace(PROBLEM, instruction="")], [PROBLEM]),
+    ("problem", "over_long"): ([replace(PROBLEM, reference="bell " * 1501)], [replace(PROBLEM, reference="b " * 1500)]),
+    ("graded", "failed"): ([replace(GRADED, failure="gone")], [GRADED]),
+    ("graded", "malformed"): ([replace(GRADED, problem="no [NEXT]")], [GRADED]),
+    ("graded", "empty_field"): ([replace(GRADED, response=""), replace(GRADED, feedback="\n")], [GRADED]),
+    ("graded", "score"): (
+        [
+            replace(GRADED, feedback="Brief. So the overall score is 5."), replace(GRADED, feedback="Brief."),
+            replace(GRADED, feedback="So the overall score is 3. No: so the overall score is 4."),
+            replace(GRADED, score=2),
+        ],
+        [GRADED, replace(GRADED, feedback="Not a 5. So the overall score is 4.")],
+    ),
+    ("graded", "unreadable"): (
+        [
+            replace(GRADED, feedback="Long. [RESULT] 2\n###Task Description: Grade. So the overall score is 4."),
+            replace(GRADED, feedback="So the overall score is 4. [RESULT] 4"),
+        ],
+        [GRADED, replace(GRADED, feedback="The results are right.")],
+    ),
+    ("graded", "names_score"): (
+        [replace(GRADED, response="As a score 4 response: struck."), replace(GRADED, response="By the rubric: brief.")],
+        [
+            GRADED,
+            replace(GRADED, response="They scored 4 goals."),
+            replace(GRADED, response="A rubric.", of=replace(PROBLEM, instruction="Write a rubric.")),
+        ],
+    ),
+    ("graded", "length"): (
+        [replace(GRADED, response="Struck."), replace(GRADED, response="They ring. " * 20)],
+        [GRADED, replace(GRADED, response="They ring if struck.")],
+    ),
+    ("graded", "reference"): ([replace(GRADED, response="bells ring, when a clapper strikes them")], [GRADED]),
+}  # fmt: skip
+MAKE = {"rubric": rules.rubric_rules, "problem": rules.problem_rules, "graded": rules.graded_rules}
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_each_rule_removes_what_it_must_and_keeps_the_rest(kind: str, name: str) -> None:
+    rule = {one.name: one for one in MAKE[kind]()}[name]
+    gone, stays = CASES[kind, name]
+    for item in gone:
+        assert rule.why(item), item
+    for item in stays:
+        assert rule.why(item) == "", item
+
+
+def test_every_rule_has_its_case() -> None:
+    for kind, make in MAKE.items():
+        names = {one.name for one in make()}
+        assert names - {"duplicate", "alike"} == {name for of, name in CASES if of == kind}
+
+
+def test_repeated_rubrics_instructions_and_responses() -> None:
+    alike = {one.name: one for one in rules.rubric_rules(0.9, [changed(criteria="Is the reply polite?")])}["alike"]
+    given = ["Is the reply  POLITE?", "Is it brief?", "Is it so brief?", "is it brief"]
+    assert [bool(alike.why(changed(criteria=text))) for text in given] == [True, False, False, True]
+    scorer = rouge_scorer.RougeScorer(["rougeL"])
+    assert scorer.score(given[1], given[2])["rougeL"].fmeasure < 0.9  # why the third stays
+    same = rules.problem_rules()[-1]
+    assert [bool(same.why(replace(PROBLEM, instruction=text))) for text in ("A b.", "c", "a  B")] == [
+        False, False, True,
+    ]  # fmt: skip
+    same = rules.graded_rules()[-1]
+    other = replace(GRADED, of=replace(PROBLEM, id="r/1"))
+    assert [bool(same.why(one)) for one in (GRADED, replace(GRADED, score=5), other)] == [False, True, False]
+
+
+def test_an_instruction_without_a_score_loses_the_others() -> None:
+    five = [replace(GRADED, score=score) for score in range(1, 6)]
+    other = [replace(one, of=replace(PROBLEM, id="r/1")) for one in five[:4]]
+    [rule] = rules.whole_rules([*five, *other])
+    assert [rule.why(one) for one in five] == [""] * 5
+    assert all("score 5" in rule.why(one) for one in other)
+
+
+def said(text: str, **more: object) -> Completion:
+    return Completion(key="k", text=text, **more)
+
+
+def test_rubrics_are_read_from_what_models_write() -> None:
+    plain = json.dumps(TEXTS)
+    for text in (plain, f"```json\n{plain}\n```\n[END]", f"New Criteria:\n{plain} [END] {plain}"):
+        assert pieces.read_rubric(RUBRIC, said(text)).texts == TEXTS
+    prefixed = json.dumps({f"orig_{key}": text for key, text in TEXTS.items()})
+    assert pieces.read_rubric(RUBRIC, said(prefixed)).texts == TEXTS
+    for text, problem in (
+        ("None.", "no JSON"), (plain + plain, "2 JSON objects"), (plain[:40], "cut off"),
+        ('{"criteria": "a", "criteria": "b"}', "criteria twice"),
+    ):  # fmt: skip
+        assert problem in pieces.read_rubric(RUBRIC, said(text)).problem
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "problem"),
+    [
+        ("Problem: a b [NEXT] Response: c\nd [END] more", ("a b", "c\nd"), ""),
+        ("**Problem:** a [NEXT]\nresponse: c", ("a", "c"), ""),
+        ("a [next] c [end]", ("a", "c"), ""),
+        ("Problem: a Response: c [END]", ("", ""), "no [NEXT]"),
+        ("a [NEXT] b [NEXT] c", ("", ""), "[NEXT] 2 times"),
+    ],
+)
+def test_two_parts(text: str, parts: tuple[str, str], problem: str) -> None:
+    assert pieces.two_parts(said(text), "problem", "response") == (parts, problem)
+
+
+def test_a_text_that_was_cut_has_no_value() -> None:
+    assert pieces.two_parts(said("a [NEXT] c", finish_reason="length"), "problem", "response")[1] == (
+        "cut at the token limit"
+    )
+    whole = said("a [NEXT] c [END] and so", finish_reason="length")
+    assert pieces.two_parts(whole, "problem", "response") == (("a", "c"), "")
+
+
+@given(st.text())
+def test_no_text_of_a_teacher_raises(text: str) -> None:
+    made = [
+        pieces.read_rubric(RUBRIC, said(text)), pieces.read_problem(PROBLEM, said(text)),
+        pieces.read_graded(GRADED, said(text)),
+    ]  # fmt: skip
+    for one, rule_list in zip(made, MAKE.values(), strict=True):
+        assert all(isinstance(rule.why(one), str) for rule in rule_list()[:3])
+
+
+def test_sentences_are_counted() -> None:
+    assert pieces.sentences("One. Two! Is 3.5 three? 'Four.'") == 4
+    assert pieces.sentences("A list:\n- one\n- two") == 3 and pieces.sentences("") == 1
+
+
+def test_seeds_are_twelve_of_our_own_or_a_file(tmp_path) -> None:
+    own = seeds()
+    assert len(own) == 12 and all(draft.rubric().levels.keys() == {1, 2, 3, 4, 5} for draft in own)
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps(TEXTS) + "\n" + json.dumps({"criteria": "x"}) + "\n")
+    with pytest.raises(ValueError, match="seed rubric 1: no description of score 1, 2, 3, 4, 5"):
+        seeds(path)
+    path.write_text(json.dumps(TEXTS) + "\n")
+    [draft] = seeds(path)
+    assert draft.texts == TEXTS
+
+
+def test_brainstorms_show_four_different_seeds() -> None:
+    requests = brainstorms(seeds(), 40, seed=0)
+    texts = [request.text() for request in requests]
+    assert len(set(texts)) == 40
+    for text in texts:
+        assert sum(draft.criteria in text for draft in seeds()) == 4
+    assert brainstorms(seeds(), 0, 0) == []
+    with pytest.raises(ValueError, match="3 seed rubrics"):
+        FeedbackCollection().plan(seeds=seeds()[:3])
+
+
+# -- end to end --------------------------------------------------------------------------------------------------------
+
+SMALL = {"rounds": 2, "per_round": 4, "instructions": 3, "use_seeds": False}
+
+
+def test_a_collection_is_whole_and_valid(tmp_path) -> None:
+    built = FeedbackCollection(**SMALL).build(rehearsal.FeedbackTeacher().engine())
+    frame = built.frame()
+    counts = frame["score"].value_counts()
+    assert len(frame) > 40 and set(counts) == {len(frame) // 5}  # every score equally often
+    removed = built.sieve.table().set_index("rule")["removed"]
+    for name in ("malformed", "levels", "score", "length", "incomplete"):
+        assert removed[name] > 0, name
+    examples, report = saved.load(built.save(tmp_path / "set"))
+    assert report["kept"] == len(examples) == len(frame) and report["teacher"] == "scripted-feedback-teacher"
+    for row in examples.to_dict("records"):
+        read = read_feedback(row["completion"], 1, 5, "strict")
+        assert read.value == row["score"] and read.feedback == row["feedback"]
+        assert all(row[name] in row["prompt"] for name in ("instruction", "response", "reference", "criteria"))
+    assert built.statistics()["Balance"].loc["scores"].to_dict() == {"value": 1.0, "limit": 1.0, "ok": True}
+    assert "Distinct n-grams (Table 7)" in (tmp_path / "set" / "report.md").read_text()
+    gone = [json.loads(line) for line in (tmp_path / "set" / "removed.jsonl").read_text().splitlines()]
+    assert len(gone) == report["removed"] and {one["kind"] for one in gone} == {"rubric", "response", "instruction"}
+
+
+def test_nothing_is_lost_between_the_stages() -> None:
+    built = FeedbackCollection(**SMALL, whole=False).build(rehearsal.FeedbackTeacher().engine())
+    of = [one.group for one in built.sieve.removed]
+    rubrics = len(built.rubrics)
+    new = rubrics + sum(group.startswith("rubric") for group in of)
+    brainstormed = sum(draft.origin == "brainstormed" for draft in built.rubrics)
+    assert new == 8 + brainstormed  # each that stayed was paraphrased
+    problems = rubrics * 3 - of.count("instruction")
+    assert problems == built.facts["instructions"]
+    assert len(built.kept) + sum(group.startswith("response") for group in of) == 5 * problems
+
+
+def test_views_are_what_the_evaluator_asks_without_a_part() -> None:
+    built = FeedbackCollection(**SMALL).build(rehearsal.FeedbackTeacher(every=0).engine())
+    row = built.frame().iloc[0]
+    sample = Sample("x", row.response, row.instruction, references=(row.reference,), rubric=row.rubric)
+    for view, switch in (("full", {}), ("no_rubric", {"rubric": False}), ("no_reference", {"reference": False})):
+        example = built.examples(view)[0]
+        assert example["prompt"] == Prometheus(chat="raw", **switch).render(sample)
+        assert example["completion"] == f"{row.feedback} [RESULT] {row.score}"
+    assert row.criteria not in built.examples("no_rubric")[0]["prompt"]
+    assert row.reference not in built.examples("no_reference")[0]["prompt"]
+    assert built.examples("no_feedback")[0]["completion"] == str(row.score)
+    with pytest.raises(ValueError, match="allowed: full"):
+        built.examples("none")
+
+
+def test_a_stopped_run_goes_on_and_a_finished_one_asks_nothing(tmp_path) -> None:
+    script = rehearsal.FeedbackTeacher()
+    left = iter(range(60))
+
+    def stops(request, draw):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return script.answer(request, draw)
+
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        FeedbackCollection(**SMALL).build(ScriptedEngine(stops, model="t", batch_size=5), store)
+    stored = len(store)
+    second = ScriptedEngine(script.answer, model="t", batch_size=5)
+    resumed = FeedbackCollection(**SMALL).build(second, store)
+    assert 50 <= stored <= 60 and len(second.asked) == len(store) - stored
+    assert resumed.frame().equals(FeedbackCollection(**SMALL).build(script.engine()).frame())
+    third = ScriptedEngine(script.answer, model="t")
+    FeedbackCollection(**SMALL).build(third, store)
+    assert not third.asked
+
+
+def test_settings_are_checked() -> None:
+    for wrong, what in (({"rounds": -1}, "rounds=-1"), ({"length": 0.5}, "length=0.5"), ({"alike": 2}, "alike=2")):
+        with pytest.raises(ValueError, match=what):
+            FeedbackCollection(**wrong)
+    with pytest.raises(ValueError, match="temperature 0"):
+        FeedbackCollection(sampling={"temperature": 0.0})
+    stages = FeedbackCollection(**SMALL).plan()
+    assert [(one.name, one.completions, one.exact) for one in stages][:2] == [
+        ("brainstorm", 8, True), ("paraphrase", 1, False),  # equal stand-ins: all but one would be alike
+    ]  # fmt: skip
+
+
+def test_balance_of_the_public_feedbacks_is_measured() -> None:
+    frame = datasets.load("mini").rename(columns={"output": "response"})
+    graded = frame.assign(score=frame["degradation"].map({name: score for score, name in rehearsal.GRADES.items()}))
+    even = graded.dropna(subset=["score"]).astype({"score": int})
+    table = checks(even)
+    assert table.loc["scores", "ok"] and table.loc["scores", "value"] == 1
+    lengths = even["response"].str.split().map(len).groupby(even["score"]).mean()
+    assert table.loc["length", "value"] == pytest.approx(lengths.max() / lengths.min(), abs=0.02)
+    longer = even.assign(response=["word " * (score * 10) for score in even["score"]])
+    assert checks(longer).loc["length_rho", "value"] == pytest.approx(1) and not checks(longer)["ok"][1:].any()
+    assert not checks(even[even["score"] > 1]).loc["scores", "ok"]
