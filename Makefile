@@ -20,6 +20,8 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export TOKENIZERS_PARALLELISM := false
 NLGEVAL := $(BIN)/nlgeval
 
+lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
+
 .PHONY: help setup data test test-slow test-gpu reproduce-all quick scoreboard check-results completions lab bench lint lock clean distclean
 
 help:  ## list the targets
@@ -62,8 +64,8 @@ scoreboard: $(READY)  ## rebuild and print the scoreboard from the results at ha
 check-results: $(READY)  ## run everything again elsewhere and compare with the committed results (1e-6)
 	@$(NLGEVAL) check --jobs $(JOBS)
 
-completions: $(READY)  ## fill the store: EVALUATOR=geval DATA=summeval ENGINE=vllm MODEL=... [ARGS="--dry-run"]
-	@$(NLGEVAL) completions --evaluator "$(EVALUATOR)" --data "$(DATA)" --engine "$(ENGINE)" --model "$(MODEL)" $(ARGS)
+completions: $(READY)  ## fill the store for all outputs: ENGINE=vllm [ARGS="--dry-run"]; or one: EVALUATOR=geval DATA=summeval MODEL=...
+	@$(NLGEVAL) completions $(foreach name,EVALUATOR DATA ENGINE MODEL,$(if $($(name)),--$(call lower,$(name)) "$($(name))")) $(ARGS)
 
 lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 8890"]
 	@$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_ARGS)

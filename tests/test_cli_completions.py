@@ -111,7 +111,10 @@ def test_failures_are_named_and_asked_again(nl, server):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "which evaluator?"),
+        ([], "which engine? --engine vllm"),
+        (["--data", "my.jsonl"], "--data needs --evaluator"),
+        (["-e", "geval", "--output", "hdeval_table_01"], "--output is for the catalogue's judges"),
+        (["--engine", "vllm", "--model-path", "x/y=nowhere"], "the form is ID=FOLDER, and the folder must be there"),
         (["-e", "bleu", "--data", "mini"], "bleu asks no language model"),
         (["-e", "geval", "--data", "minni", "--engine", "openai", "-m", "x"], "mini"),
         (["-e", "geval", "--data", "mini", "--engine", "opnai", "-m", "x"], "allowed: openai, vllm"),

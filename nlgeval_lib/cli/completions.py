@@ -1,13 +1,22 @@
-"""`nlgeval completions`: make the completions that an evaluator needs, and keep them."""
+"""`nlgeval completions`: make the completions that the catalogue or an evaluator needs, and keep them."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nlgeval_lib.scoring import arguments as given
 
+if TYPE_CHECKING:
+    from nlgeval_lib.judged import Ways
+
 ORDER = 8
-HELP = """Fill the store with the completions that an evaluator needs for a data set or a file.
+HELP = """Fill the store with the completions that the catalogue's outputs need, or an evaluator for a data set or file.
+
+Without --evaluator: every [[judge]] of notebooks/catalogue.toml, sorted so that each model is loaded once. Models that
+are served by an API are asked with --engine openai, all others with vllm (or transformers). `nlgeval run` then reads
+the store. With --evaluator: the completions of that one.
 
 Notebooks and `nlgeval score` then find them and ask nothing. Every completion is stored as it comes; Ctrl-C stops
 cleanly, and the same command goes on from there. An HD-Eval that is not fitted gets every criterion of every output,
@@ -15,6 +24,16 @@ which is what fitting needs.
 
 \b
 Examples:
+  nlgeval completions --engine vllm --dry-run --rate 2000      what each model has to do: prompts, tokens, hours
+  nlgeval completions --engine vllm                            all open models, one after the other
+  nlgeval completions --engine vllm --output coascore_figure_04 --output coascore_table_02
+  nlgeval completions --engine vllm --for-model kaist-ai/prometheus-13b-v1.0 --engine-set tensor_parallel_size=2
+  nlgeval completions --engine vllm --model-path meta-llama/Llama-2-7b-chat-hf=models/llama-2-7b-chat
+  nlgeval completions --engine openai --paper hdeval           models served by an API, with OPENAI_API_KEY
+  nlgeval completions --engine vllm -m Qwen/Qwen2.5-7B-Instruct --output coascore_table_02   another model
+  make completions ENGINE=vllm ARGS="--dry-run"
+
+\b
   nlgeval completions -e geval --data summeval --engine vllm -m Qwen/Qwen2.5-7B-Instruct --dry-run --rate 2000
   nlgeval completions -e prometheus --data vicuna_bench --engine vllm -m prometheus-eval/prometheus-7b-v2.0
   nlgeval completions -e coascore -s task=dialogue --data topical_chat --engine openai -m gpt-4o --price 2.5,10 -n
@@ -34,6 +53,20 @@ def register(app: typer.Typer) -> None:
 
 def completions(
     evaluator: given.Evaluator = "",
+    outputs: Annotated[
+        list[str] | None, typer.Option("--output", help="Judges of this output (repeatable).", show_default=False)
+    ] = None,
+    paper: Annotated[
+        list[str] | None, typer.Option("--paper", help="Judges of this paper's outputs.", show_default=False)
+    ] = None,
+    for_model: Annotated[
+        list[str] | None, typer.Option("--for-model", help="Judges of this model.", show_default=False)
+    ] = None,
+    model_path: Annotated[
+        list[str] | None,
+        typer.Option("--model-path", metavar="ID=FOLDER", help="Where a model's weights are.", show_default=False),
+    ] = None,
+    mode: Annotated[str, typer.Option("--mode", help="quick: 20 inputs a judge.", show_default=False)] = "full",
     data: given.DataName = "",
     input: given.Input = "",
     engine: given.EngineName = "",
@@ -63,8 +96,24 @@ def completions(
         from nlgeval_lib.scoring import InputError, ProgressBar, Source, make, prepared
 
         given.plugins(plugin)
+        chosen = {"--output": outputs, "--paper": paper, "--for-model": for_model, "--model-path": model_path}
+        chosen["--mode"] = mode if mode != "full" else None
+        own = {"--data": data, "--input": input, "--set": set, "--map": map, "--fill": fill, "--load": load}
+        own |= {"--limit": limit, "--format": format, "--delimiter": delimiter, "--price": price}
+        own |= {"--new-tokens": new_tokens, "--skip-incomplete": skip_incomplete}
+        _one_way(evaluator, own if not evaluator else chosen)
         if not evaluator:
-            raise InputError("which evaluator? Give --evaluator; `nlgeval score --list` has all")
+            from nlgeval_lib import catalogue, judged
+
+            if mode not in ("full", "quick"):
+                raise InputError(f"--mode {mode}; allowed: full, quick")
+            if not engine:
+                raise InputError("which engine? --engine vllm, transformers, or openai for models served by an API")
+            folders = dict(_pair(text) for text in model_path or ())
+            ways = judged.Ways(engine, model, revision, base_url, engine_set or (), folders, store, mode, tokenizer)
+            listed = catalogue.load()
+            todo, other = judged.select(listed, ways, outputs or (), paper or (), for_model or ())
+            raise typer.Exit(_all(todo, other, ways, dry_run, rate, given.quiet(quiet)))
         if not make.asks(evaluator):
             raise InputError(f"{evaluator} asks no language model: there is nothing to make; use `nlgeval score`")
         job = prepared(
@@ -91,3 +140,48 @@ def completions(
         typer.echo(job.run.summary())
         typer.echo(coverage)
         raise typer.Exit(1 if job.run.failures else 0)
+
+
+def _all(todo: list, other: list, ways: Ways, dry_run: bool, rate: float | None, quiet: bool) -> int:
+    """Plan or fill the catalogue's judges; the exit code."""
+    from nlgeval_lib import judged
+    from nlgeval_lib.judged import filling
+
+    if dry_run:
+        for line in filling.lines(judged.plan(todo, ways), rate) if todo else ():
+            typer.echo(line)
+    unfinished = 0
+    if todo and not dry_run:
+        try:
+            unfinished = judged.fill(todo, ways, typer.echo, quiet)
+        except KeyboardInterrupt:
+            raise typer.Exit(given.STOPPED) from None
+    if other:
+        names = ", ".join(dict.fromkeys(judge.model for judge in other))
+        engine = "vllm" if ways.engine == "openai" else "openai"
+        typer.echo(f"{len(other)} judges are for --engine {engine}, or for --base-url with a server of yours: {names}")
+    return given.SOME_MISSING if unfinished else given.OK
+
+
+def _one_way(evaluator: str, wrong: dict[str, object]) -> None:
+    """Raises: InputError for options of the other way to call this."""
+    from nlgeval_lib.scoring import InputError
+
+    for name, value in wrong.items():
+        if value:
+            raise InputError(
+                f"{name} is for the catalogue's judges; leave out --evaluator"
+                if evaluator
+                else f"which evaluator? {name} needs --evaluator; without one, the catalogue's judges are asked"
+            )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    from pathlib import Path
+
+    from nlgeval_lib.scoring import InputError
+
+    name, found, folder = text.partition("=")
+    if not found or not name or not Path(folder).is_dir():
+        raise InputError(f"--model-path {text!r}: the form is ID=FOLDER, and the folder must be there")
+    return name, folder

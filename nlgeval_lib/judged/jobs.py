@@ -30,6 +30,7 @@ def job(
     engine: str,
     model: str = "",
     revision: str = "",
+    folder: str = "",
     mode: str = "full",
     store: str | Path = "",
     base_url: str = "",
@@ -40,6 +41,7 @@ def job(
 ) -> Job:
     """The judge ready to be asked. model, revision: "" takes the catalogue's; "mini" is the miniature judge.
 
+    folder: where the model's weights are; completions are stored under the model's id and a hash of these weights.
     mode "quick": the rows of the first 20 inputs. planning: no weights are loaded. ready: an engine that is loaded.
     Raises: Unready without the miniature judge's checkpoint; and what `scoring.prepared` raises.
     """
@@ -47,13 +49,17 @@ def job(
     source, settings = (
         _mini(judge) if mini else (Source(data=judge.data, mapping=judge.map, fill=judge.fill), judge.settings)
     )
+    asked, version = _folder(engine) if mini else model or judge.model, revision or own_revision(judge, model)
+    if folder:
+        engine_settings = (*engine_settings, f"name={asked}")
+        asked, version = folder, revision
     made = prepared(
         source,
         judge.evaluator,
         settings,
         engine=engine,
-        model=_folder(engine) if mini else model or judge.model,
-        revision=revision or own_revision(judge, model),
+        model=asked,
+        revision=version,
         base_url=base_url,
         engine_settings=engine_settings,
         folder=str(store),

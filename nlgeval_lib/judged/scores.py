@@ -16,7 +16,7 @@ from nlgeval_lib.engines.base import failed
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.judged import jobs, refusals
 from nlgeval_lib.schema import Completion
-from nlgeval_lib.scoring import Job, ProgressBar
+from nlgeval_lib.scoring import Job, ProgressBar, standins
 from nlgeval_lib.store import Store, census
 
 ENGINES = ("replay", "vllm", "transformers", "openai")
@@ -28,7 +28,8 @@ class Made:
 
     frame: the rows that were judged, the items' columns with `value, status, reason, details`; of an HD-Eval that still
     has to be fitted, a column for each of `criteria` in their place. Empty where not `available`; `why` says why.
-    route: "run", or "mini" for the miniature judge. coverage: rows with a score, such as "1,198 of 1,200".
+    route: "run", or "mini" for the miniature judge and for stand-ins. coverage: rows with a score, such as "1,198 of
+    1,200".
     """
 
     available: bool
@@ -63,8 +64,8 @@ def scores(
     judge = catalogue.load().judge(output, name)
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
-    route = "mini" if model == jobs.MINI else "run"
     folder = Path(store) if store else paths.state("completions")
+    route = "mini" if model == jobs.MINI or standins.marked(folder) else "run"
     try:
         if engine == "replay":
             revision = _stored_revision(judge, model, revision, folder)
@@ -153,6 +154,8 @@ def _read(job: Job, route: str) -> Made:
         scored = job.score(bar)
         coverage = f"{int((scored['status'] == 'ok').sum()):,} of {len(scored):,}"
         signature = scored.attrs.get("signature", "")
+    if stands := standins.marked(job.store.folder).get(job.engine.model):
+        signature += f"|stand-in:{stands}"
     if job.run.failures and job.engine.name != "replay":
         refusals.note(job.store.folder, job.engine, job.run.failures)
     if isinstance(job.engine, Recalled):
@@ -179,6 +182,8 @@ def _stored_revision(judge: Judged, model: str, revision: str, folder: Path) -> 
     else:
         name, own = model or judge.model, revision or jobs.own_revision(judge, model)
     held = [rev for stored, rev in census(folder) if stored == name]
+    if own and not revision and model != jobs.MINI and len(held) == 1 and held[0].startswith("sha256:"):
+        own = held[0]  # a local copy of the weights: its revision is their hash
     if (own and own not in held) or not held:
         raise jobs.Unready(
             f"the store has no completions of {_of(judge, name + (f'@{own}' if own else ''))}; {_way(judge, model)}"

@@ -41,9 +41,14 @@ class StagePlan:
     exact: bool
 
 
-def plan(stages: Sequence[Stage], engine: Engine, store: Store | None = None) -> list[StagePlan]:
-    """A line for every stage, in order; equal stages of one name are one line."""
-    known: set[str] = set()
+def plan(
+    stages: Sequence[Stage], engine: Engine, store: Store | None = None, known: set[str] | None = None
+) -> list[StagePlan]:
+    """A line for every stage, in order; equal stages of one name are one line.
+
+    known: keys that are counted elsewhere; those of these stages are added.
+    """
+    known = set() if known is None else known
     named: dict[str, list[Stage]] = {}
     for stage in stages:
         named.setdefault(stage.name, []).append(stage)

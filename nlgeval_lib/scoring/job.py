@@ -17,7 +17,7 @@ from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.pairwise import PairMetric
 from nlgeval_lib.evaluators.stages import Stage
 from nlgeval_lib.schema import Judgment, Status
-from nlgeval_lib.scoring import columns, drive, make, table
+from nlgeval_lib.scoring import columns, drive, make, standins, table
 from nlgeval_lib.scoring.columns import Data
 from nlgeval_lib.scoring.drive import Run
 from nlgeval_lib.scoring.progress import ProgressBar
@@ -290,5 +290,8 @@ def prepared(
     job = Job(name, data, evaluator, skip_incomplete=skip_incomplete)
     job.rows()
     job.store = make.store(folder)
-    job.engine = ready if ready is not None else make.engine(engine, model, kept=job.store, **ways)
+    if ready is None:
+        ready = make.engine(engine, model, kept=job.store, **ways)
+        standins.check(ready, model, job.store, planning)
+    job.engine = ready
     return job

@@ -1,0 +1,257 @@
+"""`nlgeval completions` over the catalogue's judges: planned, made model by model, read by notebooks, asked once."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from cli_tools import RUBRIC, call
+from engine_fixtures import CONTEXT, no_vllm
+from runner_tools import Checkout, HerePool
+
+from nlgeval_lib import catalogue, judged, paths
+from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.judged import filling, jobs
+from nlgeval_lib.runner import fingerprint, session
+from nlgeval_lib.runner.plan import Options
+from nlgeval_lib.runner.progress import Progress
+from nlgeval_lib.scoring import make
+from nlgeval_lib.store import Store, census
+
+LLAMA, PROMETHEUS, API = "meta-llama/Llama-2-7b-chat-hf", "kaist-ai/prometheus-7b-v1.0", "gpt-4-0613"
+JUDGES = [  # output, name, evaluator, model, settings, fill
+    ("one", "n=2", "coascore", LLAMA, ["task=summary", "n=2", "aspect_sampling.max_tokens=200"], ["aspect=coherence"]),
+    ("two", "absolute", "prometheus", PROMETHEUS, ["n=1", "max_tokens=64"], [f"rubric={RUBRIC}"]),
+    ("two", "terse", "llmscore", LLAMA, ["task=summary", "max_tokens=4"], ["aspect=fluency"]),
+    ("one", "terse", "llmscore", LLAMA, ["task=summary", "max_tokens=4"], ["aspect=fluency"]),
+    ("two", "api", "geval", API, [], ["aspect=fluency"]),
+]
+READS = """from nlgeval_lib import judged, report
+made = judged.scores({id!r}, {judge!r}, mode=mode)
+out = report.Output({id!r}, mode=mode, parameters=dict(seed=seed), route=made.route)
+if made.available:
+    kept = made.frame[["input_id", "value", "status"]].assign(route=made.route, signature=made.signature)
+    out.frame(kept, "scores")
+else:
+    import pandas as pd
+    out.frame(pd.DataFrame([dict(why=made.why)]), "scores")
+out.save()"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A checkout with the mini set, two outputs and their judges; its state lies elsewhere."""
+    mini = paths.data() / "mini" / "mini.jsonl"
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path / "checkout"))
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-test")
+    monkeypatch.setattr(session, "Pool", HerePool)
+    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
+        monkeypatch.delenv(name, raising=False)
+    checkout = Checkout(tmp_path / "checkout")
+    (checkout.root / "data" / "mini").mkdir()
+    shutil.copy(mini, checkout.root / "data" / "mini")
+    more = 'route = "run"\ncovers = []\n'
+    checkout.output("one", READS.format(id="one", judge="n=2"), more=more)
+    checkout.output("two", READS.format(id="two", judge="absolute"), more=more)
+    return checkout
+
+
+@pytest.fixture
+def nl(here, monkeypatch, capsys):
+    return lambda *arguments: call(monkeypatch, capsys, *arguments)
+
+
+def listed(here: Checkout, structured: bool = False) -> None:
+    """Write the judges into the catalogue."""
+    entries = list(here.entries)
+    for output, name, evaluator, model, settings, fill in JUDGES:
+        settings = [*settings, "structured=yes"] if structured and model != API else settings
+        pairs = {"output": output, "name": name, "evaluator": evaluator, "data": "mini", "model": model}
+        pairs |= {"settings": settings, "fill": fill} | ({"api": True} if model == API else {})
+        entries.append("[[judge]]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in pairs.items()))
+    here.catalogue("\n\n".join(entries))
+
+
+@pytest.fixture
+def loaded(monkeypatch):
+    """Which models were loaded, in order; each is an engine that says 3."""
+    made = []
+
+    def answer(request, draw):
+        if "Your task is to list" in request.text():
+            return "Clarity: is it clear?\nTruth: is it true?"
+        return '{"Clarity": 3, "Truth": 4}' if "in JSON format" in request.text() else "3 [RESULT] 3"
+
+    def engine(name, model, **options):
+        if name == "replay" or options.get("unloaded"):
+            return real(name, model, **options)
+        label = next((text[5:] for text in options.get("settings", ()) if text.startswith("name=")), model)
+        made.append(ScriptedEngine(answer, model=label, revision="main"))
+        return made[-1]
+
+    real = make.engine
+    monkeypatch.setattr(make, "engine", engine)
+    return made
+
+
+def run(mode: str = "quick") -> str:
+    shown = io.StringIO()
+    every = catalogue.load()
+    session.Session(every, Options(mode=mode), Progress(2, shown)).run(every.outputs)
+    return shown.getvalue()
+
+
+def test_the_plan_names_models_completions_and_hours(here, nl, loaded):
+    listed(here)
+    got = nl("completions", "--engine", "vllm", "--dry-run", "--mode", "quick", "--rate", "100")
+    assert got.code == 0 and not loaded, got
+    lines = got.out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith((LLAMA + " ", PROMETHEUS + " "))] == [
+        LLAMA,
+        PROMETHEUS,
+    ]
+    assert sum("llmscore" in line for line in lines) == 1  # asked by two outputs in the same way: once
+    planned = judged.plan(judged.select(catalogue.load(), judged.Ways("vllm"))[0], judged.Ways("vllm", mode="quick"))
+    for model, part in planned.groupby("model"):
+        [line] = [line for line in lines if line.startswith(f"{model}: ")]
+        assert f"{part['to_ask'].sum():,} completions to ask, 0 stored" in line
+        assert f"{part['limit'].sum() / 100 / 3600:,.1f} h at 100 new tokens a second" in line
+        assert "four characters a token" in line
+    assert "1 judges are for --engine openai" in got.out and API in lines[-1]
+    assert "estimates depend on answers" in got.out
+
+
+def test_every_model_is_loaded_once_and_nothing_is_asked_twice(here, nl, loaded):
+    listed(here)
+    got = nl("completions", "--engine", "vllm", "--mode", "quick")
+    assert got.code == 0 and [engine.model for engine in loaded] == [LLAMA, PROMETHEUS], got
+    assert "[1/3] one n=2: coascore on mini" in got.out and "[3/3] two absolute: prometheus" in got.out
+    asked = [ask.key for engine in loaded for ask in engine.asked]
+    assert len(asked) == len(set(asked)) == sum(census(paths.state("completions")).values())
+    again = nl("completions", "--engine", "vllm", "--mode", "quick")
+    assert again.code == 0 and len(loaded) == 2 and again.out.count("all stored") == 3
+    assert "nothing to ask" in nl("completions", "--engine", "vllm", "--mode", "quick", "--dry-run").out
+
+
+def test_choosing(here, nl, loaded):
+    listed(here)
+    every = ("completions", "--engine", "vllm", "--mode", "quick", "--dry-run")
+    assert PROMETHEUS not in nl(*every, "--output", "one").out
+    assert LLAMA not in nl(*every, "--for-model", PROMETHEUS).out
+    assert nl(*every, "--paper", "coascore").code == 2
+    wrong = nl(*every, "--for-model", "gpt-5")
+    assert wrong.code == 2 and f"models it has: {LLAMA}, {PROMETHEUS}, {API}" in wrong.err
+    api = nl("completions", "--engine", "openai", "--mode", "quick", "--dry-run")
+    assert (
+        api.code == 0 and API in api.out and "3 judges" not in api.out and "4 judges are for --engine vllm" in api.out
+    )
+    other = nl(*every, "-m", "some/model")
+    assert "some/model: " in other.out and f"{LLAMA}: " not in other.out
+
+
+def test_a_model_that_cannot_be_loaded_does_not_stop_the_others(here, nl, monkeypatch, loaded):
+    from nlgeval_lib.engines import EngineError
+
+    listed(here)
+    good = make.engine
+
+    def engine(name, model, **options):
+        if model == LLAMA and not options.get("unloaded"):
+            raise EngineError("no weights of this model")
+        return good(name, model, **options)
+
+    monkeypatch.setattr(make, "engine", engine)
+    got = nl("completions", "--engine", "vllm", "--mode", "quick")
+    assert got.code == 1 and f"{LLAMA}: error: no weights" in got.out
+    assert [engine.model for engine in loaded] == [PROMETHEUS] and len(loaded[0].asked) > 100
+
+
+def test_ctrl_c_keeps_what_was_made(here, nl, loaded, monkeypatch):
+    listed(here)
+
+    calls = []
+
+    def interrupted(self, bar):
+        calls.append(self.name)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return whole(self, bar)
+
+    whole = filling.Job.fill
+    monkeypatch.setattr(filling.Job, "fill", interrupted)
+    got = nl("completions", "--engine", "vllm", "--mode", "quick")
+    made = sum(census(paths.state("completions")).values())
+    assert got.code == 130 and f"stopped: {made:,} completions made now are stored" in got.out and made > 100
+
+
+def test_data_that_are_not_here_cost_what_needs_them(here, nl, loaded):
+    listed(here)
+    (here.root / "data" / "mini" / "mini.jsonl").unlink()
+    got = nl("completions", "--engine", "vllm")
+    assert got.code == 0 and not loaded and got.out.count("not here: mini is unavailable") == 3
+    assert "not here: one/n=2" in nl("completions", "--engine", "vllm", "--dry-run").out
+
+
+# ---- the whole path, with tiny models under the real ids
+
+
+def test_stand_ins_keep_out_of_real_stores(here, nl, tiny_folder, tmp_path, monkeypatch):
+    listed(here)
+    way = ("completions", "--engine", "transformers", "--mode", "quick", "--output", "one")
+    way += ("--model-path", f"{LLAMA}={tiny_folder}")
+    own = here.root / ".nlgeval" / "completions"
+    refused = nl(*way, "--store", str(own))
+    assert refused.code == 1 and "the checkout's own store is for real completions" in refused.out and not own.exists()
+    real = tmp_path / "real"
+    with Store(real) as store:
+        from nlgeval_lib.engines import Sampling, complete
+
+        complete(ScriptedEngine(["4"], model=LLAMA, revision="main"), ["a prompt"], Sampling(), store)
+    refused = nl(*way, "--store", str(real))
+    assert refused.code == 1 and "holds other completions" in refused.out and census(real) == {(LLAMA, "main"): 1}
+    single = ("completions", "-e", "llmscore", "-s", "task=summary", "--fill", "aspect=fluency", "--data", "mini")
+    refused = nl(*single, "--engine", "transformers", "-m", tiny_folder, "--engine-set", f"name={LLAMA}",
+                 "--store", str(real))  # fmt: skip
+    assert refused.code == 2 and "holds other completions" in refused.err
+
+
+def test_vllm_fills_the_store_and_notebooks_read_it(here, nl, tiny_folder, monkeypatch):
+    """What a machine with GPUs and a hub does, with tiny models under the real ids."""
+    if no_vllm():
+        pytest.skip(no_vllm())
+    listed(here, structured=True)
+    monkeypatch.setattr(jobs, "QUICK_INPUTS", 1)
+    assert "2 run, 0 cached" in run() and json_of(here, "one")["route"] == "run"
+    assert "0 run, 2 cached" in run()
+    why = pd.read_csv(here.root / "results" / "quick" / "hdeval" / "one__scores.csv")["why"]
+    assert "the store has no completions" in why[0] and "nlgeval completions --output one" in why[0]
+    way = ("completions", "--engine", "vllm", "--mode", "quick", "--engine-set", f"max_model_len={CONTEXT}")
+    way += ("--model-path", f"{LLAMA}={tiny_folder}", "--model-path", f"{PROMETHEUS}={tiny_folder}")
+    made = nl(*way)
+    assert made.code == 0, [line for line in made.out.splitlines() if "error" in line or "failed" in line]
+    held = census(paths.state("completions"))
+    assert {model for model, _ in held} == {LLAMA, PROMETHEUS}
+    assert {revision.partition(":")[0] for _, revision in held} == {"sha256"}
+    after = run()
+    assert "2 run, 0 cached, 0 failed" in after
+    for output in ("one", "two"):
+        scores = here.root / "results" / "quick" / "hdeval" / f"{output}__scores.csv"
+        frame = pd.read_csv(scores)
+        assert frame["value"].between(1, 5).all() and frame["status"].eq("ok").all() and len(frame) == 8
+        assert (
+            frame["route"].eq("mini").all() and frame["signature"].str.contains("|stand-in:sha256:", regex=False).all()
+        )
+    again = nl(*way)
+    assert again.code == 0 and again.out.count("all stored") == 3 and census(paths.state("completions")) == held
+    assert "0 run, 2 cached" in run()
+    real = nl("completions", "--engine", "vllm", "--output", "one", "-m", "some/real-model")
+    assert real.code == 1 and "error" in real.out
+
+
+def json_of(here: Checkout, output: str) -> dict:
+    return json.loads((here.root / "results" / "quick" / "hdeval" / f"{output}.json").read_text())
