@@ -48,34 +48,34 @@ def theirs(model: str, outputs, references, num_layers: int = 6, **options) -> n
 
 def test_equals_the_package(model: str) -> None:
     ours = [BertScore(value=value).score_texts(OUTPUTS, REFERENCES) for value in ("f", "p", "r")]
-    np.testing.assert_allclose(ours, theirs(model, OUTPUTS, REFERENCES), atol=2e-6)
+    np.testing.assert_allclose(ours, theirs(model, OUTPUTS, REFERENCES), atol=1e-5)
     assert ours[0][4] == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize("layer", [1, 3])
 def test_layers_equal_the_package(model: str, layer: int) -> None:
     ours = BertScore(layer=layer).score_texts(OUTPUTS, REFERENCES)
-    np.testing.assert_allclose(ours, theirs(model, OUTPUTS, REFERENCES, num_layers=layer)[0], atol=2e-6)
+    np.testing.assert_allclose(ours, theirs(model, OUTPUTS, REFERENCES, num_layers=layer)[0], atol=1e-5)
 
 
 def test_the_best_of_several_references_equals_the_package(model: str) -> None:
     several = [[r, o + " indeed"] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
     ours = [BertScore(value=value, multi="max").score_texts(OUTPUTS, several) for value in ("f", "p", "r")]
-    np.testing.assert_allclose(ours, theirs(model, OUTPUTS, several), atol=2e-6)
+    np.testing.assert_allclose(ours, theirs(model, OUTPUTS, several), atol=1e-5)
 
 
 def test_idf_equals_the_package(model: str) -> None:
     texts = [*REFERENCES, "the the the", "of the mat"]
     ours = BertScore(idf=texts)
     expected = theirs(model, OUTPUTS, REFERENCES, idf=True, idf_sents=texts, nthreads=0)[0]
-    np.testing.assert_allclose(ours.score_texts(OUTPUTS, REFERENCES), expected, atol=2e-6)
+    np.testing.assert_allclose(ours.score_texts(OUTPUTS, REFERENCES), expected, atol=1e-5)
     assert ours.signature() != BertScore(idf=texts[:-1]).signature() != BertScore().signature()
 
 
 def test_values_do_not_depend_on_order_or_batches() -> None:
     first = BertScore(cache=False).score_texts(OUTPUTS, REFERENCES)
     again = BertScore(cache=False, batch_size=2).score_texts(OUTPUTS[::-1], REFERENCES[::-1])
-    np.testing.assert_allclose(again[::-1], first, atol=2e-6)
+    np.testing.assert_allclose(again[::-1], first, atol=1e-5)
 
 
 def test_a_pair_has_one_value_beside_whatever_longer_pair() -> None:
@@ -91,7 +91,7 @@ def test_a_pair_has_one_value_beside_whatever_longer_pair() -> None:
     pairs = [("short", "brief"), ("brief", "short"), ("long", "short"), ("brief", "longer")]
     together = _match([list(side) for side in zip(*pairs, strict=True)], vectors, weights, "cpu")
     alone = [_match([[reference], [output]], vectors, weights, "cpu")[0] for reference, output in pairs]
-    np.testing.assert_allclose(together, alone, atol=1e-6)
+    np.testing.assert_allclose(together, alone, atol=1e-5)
     nearest = [
         torch.nn.functional.cosine_similarity(vector, vectors[other][0]).max()
         for one, other in [*pairs, *(pair[::-1] for pair in pairs)]
@@ -104,7 +104,7 @@ def test_long_texts_are_cut_and_counted(model: str) -> None:
     long = "word " * 600
     metric = BertScore()
     value = metric.score_texts([long, "word", "word " * 510], ["word", long, "word"])
-    np.testing.assert_allclose(value[:2], theirs(model, [long, "word"], ["word", long])[0], atol=2e-6)
+    np.testing.assert_allclose(value[:2], theirs(model, [long, "word"], ["word", long])[0], atol=1e-5)
     assert (metric.details["outputs_cut"], metric.details["references_cut"]) == (1, 1)
     metric.score_texts([long], ["word"])
     assert metric.details["cached"] == 1 and metric.details["outputs_cut"] == 1
@@ -133,7 +133,7 @@ def test_the_signature_names_the_model_by_content_and_no_path(model: str, tmp_pa
     metric = BertScore(model=copy)
     assert "model:my-encoder@53aa5117" in metric.signature()
     np.testing.assert_allclose(
-        metric.score_texts(OUTPUTS, REFERENCES), BertScore().score_texts(OUTPUTS, REFERENCES), atol=2e-6
+        metric.score_texts(OUTPUTS, REFERENCES), BertScore().score_texts(OUTPUTS, REFERENCES), atol=1e-5
     )
 
 
