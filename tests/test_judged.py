@@ -281,7 +281,9 @@ def test_an_output_is_stale_when_its_models_completions_came_and_not_otherwise(h
 def test_the_rows_that_the_catalogue_names_are_asked_about(here, engine):
     systems = datasets.load("mini")["system_id"].value_counts()
     kept, dropped = systems.index[:2]
-    narrowed = ENTRY.replace('fill = ["aspect=coherence"]', f'where = ["system_id={kept}"]\nfill = ["aspect=coherence"]')
+    narrowed = ENTRY.replace(
+        'fill = ["aspect=coherence"]', f'where = ["system_id={kept}"]\nfill = ["aspect=coherence"]'
+    )
     here.catalogue(narrowed)
     made = judged.scores("one", "terse", engine="vllm")
     assert set(made.frame["system_id"]) == {kept} and len(made.frame) == systems[kept] == len(engine.asked)

@@ -115,7 +115,7 @@ def _mini(judge: Judged) -> tuple[Source, tuple[str, ...]]:
 
 
 def _chosen(data: Data, judge: Judged) -> Data:
-    """The rows that the catalogue asks about. Raises: ValueError for a column that is not there, or where none is left."""
+    """The rows that the catalogue asks about. Raises: ValueError for a column that is not there, or no row left."""
     keep = np.ones(len(data), dtype=bool)
     for text in judge.where:
         name, _, value = text.partition("=")
