@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterator
@@ -131,7 +132,12 @@ def _entries(text: str) -> Iterator[tuple[str, int | None, str]]:
 
 
 def _kind(match: re.Match) -> str:
-    name = re.sub(r"\s+", " ", match["name"].lower())
+    return _field_named(match["name"])
+
+
+@functools.lru_cache(maxsize=1024)
+def _field_named(label: str) -> str:
+    name = re.sub(r"\s+", " ", label.lower())
     if name in _FIELD_OF:
         return _FIELD_OF[name]
     return next(kind for kind, names in _NAMES.items() if re.fullmatch(names, name))
