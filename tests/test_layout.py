@@ -26,7 +26,8 @@ ALLOWED: dict[str, set[str]] = {
     **{part: BASE | BESIDE | {"datasets"} for part in BESIDE},
     "catalogue": BASE | {"datasets", "evaluators"},  # their names
 }
-TOP = {"experiments", "run", "runner", "cli", "judged", "sweep", "site", "scoring", "recorded"}  # may import anything
+# these may import anything
+TOP = {"experiments", "chained", "run", "runner", "cli", "judged", "sweep", "site", "scoring", "recorded"}
 
 
 def part_of(path: Path) -> str:
