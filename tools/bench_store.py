@@ -82,6 +82,11 @@ def _parsers(count: int, repeats: int) -> dict[str, Any]:
         random.Random(0).shuffle(texts)
         texts = texts[:count]
         found[f"{label} a second"] = _rate(len(texts), lambda t=texts, read=read: [read(text) for text in t], repeats)
+        once = list(dict.fromkeys(texts))
+        if len(once) < len(texts):
+            found[f"{label} a second, no text twice"] = _rate(
+                len(once), lambda t=once, read=read: [read(text) for text in t], repeats
+            )
         found[f"{label} texts"] = f"{len(texts)} of {name}, {sum(map(len, texts)) // len(texts)} characters each"
     return found
 
