@@ -1,0 +1,177 @@
+"""What a fine-tuning run would take: tokens, memory a GPU, hours. Estimates; each says what it rests on."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nlgeval_lib.training.finetune.config import Config, sizes
+
+# dense bf16 FLOP/s and bytes of memory, from the makers' data sheets
+GPUS = {
+    "a100-40gb": (312e12, 40e9),
+    "a100-80gb": (312e12, 80e9),
+    "h100-80gb": (989e12, 80e9),
+    "h200-141gb": (989e12, 141e9),
+}
+MFU = 0.4  # the share of the peak that a run reaches: an assumption, .3 to .5 is common
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What of a base determines memory and time."""
+
+    parameters: int
+    layers: int
+    hidden: int
+    heads: int
+    vocabulary: int
+
+    def lora_parameters(self, r: int) -> int:
+        """Weights of rank-r adapters on the seven linear maps of each Llama layer (intermediate size 2.6875 x)."""
+        wide = round(2.6875 * self.hidden)
+        each = 4 * (self.hidden + self.hidden) + 3 * (self.hidden + wide)
+        return r * self.layers * each
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run in numbers. `tokens` are of one epoch; `memory` in bytes a GPU, its parts in `parts`; notes: the bases."""
+
+    config: Config
+    examples: int
+    tokens: int
+    updates: int
+    hours: float
+    memory: Mapping[str, float]
+    fits: bool
+    micro_batch: int
+    accumulation: int
+    notes: tuple[str, ...]
+
+    @property
+    def bytes(self) -> float:
+        """Memory a GPU."""
+        return sum(self.memory.values())
+
+    def lines(self) -> list[str]:
+        """The plan as text."""
+        c = self.config
+        parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in self.memory.items())
+        verdict = "fits" if self.fits else "DOES NOT FIT"
+        days = f" ({self.hours / 24:.1f} days)" if self.hours > 48 else ""
+        return [
+            f"{c.name}: {c.title or c.base}",
+            f"  base          {c.base}" + (f", LoRA r={c.lora['r']}" if c.lora else ", all weights"),
+            f"  examples      {self.examples:,}; {self.tokens:,} tokens an epoch, {c.epochs:g} epochs",
+            f"  updates       {self.updates:,} of {c.batch} examples: {c.gpus} GPUs x {self.micro_batch} x "
+            f"{self.accumulation} accumulated",
+            f"  memory a GPU  {self.bytes / 1e9:.1f} GB ({parts}); {verdict} into {c.gpu}",
+            f"  time          {self.hours:.1f} hours{days} on {c.gpus} x {c.gpu}",
+            f"  settings      rate {c.learning_rate:g}, {c.scheduler}, warm-up {c.warmup:g}, length {c.max_length:,}",
+            f"  source        {c.source or 'given'}" + ("" if c.origin == "paper" else " (not a paper's run)"),
+            *(f"  assumed       {text}" for text in c.assumed),
+            *(f"  note          {text}" for text in self.notes),
+        ]
+
+
+def plan(
+    config: Config,
+    *,
+    examples: int | None = None,
+    tokens: int | None = None,
+    size: Size | None = None,
+    micro_batch: int = 1,
+    mfu: float = MFU,
+    notes: tuple[str, ...] = (),
+) -> Plan:
+    """What the run would take, nothing loaded.
+
+    examples, tokens: of the data at hand, one epoch; without them the paper's number of examples, each at the length
+    limit, which is an upper bound. size: of the base; by the configuration's `size` without one. Memory is for
+    bf16 with fp32 weights and AdamW states sharded over all GPUs, activations recomputed layer by layer.
+    Raises: ValueError for an unknown GPU or base, or without any number of examples.
+    Source: 6 FLOPs a parameter and token, 8 with recomputation (Kaplan et al. 2020; Korthikanti et al. 2022).
+    """
+    if config.gpu not in GPUS:
+        raise ValueError(f"gpu {config.gpu!r}; allowed: {', '.join(GPUS)}")
+    if not 0 < mfu <= 1:
+        raise ValueError(f"mfu={mfu!r}; a share above 0 and up to 1 is needed")
+    size = size or _size(config)
+    said = list(notes)
+    if examples is None:
+        if not config.examples:
+            raise ValueError(f"{config.name}: how many examples? Give the data, or a number")
+        examples = config.examples
+        said.append("examples: the paper's number")
+    if tokens is None:
+        tokens = examples * config.max_length
+        said.append("tokens: upper bound, every example at the length limit")
+    updates = math.ceil(math.ceil(examples / config.batch) * config.epochs)
+    accumulation = max(1, round(config.batch / (config.gpus * micro_batch)))
+    if accumulation * config.gpus * micro_batch != config.batch:
+        said.append(
+            f"{config.gpus} GPUs x {micro_batch} x {accumulation} = {accumulation * config.gpus * micro_batch} "
+            f"examples an update, not {config.batch}"
+        )
+    peak, room = GPUS[config.gpu]
+    trained = size.lora_parameters(config.lora["r"]) if config.lora else size.parameters
+    # all weights: forward 2, backward 4, recomputed forward 2; adapters need no gradient of the base's weights
+    flops = (6 if config.lora else 8) * size.parameters * tokens * config.epochs
+    said.append(f"time at {mfu:.0%} of {peak / 1e12:.0f} TFLOP/s; no evaluation, loading or saving")
+    memory = _memory(config, size, trained, micro_batch)
+    return Plan(
+        config=config,
+        examples=examples,
+        tokens=tokens,
+        updates=updates,
+        hours=flops / (peak * mfu * config.gpus) / 3600,
+        memory=memory,
+        fits=sum(memory.values()) < 0.92 * room,  # the rest is the runtime's and fragmentation
+        micro_batch=micro_batch,
+        accumulation=accumulation,
+        notes=tuple(said),
+    )
+
+
+def _memory(config: Config, size: Size, trained: int, micro_batch: int) -> dict[str, float]:
+    """Bytes a GPU: weights, gradients, optimizer, activations, logits."""
+    s, b, h = config.max_length, micro_batch, size.hidden
+    layer = size.parameters / size.layers
+    frozen = 2 * size.parameters / config.gpus if config.lora else 0
+    return {
+        "weights": frozen + 4 * trained / config.gpus + (2 * 2 * layer if config.gpus > 1 else 2 * layer),
+        "gradients": 4 * trained / config.gpus,
+        "optimizer": 8 * trained / config.gpus,
+        # inputs of each layer kept, one layer's inside recomputed (34 bytes a token and hidden unit, fused attention)
+        "activations": 2.0 * s * b * h * size.layers + 34.0 * s * b * h,
+        "logits": 2 * 4.0 * s * b * size.vocabulary,
+    }
+
+
+def _size(config: Config) -> Size:
+    known = sizes()
+    if config.size not in known:
+        raise ValueError(f"{config.name}: size {config.size!r} of the base is unknown; known: {', '.join(known)}")
+    return Size(**known[config.size])
+
+
+def size_of(folder: Path | str) -> Size:
+    """The size of a base that lies in a folder, from its `config.json`; parameters as of a Llama.
+
+    Raises: ValueError where the folder has no readable configuration.
+    """
+    path = Path(folder) / "config.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        h, layers, vocabulary = found["hidden_size"], found["num_hidden_layers"], found["vocab_size"]
+        wide, heads = found["intermediate_size"], found["num_attention_heads"]
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"{path}: no configuration of a causal model ({type(error).__name__}: {error})") from None
+    key_value = found.get("num_key_value_heads") or heads
+    inside = 2 * h * h + 2 * h * h * key_value // heads + 3 * h * wide + 2 * h
+    tied = 1 if found.get("tie_word_embeddings") else 2
+    return Size(layers * inside + tied * vocabulary * h + h, layers, h, heads, vocabulary)

@@ -1,0 +1,325 @@
+"""Fine-tuning: named settings, ids and labels, plans, and a run on a tiny base that is killed and goes on."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import tiny_model
+
+from nlgeval_lib.engines import Request, Sampling
+from nlgeval_lib.evaluators import Prometheus, TigerScore
+from nlgeval_lib.training import finetune as ft
+from nlgeval_lib.training import rehearsal, saved
+from nlgeval_lib.training.finetune import config as configs
+from nlgeval_lib.training.finetune import run as running
+from nlgeval_lib.training.finetune.data import IGNORED, chosen, encode
+from nlgeval_lib.training.metricinstruct import MetricInstruct
+
+# -- settings ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_papers_settings_are_as_printed() -> None:
+    seven, thirteen = ft.named("tigerscore-7b"), ft.named("tigerscore-13b")
+    for config, rate, epochs, gpus in ((seven, 2e-5, 3, 4), (thirteen, 1e-5, 2, 8)):  # section 2.4
+        assert (config.learning_rate, config.epochs, config.gpus) == (rate, epochs, gpus)
+        assert (config.batch, config.max_length, config.scheduler, config.warmup) == (128, 1024, "cosine", 0.1)
+    printed = pd.read_csv(Path(__file__).parents[1] / "data/paper_tables/prometheus/table_08.csv")
+    value = printed.set_index(["row", "column"])["value"]
+    for name, row in (("prometheus-7b", "PROMETHEUS 7B"), ("prometheus-13b", "PROMETHEUS 13B")):
+        config = ft.named(name)
+        assert config.learning_rate == float(value[row, "LR"])
+        assert config.max_length == int(value[row, "Max Length (Input & Output)"])
+        assert config.batch == config.gpus * int(value[row, "Batch size"])  # read as that of each GPU
+
+
+def test_examples_of_the_ablations_are_table_2s() -> None:
+    table = pd.read_csv(Path(__file__).parents[1] / "data/paper_tables/tigerscore/table_02.csv")
+    counts = table[table["column"].str.endswith("# Sample")].assign(value=lambda t: t["value"].astype(int))
+    real = counts[counts["column"].str.startswith("Real")]["value"].sum()
+    assert ft.named("tigerscore-7b-rew").examples == real
+    assert ft.named("tigerscore-7b-syn").examples == ft.named("tigerscore-7b-mix").examples - real
+    for task, total in counts.groupby("row")["value"].sum().items():
+        config = ft.named(f"tigerscore-13b-{task.lower()}")
+        assert config.examples == total and config.keep == {"task": (task,)}
+
+
+def test_every_configuration_can_be_made_and_says_where_it_is_from() -> None:
+    for name in ft.names():
+        config = ft.named(name)
+        assert config.title and config.source and config.size in configs.sizes()
+        assert config.origin == ("ours" if "lora" in name else "paper") and bool(config.lora) == ("lora" in name)
+        assert config.source.startswith("ours") == (config.origin == "ours")
+        assert ft.plan(config).hours > 0
+    for wanted in ("rew", "syn", "mix", "summ", "no-rubric", "no-reference", "no-feedback", "vicuna", "code-llama"):
+        assert any(name.endswith(wanted) for name in ft.names()), wanted
+
+
+def test_wrong_settings_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="did you mean tigerscore-7b"):
+        ft.named("tigerscore-7")
+    config = ft.named("tigerscore-7b")
+    for wrong, said in (
+        ({"learning_rat": 1}, "did you mean 'learning_rate'"),
+        ({"epochs": 0}, "epochs=0"),
+        ({"batch": 1.5}, "batch=1.5"),
+        ({"warmup": 1}, "warmup=1"),
+        ({"scheduler": "cos"}, "allowed: cosine"),
+        ({"lora": {"rank": 4}}, "no setting rank"),
+        ({"chat": "llama"}, "allowed"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            config.changed(**wrong)
+
+
+def test_the_sharding_file_is_one_that_accelerate_reads() -> None:
+    from accelerate.commands.config.config_args import load_config_from_file
+
+    read = load_config_from_file(str(running.FSDP))
+    assert read.distributed_type == "FSDP" and read.mixed_precision == "bf16"
+    assert read.fsdp_config["fsdp_transformer_layer_cls_to_wrap"] == "LlamaDecoderLayer"
+    command = ft.launch_command(ft.named("tigerscore-7b"))
+    assert "--num_processes 4" in command and (Path(__file__).parents[1] / command.split()[3]).is_file()
+    assert ft.launch_command(ft.named("tigerscore-7b-lora")).startswith("nlgeval finetune")
+
+
+# -- ids and labels ----------------------------------------------------------------------------------------------------
+
+
+def test_the_loss_is_on_the_answer_and_the_prompt_is_what_an_engine_sends() -> None:
+    words = tiny_model.tokenizer()
+    for chat in ("raw", "prometheus-v1", "messages"):
+        row = encode("What is red?", "The bus. [RESULT] 3", words, chat)
+        at = row["labels"].index(next(label for label in row["labels"] if label != IGNORED))
+        assert row["labels"][:at] == [IGNORED] * at and row["labels"][at:] == row["input_ids"][at:]
+        assert row["input_ids"][-1] == words.eos_token_id
+        assert words.decode(row["input_ids"][at:-1]).strip() == "The bus. [RESULT] 3"
+        if chat == "messages":
+            sent = words.apply_chat_template([{"role": "user", "content": "What is red?"}], add_generation_prompt=True)
+            sent = sent["input_ids"]
+        else:
+            judge = Prometheus(chat="prometheus-v1") if chat == "prometheus-v1" else TigerScore()
+            sent = words(judge.chat.request("What is red?").prompt)["input_ids"]
+        assert row["input_ids"][:at] == sent
+
+
+def test_long_examples_are_left_out_whole_and_counted() -> None:
+    frame = pd.DataFrame({"id": ["a", "b"], "prompt": ["p", "p " * 300], "completion": ["c", "c"]})
+    config = ft.Config("t", "base", max_length=100)
+    tokens = ft.tokenized(frame, tiny_model.tokenizer(), config)
+    assert tokens.ids == ["a"] and tokens.sieve.removed[0].id == "b" and tokens.longest < 100
+    assert tokens.total == len(tokens.rows[0]["input_ids"]) and tokens.answers < tokens.total
+    with pytest.raises(ValueError, match="no example fits into 2 tokens"):
+        ft.tokenized(frame, tiny_model.tokenizer(), config.changed(max_length=2))
+
+
+def test_examples_are_chosen_by_their_columns() -> None:
+    frame = pd.DataFrame(
+        {"id": list("abc"), "channel": ["real", "synthetic", "real"], "prompt": "p", "completion": "c"}
+    )
+    kept, sieve = chosen(frame, ft.Config("t", "b", keep={"channel": "real"}))
+    assert kept["id"].tolist() == ["a", "c"] and sieve.count("channel") == 1
+    with pytest.raises(ValueError, match="channel of other"):
+        chosen(frame, ft.Config("t", "b", keep={"channel": ["other"]}))
+    with pytest.raises(ValueError, match="by 'task', which they do not have"):
+        chosen(frame, ft.named("tigerscore-13b-summ"))
+
+
+# -- plans -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_states_tokens_memory_and_hours() -> None:
+    full = ft.plan(ft.named("tigerscore-7b"), examples=42_484, tokens=20_000_000)
+    assert full.updates == 3 * math.ceil(42_484 / 128) == 996
+    # 8 FLOPs a parameter and token, 3 epochs, 4 GPUs at 40 % of 312 TFLOP/s
+    assert full.hours == pytest.approx(8 * 6.738e9 * 20e6 * 3 / (312e12 * 0.4 * 4) / 3600, rel=1e-3)
+    assert 16 * 6.738e9 / 4 < full.bytes < 80e9 and full.fits
+    assert not ft.plan(ft.named("tigerscore-7b").changed(gpus=1)).fits
+    lora = ft.plan(ft.named("tigerscore-7b-lora"))
+    assert lora.fits and lora.memory["optimizer"] < 0.01 * full.memory["optimizer"] * 4
+    text = "\n".join(full.lines())
+    assert "20,000,000 tokens" in text and "hours" in text and "GB" in text and "section 2.4" in text
+    assert any("upper bound" in note for note in ft.plan(ft.named("prometheus-7b")).notes)
+    with pytest.raises(ValueError, match="a100-80gb"):
+        ft.plan(ft.named("tigerscore-7b").changed(gpu="abacus"))
+
+
+def test_sizes_are_those_of_the_models(tmp_path) -> None:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    base = tiny_model.build(tmp_path / "base")
+    model = LlamaForCausalLM.from_pretrained(base)
+    assert ft.size_of(base).parameters == sum(p.numel() for p in model.parameters())
+    known = configs.sizes()["llama-2-7b"]
+    LlamaConfig(hidden_size=4096, intermediate_size=11008, num_attention_heads=32, vocab_size=32000).save_pretrained(
+        tmp_path / "seven"
+    )
+    assert ft.size_of(tmp_path / "seven").parameters == known["parameters"]
+    from peft import LoraConfig, get_peft_model
+
+    wide = LlamaConfig(
+        hidden_size=128, intermediate_size=344, num_hidden_layers=2, num_attention_heads=4, vocab_size=64
+    )
+    rank_4 = LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM")
+    adapted = get_peft_model(LlamaForCausalLM(wide), rank_4)
+    wide.save_pretrained(tmp_path / "wide")
+    assert ft.size_of(tmp_path / "wide").lora_parameters(4) == adapted.get_nb_trainable_parameters()[0]
+    with pytest.raises(ValueError, match="no configuration"):
+        ft.size_of(tmp_path)
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Threads that wait for each other take a busy machine's time, and these models are tiny."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory) -> Path:
+    return tiny_model.build(tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory) -> Path:
+    rows = rehearsal.mini_inputs(20)
+    built = MetricInstruct(check=False).build(rehearsal.MiniTeacher(rows, every=0).engine(), real=rows)
+    return built.save(tmp_path_factory.mktemp("set"))
+
+
+def tiny(base: Path, **settings: object) -> ft.Config:
+    return ft.Config("tiny", str(base), **{"epochs": 2, "batch": 4, "learning_rate": 3e-3, "warmup": 0.1, **settings})
+
+
+def weights(folder: Path) -> dict:
+    from safetensors.torch import load_file
+
+    return load_file(folder / "model.safetensors")
+
+
+class Stop:
+    """A trainer callback that ends the run at a step, as Ctrl-C would."""
+
+    def __new__(cls, step: int):
+        from transformers import TrainerCallback
+
+        class Stopping(TrainerCallback):
+            def on_step_end(self, args, state, control, **kwargs) -> None:
+                if state.global_step == step:
+                    raise KeyboardInterrupt
+
+        return Stopping()
+
+
+def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(base, examples, tmp_path) -> None:
+    import torch
+
+    config, how = tiny(base), {"micro_batch": 2, "save_every": 2, "log_every": 1}
+    whole = ft.finetune(config, examples, tmp_path / "whole", **how)
+    assert whole.log["loss"].iloc[-1] < 0.75 * whole.log["loss"].iloc[0]
+    assert whole.facts["updates"] == len(whole.log) == 2 * math.ceil(whole.facts["examples"] / 4)
+
+    stopped = tmp_path / "stopped"
+    with pytest.raises(KeyboardInterrupt):
+        ft.finetune(config, examples, stopped, callbacks=[Stop(5)], **how)
+    assert running.last_whole(stopped).name == "checkpoint-4" and not (stopped / "model").exists()
+    # a checkpoint that was being written when the process died
+    shutil.copytree(stopped / "checkpoint-4", stopped / "checkpoint-6")
+    (stopped / "checkpoint-6" / running.WHOLE).unlink()
+    (stopped / "checkpoint-6" / "optimizer.pt").write_bytes(b"half")
+    resumed = ft.finetune(config, examples, stopped, **how)
+    one, other = weights(whole.model), weights(resumed.model)
+    assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+    assert resumed.log["step"].tolist() == whole.log["step"].tolist()
+    assert resumed.log["loss"].tolist() == pytest.approx(whole.log["loss"].tolist())
+
+    again = ft.finetune(config, examples, stopped, **how)  # finished: only read
+    assert again.log.equals(resumed.log) and again.facts == json.loads((stopped / "done.json").read_text())
+    with pytest.raises(ValueError, match=r"config.learning_rate was 0.003, is 0.001"):
+        ft.finetune(config.changed(learning_rate=1e-3), examples, stopped, **how)
+    frame, _ = saved.load(examples)
+    with pytest.raises(ValueError, match="data_sha256"):
+        ft.finetune(config, frame.tail(8), stopped, **how)
+
+    from nlgeval_lib.engines import TransformersEngine, complete
+
+    engine = TransformersEngine(str(whole.model), dtype="float32")
+    [[said]] = complete(engine, [Request(prompt=frame["prompt"][0])], Sampling(max_tokens=4))
+    assert said.finish_reason in ("length", "stop")
+
+
+def test_adapters_are_trained_and_merged(base, examples, tmp_path) -> None:
+    import torch
+
+    config = tiny(base, lora={"r": 4, "alpha": 8}, epochs=1, learning_rate=1e-2)
+    made = ft.finetune(config, examples, tmp_path, micro_batch=4, log_every=1)
+    assert made.log["loss"].iloc[-1] < made.log["loss"].iloc[0]
+    assert (tmp_path / "adapter" / "adapter_config.json").exists()
+    before, after = weights(base), weights(made.model)
+    assert before.keys() == after.keys()
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed and all("proj" in name for name in changed)  # neither embeddings nor norms
+
+
+def test_the_step_schedule_falls_once_an_epoch(base, examples, tmp_path) -> None:
+    config = tiny(base, scheduler="step", step_gamma=0.5, warmup=0.0, epochs=3, batch=8)
+    made = ft.finetune(config, examples, tmp_path, micro_batch=8, log_every=1)
+    a_epoch = math.ceil(made.facts["examples"] / 8)
+    expected = [3e-3 * 0.5**epoch for epoch in range(3) for _ in range(a_epoch)]
+    assert made.log["learning_rate"].tolist() == pytest.approx(expected)
+
+
+def test_what_cannot_be_run_is_refused_first(base, examples, tmp_path) -> None:
+    with pytest.raises(ValueError, match="no multiple of 1 processes x micro_batch=3"):
+        ft.finetune(tiny(base), examples, tmp_path / "a", micro_batch=3)
+    with pytest.raises(ValueError, match="allowed: auto"):
+        ft.finetune(tiny(base), examples, tmp_path / "a", precision="fp8")
+    with pytest.raises(ValueError, match="no column completion"):
+        ft.finetune(tiny(base), pd.DataFrame({"prompt": ["p"]}), tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_outright_goes_on(base, examples, tmp_path) -> None:
+    """SIGKILL between two checkpoints of another process; the command line ends in the weights of an unbroken run."""
+    import torch
+
+    code = "from nlgeval_lib.cli import main; main()"
+    settings = ["-s", "batch=4", "-s", "epochs=2", "-s", "learning_rate=0.003", "--save-every", "2", "--quiet"]
+    given = ["finetune", "tigerscore-7b", "--base", str(base), "--data", str(examples), *settings]
+    command = [sys.executable, "-c", code, *given]
+    whole = subprocess.run([*command, "-o", str(tmp_path / "whole")], capture_output=True, text=True)
+    assert whole.returncode == 0, whole.stderr
+    process = subprocess.Popen([*command, "-o", str(tmp_path / "killed")], stdout=subprocess.DEVNULL)
+    while process.poll() is None and not list((tmp_path / "killed").glob("checkpoint-*/COMPLETE")):
+        os.sched_yield()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "killed" / "model").exists()
+    again = subprocess.run([*command, "-o", str(tmp_path / "killed")], capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    one, other = weights(tmp_path / "whole" / "model"), weights(tmp_path / "killed" / "model")
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_settings_file_has_no_unknown_names() -> None:
+    found = tomllib.loads(configs.FILE.read_text(encoding="utf-8"))
+    assert set(found) == {"base", "config"}
+    known = {field for field in ft.Config.__dataclass_fields__} | {"extends"}
+    assert all(set(settings) <= known for settings in found["config"].values())

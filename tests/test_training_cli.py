@@ -1,0 +1,114 @@
+"""`nlgeval build` and `nlgeval finetune`: what they print, write and refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import tiny_model
+from cli_tools import call, jsonl
+
+from nlgeval_lib.store import Store
+from nlgeval_lib.training import rehearsal, saved
+from nlgeval_lib.training.feedback_collection import FeedbackCollection
+from nlgeval_lib.training.metricinstruct import MetricInstruct
+
+SMALL = ("rounds=1", "per_round=3", "instructions=2", "use_seeds=false")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    return lambda *arguments: call(monkeypatch, capsys, *arguments)
+
+
+@pytest.fixture
+def inputs(tmp_path) -> Path:
+    rows = rehearsal.mini_inputs(12)
+    names = ["task", "dataset", "input_id", "system_id", "instruction", "source", "reference", "output"]
+    return jsonl(tmp_path / "inputs.jsonl", rows[names].to_dict("records"))
+
+
+def replay(store: Path, model: str) -> tuple[str, ...]:
+    return ("--engine", "replay", "--model", model, "--store", str(store))
+
+
+def test_metricinstruct_is_built_from_a_file_and_a_store(run, inputs, tmp_path) -> None:
+    rows = rehearsal.mini_inputs(12)
+    teacher = rehearsal.MiniTeacher(rows).engine()
+    direct = MetricInstruct().build(teacher, Store(tmp_path / "store"), real=rows)
+    how = replay(tmp_path / "store", teacher.model)
+    plan = run("build", "metricinstruct", "--real", inputs, *how, "--dry-run")
+    assert plan.code == 0 and "analyse" in plan.out and "12" in plan.out, plan.err
+    done = run("build", "metricinstruct", "--real", inputs, *how, "--output", tmp_path / "set", "--quiet")
+    assert done.code == 0, done.err
+    assert f"{len(direct.kept):,} kept, {len(direct.sieve.removed):,} removed" in done.out and "location" in done.out
+    examples, report = saved.load(tmp_path / "set")
+    assert examples["completion"].tolist() == [one.example()["completion"] for one in direct.kept]
+    assert report["teacher"] == teacher.model
+
+
+def test_a_feedback_collection_is_built_in_a_view(run, tmp_path) -> None:
+    teacher = rehearsal.FeedbackTeacher(every=0).engine()
+    settings = {name: json.loads(value) for name, value in (text.split("=") for text in SMALL)}
+    direct = FeedbackCollection(**settings).build(teacher, Store(tmp_path / "store"))
+    options = [part for text in SMALL for part in ("-s", text)]
+    done = run(
+        "build", "feedback-collection", *options, *replay(tmp_path / "store", teacher.model),
+        "--view", "no_reference", "-o", tmp_path / "set", "--quiet",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    examples, _ = saved.load(tmp_path / "set")
+    assert len(examples) == len(direct.kept) > 0 and set(examples["view"]) == {"no_reference"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("build", "metricinstruct", "-o", "x"), "give --real"),
+        (("build", "metricinstruct", "--real", "INPUTS", "-o", "x"), "which teacher"),
+        (("build", "metricinstruct", "--real", "none.jsonl", "--engine", "replay", "-m", "m"), "none.jsonl"),
+        (("build", "metricinstruct", "--real", "INPUTS", "-s", "most_error=2"), "no such setting"),
+        (("build", "metricinstruct", "--real", "INPUTS", "-s", "most_errors"), "name=value is needed"),
+        (("build", "feedback-collection", "--view", "half"), "allowed: full"),
+        (("build", "feedback-collection", "--seeds", "INPUTS"), "seed rubric 0"),
+        (("build", "feedback-collection", "-s", "rounds=-1"), "rounds=-1"),
+        (("build", "outputs", "-o", "x.jsonl"), "--input and --output"),
+        (("finetune",), "which configuration"),
+        (("finetune", "tigerscore7b"), "did you mean"),
+        (("finetune", "tigerscore-7b"), "--data and --output are needed"),
+        (("finetune", "tigerscore-7b", "--set", "rate=1", "-n"), "no setting 'rate'"),
+        (("finetune", "tigerscore-7b", "--dry-run", "--gpu", "abacus"), "allowed: a100"),
+        (("finetune", "tigerscore-7b", "--data", "none", "-o", "x"), "no such file"),
+    ],
+)
+def test_wrong_calls_are_one_line_and_2(run, inputs, tmp_path, monkeypatch, arguments, said) -> None:
+    monkeypatch.chdir(tmp_path)
+    got = run(*(str(inputs) if part == "INPUTS" else part for part in arguments))
+    assert got.code == 2 and said.lower() in got.err.lower() and "Traceback" not in got.err
+    assert not (tmp_path / "x").exists()
+
+
+def test_configurations_are_listed_with_their_source(run) -> None:
+    listed = run("finetune", "--list").out
+    assert "tigerscore-13b-mathqa" in listed and "Table 8" in listed and "[ours]" in listed
+
+
+def test_a_dry_run_states_tokens_memory_and_hours(run, tmp_path) -> None:
+    plain = run("finetune", "prometheus-13b", "--dry-run")
+    assert plain.code == 0, plain.err
+    for part in ("409,600,000 tokens", "GB", "hours", "Table 8", "upper bound", "accelerate launch", "8 x a100-80gb"):
+        assert part in plain.out, part
+    base = tiny_model.build(tmp_path / "base")
+    data = jsonl(
+        tmp_path / "own.jsonl", [{"prompt": "a b", "completion": "c"}, {"prompt": "d " * 900, "completion": "e"}]
+    )
+    given = run("finetune", "tigerscore-7b-lora", "--base", base, "--data", data, "--dry-run", "-s", "max_length=512")
+    assert given.code == 0, given.err
+    assert "examples      1;" in given.out and "1 examples left out" in given.out and "not a paper's run" in given.out
+
+
+def test_help_has_examples(run) -> None:
+    for command in (["build", "metricinstruct"], ["build", "feedback-collection"], ["build", "outputs"], ["finetune"]):
+        got = run(*command, "--help")
+        assert got.code == 0 and "Examples:" in got.out and "Exit codes:" in got.out
