@@ -22,6 +22,7 @@ from .power import Detectable, minimum_detectable_difference
 from .resampling import Bootstrap, bootstrap
 from .scale import ScaleUse, scale_use
 from .significance import Comparison, compare
+from .splits import Resampled, resampled_t
 from .strata import by_stratum
 from .ties import TieAccuracy, acc_eq, calibrate_ties, held_out_acc_eq
 
@@ -46,6 +47,7 @@ __all__ = [
     "LengthBias",
     "PairwiseAccuracy",
     "PositionBias",
+    "Resampled",
     "Samples",
     "ScaleUse",
     "SelfPreference",
@@ -80,6 +82,7 @@ __all__ = [
     "pairwise_accuracy",
     "position_bias",
     "rank_clusters",
+    "resampled_t",
     "scale_use",
     "self_preference",
     "side_by_side",

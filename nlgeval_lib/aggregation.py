@@ -1,0 +1,333 @@
+"""Recorded judges in the place of criteria: what HD-Eval's aggregators make of them, split by split.
+
+Nobody published HD-Eval's criteria scores. What is public are scores of several judges (SummEval) and of several
+prompts of one judge (Topical-Chat) on the aspects that people rated. They are scores of one output from several sides,
+as criteria are, so that aggregators, training shares and attributions can be studied on them; they are not a hierarchy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import datasets, experiments, meta
+from nlgeval_lib.evaluators import hdeval
+
+if TYPE_CHECKING:
+    from nlgeval_lib.judged import Made
+
+NAMES = ("summeval", "topical_chat")
+UNITS = ("row", "document")
+COEFS = ("pearson", "spearman")
+FITTED = {"lr": "LR", "dt": "DT", "rf": "RF", "mlp": "NN"}  # the paper's names of the aggregators
+OWN, ALL = "average of the own aspect", "average of all"
+_SHORT = {"coherence": "coh", "consistency": "con", "fluency": "flu", "relevance": "rel", "naturalness": "nat",
+          "engagingness": "eng", "groundedness": "grd"}  # fmt: skip
+_PROMPTS = {"geval": "score", "geval_no_auto_cot": "score, no steps", "llm_eval_no_cot": "free",
+            "rate_explain": "rate-explain", "rate_explain_auto_cot": "rate-explain, steps",
+            "analyze_rate": "analyze-rate", "analyze_rate_auto_cot": "analyze-rate, steps"}  # fmt: skip
+LABELS = {"summeval": "SummEval", "topical_chat": "Topical-Chat", "sfhot": "SFHOT", "sfres": "SFRES"}
+ASPECTS = {
+    "summeval": ("coherence", "consistency", "fluency", "relevance"),
+    "topical_chat": ("naturalness", "coherence", "engagingness", "groundedness"),
+    "sfhot": ("naturalness",),
+    "sfres": ("naturalness",),
+}
+TREES = {"summeval": "summeval", "topical_chat": "topical_chat", "sfhot": "data_to_text", "sfres": "data_to_text"}
+_CHAT = {"naturalness": (1, 3), "coherence": (1, 3), "engagingness": (1, 3), "groundedness": (0, 1)}
+
+
+@dataclass(frozen=True)
+class Features:
+    """Scores that stand for criteria scores, and the ratings to be predicted; rows aligned.
+
+    items: a row an output. X: a column a score, named "judge aspect". Y: a column a rated aspect. own: {aspect: its
+    columns of X}. groups: targets with an aggregator of their own (HD-Eval, footnote 11). what: the scores in words.
+    layers: {column of X: its layer}, where the scores are those of a hierarchy.
+    """
+
+    name: str
+    label: str
+    items: pd.DataFrame
+    X: pd.DataFrame
+    Y: pd.DataFrame
+    own: Mapping[str, tuple[str, ...]]
+    groups: tuple[tuple[str, ...], ...] | None
+    what: str
+    layers: Mapping[str, int] | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The aggregator's settings that these features need."""
+        return {"impute": "mean", "groups": self.groups}
+
+    def test_rows(self, unit: str, seed: int, size: float = 0.5) -> np.ndarray:
+        """The positions of the test rows of one random split, in order.
+
+        unit: "row" splits outputs as the paper's recipe does (seed 42 gives the half of its Tables 1 and 3);
+        "document" splits inputs, so that no input is on both sides. Raises: ValueError for another unit.
+        """
+        from sklearn.model_selection import train_test_split
+
+        if unit not in UNITS:
+            raise ValueError(f"unit is {unit!r}; allowed: {', '.join(UNITS)}")
+        if unit == "row":
+            return np.sort(train_test_split(np.arange(len(self.X)), test_size=size, random_state=seed)[1])
+        codes = pd.factorize(self.items["input_id"])[0]
+        chosen = train_test_split(np.arange(codes.max() + 1), test_size=size, random_state=seed)[1]
+        return np.flatnonzero(np.isin(codes, chosen))
+
+
+def features(name: str, inputs: int | None = None, draws: int = 20) -> Features:
+    """The recorded scores of a data set. inputs, draws: only the first so many inputs, and draws of a text.
+
+    summeval: six LLM judges x four aspects. topical_chat: gpt-3.5-turbo, seven prompt forms x four aspects, each the
+    mean of what our parser reads in the draws, on the 300 outputs that are not a person's.
+    Raises: ValueError for another name; DataUnavailable.
+    """
+    if name not in NAMES:
+        raise ValueError(f"no recorded features of {name!r}; there are {', '.join(NAMES)}")
+    frame = datasets.load(name)
+    items = datasets.items(frame if inputs is None else datasets.quick(frame, inputs))
+    if name == "summeval":
+        aspects, groups = ASPECTS[name], None
+        scores = experiments.recorded_scores(items, "alttest_summeval")
+        what = "six LLM judges x four aspects"
+    else:
+        items = items[items["system_id"] != "Original Ground Truth"].reset_index(drop=True)
+        aspects, groups = ASPECTS[name], (ASPECTS[name][:3], ASPECTS[name][3:])
+        scores = _draws(items, draws)
+        what = "gpt-3.5-turbo, seven prompts x four aspects"
+    X = pd.DataFrame({f"{judge} {aspect}": scores[judge][aspect] for judge in scores for aspect in aspects})
+    own = {aspect: tuple(f"{judge} {aspect}" for judge in scores) for aspect in aspects}
+    Y = items[[f"human_{aspect}" for aspect in aspects]].set_axis(list(aspects), axis=1).astype(float)
+    return Features(name, LABELS[name], items, X, Y, own, groups, what)
+
+
+def of_criteria(name: str, made: Made) -> Features:
+    """HD-Eval's own features: the scores that a judge gave its criteria (`judged.scores` of an unfitted hdeval).
+
+    name: the data set. Raises: ValueError where `made` has no criteria scores.
+    """
+    if not made.available or not made.criteria:
+        raise ValueError(f"no scores of criteria for {name}: {made.why or 'the judge is not an unfitted hdeval'}")
+    names = list(made.criteria)
+    items = datasets.items(made.frame.drop(columns=["status", "reason", "details", "value"], errors="ignore"))
+    if name == "topical_chat":
+        items = items[items["system_id"] != "Original Ground Truth"].reset_index(drop=True)
+    rated = [column.removeprefix("human_") for column in items.columns if column.startswith("human_")]
+    aspects = [aspect for aspect in ASPECTS.get(name, rated) if aspect in rated]
+    tree = hdeval.CriteriaTree.published(TREES.get(name, "summeval"))
+    known = {node.id: node.layer for node in tree.nodes()}
+    own = {aspect: (found,) for aspect in aspects if (found := tree.of_target(aspect)) in names}
+    groups = (tuple(aspects[:3]), tuple(aspects[3:])) if name == "topical_chat" else None
+    Y = items[[f"human_{aspect}" for aspect in aspects]].set_axis(aspects, axis=1).astype(float)
+    X = items[names].astype(float)
+    what = f"{made.model}'s scores of {len(names)} criteria"
+    return Features(name, LABELS.get(name, name), items, X, Y, own, groups, what, {n: known.get(n, 0) for n in names})
+
+
+def table_rows(
+    given: Features, column: str, kinds: Sequence[str] = tuple(FITTED), seed: int = 42, n_boot: int = 1000
+) -> pd.DataFrame:
+    """The rows of HD-Eval's Tables 4 and 5 that criteria scores give, on the test half of one row split.
+
+    given: of `of_criteria`. column: the table's name of the data set. Returns the cells of both tables, with intervals,
+    in the keys of the printed ones: the average over the aspects.
+    """
+    test = given.test_rows("row", seed)
+    part = given.items.iloc[test].reset_index(drop=True)
+    layer = given.layers or {}
+
+    def fitted(kind: str, share: float = 1.0, up_to: int | None = None) -> dict[str, np.ndarray]:
+        X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
+        if share < 1:
+            made = hdeval.by_share(X, given.Y, test, [share], [seed], kind, **given.settings)
+        else:
+            made = hdeval.by_aggregator(X, given.Y, test, [kind], [seed], **given.settings)
+        return _by_target(made)
+
+    unfitted = {kind: _by_target(rows) for kind, rows in plain(given, test).groupby("kind", sort=False)}
+    scores = {f"50% data | HD-Eval-{FITTED.get(kind, kind)}": fitted(kind) for kind in kinds}
+    scores |= {f"25% data | HD-Eval-{FITTED.get(kind, kind)}": fitted(kind, share=0.5) for kind in kinds}
+    scores |= {
+        "50% data | w/o Layer 3": fitted("mlp", up_to=2),
+        "50% data | w/o Layer 2,3": fitted("mlp", up_to=1),
+        "50% data | w/o Layer 1,2,3": unfitted[OWN],
+        "50% data | w/o Aggregator": unfitted[ALL],
+    }
+    human = {target: f"human_{target}" for target in given.Y}
+    found = experiments.correlations(part, scores, human, n_boot=n_boot, seed=seed)
+    return experiments.averaged(found, column)
+
+
+def judge_rows(
+    given: Features, label: str, share: float, seed: int = 42, n_boot: int = 1000, kinds: Sequence[str] = ("rf", "mlp")
+) -> pd.DataFrame:
+    """The rows of HD-Eval's Tables 6 and 7 for one judge: alone, and with aggregators fitted on a share of the rows.
+
+    label: the block, such as "50% data | Llama2-7B-Chat". The other rows test. Keys as printed, a cell an aspect.
+    """
+    test = given.test_rows("row", seed, 1 - share)
+    part = given.items.iloc[test].reset_index(drop=True)
+    scores = {label: {t: p for t, p in _by_target(plain(given, test).query("kind == @OWN")).items()}}
+    for kind in kinds:
+        made = hdeval.by_aggregator(given.X, given.Y, test, [kind], [seed], **given.settings)
+        scores[f"{label} | +HD-Eval-{FITTED.get(kind, kind)}"] = _by_target(made)
+    human = {target: f"human_{target}" for target in given.Y}
+    found = experiments.correlations(part, scores, human, n_boot=n_boot, seed=seed)
+    return found.drop(columns="replicates", errors="ignore")
+
+
+def _by_target(predicted: pd.DataFrame) -> dict[str, np.ndarray]:
+    """{target: predictions in the order of the test rows}."""
+    ordered = predicted.sort_values("row", kind="stable")
+    return {str(target): rows["predicted"].to_numpy() for target, rows in ordered.groupby("target", sort=False)}
+
+
+def short(names: Iterable[str]) -> list[str]:
+    """Names of features as a figure shows them: "gpt-4o coherence" becomes "gpt-4o coh"; others stay as they are."""
+    parts = [(name, *name.rpartition(" ")[::2]) for name in names]
+    return [f"{_PROMPTS.get(head, head)} {_SHORT[tail]}" if tail in _SHORT else name for name, head, tail in parts]
+
+
+def plain(given: Features, test: np.ndarray) -> pd.DataFrame:
+    """Predictions without any fitting, in the columns of `hdeval.by_aggregator`: two averages.
+
+    "average of all": every score counts for every target, as in Table 4 without aggregator. "average of the own
+    aspect": only the scores of the target's aspect. Missing scores are left out of a mean.
+    """
+    part = given.X.iloc[test]
+    everything = part.mean(axis=1)
+    made = []
+    for target in given.Y:
+        human = given.Y[target].to_numpy()[test]
+        own = part[list(given.own[target])].mean(axis=1)
+        for kind, predicted in ((ALL, everything), (OWN, own)):
+            columns = dict(kind=kind, seed=0, row=test, target=target, predicted=predicted.to_numpy(), human=human)
+            made.append(pd.DataFrame(columns))
+    return pd.concat(made, ignore_index=True)
+
+
+def on_splits(
+    given: Features,
+    unit: str,
+    seeds: Iterable[int],
+    kinds: Sequence[str] = tuple(FITTED),
+    share: float = 1.0,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+) -> pd.DataFrame:
+    """Quality of averages and fitted aggregators on the test half of each split: a row a model, split and target.
+
+    share: of the training half that is trained on (0.5: the paper's 25 % of all data). options: {kind: scikit-learn's
+    settings}. Columns: data, unit, split, kind, target, coef, value, n; `kind` in the paper's names.
+    """
+    found = []
+    for seed in seeds:
+        test = given.test_rows(unit, seed)
+        parts = [plain(given, test)]
+        for kind in kinds:
+            extra = {"options": (options or {}).get(kind)}
+            if share >= 1:
+                one = hdeval.by_aggregator(given.X, given.Y, test, [kind], [seed], **given.settings, **extra)
+            else:
+                one = hdeval.by_share(given.X, given.Y, test, [share], [seed], kind, **given.settings, **extra)
+                one = one.drop(columns="share").assign(kind=kind)
+            parts.append(one.replace({"kind": FITTED}))
+        found.append(qualities(pd.concat(parts, ignore_index=True), ["kind"]).assign(split=seed))
+    return pd.concat(found, ignore_index=True).assign(data=given.label, unit=unit)
+
+
+def qualities(predicted: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Dataset-level coefficients of predictions: a row a setting (`by`), target and coefficient, with `value` and `n`.
+
+    predicted: columns `target`, `predicted`, `human` and those of `by`.
+    """
+    rows = []
+    for key, part in predicted.groupby([*by, "target"], sort=False):
+        for coef in COEFS:
+            ok = part["predicted"].notna().to_numpy()
+            x, y = part["predicted"].to_numpy()[ok], part["human"].to_numpy()[ok]
+            value = meta.coefficients(x[None, :], y, coef)[0] if ok.sum() > 1 else np.nan
+            rows.append({**dict(zip([*by, "target"], key, strict=True)), "coef": coef, "value": value, "n": ok.sum()})
+    return pd.DataFrame(rows)
+
+
+def averages(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The mean over targets within each setting (`by`), coefficient and split."""
+    keys = [*by, "coef", "split"]
+    return found.groupby(keys, sort=False).agg(value=("value", "mean"), n=("n", "min")).reset_index()
+
+
+def over_splits(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The mean over splits with its interval (`meta.resampled_t`, halves): a row a setting and coefficient.
+
+    found: `split`, `coef`, `value`, `n` and the columns of `by`. Columns: those of `by`, coef, value, ci_low, ci_high,
+    sd, n, signature.
+    """
+    rows = []
+    for key, part in found.groupby([*by, "coef"], sort=False):
+        one = meta.resampled_t(part["value"], part["n"].mean(), part["n"].mean())
+        rows.append(
+            {
+                **dict(zip([*by, "coef"], key, strict=True)),
+                "value": one.value,
+                "ci_low": one.low,
+                "ci_high": one.high,
+                "sd": one.sd,
+                "n": int(part["n"].min()),
+                "signature": f"level:dataset|coef:{key[-1]}|{one.signature()}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def against(found: pd.DataFrame, base: str, by: Sequence[str], of: str = "kind") -> pd.DataFrame:
+    """Is each model better than `base`, split by split? Corrected resampled t-tests, Holm over all rows together.
+
+    found: as `averages` gives it, with the column `of` naming models. Columns: those of `by`, `of`, coef, difference,
+    ci_low, ci_high, p, p_holm, signature.
+    """
+    wide = found.pivot(index=[*by, "coef", "split"], columns=of, values="value")
+    sizes = found.groupby([*by, "coef"])["n"].mean()
+    rows = []
+    for key, part in wide.groupby(level=[*by, "coef"], sort=False):
+        key = key if isinstance(key, tuple) else (key,)
+        half = sizes[key if len(key) > 1 else key[0]]
+        for model in [name for name in found[of].unique() if name != base]:
+            one = meta.resampled_t(part[model] - part[base], half, half)
+            rows.append(
+                {
+                    **dict(zip([*by, "coef"], key, strict=True)),
+                    of: model,
+                    "difference": one.value,
+                    "ci_low": one.low,
+                    "ci_high": one.high,
+                    "p": one.p,
+                    "signature": f"test:resampled-t|against:{base}|{one.signature()}",
+                }
+            )
+    table = pd.DataFrame(rows)
+    corrected = meta.correct(table["p"].tolist(), "holm")
+    table.insert(table.columns.get_loc("p") + 1, "p_holm", corrected.adjusted)
+    return table
+
+
+def _draws(items: pd.DataFrame, draws: int) -> dict[str, dict[str, np.ndarray]]:
+    """{prompt form: {aspect: mean of the draws that hold a score}} for the outputs."""
+    texts = datasets.recordings.load("acloserlook")
+    texts = texts[texts["input_id"].isin(set(items["input_id"])) & (texts["draw"] < draws)]
+    read = experiments.read_ratings(texts, _CHAT)
+    place = pd.MultiIndex.from_frame(items[["input_id", "system_id"]])
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for (form, aspect), part in read.groupby(["prompt_form", "aspect"], sort=False):
+        at = place.get_indexer(pd.MultiIndex.from_frame(part[["input_id", "system_id"]]))
+        values = part["value"].groupby(at).mean()
+        column = np.full(len(items), np.nan)
+        column[values.index[values.index >= 0]] = values[values.index >= 0]
+        found.setdefault(str(form), {})[str(aspect)] = column
+    return found
