@@ -22,7 +22,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test test-slow test-gpu reproduce-all quick scoreboard check-results completions lab bench lint lock clean distclean
+.PHONY: help setup data test test-slow test-gpu reproduce-all quick scoreboard report check-results completions lab bench lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -60,6 +60,10 @@ quick: $(READY)  ## the whole catalogue on a small share of the data; results ke
 
 scoreboard: $(READY)  ## rebuild and print the scoreboard from the results at hand
 	@$(NLGEVAL) scoreboard
+
+report: $(READY)  ## the results as a static site, results/report/index.html (what is stale is run first)
+	@$(NLGEVAL) run --mode $(MODE) --jobs $(JOBS)
+	@$(NLGEVAL) report --mode $(MODE)
 
 check-results: $(READY)  ## run everything again elsewhere and compare with the committed results (1e-6)
 	@$(NLGEVAL) check --jobs $(JOBS)

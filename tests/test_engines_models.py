@@ -285,6 +285,19 @@ def test_seeded_draws_repeat_in_any_order(vllm, tmp_path):
     assert [c.text for c in resumed.flat] == [c.text for c in one.flat] and resumed.progress.stored == 6
 
 
+@needs_vllm
+def test_seeded_prompts_that_do_not_fit_one_step_together(vllm):
+    scheduler = vllm._llm.llm_engine.vllm_config.scheduler_config
+    [one] = vllm.count_tokens([Request(prompt="bus " * 100)])
+    words = 50 * scheduler.max_model_len // one
+    prompts = [
+        f"{i} " + "bus " * words for i in range(1, 3 + 2 * scheduler.max_num_batched_tokens // scheduler.max_model_len)
+    ]
+    made = engines.complete(vllm, prompts, Sampling(temperature=1.0, max_tokens=4))
+    assert sum(vllm.count_tokens([Request(prompt=text) for text in prompts])) > scheduler.max_num_batched_tokens
+    assert not made.failed
+
+
 SCHEMA = {"type": "object", "properties": {"s": {"enum": [1, 2]}}, "required": ["s"], "additionalProperties": False}
 
 

@@ -71,7 +71,8 @@ class VLLMEngine(Engine):
         if not has_gpu():
             for variable, value in CPU_ENVIRONMENT.items():
                 os.environ.setdefault(variable, value)
-            options = {"dtype": "float32", "enforce_eager": True, **options}
+            # a prompt that is read in parts moves its seeded generator back, which vLLM 0.32 cannot do on a CPU
+            options = {"dtype": "float32", "enforce_eager": True, "enable_chunked_prefill": False, **options}
         try:
             import vllm
 

@@ -1,0 +1,214 @@
+"""The static site: what is shown of a notebook, that nothing in it runs, and that a browser fetches nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from cli_tools import call
+from runner_tools import Checkout, document
+
+from nlgeval_lib import catalogue, site
+from nlgeval_lib.runner import fingerprint
+from nlgeval_lib.site import cells, formula
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src='http://evil.example'></iframe>"
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Seen(HTMLParser):
+    """Tags, attributes and texts of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def executed(*outputs: dict, prose: str = "# A title") -> dict:
+    """A notebook of one cell of prose and one with these outputs."""
+    made = document("1 + 1")
+    made["cells"].insert(0, {"cell_type": "markdown", "id": "m", "metadata": {}, "source": prose.splitlines(True)})
+    made["cells"][-1] |= {"execution_count": 1, "outputs": list(outputs)}
+    return made
+
+
+def display(**data) -> dict:
+    return {"output_type": "display_data", "metadata": {}, "data": {k.replace("_", "/"): v for k, v in data.items()}}
+
+
+def nothing_runs(page: str) -> None:
+    seen = Seen(page)
+    assert not {"script", "iframe", "object", "embed", "link", "form", "base"} & set(seen.tags) - {"link"}
+    for name, value in seen.attributes:
+        assert not name.startswith("on") and not (value or "").strip().lower().startswith("javascript:")
+        if name == "src":
+            assert value.startswith("data:image/")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        {"output_type": "stream", "name": "stdout", "text": f"model wrote {EVIL}"},
+        display(text_plain=f"model wrote {EVIL}"),
+        display(text_html=f"<table><tr><td>model wrote {EVIL}</td></tr></table>", text_plain="t"),
+        display(text_html=f"<style>body{{background:url(http://evil.example)}}</style><b>model wrote</b>{EVIL}"),
+        display(text_html=f'<a href="javascript:alert(1)" onclick="x()">model wrote</a>{EVIL}'),
+        display(text_markdown=f"model wrote {EVIL}", text_plain="model wrote"),
+        {"output_type": "error", "ename": "E", "evalue": EVIL, "traceback": [f"model wrote {EVIL}"]},
+    ],
+)
+def test_nothing_of_an_output_runs(output):
+    page = cells.body(executed(output))
+    nothing_runs(page)
+    assert "model wrote" in Seen(page).text and "evil.example" not in re.sub("&lt;.*?&gt;", "", page)
+
+
+def test_scripts_and_widgets_are_left_out_and_pictures_stay():
+    script = display(application_javascript="alert(1)")
+    widget = display(**{"application_vnd.jupyter.widget-view+json": {"model_id": "x"}}, text_plain="a widget")
+    drawing = display(**{"image_svg+xml": f"<svg xmlns='http://www.w3.org/2000/svg'>{EVIL}</svg>"}, text_plain="drawn")
+    page = cells.body(executed(script, widget, drawing, display(image_png=PNG, text_plain="<Figure>")))
+    nothing_runs(page)
+    seen = Seen(page)
+    assert "a widget" in seen.text and "alert" not in page and seen.tags.count("img") == 2
+    assert ("alt", "<Figure>") in seen.attributes and f"data:image/png;base64,{PNG}" in page
+
+
+def test_formulas_are_pictures_with_their_text():
+    prose = "Tau is $\\tau_b = \\frac{P-Q}{n}$, costs $5 and $6, code `$x$`, and\n\n$$\\sum_i x_i^2$$\n\n$\\nosuch{$"
+    page = cells.body(executed(prose=prose))
+    nothing_runs(page)
+    seen = Seen(page)
+    alts = [value for name, value in seen.attributes if name == "alt"]
+    assert alts == ["\\tau_b = \\frac{P-Q}{n}", "\\sum_i x_i^2"]
+    assert "costs $5 and $6" in seen.text and "$x$" in seen.text and "\\nosuch{" in seen.text
+    assert "xpicture" not in page and "formula-block" in page
+    assert formula.picture("x") == formula.picture("x") != formula.picture("y")
+
+
+def test_a_mark_in_a_text_is_a_text():
+    assert "xpicture7x" in Seen(cells.body(executed(prose="xpicture7x and $x$"))).text
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Checkout:
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    checkout = Checkout(tmp_path)
+    for name in ("tigerscore", "semscore", "prometheus", "coascore"):
+        (tmp_path / "data" / "paper_tables" / name).mkdir()
+        index = "paper,id,number,kind,title,cells,place,note\n"
+        (tmp_path / "data" / "paper_tables" / name / "index.csv").write_text(index)
+    checkout.output("one", more='title = "First <b>one</b>"')
+    checkout.output("two", more='covers = ["table_02"]')
+    path = checkout.result("executed/hdeval/one.ipynb")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(executed(display(text_plain="ran here"))))
+    return checkout
+
+
+def test_every_output_has_its_page_and_the_index_leads_there(here, monkeypatch, capsys):
+    got = call(monkeypatch, capsys, "report")
+    assert got.code == 0 and "2 pages, 1 of them run in this checkout: results/report/index.html" in got.out
+    index = here.result("report/index.html").read_text()
+    links = [value for name, value in Seen(index).attributes if name == "href" and value.endswith(".html")]
+    assert set(links) == {"hdeval/one.html", "hdeval/two.html"}
+    assert all((here.result("report") / link).is_file() for link in links)
+    assert "First <b>one</b>" in Seen(index).text and index.index("Scoreboard") < index.index("All notebooks")
+    one, two = (here.result(f"report/hdeval/{name}.html").read_text() for name in ("one", "two"))
+    assert "ran here" in one and "was not run" not in one
+    assert "was not run in this checkout" in two and "nlgeval run two" in two
+    for page in (index, one, two):
+        nothing_runs(page)
+        assert "default-src 'none'" in page
+
+
+def test_pages_of_earlier_builds_go_and_other_folders_are_left_alone(here, tmp_path):
+    built = site.build()
+    built.pages["one"].with_name("old.html").write_text("x")
+    assert not site.build().index.parent.joinpath("hdeval", "old.html").exists()
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("x")
+    with pytest.raises(ValueError, match="holds something else"):
+        site.build(mine)
+    assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
+
+
+# ---- in a browser
+
+
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--virtual-time-budget=2000",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """Pages of this checkout's own catalogue: the index, and three notebooks with pictures and tables."""
+    if BROWSER is None:
+        pytest.skip("no chromium here")
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("NLGEVAL_ROOT", raising=False)
+        listed = catalogue.load()
+        some = ("tigerscore_table_05", "semscore_table_03", "meta_ties")
+        patch.setattr(catalogue, "load", lambda: catalogue.Catalogue(tuple(listed[name] for name in some), listed.rows))
+        return site.build(folder / "report")
+
+
+def opened(page: Path, folder: Path) -> tuple[list[str], list[str], Path]:
+    """A page in a headless browser: what it asked the network for, the lines of its console, and a screenshot.
+
+    The browser has requests of its own; those of a page have an origin.
+    """
+    log, shot = folder / "net.json", folder / "shot.png"
+    command = [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}"]
+    command += ["--window-size=1100,2400", f"--screenshot={shot}", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    params = [event.get("params", {}) for event in json.loads(log.read_text(errors="replace"))["events"]]
+    asked = {one["url"] for one in params if one.get("initiator", "not an origin") != "not an origin" and "url" in one}
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return sorted(url for url in asked if not url.startswith(("file:", "data:"))), console, shot
+
+
+def test_the_check_sees_requests_and_script_errors(tmp_path):
+    if BROWSER is None:
+        pytest.skip("no chromium here")
+    page = tmp_path / "bad.html"
+    page.write_text("<!DOCTYPE html><img src='http://cdn.example/x.png'><script>nosuch()</script>")
+    asked, console, _ = opened(page, tmp_path)
+    assert asked == ["http://cdn.example/x.png"] and "nosuch is not defined" in console[0]
+
+
+@pytest.mark.parametrize("name", ["index", "tigerscore_table_05", "semscore_table_03", "meta_ties"])
+def test_a_browser_shows_it_and_fetches_nothing(real, tmp_path, name):
+    asked, console, shot = opened(real.index if name == "index" else real.pages[name], tmp_path)
+    assert asked == [] and console == []
+    from PIL import Image
+
+    with Image.open(shot) as picture:
+        colours = picture.convert("RGB").resize((110, 240)).getcolors(1 << 16)
+        assert picture.size == (1100, 2400)
+    assert len(colours) > 40 and max(count for count, _ in colours) < 0.97 * 110 * 240, "a blank page"
