@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
@@ -161,6 +161,7 @@ def test_a_text_that_was_cut_has_no_value() -> None:
     assert pieces.two_parts(whole, "problem", "response") == (("a", "c"), "")
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_no_text_of_a_teacher_raises(text: str) -> None:
     made = [

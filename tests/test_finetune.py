@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -304,15 +305,17 @@ def test_a_run_that_is_killed_outright_goes_on(base, examples, tmp_path) -> None
     settings = ["-s", "batch=4", "-s", "epochs=2", "-s", "learning_rate=0.003", "--save-every", "2", "--quiet"]
     given = ["finetune", "tigerscore-7b", "--base", str(base), "--data", str(examples), *settings]
     command = [sys.executable, "-c", code, *given]
-    whole = subprocess.run([*command, "-o", str(tmp_path / "whole")], capture_output=True, text=True)
+    alone = {**os.environ, "OMP_NUM_THREADS": "1"}
+    whole = subprocess.run([*command, "-o", str(tmp_path / "whole")], capture_output=True, text=True, env=alone)
     assert whole.returncode == 0, whole.stderr
-    process = subprocess.Popen([*command, "-o", str(tmp_path / "killed")], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([*command, "-o", str(tmp_path / "killed")], stdout=subprocess.DEVNULL, env=alone)
     while process.poll() is None and not list((tmp_path / "killed").glob("checkpoint-*/COMPLETE")):
-        os.sched_yield()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (tmp_path / "killed" / "model").exists()
-    again = subprocess.run([*command, "-o", str(tmp_path / "killed")], capture_output=True, text=True)
+    again = subprocess.run([*command, "-o", str(tmp_path / "killed")], capture_output=True, text=True, env=alone)
     assert again.returncode == 0, again.stderr
     one, other = weights(tmp_path / "whole" / "model"), weights(tmp_path / "killed" / "model")
     assert all(torch.equal(one[name], other[name]) for name in one)

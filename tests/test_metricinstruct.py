@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlgeval_lib.engines.scripted import ScriptedEngine
@@ -137,6 +137,7 @@ ERRORS = st.builds(
 )
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(ERRORS, max_size=4))
 def test_what_passes_is_read_back_with_its_score(errors: list[ErrorItem]) -> None:
     candidate = replace(GOOD, errors=tuple(errors))
@@ -145,6 +146,7 @@ def test_what_passes_is_read_back_with_its_score(errors: list[ErrorItem]) -> Non
         assert read.value == -sum(error.reduction for error in errors) and read.consistent
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text(), st.text(min_size=1), st.text())
 def test_a_part_of_the_output_is_located(before: str, part: str, after: str) -> None:
     assert rules.located(part, before + part + after) or not part.strip()
@@ -201,6 +203,7 @@ def test_a_spoiled_output_is_read() -> None:
     assert "token limit" in channels.spoiled(GOOD, said("Generated", finish_reason="length")).problem
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_no_text_of_a_teacher_raises(text: str) -> None:
     for read in (channels.analysed, channels.spoiled):

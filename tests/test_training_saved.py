@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlgeval_lib.schema import Completion
@@ -71,6 +71,7 @@ def test_a_file_of_examples_is_checked_line_by_line(tmp_path) -> None:
         saved.load(tmp_path)
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.dictionaries(st.sampled_from(["prompt", "completion", "id"]), st.text(min_size=1).filter(str.strip)))
 def test_any_text_comes_back(tmp_path_factory, fields: dict[str, str]) -> None:
     example = {"id": "i", "prompt": "p", "completion": "c", **fields}

@@ -10,7 +10,7 @@ import nltk
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
@@ -42,6 +42,7 @@ def test_distinct_ngrams_by_hand() -> None:
         stats.distinct_ngrams("a b", 2)
 
 
+@settings(deadline=None, max_examples=50)
 @given(SMALL, st.integers(1, 3))
 def test_distinct_ngrams_are_a_share_and_doubling_a_set_halves_it(texts: list[str], n: int) -> None:
     share = stats.distinct_ngrams(texts, n)
@@ -67,6 +68,7 @@ def test_rouge_l_pairs_are_rouge_scores() -> None:
     assert stats.rouge_l_pairs(["one"]).tolist() == []
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.integers(2, 40))
 def test_every_place_names_its_pair(n: int) -> None:
     pairs = list(itertools.combinations(range(n), 2))

@@ -53,11 +53,15 @@ class MiniTeacher:
         """The teacher as an engine."""
         return ScriptedEngine(self.answer, model="scripted-mini-teacher", **options)
 
+    def slip(self, place: int) -> str:
+        """Which slip the row at this place gets, empty for none; one that changes errors needs a row with errors."""
+        return self.slips[place // self.every % len(self.slips)] if self.every and place % self.every == 0 else ""
+
     def answer(self, request: Request, draw: int) -> str:
         """What the teacher says to one request; the request's id names the row."""
         channel, place = request.id.split("/", 1)[0], int(request.id.rsplit("#", 1)[1])
         row = self.frames[channel].iloc[place]
-        slip = self.slips[place // self.every % len(self.slips)] if self.every and place % self.every == 0 else ""
+        slip = self.slip(place)
         asked = (request.messages or ({"content": ""},))[-1]["content"]
         if 'Answer me "yes" or "no" only' in asked:
             return "No" if slip == "unreasonable" else "Yes"
