@@ -36,6 +36,7 @@ COUNTS = [
     ("mt_bench", {}, 320, 80, 4, 1),
     ("hhh", {}, 442, 221, 2, 1),
     ("mini", {}, 600, 75, 8, 1),
+    ("mini_judge", {}, 300, 50, 6, 5),
 ]
 
 
@@ -61,7 +62,12 @@ def test_counts_and_form(data, name, options, outputs, inputs, systems, aspects)
             text == (texts[0] if texts else "")
             for text, texts in zip(long["reference"], long["references"], strict=True)
         )
-    assert set(known["sha256"]) <= {*datasets.files(name), mini.FILE}
+    assert set(known["sha256"]) <= {
+        *datasets.files(name),
+        mini.FILE,
+        "mini/judge/heldout.jsonl",
+        "mini/judge/rubrics.jsonl",
+    }
 
 
 @pytest.mark.parametrize("name", datasets.NAMES)

@@ -54,6 +54,7 @@ SHA = {
     "prometheus/relative": "0ae04ee4c36e",
     "prometheus/relative_no_reference": "1773cb68c9d6",
     "semscore/g_eval": "723390cae9ae",
+    "semscore/g_eval_input": "c36bdf8a8f51",
     "tigerscore/aspects_candidates": "3653ee1388d8",
     "tigerscore/aspects_definitions": "550767712b6c",
     "tigerscore/aspects_summary": "45f21750a7dd",
@@ -90,8 +91,8 @@ def test_names_and_headers():
     assert {name.partition("/")[0] for name in prompts.names()} == {
         "coascore", "hdeval", "prometheus", "semscore", "tigerscore",
     }  # fmt: skip
-    assert len(prompts.names()) == len(list(FOLDER.rglob("*.txt"))) == 48
-    assert prompts.names("semscore") == ["semscore/g_eval"]
+    assert len(prompts.names()) == len(list(FOLDER.rglob("*.txt"))) == 49
+    assert prompts.names("semscore") == ["semscore/g_eval", "semscore/g_eval_input"]
     for name in prompts.names():
         template = prompts.template(name)
         assert template.name == name and template.title and prompts.source(name) == template.source

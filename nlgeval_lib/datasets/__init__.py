@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.datasets import fetch, frame, mini, recordings, registry
+from nlgeval_lib.datasets import fetch, frame, mini, mini_judge, recordings, registry
 from nlgeval_lib.datasets.errors import ChecksumError, DataError, DataUnavailable, UnknownName
 from nlgeval_lib.datasets.frame import items, pivot, quick
 from nlgeval_lib.datasets.specs import Spec
@@ -53,6 +53,7 @@ NAMES = (
     "mt_bench",
     "hhh",
     "mini",
+    "mini_judge",
 )
 
 
@@ -99,6 +100,8 @@ def available(name: str, download: bool = True) -> tuple[bool, str]:
     """Can a data set or recording be loaded here, and if not, why not (one line)? `download=False` uses no network."""
     if name == "mini" and not mini.path().is_file():
         return False, f"data/{mini.FILE} is not in this checkout"
+    if name == "mini_judge" and not mini_judge.path().is_file():
+        return False, f"data/mini/judge/{mini_judge.FILE} is not in this checkout"
     for relpath in files(name):
         try:
             if (fetch.path if download else fetch.local)(relpath) is None:

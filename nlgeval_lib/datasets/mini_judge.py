@@ -1,0 +1,100 @@
+"""The miniature judge's held-out set: records, texts about them, errors put in on purpose. For exercise and tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import paths
+from nlgeval_lib.datasets import frame, verify
+from nlgeval_lib.datasets.errors import DataUnavailable
+from nlgeval_lib.datasets.specs import Spec
+
+FILE, RUBRICS = "heldout.jsonl", "rubrics.jsonl"
+
+SPEC = Spec(
+    name="mini_judge",
+    title="Held-out set of the miniature judge",
+    files=(),
+    n_items=300,
+    n_inputs=50,
+    n_systems=6,
+    scale={aspect: (1, 5) for aspect in ("overall", "accuracy", "completeness", "relevance", "fluency")},
+    licence="the licence of this repository",
+    source="written by this project's program (nlgeval_lib.training.mini)",
+    notes=(
+        "human is no rating: it is 5 minus the penalties of the errors that were put in, 1 at least",
+        "system_id names a make-believe system by the errors it makes",
+    ),
+)
+_FIELDS = (
+    "input_id",
+    "system_id",
+    "domain",
+    "instruction",
+    "source",
+    "reference",
+    "output",
+    "errors",
+    "penalty",
+    "gold",
+)
+
+
+def folder() -> Path:
+    """Where the set lies in the checkout, beside the checkpoint."""
+    return paths.data() / "mini" / "judge"
+
+
+def path() -> Path:
+    """The set's file."""
+    return folder() / FILE
+
+
+def load() -> pd.DataFrame:
+    """The held-out set in file order: 50 records x 6 systems x 5 aspects, with the errors that were put in.
+
+    Further columns: `rubric` (Prometheus', one an aspect), `domain`, `errors` (kind, key, location, correction,
+    penalty), `kinds`, and `penalty`, the sum that an error analysis should find.
+    Raises: DataUnavailable where the file is not in the checkout; ValueError naming a broken line.
+    """
+    records = _records(FILE, _FIELDS)
+    rubrics = {record["aspect"]: record["rubric"] for record in _records(RUBRICS, ("aspect", "rubric"))}
+    long = build(records, rubrics)
+    long.attrs["sha256"] = {f"mini/judge/{name}": verify.sha256(folder() / name) for name in (FILE, RUBRICS)}
+    return long
+
+
+def build(records: Sequence[Mapping[str, Any]], rubrics: Mapping[str, str]) -> pd.DataFrame:
+    """The long frame of records as the file has them; rubrics: aspect -> text."""
+    items: dict[str, list[Any]] = {name: [record[name] for record in records] for name in _FIELDS[:7]}
+    items["references"] = [(record["reference"],) for record in records]
+    items["errors"] = [tuple(record["errors"]) for record in records]
+    items["kinds"] = [tuple(error["kind"] for error in record["errors"]) for record in records]
+    items["penalty"] = [float(record["penalty"]) for record in records]
+    gold = {aspect: [float(record["gold"][aspect]) for record in records] for aspect in SPEC.aspects}
+    per_aspect = {"rubric": {aspect: [rubrics[aspect]] * len(records) for aspect in SPEC.aspects}}
+    return frame.build(SPEC, items, gold, per_aspect=per_aspect)
+
+
+def _records(name: str, fields: tuple[str, ...]) -> list[dict[str, Any]]:
+    file = folder() / name
+    if not file.is_file():
+        raise DataUnavailable(
+            f"mini_judge is unavailable: data/mini/judge/{name} is not in this checkout; restore it from the repository"
+        )
+    records = []
+    for number, line in enumerate(file.read_bytes().removesuffix(b"\n").split(b"\n"), start=1):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"data/mini/judge/{name}, line {number}: not JSON: {error}") from None
+        missing = [field for field in fields if field not in record]
+        if missing:
+            raise ValueError(f"data/mini/judge/{name}, line {number}: no field {', '.join(missing)}")
+        records.append(record)
+    return records

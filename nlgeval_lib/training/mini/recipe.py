@@ -1,0 +1,47 @@
+"""The settings of a training run, and what follows from them as it goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nlgeval_lib.training.mini.records import Mix
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What determines the checkpoint, apart from the machine's rounding.
+
+    examples: how many are seen, each once. tokens: a batch. warm, cool: shares of the run in which the learning rate
+    rises and falls. easy: how many examples come before records and errors have their full number. side: weight of the
+    heads that name the errors where they stand. plain: how many examples come before phrases are varied by openings and
+    endings. lists: after how many examples lists are asked for four times as often. seed: of the weights and the data.
+    """
+
+    examples: int = 320_000
+    tokens: int = 6144
+    rate: float = 3e-3
+    warm: float = 0.02
+    cool: float = 0.35
+    easy: int = 40_000
+    plain: int = 206848
+    lists: int = 239616
+    side: float = 0.5
+    width: int = 256
+    layers: int = 4
+    heads: int = 4
+    inner: int = 640
+    chunk: int = 2048
+    seed: int = 0
+
+    def rate_at(self, done: float) -> float:
+        """The learning rate after a share of the run: up, level, down to nothing."""
+        return self.rate * min(1.0, (done + 1e-4) / self.warm, max(0.0, (1.0 - done) / self.cool))
+
+    def mix(self, seen: int) -> Mix:
+        """How items are made after so many examples: short records with few errors first."""
+        wording = "bare" if seen < self.plain else ""
+        if seen < self.easy // 2:
+            return Mix(attributes=(3, 4), counts=(0.3, 0.7), wording=wording)
+        if seen < self.easy:
+            return Mix(attributes=(3, 5), counts=(0.25, 0.4, 0.35), wording=wording)
+        return Mix(wording=wording, lists=4.0 if seen >= self.lists else 1.0)
