@@ -1,0 +1,75 @@
+"""What the saved results of HD-Eval's and TIGERScore's later tables say, held against the printed tables by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgeval_lib import catalogue, papers
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def saved(output: str, name: str = "") -> pd.DataFrame:
+    paper = output.partition("_")[0]
+    return pd.read_csv(ROOT / "results" / paper / f"{output}{name}.csv", dtype={"printed": str})
+
+
+def cell(frame: pd.DataFrame, row: str, column: str, statistic: str) -> pd.Series:
+    found = frame[(frame["row"] == row) & (frame["column"] == column) & (frame["statistic"] == statistic)]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def test_recorded_judges_are_compared_with_no_cell_of_tables_4_and_5() -> None:
+    cells = saved("hdeval_tables_04_05")
+    there = cells[cells["ours"].notna()]
+    assert set(there["route"]) <= {"published", "run"}
+    published = there[there["route"] == "published"]
+    one = published[(published["table"] == "table_05") & (published["column"] == "SummEval")]
+    mean = np.mean([papers.cell("hdeval", "table_01", "25% data | HD-Eval-NN", a, "pearson")
+                    for a in ("coherence", "consistency", "fluency", "relevance")])  # fmt: skip
+    assert cell(one, "25% data | HD-Eval-NN", "SummEval", "pearson")["ours"] == pytest.approx(mean)
+
+
+def test_ranks_of_table_8_follow_and_its_ratings_stand_beside_other_summaries() -> None:
+    cells = saved("hdeval_table_08")
+    ranks = cells[cells["statistic"] == "rank"]
+    assert len(ranks) == 21 and set(ranks["verdict"]) == {"equal"} and set(ranks["route"]) == {"published"}
+    ratings = cells[(cells["statistic"] == "score") & (cells["column"] == "Human")]
+    assert set(ratings["route"]) == {"public"} and set(ratings["verdict"]) == {"differs"}
+    assert np.sort(ratings["ours"]) == pytest.approx(np.sort(ratings["printed"].astype(float)), abs=0.005)
+
+
+@pytest.mark.parametrize(("table", "shares"), [("table_06", 4), ("table_07", 6)])
+def test_gains_are_over_the_better_aggregator(table: str, shares: int) -> None:
+    cells = saved(f"hdeval_{table}")
+    gains = cells[cells["row"].str.endswith("Gain (%)")]
+    assert len(gains) == 8 * shares and set(gains["route"]) == {"published"}
+    wrong = set(gains.loc[gains["verdict"] == "differs", "row"])
+    assert wrong == ({"80% data | Llama2-7B-Chat | Gain (%)"} if table == "table_06" else set())
+    raw = cells[cells["ours"].notna() & cells["statistic"].isin(["pearson", "spearman"])]
+    assert set(raw["route"]) <= {"recorded", "run"} and not raw["row"].str.contains("HD-Eval").any()
+
+
+def test_tigerscores_totals_and_averages() -> None:
+    table_6 = saved("tigerscore_table_06")
+    there = table_6[table_6["ours"].notna()]
+    assert (there["verdict"] == "equal").all() and set(there["column"]) == {"Average"}
+    total = cell(saved("tigerscore_table_07"), "Accuracy", "Total", "accuracy")
+    assert total["ours"] == pytest.approx(100 * 125 / 140) and total["verdict"] == "differs"
+    change = cell(saved("tigerscore_table_08"), "delta (%)", "Summ", "gain_percent")
+    assert change["ours"] == pytest.approx(100 * (36.81 / 35.55 - 1))
+    sums = saved("tigerscore_table_02", "__sums").set_index("task")
+    assert (sums.loc["all", "real-world"], sums.loc["all", "synthetic"]) == (24694, 6604)
+
+
+def test_every_judge_of_the_two_papers_names_what_would_run() -> None:
+    judges = [one for one in catalogue.load().judges if one.output.startswith(("hdeval_", "tigerscore_"))]
+    assert {one.evaluator for one in judges} == {"hdeval", "tigerscore"}
+    gold = [one for one in judges if one.output == "tigerscore_table_06"]
+    assert len(gold) == 10 and all("output=reference" in one.map for one in gold)
+    assert all(one.api == one.model.startswith("gpt-4") for one in judges)
