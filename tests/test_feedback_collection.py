@@ -297,3 +297,18 @@ def test_balance_of_the_public_feedbacks_is_measured() -> None:
     longer = even.assign(response=["word " * (score * 10) for score in even["score"]])
     assert checks(longer).loc["length_rho", "value"] == pytest.approx(1) and not checks(longer)["ok"][1:].any()
     assert not checks(even[even["score"] > 1]).loc["scores", "ok"]
+
+
+def test_statistics_of_appendices_c_and_d() -> None:
+    built = FeedbackCollection(**SMALL).build(rehearsal.FeedbackTeacher(every=0).engine())
+    unseen = [draft.criteria for draft in seeds()]
+    tables = built.statistics(unseen=unseen, polarity=lambda text: float("entirely" in text) - ("not at all" in text))
+    within = tables["ROUGE-L between criteria (Figure 7)"].iloc[0]
+    between = tables["ROUGE-L with the test set's criteria (Figure 10)"].iloc[0]
+    n = len(built.rubrics)
+    assert within["count"] == n * (n - 1) / 2 and between["count"] == n * len(unseen)
+    assert between["max"] < within["max"]
+    mood = tables["Sentiment by score (Figure 8)"]
+    assert mood["mean"].tolist() == [-1, 0, 0, 0, 1] and set(mood["n"]) == {n}
+    size = tables["Size (Table 1)"]["value"]
+    assert size["rubrics"] == n and size["responses"] == 5 * size["instructions"] == len(built.frame())

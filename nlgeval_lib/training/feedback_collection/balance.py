@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -46,11 +46,17 @@ def _rho(lengths: np.ndarray, scores: np.ndarray) -> float:
 
 
 def statistics(
-    frame: pd.DataFrame, rubrics: Sequence[RubricDraft], most_pairs: int = 20_000
+    frame: pd.DataFrame,
+    rubrics: Sequence[RubricDraft],
+    most_pairs: int = 20_000,
+    unseen: Sequence[str] = (),
+    polarity: Callable[[str], float] | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """The tables and figures of the paper's appendix C for a collection, and the balance checks.
+    """The tables and figures of the paper's appendices C and D for a collection, and the balance checks.
 
-    Source: Prometheus, Table 1; Table 7; Figure 7 (as quantiles of ROUGE-L between criteria); Figure 9.
+    unseen: criteria of a test set, for the overlap with it. polarity: text -> sentiment, for that of the levels.
+    Figures of distributions come as their mean and quantiles.
+    Source: Prometheus, Table 1; Table 7; Figure 7; Figure 8; Figure 9; Figure 10.
     """
     if frame.empty:
         return {}
@@ -62,11 +68,24 @@ def statistics(
         "Responses": frame["response"],
         "Feedback": frame["feedback"],
     }
-    overlap = pd.Series(stats.rouge_l_pairs([draft.criteria for draft in rubrics], most=most_pairs))
-    return {
+    criteria = [draft.criteria for draft in rubrics]
+    tables = {
         "Size (Table 1)": stats.collection_table(frame).to_frame(),
         "Distinct n-grams (Table 7)": stats.diversity_table(parts),
-        "ROUGE-L between criteria (Figure 7)": overlap.describe().rename("ROUGE-L F1").to_frame().T,
+        "ROUGE-L between criteria (Figure 7)": _quantiles(stats.rouge_l_pairs(criteria, most=most_pairs)),
         "Words by score (Figure 9)": stats.length_by_score(frame),
         "Balance": checks(frame),
     }
+    if unseen:
+        overlap = stats.rouge_l_pairs(criteria, list(unseen), most=most_pairs)
+        tables["ROUGE-L with the test set's criteria (Figure 10)"] = _quantiles(overlap)
+    if polarity is not None:
+        levels = [
+            {"score": score, "description": text} for draft in rubrics for score, text in draft.rubric().levels.items()
+        ]
+        tables["Sentiment by score (Figure 8)"] = stats.sentiment_by_score(pd.DataFrame(levels), polarity)
+    return tables
+
+
+def _quantiles(values: np.ndarray) -> pd.DataFrame:
+    return pd.Series(values).describe().rename("ROUGE-L F1").to_frame().T

@@ -93,9 +93,12 @@ class Collection:
             made.append({**row, "view": view, "prompt": judge.render(sample), "completion": text})
         return made
 
-    def statistics(self, most_pairs: int = 20_000) -> dict[str, pd.DataFrame]:
-        """The collection in numbers: its size (Table 1), wording (Table 7, Figure 7), lengths (Figure 9), balance."""
-        return balance.statistics(self.frame(), self.rubrics, most_pairs)
+    def statistics(self, **options: Any) -> dict[str, pd.DataFrame]:
+        """The collection in numbers: its size (Table 1), wording (Table 7, Figure 7), lengths (Figure 9), balance.
+
+        options: as `balance.statistics`: `unseen` criteria (Figure 10), a `polarity` (Figure 8), `most_pairs`.
+        """
+        return balance.statistics(self.frame(), self.rubrics, **options)
 
     def report(self) -> dict[str, Any]:
         """Counts, filters, balance and statistics as plain values."""
