@@ -287,14 +287,13 @@ def test_seeded_draws_repeat_in_any_order(vllm, tmp_path):
 
 @needs_vllm
 def test_seeded_prompts_that_do_not_fit_one_step_together(vllm):
-    scheduler = vllm._llm.llm_engine.vllm_config.scheduler_config
+    config = vllm._llm.llm_engine.vllm_config
+    context, budget = config.model_config.max_model_len, config.scheduler_config.max_num_batched_tokens
     [one] = vllm.count_tokens([Request(prompt="bus " * 100)])
-    words = 50 * scheduler.max_model_len // one
-    prompts = [
-        f"{i} " + "bus " * words for i in range(1, 3 + 2 * scheduler.max_num_batched_tokens // scheduler.max_model_len)
-    ]
+    words = 50 * context // one
+    prompts = [f"{i} " + "bus " * words for i in range(2 + 2 * budget // context)]
     made = engines.complete(vllm, prompts, Sampling(temperature=1.0, max_tokens=4))
-    assert sum(vllm.count_tokens([Request(prompt=text) for text in prompts])) > scheduler.max_num_batched_tokens
+    assert sum(vllm.count_tokens([Request(prompt=text) for text in prompts])) > budget
     assert not made.failed
 
 

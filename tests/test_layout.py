@@ -39,6 +39,7 @@ TOP = {
     "site",
     "scoring",
     "recorded",
+    "ablations",
 }
 
 

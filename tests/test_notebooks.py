@@ -61,6 +61,7 @@ def test_every_output_has_its_result_and_provenance(entry: catalogue.Entry) -> N
     assert record["mode"] == "full" and record["output"] == entry.id
     assert record["route"] in catalogue.ROUTES
     assert record["git"]["commit"] and record["packages"] and record["date"]
+    assert any(name.endswith(".csv") for name in record["files"]), "numbers are saved as CSV"
     for name in record["files"]:
         assert (ROOT / name).exists(), f"{name} is named by the provenance of {entry.id}, but is not there"
     text = proof.read_text(encoding="utf-8")
@@ -80,6 +81,27 @@ def test_no_correlation_without_signature_n_and_interval(entry: catalogue.Entry)
     assert part["signature"].notna().all() and part["n"].notna().all()
     bare = part[part["ci_low"].isna() | part["ci_high"].isna()]
     assert bare["reason"].notna().all(), "no interval needs a reason"
+
+
+@pytest.mark.parametrize("entry", OUTPUTS, ids=lambda entry: entry.id)
+def test_frames_of_correlations_have_signature_n_and_interval(entry: catalogue.Entry) -> None:
+    """The same in the tables that are not compared with a paper; one without interval says why, if in its signature."""
+    for path in sorted((ROOT / "results" / entry.paper).glob(f"{entry.id}__*.csv")):
+        frame = pd.read_csv(path)
+        named = [name for name in ("statistic", "coef", "coefficient") if name in frame]
+        if not named or "value" not in frame:
+            continue
+        part = frame[frame[named[0]].astype(str).str.contains("pearson|spearman|kendall") & frame["value"].notna()]
+        if part.empty:
+            continue
+        assert "signature" in part and part["signature"].notna().all(), path.name
+        assert "n" in part and part["n"].notna().all(), path.name
+        low, high = ("ci_low", "ci_high") if "ci_low" in part else ("low", "high")
+        if low not in part:
+            part = part.assign(**{low: float("nan"), high: float("nan")})
+        bare = part[part[low].isna() | part[high].isna()]
+        why = bare["reason"].notna() if "reason" in bare else False
+        assert (bare["signature"].str.contains("ci:none(", regex=False) | why).all(), f"{path.name}: no interval"
 
 
 @pytest.mark.parametrize("entry", OUTPUTS, ids=lambda entry: entry.id)

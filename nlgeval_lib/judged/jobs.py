@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from nlgeval_lib.scoring.columns import Data
 MINI = "mini"  # the model name that stands for the miniature judge
 MINI_DATA = "mini_judge"
 QUICK_INPUTS = 20
+# settings of an evaluator that belong to the data: for the miniature judge its own hold
+_OF_DATA = ("task", "low", "high", "targets", "aspects", "criteria", "instruction", "template", "flip")
+_SAMPLING = ("temperature", "top_p", "top_k", "n", "max_tokens", "repetition_penalty", "seed", "stop")
 
 
 class Unready(RuntimeError):
@@ -38,17 +41,19 @@ def job(
     planning: bool = False,
     tokenizer: str = "",
     ready: Engine | None = None,
+    aspects: Sequence[str] = (),
 ) -> Job:
     """The judge ready to be asked. model, revision: "" takes the catalogue's; "mini" is the miniature judge.
 
     folder: where the model's weights are; completions are stored under the model's id and a hash of these weights.
     mode "quick": the rows of the first 20 inputs. planning: no weights are loaded. ready: an engine that is loaded.
+    aspects: only rows of these.
     Raises: Unready without the miniature judge's checkpoint; and what `scoring.prepared` raises.
     """
     mini = model == MINI
-    source, settings = (
-        _mini(judge) if mini else (Source(data=judge.data, mapping=judge.map, fill=judge.fill), judge.settings)
-    )
+    source, settings, given = Source(data=judge.data, mapping=judge.map, fill=judge.fill), judge.settings, {}
+    if mini:
+        source, settings, given = _mini(judge)
     asked, version = _folder(engine) if mini else model or judge.model, revision or own_revision(judge, model)
     if folder:
         engine_settings = (*engine_settings, f"name={asked}")
@@ -67,9 +72,12 @@ def job(
         planning=planning,
         tokenizer=tokenizer,
         ready=ready,
+        given=given,
     )
     if not mini:
         made.data = _chosen(made.data, judge)
+    if aspects:
+        made.data = made.data.take(made.data.frame["aspect"].isin(list(aspects)).to_numpy())
     if mode == "quick":
         made.data = _share(made.data)
     return made
@@ -100,18 +108,23 @@ def _folder(engine: str) -> str:
     return mini_revision()[0] if engine == "replay" else str(checkpoint())
 
 
-def _mini(judge: Judged) -> tuple[Source, tuple[str, ...]]:
-    """The rows and settings of the miniature judge: its own data, and the catalogue's settings where it has none."""
+def _mini(judge: Judged) -> tuple[Source, tuple[str, ...], dict[str, Any]]:
+    """The miniature judge's own data; the catalogue's settings but those of its data; and its own for the rest."""
     checkpoint()
-    if importlib.util.find_spec("nlgeval_lib.training") is None or MINI_DATA not in datasets.NAMES:
+    if importlib.util.find_spec("nlgeval_lib.training.mini") is None or MINI_DATA not in datasets.NAMES:
         raise Unready(f"there is no data set {MINI_DATA} for the miniature judge; make mini-judge")
     from nlgeval_lib.training import mini
 
-    own = mini.settings(judge.evaluator)
-    own = [f"{name}={value}" for name, value in own.items()] if isinstance(own, Mapping) else list(own)
-    taken = {text.partition("=")[0] for text in own}
-    kept = [text for text in judge.settings if text.partition("=")[0] not in taken]
-    return Source(data=MINI_DATA), (*own, *kept)
+    try:
+        own = dict(mini.settings(judge.evaluator))
+    except ValueError as error:
+        raise Unready(str(error)) from None
+    names = {text: text.partition("=")[0] for text in judge.settings}
+    kept = tuple(
+        text for text, name in names.items() if name not in _OF_DATA and not ("sampling" in own and name in _SAMPLING)
+    )
+    taken = {names[text] for text in kept}
+    return Source(data=MINI_DATA), kept, {name: value for name, value in own.items() if name not in taken}
 
 
 def _chosen(data: Data, judge: Judged) -> Data:

@@ -54,11 +54,13 @@ def scores(
     base_url: str = "",
     engine_settings: Sequence[str] = (),
     store: str | Path = "",
+    aspects: Sequence[str] = (),
 ) -> Made:
     """The scores that the judge `name` of a catalogue's output gives its data.
 
     engine: "replay" reads the store and asks nothing; vllm, transformers and openai first ask what it lacks. model: ""
     is the catalogue's, "mini" the miniature judge on its own held-out data. mode "quick": 20 inputs.
+    aspects: only the rows of these.
     Raises: CatalogueError for an unknown output or judge; ValueError for an unknown engine; what the engine raises.
     """
     judge = catalogue.load().judge(output, name)
@@ -78,6 +80,7 @@ def scores(
             store=folder,
             base_url=base_url,
             engine_settings=engine_settings,
+            aspects=aspects,
             ready=_held.get((engine, model or judge.model, revision, base_url, tuple(engine_settings))),
         )
     except (jobs.Unready, DataError, Unavailable) as error:

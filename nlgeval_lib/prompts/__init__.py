@@ -13,7 +13,8 @@ from nlgeval_lib.prompts.definitions import definition_names, load_definitions
 from nlgeval_lib.prompts.template import Slot, Template
 
 __all__ = [
-    "Slot", "Template", "definition_names", "load_definitions", "names", "render", "sha", "source", "template",
+    "Slot", "Template", "definition_names", "load_definitions", "names", "of_text", "render", "sha", "source",
+    "template",
 ]  # fmt: skip
 
 
@@ -39,6 +40,11 @@ def template(name: str) -> Template:
         near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4) or names()
         raise ValueError(f"unknown prompt {name!r}; nearest: {', '.join(near)}")
     return _template.load(name)
+
+
+def of_text(text: str, name: str = "own") -> Template:
+    """A template of your own: `{{slot}}` marks what `render` fills in. Raises: ValueError for a malformed slot."""
+    return Template(name, _template.parse_body(text))
 
 
 def render(name: str, /, **variables: str | int) -> str:

@@ -265,11 +265,12 @@ def prepared(
     tokenizer: str = "",
     before: Callable[[Data], None] = lambda rows: None,
     ready: Engine | None = None,
+    given: dict[str, Any] | None = None,
 ) -> Job:
     """A job from the words of a command line; what is wrong about the rows is found before an engine starts.
 
     planning: no weights are loaded. before: a check of the rows. ready: an engine that is there already, in place of
-    the one that the other words describe.
+    the one that the other words describe. given: further arguments of the evaluator, as they are.
     Raises: InputError; EngineError; Unavailable; DataUnavailable; StoreError.
     """
     asks = make.asks(name)
@@ -286,7 +287,7 @@ def prepared(
         job = Job(name, data, evaluator, skip_incomplete=skip_incomplete)
         job.rows()
         return job
-    evaluator = make.evaluator(name, settings, load=load)
+    evaluator = make.evaluator(name, settings, load=load, given=given)
     job = Job(name, data, evaluator, skip_incomplete=skip_incomplete)
     job.rows()
     job.store = make.store(folder)

@@ -1,0 +1,119 @@
+"""What an ablation notebook needs: variants of a judge on the same items, their correlations, paired tests, a figure.
+
+asked = ablations.judges("my_output", ["n=5", "n=10"], engine=engine, model=model, mode=mode)
+table, tests = ablations.compare(asked.items, asked.scores, base="n=5")
+fig = ablations.figure(table, tests)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import chained, experiments, figures, judged
+
+KEYS = ("input_id", "system_id", "aspect")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Variants of a judge: the items that all of them judged, the scores of each, and why others are lacking.
+
+    route: "run", or "mini" for the miniature judge. coverage and signatures: by variant.
+    """
+
+    items: pd.DataFrame = field(default_factory=pd.DataFrame)
+    scores: Mapping[str, np.ndarray] = field(default_factory=dict)
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    route: str = ""
+    coverage: Mapping[str, str] = field(default_factory=dict)
+    signatures: Mapping[str, str] = field(default_factory=dict)
+
+    def told(self) -> pd.DataFrame:
+        """A row a variant: rows with a score, or why there is none."""
+        rows = [{"variant": name, "scored": count, "why not": ""} for name, count in self.coverage.items()]
+        rows += [{"variant": name, "scored": "", "why not": why} for name, why in self.lacking.items()]
+        return pd.DataFrame(rows)
+
+
+def judges(output: str, names: Sequence[str], **asked: Any) -> Asked:
+    """The scores of several judges of one output of the catalogue. asked: as `judged.scores` takes it.
+
+    Raises: what `judged.scores` raises.
+    """
+    made = {name: judged.scores(output, name, **asked) for name in names}
+    lacking = {name: one.why for name, one in made.items() if not one.available}
+    here = {name: one for name, one in made.items() if one.available}
+    if not here:
+        return Asked(lacking=lacking)
+    frames = {name: one.frame.assign(**{key: one.frame.get(key, "") for key in KEYS}) for name, one in here.items()}
+    frames = {name: frame.set_index(list(KEYS)) for name, frame in frames.items()}
+    first = next(iter(frames.values()))
+    shared = first.index
+    for frame in frames.values():
+        shared = shared[shared.isin(frame.index)]
+    items = first.loc[shared].drop(columns=["value", "status", "reason", "details"], errors="ignore").reset_index()
+    return Asked(
+        items=items.assign(human=items["human"].astype(float)),
+        scores={name: frame.loc[shared, "value"].to_numpy(float) for name, frame in frames.items()},
+        lacking=lacking,
+        route=next(iter(here.values())).route,
+        coverage={name: one.coverage for name, one in here.items()},
+        signatures={name: one.signature for name, one in here.items()},
+    )
+
+
+def compare(
+    items: pd.DataFrame,
+    scores: Mapping[str, np.ndarray],
+    base: str,
+    human: str = "human",
+    *,
+    coef: str = "spearman",
+    n_boot: int = 1000,
+    n_perm: int = 1000,
+    seed: int = 0,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """How well each variant follows the ratings, with its interval; and each against `base`, paired, Holm over all.
+
+    items: a row an output, with `input_id`, `system_id` and the ratings `human`; scores: {variant: a value an item}.
+    Columns: `variant, value, n, ci_low, ci_high, signature, reason`; and `variant, first, second, difference, ci_low,
+    ci_high, n, p, p_holm, signature`, where first is the variant and second the base (no row for the base itself).
+    Raises: ValueError for a base that is no variant, or fewer than two variants.
+    """
+    if base not in scores or len(scores) < 2:
+        raise ValueError(f"base {base!r} and another variant are needed; variants: {', '.join(scores) or 'none'}")
+    ratings = items[human].to_numpy(float)
+    table = experiments.correlations(items, scores, {"human": ratings}, coefs=(coef,), n_boot=n_boot, seed=seed)
+    table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
+    pairs = {(name,): (values, scores[base], ratings) for name, values in scores.items() if name != base}
+    tests = chained.tests(items, pairs, ("variant",), coef=coef, n_perm=n_perm, n_boot=n_boot, seed=seed)
+    return table, tests
+
+
+def figure(table: pd.DataFrame, tests: pd.DataFrame, title: str = "", xlabel: str = "") -> Any:
+    """Each variant's value with its interval, and beside it the difference from the base with its corrected p."""
+    base = [name for name in table["variant"] if name not in set(tests["variant"])]
+    names = list(dict.fromkeys(table["variant"]))
+    at = {name: len(names) - 1 - place for place, name in enumerate(names)}
+    fig, (left, right) = figures.new(figures.WIDE, 1.0 + 0.32 * len(names), 1, 2, sharey=True)
+    for ax, part, value in ((left, table, "value"), (right, tests, "difference")):
+        y = [at[name] for name in part["variant"]]
+        ax.hlines(y, part["ci_low"], part["ci_high"], color=figures.color("ours"), lw=1.6)
+        ax.scatter(part[value], y, s=26, color=figures.color("ours"), zorder=3)
+        ax.grid(axis="y", visible=False)
+    for one in tests.itertuples():
+        mark = f"p {one.p_holm:.3f}" if one.p_holm >= 0.001 else "p < .001"
+        right.annotate(mark, (one.difference, at[one.variant]), (0, 5), textcoords="offset points", ha="center", size=7)
+    for ax in (left, right):
+        ax.locator_params(axis="x", nbins=6)
+    right.axvline(0, color="#555555", lw=0.8)
+    left.set_yticks(list(at.values()), list(at))
+    left.set_ylim(-0.6, len(names) - 0.3)
+    left.set(xlabel=xlabel or str(table["statistic"].iat[0]).capitalize(), title=title)
+    right.set(xlabel="difference", title=f"against {base[0]}, p by Holm" if base else "")
+    return fig

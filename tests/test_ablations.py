@@ -1,0 +1,63 @@
+"""The ablation notebooks' helper: the same numbers as its parts give, and variants lined up by item."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from nlgeval_lib import ablations, datasets, judged, meta
+
+
+@pytest.fixture(scope="module")
+def items():
+    return datasets.items(datasets.quick(datasets.load("mini"), 12))
+
+
+@pytest.fixture(scope="module")
+def scores(items):
+    noise = np.random.default_rng(0).normal(size=len(items))
+    human = items["human_quality"].to_numpy(float)
+    return {"good": human + 0.1 * noise, "noise": noise, "bad": -human}
+
+
+def test_values_are_scipys_and_tests_are_corrected(items, scores):
+    how = dict(coef="spearman", n_boot=60, n_perm=60)
+    table, tests = ablations.compare(items, scores, "noise", "human_quality", **how)
+    human = items["human_quality"].to_numpy(float)
+    for row in table.itertuples():
+        assert row.value == pytest.approx(stats.spearmanr(scores[row.variant], human)[0])
+        assert row.ci_low <= row.value <= row.ci_high and row.n == len(items) and "boot-both/60" in row.signature
+    assert tests["variant"].tolist() == ["good", "bad"]
+    found = table.set_index("variant")["value"]
+    np.testing.assert_allclose(tests["difference"], [found["good"] - found["noise"], found["bad"] - found["noise"]])
+    np.testing.assert_allclose(tests["p_holm"], meta.correct(tests["p"].tolist(), "holm").adjusted)
+    assert tests["p_holm"].iat[0] < 0.05
+    fig = ablations.figure(table, tests, "three judges")
+    assert [text.get_text() for text in fig.axes[0].get_yticklabels()] == ["good", "noise", "bad"]
+
+
+def test_a_base_and_another_variant_are_needed(items, scores):
+    with pytest.raises(ValueError, match="base 'none'"):
+        ablations.compare(items, scores, "none", "human_quality")
+    with pytest.raises(ValueError, match="another variant"):
+        ablations.compare(items, {"good": scores["good"]}, "good", "human_quality")
+
+
+def test_variants_are_lined_up_by_item_and_gaps_are_told(monkeypatch):
+    frame = pd.DataFrame({"input_id": ["1", "2", "3"], "system_id": "A", "aspect": "x", "human": ["1", "2", "3"]})
+    made = {
+        "whole": judged.Made(
+            True, frame=frame.assign(value=[1.0, 2.0, 3.0], status="ok"), coverage="3 of 3", route="run"
+        ),
+        "less": judged.Made(True, frame=frame.assign(value=[1.0, 2.0, 3.0])[:0:-1], coverage="2 of 2", route="run"),
+        "gone": judged.Made(False, "the store has none"),
+    }
+    monkeypatch.setattr(judged, "scores", lambda output, name, **asked: made[name])
+    asked = ablations.judges("one", list(made), engine="replay")
+    assert asked.items["input_id"].tolist() == ["2", "3"] and asked.items["human"].tolist() == [2.0, 3.0]
+    assert {name: values.tolist() for name, values in asked.scores.items()} == {"whole": [2, 3], "less": [2, 3]}
+    assert asked.lacking == {"gone": "the store has none"} and asked.route == "run"
+    assert asked.told()["variant"].tolist() == ["whole", "less", "gone"]
+    assert ablations.judges("one", ["gone"]).scores == {}

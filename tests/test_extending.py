@@ -1,0 +1,63 @@
+"""EXTENDING.md: its code runs, its commands work, its entry is one that the catalogue takes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+from cli_tools import call
+
+from nlgeval_lib import catalogue
+from nlgeval_lib.evaluators import base
+
+PAGE = Path(__file__).resolve().parent.parent / "EXTENDING.md"
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """An empty folder to work in; evaluators that the page registers are forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(base, "_registry", dict(base._registry))
+    return tmp_path
+
+
+def test_the_page_runs_from_top_to_bottom(elsewhere, monkeypatch, capsys):
+    space: dict = {"__name__": "page"}
+    for number, (language, text) in enumerate(BLOCKS):
+        if language == "python":
+            exec(compile(text, f"EXTENDING.md, block {number}", "exec"), space)
+        elif language == "sh":
+            for line in text.splitlines():
+                name, *arguments = shlex.split(line)
+                assert name == "nlgeval"
+                got = call(monkeypatch, capsys, *arguments)
+                assert got.code == 0, (line, got.err)
+    assert {language for language, _ in BLOCKS} == {"python", "sh", "toml"}
+
+
+def test_the_evaluator_is_a_plugin_as_it_stands(elsewhere, monkeypatch, capsys):
+    [text] = [text for language, text in BLOCKS if language == "python" and "class Copied" in text]
+    (elsewhere / "copied.py").write_text(text.partition("\n\nscores = ")[0])
+    (elsewhere / "rows.csv").write_text("output,source\na b,a c\n,x\n")
+    got = call(monkeypatch, capsys, "score", "--plugin", "copied.py", "-e", "copied", "-i", "rows.csv", "-o", "s.csv",
+               "--max-missing", "1")  # fmt: skip
+    assert got.code == 0 and "0.5" in (elsewhere / "s.csv").read_text(), got.err
+
+
+def test_the_entry_is_one_that_the_catalogue_takes():
+    [text] = [text for language, text in BLOCKS if language == "toml"]
+    [entry] = tomllib.loads(text)["judge"]
+    outputs, faults = [catalogue.Entry("my_table", "meta", "x.ipynb", "run")], []
+    assert catalogue._judge(entry, 1, outputs, faults) is not None and faults == []
+
+
+def test_commands_of_the_page_exist():
+    from nlgeval_lib.cli import app
+
+    known = {command.name for command in app.registered_commands}
+    assert set(re.findall(r"`?nlgeval ([a-z]+) ", PAGE.read_text(encoding="utf-8"))) <= known
