@@ -31,7 +31,7 @@ def main() -> None:
 
         torch.set_num_threads(given.threads)
         recipe = Recipe(**{field.name: getattr(given, field.name) for field in dataclasses.fields(Recipe)})
-        learner = train(recipe, given.work, given.out, device=given.device, compiled=given.compile)
+        learner = train(recipe, given.work, given.out, device=given.device, compiled=given.compile, notes=given.note)
         print(f"trained: {learner.step} steps, {learner.tokens:,} tokens; checkpoint in {_near(given.out)}")
     if "measure" in steps:
         measure(given.out, given.engine)
@@ -75,6 +75,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--compile", action="store_true", help="compile the model first: twice as fast on a CPU, needs a C++ compiler"
     )
+    parser.add_argument("--note", action="append", default=[], help="a remark on the run, for the card")
     parser.add_argument("--engine", default=_engine(), choices=("transformers", "vllm"), help="what measures")
     recipe = parser.add_argument_group("recipe")
     for field in dataclasses.fields(Recipe):

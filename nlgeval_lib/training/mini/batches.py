@@ -126,7 +126,7 @@ def chunk(
 ) -> list[Batch]:
     """The batches of one chunk of `size` examples: sorted by length, cut at `tokens` tokens, in random order."""
     rng = random.Random(f"{seed}:{number}")
-    examples = [make_example(rng, make_item(rng, mix), only, mix.lists) for _ in range(size)]
+    examples = [make_example(rng, make_item(rng, mix), only, mix.lists, mix.long) for _ in range(size)]
     rows = sorted(encode(tokenizer, examples), key=lambda row: len(row.ids))
     batches, taken = [], []
     for row in rows:

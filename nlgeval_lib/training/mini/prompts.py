@@ -152,17 +152,19 @@ def plain_score(rng: random.Random, item: Item) -> Example:
     return Example("score", _llmscore().render(sample(item, aspect=key)), answers.score(item, CRITERIA[key]), item)
 
 
-def aspect_scores(rng: random.Random, item: Item) -> Example:
-    """CoAScore, stage II: the scores of some aspects."""
-    chosen = _some_aspects(rng)
+def aspect_scores(rng: random.Random, item: Item, long: bool = False) -> Example:
+    """CoAScore, stage II: the scores of some aspects, of many with `long`."""
+    chosen = _some_aspects(rng, long)
     prompt = _coascore()._scores_prompt(sample(item), [_aspect(criterion) for criterion in chosen])
     return Example("aspect scores", prompt, answers.aspect_scores(item, chosen), item)
 
 
-def chained_score(rng: random.Random, item: Item) -> Example:
+def chained_score(rng: random.Random, item: Item, long: bool = False) -> Example:
     """CoAScore, stage III: the target's score with the chain, whose scores are off by one or more now and then."""
     key = rng.choice(RATED)
-    chosen = [criterion for criterion in _some_aspects(rng) if criterion is not CRITERIA[key]] or [FINER["values"]]
+    chosen = [criterion for criterion in _some_aspects(rng, long) if criterion is not CRITERIA[key]] or [
+        FINER["values"]
+    ]
     scores = {c.name: c.score(item.kinds) if rng.random() < 0.9 else rng.randint(LOW, HIGH) for c in chosen}
     with_scores = rng.random() < 0.7
     judge = _coascore(variant="full" if with_scores else "w/o score")
@@ -198,9 +200,9 @@ def _aspect(criterion: Criterion) -> Aspect:
     return Aspect(criterion.name, criterion.definition)
 
 
-def _some_aspects(rng: random.Random) -> list[Criterion]:
-    """As stage I lists them for some target, or in any choice and order."""
-    n = min(rng.randint(1, MOST_ASPECTS), rng.randint(1, MOST_ASPECTS))
+def _some_aspects(rng: random.Random, long: bool) -> list[Criterion]:
+    """As stage I lists them for some target, or in any choice and order; mostly few, or with `long` mostly many."""
+    n = (max if long else min)(rng.randint(1, MOST_ASPECTS), rng.randint(1, MOST_ASPECTS))
     if rng.random() < 0.5:
         return list(relevant(rng.choice(RATED))[:n])
     return rng.sample([criterion for criterion in CRITERIA.values() if criterion is not OVERALL], n)
@@ -245,9 +247,16 @@ FORMS: Mapping[str, tuple[float, Make]] = MappingProxyType(
 
 
 LISTS = ("aspect list", "criteria list")
+CHAINS = ("aspect scores", "chained score")
 
 
-def make_example(rng: random.Random, item: Item, only: str | None = None, lists: float = 1.0) -> Example:
-    """A question about an item, of a form chosen by `FORMS`, or of one; lists are asked for so many times as often."""
+def make_example(
+    rng: random.Random, item: Item, only: str | None = None, lists: float = 1.0, long: bool = False
+) -> Example:
+    """A question about an item, of a form chosen by `FORMS`, or of one.
+
+    Lists are asked for `lists` times as often as their share says; `long` chains have mostly many aspects.
+    """
     form = only or rng.choices(list(FORMS), [s * (lists if f in LISTS else 1.0) for f, (s, _) in FORMS.items()])[0]
-    return FORMS[form][1](rng, item)
+    make = FORMS[form][1]
+    return make(rng, item, long) if long and form in CHAINS else make(rng, item)  # type: ignore[call-arg]

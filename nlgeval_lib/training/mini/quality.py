@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
@@ -64,10 +65,20 @@ def taus(judgments: pd.DataFrame, n_boot: int = 1000, seed: int = 0) -> pd.DataF
             if (~np.isnan(x)).sum() < 3:
                 rows.append((form, aspect, np.nan, 0, np.nan, np.nan, "", "nothing was parsed"))
                 continue
-            found = meta.correlate(x, y, ci="boot-both", n_boot=n_boot, seed=seed)
-            rows.append((form, aspect, found.value, found.n, found.low, found.high, found.signature(), found.reason))
             filled = meta.missing.apply(x, y, "drop")
-            drawn.append(meta.bootstrap(filled.x, filled.y, units="both", n_boot=n_boot, seed=seed).replicates)
+            boot = meta.bootstrap(filled.x, filled.y, units="both", n_boot=n_boot, seed=seed)
+            found = dataclasses.replace(
+                meta.correlate(x, y),
+                low=boot.low,
+                high=boot.high,
+                ci="boot-both",
+                n_boot=n_boot,
+                n_undefined=boot.n_undefined,
+                seed=seed,
+            )
+            reason = found.reason or boot.reason
+            rows.append((form, aspect, found.value, found.n, found.low, found.high, found.signature(), reason))
+            drawn.append(boot.replicates)
             values.append(found)
         if len(values) > 1:
             together = np.nanmean(drawn, axis=0)
@@ -111,7 +122,7 @@ def against(
     judgments: pd.DataFrame,
     outputs: pd.DataFrame,
     costless: Mapping[str, np.ndarray],
-    n_perm: int = 1000,
+    n_perm: int = 2000,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Each form's overall score against each baseline: tau of both, their difference, p corrected over all (Holm).
@@ -127,7 +138,8 @@ def against(
         if np.isnan(judge).all():
             continue
         for name, scores in costless.items():
-            other = _matrix(outputs.assign(score=np.asarray(scores, float)), "score")
+            scored = outputs.assign(score=np.asarray(scores, float))[["input_id", "system_id", "score"]]
+            other = _matrix(part[["input_id", "system_id"]].merge(scored, how="left"), "score")
             if name == "constant":  # any judge that knows nothing: scores exchanged at random between outputs
                 found = _above_nothing(judge, gold, n_perm, seed)
             else:

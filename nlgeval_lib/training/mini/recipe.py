@@ -14,7 +14,8 @@ class Recipe:
     examples: how many are seen, each once. tokens: a batch. warm, cool: shares of the run in which the learning rate
     rises and falls. easy: how many examples come before records and errors have their full number. side: weight of the
     heads that name the errors where they stand. plain: how many examples come before phrases are varied by openings and
-    endings. lists: after how many examples lists are asked for four times as often. seed: of the weights and the data.
+    endings. lists, long: after how many examples lists are asked for four times as often, and chains of aspects are
+    mostly long. seed: of the weights and the data.
     """
 
     examples: int = 320_000
@@ -23,8 +24,9 @@ class Recipe:
     warm: float = 0.02
     cool: float = 0.35
     easy: int = 40_000
-    plain: int = 206848
-    lists: int = 239616
+    plain: int = 206_848
+    lists: int = 239_616
+    long: int = 274_432
     side: float = 0.5
     width: int = 256
     layers: int = 4
@@ -44,4 +46,4 @@ class Recipe:
             return Mix(attributes=(3, 4), counts=(0.3, 0.7), wording=wording)
         if seen < self.easy:
             return Mix(attributes=(3, 5), counts=(0.25, 0.4, 0.35), wording=wording)
-        return Mix(wording=wording, lists=4.0 if seen >= self.lists else 1.0)
+        return Mix(wording=wording, lists=4.0 if seen >= self.lists else 1.0, long=seen >= self.long)

@@ -113,6 +113,7 @@ class Mix:
     )
     off_topic: float = 0.06
     lists: float = 1.0  # how many times as often as by their share lists are asked for
+    long: bool = False  # whether chains of aspects are mostly long
     held_out: bool = False
     wording: str = ""  # a style of `phrases`; by default varied, or held out as the values are
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ class Learner:
                 weights[name].copy_(full)
         self.step += 1
         self.tokens += batch.tokens
-        return float(answer), float(wrong)
+        return float(answer.detach()), float(wrong)
 
     def loss(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The loss to lower, that of the answers alone, and the share of wrong tokens."""
@@ -133,7 +133,14 @@ class Learner:
 
 
 def train(
-    recipe: Recipe, work: Path, out: Path, *, device: str = "cpu", compiled: bool = False, every: float = 120.0
+    recipe: Recipe,
+    work: Path,
+    out: Path,
+    *,
+    device: str = "cpu",
+    compiled: bool = False,
+    every: float = 120.0,
+    notes: Sequence[str] = (),
 ) -> Learner:
     """Train or go on training in `work`; the checkpoint goes to `out`. Saves every so many seconds and at the end."""
     tokenizer = tokens.build()
@@ -166,7 +173,7 @@ def train(
         print("\nstopped; the same command goes on from the last save", file=sys.stderr)
         raise
     learner.save(work)
-    machine = {"device": device, "threads": torch.get_num_threads(), "compiled": compiled}
+    machine = {"device": device, "threads": torch.get_num_threads(), "compiled": compiled, "notes": list(notes)}
     write(learner, tokenizer, out, machine)
     return learner
 
@@ -210,5 +217,6 @@ def write(learner: Learner, tokenizer: Any, out: Path, machine: Mapping[str, Any
     files.write_text(fresh / "training.json", json.dumps(told, indent=1) + "\n")
     out.mkdir(parents=True, exist_ok=True)
     for path in sorted(fresh.iterdir()):
+        path.chmod(0o644)  # safetensors writes for the owner alone
         os.replace(path, out / path.name)
     fresh.rmdir()

@@ -1,0 +1,253 @@
+"""The miniature judge as a model: the committed checkpoint in all engines, and training that can be stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pandas as pd
+import pytest
+from engine_fixtures import ENVIRONMENT, no_vllm
+
+from nlgeval_lib import datasets, engines
+from nlgeval_lib.engines import Request, Sampling, models
+from nlgeval_lib.evaluators import LLMScore, TigerScore
+from nlgeval_lib.training import mini
+from nlgeval_lib.training.mini import card, evaluate, quality
+from nlgeval_lib.training.mini.recipe import Recipe
+
+FOLDER = mini.folder()
+GREEDY = Sampling(max_tokens=160)
+
+
+# -- the committed files ----------------------------------------------------------------------------------------------
+
+
+def test_the_card_has_the_hashes_of_the_files_and_what_was_measured():
+    text = (FOLDER / card.CARD).read_text(encoding="utf-8")
+    for name in card.HASHED:
+        assert f"| {name} | `{card.sha256(FOLDER / name)}` |" in text
+    assert f"sha256:{models.folder_hash(FOLDER)[:16]}" in text
+    judgments, _ = evaluate.read(FOLDER)
+    for form, part in judgments.groupby("form"):
+        assert f"\n| {form} | {len(part)} | {(part['status'] == 'ok').mean():.1%} |" in text
+    assert "What it must not be used for" in text
+
+
+def test_it_is_small_and_needs_no_code_of_its_own():
+    files = [path for path in FOLDER.iterdir() if path.suffix in (".safetensors", ".json", ".jinja")]
+    assert sum(path.stat().st_size for path in files) < 16e6 and not list(FOLDER.glob("*.py"))
+    config = json.loads((FOLDER / "config.json").read_text(encoding="utf-8"))
+    assert config["architectures"] == ["LlamaForCausalLM"] and config["head_dim"] >= 32 and "auto_map" not in config
+    told = json.loads((FOLDER / "training.json").read_text(encoding="utf-8"))
+    assert told["parameters"] <= 10_000_000
+
+
+# -- one answer from every engine -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return datasets.quick(datasets.load("mini_judge"), 2)
+
+
+@pytest.fixture(scope="module")
+def batch(frame):
+    """Raw prompts with long answers and chats with short ones."""
+    outputs = frame[frame["aspect"] == "overall"]
+    [analyses] = TigerScore(**mini.settings("tigerscore")).plan(outputs)
+    [scores] = LLMScore(**mini.settings("llmscore")).plan(frame)
+    assert {request.messages is None for request in (*analyses.requests, *scores.requests)} == {True, False}
+    return [*analyses.requests, *scores.requests[:12], Request(prompt="Unknown words: ä, ß.")]
+
+
+@pytest.fixture(scope="module")
+def in_transformers():
+    with engines.make("transformers", model=str(FOLDER), device="cpu") as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def written(in_transformers, batch):
+    return engines.complete(in_transformers, batch, GREEDY)
+
+
+def same(one, two):
+    for a, b in zip(one.flat, two.flat, strict=True):
+        assert (a.text, a.finish_reason, a.prompt_tokens, a.completion_tokens) == (
+            b.text,
+            b.finish_reason,
+            b.prompt_tokens,
+            b.completion_tokens,
+        )
+
+
+def test_transformers_writes_what_was_measured(in_transformers, frame):
+    """The committed judgments come again, on the first two records."""
+    judgments, _ = evaluate.read(FOLDER)
+    outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
+    key = ["input_id", "system_id"]
+    for form, judge, asked in (
+        (evaluate.ANALYSIS, TigerScore(**mini.settings("tigerscore")), outputs),
+        ("plain score", LLMScore(**mini.settings("llmscore")), frame),
+    ):
+        kept = judgments[judgments["form"] == form].set_index([*key, "aspect"])["value"]
+        scores = judge.score(asked, engine=in_transformers)
+        expected = kept.loc[list(zip(asked["input_id"], asked["system_id"], asked["aspect"], strict=True))]
+        np.testing.assert_array_equal(scores["value"].to_numpy(), expected.to_numpy())
+
+
+@pytest.mark.skipif(bool(no_vllm()), reason=no_vllm())
+def test_vllm_writes_what_transformers_writes(written, batch):
+    with engines.make("vllm", model=str(FOLDER), max_model_len=512) as engine:
+        same(engines.complete(engine, batch, GREEDY), written)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(no_vllm()), reason=no_vllm())
+def test_a_server_writes_what_transformers_writes(written, batch, tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(FOLDER)]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--max-model-len", "512"]
+    command += ["--enforce-eager", "--served-model-name", "mini"]
+    with open(tmp_path / "log", "wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **ENVIRONMENT})
+        try:
+            for _ in range(240):
+                try:
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2)
+                    break
+                except (urllib.error.URLError, OSError):
+                    assert process.poll() is None, (tmp_path / "log").read_text()[-2000:]
+                    time.sleep(0.5)
+            url = f"http://127.0.0.1:{port}/v1"
+            with engines.make("openai", model="mini", base_url=url, dialect="vllm", api_key_env="UNSET_KEY") as engine:
+                served = engines.complete(engine, batch, GREEDY)
+        finally:
+            process.terminate()
+            process.wait(20)
+    assert [c.text for c in served.flat] == [c.text for c in written.flat]
+
+
+def test_measured_quality_is_that_of_the_kept_judgments():
+    """The card's line of each form from the committed judgments, by scipy."""
+    from scipy.stats import kendalltau
+
+    text = (FOLDER / card.CARD).read_text(encoding="utf-8")
+    judgments, _ = evaluate.read(FOLDER)
+    part = judgments[judgments["form"] == evaluate.ANALYSIS].dropna()
+    tau = kendalltau(part["value"], part["gold"]).statistic
+    assert re.search(rf"^\| error analysis \|.*\| {tau:.3f} \[", text, re.M)
+    head = quality.headline(judgments, quality.taus(judgments, n_boot=20))
+    assert len(head) == judgments["form"].nunique() == 16
+
+
+# -- training ---------------------------------------------------------------------------------------------------------
+
+TINY = Recipe(examples=96, chunk=32, tokens=1024, width=64, layers=2, heads=2, inner=64, easy=32, plain=32, lists=64)
+
+
+def test_the_net_is_the_llama_that_transformers_load(tmp_path):
+    """The checkpoint of a net with random weights, in float32 on both sides."""
+    import torch
+    from safetensors.torch import save_file
+    from transformers import AutoModelForCausalLM, LlamaConfig
+
+    from nlgeval_lib.training.mini.model import Net, Shape, checkpoint
+
+    torch.manual_seed(0)
+    net = Net(Shape(100, 64, 3, 2, 96, 128), 3, 5)
+    with torch.no_grad():
+        for name, weight in net.named_parameters():
+            weight.copy_((weight + 0.3 * torch.randn_like(weight) * ("norm" in name)).bfloat16().float())
+    named, config = checkpoint(dict(net.named_parameters()), net.shape)
+    save_file(named, tmp_path / "model.safetensors", {"format": "pt"})
+    LlamaConfig(**config, architectures=["LlamaForCausalLM"]).save_pretrained(tmp_path)
+    theirs = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
+    ids = torch.randint(0, 100, (3, 40))
+    with torch.no_grad():
+        mine = torch.nn.functional.linear(net(ids)[0], net.embed)
+        assert torch.allclose(mine, theirs(ids).logits, atol=1e-4)
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_weights(tmp_path, monkeypatch, capsys):
+    import torch
+
+    from nlgeval_lib.training.mini import train as training
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        whole = training.train(TINY, tmp_path / "a", tmp_path / "one", every=0)
+        real, steps = training.Learner.learn, []
+
+        def stop_later(learner, batch, rate):
+            steps.append(learner.step)
+            if len(steps) == whole.step // 2 + 1:
+                raise KeyboardInterrupt
+            return real(learner, batch, rate)
+
+        monkeypatch.setattr(training.Learner, "learn", stop_later)
+        with pytest.raises(KeyboardInterrupt):
+            training.train(TINY, tmp_path / "b", tmp_path / "two", every=0)
+        assert not (tmp_path / "two").exists() and "goes on from the last save" in capsys.readouterr().err
+        monkeypatch.setattr(training.Learner, "learn", real)
+        again = training.train(TINY, tmp_path / "b", tmp_path / "two", every=0)
+    finally:
+        torch.set_num_threads(threads)
+    assert "going on from step" in capsys.readouterr().out
+    assert (again.step, again.tokens) == (whole.step, whole.tokens)
+    one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))
+    assert one == two
+    other = Recipe(**{**{f: getattr(TINY, f) for f in Recipe.__slots__}, "seed": 1})
+    with pytest.raises(ValueError, match="begun with seed=0, not 1; give the same, or another --work folder"):
+        training.train(other, tmp_path / "b", tmp_path / "three")
+    told = json.loads((tmp_path / "one" / "training.json").read_text())
+    assert told["steps"] == whole.step and told["machine"]["threads"] == 1
+
+
+def test_the_loss_falls(tmp_path):
+    import torch
+
+    from nlgeval_lib.training.mini import tokens
+    from nlgeval_lib.training.mini.batches import chunk
+    from nlgeval_lib.training.mini.train import Learner
+
+    tokenizer = tokens.build()
+    learner = Learner(TINY, len(tokenizer))
+    [first, *_] = chunk(tokenizer, 0, 0, 16, 4096, TINY.mix(0))
+    with torch.no_grad():
+        before = float(learner.loss(first)[1])
+    losses = [learner.learn(first, 3e-3)[0] for _ in range(12)]
+    assert losses[0] == pytest.approx(before) and losses[-1] < 0.8 * before
+
+
+def test_the_rate_goes_up_level_and_down():
+    recipe = Recipe()
+    rates = [recipe.rate_at(done) for done in np.linspace(0, 1, 101)]
+    assert max(rates) == recipe.rate == rates[30] and rates[0] < 0.1 * recipe.rate and rates[-1] == 0
+    assert pd.Series(rates[3:]).is_monotonic_decreasing
+    assert recipe.mix(0).style == "bare" and recipe.mix(recipe.plain).style == "varied"
+    assert recipe.mix(0).attributes < recipe.mix(recipe.easy).attributes
+
+
+def test_the_command_says_what_it_can_do(capsys, monkeypatch):
+    from nlgeval_lib.training.mini.__main__ import main
+
+    monkeypatch.setattr(sys, "argv", ["x", "--help"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    text = capsys.readouterr().out
+    assert stop.value.code == 0 and all(
+        word in text for word in ("--only", "--work", "--compile", "--examples", "--seed")
+    )
