@@ -48,6 +48,10 @@ def judges(output: str, names: Sequence[str], **asked: Any) -> Asked:
     made = {name: judged.scores(output, name, **asked) for name in names}
     lacking = {name: one.why for name, one in made.items() if not one.available}
     here = {name: one for name, one in made.items() if one.available}
+    for name, one in list(here.items()):
+        if one.frame["value"].isna().all():
+            lacking[name] = f"no row has a score; most often: {one.frame['reason'].value_counts().index[0]}"
+            del here[name]
     if not here:
         return Asked(lacking=lacking)
     frames = {name: one.frame.assign(**{key: one.frame.get(key, "") for key in KEYS}) for name, one in here.items()}

@@ -61,3 +61,18 @@ def test_variants_are_lined_up_by_item_and_gaps_are_told(monkeypatch):
     assert asked.lacking == {"gone": "the store has none"} and asked.route == "run"
     assert asked.told()["variant"].tolist() == ["whole", "less", "gone"]
     assert ablations.judges("one", ["gone"]).scores == {}
+
+
+def test_a_variant_that_scored_nothing_is_told_and_left_out(monkeypatch):
+    rows = pd.DataFrame({"input_id": list("abcd"), "system_id": "s", "aspect": "overall", "human": [1.0, 2, 3, 4]})
+    full = rows.assign(value=[1.0, 2, 2, 4], status="ok", reason="", details=None)
+    none = rows.assign(value=np.nan, status="unparsed", reason="4 listed, 20 asked for", details=None)
+    made = {"few": full, "many": none}
+    monkeypatch.setattr(
+        ablations.judged,
+        "scores",
+        lambda output, name, **how: ablations.judged.Made(True, frame=made[name], coverage=str(len(made[name]))),
+    )
+    asked = ablations.judges("output", ["few", "many"])
+    assert list(asked.scores) == ["few"]
+    assert "20 asked for" in asked.lacking["many"]
