@@ -183,7 +183,7 @@ def outputs(
         system, kept = _teacher(engine, model, base_url, revision, engine_set, store, False, "")
         bar = ProgressBar("outputs", quiet=given.quiet(quiet))
         try:
-            made = sample_outputs(frame, {model: system}, store=kept, sampling=_values(set), progress=bar.report)
+            made = sample_outputs(frame, {model: system}, store=kept, sampling=given.values(set), progress=bar.report)
             if likelihood:
                 from nlgeval_lib.evaluators import BartScore
 
@@ -211,30 +211,12 @@ def _frame(path: str) -> Any:
     return table.read(path).frame.reset_index(drop=True)
 
 
-def _values(texts: Sequence[str] | None) -> dict[str, Any]:
-    """`name=value` texts as settings; values as JSON where they are JSON."""
-    import json
-
-    from nlgeval_lib.scoring import InputError
-
-    found: dict[str, Any] = {}
-    for text in texts or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise InputError(f"--set {text}: NAME=VALUE is needed")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
 def _made(cls: Any, texts: Sequence[str] | None) -> Any:
     import inspect
 
     from nlgeval_lib.scoring import InputError
 
-    settings = _values(texts)
+    settings = given.values(texts)
     known = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
     if unknown := [name for name in settings if name not in known]:
         raise InputError(f"--set {unknown[0]}: no such setting; there are {', '.join(known)}")

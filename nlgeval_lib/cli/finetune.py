@@ -68,7 +68,7 @@ def finetune(
         try:
             if not name:
                 raise InputError("which configuration? Give its name, or --list")
-            config = tuning.named(name).changed(**_settings(set or ()))
+            config = tuning.named(name).changed(**given.values(set or ()))
             if base:
                 config = config.changed(base=base, size="")
             if gpu or gpus:
@@ -110,24 +110,6 @@ def _list(tuning: object) -> None:
         mark = "" if config.origin == "paper" else "  [ours]"
         typer.echo(f"{name:28} {config.title}{mark}")
         typer.echo(f"{'':28} {config.base}; {config.source}")
-
-
-def _settings(texts: list[str] | tuple[str, ...]) -> dict[str, object]:
-    """`name=value` texts as settings; values as JSON where they are JSON."""
-    import json
-
-    from nlgeval_lib.scoring import InputError
-
-    found: dict[str, object] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise InputError(f"--set {text}: NAME=VALUE is needed")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
 
 
 def _plan(config: object, data: str, output: str, micro_batch: int, mfu: float) -> list[str]:

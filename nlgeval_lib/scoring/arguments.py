@@ -96,6 +96,24 @@ def stoppable(run: Run, again: str) -> Iterator[None]:
         raise typer.Exit(STOPPED) from None
 
 
+def values(texts: Sequence[str] | None) -> dict[str, Any]:
+    """`name=value` texts of `--set` as settings; values as JSON where they are JSON. Raises: InputError."""
+    import json
+
+    from nlgeval_lib.scoring.table import InputError
+
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InputError(f"--set {text}: NAME=VALUE is needed")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
 def prices(text: str) -> tuple[float, float] | None:
     """The two prices of `--price`. Raises: InputError."""
     from nlgeval_lib.scoring.table import InputError
