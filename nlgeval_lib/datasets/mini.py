@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
 
 from nlgeval_lib import paths
-from nlgeval_lib.datasets import frame, verify
-from nlgeval_lib.datasets.errors import DataUnavailable
+from nlgeval_lib.datasets import _read, frame, verify
 from nlgeval_lib.datasets.specs import Spec
 
 FILE = "mini/mini.jsonl"  # below data/, in the repository
@@ -53,20 +51,7 @@ def load() -> pd.DataFrame:
 
     Raises: DataUnavailable where data/mini is not in the checkout; ValueError naming a broken line.
     """
-    if not path().is_file():
-        raise DataUnavailable(
-            f"mini is unavailable: data/{FILE} is not in this checkout; restore it from the repository"
-        )
-    records = []
-    for number, line in enumerate(path().read_bytes().removesuffix(b"\n").split(b"\n"), start=1):
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise ValueError(f"data/{FILE}, line {number}: not JSON: {error}") from None
-        missing = [field for field in _FIELDS if field not in record]
-        if missing:
-            raise ValueError(f"data/{FILE}, line {number}: no field {', '.join(missing)}")
-        records.append(record)
+    records = _read.embedded("mini", path(), f"data/{FILE}", _FIELDS)
     items = {
         "input_id": [r["input_id"] for r in records],
         "system_id": [r["system_id"] for r in records],

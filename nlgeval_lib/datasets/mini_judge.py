@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import paths
-from nlgeval_lib.datasets import frame, verify
-from nlgeval_lib.datasets.errors import DataUnavailable
+from nlgeval_lib.datasets import _read, frame, verify
 from nlgeval_lib.datasets.specs import Spec
 
 FILE, RUBRICS = "heldout.jsonl", "rubrics.jsonl"
@@ -82,19 +80,4 @@ def build(records: Sequence[Mapping[str, Any]], rubrics: Mapping[str, str]) -> p
 
 
 def _records(name: str, fields: tuple[str, ...]) -> list[dict[str, Any]]:
-    file = folder() / name
-    if not file.is_file():
-        raise DataUnavailable(
-            f"mini_judge is unavailable: data/mini/judge/{name} is not in this checkout; restore it from the repository"
-        )
-    records = []
-    for number, line in enumerate(file.read_bytes().removesuffix(b"\n").split(b"\n"), start=1):
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise ValueError(f"data/mini/judge/{name}, line {number}: not JSON: {error}") from None
-        missing = [field for field in fields if field not in record]
-        if missing:
-            raise ValueError(f"data/mini/judge/{name}, line {number}: no field {', '.join(missing)}")
-        records.append(record)
-    return records
+    return _read.embedded("mini_judge", folder() / name, f"data/mini/judge/{name}", fields)
