@@ -48,19 +48,18 @@ class Draws:
         np.multiply(systems[:, None], inputs[None], out=grid)
         return space.take("items", grid.reshape(-1, b), places)
 
-    def power_sums(self, shape: tuple[int, ...]) -> tuple[Floats, Floats] | None:
-        """Sums of squares and of cubes of the weights of all items, where they follow from the units': (b,) each."""
+    def power_sum(self, shape: tuple[int, ...], power: int) -> Floats | None:
+        """Sum of the second or third power of all items' weights, where it follows from the units': (b,)."""
         if self.rows is not None:
             return None
-        squares, cubes = 1.0, 1.0
+        total = np.ones(len(self))
         for counts, size in zip((self.systems, self.inputs), shape, strict=True):
             if counts is None:
-                squares, cubes = squares * size, cubes * size
-                continue
-            wide = counts.astype(float)
-            squares = squares * np.vecdot(wide, wide)
-            cubes = cubes * np.vecdot(wide * wide, wide)
-        return squares, cubes
+                total *= size
+            else:
+                wide = counts.astype(float)
+                total *= np.vecdot(wide if power == 2 else wide * wide, wide)
+        return total
 
 
 def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> str:

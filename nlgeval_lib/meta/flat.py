@@ -49,6 +49,7 @@ class Flat:
 
     def __init__(self, x: Floats, y: Floats, coef: str) -> None:
         self.coef, self.x, self.y = coef, x, y
+        self.power = {"pearson": 0, "spearman": 3}.get(coef, 2)
         code_x, self.size_x = kernels.codes(x)
         code_y, self.size_y = kernels.codes(y)
         self.turned = coef != "pearson" and self.size_x < self.size_y
@@ -67,31 +68,34 @@ class Flat:
         elif coef != "spearman":
             self.levels = list(_tree(self.in_x.code, self.size_x, self.in_y.code, self.size_y))
 
-    def values(self, weights: Ints, powers: tuple[Floats, Floats] | None = None) -> Floats:
+    def values(self, weights: Ints, powers: Floats | None = None) -> Floats:
         """The coefficient for each column of weights: (n, b) whole numbers >= 0 to (b,); NaN where not defined.
 
-        powers: sums of the squares and of the cubes of each column, where the caller has them cheaply.
+        powers: the sum of `self.power`-th powers of each column, where the caller has it cheaply.
         """
         if self.coef == "pearson":
             return self._pearson(weights)
+        weights = self.cells.sum(weights)
         if not self.cells.alone:
-            weights, powers = self.cells.sum(weights), None
-        else:
-            weights = self.cells.sum(weights)
+            powers = None
         return self._spearman(weights, powers) if self.coef == "spearman" else self._kendall(weights, powers)
 
-    def _spearman(self, weights: Ints, powers: tuple[Floats, Floats] | None) -> Floats:
+    def _spearman(self, weights: Ints, powers: Floats | None) -> Floats:
         """Twice the mid-rank is the weight below plus the weight up to here: no halves, and the mean is n."""
         space = kernels.workspace()
         cubes, doubled = [], []
         for groups in (self.in_y, self.in_x):
-            count = groups.sum(weights)
-            below = space.running("below", count)
             if groups.alone:
-                powers = powers or (None, space.dot(weights, weights, weights))
-            cubes.append(powers[1] if groups.alone else space.dot(count, count, count))
+                if powers is None:
+                    powers = space.dot(weights, weights, weights)
+                cubes.append(powers)
+                below = space.running("below", weights, None if groups.sorted else groups.order)
+            else:
+                count = groups.sum(weights)
+                cubes.append(space.dot(count, count, count))
+                below = space.running("below", count)
             if groups is self.in_y or not groups.sorted:
-                out = space.array(f"{groups.name} doubled", count.shape, count.dtype)
+                out = space.array(f"{groups.name} doubled", below[1:].shape, below.dtype)
                 doubled.append(np.add(below[1:], below[:-1], out=out))
         n = below[-1].astype(float)
         if self.in_x.sorted:
@@ -107,19 +111,26 @@ class Flat:
         Weight times doubled rank is then the step of the squared running weight, and summing by parts moves the step to
         the other side, where numbers are small and whole.
         """
-        space = kernels.workspace()
-        cross = n**2 * doubled[self.in_y.code[-1]]
-        for rows in kernels.blocks(len(self.in_y.code) - 1, doubled.shape[1]):
-            ranks = space.take("ranks", doubled, self.in_y.code[rows.start : rows.stop + 1])
-            step = np.subtract(ranks[:-1], ranks[1:], out=space.array("step", ranks[1:].shape, ranks.dtype))
-            inner = below[1:][rows]
-            cross += space.dot(inner, inner, step)
+        space, code, b = kernels.workspace(), self.in_y.code, doubled.shape[1]
+        size = min(len(code), kernels.block_rows(b))
+        ranks = space.array("ranks", (size + 1, b), doubled.dtype)
+        steps, inner = space.array("wide 0", (2, size, b), np.float64)
+        cross = n**2 * doubled[code[-1]]
+        for start in range(0, len(code) - 1, size):
+            rows = slice(start, min(start + size, len(code) - 1))
+            m = rows.stop - start
+            doubled.take(code[start : rows.stop + 1], axis=0, out=ranks[: m + 1], mode="clip")
+            np.subtract(ranks[:m], ranks[1 : m + 1], out=ranks[:m])
+            np.copyto(steps[:m], ranks[:m])
+            np.copyto(inner[:m], below[1:][rows])
+            np.multiply(steps[:m], inner[:m], out=steps[:m])
+            cross += np.einsum("ij,ij->j", steps[:m], inner[:m])
         return cross
 
-    def _kendall(self, weights: Ints, powers: tuple[Floats, Floats] | None) -> Floats:
+    def _kendall(self, weights: Ints, powers: Floats | None) -> Floats:
         space = kernels.workspace()
         counts = [groups.sum(weights) for groups in (self.in_x, self.in_y)]
-        alone = powers[0] if powers else space.dot(weights, weights)
+        alone = space.dot(weights, weights) if powers is None else powers
         same = [
             alone if groups.alone else space.dot(count, count)
             for groups, count in zip((self.in_x, self.in_y), counts, strict=True)
@@ -133,7 +144,7 @@ class Flat:
             classes = np.minimum(*((count > 0).sum(axis=0) for count in counts))
         agree = np.zeros(weights.shape[1])
         for level in self.levels:
-            lower = space.running("lower", space.take("taken", weights, level.lower))
+            lower = space.running("lower", weights, level.lower)
             gain = space.take("gain", lower, level.start)
             gain += space.take("stop", lower, level.stop)
             agree += space.dot(space.take("taken", weights, level.upper), gain)

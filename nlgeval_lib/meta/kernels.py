@@ -68,15 +68,17 @@ class Workspace:
         return out
 
     def dot(self, *factors: npt.NDArray[Any]) -> Floats:
-        """Sum down the rows of the product of arrays of one shape (m, b), in float64: (b,)."""
-        names = ",".join(["ij"] * len(factors)) + "->j"
+        """Sum down the rows of the product of two or three arrays of one shape (m, b), in float64: (b,)."""
         total = np.zeros(factors[0].shape[1])
         for rows in blocks(*factors[0].shape):
             wide: list[Floats] = []
             for number, factor in enumerate(factors):
                 again = number > 0 and factor is factors[number - 1]
                 wide.append(wide[-1] if again else self.wide(f"wide {number}", factor[rows]))
-            total += np.einsum(names, *wide)
+            first, *others = wide
+            if len(others) == 2:  # einsum is quick for two factors only
+                first = np.multiply(first, others.pop(0), out=self.array("product", first.shape, np.float64))
+            total += np.einsum("ij,ij->j", first, others[0])
         return total
 
     def project(self, fixed: Floats, rows: npt.NDArray[Any]) -> Floats:
@@ -86,21 +88,24 @@ class Workspace:
             total += fixed[..., part] @ self.wide("wide 0", rows[part])
         return total
 
-    def running(self, name: str, rows: Ints) -> Ints:
-        """Cumulative sums down the rows with a leading row of zeros: shape (m, b) to (m + 1, b).
+    def running(self, name: str, rows: Ints, order: Ints | None = None) -> Ints:
+        """Cumulative sums down the rows, in the given order, with a leading row of zeros: (m, b) to (m + 1, b).
 
         Works in blocks of about sqrt(m) rows so that every step is one vectorised addition; numpy's own cumsum walks
         each column by itself and is ten times slower here.
         """
-        m, b = rows.shape
+        m, b = len(rows) if order is None else len(order), rows.shape[1]
         step = max(1, round(m**0.5))
         blocks = m // step
         out = self.array(name, (1 + m, b), rows.dtype)
         out[0] = 0
+        if order is not None:
+            rows = rows.take(order, axis=0, out=out[1:], mode="clip")
         source = rows[: blocks * step].reshape(blocks, step, b).swapaxes(0, 1)
         body = out[1 : 1 + blocks * step].reshape(blocks, step, b)
         places = body.swapaxes(0, 1)
-        places[0] = source[0]
+        if order is None:
+            places[0] = source[0]
         for before, new, place in zip(places[:-1], source[1:], places[1:], strict=True):
             np.add(before, new, place)
         for before, block in pairwise(body):
@@ -110,9 +115,14 @@ class Workspace:
         return out
 
 
+def block_rows(b: int) -> int:
+    """How many rows of b columns stay in the processor's cache, in float64."""
+    return max(1, 2**15 // max(b, 1))
+
+
 def blocks(m: int, b: int) -> Iterator[slice]:
     """Slices of rows whose float64 copies stay in the processor's cache."""
-    step = max(1, 2**17 // max(b, 1))
+    step = block_rows(b)
     for start in range(0, m, step):
         yield slice(start, min(start + step, m))
 

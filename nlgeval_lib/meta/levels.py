@@ -51,7 +51,8 @@ class Dataset:
 
     def values(self, draws: Draws) -> Floats:
         """The coefficient for each resample: (b,)."""
-        powers = draws.power_sums(self.shape) if len(self.places) == np.prod(self.shape) else None
+        complete = len(self.places) == np.prod(self.shape)
+        powers = draws.power_sum(self.shape, self.flat.power) if complete and self.flat.power else None
         return self.flat.values(draws.items(self.shape, self.places), powers)
 
 
