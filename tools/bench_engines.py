@@ -24,10 +24,10 @@ from nlgeval_lib.store import Store
 DELAY = 0.05  # seconds the loopback server takes to answer
 
 
-def measure(prompts: int = 96, tokens: int = 64, rounds: int = 3, calls: int = 400) -> dict[str, Any]:
+def measure(prompts: int = 96, tokens: int = 64, rounds: int = 3, calls: int = 60) -> dict[str, Any]:
     """Ratios of our engines to the bare backends.
 
-    prompts, tokens: size of one vLLM round. rounds: of A and B each. calls: requests to the loopback server.
+    prompts, tokens: size of one vLLM round. rounds: of A and B each. calls: requests of each worker to the loopback server.
     """
     out: dict[str, Any] = {"openai": _openai(calls)}
     try:
@@ -186,13 +186,12 @@ def _openai(calls: int) -> dict[str, Any]:
                 "openai", model="slow", base_url=f"http://127.0.0.1:{port}/v1", concurrency=concurrency
             )
             engines.complete(engine, [f"warm {i}" for i in range(concurrency)], Sampling(max_tokens=8))
-            n = calls - calls % concurrency
+            n = calls * concurrency
             took = []
             for k in range(3):
                 asked = [f"{k} {i}" for i in range(n)]
                 took.append(_seconds(lambda e=engine, a=asked: engines.complete(e, a, Sampling(max_tokens=8))))
-            ideal = n / concurrency * DELAY
-            out[f"concurrency {concurrency}, share of ideal"] = round(ideal / statistics.median(took), 3)
+            out[f"concurrency {concurrency}, share of ideal"] = round(calls * DELAY / statistics.median(took), 3)
     finally:
         server.terminate()
     return out

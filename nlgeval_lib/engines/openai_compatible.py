@@ -25,6 +25,7 @@ DIALECTS = ("openai", "vllm")
 _HOPELESS = (401, 403, 404)  # no key, no right, no such model: the next request will fare no better
 _PASSING = (408, 409, 429)  # and all of 500 and above
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
+_APART, _RAMP = 0.004, 0.25  # seconds between the first requests of two workers, and of the first and the last
 
 
 @dataclass
@@ -230,11 +231,12 @@ class _Run:
             http_client=http,
         )
         async with client, asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(self._work(client))
+            for number in range(workers):
+                group.create_task(self._work(client, after=min(number * _APART, _RAMP)))
 
-    async def _work(self, client: Any) -> None:
-        """Take groups of draws until there are none."""
+    async def _work(self, client: Any, after: float) -> None:
+        """Take groups of draws until there are none. Workers that start together stay together, and queue up."""
+        await asyncio.sleep(after)
         while self.todo:
             draws = self.todo.popleft()
             if self.hopeless:
