@@ -89,7 +89,11 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints goes to the log, not between the answers
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    from nlgeval_lib.runner import forked
+
     try:
+        if forked.wanted():
+            forked.use()
         for line in sys.stdin:
             answers.write(json.dumps(execute(json.loads(line))) + "\n")
             answers.flush()

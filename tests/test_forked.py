@@ -1,0 +1,131 @@
+"""Kernels forked from a template: as separate as started ones, and replaced by those where a fork fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import textwrap
+
+import nbformat
+import pytest
+
+from nlgeval_lib.runner import forked, pool, template
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
+
+PARENT = "open(f'/proc/{os.getppid()}/cmdline').read()"
+LEAVES = f"""
+    import json, os, sys
+    import numpy, pandas
+    from nlgeval_lib import papers
+    pandas.trace = os.environ["TRACE"] = "left behind"
+    papers.load = None
+    name = "first"
+    draw = numpy.random.random()
+    json.dump(dict(parent={PARENT}, draw=draw, pid=os.getpid()), open("first.json", "w"))
+    os.chdir("/")
+    """
+FINDS = """
+    import json, os, sys, threading
+    import numpy, pandas, scipy.linalg
+    import matplotlib.pyplot as plt
+    from nlgeval_lib import papers
+    first = json.load(open("first.json"))
+    assert os.getcwd() == folder and os.environ["OMP_NUM_THREADS"] == "2"
+    assert os.environ["NLGEVAL_RECORD"] == "second.saved" and "" in sys.path
+    assert not hasattr(pandas, "trace") and "TRACE" not in os.environ and papers.load is not None
+    assert "name" not in globals() and numpy.random.random() != first["draw"] and os.getpid() != first["pid"]
+    assert os.getpid() == os.getpgid(0) == os.getsid(0) and "sklearn" not in sys.modules
+    a = numpy.random.default_rng(0).normal(size=(400, 400))
+    assert numpy.allclose(a @ a, numpy.einsum("ij,jk->ik", a, a))
+    assert numpy.allclose(scipy.linalg.inv(a) @ a, numpy.eye(400))
+    plt.plot([1, 2])
+    """
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Execute a cell of code in a worker's kernel, and return its answer and the executed copy's outputs."""
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    worker = pool.Worker(0, pool._environment(1))
+
+    def execute(name: str, code: str) -> tuple[dict, str]:
+        parameters = nbformat.v4.new_code_cell("folder = ''", metadata={"tags": ["parameters"]})
+        cells = [parameters, nbformat.v4.new_code_cell(textwrap.dedent(code))]
+        source, target = tmp_path / f"{name}.ipynb", tmp_path / f"{name}.done.ipynb"
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), source)
+        environment = {"NLGEVAL_RECORD": f"{name}.saved"}
+        answer = worker.execute(pool.Job(name, source, target, {"folder": str(tmp_path)}, environment))
+        return answer, target.read_text() if target.exists() else ""
+
+    yield execute
+    worker.stop()
+
+
+def test_one_kernel_leaves_nothing_to_the_next_and_a_lost_template_is_replaced(ask, tmp_path):
+    answer, _ = ask("first", LEAVES)
+    assert answer == {"ok": True}
+    assert "nlgeval_lib.runner.template" in json.loads((tmp_path / "first.json").read_text())["parent"]
+    answer, executed = ask("second", FINDS)
+    assert answer == {"ok": True}, answer["traceback"]
+    assert "image/png" in executed and "stderr" not in executed
+    answer, _ = ask("fails", "def f():\n    raise ValueError('boom')\nf()")
+    assert answer["cell"] == 3 and answer["error"] == "ValueError: boom" and "boom" in answer["traceback"]
+    answer, _ = ask("killer", "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)")
+    assert answer == {"ok": False, "error": "the kernel died (out of memory, or killed)"}
+    assert ask("first", LEAVES)[0] == {"ok": True}
+    assert "nlgeval_lib.runner.template" in json.loads((tmp_path / "first.json").read_text())["parent"]
+
+
+def test_where_it_is_turned_off_or_fails_kernels_are_started(ask, tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGEVAL_FORK", "0")
+    assert ask("first", LEAVES)[0] == {"ok": True}
+    assert "nlgeval_lib.runner.worker" in json.loads((tmp_path / "first.json").read_text())["parent"]
+    assert not forked.wanted()
+
+
+async def launched(monkeypatch, **changes):
+    """What LocalProvisioner is asked to start where forking is not possible."""
+    started = []
+
+    async def start(self, cmd, **kwargs):
+        started.append(cmd)
+        return {}
+
+    monkeypatch.setattr(forked.LocalProvisioner, "launch_kernel", start)
+    provisioner = forked.Forked(kernel_id="x")
+    command = changes.pop("cmd", [sys.executable, "-m", "ipykernel_launcher", "-f", "x.json"])
+    await provisioner.launch_kernel(command, env={}, cwd=os.getcwd())
+    return started
+
+
+def test_a_foreign_kernel_and_a_broken_template_are_left_to_jupyter(monkeypatch):
+    import asyncio
+
+    def refuse(self, request):
+        raise OSError("the template process ended (exit 1)")
+
+    monkeypatch.setattr(forked.Template, "start", lambda self: None)
+    monkeypatch.setattr(forked.Template, "pid", 1)
+    monkeypatch.setattr(forked.Template, "ask", refuse)
+    own = asyncio.run(launched(monkeypatch))
+    assert own == [[sys.executable, "-m", "ipykernel_launcher", "-f", "x.json"]]
+    monkeypatch.setattr(forked.Template, "ask", lambda self, request: pytest.fail("a foreign kernel was forked"))
+    assert asyncio.run(launched(monkeypatch, cmd=["R", "--slave"])) == [["R", "--slave"]]
+
+
+def test_what_is_preloaded_exists_and_nothing_rarely_used_comes_with_it():
+    """A result's provenance names packages by what its kernel has imported."""
+    import subprocess
+
+    code = (
+        "import sys; from nlgeval_lib.runner import template; template.preload(); "
+        "print([n for n in template.PRELOADED if n not in sys.modules], "
+        "[n for n in ('sklearn', 'statsmodels', 'nltk', 'sacrebleu', 'torch', 'transformers') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[]", "[]"], done.stdout
+    assert template.INLINE.startswith("module://")
