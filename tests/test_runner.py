@@ -552,7 +552,8 @@ def test_real_kernels(real):
     )
     real.output("good", told + SAVES.format(id="good", value=0.5), more="parameters = {seed = 5}")
     real.output("bad", "x = 1", "def f():\n    raise ValueError('boom')\nf()")
-    real.output("killer", "import os, signal\nos.kill(os.getpgid(os.getppid()), signal.SIGKILL)\nimport time\ntime.sleep(60)")
+    kill = "import os, signal, time\nos.kill(os.getpgid(os.getppid()), signal.SIGKILL)\ntime.sleep(60)"
+    real.output("killer", kill)
     outcome, said = run(jobs=2)
     assert outcome.ran == ["good"] and sorted(outcome.failed) == ["bad", "killer"]
     facts = json.loads((real.counts / "told.json").read_text())

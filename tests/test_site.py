@@ -88,6 +88,11 @@ def test_scripts_and_widgets_are_left_out_and_pictures_stay():
     seen = Seen(page)
     assert "a widget" in seen.text and "alert" not in page and seen.tags.count("img") == 2
     assert ("alt", "<Figure>") in seen.attributes and f"data:image/png;base64,{PNG}" in page
+    told = display(image_png=PNG, text_plain="<Image>") | {"metadata": {"image/png": {"width": 330, "alt": "<b>bars"}}}
+    wrong = display(image_png=PNG) | {"metadata": {"image/png": {"width": '1" onload="alert(3)'}}}
+    page = cells.body(executed(told, wrong))
+    nothing_runs(page)
+    assert {("alt", "<b>bars"), ("width", "330")} <= set(Seen(page).attributes) and "alert" not in page
 
 
 def test_formulas_are_pictures_with_their_text():

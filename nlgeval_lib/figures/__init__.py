@@ -11,7 +11,7 @@ from __future__ import annotations
 from nlgeval_lib.figures.compare import bars_with_intervals, lines_with_bands, paper_vs_ours
 from nlgeval_lib.figures.heatmap import heatmap
 from nlgeval_lib.figures.scoreboard import scoreboard
-from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, new, render, save, use
+from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, new, render, save, show, use
 
 __all__ = [
     "COLUMN",
@@ -26,5 +26,6 @@ __all__ = [
     "render",
     "save",
     "scoreboard",
+    "show",
     "use",
 ]

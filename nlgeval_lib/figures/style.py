@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from nlgeval_lib import files
 
 COLUMN, WIDE = 3.3, 7.0  # inches: one column of a two-column page, and its full width
 DPI = 200
+MANY_DOTS = 2000  # in one figure
 
 # Okabe and Ito's palette, told apart with every common kind of colour blindness
 PALETTE = {
@@ -105,6 +107,7 @@ def render(fig: Any) -> dict[str, bytes]:
     """The figure as SVG and PNG, without dates: the same figure gives the same bytes."""
     import matplotlib as mpl
 
+    _dots_as_picture(fig)
     made: dict[str, bytes] = {}
     with mpl.rc_context({name: _RC[name] for name in ("svg.fonttype", "svg.hashsalt", "savefig.dpi")}):
         for end, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
@@ -112,6 +115,31 @@ def render(fig: Any) -> dict[str, bytes]:
             fig.savefig(buffer, format=end, metadata=metadata, facecolor="white")
             made[end] = buffer.getvalue()
     return made
+
+
+def _dots_as_picture(fig: Any) -> None:
+    """Let very many dots be a picture within the SVG, at the PNG's resolution: as shapes they make it slow to open."""
+    from matplotlib.collections import PathCollection
+
+    dots = [part for ax in fig.axes for part in ax.collections if isinstance(part, PathCollection)]
+    if sum(len(part.get_offsets()) for part in dots) > MANY_DOTS:
+        for part in dots:
+            part.set_rasterized(True)
+
+
+def show(fig: Any, png: bytes, name: str) -> None:
+    """Show `png`, the figure as it was rendered, in a notebook; elsewhere nothing. name: its text for who cannot see.
+
+    The figure is closed: left to the notebook, it would be laid out and drawn once more at the end of the cell.
+    """
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return
+    import matplotlib.pyplot as plt
+    from IPython.display import Image, display
+
+    plt.close(fig)
+    display(Image(png, width=round(fig.get_figwidth() * _RC["figure.dpi"]), alt=name))
 
 
 def save(fig: Any, path: Path | str) -> list[Path]:

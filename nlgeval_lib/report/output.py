@@ -129,12 +129,13 @@ class Output:
         return shown
 
     def figure(self, fig: Any, name: str = "") -> None:
-        """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`; the notebook shows it at the end of the cell."""
+        """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`, and show it; it is finished and closed."""
         from nlgeval_lib import figures
 
         if name:
             _named(name)
         self._figures[name] = figures.render(fig)
+        figures.show(fig, self._figures[name]["png"], f"{self.entry.title or self.id}{name and ': '}{name}")
 
     def note(self, text: str) -> None:
         """A sentence that belongs to the result; saved with it."""

@@ -52,7 +52,8 @@ def shown(output: Any, pictures: list[str]) -> Any:
         return output
     for mime in _IMAGES:
         if mime in data:
-            pictures.append(_image(mime, data[mime], data.get("text/plain", "")))
+            told = output.get("metadata", {}).get(mime, {})
+            pictures.append(_image(mime, data[mime], told.get("alt") or data.get("text/plain", ""), told.get("width")))
             output.data = type(data)({"text/html": formula.mark(len(pictures) - 1)})
             return output
     kept = next((mime for mime in ("text/html", "text/plain") if mime in data), None)
@@ -85,10 +86,11 @@ def _allowed(tag: str, name: str, value: str) -> bool:
     return name in _ATTRIBUTES["*"] or name in _ATTRIBUTES.get(tag, ())
 
 
-def _image(mime: str, content: Any, alt: Any) -> str:
+def _image(mime: str, content: Any, alt: Any, width: Any = None) -> str:
     text = _text(content)
+    wide = f' width="{width}"' if isinstance(width, int) else ""
     data = base64.b64encode(text.encode()).decode() if mime == "image/svg+xml" else "".join(text.split())
-    return f'<img alt="{html.escape(_text(alt))}" src="data:{mime};base64,{data}">'
+    return f'<img alt="{html.escape(_text(alt))}"{wide} src="data:{mime};base64,{data}">'
 
 
 def _text(value: Any) -> str:

@@ -5,6 +5,7 @@ Nothing here can run code that comes with a file: a model is lists of numbers, c
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -90,14 +91,20 @@ class Tree:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """[rows, targets] from [rows, features] of 32-bit floats."""
-        node = np.zeros(len(X), dtype=np.intp)
-        rows = np.flatnonzero(self.left[node] >= 0)
-        while len(rows):
-            at = node[rows]
-            goes_left = X[rows, self.feature[at]] <= self.threshold[at]
-            node[rows] = np.where(goes_left, self.left[at], self.right[at])
-            rows = rows[self.left[node[rows]] >= 0]
-        return self.value[node]
+        return self.value[self.leaves(X, np.zeros(len(X), dtype=np.intp), np.arange(len(X)))]
+
+    def leaves(self, X: np.ndarray, node: np.ndarray, row: np.ndarray) -> np.ndarray:
+        """The leaf that each walk ends in; a walk starts at `node` with the features of `row`."""
+        going = np.flatnonzero(self.left[node] >= 0)
+        while len(going):
+            at = node[going]
+            goes_left = X[row[going], self.feature[at]] <= self.threshold[at]
+            node[going] = np.where(goes_left, self.left[at], self.right[at])
+            going = going[self.left[node[going]] >= 0]
+        return node
+
+
+_AT_ONCE = 1 << 20  # walks down a tree, so that memory stays small
 
 
 @dataclass(frozen=True)
@@ -111,10 +118,32 @@ class Trees:
     def predict(self, X: np.ndarray) -> np.ndarray:
         """[rows, targets] from [rows, features]."""
         X = np.asarray(X, dtype=np.float32)
-        total = self.trees[0].predict(X).copy()
-        for tree in self.trees[1:]:
-            total += tree.predict(X)
+        most = max(1, _AT_ONCE // len(self.trees))
+        if len(X) > most:
+            return np.concatenate([self.predict(X[start : start + most]) for start in range(0, len(X), most)])
+        roots, joined = self._joined
+        leaves = joined.leaves(X, np.repeat(roots, len(X)), np.tile(np.arange(len(X)), len(roots)))
+        values = joined.value[leaves].reshape(len(roots), len(X), -1)
+        total = values[0].copy()
+        for value in values[1:]:  # one after the other: a sum in another order has other last digits
+            total += value
         return total / len(self.trees)
+
+    @functools.cached_property
+    def _joined(self) -> tuple[np.ndarray, Tree]:
+        """The roots, and all trees as one set of nodes: a step down is then one step for every row of every tree."""
+        sizes = [len(tree.left) for tree in self.trees]
+        roots = np.cumsum([0, *sizes[:-1]])
+
+        def shifted(side: str) -> np.ndarray:
+            moved = [np.where(one >= 0, one + root, -1) for one, root in zip(children(side), roots, strict=True)]
+            return np.concatenate(moved)
+
+        def children(side: str) -> list[np.ndarray]:
+            return [getattr(tree, side) for tree in self.trees]
+
+        rest = (np.concatenate(children(name)) for name in ("feature", "threshold", "value"))
+        return roots, Tree(shifted("left"), shifted("right"), *rest)
 
     def to_json(self) -> dict[str, Any]:
         """The model as JSON values; the values of inner nodes, which nothing reads, are left out."""
