@@ -11,7 +11,8 @@ HELP = """Run the notebooks that something changed for, then the scoreboard.
 
 An output is made again when its notebook, its parameters, the library, its data, the printed tables of its paper
 or the locked packages changed, or when its result files are gone. Data that are not here are fetched; what cannot
-be had leaves its outputs as they are.
+be had leaves its outputs as they are. On Linux a notebook's kernel is a fork of a process that has pandas and the
+library loaded; NLGEVAL_FORK=0 starts each from nothing.
 
 \b
 Examples:

@@ -173,7 +173,7 @@ def _index(
         "<h1>Five papers on evaluating generated text, table by table</h1>",
         f"<p>{total['equal']:,} of {total['compared']:,} compared numbers are equal to the printed ones, of "
         f"{total['numbers printed']:,} printed in {total['tables and figures']} tables and figures; "
-        f"{total['reproduced']} are reproduced whole, {total['partly']} partly.</p>",
+        f"{total['reproduced']} of these reproduced whole, {total['partly']} partly.</p>",
     ]
     if mode == "quick":
         parts.append('<div class="note">Quick mode: computed on a share of the data.</div>')
