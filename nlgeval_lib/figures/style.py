@@ -107,24 +107,28 @@ def render(fig: Any) -> dict[str, bytes]:
     """The figure as SVG and PNG, without dates: the same figure gives the same bytes."""
     import matplotlib as mpl
 
-    _dots_as_picture(fig)
+    dpi = {"svg": _RC["figure.dpi"] if _dots_as_picture(fig) else DPI, "png": DPI}
     made: dict[str, bytes] = {}
     with mpl.rc_context({name: _RC[name] for name in ("svg.fonttype", "svg.hashsalt", "savefig.dpi")}):
         for end, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
             buffer = io.BytesIO()
-            fig.savefig(buffer, format=end, metadata=metadata, facecolor="white")
+            fig.savefig(buffer, format=end, dpi=dpi[end], metadata=metadata, facecolor="white")
             made[end] = buffer.getvalue()
     return made
 
 
-def _dots_as_picture(fig: Any) -> None:
-    """Let very many dots be a picture within the SVG, at the PNG's resolution: as shapes they make it slow to open."""
+def _dots_as_picture(fig: Any) -> bool:
+    """Let very many dots be a picture within the SVG: as shapes they make it slow to open. Are there so many?
+
+    The picture has a screen's resolution; at the PNG's it would be as large as the shapes are.
+    """
     from matplotlib.collections import PathCollection
 
     dots = [part for ax in fig.axes for part in ax.collections if isinstance(part, PathCollection)]
-    if sum(len(part.get_offsets()) for part in dots) > MANY_DOTS:
-        for part in dots:
-            part.set_rasterized(True)
+    many = sum(len(part.get_offsets()) for part in dots) > MANY_DOTS
+    for part in dots if many else ():
+        part.set_rasterized(True)
+    return many
 
 
 def show(fig: Any, png: bytes, name: str) -> None:
