@@ -9,6 +9,7 @@ import argparse
 import dataclasses
 import importlib.util
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--device", default=_device(), help="cuda or cpu")
     parser.add_argument("--threads", type=int, default=_cores(), help="of the CPU")
     parser.add_argument(
-        "--compile", action="store_true", help="compile the model first: twice as fast on a CPU, needs a C++ compiler"
+        "--compile",
+        action=argparse.BooleanOptionalAction,
+        default=any(map(shutil.which, ("g++", "clang++"))),
+        help="compile the model first: twice as fast on a CPU; default: where there is a C++ compiler",
     )
     parser.add_argument("--note", action="append", default=[], help="a remark on the run, for the card")
     parser.add_argument("--engine", default=_engine(), choices=("transformers", "vllm"), help="what measures")

@@ -217,7 +217,7 @@ Make = Callable[[random.Random, Item], Example]
 # how often each form is asked; forms without an explanation are cheap, as their answers are one token
 FORMS: Mapping[str, tuple[float, Make]] = MappingProxyType(
     {
-        "analysis": (0.26, analysis),
+        "analysis": (0.3, analysis),
         "feedback": (0.12, graded),
         "feedback, no reference": (0.06, functools.partial(graded, switches=_without("reference"))),
         "feedback, no rubric": (0.03, functools.partial(graded, switches=_without("rubric"))),
@@ -235,8 +235,8 @@ FORMS: Mapping[str, tuple[float, Make]] = MappingProxyType(
             0.02,
             functools.partial(graded, switches=_without("reference", "rubric", "feedback")),
         ),
-        "criterion": (0.14, criterion_score),
-        "score": (0.08, plain_score),
+        "criterion": (0.12, criterion_score),
+        "score": (0.06, plain_score),
         "aspect scores": (0.09, aspect_scores),
         "chained score": (0.05, chained_score),
         "quality": (0.03, quality),

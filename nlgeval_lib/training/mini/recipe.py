@@ -18,15 +18,15 @@ class Recipe:
     mostly long. seed: of the weights and the data.
     """
 
-    examples: int = 320_000
+    examples: int = 450_560
     tokens: int = 6144
     rate: float = 3e-3
     warm: float = 0.02
     cool: float = 0.35
     easy: int = 40_000
     plain: int = 206_848
-    lists: int = 239_616
-    long: int = 274_432
+    lists: int = 327_680
+    long: int = 378_880
     side: float = 0.5
     width: int = 256
     layers: int = 4
