@@ -1,6 +1,6 @@
-"""Speed of the completion store and of the parsers, one process.
+"""Speed of the completion store, one process.
 
-`measure()` returns rates a second; the targets are 20,000 writes, 100,000 look-ups and 20,000 parsed texts.
+`measure()` returns rates a second; the targets are 20,000 writes and 100,000 look-ups.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nlgeval_lib import datasets, parsers
 from nlgeval_lib.schema import Completion
 from nlgeval_lib.store import Store, completion_key
 
 SAMPLING = {"temperature": 1.0, "max_tokens": 256}
 
 
-def measure(completions: int = 50_000, texts: int = 50_000, repeats: int = 3) -> dict[str, Any]:
-    """Writes, look-ups and parsed texts a second: the median of `repeats` rounds."""
-    return _store(completions, repeats) | _parsers(texts, repeats)
+def measure(completions: int = 50_000, repeats: int = 3) -> dict[str, Any]:
+    """Writes and look-ups a second: the median of `repeats` rounds."""
+    return _store(completions, repeats)
 
 
 def _rate(count: int, call: Callable[[], Any], repeats: int) -> int:
@@ -65,30 +64,6 @@ def _store(count: int, repeats: int) -> dict[str, Any]:
         out["get a second"] = _rate(count, lambda: [store.get(key) for key in keys], repeats)
         out["get_many a second"] = _rate(count, lambda: store.get_many(keys), repeats)
     return out
-
-
-def _parsers(count: int, repeats: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, label, read in (
-        ("acloserlook", "rating", lambda text: parsers.rating(text, 1, 3)),
-        ("tigerscore_outputs", "error_analysis", parsers.error_analysis),
-        ("prometheus_gpt4", "feedback", parsers.feedback),
-    ):
-        here, reason = datasets.available(name, download=False)
-        if not here:
-            found[f"{label} a second"] = reason
-            continue
-        texts = datasets.recordings.load(name)["text"].tolist()
-        random.Random(0).shuffle(texts)
-        texts = texts[:count]
-        found[f"{label} a second"] = _rate(len(texts), lambda t=texts, read=read: [read(text) for text in t], repeats)
-        once = list(dict.fromkeys(texts))
-        if len(once) < len(texts):
-            found[f"{label} a second, no text twice"] = _rate(
-                len(once), lambda t=once, read=read: [read(text) for text in t], repeats
-            )
-        found[f"{label} texts"] = f"{len(texts)} of {name}, {sum(map(len, texts)) // len(texts)} characters each"
-    return found
 
 
 if __name__ == "__main__":

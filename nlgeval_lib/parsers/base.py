@@ -55,11 +55,16 @@ def check_text(text: object, parser: str) -> str | None:
     return None if not text or text.isspace() else text
 
 
+_PLAIN = (int, float)
+
+
 def check_scale(low: object, high: object) -> tuple[float, float]:
     """Both ends of a scale as floats.
 
     Raises: ValueError where an end is not a finite number, is a bool, or `low` is not below `high`.
     """
+    if type(low) in _PLAIN and type(high) in _PLAIN and -math.inf < low < high < math.inf:  # type: ignore[operator]
+        return float(low), float(high)  # type: ignore[arg-type]
     for name, end in (("low", low), ("high", high)):
         if isinstance(end, bool) or not isinstance(end, (int, float)) or not math.isfinite(end):
             raise ValueError(f"{name} must be a finite number, got {end!r}")

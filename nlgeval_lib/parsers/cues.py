@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from nlgeval_lib.parsers.quick import Gated
 from nlgeval_lib.parsers.text import DIGITS, WORD
 from nlgeval_lib.parsers.vocabulary import QUALITY as _QUALITY
 
@@ -18,12 +19,30 @@ _ADJECTIVE = (
 )
 _FILL = rf"(?:\s+(?:a|an|the|{_ADVERB}|{_ADJECTIVE}))*"
 
+_FILLERS = frozenset(("a", "an", "the", *re.findall(r"[a-z-]+", f"{_ADVERB} {_ADJECTIVE}")))
+
+
+def before_fill(text: str) -> tuple[str, bool]:
+    """The last word of `text` that is none of `_FILL`, and whether an article stands after it.
+
+    The patterns that end with `_FILL` are only tried where this word is one that they can have there.
+    """
+    words = text.split()
+    article = False
+    while words and words[-1] in _FILLERS:
+        article = article or words[-1] in ("a", "an")
+        words.pop()
+    return (words[-1] if words else ""), article
+
+
 # --- before a number ----------------------------------------------------------------------------------------------
 NOUN_LINK = re.compile(
     r"\b(?P<noun>score|scores|rating|ratings|grade|mark|evaluation|assessment|verdict)\b(?P<mid>[^.!?\n;:\d]{0,70}?)"
     rf"\b(?P<link>of|is|as|at|was|be|being|equals|equal to|set to|comes to){_FILL}\s*\Z"
 )
+LINKS = ("of", "is", "as", "at", "was", "be", "being", "equals", "to")
 NOUN_DIRECT = re.compile(r"\b(?P<noun>score|rating|grade|mark|verdict|stars?)\s*\Z")
+NOUNS = ("score", "rating", "grade", "mark", "verdict", "star", "stars")
 WORD_BEFORE = re.compile(r"\b(?P<word>[a-z][a-z'-]*)\s+\Z")
 VERB = re.compile(
     r"\b(?P<verb>rat(?:e[sd]?|ing)|scor(?:e[sd]?|ing)|grad(?:e[sd]?|ing)|assign(?:s|ed|ing)?|award(?:s|ed|ing)?|"
@@ -32,18 +51,29 @@ VERB = re.compile(
     r"evaluate[sd]?|judged?)\b"
     rf"(?:(?P<mid>(?:\s+[a-z'\"-]+){{0,10}}?)\s+(?:as|at|with|of|a|an)|\s+(?:it|this|that|them)){_FILL}\s*\Z"
 )
+VERB_ENDS = ("as", "at", "with", "of", "it", "this", "that", "them")
 VERB_DIRECT = re.compile(
     r"\b(?:rate[sd]?|scor(?:e[sd]|ing)|graded|rating it|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? with|went with|"
     r"land(?:s|ed)? on|decid(?:e|ed) on|conclude with|choose|chose|pick|picked|opt(?:ed)? for|stick(?:ing)? with|"
     rf"i'?d say|i (?:would )?say|my answer is|it'?s|make it){_FILL}\s*\Z"
 )
+VERB_DIRECT_ENDS = (
+    "rate", "rates", "rated", "scores", "scored", "scoring", "graded", "it", "on", "for", "with", "choose", "chose",
+    "pick", "picked", "say", "is", "it's", "its",
+)  # fmt: skip
 # these only where the clause ends with the number
 VERB_BARE = re.compile(
     r"\b(?:gets?|got|receives?|received|earns?|earned|deserves?|deserved|merits?|awards?|awarded|assigns?|assigned|"
     rf"gives?|gave){_FILL}\s*\Z"
 )
+VERB_BARE_ENDS = (
+    "get", "gets", "got", "receive", "receives", "received", "earn", "earns", "earned", "deserve", "deserves",
+    "deserved", "merit", "merits", "award", "awards", "awarded", "assign", "assigns", "assigned", "give", "gives",
+    "gave",
+)  # fmt: skip
 CLAUSE_ENDS = re.compile(r"[ \t]*(?:\Z|[.!?;,)]|\n)")
 OVERALL = re.compile(r"\b(?:overall|in total|all in all|in sum|altogether)\s*,?\s*\Z")
+OVERALL_ENDS = ("overall", "total", "all", "sum", "altogether")
 TOP_AWARDED = re.compile(
     r"\b(?:deserv|earn|receiv|get|got|giv|gave|award|achiev|assign|merit|warrant)\w*\s+(?:it\s+|this\s+)?(?:the|a)\s+\Z"
 )
@@ -52,6 +82,7 @@ COPULA = re.compile(
     rf"(?:'s| is| was| would be| should be| 'd be)(?:\s+{_ADVERB})?\s+(?:a|an)(?:\s+{_ADJECTIVE})?\s*\Z"
 )
 QUALITY = re.compile(rf"{_QUALITY}[^.!?\n;:\d]{{0,50}}?\b(?:is|as|at){_FILL}\s*\Z")
+QUALITY_ENDS = ("is", "as", "at")
 QUALITY_BRACKET = re.compile(rf"{_QUALITY}\s*\(\s*\Z")
 # "covers 4 out of 5", "on 4/5": something is counted or dated
 COUNT_VERB_BEFORE = re.compile(
@@ -62,8 +93,9 @@ COUNT_VERB_BEFORE = re.compile(
 
 # --- after a number -----------------------------------------------------------------------------------------------
 # the number ends here: no noun that it counts comes after
+END_SIGNS = "\n.!?:;,()]\"'}|/&"
 ENDS = (
-    r"(?=[ \t]*(?:\Z|[\n.!?:;,()\]\"'}|/&]|-(?![\da-z])|->|=|\x01|\\"
+    rf"(?=[ \t]*(?:\Z|[{re.escape(END_SIGNS)}]|-(?![\da-z])|->|=|\x01|\\"
     r"|(?:for|in|on|because|as|since|due|based|with|and|but|overall|out|given|although|though|while|which|when|if|"
     r"rather|instead|is|here|from|to|or|stars?|points?|pts|marks?|indicat\w+|suggest\w+|would|score|rating|reflect\w+|regarding|"
     r"according|considering|under|at|by|that|so|thus|therefore|means?|represent\w*|was|this|the|i|it|not|only|"
@@ -105,8 +137,10 @@ SPLIT_AFTER = re.compile(
     r"(?:\s*/\s*\d+|\s+out of \d+)?\s*(?:stars?|points?)?\s*(?:for|in|on)\s+[a-z]"
 )
 # after a verdict: the judge thinks again
-CORRECTION = re.compile(
+CORRECTION = Gated(
+    ("on second thought", "scratch that", "correction", "let me ", "i revise", "i correct", "i change", "i take",
+     "actually,", "no, ", "wait,", "make that", "i meant", "or rather"),
     r"\b(?:on second thought|scratch that|correction\b|let me (?:revise|correct|change)|"
     r"i (?:revise|correct|change|take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|wait,|make that|i meant|"
     r"or rather)(?P<rest>[^\n]{0,60})"
-)
+)  # fmt: skip

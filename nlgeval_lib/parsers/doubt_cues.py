@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import re
 
+from nlgeval_lib.parsers.quick import Gated, starting
+
 # a new thought begins: what was negated before it is over
 _BREAK = (
     r"(?!(?:and|so|but|thus|therefore|hence|because|which|resulting|results|result|earning|receiving|getting|scoring|"
     r"gets|earns|receives|deserves|i|i'd|i'll|giving|leading|making|yet|however)\b)"
 )
-NEGATED = re.compile(
+NEGATED = Gated(
+    ("not", "n't", "never", "neither", "nor", "no ", "rather than", "instead of", "short of", "hardly", "barely",
+     "unlike", "anything but", "anywhere near"),
     r"\b(?:not|never|neither|nor|rather than|instead of|short of|cannot|[a-z]+n't|hardly|barely|unlike|anything but|"
-    rf"anywhere near|no (?:more|less|higher|lower|better|worse))(?:\s+{_BREAK}[a-z'-]+){{0,6}}\s*\Z"
-    r"|\b(?:than|above|below|over|under|beyond|exceeds?|exceeding|at least|at most|at best|up to|nearly|almost|"
+    rf"anywhere near|no (?:more|less|higher|lower|better|worse))(?:\s+{_BREAK}[a-z'-]+){{0,6}}\s*\Z",
+)  # fmt: skip
+BOUND = re.compile(
+    r"\b(?:than|above|below|over|under|beyond|exceeds?|exceeding|at least|at most|at best|up to|nearly|almost|"
     r"close to|closer to|towards?|approaching|without|no)"
     r"(?:\s+(?:a|an|the|even|full|perfect|score|rating|grade|mark|of))*\s*\Z"
 )
+# what it can end with
+BOUND_ENDS = (
+    "than", "above", "below", "over", "under", "beyond", "exceed", "exceeds", "exceeding", "least", "most", "best",
+    "to", "nearly", "almost", "toward", "towards", "approaching", "without", "no", "a", "an", "the", "even", "full",
+    "perfect", "score", "rating", "grade", "mark", "of",
+)  # fmt: skip
 PERFECT = re.compile(
     r"\b(?:would|could|might|may|should|must)(?:n't| not| never)?\s+(?:[a-z]+\s+){0,2}have\b|'d have\b"
 )
@@ -43,34 +55,41 @@ GAIN = re.compile(
 BUT_AFTER = re.compile(r"[^.!?\n]{0,20}?,?\s*\b(?:but|except|save for)\b")
 BUT_FOR_AFTER = re.compile(r"[^.!?\n]{0,20}?,?\s*\b(?:but for|except for|save for|were it not|if not for)\b")
 PURPOSE = re.compile(
-    r"\bto\s+(?:[a-z]+ly\s+)?(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|warrant|"
+    rf"{starting('to')}\s+(?:[a-z]+ly\s+)?(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|warrant|"
     r"justify|obtain|secure|become|raise|push|bump|qualify|improve|increase|elevate|bring|make)\b[^.!?\n;,]{0,50}\Z"
 )
-NEEDED = re.compile(
+NEEDED = Gated(
+    ("needed", "requir", "expected", "necessary", "criteria", "standard", "bar", "threshold", "reserved", "aim",
+     "target", "room", "description", "definition", "characteristic", "prevent", "keep", "stop", "hold", "disqualif",
+     "missing for", "lack"),
     r"\b(?:needed|required|requires?|expected|necessary|requirements?|criteria|standards?|bar|threshold|reserved|aim\w*|"
     r"target\w*|room|description|definition|characteristic\w*|prevent\w*|keeps? it|stops? it|hold\w* it|disqualif\w+|"
-    r"missing for|lack\w* for)\b[^.!?\n;,]{0,50}\Z"
-)
+    r"missing for|lack\w* for)\b[^.!?\n;,]{0,50}\Z",
+)  # fmt: skip
 MET = re.compile(
     r"\b(?:meets?|met|satisf\w+|fulfil\w*|align\w*|adher\w*|match\w*|fits?|warrants?|deserv\w*|qualif(?:y|ies))\b"
 )
 NOT_MET = re.compile(r"\b(?:not|never|fails?|cannot|partially|partly|without|nearly|almost|closer?)\b|n't\b")
 # somebody else's score: the reference answer's, one that was given wrongly
-ANOTHERS = re.compile(
+ANOTHERS = Gated(
+    ("wrongly", "incorrectly", "mistakenly", "falsely", "erroneously", "answer", "response", "output"),
     r"\b(?:wrongly|incorrectly|mistakenly|falsely|erroneously)\b[^.!?\n,;]{0,40}\Z|"
     r"\b(?:reference|gold|ideal|model|sample|example|previous|other|baseline|original)(?:'s)?"
     r"(?: (?:answer|response|output)s?)(?:'s)?,?(?: (?:that|which|who))?"
-    r"(?: (?:gets?|got|would|receives?|received|has|had|with|earns?|is|was|scores?|scored|of))?[^.!?\n,;]{0,40}\Z"
+    r"(?: (?:gets?|got|would|receives?|received|has|had|with|earns?|is|was|scores?|scored|of))?[^.!?\n,;]{0,40}\Z",
 )
 _PEOPLE = r"(?:humans?|annotators?|experts?|people|readers?|reviewers?|critics?|users?|teachers?|authors?)"
-CONSIDERED = re.compile(
+CONSIDERED = Gated(
+    ("consider", "contemplat", "thought", "tempted", "hesitat", "torn", "debat", "initially", "originally", "at first",
+     "first ", "was going to", "lean", "previously", "other ", "someone ", "others ", "some ", "one ", "human",
+     "annotator", "expert", "people", "reader", "reviewer", "critic", "user", "teacher", "author"),
     r"\b(?:considered|considering|contemplat\w+|thought (?:of|about)|tempted|hesitat\w+|torn|"
     r"debat\w+ (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|"
     r"was going to|leaning|lean(?:ed)? towards?|previously (?:rated|gave|scored)|"
     r"other (?:raters?|judges?|evaluators?|people|readers?)|someone (?:else|might|may)|"
     rf"others (?:might|may|would|could)|{_PEOPLE} (?:would|might|may|could|gave|give|gives|rated|rate|scored)|"
-    r"some (?:might|may|would|people|readers)|one (?:might|could|may))\b(?P<between>[^.!?\n;]{0,60})\Z"
-)
+    r"some (?:might|may|would|people|readers)|one (?:might|could|may))\b(?P<between>[^.!?\n;]{0,60})\Z",
+)  # fmt: skip
 CONTRAST = re.compile(
     r"\b(?:but|however|though|although|settled|settle|finally|decided|ended|instead|nevertheless|so)\b"
 )

@@ -7,17 +7,19 @@ import re
 from nlgeval_lib.parsers import doubt_cues as cues
 from nlgeval_lib.parsers import vocabulary
 from nlgeval_lib.parsers.mention import Mention, Strength
+from nlgeval_lib.parsers.quick import has_any
 from nlgeval_lib.parsers.scales import OTHER
 
 _BACK = 160
 _NEAR = 100  # what takes a number back stands no farther before it
 _QUOTE_BACK = 600
-_SENTENCE_CUT = re.compile(r"[.!?;](?=\s)|\n")
+_SENTENCE_CUT = re.compile(r".*(?:[.!?;](?=\s)|\n)", re.S)  # up to the last one
 _OPENERS = " \t\n\"'([{<~"
 # one of these is in every sentence that `_hypothetical` could find hypothetical
-_HEDGE = re.compile(
-    r"ould|m(?:ight|ay|ust)|if|unless|had|were|suppos|assum|otherwise|wish|hypothet|ideally|normally|'d"
-)
+_HEDGES = (
+    "ould", "might", "may", "must", "if", "unless", "had", "were", "suppos", "assum", "otherwise", "wish", "hypothet",
+    "ideally", "normally", "'d",
+)  # fmt: skip
 _LETTER = re.compile(r"[a-z]")
 
 
@@ -26,10 +28,8 @@ def weigh(mention: Mention, text: str) -> None:
     if mention.strength is Strength.ALONE:
         return
     window = text[max(0, mention.start - _BACK) : mention.start]
-    cut = 0
-    for place in _SENTENCE_CUT.finditer(window):
-        cut = place.end()
-    sentence = window[cut:]
+    cut = _SENTENCE_CUT.match(window)
+    sentence = window[cut.end() :] if cut else window
     core = sentence.rstrip(_OPENERS)[-_NEAR:]
     if not core:
         return
@@ -38,7 +38,7 @@ def weigh(mention: Mention, text: str) -> None:
     if OTHER in sentence and not mention.based:
         mention.spoil("the score is given on another scale", blocks=True)
         mention.rescaled = True
-    elif cues.NEGATED.search(core):
+    elif core[-1] not in ":=" and _negated(core):
         mention.spoil("the number is negated or a bound")
     elif not labelled:
         flaw = _taken_back(sentence, core, text, used)
@@ -48,8 +48,15 @@ def weigh(mention: Mention, text: str) -> None:
         mention.spoil("the number stands in a quotation")
 
 
+def _negated(core: str) -> bool:
+    """Whether the words right before a number negate it or make it a bound; they end with a letter."""
+    if cues.NEGATED.search(core):
+        return True
+    return core.rstrip().endswith(cues.BOUND_ENDS) and cues.BOUND.search(core) is not None
+
+
 def _taken_back(sentence: str, core: str, text: str, used: int) -> str:
-    if _HEDGE.search(sentence) and _hypothetical(sentence, text, used):
+    if has_any(sentence, _HEDGES) and _hypothetical(sentence, text, used):
         return "the number is hypothetical"
     if cues.ANOTHERS.search(core):
         return "the number is the score of something else"

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from nlgeval_lib.parsers import silence
 from nlgeval_lib.parsers.base import Parsed, check_text, number
-from nlgeval_lib.parsers.error_fields import LABEL, ErrorItem, drafts, from_record
+from nlgeval_lib.parsers.error_fields import ErrorItem, drafts, from_record, labels
 from nlgeval_lib.parsers.loose_json import Record, objects
+from nlgeval_lib.parsers.quick import AnyCase, any_case, has_any, starting
 from nlgeval_lib.parsers.text import DIGITS, WORD, clipped, number_of, readable
 from nlgeval_lib.schema import Status
 
@@ -55,14 +56,13 @@ class ErrorAnalysis(Parsed):
 _ASKED = re.compile(
     r"your evaluation output[ \t]*:|please identify all errors[^\n]{0,2000}?but will be noticed\.", re.I
 )
-_COUNT = re.compile(
+_ASKED_WORDS = ("your evaluation output", "please identify all errors")
+_COUNT = AnyCase(
     rf"\b(?:contains?|has|have|identified|found|there\s+(?:is|are))\s+(?:a\s+total\s+of\s+)?(?P<count>\d{{1,4}}|no|{WORD})\s+errors?\b"
-    rf"|\b(?:total|number of)\s+errors\s*:\s*(?P<count2>\d{{1,4}})",
-    re.I,
+    rf"|\b(?:total|number of)\s+errors\s*:\s*(?P<count2>\d{{1,4}})"
 )
-_TOTAL = re.compile(
-    rf"\btotal\s+(?:score\s+)?(?:reduction|deduction|penalty)\s*(?:of|is|:|=)?\s*(?P<sign>-?)\s*(?P<total>{DIGITS})(?![\w%])",
-    re.I,
+_TOTAL = AnyCase(
+    rf"{starting('total')}\s+(?:score\s+)?(?:reduction|deduction|penalty)\s*(?:of|is|:|=)?\s*(?P<sign>-?)\s*(?P<total>{DIGITS})(?![\w%])"
 )
 _NO_ERRORS = re.compile(
     r"(?:\b(?:no|zero|0)\s+(?:apparent\s+|identifiable\s+|identified\s+)?errors?\b"
@@ -94,7 +94,7 @@ def error_analysis(text: str | None, weights: Mapping[str, float] | None = None)
     if content is None:
         return ErrorAnalysis(math.nan, Status.EMPTY, "no text", "empty")
     body = _lines(content)
-    for asked in _ASKED.finditer(body):
+    for asked in _ASKED.finditer(body) if has_any(any_case(body), _ASKED_WORDS) else ():
         body = body[asked.end() :] if asked.end() < len(body) else body
     found = _json(body, weights) if "{" in body or "[" in body else None
     if found is not None:
@@ -111,27 +111,34 @@ def _lines(content: str) -> str:
 
 
 def _listed(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
-    first = LABEL.search(body)
-    head = body[: first.start()] if first else body
-    count, total = _header(head)
-    if total is None:
-        total = _header(body)[1]
-    errors = tuple(draft.item() for draft in drafts(body)) if first else ()
+    places = labels(body)
+    first = next((start for start, _, kind, _ in places if kind), None)
+    head = readable(body[:first])
+    count, total = _announced(head), _announced_total(head)
+    if total is None and ("total" in any_case(body) or not body.isascii()):
+        total = _announced_total(readable(body))
+    errors = tuple(draft.item() for draft in drafts(body, places)) if first is not None else ()
     if errors:
         return _summed(errors, count, total, weights, "listed", body)
     return _unlisted(body, count, total)
 
 
-def _header(text: str) -> tuple[int | None, float | None]:
-    count = total = None
-    text = readable(text)
-    for match in _COUNT.finditer(text):
+def _announced(head: str) -> int | None:
+    """How many errors a header announces."""
+    count = None
+    for match in _COUNT.finditer(head):
         word = (match["count"] or match["count2"]).lower()
         value = 0.0 if word == "no" else number_of(word)
         count = None if value is None else int(value)
+    return count
+
+
+def _announced_total(text: str) -> float | None:
+    """The total reduction that a readable text announces."""
+    total = None
     for match in _TOTAL.finditer(text):
         total = number_of(match["total"])
-    return count, total
+    return total
 
 
 def _summed(

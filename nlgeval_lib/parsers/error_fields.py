@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from nlgeval_lib.parsers.loose_json import Record
+from nlgeval_lib.parsers.quick import any_case, remembering_short
 from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, readable
 
 _NAMES = {
@@ -21,13 +21,14 @@ _NAMES = {
         "|penalty|points deducted"
     ),
 }
-_FIELD_OF = {name: kind for kind, names in _NAMES.items() for name in names.split("|")}
 _ANY = "|".join(sorted((name for names in _NAMES.values() for name in names.split("|")), key=len, reverse=True))
 LABEL = re.compile(
     rf"^[>*#•\- \t]{{0,24}}(?:\(?\d{{1,2}}[.)][^\S\n]{{0,9}})?[*_]{{0,3}}"
-    rf"(?P<name>{_ANY})[^\S\n]*\#?(?P<number>\d{{1,3}})?[*_]{{0,3}}[^\S\n]*[:：][*_]{{0,3}}[^\S\n]*",
+    rf"(?P<name>{_ANY})[^\S\n]*\#?(?P<number>\d{{1,3}})?[*_]{{0,3}}[^\S\n]*[:：]",
     re.I | re.M,
 )
+_LABEL_END = re.compile(r"[*_]{0,3}[^\S\n]*")
+_MARKUP = ("*", "_")
 ERROR_HEAD = re.compile(
     r"^[>*#•\- \t]{0,24}[*_]{0,3}error[^\S\n]*\#?(?P<number>\d{1,3})[*_]{0,3}[^\S\n]*(?::|\.|-|$)[*_]{0,3}",
     re.I | re.M,
@@ -92,15 +93,65 @@ class Draft:
         )
 
 
-def drafts(text: str) -> list[Draft]:
-    """The errors that the labelled lines of a text make up, in order."""
+# start and end in the text, the field that is opened (empty for a heading "Error 2"), its number
+Label = tuple[int, int, str, int | None]
+_SHORT = 60  # characters of a line's start
+
+
+def labels(text: str) -> list[Label]:
+    """Every label (`LABEL`) and heading (`ERROR_HEAD`) of a text, in order; both begin their line.
+
+    A label ends with its line's first colon, and texts write the same few again and again: what stands up to the colon
+    is read once.
+    """
+    wide = "：" in text
+    found = []
+    at = 0
+    while True:
+        line_end = text.find("\n", at)
+        stop = line_end if line_end >= 0 else len(text)
+        colon = text.find(":", at, stop)
+        if wide:
+            colon = min((place for place in (colon, text.find("：", at, stop)) if place >= 0), default=-1)
+        opened = None
+        if colon >= 0:
+            opened = (_opened if colon - at < _SHORT else _opened.__wrapped__)(text[at : colon + 1])
+        if opened:
+            end = colon + 1  # blanks after it go with those around the content
+            if text.startswith(_MARKUP, end):
+                end = _LABEL_END.match(text, end).end()
+            found.append((at, end, *opened))
+        else:
+            head = ERROR_HEAD.match(text, at)
+            if head:
+                found.append((at, head.end(), "", int(head["number"])))
+        if line_end < 0:
+            return found
+        at = line_end + 1
+
+
+@functools.lru_cache(maxsize=4096)
+def _opened(start_of_line: str) -> tuple[str, int | None] | None:
+    """The field that a line opens up to its first colon, and its number; None where it opens none."""
+    match = LABEL.fullmatch(start_of_line)
+    if not match:
+        return None
+    name = re.sub(r"\s+", " ", any_case(match["name"]))
+    kind = next(kind for kind, names in _NAMES.items() if re.fullmatch(names, name))
+    return kind, int(match["number"]) if match["number"] else None
+
+
+def drafts(text: str, places: list[Label]) -> list[Draft]:
+    """The errors that the labels of a text (see `labels`) make up, in order."""
     found: list[Draft] = []
-    for kind, number, content in _entries(text):
-        current = found[-1] if found else None
+    current = None
+    ends = [*(label[0] for label in places[1:]), len(text)]
+    for (_, start, kind, number), end in zip(places, ends, strict=False):
         if current is None or _begins(current, kind, number):
             current = Draft(number)
             found.append(current)
         if kind:
+            content = text[start:end].strip().strip("*_").strip()
             if kind not in current.fields:
                 current.fields[kind] = content
             elif current.fields[kind] != content:
@@ -120,29 +171,6 @@ def _begins(current: Draft, kind: str, number: int | None) -> bool:
     return kind in current.fields
 
 
-def _entries(text: str) -> Iterator[tuple[str, int | None, str]]:
-    """(field, number, content) of every label; an empty field for a heading "Error 2"."""
-    places = [(match, _kind(match)) for match in LABEL.finditer(text)]
-    places += [(match, "") for match in ERROR_HEAD.finditer(text)]
-    places.sort(key=lambda place: place[0].start())
-    for index, (match, kind) in enumerate(places):
-        end = places[index + 1][0].start() if index + 1 < len(places) else len(text)
-        number = int(match["number"]) if match["number"] else None
-        yield kind, number, text[match.end() : end].strip().strip("*_").strip()
-
-
-def _kind(match: re.Match) -> str:
-    return _field_named(match["name"])
-
-
-@functools.lru_cache(maxsize=1024)
-def _field_named(label: str) -> str:
-    name = re.sub(r"\s+", " ", label.lower())
-    if name in _FIELD_OF:
-        return _FIELD_OF[name]
-    return next(kind for kind, names in _NAMES.items() if re.fullmatch(names, name))
-
-
 def from_record(record: Record, number: int | None = None) -> ErrorItem | None:
     """The error in a JSON object, None where none of its keys names a field."""
     draft = Draft(number)
@@ -158,6 +186,7 @@ def from_record(record: Record, number: int | None = None) -> ErrorItem | None:
     return draft.item() if draft.fields else None
 
 
+@remembering_short(40)
 def severity(text: str) -> str:
     """The severity that a field names, with a capital; empty where it names none or leaves both open."""
     if _QUALIFIED.search(text):
@@ -166,6 +195,7 @@ def severity(text: str) -> str:
     return match.group(1).capitalize() if match else ""
 
 
+@remembering_short(40)
 def amount(text: str) -> float:
     """The amount without its sign that a field begins with; NaN where it is none or a range."""
     match = _AMOUNT.match(readable(text))

@@ -11,6 +11,7 @@ from nlgeval_lib.parsers.base import Parsed, check_scale, check_text, number
 from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.mention import Mention, Strength
 from nlgeval_lib.parsers.mentions import find
+from nlgeval_lib.parsers.quick import AnyCase, starting
 from nlgeval_lib.parsers.rating import prepare, rating
 from nlgeval_lib.parsers.text import readable
 from nlgeval_lib.schema import Status
@@ -48,7 +49,7 @@ _NEXT_PROMPT = re.compile(
 )
 _SAID = re.compile(r"[\s(*:]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
 _HEAD = re.compile(r"\A[\s\"'*#]*feedback\s*:?[\s*]*", re.I)
-_FEEDBACK_MARK = re.compile(r"#{0,6}\s*\bfeedback\s*:", re.I)
+_FEEDBACK_MARK = AnyCase(rf"{starting('feedback')}\s*:")
 _TAIL = 160
 _MANY = 100  # of more marks than twice this the first and the last are read
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from nlgeval_lib.parsers import cues, doubts, standing
 from nlgeval_lib.parsers.mention import CUT, SPLIT, Mention
+from nlgeval_lib.parsers.quick import has_any, starting
 from nlgeval_lib.parsers.scales import OTHER
-from nlgeval_lib.parsers.text import DIGITS, WORD, number_of
+from nlgeval_lib.parsers.text import DIGITS, TENS, WORD, WORDS, digit_span, number_of
 
 _NUMBER = re.compile(rf"{DIGITS}|\b{WORD}\b")
 _DIGITS = re.compile(DIGITS)
 # of a text with more numbers the first and the last are read: time stays bounded
 READ_AT_EACH_END = 1500
-# the two number words that are often part of another word ("tone", "often")
-_FREQUENT = re.compile(r"one\b(?<![a-z]one)|ten\b(?<![a-z]ten)")
+# number words that stand beside others: "twenty-one", "a hundred"
+_COMPOUNDED = ("hundred", *TENS)
+_SINGLE = tuple(word for word in sorted(WORDS, key=len, reverse=True) if word not in _COMPOUNDED)
 _ONE_OF = re.compile(
     r"\s+(?:of|another|thing|the|could|can|may|might|must|has|would|should)\b(?!\s+(?:\d|three|four|five|seven|ten))"
 )
 _CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out of))\s*\Z")
+_CUT_SIGNS = "- \t/o"  # what it begins with
 _OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
 _FRACTION = re.compile(r"\d{1,15}")
 _KINDS = {"base": "of", "upto": "range", "then": "series"}
@@ -30,8 +34,7 @@ def find(text: str, low: float, high: float) -> list[Mention]:
     mentions = []
     taken = -1
     seen = 0
-    wordy = _has_rare_word(text) or _FREQUENT.search(text)
-    found = list((_NUMBER if wordy else _DIGITS).finditer(text))
+    found = _numbers(text)
     if len(found) > 2 * READ_AT_EACH_END:
         found = found[:READ_AT_EACH_END] + found[-READ_AT_EACH_END:]
     for match in found:
@@ -47,12 +50,45 @@ def find(text: str, low: float, high: float) -> list[Mention]:
     return mentions
 
 
+def _numbers(text: str) -> list[re.Match]:
+    """Every match of `_NUMBER`, of digits only where no number word is likely."""
+    if _has_rare_word(text) or _is_word(text, "one") or _is_word(text, "ten"):
+        if has_any(text, _COMPOUNDED):
+            return list(_NUMBER.finditer(text))
+        words = tuple(word for word in _SINGLE if word in text)
+        if words:
+            return sorted((*_digits(text), *_single_words(words).finditer(text)), key=re.Match.start)
+    return _digits(text)
+
+
+def _digits(text: str) -> list[re.Match]:
+    return list(_DIGITS.finditer(text, *digit_span(text)))
+
+
+def _is_word(text: str, word: str) -> bool:
+    """Whether `word` is in `text` as a word of its own, not as in "tone" and "often"."""
+    at = text.find(word)
+    while at >= 0:
+        after = text[at + len(word) : at + len(word) + 1]
+        if not ("a" <= text[at - 1 : at] <= "z" or after.isalnum() or after == "_"):
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
+@functools.lru_cache(maxsize=256)
+def _single_words(words: tuple[str, ...]) -> re.Pattern:
+    return re.compile(rf"{starting(*words)}\b")
+
+
 def _has_rare_word(text: str) -> bool:
-    # spelled out, as this is several times faster than a loop or a pattern
+    # spelled out, and what several words share asked for once: several times faster than a loop or a pattern
     return (
-        "two" in text or "three" in text or "four" in text or "five" in text or "six" in text or "seven" in text
-        or "eight" in text or "nine" in text or "zero" in text or "eleven" in text or "twelve" in text
-        or "twenty" in text or "thirt" in text or "fift" in text or "hundred" in text
+        ("tw" in text and ("two" in text or "twelve" in text or "twenty" in text))
+        or ("even" in text and ("seven" in text or "eleven" in text))
+        or ("x" in text and "six" in text) or ("z" in text and "zero" in text)
+        or "three" in text or "four" in text or "five" in text or "eight" in text or "nine" in text
+        or "thirt" in text or "fift" in text or "hundred" in text
     )  # fmt: skip
 
 
@@ -65,7 +101,7 @@ def _read(text: str, match: re.Match, low: float, high: float) -> tuple[Mention 
     after = text[end] if end < len(text) else "\n"
     if value is None or before.isalnum() or before in "$€£¥#@^%_" or after == "_":
         return None, end
-    right = cues.RIGHT.match(text, end)
+    right = cues.RIGHT.match(text, end) if after != "\n" else None
     kind = _KINDS.get(right.lastgroup, right.lastgroup) if right else ""
     used = right.end() if right else end
     if kind == "date":
@@ -76,7 +112,7 @@ def _read(text: str, match: re.Match, low: float, high: float) -> tuple[Mention 
         or (after == "-" and not kind and start and text[end + 1 : end + 2].isalpha())  # "one-sided", "3-year"
     ):
         return None, end
-    signed = _sign(text, start, value, before)
+    signed = _sign(text, start, value, before) if before in "-+.:/" else (start, value)
     if signed is None:
         return None, used if kind in ("of", "range") else end
     mention = Mention(token, signed[1], signed[0], end, used, kind)
@@ -86,7 +122,8 @@ def _read(text: str, match: re.Match, low: float, high: float) -> tuple[Mention 
     _follow(mention, text, right, low, high)
     standing.assess(mention, text)
     if mention.strength is not None and not mention.flaw:
-        if cues.SPLIT_AFTER.match(text, used if kind == "of" else end):
+        after = used if kind == "of" else end
+        if text[after : after + 1] != "\n" and cues.SPLIT_AFTER.match(text, after):
             mention.spoil(SPLIT, blocks=True)
         else:
             doubts.weigh(mention, text)
@@ -95,8 +132,6 @@ def _read(text: str, match: re.Match, low: float, high: float) -> tuple[Mention 
 
 def _sign(text: str, start: int, value: float, before: str) -> tuple[int, float] | None:
     """Where the number starts with its sign, and its value; None where it belongs to what stands before it."""
-    if before not in "-+.:/":
-        return start, value
     outer = text[start - 2] if start > 1 else "\n"
     if before == "-":
         if outer in "->":
@@ -116,10 +151,10 @@ def _sign(text: str, start: int, value: float, before: str) -> tuple[int, float]
 
 def _follow(mention: Mention, text: str, right: re.Match | None, low: float, high: float) -> None:
     """Make of the number what follows it: half a point more, a share of the scale, or a flaw."""
-    if _CUT_OFF.match(text, mention.end):
+    if text[mention.end : mention.end + 1] in _CUT_SIGNS and _CUT_OFF.match(text, mention.end):
         mention.spoil(CUT, blocks=True)
     elif right is None:
-        if _OTHER_AFTER.match(text, mention.end):
+        if OTHER in text and _OTHER_AFTER.match(text, mention.end):
             mention.spoil("the score is given on another scale", blocks=True)
     elif mention.kind == "of":
         mention.based = number_of(right["base"]) == high

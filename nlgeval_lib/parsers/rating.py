@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from nlgeval_lib.parsers import cues, json_rating, labels, silence, vocabulary
 from nlgeval_lib.parsers.base import Parsed, check_scale, check_text, number
 from nlgeval_lib.parsers.mention import CUT, Mention, Strength
 from nlgeval_lib.parsers.mentions import find
+from nlgeval_lib.parsers.quick import remembering_short
 from nlgeval_lib.parsers.scales import take_off
 from nlgeval_lib.parsers.text import readable, without_markup, without_tex
 from nlgeval_lib.schema import Status
@@ -57,19 +57,16 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
     content = check_text(text, "rating")
     if content is None:
         return Rating(math.nan, Status.EMPTY, "no text", "empty", low, high, label or "")
-    return _read(content, low, high, label or "")
+    return _find_out(content, low, high, label or "", False)
 
 
 def labelled(text: str, low: float, high: float, label: str) -> Rating:
     """The score that a text gives under a label; a score without any label does not count."""
-    return _read(text, low, high, label, strict=True)
+    return _find_out(text, low, high, label, True)
 
 
-def _read(content: str, low: float, high: float, label: str, strict: bool = False) -> Rating:
-    read = _remembered if len(content) <= _REMEMBERED else _find_out
-    return read(content, low, high, label, strict)
-
-
+# judges that are sampled say the same short thing again and again
+@remembering_short(200)
 def _find_out(content: str, low: float, high: float, label: str, strict: bool) -> Rating:
     if len(content) < 24 and not strict:
         match = _PLAIN.fullmatch(content)
@@ -94,16 +91,12 @@ def _find_out(content: str, low: float, high: float, label: str, strict: bool) -
     return _decide(chosen.mentions, body, low, high, label)
 
 
-_REMEMBERED = 200  # characters; judges that are sampled say the same short thing again and again
-_remembered = functools.lru_cache(maxsize=4096)(_find_out)
-
-
 def _from_json(found: json_rating.Found, low: float, high: float, label: str) -> Rating:
     """The score in JSON, unless the text around it gives another one."""
     if found.reason:
         return Rating(math.nan, Status.UNPARSED, found.reason, "json", low, high, label)
     if re.search(r"\d", found.around):
-        beside = _read(found.around, low, high, label)
+        beside = _find_out(found.around, low, high, label, False)
         if beside.ok and beside.value != found.value and beside.rule in ("final", "label", "phrase"):
             reason = f"different verdicts: {number(found.value)} in JSON, {number(beside.value)} beside it"
             return Rating(math.nan, Status.UNPARSED, reason, "conflict", low, high, label)
@@ -145,14 +138,20 @@ def _within(value: float, rule: str, matched: str, low: float, high: float, labe
 
 def _decide(mentions: list[Mention], body: str, low: float, high: float, label: str) -> Rating:
     """The verdict of the strongest standing that has one, or why there is none."""
-    mentions = _without_echo([mention for mention in mentions if mention.strength is not None], body)
+    mentions = [mention for mention in mentions if mention.strength is not None]
+    if mentions:
+        mentions = _without_echo(mentions, body)
+    if len(mentions) == 1 and not mentions[0].flaw:
+        return _settled(mentions[0], body, low, high, label)  # what follows would come to the same
     live = [mention for mention in mentions if not mention.flaw]
     blocked = [mention for mention in mentions if mention.blocks]
     if any(low <= mention.value <= high for mention in live):
         live = [m for m in live if low <= m.value <= high or m.strength >= Strength.LABEL]
-    for standing in _STANDINGS:
+    for standing in _STANDINGS if mentions else ():
         verdicts = [mention for mention in live if mention.strength in standing]
         stops = [mention for mention in blocked if mention.strength in standing]
+        if not verdicts and not stops:
+            continue
         if any(not mention.label for mention in verdicts):
             verdicts = [mention for mention in verdicts if not mention.label]
         values = sorted({mention.value for mention in verdicts})

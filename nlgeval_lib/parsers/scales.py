@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import string
 
-from nlgeval_lib.parsers.text import DIGITS, WORD, number_of
+from nlgeval_lib.parsers.quick import Gated, starting
+from nlgeval_lib.parsers.text import DIGITS, WORD, WORDS, digit_span, number_of
 
 # Stands where the scale of a label was another than the one asked for: "Score (1-10): 7" on 1 to 5.
 OTHER = "\x01"
@@ -16,14 +18,20 @@ _UNIT = r"(?:\s*(?:stars?|points?))?"
 _LEAD = r"(?:\b(?:on|in|using|with|per|by|at)\s+)?(?:\b(?:a|an|the|our|this)\s+)?"
 _PAIR = re.compile(r"\d\s*(?:-|to\b|and\b|or\b|through\b|~|\.\.|,|/|\|)\s*-?\d")
 
-_SCALE = re.compile(
-    rf"""{_LEAD}(?:\b(?:likert|rating|scoring|numeric(?:al)?|score)[ -])?\b(?:scale|range)s?\s*
+_SCALE_CORE = rf"""{starting("scale", "range")}s?\s*
          (?:of|from|is|:|=|being|between|ranging\s+from|goes\s+from|,)?\s*[(\[]?\s*(?:from\s+|between\s+)?
-         {_N}{_UNIT}{_TO}{_N}{_UNIT}\s*[)\]]?""",
+         {_N}{_UNIT}{_TO}{_N}{_UNIT}\s*[)\]]?"""
+_SCALE_AHEAD = re.compile(_SCALE_CORE, re.X)
+_SCALE = re.compile(
+    rf"{_LEAD}(?:\b(?:likert|rating|scoring|numeric(?:al)?|score)[ -])?{_SCALE_CORE}",
     re.X,
 )
 _SUFFIX = re.compile(rf"{_LEAD}{_N}\s*(?:-|to)\s*{_N}(?:[ -](?:point|likert|rating|star|score))*[ -](?:scale|range)\b")
-_POINT = re.compile(rf"{_LEAD}\b({_TOKEN})[ -](?:points?|stars?)\s+(?:likert\s+|rating\s+)?(?:scale|system)\b")
+_NAME = re.compile(r"[ -](?:scale|range)\b")
+_BEFORE_NAME = (*string.digits, *WORDS, "point", "likert", "rating", "star", "score")
+_POINT_END = r"(?:points?|stars?)\s+(?:likert\s+|rating\s+)?(?:scale|system)\b"
+_POINT_AHEAD = Gated(("point", "star"), _POINT_END)
+_POINT = re.compile(rf"{_LEAD}\b({_TOKEN})[ -]{_POINT_END}")
 _BRACKET = re.compile(
     rf"""[(\[{{]\s*
          (?:(?:rated|scored?|rate|range|ranging|from|between|out\s+of|values?|integer|an|number|please|numeric|scores?|only|
@@ -32,7 +40,7 @@ _BRACKET = re.compile(
          (?:\s*(?:inclusive|only|scale|,?\s*(?:where|with|higher|integer)[^()\[\]\n]{{0,80}}))?\s*[)\]}}]""",
     re.X,
 )
-_SPAN = re.compile(rf"\b(?:from|between)\s+{_N}{_UNIT}\s*(?:-|to|and)\s*{_N}{_UNIT}\b")
+_SPAN = re.compile(rf"{starting('from', 'between')}\s+{_N}{_UNIT}\s*(?:-|to|and)\s*{_N}{_UNIT}\b")
 _LIST = re.compile(rf"\b({DIGITS})(?:\s*,\s*(?:{DIGITS})){{1,9}}\s*,?\s*or\s+({DIGITS})\b")
 _BEFORE_VALUE = r"[\s\"*]*(?::|=|->|is\b)"
 # in brackets between a label and its colon: "(1 = worst, 5 = best)", "(out of 5)"
@@ -88,19 +96,29 @@ def take_off(text: str, low: float, high: float) -> str:
 
     if "(" in text or "[" in text or "{" in text:
         text = _NOTE.sub(note, text)
-        if _PAIR.search(text):
+        if _PAIR.search(text, *digit_span(text)):
             text = _BRACKET.sub(bracket, text)
     if "scale" in text or "range" in text:
-        text = _POINT.sub(points, _SUFFIX.sub(scale, _SCALE.sub(scale, text)))
+        if _SCALE_AHEAD.search(text):
+            text = _SCALE.sub(scale, text)
+        if _suffixed(text):
+            text = _SUFFIX.sub(scale, text)
+        if _POINT_AHEAD.search(text):
+            text = _POINT.sub(points, text)
     if "from " in text or "between " in text:
         text = _SPAN.sub(span, text)
-    if " or " in text and _PAIR.search(text):
+    if " or " in text and _PAIR.search(text, *digit_span(text)):
         text = _LIST.sub(span, text)
     if "out of" in text:
         text = _OUT_OF.sub(opening, text)
     if "out of" in text or "/" in text:
         text = _BASE.sub(top, text)
     return text
+
+
+def _suffixed(text: str) -> bool:
+    """Whether something stands before the name of a scale that `_SUFFIX` could end with; true of all non-ASCII."""
+    return not text.isascii() or any(text.endswith(_BEFORE_NAME, 0, name.start()) for name in _NAME.finditer(text))
 
 
 def _value(token: str) -> float | None:

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import re
 
+from nlgeval_lib.parsers.quick import Gated, starting
 from nlgeval_lib.schema import Status
 
 _JUDGE = r"(?:rated?|scored?|evaluated?|assess(?:ed)?|judged?|graded?)"
-_REFUSAL = re.compile(
-    r"\bas an? (?:ai|artificial intelligence|large language model|language model)\b[^.\n]{0,80}\b(?:i|we)\b|"
-    r"\b(?:i|we)(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|\bsorry,? (?:but )?i\b|"
-    r"\bi apologi[sz]e\b|"
-    r"\b(?:i|we) (?:can ?not|can't|could not|couldn't|am unable to|won't|will not|don't feel able to|refuse to|"
-    r"decline to|must decline|do not have|don't have)\b[^.\n]{0,60}\b(?:rate|rating|score|scoring|evaluat\w+|assess\w*|"
-    r"judge|judgment|grade|assign|determine|comply|assist|help|opinions?|access|compare)\b|"
-    r"\b(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?"
-    rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b|"
-    r"\b(?:score|rating|grade|verdict|result|answer)\W{1,4}"
-    r"(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b|"
-    r"\A\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z"
+_UNABLE = ("can not", "cannot", "can't", "could not", "unable to", "impossible to", "not possible to", "not able to")
+_REFUSALS = (
+    Gated(
+        ("as a ai", "as an ai", "artificial", "language model"),
+        r"\bas an? (?:ai|artificial intelligence|large language model|language model)\b[^.\n]{0,80}\b(?:i|we)\b",
+    ),
+    Gated("sorry", r"\bsorry,? (?:but )?i\b"),
+    Gated("i apologi", r"\bi apologi[sz]e\b"),
+    Gated(
+        ("i ", "i'", "we ", "we'"),
+        rf"{starting('i', 'we')}(?:(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|"
+        r" (?:can ?not|can't|could not|couldn't|am unable to|won't|will not|don't feel able to|refuse to|"
+        r"decline to|must decline|do not have|don't have)\b[^.\n]{0,60}\b(?:rate|rating|score|scoring|evaluat\w+|"
+        r"assess\w*|judge|judgment|grade|assign|determine|comply|assist|help|opinions?|access|compare)\b)",
+    ),
+    Gated(
+        _UNABLE,
+        r"\b(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?"
+        rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b",
+    ),
+    Gated(
+        ("score", "rating", "grade", "verdict", "result", "answer"),
+        rf"{starting('score', 'rating', 'grade', 'verdict', 'result', 'answer')}\W{{1,4}}"
+        r"(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b",
+    ),
 )
+_NOTHING = re.compile(r"\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z")
 # asking back, or missing what is to be judged: only where the text says little else
 _ASKS_BACK = re.compile(
     r"\b(?:insufficient|not enough) (?:information|context|data)\b|"
@@ -38,6 +53,8 @@ _OPEN_END = re.compile(
     r"their|this|not|does|has|have|be|been|also|more|than|about|into|between|while|such|very|doesn't|i|would|"
     r"lacks|provides|includes|contains|shows|makes|needs|because (?:it|they|she|he|we)))\s*\Z"
 )
+# after a letter or a digit, a text without an end ends in one of these
+_OPEN_SIGNS = ":=]\"'[(,-"
 _OPENING = 400
 _LONG = 300
 
@@ -45,13 +62,31 @@ _LONG = 300
 def why(text: str) -> tuple[Status, str] | None:
     """The status and reason of a text (readable, lower case) without a value, None where neither fits."""
     opening = text[:_OPENING]
-    refusal = _REFUSAL.search(opening) or (len(text) < _LONG and _ASKS_BACK.search(opening))
+    at = _refused(opening)
+    if at < 0 and len(text) < _LONG:
+        asks = _ASKS_BACK.search(opening)
+        at = asks.start() if asks else -1
     # quoted words are the judged text's
-    if refusal and opening.count('"', 0, refusal.start()) % 2 == 0:
+    if at >= 0 and opening.count('"', 0, at) % 2 == 0:
         return Status.REFUSED, "the judge declined or says that it cannot rate"
     tail = text[-200:].rstrip()
+    last = tail[-1:]
+    if not (last.isalnum() or last in _OPEN_SIGNS):
+        return None
     if _AT_CUE.search(tail):
         return Status.TRUNCATED, "the text ends where its score should follow"
-    if (len(text) > 20 and _OPEN_END.search(tail)) or (len(text) > _LONG and tail[-1:].isalnum()):
+    if (len(text) > 20 and _OPEN_END.search(tail)) or (len(text) > _LONG and last.isalnum()):
         return Status.TRUNCATED, "the text ends in the middle of a sentence"
     return None
+
+
+def _refused(opening: str) -> int:
+    """Where a refusal begins, the first one; -1 without one."""
+    if _NOTHING.match(opening):
+        return 0
+    first = -1
+    for refusal in _REFUSALS:
+        match = refusal.search(opening)
+        if match and (first < 0 or match.start() < first):
+            first = match.start()
+    return first

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from dataclasses import dataclass
 
 from nlgeval_lib.parsers import cues, vocabulary
 from nlgeval_lib.parsers.mention import Mention, Strength
@@ -12,7 +14,7 @@ _BACK = 110
 _OPENERS = " \t\n\"'([{<~"
 _ENDS = re.compile(cues.ENDS)
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
-_HEAD_CUT = re.compile(r"[\n.!?;,|{}()\[\]:=\"]")
+_HEAD_CUT = re.compile(r".*[\n.!?;,|{}()\[\]:=\"]", re.S)  # up to the last one
 _LIST_NUMBER = re.compile(r"(?:^|\n)[\s>#*-]*\d{1,2}\Z")
 _LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
 _LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
@@ -22,6 +24,7 @@ _HEADING_ABOVE = re.compile(
     r"(?:\A|\n)[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?::[ \t]*|(?<!\w)\s*)\n[\s>#-]*\Z"
 )
 _ITEM_HEAD = re.compile(r"[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*:")
+_BELOW_HEADING = " \t\n>#-"
 _HEAD_BACK = 1500
 _LIST_AHEAD = 4000
 _AFTER_LEAD = re.compile(r"(?P<tab>\t)|[ \t]*(?P<mark>[.:,;)\]-]|->|\(|\n|\Z|(?:because|since|due to)\b)")
@@ -35,6 +38,8 @@ _SHORT_ANSWER = re.compile(
 )
 _COUNTED = ("of", "stars", "points")
 _PROSE_FINE = {"level", "number", "article", "sentence", "best", "paragraph"}
+_NOT_ASKED = vocabulary.NOUNS | vocabulary.NEUTRAL | vocabulary.RANKS
+_NO_NAMES = vocabulary.NEUTRAL | vocabulary.SECTION_PARTS
 _TOPS = {"max", "maximum", "highest", "best", "lowest", "minimum", "possible"}
 
 
@@ -48,13 +53,13 @@ def assess(mention: Mention, text: str) -> None:
     gap = window[len(core) :]
     if "\n" in gap and not mention.kind and _LIST_ITEM.match(text, mention.used):
         return  # the number of a list's item
-    ends = _ENDS.match(text, mention.used) is not None
+    ends = text[mention.used : mention.used + 1] in cues.END_SIGNS or _ENDS.match(text, mention.used) is not None
     if core.endswith("-") and not core.endswith("--") and _LINE_LEFT.match(core[core.rfind("\n") + 1 :]):
         core = core[:-1].rstrip(_OPENERS)  # a bullet
     glued = core.endswith("-") and not core.endswith("--") and window.endswith("-")
     if glued:
         core = core[:-1]
-    worded = _VALUE_WORDS.search(window)  # "Rating: good (4)"
+    worded = _VALUE_WORDS.search(window) if window.rstrip()[-1:] in "(-" else None  # "Rating: good (4)"
     if worded:
         core = window[: worded.start() + 1]
     if "\n" in gap and core[-1:] in ":=" and not _OWN_LINE.match(text, mention.used):
@@ -74,46 +79,64 @@ def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
     head = core.rstrip(":=|->").rstrip(" \t\n\"')]*")
     if core[-1:] == "|":
         head = head.rstrip("|-: \t")
-    cut = 0
-    for place in _HEAD_CUT.finditer(head):
-        cut = place.end()
+    found = _HEAD_CUT.match(head)
+    cut = found.end() if found else 0
     name = head[cut:].strip(" \t\"'>#-")
     if not cut and len(core) < mention.start and len(head) > 90:
         name = name[name.find(" ") + 1 :]
     line = head[head.rfind("\n", 0, cut) + 1 : cut]
     line_start = not line.strip(" \t|>#-{\"'") or bool(_LIST_NUMBER.search(head[: max(0, cut - 1)]))
-    words = _WORD.findall(name)
-    if not words:
+    label = _named(name)
+    if not label.words:
         if not name and line_start and ends and _LINE_RIGHT.match(text, mention.end):
             mention.present(Strength.ALONE, "alone")
         return
     if OTHER in name:
         mention.spoil("the label names another scale", blocks=True)
         mention.rescaled = True
+    if label.of_something_else:
+        return
+    words, asked = label.words, label.asked
+    if label.noun or label.foreign:
+        if label.ranked:
+            mention.present(Strength.FINAL, "final", asked)
+        elif asked and not label.foreign:
+            mention.present(Strength.ASPECT, "aspect", asked)
+        else:
+            mention.present(Strength.LABEL, "label")
+            _under(mention, _heading(head[:cut], line_start, text, mention.start))
+    elif label.ranked and len(words) <= 4:
+        mention.present(Strength.FINAL, "final", " ".join(words))
+    elif _is_label(mention, text, core[-1:], name, words, line_start) and ends:
+        says_nothing = _NO_NAMES.issuperset(words)
+        mention.present(Strength.ASPECT, "aspect", "" if says_nothing else " ".join(words))
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """What the words of a label say: the last ones with a noun for a score, and which of them ask for an aspect."""
+
+    words: tuple[str, ...]
+    noun: bool
+    ranked: bool
+    foreign: bool
+    of_something_else: bool
+    asked: str
+
+
+@functools.lru_cache(maxsize=4096)
+def _named(name: str) -> _Name:
+    words = _WORD.findall(name)
     nouns = [place for place, word in enumerate(words) if word in vocabulary.NOUNS]
     if nouns:
         words = words[max(0, nouns[-1] - 3) :]
     ranked = not vocabulary.RANKS.isdisjoint(words)
-    if len(words) > 12 or (not vocabulary.NOT_A_SCORE.isdisjoint(words) and not (ranked and nouns)):
-        return
-    foreign = vocabulary.FOREIGN.search(name)
-    if nouns or foreign:
-        asked = [word for word in words if word not in vocabulary.NOUNS | vocabulary.NEUTRAL | vocabulary.RANKS]
-        if ranked:
-            mention.present(Strength.FINAL, "final", " ".join(asked))
-        elif asked and not foreign:
-            mention.present(Strength.ASPECT, "aspect", " ".join(asked))
-        else:
-            mention.present(Strength.LABEL, "label")
-            _under(mention, _heading(head[:cut], line_start, text, mention.start))
-    elif ranked and len(words) <= 4:
-        mention.present(Strength.FINAL, "final", " ".join(words))
-    elif _is_label(mention, text, core[-1:], name, words, line_start) and ends:
-        says_nothing = (vocabulary.NEUTRAL | vocabulary.SECTION_PARTS).issuperset(words)
-        mention.present(Strength.ASPECT, "aspect", "" if says_nothing else " ".join(words))
+    other = len(words) > 12 or (not vocabulary.NOT_A_SCORE.isdisjoint(words) and not (ranked and nouns))
+    asked = " ".join(word for word in words if word not in _NOT_ASKED)
+    return _Name(tuple(words), bool(nouns), ranked, vocabulary.FOREIGN.search(name) is not None, other, asked)
 
 
-def _is_label(mention: Mention, text: str, sign: str, name: str, words: list[str], line_start: bool) -> bool:
+def _is_label(mention: Mention, text: str, sign: str, name: str, words: tuple[str, ...], line_start: bool) -> bool:
     """Whether words before a sign name an aspect, and are not code, arithmetic or the lead-in of a list."""
     if sum(map(len, words)) < 3 or len(words) > (6 if line_start else 3):
         return False
@@ -130,7 +153,8 @@ def _is_label(mention: Mention, text: str, sign: str, name: str, words: list[str
 def _heading(before: str, line_start: bool, text: str, start: int) -> str:
     """The heading on the line right above a label's line, or that opens its line; empty where there is none."""
     if line_start:
-        match = _HEADING_ABOVE.search(before)
+        last = before.rstrip(_BELOW_HEADING)[-1:]
+        match = _HEADING_ABOVE.search(before) if last and last not in ".!?)" else None
     else:
         line = text.rfind("\n", max(0, start - _HEAD_BACK), start) + 1
         match = _ITEM_HEAD.match(text, line, start) if line or start < _HEAD_BACK else None
@@ -139,17 +163,21 @@ def _heading(before: str, line_start: bool, text: str, start: int) -> str:
 
 def _under(mention: Mention, heading: str) -> None:
     """A score under a heading of its own is the score of what the heading names."""
+    if not heading:
+        return
     words = _WORD.findall(heading)
     if not vocabulary.RANKS.isdisjoint(words):
         mention.present(Strength.FINAL, "final", heading)
-    elif vocabulary.NOUNS.isdisjoint(words) and not (vocabulary.NEUTRAL | vocabulary.SECTION_PARTS).issuperset(words):
+    elif vocabulary.NOUNS.isdisjoint(words) and not _NO_NAMES.issuperset(words):
         mention.present(Strength.ASPECT, "aspect", " ".join(words))
 
 
 def _phrase(mention: Mention, text: str, core: str) -> None:
     """`a score of 4`, `Score 4`, `I rate it a 4`."""
-    linked = cues.NOUN_LINK.search(core)
-    direct = None if linked else cues.NOUN_DIRECT.search(core)
+    word, article = cues.before_fill(core)
+    said = core.rstrip()
+    linked = cues.NOUN_LINK.search(core) if word.endswith(cues.LINKS) else None
+    direct = cues.NOUN_DIRECT.search(core) if not linked and said.endswith(cues.NOUNS) else None
     if linked:
         _linked(mention, core, linked)
     elif direct:
@@ -161,18 +189,23 @@ def _phrase(mention: Mention, text: str, core: str) -> None:
         elif before not in vocabulary.NOT_A_SCORE:
             mention.present(Strength.ASPECT, "aspect", before)
         mention.enumerated = not mention.kind and cues.ENUMERATED_AFTER.match(text, mention.used) is not None
-    elif cues.OVERALL.search(core):
+    elif said.rstrip(",").rstrip().endswith(cues.OVERALL_ENDS) and cues.OVERALL.search(core):
         mention.present(Strength.FINAL, "final")
     elif (
-        cues.VERB.search(core)
-        or cues.VERB_DIRECT.search(core)
-        or cues.COPULA.search(core)
-        or (cues.CLAUSE_ENDS.match(text, mention.used) and cues.VERB_BARE.search(core))
+        ((article or word in cues.VERB_ENDS) and cues.VERB.search(core))
+        or (word.endswith(cues.VERB_DIRECT_ENDS) and cues.VERB_DIRECT.search(core))
+        or (article and cues.COPULA.search(core))
+        or (
+            word.endswith(cues.VERB_BARE_ENDS)
+            and cues.CLAUSE_ENDS.match(text, mention.used)
+            and cues.VERB_BARE.search(core)
+        )
     ):
         mention.present(Strength.PHRASE, "phrase")
     else:
-        quality = cues.QUALITY.search(core)
-        quality = quality or cues.QUALITY_BRACKET.search(text, max(0, mention.start - 40), mention.start)
+        quality = cues.QUALITY.search(core) if word.endswith(cues.QUALITY_ENDS) else None
+        if not quality and text[max(0, mention.start - 40) : mention.start].rstrip().endswith("("):
+            quality = cues.QUALITY_BRACKET.search(text, max(0, mention.start - 40), mention.start)
         if quality:
             mention.present(Strength.ASPECT, "aspect", quality["quality"])
     if mention.strength is Strength.PHRASE and not mention.label:

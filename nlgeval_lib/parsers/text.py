@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
+
+from nlgeval_lib.parsers.quick import has_any
 
 # A longer text is read at both ends: verdicts stand at the start or at the end, and the time stays bounded.
 READ_AT_EACH_END = 50_000
@@ -52,10 +55,12 @@ class _Readable(dict):
 
 
 _TABLE = _Readable({ord(char): out for char, out in _FIXED.items()})
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# ASCII control characters become blanks; translating bytes is several times faster than a pattern
+_ASCII = bytes(ord(" ") if (code < 32 and chr(code) not in "\t\n\r") or code == 127 else code for code in range(256))
 _SHORT = 1000
-_BLANKS = re.compile(r"\s{9,}")
+_BLANKS = re.compile(r"[ \t\n][ \t\n]{8,}")  # readable text has no other blanks
 _RUN = re.compile(r"([^\w\s])\1{9,}")
+_ASCII_RUNS = tuple(10 * sign for sign in string.punctuation)
 _ESCAPED_NEWLINE = re.compile(r"\\n(?![a-z])")
 
 
@@ -73,7 +78,7 @@ def readable(text: str) -> str:
     """
     text = clipped(text)
     if text.isascii():
-        text = _CONTROL.sub(" ", text)
+        text = text.encode("ascii").translate(_ASCII).decode("ascii")
     else:
         text = text.translate(_TABLE)
     if "\r" in text:
@@ -82,11 +87,22 @@ def readable(text: str) -> str:
         text = _ESCAPED_NEWLINE.sub("\n", text)
     if len(text) > _SHORT:
         # long runs say nothing, and what looks back over them would take quadratic time
-        text = _RUN.sub(r"\1\1\1", _BLANKS.sub(lambda run: "\n\n" if "\n" in run.group() else "  ", text))
+        text = _BLANKS.sub(lambda run: "\n\n" if "\n" in run.group() else "  ", text)
+        if not text.isascii() or has_any(text, _ASCII_RUNS):
+            text = _RUN.sub(r"\1\1\1", text)
     return text
 
 
-_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
+def digit_span(text: str) -> tuple[int, int]:
+    """From the first to behind the last digit of ASCII text, (0, 0) without one; the whole of any other text."""
+    if not text.isascii():
+        return 0, len(text)
+    digits = [digit for digit in string.digits if digit in text]
+    return (min(map(text.find, digits)), max(map(text.rfind, digits)) + 1) if digits else (0, 0)
+
+
+_EMPHASIS = re.compile(r"[*`]+")
+_UNDERLINED = re.compile(r"(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>", re.I)
 _TEX_TEXT = re.compile(r"\\(?:text|textbf|textit|mathbf|mathrm|emph)\s*\{([^{}\n]{0,200})\}")
 _TEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{(\d{1,3})\}\s*\{(\d{1,3})\}")
@@ -102,8 +118,10 @@ def without_tex(text: str) -> str:
 
 def without_markup(text: str) -> str:
     """Readable text without markdown emphasis and HTML tags."""
-    if "*" in text or "_" in text or "`" in text:
+    if "*" in text or "`" in text:
         text = _EMPHASIS.sub(" ", text)
+    if "_" in text:
+        text = _UNDERLINED.sub(" ", text)
     if "<" in text:
         text = _HTML.sub(" ", text)
     return text
@@ -117,13 +135,13 @@ _UNITS = _words(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
     " eighteen nineteen"
 )
-_TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
+TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
 WORDS = {word: float(value) for value, word in enumerate(_UNITS)}
-WORDS |= {word: 10.0 * place for place, word in enumerate(_TENS, 2)}
+WORDS |= {word: 10.0 * place for place, word in enumerate(TENS, 2)}
 WORDS["hundred"] = 100.0
 # longest first, so that "fourteen" is not read as "four"
 WORD = (
-    rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_UNITS[1:10])}))?|(?:one |a )?hundred"
+    rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(_UNITS[1:10])}))?|(?:one |a )?hundred"
     rf"|{'|'.join(sorted(_UNITS, key=len, reverse=True))})"
 )
 DIGITS = r"\d+(?:[.,]\d+)*"
