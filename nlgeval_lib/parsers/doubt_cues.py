@@ -93,9 +93,10 @@ CONSIDERED = Gated(
 CONTRAST = re.compile(
     r"\b(?:but|however|though|although|settled|settle|finally|decided|ended|instead|nevertheless|so)\b"
 )
-FROM = re.compile(
+FROM = Gated(
+    "from",
     r"\b(?:down|up|dropped|lowered|raised|reduced|changed|revised|adjusted|decreased|increased)\s+"
-    r"(?:it\s+|the (?:score|rating)\s+)?from(?: an?)?\s*\Z"
+    r"(?:it\s+|the (?:score|rating)\s+)?from(?: an?)?\s*\Z",
 )
 BY_AMOUNT = re.compile(
     r"\b(?:by|deduct\w*|subtract\w*|los(?:e|es|t|ing)|minus|dock\w*|knock\w*(?: off)?|penali\w+|tak(?:e|ing) off|off|"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -64,20 +65,12 @@ def choose(text: str, mentions: list[Mention], label: str) -> Choice:
     Numbers right at the label come first, then the section that it heads; where the label is nowhere, what the text
     scores without any label. A number under another label is never taken.
     """
-    words = re.findall(r"[^\W_]+", readable(label).lower())
-    name = r"[\W_]+".join(map(re.escape, words))
-    before = re.compile(
-        rf"\b{name}\b(?:[ _]+(?:score|rating|quality|level|grade))*[\s\"'*)\]]*(?:\([^()\n]{{0,40}}\))?"
-        r"\s*(?::|=|\||,|-|->|=>|is|was|of|at|gets|receives|scores|as)?\s*(?:a|an|about)?[\s\"'*(\[]*\Z"
-    )
-    after = re.compile(
-        r"\s*(?:(?:/|out of)\s*\d+)?\s*(?:stars?|points?)?\s*(?:for|in|on|regarding|in terms of)\s+"
-        rf"(?:the\s+|its\s+)*{name}\b"
-    )
+    words, before, after = _around(label)
     own = []
     for mention in mentions:
         window = text[max(0, mention.start - 110) : mention.start]
-        if before.search(window) or after.match(text, mention.end) or _same(mention.label, words):
+        at_label = all(word in window for word in words) and before.search(window)
+        if at_label or after.match(text, mention.end) or _same(mention.label, words):
             if mention.strength is None or mention.strength is Strength.ALONE:
                 mention.strength, mention.rule = Strength.ASPECT, "aspect"
             own.append(mention)
@@ -96,6 +89,22 @@ def choose(text: str, mentions: list[Mention], label: str) -> Choice:
         named = ", ".join(sorted({m.label for m in others})[:6])[:100]
         return Choice([], None, f"no score labelled {label!r}; scored are: {named}")
     return Choice(rest)
+
+
+@functools.lru_cache(maxsize=1024)
+def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
+    """The words of a label, and the patterns for a label right before and right after a number."""
+    words = re.findall(r"[^\W_]+", readable(label).lower())
+    name = r"[\W_]+".join(map(re.escape, words))
+    before = re.compile(
+        rf"\b{name}\b(?:[ _]+(?:score|rating|quality|level|grade))*[\s\"'*)\]]*(?:\([^()\n]{{0,40}}\))?"
+        r"\s*(?::|=|\||,|-|->|=>|is|was|of|at|gets|receives|scores|as)?\s*(?:a|an|about)?[\s\"'*(\[]*\Z"
+    )
+    after = re.compile(
+        r"\s*(?:(?:/|out of)\s*\d+)?\s*(?:stars?|points?)?\s*(?:for|in|on|regarding|in terms of)\s+"
+        rf"(?:the\s+|its\s+)*{name}\b"
+    )
+    return words, before, after
 
 
 def _foreign(label: str) -> bool:
@@ -123,6 +132,8 @@ def _same(label: str, words: list[str]) -> bool:
 
 def _section(text: str, words: list[str]) -> tuple[int, str | None]:
     """Where the label stands as a heading, and the text from there to the next heading."""
+    if not all(word in text for word in words):
+        return 0, None
     found = start = None
     for heading in _HEADING.finditer(text):
         have = re.findall(r"[^\W_]+", heading["name"])

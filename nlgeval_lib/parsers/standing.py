@@ -85,7 +85,9 @@ def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
     if not cut and len(core) < mention.start and len(head) > 90:
         name = name[name.find(" ") + 1 :]
     line = head[head.rfind("\n", 0, cut) + 1 : cut]
-    line_start = not line.strip(" \t|>#-{\"'") or bool(_LIST_NUMBER.search(head[: max(0, cut - 1)]))
+    line_start = not line.strip(" \t|>#-{\"'") or (
+        head[cut - 2 : cut - 1].isdigit() and bool(_LIST_NUMBER.search(head[: max(0, cut - 1)]))
+    )
     label = _named(name)
     if not label.words:
         if not name and line_start and ends and _LINE_RIGHT.match(text, mention.end):
