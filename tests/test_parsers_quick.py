@@ -184,6 +184,11 @@ def test_one_verdict_counts_as_the_same_one_twice(mixed):
         assert repr(once) == repr(twice)
 
 
+def test_a_reason_does_not_depend_on_where_nan_lies_in_memory():
+    for said in ("'a few': 5, 'some': '4/9'", "'some': '4/9', 'a few': 5"):
+        assert parsers.rating(f"{{{said}}}", 1, 10).reason.endswith("none overall: [5.0, nan]")
+
+
 def test_a_remembered_short_text_is_read_like_a_long_one():
     for said in ("Score: 4", "Score: 9", "It is fine."):
         short, long = (parsers.rating(said + blanks, 1, 5) for blanks in ("", " " * 300))

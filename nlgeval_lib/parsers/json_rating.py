@@ -54,7 +54,8 @@ def read(text: str, label: str, low: float, high: float) -> Found | None:
     if not values:
         return None
     if len(set(values)) > 1 and len(found) == 1:
-        reason = f"JSON holds several scores and none overall: {sorted(set(values))[:6]}"
+        several = sorted(set(values), key=lambda value: (math.isnan(value), value))  # NaN has no place of its own
+        reason = f"JSON holds several scores and none overall: {several[:6]}"
         return Found(math.nan, reason, rest)
     return Found(*one(values, "JSON holds different scores"), rest)
 
