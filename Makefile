@@ -90,7 +90,7 @@ lock: $(READY)  ## compile the locks from pyproject.toml again
 	@$(PY) tools/environment.py
 
 clean:  ## remove caches and runs; keeps results, figures, downloads and completions
-	@rm -rf .nlgeval/runs .nlgeval/failed .nlgeval/metrics results/{quick,mini,partial,executed,sweeps,report} figures/{quick,mini,partial} .ruff_cache .mypy_cache .hypothesis
+	@rm -rf .nlgeval/runs .nlgeval/failed .nlgeval/metrics results/{quick,mini/meta,partial,executed,sweeps,report} figures/{quick,mini/meta,partial} .ruff_cache .mypy_cache .hypothesis
 	@find nlgeval_lib tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean  ## clean, and remove .venv, downloads and stored completions too

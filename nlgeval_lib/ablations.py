@@ -45,7 +45,11 @@ def judges(output: str, names: Sequence[str], **asked: Any) -> Asked:
 
     Raises: what `judged.scores` raises.
     """
-    made = {name: judged.scores(output, name, **asked) for name in names}
+    return joined({name: judged.scores(output, name, **asked) for name in names})
+
+
+def joined(made: Mapping[str, judged.Made]) -> Asked:
+    """Variants that were asked one by one, on the items that all of them judged. made: {variant: its scores}."""
     lacking = {name: one.why for name, one in made.items() if not one.available}
     here = {name: one for name, one in made.items() if one.available}
     for name, one in list(here.items()):

@@ -30,12 +30,15 @@ _SHORT = {"coherence": "coh", "consistency": "con", "fluency": "flu", "relevance
 _PROMPTS = {"geval": "score", "geval_no_auto_cot": "score, no steps", "llm_eval_no_cot": "free",
             "rate_explain": "rate-explain", "rate_explain_auto_cot": "rate-explain, steps",
             "analyze_rate": "analyze-rate", "analyze_rate_auto_cot": "analyze-rate, steps"}  # fmt: skip
-LABELS = {"summeval": "SummEval", "topical_chat": "Topical-Chat", "sfhot": "SFHOT", "sfres": "SFRES"}
+MINI = "mini_judge"  # the miniature judge's own texts, whatever data set it was asked in the place of
+LABELS = {"summeval": "SummEval", "topical_chat": "Topical-Chat", "sfhot": "SFHOT", "sfres": "SFRES",
+          MINI: "Made-up texts (mini)"}  # fmt: skip
 ASPECTS = {
     "summeval": ("coherence", "consistency", "fluency", "relevance"),
     "topical_chat": ("naturalness", "coherence", "engagingness", "groundedness"),
     "sfhot": ("naturalness",),
     "sfres": ("naturalness",),
+    MINI: ("accuracy", "completeness", "relevance", "fluency"),
 }
 TREES = {"summeval": "summeval", "topical_chat": "topical_chat", "sfhot": "data_to_text", "sfres": "data_to_text"}
 _CHAT = {"naturalness": (1, 3), "coherence": (1, 3), "engagingness": (1, 3), "groundedness": (0, 1)}
@@ -111,24 +114,34 @@ def features(name: str, inputs: int | None = None, draws: int = 20) -> Features:
 def of_criteria(name: str, made: Made) -> Features:
     """HD-Eval's own features: the scores that a judge gave its criteria (`judged.scores` of an unfitted hdeval).
 
-    name: the data set. Raises: ValueError where `made` has no criteria scores.
+    name: the data set; where the miniature judge was asked, the features are those of its own texts instead.
+    Raises: ValueError where `made` has no criteria scores.
     """
     if not made.available or not made.criteria:
         raise ValueError(f"no scores of criteria for {name}: {made.why or 'the judge is not an unfitted hdeval'}")
+    if set(made.frame.get("dataset", ())) == {MINI}:
+        name = MINI
     names = list(made.criteria)
     items = datasets.items(made.frame.drop(columns=["status", "reason", "details", "value"], errors="ignore"))
     if name == "topical_chat":
         items = items[items["system_id"] != "Original Ground Truth"].reset_index(drop=True)
     rated = [column.removeprefix("human_") for column in items.columns if column.startswith("human_")]
     aspects = [aspect for aspect in ASPECTS.get(name, rated) if aspect in rated]
-    tree = hdeval.CriteriaTree.published(TREES.get(name, "summeval"))
+    tree = mini_tree() if name == MINI else hdeval.CriteriaTree.published(TREES.get(name, "summeval"))
     known = {node.id: node.layer for node in tree.nodes()}
     own = {aspect: (found,) for aspect in aspects if (found := tree.of_target(aspect)) in names}
     groups = (tuple(aspects[:3]), tuple(aspects[3:])) if name == "topical_chat" else None
     Y = items[[f"human_{aspect}" for aspect in aspects]].set_axis(aspects, axis=1).astype(float)
     X = items[names].astype(float)
-    what = f"{made.model}'s scores of {len(names)} criteria"
+    what = f"{'the miniature judge' if name == MINI else made.model}'s scores of {len(names)} criteria"
     return Features(name, LABELS.get(name, name), items, X, Y, own, groups, what, {n: known.get(n, 0) for n in names})
+
+
+def mini_tree() -> hdeval.CriteriaTree:
+    """The hierarchy of criteria that the miniature judge was trained on: two layers below the overall quality."""
+    from nlgeval_lib.training.mini import prompts
+
+    return prompts.tree()
 
 
 def table_rows(

@@ -169,6 +169,26 @@ def lacking(
     return gaps.assign(value=float("nan"), reason=why).reset_index(drop=True)
 
 
+def printed_averages(paper: str, table: str, ours: pd.DataFrame, label: str = "average") -> pd.DataFrame:
+    """The printed averages that `ours` does not have, as they follow from the printed cells of their rows.
+
+    An average is the mean of its row's other printed cells, statistic by statistic; route `published`. A row that does
+    not print all the table's columns is left out. Join the result to `ours` before `report.Output.compare`.
+    Raises: ValueError for a table without a column `label`.
+    """
+    printed = papers.load(paper, table)
+    printed = printed[printed["number"].notna()]
+    averages, parts = printed[printed["column"] == label], printed[printed["column"] != label]
+    if averages.empty:
+        raise ValueError(f"{paper} {table} prints no column {label!r}; it has {sorted(set(printed['column']))}")
+    key = ["row", "column", "statistic"]
+    averages = averages[~pd.MultiIndex.from_frame(averages[key]).isin(pd.MultiIndex.from_frame(ours[key]))]
+    found = parts.groupby(["row", "statistic"], sort=False)["number"].agg(value="mean", cells="size").reset_index()
+    made = averages[key].merge(found, on=["row", "statistic"])
+    made = made[made["cells"] == parts["column"].nunique()].drop(columns="cells")
+    return made.assign(route="published", reason="the mean of the row's printed cells").reset_index(drop=True)
+
+
 def _measured(
     x: np.ndarray, y: np.ndarray, coef: str, nan: str, interval: str | None, settings: Mapping[str, Any]
 ) -> tuple[meta.Correlation, np.ndarray | None]:

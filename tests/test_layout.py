@@ -40,6 +40,7 @@ TOP = {
     "scoring",
     "recorded",
     "ablations",
+    "exercise",
 }
 
 

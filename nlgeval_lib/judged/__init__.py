@@ -7,7 +7,7 @@ made.available, made.why, made.frame
 from __future__ import annotations
 
 from nlgeval_lib.judged.filling import Ways, fill, plan, select
-from nlgeval_lib.judged.jobs import MINI, Unready
+from nlgeval_lib.judged.jobs import MINI, Unready, engine
 from nlgeval_lib.judged.scores import Made, scores
 
-__all__ = ["MINI", "Made", "Unready", "Ways", "fill", "plan", "scores", "select"]
+__all__ = ["MINI", "Made", "Unready", "Ways", "engine", "fill", "plan", "scores", "select"]

@@ -47,7 +47,8 @@ def job(
 
     folder: where the model's weights are; completions are stored under the model's id and a hash of these weights.
     mode "quick": the rows of the first 20 inputs. planning: no weights are loaded. ready: an engine that is loaded.
-    aspects: only rows of these.
+    aspects: only rows of these; the miniature judge is asked for the overall quality alone where none are named
+    (hdeval, whose aggregator learns from all ratings, for all).
     Raises: Unready without the miniature judge's checkpoint; and what `scoring.prepared` raises.
     """
     mini = model == MINI
@@ -76,6 +77,8 @@ def job(
     )
     if not mini:
         made.data = _chosen(made.data, judge)
+    if mini and not aspects and judge.evaluator != "hdeval":
+        aspects = ("overall",)
     if aspects:
         made.data = made.data.take(made.data.frame["aspect"].isin(list(aspects)).to_numpy())
     if mode == "quick":
@@ -104,6 +107,19 @@ def mini_revision() -> tuple[str, str]:
     return name, revision or ""
 
 
+def engine(name: str, model: str, revision: str = "", base_url: str = "") -> Engine:
+    """A model to ask outside of the catalogue's judges; "mini" is the miniature one, `replay` answers from the store.
+
+    name: replay, vllm, transformers or openai. Raises: Unready without the miniature judge; InputError; EngineError.
+    """
+    from nlgeval_lib.scoring import make
+
+    if model == MINI:
+        revision = mini_revision()[1] if name == "replay" else ""
+        model = _folder(name)
+    return make.engine(name, model, revision=revision, base_url=base_url)
+
+
 def _folder(engine: str) -> str:
     return mini_revision()[0] if engine == "replay" else str(checkpoint())
 
@@ -124,7 +140,8 @@ def _mini(judge: Judged) -> tuple[Source, tuple[str, ...], dict[str, Any]]:
         text for text, name in names.items() if name not in _OF_DATA and not ("sampling" in own and name in _SAMPLING)
     )
     taken = {names[text] for text in kept}
-    return Source(data=MINI_DATA), kept, {name: value for name, value in own.items() if name not in taken}
+    source = Source(data=MINI_DATA, mapping=judge.map)
+    return source, kept, {name: value for name, value in own.items() if name not in taken}
 
 
 def _chosen(data: Data, judge: Judged) -> Data:

@@ -53,6 +53,7 @@ class Output:
         self.route = route or self.entry.route
         self.parameters = dict(parameters or {})
         self._trial = scratch or bool(os.environ.get("NLGEVAL_TRIAL"))
+        self._apart = ""
         self._began = time.monotonic()
         self._cells: list[pd.DataFrame] = []
         self._frames: dict[str, pd.DataFrame] = {}
@@ -147,6 +148,10 @@ class Output:
             raise ValueError(f"{self.id}: say why {what!r} is missing")
         self._missing.append({"what": what, "reason": reason})
 
+    def aside(self, why: str) -> None:
+        """Save this run to `results/partial/`: `why` it shows something else than the catalogue's entry promises."""
+        self._apart = why
+
     def record(self, **facts: Any) -> None:
         """Facts for the provenance: `model`, `revision`, `prompts={name: hash}`, `signatures=[...]`, and others."""
         self._facts.update(facts)
@@ -180,9 +185,9 @@ class Output:
             raise ValueError(f"{self.id}: nothing to save; call out.compare(), out.frame() or out.figure() first")
         record = self._provenance(cells)
         folder = "quick" if self.mode == "quick" else "mini" if self.route == "mini" else ""
-        why = "parameters or id are not the catalogue's" if self._trial else ""
+        why = self._apart or ("parameters or id are not the catalogue's" if self._trial else "")
         old = None
-        if self._trial:
+        if why:
             folder = "partial"
         elif not folder:
             old = saving.read_json(self._name("results", "", ".json"))
