@@ -165,7 +165,8 @@ def lacking(
     key = ["row", "column", "statistic"]
     gaps = printed.loc[printed["number"].notna(), key]
     gaps = gaps[~pd.MultiIndex.from_frame(gaps).isin(pd.MultiIndex.from_frame(ours[key]))]
-    why = gaps["column"].map(columns or {}).fillna(gaps["row"].map(rows or {})).fillna(otherwise)
+    by_column, by_row = (gaps[name].map(why or {}).astype(object) for name, why in (("column", columns), ("row", rows)))
+    why = by_column.fillna(by_row).fillna(otherwise)
     return gaps.assign(value=float("nan"), reason=why).reset_index(drop=True)
 
 

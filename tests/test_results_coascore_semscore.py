@@ -38,6 +38,8 @@ def rounded_twice(value: float) -> str:
 )
 def test_verdicts_are_those_of_the_printed_digits(paper: str, name: str, equal: dict[str, int]) -> None:
     cells = committed(paper, name)
+    if len(equal) > 1 or name == "coascore_table_02":  # of these tables, what was computed from public data
+        cells = cells[cells["route"] == "public"]
     for table, count in equal.items():
         printed = papers.load(paper, table).set_index(["row", "column", "statistic"])["printed"]
         part = cells[(cells["table"] == table) & cells["verdict"].isin(["equal", "differs"])]
@@ -52,7 +54,9 @@ def test_what_differs_from_coascore_was_rounded_twice_but_for_one_cell() -> None
     names = ("coascore_table_02", "coascore_tables_03_12", "coascore_tables_04_13")
     cells = pd.concat([committed("coascore", name) for name in names])
     cells = cells[
-        cells["table"].isin(["table_02", "table_12", "table_13"]) & cells["verdict"].isin(["equal", "differs"])
+        cells["table"].isin(["table_02", "table_12", "table_13"])
+        & cells["verdict"].isin(["equal", "differs"])
+        & (cells["route"] == "public")
     ]
     assert len(cells) == 99
     odd = cells[cells["verdict"] == "differs"]
