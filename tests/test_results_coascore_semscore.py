@@ -66,6 +66,22 @@ def test_what_differs_from_coascore_was_rounded_twice_but_for_one_cell() -> None
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "table", "count"),
+    [
+        ("coascore_table_02", "table_02", 3),
+        ("coascore_tables_03_12", "table_12", 12),
+        ("coascore_tables_04_13", "table_13", 9),
+    ],
+)
+def test_llmscore_is_recorded_chatgpt_and_says_so(name: str, table: str, count: int) -> None:
+    cells = committed("coascore", name)
+    rows = cells[(cells["table"] == table) & (cells["row"] == "LLMScore") & cells["ours"].notna()]
+    assert len(rows) == count and set(rows["route"]) == {"recorded"}
+    assert rows["reason"].str.startswith("recorded, not the paper's:").all()
+    assert rows[["n", "ci_low", "ci_high", "signature"]].notna().all(axis=None)
+
+
 def test_one_exchange_of_two_ranks_mends_the_tau_of_bleu() -> None:
     """Text-davinci-001 and 003, as SemScore's notebook of Table 2 proposes; and the outputs have the mended order."""
     exchanges = committed("semscore", "semscore_table_03__exchanges")
