@@ -27,7 +27,8 @@ DELAY = 0.05  # seconds the loopback server takes to answer
 def measure(prompts: int = 96, tokens: int = 64, rounds: int = 3, calls: int = 60) -> dict[str, Any]:
     """Ratios of our engines to the bare backends.
 
-    prompts, tokens: size of one vLLM round. rounds: of A and B each. calls: requests of each worker to the loopback server.
+    prompts, tokens: size of one vLLM round. rounds: of A and B each. calls: requests of each worker to the loopback
+    server.
     """
     out: dict[str, Any] = {"openai": _openai(calls)}
     try:
