@@ -22,7 +22,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge lab bench lint lock clean distclean
+.PHONY: help setup data test test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge mini-ablations lab bench lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -73,6 +73,9 @@ completions: $(READY)  ## fill the store for all outputs: ENGINE=vllm [ARGS="--d
 
 mini-judge: $(READY)  ## train the miniature judge (up to 2 hours on 2 cores), measure it, write its card [ARGS="--help"]
 	@$(PY) -m nlgeval_lib.training.mini $(ARGS)
+
+mini-ablations: $(READY)  ## the papers' training ablations at miniature scale (about an hour, resumable) [ARGS="--list"]
+	@$(PY) -m nlgeval_lib.training.mini.ablations $(ARGS)
 
 lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 8890"]
 	@$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_ARGS)

@@ -103,8 +103,17 @@ def compare(
     return table, tests
 
 
-def figure(table: pd.DataFrame, tests: pd.DataFrame, title: str = "", xlabel: str = "") -> Any:
-    """Each variant's value with its interval, and beside it the difference from the base with its corrected p."""
+def figure(
+    table: pd.DataFrame,
+    tests: pd.DataFrame,
+    title: str = "",
+    xlabel: str = "",
+    points: Mapping[str, Sequence[float]] | None = None,
+) -> Any:
+    """Each variant's value with its interval, and beside it the difference from the base with its corrected p.
+
+    points: single values of a variant, such as those of its training seeds, shown as rings.
+    """
     base = [name for name in table["variant"] if name not in set(tests["variant"])]
     names = list(dict.fromkeys(table["variant"]))
     at = {name: len(names) - 1 - place for place, name in enumerate(names)}
@@ -114,6 +123,8 @@ def figure(table: pd.DataFrame, tests: pd.DataFrame, title: str = "", xlabel: st
         ax.hlines(y, part["ci_low"], part["ci_high"], color=figures.color("ours"), lw=1.6)
         ax.scatter(part[value], y, s=26, color=figures.color("ours"), zorder=3)
         ax.grid(axis="y", visible=False)
+    for name, values in (points or {}).items():
+        left.scatter(values, [at[name] - 0.22] * len(values), s=14, facecolors="none", edgecolors="#555555", lw=0.9)
     for one in tests.itertuples():
         mark = f"p {one.p_holm:.3f}" if one.p_holm >= 0.001 else "p < .001"
         right.annotate(mark, (one.difference, at[one.variant]), (0, 5), textcoords="offset points", ha="center", size=7)

@@ -124,9 +124,14 @@ def collate(rows: Sequence[Row]) -> Batch:
 def chunk(
     tokenizer: Any, seed: int, number: int, size: int, tokens: int, mix: Mix, only: str | None = None
 ) -> list[Batch]:
-    """The batches of one chunk of `size` examples: sorted by length, cut at `tokens` tokens, in random order."""
+    """The batches of one chunk of `size` examples."""
     rng = random.Random(f"{seed}:{number}")
     examples = [make_example(rng, make_item(rng, mix), only, mix.lists, mix.long) for _ in range(size)]
+    return batched(rng, tokenizer, examples, tokens)
+
+
+def batched(rng: random.Random, tokenizer: Any, examples: Sequence[Example], tokens: int) -> list[Batch]:
+    """Examples as batches of at most `tokens` tokens: sorted by length, in random order."""
     rows = sorted(encode(tokenizer, examples), key=lambda row: len(row.ids))
     batches, taken = [], []
     for row in rows:

@@ -21,6 +21,7 @@ from nlgeval_lib.training.mini.records import (
     INSTRUCTION,
     Item,
     Mix,
+    Pair,
     make_output,
     make_record,
     realise,
@@ -62,16 +63,16 @@ def items(seed: int = SEED, inputs: int = INPUTS, wording: str = "") -> Iterator
             domain, values = make_record(rng, _BASE)
         reference = " ".join(clause.text for clause in realise(rng, domain, values, replace(_BASE, wording=wording)))
         for system, its in SYSTEMS.items():
-            mix = replace(its, wording=wording)
-            clean = realise(rng, domain, values, mix)
-            while (
-                "arithmetic" in mix.kinds
-                and all(key in values for key in SUM_OF)
-                and all(c.key != "sum" for c in clean)
-            ):
-                clean = realise(rng, domain, values, mix)  # sums are rare: those who misread them are given them
-            item = make_output(rng, mix, domain, values, clean)
+            item = written(rng, replace(its, wording=wording), domain, values)
             yield f"{domain}-{number:02d}", system, replace(item, reference=reference)
+
+
+def written(rng: random.Random, mix: Mix, domain: str, values: Mapping[str, Pair]) -> Item:
+    """What a system writes of a record; sums are rare, so those who misread them are given them."""
+    clean = realise(rng, domain, values, mix)
+    while "arithmetic" in mix.kinds and all(key in values for key in SUM_OF) and all(c.key != "sum" for c in clean):
+        clean = realise(rng, domain, values, mix)
+    return make_output(rng, mix, domain, values, clean)
 
 
 def to_json(input_id: str, system_id: str, item: Item) -> dict[str, Any]:

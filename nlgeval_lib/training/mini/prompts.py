@@ -128,10 +128,15 @@ def analysis(rng: random.Random, item: Item) -> Example:
     return Example("analysis", _tigerscore().render(sample(item)), answers.analysis(item), item)
 
 
-def graded(rng: random.Random, item: Item, switches: tuple[bool, bool, bool] = (True, True, True)) -> Example:
-    """Prometheus' absolute grading; switches: reference, rubric, feedback. Without a rubric the whole is graded."""
+def graded(
+    rng: random.Random, item: Item, switches: tuple[bool, bool, bool] = (True, True, True), key: str = ""
+) -> Example:
+    """Prometheus' absolute grading; switches: reference, rubric, feedback; key: the rated aspect.
+
+    By default any aspect where there is a rubric, and the whole where there is none to name it.
+    """
     _, with_rubric, wordy = switches
-    key = rng.choice(RATED) if with_rubric else "overall"
+    key = key or (rng.choice(RATED) if with_rubric else "overall")
     left_out = [name for name, on in zip(_SWITCHES[0], switches, strict=True) if not on]
     form = "feedback" + "".join(f", no {name}" for name in left_out)
     write = answers.feedback if wordy else answers.verdict

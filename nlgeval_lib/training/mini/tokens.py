@@ -6,6 +6,7 @@ back byte for byte.
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 from collections.abc import Iterable
@@ -28,11 +29,12 @@ CHAT = (
 _GAP = "\x00"
 
 
-def pieces() -> list[str]:
+@functools.cache
+def pieces() -> tuple[str, ...]:
     """The texts that are one token each, sorted: what prompts and answers of all forms are made of."""
     found = {*_words(), *_values(), *_answers(), *_atoms()}
     found |= _fixed(found)
-    return sorted(found - {""})
+    return tuple(sorted(found - {""}))
 
 
 def _atoms() -> set[str]:

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from nlgeval_lib.training.mini.model import Net, Shape, checkpoint, norm
 from nlgeval_lib.training.mini.recipe import Recipe
 
 STATE = "state.pt"
+Batches = Callable[[Recipe, Any, int], list[Batch]]  # recipe, tokenizer and the chunk's number
 
 
 class Learner:
@@ -30,12 +31,21 @@ class Learner:
 
     def __init__(self, recipe: Recipe, vocabulary: int, device: str = "cpu", compiled: bool = False) -> None:
         torch.manual_seed(recipe.seed)
-        self.recipe, self.device = recipe, device
+        self.device = device
         self.shape = Shape(vocabulary, recipe.width, recipe.layers, recipe.heads, recipe.inner)
         net = Net(self.shape, len(TAGS), N_COUNTS)
-        self.master = {name: p.detach().clone().to(device) for name, p in net.named_parameters()}
+        start = {name: p.detach().clone() for name, p in net.named_parameters()}
         self.net = net.to(device, torch.bfloat16)
         self.run = torch.compile(self.net, dynamic=True) if compiled else self.net
+        self.begin(recipe, start)
+
+    def begin(self, recipe: Recipe, weights: Mapping[str, torch.Tensor]) -> None:
+        """Start anew from these weights with fresh optimizers; a compiled model stays compiled."""
+        self.recipe = recipe
+        self.master = {name: weights[name].detach().clone().to(self.device) for name, _ in self.net.named_parameters()}
+        with torch.no_grad():
+            for name, p in self.net.named_parameters():
+                p.copy_(self.master[name])
         matrices = [p for name, p in self.master.items() if name.startswith("layers") and p.ndim == 2]
         rest = [p for p in self.master.values() if all(p is not matrix for matrix in matrices)]
         self.optimizers: list[Any] = [
@@ -141,10 +151,16 @@ def train(
     compiled: bool = False,
     every: float = 120.0,
     notes: Sequence[str] = (),
+    learner: Learner | None = None,
+    batches: Batches | None = None,
 ) -> Learner:
-    """Train or go on training in `work`; the checkpoint goes to `out`. Saves every so many seconds and at the end."""
+    """Train or go on training in `work`; the checkpoint goes to `out`. Saves every so many seconds and at the end.
+
+    learner: one that begins from weights of its own; batches: another source of a chunk's batches than the recipe.
+    """
     tokenizer = tokens.build()
-    learner = Learner(recipe, len(tokenizer), device, compiled)
+    learner = learner or Learner(recipe, len(tokenizer), device, compiled)
+    batches = batches or _batches
     if learner.restore(work):
         print(f"going on from step {learner.step}", flush=True)
     total = -(-recipe.examples // recipe.chunk)
@@ -154,7 +170,7 @@ def train(
     try:
         while learner.chunk < total:
             before = time.monotonic()
-            todo = _batches(recipe, tokenizer, learner.chunk)
+            todo = batches(recipe, tokenizer, learner.chunk)
             for number, batch in enumerate(todo):
                 done = (learner.chunk + number / len(todo)) / total
                 now = learner.learn(batch, recipe.rate_at(done))
