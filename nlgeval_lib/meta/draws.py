@@ -34,19 +34,17 @@ class Draws:
     def _given(self) -> list[Ints]:
         return [a for a in (self.systems, self.inputs, self.rows) if a is not None]
 
-    def items(self, shape: tuple[int, ...], places: Ints) -> Ints:
-        """The weight of each item: (len(places), b). places: item numbers in row-major order."""
-        space = kernels.workspace()
+    def items(self, shape: tuple[int, ...]) -> Ints:
+        """The weight of each item, in row-major order: (items, b)."""
         if self.rows is not None:
-            return space.take("items", self.rows, places)
+            return self.rows
         kind, b = kernels.counting_type(int(np.prod(shape))), len(self)
         systems, inputs = (
             np.ones((size, 1), dtype=kind) if counts is None else np.ascontiguousarray(counts.T, dtype=kind)
             for counts, size in zip((self.systems, self.inputs), shape, strict=True)
         )
-        grid = space.array("grid", (*shape, b), kind)
-        np.multiply(systems[:, None], inputs[None], out=grid)
-        return space.take("items", grid.reshape(-1, b), places)
+        grid = kernels.workspace().array("grid", (*shape, b), kind)
+        return np.multiply(systems[:, None], inputs[None], out=grid).reshape(-1, b)
 
     def power_sum(self, shape: tuple[int, ...], power: int) -> Floats | None:
         """Sum of the second or third power of all items' weights, where it follows from the units': (b,)."""
@@ -57,8 +55,8 @@ class Draws:
             if counts is None:
                 total *= size
             else:
-                wide = counts.astype(float)
-                total *= np.vecdot(wide if power == 2 else wide * wide, wide)
+                wide = counts.astype(np.float32 if size**power < 2**24 else float)  # whole numbers, exact
+                total *= np.einsum("ij,ij->i", wide if power == 2 else wide * wide, wide)
         return total
 
 
@@ -153,10 +151,10 @@ def _count(drawn: Ints, size: int) -> Ints:
 
 
 def _draw_counts(rng: np.random.Generator, b: int, size: int) -> Ints:
-    """Counts of `size` draws with replacement, b times: (b, size)."""
-    if size <= 512:
-        return _count(rng.integers(0, size, (b, size)), size)
+    """Counts of `size` draws with replacement, b times: (b, size). In pieces that need no fresh memory each."""
     out = np.empty((b, size), dtype=kernels.counting_type(size))
-    for row in out:
-        row[:] = np.bincount(rng.integers(0, size, size), minlength=size)
+    step = max(1, 2**13 // size)
+    for start in range(0, b, step):
+        rows = out[start : start + step]
+        rows[:] = _count(rng.integers(0, size, rows.shape), size)
     return out

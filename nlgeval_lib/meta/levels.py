@@ -53,7 +53,7 @@ class Dataset:
         """The coefficient for each resample: (b,)."""
         complete = len(self.places) == np.prod(self.shape)
         powers = draws.power_sum(self.shape, self.flat.power) if complete and self.flat.power else None
-        return self.flat.values(draws.items(self.shape, self.places), powers)
+        return self.flat.values(draws.items(self.shape), self.places, powers)
 
 
 class Inputs:
