@@ -28,6 +28,11 @@ ENVIRONMENT = {
 }
 
 
+def told(run):
+    """What two runs of the same requests share: texts, why they ended, counts of tokens."""
+    return [(one.text, one.finish_reason, one.prompt_tokens, one.completion_tokens) for one in run.flat]
+
+
 def no_vllm() -> str:
     """Why vLLM cannot be tested here; empty where it can."""
     if importlib.util.find_spec("vllm") is None:

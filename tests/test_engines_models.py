@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 import tiny_model
-from engine_fixtures import CONTEXT, no_vllm
+from engine_fixtures import CONTEXT, no_vllm, told
 
 from nlgeval_lib import engines
 from nlgeval_lib.engines import EngineError, Request, Sampling, UnsupportedSetting, models
@@ -53,17 +53,6 @@ def greedy(transformer):
     return engines.complete(transformer, BATCH, GREEDY)
 
 
-def same(one, two):
-    """Texts, counts and reasons of two runs, with the first that differs shown."""
-    for a, b in zip(one.flat, two.flat, strict=True):
-        assert (a.text, a.finish_reason, a.prompt_tokens, a.completion_tokens) == (
-            b.text,
-            b.finish_reason,
-            b.prompt_tokens,
-            b.completion_tokens,
-        )
-
-
 def test_the_batch_shows_something(greedy):
     assert len({c.text for c in greedy.flat}) > 10
     assert {c.finish_reason for c in greedy.flat} == {"stop", "length"}
@@ -74,7 +63,7 @@ def test_the_batch_shows_something(greedy):
 
 def test_a_batch_gives_what_single_prompts_give(folder, greedy):
     with engines.make("transformers", model=str(folder), batch_size=1, device="cpu") as single:
-        same(engines.complete(single, BATCH, GREEDY), greedy)
+        assert told(engines.complete(single, BATCH, GREEDY)) == told(greedy)
 
 
 def test_greedy_is_the_largest_logit_step_by_step(transformer, greedy):
@@ -243,7 +232,7 @@ def test_a_seq2seq_model_scores_and_writes(tmp_path):
 @needs_vllm
 def test_greedy_vllm_and_transformers_are_equal(vllm, greedy):
     answers = engines.complete(vllm, BATCH, GREEDY)
-    same(answers, greedy)
+    assert told(answers) == told(greedy)
     assert [c.key for c in answers.flat] == [c.key for c in greedy.flat], "one model, one key, whatever ran it"
 
 
@@ -259,7 +248,7 @@ def test_greedy_vllm_and_transformers_are_equal(vllm, greedy):
 )
 def test_settings_mean_the_same_in_both(vllm, transformer, sampling):
     one, two = engines.complete(vllm, BATCH, sampling), engines.complete(transformer, BATCH, sampling)
-    same(one, two)
+    assert told(one) == told(two)
     assert any(sampling.key() != GREEDY.key() for _ in one)
     if sampling.stop:
         assert not any("e" in c.text for c in one.flat)
@@ -334,7 +323,7 @@ def test_what_vllm_refuses_is_named_and_the_rest_is_done(vllm, transformer):
 def test_a_full_context_ends_the_text(vllm, transformer):
     near = ["word " * 1010, "fine"]
     one, two = (engines.complete(engine, near, Sampling(max_tokens=100)) for engine in (vllm, transformer))
-    same(one, two)
+    assert told(one) == told(two)
     [full] = one[0]
     assert full.finish_reason == "length" and CONTEXT <= full.prompt_tokens + full.completion_tokens <= CONTEXT + 1
 
@@ -351,7 +340,7 @@ def test_an_interrupted_vllm_run_leaves_the_engine_usable(vllm, tmp_path, greedy
     kept = len(store)
     assert 0 < kept < len(BATCH) and not vllm._llm.llm_engine.has_unfinished_requests()
     answers = engines.complete(vllm, BATCH, GREEDY, store)
-    same(answers, greedy)
+    assert told(answers) == told(greedy)
     assert answers.progress.stored == kept
 
 
@@ -368,7 +357,7 @@ def test_tokens_are_counted_alike(vllm, transformer, greedy):
 @needs_vllm
 def test_greedy_over_http_is_equal_too(served, greedy):
     answers = engines.complete(served, BATCH, GREEDY)
-    same(answers, greedy)
+    assert told(answers) == told(greedy)
     assert [c.key for c in answers.flat] == [c.key for c in greedy.flat]
     assert served.usage.prompt_tokens == sum(c.prompt_tokens for c in greedy.flat)
     assert served.served == {"tiny-served"}
@@ -383,7 +372,7 @@ def test_settings_over_http(served, vllm, transformer):
         Sampling(temperature=1.0, max_tokens=10, choice=("good", "very bad")),
         Sampling(temperature=1.0, max_tokens=20, regex=r"Score: [1-5]/5"),
     ):
-        same(engines.complete(served, BATCH, sampling), engines.complete(vllm, BATCH, sampling))
+        assert told(engines.complete(served, BATCH, sampling)) == told(engines.complete(vllm, BATCH, sampling))
     sampling = Sampling(max_tokens=6, logprobs=2)
     one, two = engines.complete(served, BATCH, sampling), engines.complete(vllm, BATCH, sampling)
     for a, b in zip(one.flat, two.flat, strict=True):

@@ -15,7 +15,7 @@ import urllib.request
 import numpy as np
 import pandas as pd
 import pytest
-from engine_fixtures import ENVIRONMENT, no_vllm
+from engine_fixtures import ENVIRONMENT, no_vllm, told
 
 from nlgeval_lib import datasets, engines
 from nlgeval_lib.engines import Request, Sampling, models
@@ -80,16 +80,6 @@ def written(in_transformers, batch):
     return engines.complete(in_transformers, batch, GREEDY)
 
 
-def same(one, two):
-    for a, b in zip(one.flat, two.flat, strict=True):
-        assert (a.text, a.finish_reason, a.prompt_tokens, a.completion_tokens) == (
-            b.text,
-            b.finish_reason,
-            b.prompt_tokens,
-            b.completion_tokens,
-        )
-
-
 def test_transformers_writes_what_was_measured(in_transformers, frame):
     """The committed judgments come again, on the first two records."""
     judgments, _ = evaluate.read(FOLDER)
@@ -108,7 +98,7 @@ def test_transformers_writes_what_was_measured(in_transformers, frame):
 @pytest.mark.skipif(bool(no_vllm()), reason=no_vllm())
 def test_vllm_writes_what_transformers_writes(written, batch):
     with engines.make("vllm", model=str(FOLDER), max_model_len=512) as engine:
-        same(engines.complete(engine, batch, GREEDY), written)
+        assert told(engines.complete(engine, batch, GREEDY)) == told(written)
 
 
 @pytest.mark.slow
