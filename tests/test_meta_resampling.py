@@ -17,6 +17,7 @@ from scipy import stats
 from nlgeval_lib import meta
 from nlgeval_lib.meta import draws, kernels, levels
 from nlgeval_lib.meta.flat import Flat
+from nlgeval_lib.meta.running import Running
 
 
 @pytest.mark.parametrize("units", draws.UNITS)
@@ -65,6 +66,19 @@ def test_counts_stay_exact_where_narrow_integers_end():
             assert meta.correlate(x, y, coef).value == pytest.approx(oracle(x, y).statistic, abs=1e-13)
 
 
+@pytest.mark.parametrize("items", [2300, 2344, 2345, 5000])  # sums of squares pass 2**32 between the second and third
+def test_spearman_stays_exact_where_32_bits_end(items):
+    rng = np.random.default_rng(items)
+    x = rng.permutation(items).astype(float)
+    heavy = np.zeros(items, dtype=int)
+    heavy[rng.integers(0, items, 5)] = items // 5  # all the weight on five items
+    weights = np.stack([np.ones(items, dtype=int), np.bincount(rng.integers(0, items, items), minlength=items), heavy])
+    for y in (-x, x, rng.normal(size=items), np.floor(-x / 3), np.round(rng.normal(size=items), 1)):
+        found = Flat(x, y, "spearman").values(weights.T.astype(np.int16))
+        expected = [coefficient(np.repeat(x, w), np.repeat(y, w), "spearman") for w in weights]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
 def test_pearson_of_a_resample_without_the_outlier_keeps_its_digits():
     x, y = np.array([1e9, 1.0, 2, 3, 4]), np.array([1.0, 2, 3, 1, 5])
     weights = np.array([[0, 2, 1, 1, 1]], dtype=np.int16).T
@@ -74,11 +88,14 @@ def test_pearson_of_a_resample_without_the_outlier_keeps_its_digits():
 
 def test_running_sums_equal_cumsum():
     rng = np.random.default_rng(0)
-    space = kernels.workspace()
-    for m in (0, 1, 2, 3, 10, 99, 100, 101):
-        rows = rng.integers(0, 9, (m, 3)).astype(np.int16)
-        expected = np.concatenate([np.zeros((1, 3)), rows.cumsum(axis=0)])
-        assert (space.running("test", rows) == expected).all()
+    for m in (1, 2, 3, 5, 7, 10, 99, 100, 101, 110):
+        weights = rng.integers(0, 9, (m + 4, 3)).astype(np.int16)
+        order = rng.permutation(m + 4)[:m]
+        running = Running("test", order)
+        taken, sums = running.sums(weights)
+        assert (sums[running.at] == np.concatenate([np.zeros((1, 3)), weights[order].cumsum(axis=0)])).all()
+        assert (taken[running.at[1:] - 1] == weights[order]).all()
+        assert taken.sum() == weights[order].sum()
 
 
 def test_draws_do_not_depend_on_the_chunks(monkeypatch):

@@ -7,38 +7,13 @@ that every step is a whole-row operation. Counts are whole numbers and exact.
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from . import kernels
 from .checks import Floats
+from .groups import Groups
 from .kernels import Ints
-
-
-class Groups:
-    """Sums of rows that share a code; a plain reordering where each row is alone."""
-
-    def __init__(self, name: str, code: Ints, size: int) -> None:
-        self.name, self.code, self.size = name, code, size
-        self.alone = size == len(code)
-        self.order = np.argsort(code, kind="stable") if self.alone else None
-        self.sorted = self.alone and bool((self.order == np.arange(size)).all())
-        self._sum: sparse.csr_array | None = None
-
-    def sum(self, weights: Ints) -> Ints:
-        """(rows, b) to (size, b)."""
-        if self.sorted:
-            return weights
-        if self.alone:
-            return kernels.workspace().take(self.name + " sum", weights, self.order)
-        if self._sum is None or self._sum.dtype != weights.dtype:
-            ones = np.ones(len(self.code), dtype=weights.dtype)
-            places = (self.code, np.arange(len(self.code)))
-            self._sum = sparse.csr_array((ones, places), shape=(self.size, len(self.code)))
-        return self._sum @ weights
-
-    def spread(self, values: Ints) -> Ints:
-        """(size, b) back to (rows, b)."""
-        return values if self.sorted else kernels.workspace().take(self.name + " spread", values, self.code)
+from .running import Running
+from .spearman import Spearman
 
 
 class Flat:
@@ -47,110 +22,53 @@ class Flat:
     Source: Knight 1966 for Kendall in n log n; here the merge runs over the values of the side with fewer of them.
     """
 
-    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
-        self.coef, self.x, self.y = coef, x, y
+    def __init__(self, x: Floats, y: Floats, coef: str, places: Ints | None = None) -> None:
+        self.coef, self.x, self.y, self.places = coef, x, y, places
         self.power = {"pearson": 0, "spearman": 3}.get(coef, 2)
-        code_x, self.size_x = kernels.codes(x)
-        code_y, self.size_y = kernels.codes(y)
-        self.turned = coef != "pearson" and self.size_x < self.size_y
-        if self.turned:  # all coefficients are symmetric; the tree is over the side with fewer values
-            code_x, code_y, self.size_x, self.size_y = code_y, code_x, self.size_y, self.size_x
-        if coef == "pearson":
-            cells = np.arange(len(x))
-            here = cells
-        else:
-            _, here, cells = np.unique(code_x * self.size_y + code_y, return_index=True, return_inverse=True)
-        self.cells = Groups("cells", cells, len(here))
-        self.in_x = Groups("x", code_x[here], self.size_x)
-        self.in_y = Groups("y", code_y[here], self.size_y)
-        if coef == "pearson":
+        if coef == "spearman":
+            self.spearman = Spearman(x, y, places)
+        elif coef == "pearson":
             self._prepare_pearson()
-        elif coef != "spearman":
-            self.levels = list(_tree(self.in_x.code, self.size_x, self.in_y.code, self.size_y))
+        else:
+            self._prepare_kendall()
 
-    def values(self, weights: Ints, places: Ints | None = None, powers: Floats | None = None) -> Floats:
+    def values(self, weights: Ints, powers: Floats | None = None) -> Floats:
         """The coefficient for each column of weights, whole numbers >= 0: (b,); NaN where not defined.
 
-        weights: (n, b); or (any, b), and `places` says which row is each item's. powers: the sum of `self.power`-th
-        powers of each column, where the caller has it cheaply.
+        powers: the sum of `self.power`-th powers of each column, where the caller has it cheaply.
         """
-        ordered = self.coef == "spearman" and self.cells.sorted and self.in_y.alone and self.in_x.sorted
-        if places is not None and not (ordered and powers is not None):
-            weights, places = kernels.workspace().take("items", weights, places), None
-        if self.coef == "pearson":
-            return self._pearson(weights)
-        if ordered:
-            return self._untied(weights, places, powers)
-        weights = self.cells.sum(weights)
-        if not self.cells.alone:
-            powers = None
-        return self._spearman(weights, powers) if self.coef == "spearman" else self._kendall(weights, powers)
+        if self.coef == "spearman":
+            return self.spearman.values(weights, powers)
+        if self.coef != "pearson":
+            return self._kendall(weights, powers)
+        if self.places is not None:
+            weights = kernels.workspace().take("items", weights, self.places)
+        return self._pearson(weights)
 
-    def _untied(self, weights: Ints, places: Ints | None, powers: Floats | None) -> Floats:
-        """Spearman where each item is alone on both sides and x is in order: no sums over ties, one pass less."""
-        space = kernels.workspace()
-        powers = space.dot(weights, weights, weights) if powers is None else powers
-        by_y = self.in_y.order if places is None else places[self.in_y.order]
-        below = space.running("below", weights, by_y)
-        doubled = np.add(below[1:], below[:-1], out=space.array("y doubled", below[1:].shape, below.dtype))
-        below = space.running("below", weights, places)
-        n = below[-1].astype(float)
-        square = (n**3 - powers) / 3
-        return kernels.from_moments(self._by_parts(below, doubled, n) - n**3, square, square, square > 0)
-
-    def _spearman(self, weights: Ints, powers: Floats | None) -> Floats:
-        """Twice the mid-rank is the weight below plus the weight up to here: no halves, and the mean is n."""
-        space = kernels.workspace()
-        cubes, doubled = [], []
-        for groups in (self.in_y, self.in_x):
-            count = groups.sum(weights)
-            below = space.running("below", count)
-            if groups.alone:
-                powers = space.dot(weights, weights, weights) if powers is None else powers
-            cubes.append(powers if groups.alone else space.dot(count, count, count))
-            if groups is self.in_y or not groups.sorted:
-                out = space.array(f"{groups.name} doubled", count.shape, count.dtype)
-                doubled.append(np.add(below[1:], below[:-1], out=out))
-        n = below[-1].astype(float)
-        if self.in_x.sorted:
-            cross = self._by_parts(below, doubled[0], n)
-        else:
-            cross = space.dot(weights, self.in_y.spread(doubled[0]), self.in_x.spread(doubled[1]))
-        square_y, square_x = ((n**3 - cube) / 3 for cube in cubes)
-        return kernels.from_moments(cross - n**3, square_x, square_y, (square_x > 0) & (square_y > 0))
-
-    def _by_parts(self, below: Ints, doubled: Ints, n: Floats) -> Floats:
-        """The cross product of doubled mid-ranks where each row has its own x.
-
-        Weight times doubled rank is then the step of the squared running weight, and summing by parts moves the step to
-        the other side, where numbers are small and whole.
-        """
-        space, code, b = kernels.workspace(), self.in_y.code, doubled.shape[1]
-        size = min(len(code), kernels.block_rows(b))
-        ranks = space.array("ranks", (size + 1, b), doubled.dtype)
-        steps, inner = space.array("wide 0", (2, size, b), np.float64)
-        cross = n**2 * doubled[code[-1]]
-        for start in range(0, len(code) - 1, size):
-            rows = slice(start, min(start + size, len(code) - 1))
-            m = rows.stop - start
-            doubled.take(code[start : rows.stop + 1], axis=0, out=ranks[: m + 1], mode="clip")
-            np.subtract(ranks[:m], ranks[1 : m + 1], out=ranks[:m])
-            np.copyto(steps[:m], ranks[:m])
-            np.copyto(inner[:m], below[1:][rows])
-            np.multiply(steps[:m], inner[:m], out=steps[:m])
-            cross += np.einsum("ij,ij->j", steps[:m], inner[:m])
-        return cross
+    def _prepare_kendall(self) -> None:
+        (code_x, size_x), (code_y, size_y) = kernels.codes(self.x), kernels.codes(self.y)
+        self.turned = size_x < size_y
+        if self.turned:  # the coefficients are symmetric; the tree is over the side with fewer values
+            code_x, code_y, size_x, size_y = code_y, code_x, size_y, size_x
+        _, here, cells = np.unique(code_x * size_y + code_y, return_index=True, return_inverse=True)
+        self.cells = Groups("cells", cells, len(here), self.places)
+        self.in_x, self.in_y = Groups("x", code_x[here], size_x), Groups("y", code_y[here], size_y)
+        self.up_to_y = Running("up to y", np.arange(size_y))
+        self.levels = list(_tree(code_x[here], size_x, code_y[here], size_y, self.up_to_y.at))
 
     def _kendall(self, weights: Ints, powers: Floats | None) -> Floats:
         space = kernels.workspace()
+        weights = self.cells.sum(weights)
+        if not self.cells.alone:
+            powers = None
         counts = [groups.sum(weights) for groups in (self.in_x, self.in_y)]
         alone = space.dot(weights, weights) if powers is None else powers
         same = [
             alone if groups.alone else space.dot(count, count)
             for groups, count in zip((self.in_x, self.in_y), counts, strict=True)
         ]
-        up_to_y = space.running("up to y", counts[1])
-        n = up_to_y[-1].astype(float)
+        _, up_to_y = self.up_to_y.sums(counts[1])
+        n = up_to_y[self.up_to_y.at[-1]].astype(float)
         differ = [(n**2 - squares) / 2 for squares in same]
         differ_both = (n**2 - same[0] - same[1] + alone) / 2
         classes = None
@@ -158,7 +76,7 @@ class Flat:
             classes = np.minimum(*((count > 0).sum(axis=0) for count in counts))
         agree = np.zeros(weights.shape[1])
         for level in self.levels:
-            lower = space.running("lower", weights, level.lower)
+            _, lower = level.lower.sums(weights)
             gain = space.take("gain", lower, level.start)
             gain += space.take("stop", lower, level.stop)
             agree += space.dot(space.take("taken", weights, level.upper), gain)
@@ -192,16 +110,17 @@ class Flat:
 
 
 class _Level:
-    """One level of the merge: which cells are in the lower and upper half of their node, and where they meet."""
+    """One level of the merge: running sums of the cells in lower halves, the cells in upper halves, where they meet."""
 
     __slots__ = ("lower", "node_high", "node_middle", "node_start", "node_stop", "start", "stop", "upper")
 
 
-def _tree(code_x: Ints, size_x: int, code_y: Ints, size_y: int):
+def _tree(code_x: Ints, size_x: int, code_y: Ints, size_y: int, at_y: Ints):
     """Levels of a binary split over the values of y. Within a node every upper cell meets every lower cell once.
 
     For an upper cell, lower cells with smaller x are concordant and those with larger x discordant; with P the
     running weight of lower cells in order of (node, x), the difference is P[start] + P[stop] - P[node] - P[node end].
+    at_y: where the running sum over the first values of y is.
     """
     bits = max(1, int(size_y - 1).bit_length())
     for shift in reversed(range(bits)):
@@ -213,12 +132,13 @@ def _tree(code_x: Ints, size_x: int, code_y: Ints, size_y: int):
         if not len(upper):
             continue
         level = _Level()
-        level.lower, level.upper = lower, upper
-        level.start = np.searchsorted(key[lower], key[upper], side="left")
-        level.stop = np.searchsorted(key[lower], key[upper], side="right")
+        level.lower, level.upper = Running("lower", lower), upper
+        at = level.lower.at
+        level.start = at[np.searchsorted(key[lower], key[upper], side="left")]
+        level.stop = at[np.searchsorted(key[lower], key[upper], side="right")]
         nodes = np.unique(node[upper])
-        level.node_start = np.searchsorted(key[lower], nodes * size_x, side="left")
-        level.node_stop = np.searchsorted(key[lower], (nodes + 1) * size_x, side="left")
-        level.node_middle = ((nodes << 1) + 1) << shift
-        level.node_high = np.minimum((nodes + 1) << (shift + 1), size_y)
+        level.node_start = at[np.searchsorted(key[lower], nodes * size_x, side="left")]
+        level.node_stop = at[np.searchsorted(key[lower], (nodes + 1) * size_x, side="left")]
+        level.node_middle = at_y[((nodes << 1) + 1) << shift]
+        level.node_high = at_y[np.minimum((nodes + 1) << (shift + 1), size_y)]
         yield level

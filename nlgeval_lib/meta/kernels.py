@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -87,32 +86,6 @@ class Workspace:
         for part in blocks(*rows.shape):
             total += fixed[..., part] @ self.wide("wide 0", rows[part])
         return total
-
-    def running(self, name: str, rows: Ints, order: Ints | None = None) -> Ints:
-        """Cumulative sums down the rows, in the given order, with a leading row of zeros: (m, b) to (m + 1, b).
-
-        Works in blocks of about sqrt(m) rows so that every step is one vectorised addition; numpy's own cumsum walks
-        each column by itself and is ten times slower here.
-        """
-        m, b = len(rows) if order is None else len(order), rows.shape[1]
-        step = max(1, round(m**0.5))
-        blocks = m // step
-        out = self.array(name, (1 + m, b), rows.dtype)
-        out[0] = 0
-        if order is not None:
-            rows = rows.take(order, axis=0, out=out[1:], mode="clip")
-        source = rows[: blocks * step].reshape(blocks, step, b).swapaxes(0, 1)
-        body = out[1 : 1 + blocks * step].reshape(blocks, step, b)
-        places = body.swapaxes(0, 1)
-        if order is None:
-            places[0] = source[0]
-        for before, new, place in zip(places[:-1], source[1:], places[1:], strict=True):
-            np.add(before, new, place)
-        for before, block in pairwise(body):
-            np.add(block, before[-1], block)
-        for row in range(blocks * step, m):
-            np.add(out[row], rows[row], out=out[row + 1])
-        return out
 
 
 def block_rows(b: int) -> int:

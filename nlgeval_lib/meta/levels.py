@@ -43,17 +43,13 @@ class Dataset:
     def __init__(self, x: Floats, y: Floats, coef: str) -> None:
         self.shape = x.shape
         places = np.flatnonzero(~(np.isnan(x) | np.isnan(y)).ravel())
-        x, y = x.ravel()[places], y.ravel()[places]
-        finer = (x, y) if len(np.unique(x)) >= len(np.unique(y)) else (y, x)
-        order = np.lexsort(finer[::-1])  # in the order the kernel works in, so that it need not reorder
-        self.places = places[order]
-        self.flat = Flat(x[order], y[order], coef)
+        self.complete = len(places) == x.size
+        self.flat = Flat(x.ravel()[places], y.ravel()[places], coef, None if self.complete else places)
 
     def values(self, draws: Draws) -> Floats:
         """The coefficient for each resample: (b,)."""
-        complete = len(self.places) == np.prod(self.shape)
-        powers = draws.power_sum(self.shape, self.flat.power) if complete and self.flat.power else None
-        return self.flat.values(draws.items(self.shape), self.places, powers)
+        powers = draws.power_sum(self.shape, self.flat.power) if self.complete and self.flat.power else None
+        return self.flat.values(draws.items(self.shape), powers)
 
 
 class Inputs:

@@ -16,6 +16,7 @@ from .draws import Draws
 from .flat import Flat
 from .kernels import Ints
 from .levels import levelled, mean_of_defined, rounding
+from .running import Running
 
 
 def plan(first: Floats, second: Floats, y: Floats, coef: str, level: str) -> Dataset | Inputs | Systems:
@@ -76,10 +77,12 @@ class PooledSpearman:
         self.constant = (self.rank * pool[code]).sum() + if_own.sum()
         self.linear = if_not - if_own
         self.alone = size == 2 * n
+        entries = np.arange(2 * n)
         if self.alone:
-            self.steps = self.rank - np.append(self.rank[1:], 0.0)
+            self.running = Running("pool", entries)
+            self.steps = np.zeros(1 + len(self.running.rows))
+            self.steps[self.running.at[1:]] = self.rank - np.append(self.rank[1:], 0.0)
         else:
-            entries = np.arange(2 * n)
             values = np.concatenate([np.ones(2 * n), self.rank]).astype(np.int32 if n < 2**15 else np.int64)
             places = np.concatenate([code, code + size]), np.concatenate([entries, entries])
             self.sums = sparse.csr_array((values, places), shape=(2 * size, 2 * n))
@@ -94,10 +97,10 @@ class PooledSpearman:
         weights = space.array("swap weights", mine.shape, kind)
         np.copyto(weights, mine)
         if self.alone:
-            below = space.running("below", weights)
+            _, sums = self.running.sums(weights)
             cross = np.zeros(mask.shape[1])
-            for rows in kernels.blocks(*mine.shape):
-                up_to = space.wide("wide 0", below[1:][rows])
+            for rows in kernels.blocks(*sums.shape):
+                up_to = space.wide("wide 0", sums[rows])
                 cross += self.steps[rows] @ np.multiply(up_to, up_to, out=up_to)
             cubes = float(self.n), float(self.n)
         else:
