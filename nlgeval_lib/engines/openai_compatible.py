@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import itertools
 import os
 import queue
@@ -15,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlgeval_lib.engines import _protocol
+from nlgeval_lib.engines import _http, _protocol
 from nlgeval_lib.engines._pacing import Clock, Gate, backoff, retry_after
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, failed
 from nlgeval_lib.engines.sampling import Sampling
@@ -38,10 +37,6 @@ class Usage:
     completion_tokens: int = 0
     uncounted: int = 0
     cost: float = 0.0
-
-
-class TooLong(Exception):
-    """An answer's body is longer than `max_bytes`."""
 
 
 class _Waited(Exception):
@@ -207,28 +202,13 @@ class _Run:
                 self._loop.call_soon_threadsafe(self._task.cancel)
 
     async def _all(self) -> None:
-        import httpx2
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-
         engine = self.engine
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         if self._stopped:
             return
         workers = min(engine.concurrency, len(self.todo))
-        limits = httpx2.Limits(max_connections=workers, max_keepalive_connections=workers)
-        http = DefaultAsyncHttpxClient(
-            limits=limits,
-            timeout=engine.timeout,
-            verify=_certificates(),
-            event_hooks={"response": [_limited(engine.max_bytes)]},
-        )
-        client = AsyncOpenAI(
-            api_key=self._key or "none",
-            base_url=engine.base_url,
-            max_retries=0,
-            timeout=engine.timeout,
-            default_headers={"Accept-Encoding": "identity"},
-            http_client=http,
+        client = _http.client(
+            engine.base_url, self._key, connections=workers, timeout=engine.timeout, max_bytes=engine.max_bytes
         )
         async with client, asyncio.TaskGroup() as group:
             for number in range(workers):
@@ -298,7 +278,7 @@ class _Run:
         import openai
 
         engine = self.engine
-        too_long = next((e for e in (error, error.__cause__) if isinstance(e, TooLong)), None)
+        too_long = next((e for e in (error, error.__cause__) if isinstance(e, _http.TooLong)), None)
         if too_long is not None:
             return str(too_long), None
         if isinstance(error, openai.APIStatusError):
@@ -357,14 +337,6 @@ class _Run:
         ]
 
 
-@functools.lru_cache(maxsize=1)
-def _certificates() -> Any:
-    """What a server's certificate is held against, read once."""
-    import httpx2
-
-    return httpx2.create_ssl_context()
-
-
 def _groups(asks: Sequence[Ask]) -> Iterator[list[Ask]]:
     """Runs of draws of the same request."""
     group: list[Ask] = []
@@ -384,34 +356,3 @@ def _shares(total: int, weights: list[int]) -> list[int]:
         so_far += weight if sum(weights) else 1
         bounds.append(round(total * so_far / whole))
     return [b - a for a, b in itertools.pairwise(bounds)]
-
-
-def _limited(max_bytes: int) -> Any:
-    """A hook on every response that stops reading after so many bytes."""
-    import httpx2
-
-    def too_long() -> TooLong:
-        return TooLong(f"the answer is longer than {max_bytes} bytes (max_bytes)")
-
-    class Limited(httpx2.AsyncByteStream):
-        def __init__(self, stream: Any) -> None:
-            self.stream = stream
-
-        async def __aiter__(self) -> Any:
-            read = 0
-            async for part in self.stream:
-                read += len(part)
-                if read > max_bytes:
-                    raise too_long()
-                yield part
-
-        async def aclose(self) -> None:
-            await self.stream.aclose()
-
-    async def hook(response: Any) -> None:
-        if int(response.headers.get("content-length") or 0) > max_bytes:
-            await response.aclose()
-            raise too_long()
-        response.stream = Limited(response.stream)
-
-    return hook
