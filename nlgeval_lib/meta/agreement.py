@@ -94,6 +94,7 @@ def weighted_kappa(
     Source: Cohen 1960, 1968.
     """
     checks.choice(weights, WEIGHTS, "weights")
+    checks.same_index(first=first, second=second)
     a, b = checks.pair(checks.vector(first, "first"), checks.vector(second, "second"), ("first", "second"))
     here = ~(np.isnan(a) | np.isnan(b))
     if not here.any():
@@ -172,6 +173,7 @@ def icc(ratings: Any, kind: str = "2,1", confidence: float = 0.95) -> Agreement:
     every = checks.matrix(ratings, "ratings")
     complete = ~np.isnan(every).any(axis=0)
     data = every[:, complete].T
+    data = data - data[:1, :1]  # large ratings lose digits otherwise
     n, k = data.shape
     if k < 2 or n < 2:
         raise ValueError(f"ratings: got {k} rater(s) and {n} complete item(s); at least 2 of each are needed")
@@ -180,12 +182,17 @@ def icc(ratings: Any, kind: str = "2,1", confidence: float = 0.95) -> Agreement:
     columns = n * ((data.mean(axis=0) - grand) ** 2).sum() / (k - 1)
     total = ((data - grand) ** 2).sum()
     within = (total - rows * (n - 1)) / (n * (k - 1))
-    error = max((total - rows * (n - 1) - columns * (k - 1)) / ((n - 1) * (k - 1)), 0.0)
+    error = (total - rows * (n - 1) - columns * (k - 1)) / ((n - 1) * (k - 1))
+    error = error if error > 1e-14 * total else 0.0
     out = dict(name=f"icc({kind})", n=n, n_raters=k, n_left_out=int((~complete).sum()), confidence=confidence)
-    if total <= 1e-24 * max((data**2).sum(), 1e-300):
+    if total <= 1e-24 * max((every[:, complete] ** 2).sum(), 1e-300):
         return Agreement(NAN, reason="all ratings are equal: there is no variance to share out", **out)
-    value, low, high = _icc(kind, rows, columns, error, within, n, k, confidence)
-    return Agreement(float(value), low=float(low), high=float(high), ci="f", **out)
+    value, low, high = map(float, _icc(kind, rows, columns, error, within, n, k, confidence))
+    if not value <= 1 + 1e-9 or value == -np.inf:
+        return Agreement(NAN, reason="the variance that is to be shared out is estimated as 0 or less", **out)
+    ends = np.isfinite(low) and np.isfinite(high)
+    reason = "" if ends else "no interval: the variance between items or the error is estimated as 0"
+    return Agreement(value, low=low if ends else NAN, high=high if ends else NAN, ci="f", reason=reason, **out)
 
 
 def _icc(
@@ -199,6 +206,8 @@ def _icc(
             spread = n * (1 + (k - 1) * value) - k * value
             df = (k - 1) * (n - 1) * (k * value * ratio + spread) ** 2
             df /= (n - 1) * k**2 * value**2 * ratio**2 + spread**2
+            if error == 0 and value != 0:  # the limit
+                df = k - 1
             upper, lower = stats.f.ppf(tail, n - 1, df), stats.f.ppf(tail, df, n - 1)
             rest = k * columns + (k * n - k - n) * error
             low = n * (rows - upper * error) / (upper * rest + n * rows)
@@ -245,7 +254,7 @@ def _distance(values: Floats, totals: Floats, metric: str) -> Floats:
 def _scale(seen: Floats, scale: Sequence[float] | None) -> Floats:
     if scale is None:
         return np.unique(seen)
-    values = np.unique(checks.vector(list(scale), "scale"))
+    values = np.unique(checks.vector(scale, "scale"))
     off = seen[~np.isin(seen, values)]
     if len(off):
         raise ValueError(f"got {off[0]:g}, which is not on the scale {', '.join(f'{v:g}' for v in values)}")

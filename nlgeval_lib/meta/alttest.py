@@ -82,6 +82,7 @@ def alt_test(
     checks.between(q, "q")
     checks.whole(min_raters, "min_raters", low=2)
     checks.whole(min_items, "min_items", low=2)
+    checks.same_labels("item", judge=checks.items(judge), ratings=checks.items(ratings, last=True))
     x, every = checks.vector(judge, "judge"), checks.matrix(ratings, "ratings")
     if every.shape[1] != len(x) or len(every) < 2:
         raise ValueError(f"got judge {x.shape} and ratings {every.shape}; pass R[rater, item] with at least 2 raters")
@@ -122,13 +123,23 @@ def _one_rater(
     if here.sum() < min_items:
         return NAN, NAN, NAN
     others = np.delete(every, rater, axis=0)[:, here]
-    of_judge = np.asarray(closeness(x[here], others), dtype=float)
-    of_rater = np.asarray(closeness(every[rater, here], others), dtype=float)
+    of_judge, of_rater = (_close(closeness, values, others) for values in (x[here], every[rater, here]))
     slack = 1e-12
     judge_wins = (of_judge >= of_rater - slack).astype(float)
     rater_wins = (of_rater >= of_judge - slack).astype(float)
     lead = rater_wins - judge_wins
     return float(judge_wins.mean()), float(rater_wins.mean()), _below(lead, epsilon, test)
+
+
+def _close(closeness: Callable[..., Floats], values: Floats, others: Floats) -> Floats:
+    """How close each value is to the others. Raises: ValueError unless that is one number an item."""
+    found = checks.floats(closeness(values, others), "score")
+    if found.shape != values.shape or np.isnan(found).any():
+        raise ValueError(
+            f"score: the function returned shape {found.shape} with {int(np.isnan(found).sum())} NaN for "
+            f"{len(values)} items; it must return one finite number an item, higher meaning closer"
+        )
+    return found
 
 
 def _below(lead: Floats, epsilon: float, test: str) -> float:

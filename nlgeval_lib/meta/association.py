@@ -67,6 +67,8 @@ def association(
     a, b = checks.pair(x, y)
     filled = missing.apply(a, b, nan)
     draws.check_units(units, a.shape)
+    if level == "input" and units in ("inputs", "both"):
+        raise ValueError(f"units={units!r} at level='input' breaks the pairing within inputs; shuffle rows or systems")
     base = dict(
         value=point.value, coef=point.coef, level=level, units=units, alternative=alternative, n=point.n,
         n_missing=point.n_missing, total=point.total, n_perm=n_perm, seed=seed, nan=nan,

@@ -18,9 +18,7 @@ def constant(shape: tuple[int, ...], value: float = 1.0) -> Floats:
 
     Raises: ValueError for a value that is not a finite number.
     """
-    if not np.isfinite(value):
-        raise ValueError(f"value: got {value!r}; pass a finite number")
-    return np.full(shape, float(value))
+    return np.full(shape, checks.number(value, "value"))
 
 
 def uniform(shape: tuple[int, ...], seed: int, values: Sequence[float] | None = None) -> Floats:
@@ -40,6 +38,8 @@ def length(texts: Sequence[str], unit: str = "characters") -> Floats:
     Raises: ValueError for anything that is neither text nor None.
     """
     checks.choice(unit, UNITS, "unit")
+    if isinstance(texts, str):
+        raise ValueError("texts: got one text; pass a list of outputs")
     out = []
     for number, text in enumerate(texts):
         if text is not None and not isinstance(text, str):

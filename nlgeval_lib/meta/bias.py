@@ -110,8 +110,10 @@ def length_bias(
 
 
 def _partial(xy: Floats, xl: Floats, yl: Floats) -> Floats:
+    """Score with length at equal rating; NaN where the rating says all about either, but for rounding."""
+    left = np.minimum(1 - xy**2, 1 - yl**2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.clip((xl - xy * yl) / np.sqrt((1 - xy**2) * (1 - yl**2)), -1, 1)
+        return np.where(left > 1e-12, np.clip((xl - xy * yl) / np.sqrt((1 - xy**2) * (1 - yl**2)), -1, 1), np.nan)
 
 
 def _slope(x: Floats, y: Floats, length: Floats, covariance: str) -> tuple[float, float, float, float]:
@@ -161,6 +163,7 @@ def self_preference(x: Any, y: Any, own: Any) -> SelfPreference:
     Raises: ValueError for bad arrays, fewer than 3 own or 3 other common items.
     Source: Panickssery, Bowman and Feng 2024 (the question); regression as in `length_bias`.
     """
+    checks.same_index(x=x, y=y, own=own)
     a, b = checks.pair(x, y)
     mask = np.asarray(own)
     if mask.dtype != bool:
@@ -179,6 +182,9 @@ def self_preference(x: Any, y: Any, own: Any) -> SelfPreference:
 
     target, rating = stats.zscore(a[here]), stats.zscore(b[here])
     fit = sm.OLS(target, np.column_stack([np.ones(len(target)), rating, mask[here]])).fit(cov_type="HC3")
+    if fit.ssr < 1e-20 * len(target):
+        why = "scores follow from ratings and origin without error: there is no noise to test against"
+        return SelfPreference(float(fit.params[2]), NAN, NAN, NAN, NAN, reason=why, **counts)
     low, high = fit.conf_int()[2]
     p_systems = _system_share(target, rating, mask, here, float(fit.params[2])) if a.ndim == 2 else NAN
     return SelfPreference(float(fit.params[2]), float(low), float(high), float(fit.pvalues[2]), p_systems, **counts)

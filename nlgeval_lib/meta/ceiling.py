@@ -81,6 +81,7 @@ def against_leave_one_out(
     rater rated.
     Raises: ValueError as `human_ceiling`, and for unequal shapes.
     """
+    checks.same_labels("item", judge=checks.items(judge), ratings=checks.items(ratings, last=True))
     stack = _stack(ratings)
     x = checks.floats(judge, "judge")
     checks.same_shape(judge=x, rating=stack[0])

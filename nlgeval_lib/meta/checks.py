@@ -18,17 +18,19 @@ def floats(values: Any, name: str) -> Floats:
     Raises: ValueError for text, complex numbers, dates, infinity, ragged nesting and numbers that float64 cannot hold.
     """
     if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(float).filled(np.nan)
+        values = np.where(np.ma.getmaskarray(values), None, values.data.astype(object))
     try:
-        array = np.asarray(values)
+        # numpy makes floats of pandas' whole numbers with gaps before they could be checked
+        gaps = _is_pandas(values) and getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u")
+        array = np.asarray(values, dtype=object if gaps and values.isna().any() else None)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name}: got nested values of unequal length; pass one rectangular array") from error
     if array.dtype == object:
         array = _from_objects(array, name)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name}: got values of type {array.dtype}; pass numbers, with NaN for missing")
-    if array.dtype.kind in "iu" and array.size and np.abs(array.astype(float)).max() > 2**53:
-        raise ValueError(f"{name}: got integers beyond 2**53, which float64 cannot tell apart; rescale them")
+    if array.dtype.kind in "iu" and array.size and max(abs(int(array.min())), abs(int(array.max()))) > 2**53:
+        raise ValueError(_too_large(name))
     out = array.astype(np.float64)
     if np.isinf(out).any():
         raise ValueError(f"{name}: got {int(np.isinf(out).sum())} infinite values; replace them or mark them as NaN")
@@ -41,14 +43,17 @@ def _from_objects(array: npt.NDArray[Any], name: str) -> Floats:
         value = array[place]
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
             out[place] = np.nan
-        elif isinstance(value, (bool, int, float, np.number, np.bool_)) and not isinstance(value, complex):
-            try:
-                out[place] = float(value)
-            except OverflowError as error:
-                raise ValueError(f"{name}: got {value!r}, too large for float64") from error
+        elif isinstance(value, (bool, int, float, np.number, np.bool_)) and not np.iscomplexobj(value):
+            if isinstance(value, (int, np.integer)) and abs(int(value)) > 2**53:
+                raise ValueError(_too_large(name))
+            out[place] = float(value)
         else:
             raise ValueError(f"{name}: got {value!r} ({type(value).__name__}); pass numbers, with NaN for missing")
     return out
+
+
+def _too_large(name: str) -> str:
+    return f"{name}: got integers beyond 2**53, which float64 cannot tell apart; rescale them"
 
 
 def matrix(values: Any, name: str) -> Floats:
@@ -99,14 +104,33 @@ def same_index(**values: Any) -> None:
     Raises: ValueError when the row or column labels differ.
     """
     for axis in ("index", "columns"):
-        tables = {name: value for name, value in values.items() if type(value).__module__.startswith("pandas")}
-        labelled = [(name, getattr(value, axis)) for name, value in tables.items() if hasattr(value, axis)]
-        for name, labels in labelled[1:]:
-            if len(labels) == len(labelled[0][1]) and not labels.equals(labelled[0][1]):
-                raise ValueError(
-                    f"{labelled[0][0]} and {name} carry different {axis} labels; align them first, "
-                    "or pass .to_numpy() where the order is known to be the same"
-                )
+        same_labels(axis, **{name: getattr(value, axis, None) for name, value in values.items() if _is_pandas(value)})
+
+
+def same_labels(what: str, **labels: Any) -> None:
+    """Passes silently unless two sets of pandas labels of one length differ; None stands for no labels.
+
+    Raises: ValueError naming the two.
+    """
+    given = [(name, one) for name, one in labels.items() if one is not None]
+    for name, one in given[1:]:
+        if len(one) == len(given[0][1]) and not one.equals(given[0][1]):
+            raise ValueError(
+                f"{given[0][0]} and {name} carry different {what} labels; align them first, "
+                "or pass .to_numpy() where the order is known to be the same"
+            )
+
+
+def items(values: Any, last: bool = False) -> Any:
+    """The pandas labels of a table's rows, or of its last axis; None where it has none."""
+    if not _is_pandas(values):
+        return None
+    index = getattr(values, "index", None)
+    return getattr(values, "columns", index) if last else index
+
+
+def _is_pandas(values: Any) -> bool:
+    return type(values).__module__.startswith("pandas") and hasattr(values, "isna")
 
 
 def pair(x: Any, y: Any, names: tuple[str, str] = ("x", "y")) -> tuple[Floats, Floats]:
@@ -143,6 +167,28 @@ def whole(value: Any, name: str, low: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
         raise ValueError(f"{name}: got {value!r}; pass a whole number of at least {low}")
     return int(value)
+
+
+def number(value: Any, name: str, low: float = -np.inf, high: float = np.inf) -> float:
+    """The value as a finite float from `low` to `high`.
+
+    Raises: ValueError for anything else, bool, text and NaN included.
+    """
+    known = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not known or not np.isfinite(value) or not low <= value <= high:
+        limits = f" from {low:g} to {high:g}" if high < np.inf else f", {low:g} or more" if low > -np.inf else ""
+        raise ValueError(f"{name}: got {value!r}; pass a finite number{limits}")
+    return float(value)
+
+
+def scale(low: Any, high: Any) -> tuple[float, float]:
+    """The two ends of a scale.
+
+    Raises: ValueError unless both are finite numbers and low is below high.
+    """
+    if not (bottom := number(low, "low end of the scale")) < (top := number(high, "high end of the scale")):
+        raise ValueError(f"got a scale from {low!r} to {high!r}; low must be below high")
+    return bottom, top
 
 
 def between(value: Any, name: str, low: float = 0.0, high: float = 1.0) -> float:

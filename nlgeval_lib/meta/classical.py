@@ -10,6 +10,7 @@ from scipy import stats
 from . import checks
 
 ASSUMES = "iid-rows"
+NO_VARIANCE = "no test: the correlations leave no variance to compare with"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,9 @@ def williams(r_first: float, r_second: float, r_between: float, n: int, alternat
     Source: Williams 1959, as recommended by Steiger 1980; for metrics Graham and Baldwin 2014.
     """
     _check(alternative, n, 4, r_first, r_second, r_between)
-    determinant = 1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
+    determinant = _determinant(r_first, r_second, r_between)
+    if impossible := _impossible("williams", alternative, n, n - 3.0, determinant):
+        return impossible
     mean = (r_first + r_second) / 2
     below = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r_between) ** 3
     if not below > 0:
@@ -55,6 +58,9 @@ def steiger(r_first: float, r_second: float, r_between: float, n: int, alternati
     Source: Steiger 1980; Dunn and Clark 1969.
     """
     _check(alternative, n, 4, r_first, r_second, r_between)
+    determinant = _determinant(r_first, r_second, r_between)
+    if impossible := _impossible("steiger", alternative, n, float("nan"), determinant):
+        return impossible
     mean = (r_first + r_second) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         joint = r_between * (1 - 2 * mean**2) - mean**2 * (1 - 2 * mean**2 - r_between**2) / 2
@@ -73,7 +79,8 @@ def fisher_test(
     Raises: ValueError for a correlation outside [-1, 1], fewer than 4 items in a sample or an unknown alternative.
     Source: Fisher 1921.
     """
-    _check(alternative, min(n_first, n_second), 4, r_first, r_second)
+    for n in (n_first, n_second):
+        _check(alternative, n, 4, r_first, r_second)
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = np.arctanh(r_first) - np.arctanh(r_second)
     z = gap / np.sqrt(1 / (n_first - 3) + 1 / (n_second - 3))
@@ -104,8 +111,19 @@ def _check(alternative: str, n: int, least: int, *values: float) -> None:
     checks.choice(alternative, ("two-sided", "greater", "less"), "alternative")
     checks.whole(n, "n", low=least)
     for value in values:
-        if isinstance(value, (bool, str)) or not -1 <= value <= 1:
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not -1 <= value <= 1:
             raise ValueError(f"got a correlation of {value!r}; it must lie in [-1, 1]")
+
+
+def _impossible(test: str, alternative: str, n: int, df: float, determinant: float) -> Classical | None:
+    """No test for three correlations that no three columns can have; a hair is left for rounding."""
+    if determinant >= -1e-9:
+        return None
+    return _undefined(test, alternative, n, df, "no test: no three columns can have these correlations together")
+
+
+def _determinant(r_first: float, r_second: float, r_between: float) -> float:
+    return 1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
 
 
 def _tail(distribution: object, statistic: float, alternative: str) -> float:
@@ -114,6 +132,6 @@ def _tail(distribution: object, statistic: float, alternative: str) -> float:
     return float(distribution.sf(statistic) if alternative == "greater" else distribution.cdf(statistic))
 
 
-def _undefined(test: str, alternative: str, n: int, df: float) -> Classical:
+def _undefined(test: str, alternative: str, n: int, df: float, reason: str = NO_VARIANCE) -> Classical:
     nan = float("nan")
-    return Classical(test, nan, df, nan, alternative, n, "no test: the correlations leave no variance to compare with")
+    return Classical(test, nan, df, nan, alternative, n, reason)

@@ -140,6 +140,7 @@ def by_input(x: Any, y: Any, coef: str = "kendall-b", nan: str = "drop") -> Floa
     Raises: ValueError as `correlate` with level="input".
     """
     coef = kernels.named(coef)
+    checks.same_index(x=x, y=y)
     x, y = checks.pair(checks.matrix(x, "x"), checks.matrix(y, "y"))
     filled = missing.apply(x, y, nan)
     levels.check(filled.x, "input")

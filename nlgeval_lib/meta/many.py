@@ -22,6 +22,7 @@ def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset"
     """
     coef = kernels.named(coef)
     checks.choice(level, levels.LEVELS, "level")
+    checks.same_labels("item", x=checks.items(x, last=True), y=checks.items(y) if np.ndim(y) == 1 else None)
     stack, ratings = checks.floats(x, "x"), checks.nonempty(checks.floats(y, "y"), "y")
     if stack.ndim != ratings.ndim + 1 or stack.shape[1:] != ratings.shape or ratings.ndim not in (1, 2):
         raise ValueError(f"got x {stack.shape} and y {ratings.shape}; pass X[judge, item] or X[judge, system, input]")

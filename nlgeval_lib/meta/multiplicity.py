@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -60,11 +60,16 @@ def correct(
 
     checks.choice(method, METHODS, "method")
     checks.between(alpha, "alpha")
+    if not isinstance(p, Mapping) and (isinstance(p, str) or not hasattr(p, "__len__")):
+        raise ValueError(f"p: got {type(p).__name__}; pass p-values by name, or a list of them")
     names = tuple(p) if isinstance(p, Mapping) else tuple(range(len(p)))
     values = checks.vector(list(p.values()) if isinstance(p, Mapping) else p, "p")
     if ((values < 0) | (values > 1)).any():
         raise ValueError(f"p: got values from {np.nanmin(values):g} to {np.nanmax(values):g}; they must lie in [0, 1]")
     family = _families(names, families, isinstance(p, Mapping))
+    for name, label in zip(names, family, strict=True):
+        if not isinstance(label, Hashable) or label != label:
+            raise ValueError(f"families: got {label!r} for {name!r}; pass labels, not NaN or lists")
     adjusted = np.full(len(values), np.nan)
     for label in dict.fromkeys(family):
         here = np.array([one == label for one in family]) & ~np.isnan(values)
@@ -99,13 +104,15 @@ def rank_clusters(values: Any, p: Any, alpha: float = 0.05) -> tuple[int, ...]:
 
     values: one a judge, higher is better, NaN ranks last and alone (0). p: `[judge, judge]`, symmetric; NaN is not
     significant. Going down from the best, a judge opens the next rank as soon as it differs from any in the current.
-    Raises: ValueError for shapes that do not fit or p that is not symmetric.
+    Raises: ValueError for shapes that do not fit or p that is not symmetric or not in [0, 1].
     Source: the rule of the WMT metrics shared tasks (Freitag et al. 2022).
     """
     values, p = checks.vector(values, "values"), checks.matrix(p, "p")
     checks.between(alpha, "alpha")
     if p.shape != (len(values), len(values)):
         raise ValueError(f"p: got shape {p.shape} for {len(values)} values; pass p[judge, judge]")
+    if ((p < 0) | (p > 1)).any():
+        raise ValueError(f"p: got values from {np.nanmin(p):g} to {np.nanmax(p):g}; they must lie in [0, 1]")
     if not np.array_equal(p, p.T, equal_nan=True):
         raise ValueError("p: got a matrix that is not symmetric; p[a, b] and p[b, a] are one test")
     ranks = [0] * len(values)

@@ -126,6 +126,7 @@ def pair_p_values(side: Floats, signs: Floats) -> Floats:
 
 
 def _systems(x: Any, y: Any, nan: str) -> tuple[missing.Filled, levels.Systems]:
+    checks.same_index(x=x, y=y)
     a, b = checks.pair(checks.matrix(x, "x"), checks.matrix(y, "y"))
     filled = missing.apply(a, b, nan)
     systems = int((~np.isnan(filled.x)).any(axis=1).sum())

@@ -49,8 +49,7 @@ def bounds(x: Any, y: Any, low: float, high: float, coef: str = "kendall-b", lev
     end slightly spread in the order of the ratings, or against it.
     Raises: ValueError as `correlate`, for low >= high, and for scores off the scale.
     """
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise ValueError(f"got a scale from {low!r} to {high!r}; low must be below high")
+    low, high = checks.scale(low, high)
     a, b = checks.pair(x, y)
     off = a[(a < low) | (a > high)]
     if len(off):

@@ -48,6 +48,7 @@ def position_bias(order: Any, swapped: Any) -> PositionBias:
     """
     from statsmodels.stats.proportion import proportion_confint
 
+    checks.same_index(order=order, swapped=swapped)
     a, b = checks.pair(checks.vector(order, "order"), checks.vector(swapped, "swapped"), ("order", "swapped"))
     for name, side in (("order", a), ("swapped", b)):
         odd = side[~np.isnan(side) & ~np.isin(side, (-1, 0, 1))]

@@ -70,8 +70,10 @@ def minimum_detectable_difference(
     checks.between(power, "power")
     checks.between(alpha, "alpha")
     n_sim, n_perm = checks.whole(n_sim, "n_sim"), checks.whole(n_perm, "n_perm")
-    if not shares or min(shares) <= 0 or max(shares) > 1 or list(shares) != sorted(set(shares)):
+    shares = tuple(checks.vector(shares, "shares").tolist())
+    if not all(0 < share <= 1 for share in shares) or list(shares) != sorted(set(shares)):
         raise ValueError(f"shares: got {shares}; pass rising numbers above 0, at most 1")
+    checks.same_index(x=x, y=y)
     a, b = checks.pair(checks.matrix(x, "x"), checks.matrix(y, "y"))
     filled = missing.apply(a, b, "drop")
     draws.check_units(units, a.shape)
@@ -100,7 +102,7 @@ def minimum_detectable_difference(
         n_perm=n_perm,
         seed=seed,
         curve=tuple(curve),
-        reason="" if difference == difference else f"power was at most {max(c[2] for c in curve):g} of {power:g}",
+        reason=_why(curve, power) if np.isnan(difference) else "",
     )
 
 
@@ -126,6 +128,12 @@ def _one(
     except ValueError:
         return NAN, NAN
     return result.difference, result.p
+
+
+def _why(curve: list[tuple[float, float, float]], power: float) -> str:
+    if all(np.isnan(step[1]) for step in curve):
+        return "no simulated difference is defined: scores or ratings are constant, or too few are left"
+    return f"power was at most {max(step[2] for step in curve):g} of {power:g}"
 
 
 def _read_off(curve: list[tuple[float, float, float]], power: float) -> float:

@@ -106,12 +106,18 @@ def interval(
         return NAN, NAN, undefined, "no interval: the coefficient itself is not defined"
     if len(good) * 2 < len(replicates):
         return NAN, NAN, undefined, f"no interval: undefined in {undefined} of {len(replicates)} resamples"
+    if len(good) < 2:
+        return NAN, NAN, undefined, f"no interval: {len(good)} resample(s) with a value, at least 2 are needed"
     reason = f"undefined in {undefined} of {len(replicates)} resamples, interval of the rest" if undefined else ""
+    if len(good) < 2 / (1 - confidence) - 1e-9:
+        few = f"{len(good)} resamples are too few for the tails of a {100 * confidence:g} % interval"
+        reason = f"{reason}; {few}" if reason else few
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     if jackknife is not None:
         tails = _bca_tails(good, value, tails, jackknife)
         if np.isnan(tails).any():
-            return NAN, NAN, undefined, "no BCa interval: replicates or jackknife values do not vary; use 'boot-'"
+            why = "no BCa interval: replicates or jackknife values do not vary, or are too skewed; use 'boot-'"
+            return NAN, NAN, undefined, why
     low, high = np.quantile(good, tails)
     return float(low), float(high), undefined, reason
 
@@ -151,4 +157,6 @@ def _bca_tails(replicates: Floats, value: float, tails: Floats, jackknife: dict[
         return np.full(2, np.nan)
     acceleration = (joined**3).sum() / (6 * spread**1.5)
     normal = shift + stats.norm.ppf(tails)
+    if (acceleration * normal >= 1).any():
+        return np.full(2, np.nan)
     return stats.norm.cdf(shift + normal / (1 - acceleration * normal))

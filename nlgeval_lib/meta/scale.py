@@ -41,11 +41,10 @@ def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> Scal
     """How much of the scale do the scores use?
 
     x: scores of any shape, NaN missing; low, high: ends of the scale; steps: values on it, None if continuous.
-    Raises: ValueError for low >= high, scores off the scale, fewer than 2 scores.
+    Raises: ValueError for low >= high, scores off the scale, more different scores than steps, fewer than 2 scores.
     """
     values = checks.floats(x, "x").ravel()
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise ValueError(f"got a scale from {low!r} to {high!r}; low must be below high")
+    low, high = checks.scale(low, high)
     if steps is not None:
         checks.whole(steps, "steps", low=2)
     here = values[~np.isnan(values)]
@@ -54,6 +53,8 @@ def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> Scal
     if here.min() < low or here.max() > high:
         raise ValueError(f"x: got scores from {here.min():g} to {here.max():g} on a scale from {low:g} to {high:g}")
     distinct, counts = np.unique(here, return_counts=True)
+    if steps is not None and len(distinct) > steps:
+        raise ValueError(f"x: got {len(distinct)} different scores on a scale of {steps} steps; pass steps=None")
     share = counts / len(here)
     entropy = float(max(-(share * np.log2(share)).sum(), 0.0))
     return ScaleUse(
@@ -63,7 +64,7 @@ def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> Scal
         mean=float(here.mean()),
         sd=float(here.std(ddof=1)),
         entropy=entropy,
-        evenness=entropy / np.log2(steps) if steps else NAN,
+        evenness=float(entropy / np.log2(steps)) if steps else NAN,
         ties=float((counts * (counts - 1.0)).sum() / (len(here) * (len(here) - 1.0))),
         floor=float((here == low).mean()),
         ceiling=float((here == high).mean()),

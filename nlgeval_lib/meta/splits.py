@@ -15,7 +15,7 @@ from . import checks
 class Resampled:
     """The mean over splits, its interval, and a two-sided p-value that it is `null`.
 
-    value, low, high: in the unit of the values; p: in [0, 1]; all but value NaN with a reason where not defined.
+    value, low, high: in the unit of the values; p: in [0, 1]; NaN with a reason where not defined.
     """
 
     value: float
@@ -41,25 +41,27 @@ def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0, c
     values: one a split, of a quality or of a difference between two models. The splits overlap, so their spread is
     too small for an ordinary t-test: the variance of the mean is taken as (1 / splits + n_test / n_train) s^2.
     n_train, n_test: rows (or documents) on each side of a split.
-    Raises: ValueError for no value or NaN among them, and sizes below 1.
+    Raises: ValueError for no value or NaN among them, and sizes below 1 and what is no finite number.
     Source: Nadeau and Bengio 2003, Inference for the Generalization Error, section 3.
     """
     found = checks.vector(values, "values")
     checks.between(confidence, "confidence")
     if np.isnan(found).any():
         raise ValueError(f"values: got {len(found)}, {int(np.isnan(found).sum())} of them NaN; pass one number a split")
-    if n_train < 1 or n_test < 1:
-        raise ValueError(f"n_train is {n_train}, n_test is {n_test}; both must be 1 or more")
+    n_train, n_test = (checks.number(size, name, 1) for size, name in ((n_train, "n_train"), (n_test, "n_test")))
+    null = checks.number(null, "null")
     mean, number = float(found.mean()), len(found)
     nan = float("nan")
     common = dict(n_splits=number, n_train=n_train, n_test=n_test, null=null, confidence=confidence)
     if number < 2:
         return Resampled(mean, nan, nan, nan, nan, reason="one split has no spread", **common)
+    rounding = 8 * np.finfo(float).eps * max(float(np.abs(found).max()), abs(null))
+    if np.ptp(found) <= rounding:
+        p = 1.0 if abs(mean - null) <= rounding else nan
+        why = "all splits gave one value: the interval has no width, and a difference cannot be tested"
+        return Resampled(mean, mean, mean, p, 0.0, reason=why, **common)
     sd = float(found.std(ddof=1))
-    error = sd * np.sqrt(1 / number + n_test / n_train)
+    error = float(sd * np.sqrt(1 / number + n_test / n_train))
     reach = float(stats.t.ppf(0.5 + confidence / 2, number - 1)) * error
-    if error == 0:
-        p = 1.0 if mean == null else 0.0
-    else:
-        p = float(2 * stats.t.sf(abs(mean - null) / error, number - 1))
+    p = float(2 * stats.t.sf(abs(mean - null) / error, number - 1))
     return Resampled(mean, mean - reach, mean + reach, p, sd, **common)

@@ -31,11 +31,14 @@ def by_stratum(
     Raises: ValueError as `correlate`, and for labels that do not fit.
     """
     a, b = checks.pair(x, y)
+    checks.same_labels("item", x=checks.items(x, last=True), strata=checks.items(strata, last=True))
     labels = np.asarray(strata)
     if a.ndim == 2 and labels.shape == (a.shape[1],):
         labels = np.broadcast_to(labels, a.shape)
     if labels.shape != a.shape:
         raise ValueError(f"strata: got shape {labels.shape} for items {a.shape}; pass a label for each item or input")
+    if gone := sum(label is None or label != label for label in labels.ravel().tolist()):
+        raise ValueError(f"strata: {gone} of {labels.size} labels are missing; name them, or leave those items out")
     out: dict[Any, Correlation] = {}
     for label in dict.fromkeys(labels.ravel().tolist()):
         inside = labels == label
