@@ -11,7 +11,8 @@ from nlgeval_lib import chained, datasets
 
 
 @pytest.fixture(scope="module")
-def items() -> pd.DataFrame:
+def items(needs) -> pd.DataFrame:
+    needs("topical_chat", "acloserlook")
     return datasets.items(datasets.quick(datasets.load("topical_chat", ground_truth=False), 10))
 
 
