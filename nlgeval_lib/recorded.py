@@ -111,7 +111,7 @@ def of(name: str) -> Import:
     """How a recording goes into a store. Raises: ValueError naming those that have texts."""
     if name not in IMPORTS:
         near = difflib.get_close_matches(name, NAMES, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = f"; did you mean {near[0]!r}?" if near else "."
         scores = " (it has scores only: use recorded.scores)" if name in recordings.NAMES else ""
         raise ValueError(f"no recording {name!r} with texts{scores}{hint} There are {', '.join(NAMES)}")
     return IMPORTS[name]

@@ -84,7 +84,7 @@ def correlations(
         from nlgeval_lib.scoring import correlate as meta
 
         if format not in FORMATS:
-            raise InputError(f"--format {format!r}; allowed: {', '.join(FORMATS)}")
+            raise InputError(f"--format {format!r}{table.meant(format, FORMATS)} allowed: {', '.join(FORMATS)}")
         settings = meta.Settings(
             levels=tuple(dict.fromkeys(level or ("dataset",))),
             coefs=tuple(dict.fromkeys(coef or ("pearson", "spearman", "kendall-b"))),
@@ -98,6 +98,8 @@ def correlations(
             baselines=baselines,
             raters=raters,
         )
+        if output:
+            table.apart(output, file)
         read = table.read(file, input_format, delimiter)
         mapping = list(map or ())
         if human != "human" or "human" in read.frame.columns:

@@ -64,7 +64,7 @@ def parse(
     with given.ending():
         from nlgeval_lib.scoring import InputError, reading
         from nlgeval_lib.scoring import output as out
-        from nlgeval_lib.scoring.table import format_of
+        from nlgeval_lib.scoring.table import apart, format_of
 
         if list_all:
             _list()
@@ -73,6 +73,8 @@ def parse(
             raise InputError("which parser? Give --parser, or --list")
         if output and format_of(output) == "json":
             raise InputError(f"{output}: readings are written as jsonl, csv, tsv or parquet")
+        if output:
+            apart(output, file)
         settings = [f"{name}={value}" for name, value in (("low", low), ("high", high), ("label", label)) if value]
         read = reading.parser(parser, [*settings, *(set or ())])
         if store and file != "-":

@@ -84,6 +84,7 @@ def score(
     with given.ending():
         from nlgeval_lib.scoring import InputError, ProgressBar, Source, prepared
         from nlgeval_lib.scoring import output as out
+        from nlgeval_lib.scoring.table import apart
 
         given.plugins(plugin)
         if list_all:
@@ -98,6 +99,13 @@ def score(
             raise InputError("where to? Give --output, a file ending in .csv, .tsv, .jsonl or .parquet")
         if not column.strip():
             raise InputError("--column is empty; give the score a name")
+        for path, why in (
+            (output, ", and --limit would leave out the other rows" if limit else ""),
+            (output, ", and --only-scores would leave out its texts" if only_scores else ""),
+            *((path, " of this run") for path in (raw, save)),
+        ):
+            if path and why:
+                apart(path, *filter(None, (input, fit, load)), *([output] if path in (raw, save) else []), why=why)
         source = Source(input, data, format, delimiter, map or (), fill or (), limit)
         job = prepared(
             source,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ vertical-align:top;font-variant-numeric:tabular-nums;white-space:nowrap;color:#1
 .nlgeval-box .nlgeval small{color:#4a4a4a}.nlgeval-box .nlgeval sup{line-height:0}
 .nlgeval-notes{font:12px/1.45 system-ui,sans-serif;margin:.2em 0 1em;max-width:60em}
 </style>"""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 LEGEND = (
     "Each cell: ours, and below it the printed number. "
     "= equal (within 0.51 of the last printed digit); a signed number is our difference; – missing, with its reason."
@@ -57,6 +59,11 @@ class Table:
 def esc(value: Any) -> str:
     """`value` as text that HTML shows and never runs."""
     return html.escape("" if value is None else str(value), quote=True)
+
+
+def printable(text: str) -> str:
+    """The text with control characters, which could steer a terminal or break a line, spelt out; blanks stay."""
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def show(
@@ -295,6 +302,7 @@ def _table(inner: str, text: str, caption: str, notes: list[str], styled: bool =
 
 
 def _grid(lines: list[list[str]]) -> str:
+    lines = [[printable(cell) for cell in line] for line in lines]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.scoring.table import InputError, Table, is_missing
+from nlgeval_lib.scoring.table import InputError, Table, is_missing, meant
 
 TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
 REFERENCES = ("references", "reference")
@@ -23,6 +22,7 @@ RATINGS = ("human_", "rater_")  # how columns with further ratings begin
 KNOWN = (*TEXTS, *REFERENCES, *IDS, RATING)
 _ALIAS = {"input": "source"}  # another name that a file may use for one of ours
 _NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
+_WHOLE = 2**53  # beyond it a float stands for several whole numbers
 
 
 @dataclass(frozen=True)
@@ -207,9 +207,7 @@ def _order(table: Table, chosen: Mapping[str, list[str]]) -> dict[str, list[str]
 def lacks(table: Table, column: str) -> str:
     """That a table has no such column, with the nearest name and all there are."""
     names = [str(name) for name in table.frame.columns]
-    near = difflib.get_close_matches(column, names, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{table.name} has no column {column!r}{hint} Its columns: {', '.join(names)}"
+    return f"{table.name} has no column {column!r}{meant(column, names, '.')} Its columns: {', '.join(names)}"
 
 
 def _no_column(data: Data, need: str, who: str) -> str:
@@ -280,12 +278,22 @@ def _number(value: Any, data: Data, row: int, column: str) -> float:
     try:
         if isinstance(value, bool) or not isinstance(value, (str, int, float, np.number)):
             raise ValueError
+        if isinstance(value, str) and ("_" in value or not value.isascii()):  # Python reads 1_000 and other digits
+            raise ValueError
         number = float(value)
     except (ValueError, OverflowError):
         raise InputError(f"{data.cell(row, column)}: {_shown(value)} where a number is needed, or nothing") from None
     if math.isinf(number):
         raise InputError(f"{data.cell(row, column)}: {_shown(value)}; a finite number is needed, or nothing")
+    if abs(number) >= _WHOLE and not isinstance(value, float) and _digits(value) not in (_WHOLE, None):
+        raise InputError(f"{data.cell(row, column)}: {_shown(value)}, which a float cannot tell from its neighbours")
     return number
+
+
+def _digits(value: Any) -> int | None:
+    """The size of what is written as a whole number; None for any other number."""
+    text = str(value).strip().lstrip("+-")
+    return int(text) if text.isdigit() else None
 
 
 def _shown(value: Any) -> str:

@@ -14,7 +14,7 @@ from nlgeval_lib import meta
 from nlgeval_lib.experiments import Grid
 from nlgeval_lib.scoring import columns, output
 from nlgeval_lib.scoring.columns import Data
-from nlgeval_lib.scoring.table import InputError, is_missing
+from nlgeval_lib.scoring.table import InputError, is_missing, meant
 
 NAN = float("nan")
 _INTERVALS = [f"{method}-{units}" for method in ("boot", "bca") for units in ("rows", "inputs", "systems", "both")]
@@ -48,7 +48,7 @@ class Settings:
         ):
             for one in given:
                 if one not in allowed:
-                    raise InputError(f"--{name} {one!r}; allowed: {', '.join(allowed)}")
+                    raise InputError(f"--{name} {one!r}{meant(one, allowed)} allowed: {', '.join(allowed)}")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from nlgeval_lib import engines, evaluators, paths
 from nlgeval_lib.engines import Engine, Request, Sampling
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.scoring import options
-from nlgeval_lib.scoring.table import InputError
+from nlgeval_lib.scoring.table import InputError, meant
 from nlgeval_lib.store import Store
 
 ENGINES = ("openai", "vllm", "transformers", "replay")
@@ -111,7 +111,7 @@ def engine(
     Raises: InputError naming the setting; EngineError where the engine cannot start.
     """
     if name not in ENGINES:
-        raise InputError(f"engine {name!r}; allowed: {', '.join(ENGINES)}")
+        raise InputError(f"engine {name!r}{meant(name, ENGINES)} allowed: {', '.join(ENGINES)}")
     if not model:
         raise InputError(f"engine {name} needs a model: --model")
     if base_url and (name != "openai" or not _plain_url(base_url)):

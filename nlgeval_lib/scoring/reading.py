@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import pandas as pd
 from nlgeval_lib import parsers
 from nlgeval_lib.parsers import Parsed
 from nlgeval_lib.scoring import columns, options, table
-from nlgeval_lib.scoring.table import InputError, Table
+from nlgeval_lib.scoring.table import InputError, Table, meant
 from nlgeval_lib.store import Store
 
 COLUMNS = ("text", "completion", "output", "response", "answer")  # where a file's texts are looked for
@@ -40,9 +39,7 @@ PARSERS: dict[str, Callable[..., Parsed]] = {
 def parser(name: str, settings: Iterable[str] = ()) -> Callable[[str | None], Parsed]:
     """A parser by its name, with its settings as `name=value` texts. Raises: InputError naming the setting."""
     if name not in PARSERS:
-        near = difflib.get_close_matches(name, PARSERS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"no parser {name!r}{hint} There are {', '.join(PARSERS)}")
+        raise InputError(f"no parser {name!r}{meant(name, PARSERS, '.')} There are {', '.join(PARSERS)}")
     function = PARSERS[name]
     given = options.parse(function, settings, f"parser {name}")
     options.lacking(function, given, f"parser {name}")

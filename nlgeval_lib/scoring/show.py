@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib.report.tables import esc, printable
 from nlgeval_lib.scoring import output
 from nlgeval_lib.scoring.correlate import Result
 from nlgeval_lib.scoring.table import is_missing
+
+_NUMBER = re.compile(r"[+-]?[0-9.]+")
+_MARKS = re.compile(r"[\\|`*\[\]]")  # what markdown would take for its own
 
 
 def text(result: Result, format: str) -> str:
@@ -23,7 +28,7 @@ def text(result: Result, format: str) -> str:
         if table.empty:
             continue
         if format == "csv":
-            parts.append(table.to_csv(index=False, lineterminator="\n"))
+            parts.append(table.map(_inert).to_csv(index=False, lineterminator="\n"))
         elif format == "markdown":
             parts.append(f"**{title}**\n\n{_markdown(table)}\n")
         else:
@@ -31,6 +36,13 @@ def text(result: Result, format: str) -> str:
     if result.notes and format != "csv":
         parts.append("".join(f"note: {note}\n" for note in result.notes))
     return "\n".join(parts)
+
+
+def _inert(value: Any) -> Any:
+    """A text that a spreadsheet does not take for a formula; this table is read by people, and no command reads it."""
+    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return value
+    return value if _NUMBER.fullmatch(value) else f"'{value}"
 
 
 def _labelled(result: Result) -> Iterator[dict[str, Any]]:
@@ -64,7 +76,9 @@ def _markdown(table: pd.DataFrame) -> str:
     def cell(value: Any) -> str:
         if is_missing(value):
             return "–"
-        return (f"{value:.3f}" if isinstance(value, float) else str(value)).replace("|", "\\|").replace("\n", " ")
+        if isinstance(value, float):
+            return f"{value:.3f}"
+        return _MARKS.sub(r"\\\g<0>", esc(" ".join(printable(str(value)).split())))
 
     lines = [list(map(str, shown.columns)), ["---"] * len(shown.columns)]
     lines += [[cell(value) for value in row] for row in shown.itertuples(index=False, name=None)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import hashlib
 import io
 import json
+import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,26 @@ import pandas as pd
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 and UTF-32 begin
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"(\xb5/\xfd": "zstd", b"PK\x03\x04": "zip or xlsx"}
 STDIN = "-"
 
 
 class InputError(ValueError):
     """A file, a column or a setting is not as it must be. The message names the place and what to do."""
+
+
+def meant(name: str, allowed: Iterable[str], otherwise: str = ";") -> str:
+    """The allowed name that was probably meant, as a part of a message; `otherwise` where none is near."""
+    near = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.5)
+    return f"; did you mean {near[0]!r}?" if near else otherwise
+
+
+def apart(output: str, *inputs: str, why: str = "") -> None:
+    """Passes where an output file is none of the inputs. Raises: InputError."""
+    for one in inputs:
+        same = os.path.realpath(output) == os.path.realpath(one)
+        if same or (os.path.exists(output) and os.path.exists(one) and os.path.samefile(output, one)):
+            raise InputError(f"{output} is the input itself{why}; name another file to write to")
 
 
 @dataclass(frozen=True)
@@ -108,8 +125,11 @@ def _frame(columns: Mapping[str, list[Any]], places: list[str]) -> pd.DataFrame:
 
 
 def _decoded(raw: bytes, name: str) -> str:
-    if raw.startswith(_WIDE_MARKS):
+    if raw.startswith(_WIDE_MARKS) or 4 * raw.count(0, 0, 4096) > len(raw[:4096]):
         raise InputError(f"{name} is UTF-16 or UTF-32; save it as UTF-8")
+    for mark, packed in _PACKED.items():
+        if raw.startswith(mark):
+            raise InputError(f"{name} is packed ({packed}); unpack it, or save it as UTF-8 text")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -152,8 +172,10 @@ def _object(line: str, place: str) -> dict[str, Any]:
         raise InputError(
             f"{place}: not JSON: {error.msg} at character {error.pos + 1}: {_near(line, error.pos)}"
         ) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: {error}") from None
+    except RecursionError:
+        raise InputError(f"{place}: lists or objects are nested too deeply") from None
+    except ValueError as error:
+        raise InputError(f"{place}: {str(error).partition('; use sys.')[0]}") from None
     if not isinstance(record, dict):
         raise InputError(f"{place}: {type(record).__name__} where an object with named columns is needed")
     return _whole(record, place) if "\\u" in line else record

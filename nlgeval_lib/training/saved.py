@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -120,7 +121,7 @@ def _table(frame: pd.DataFrame) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.3f}".rstrip("0").rstrip(".")
-    return str(value).replace("|", "\\|").replace("\n", " ")
+    return html.escape(" ".join(str(value).split()), quote=False).replace("|", "\\|")
 
 
 def _lines(records: Iterable[Mapping[str, Any]]) -> str:

@@ -1,0 +1,118 @@
+"""Files and names that were not meant well: nothing is overwritten, run, or read as another number."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+
+import pandas as pd
+import pytest
+
+from nlgeval_lib.report import show
+from nlgeval_lib.scoring import InputError, read
+
+META = ("meta", "--coef", "pearson", "--n-boot", "40", "--no-compare", "--no-baselines")
+NAMES = ['=HYPERLINK("http://x","y")', "<script>alert(1)</script>", "a|b\nc", "\x1b[31mred", "[x](javascript:1)", "-1"]
+
+
+@pytest.fixture
+def rated(nl, tmp_path):
+    """`rows.csv`: five rated rows for each name."""
+    with open(tmp_path / "rows.csv", "w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["aspect", "output", "reference", "value", "human"])
+        out.writerows([name, f"{{reference}} {n}", "two", n % 4, (n * 3) % 5] for name in NAMES for n in range(5))
+    return nl
+
+
+def test_names_are_shown_and_never_run(rated, tmp_path):
+    text = rated(*META, "rows.csv").out
+    assert "\x1b" not in text and "\\x1b[31mred" in text and "a|b\\nc" in text
+    rated(*META, "rows.csv", "--format", "markdown", "-o", "t.md")
+    table = (tmp_path / "t.md").read_text()
+    assert "<script>" not in table and "&lt;script&gt;" in table and "\\[x\\](javascript:1)" in table
+    assert len({line.replace("\\|", "").count("|") for line in table.splitlines() if line.startswith("|")}) == 1
+    rated(*META, "rows.csv", "--format", "csv", "-o", "t.csv")
+    found = pd.read_csv(tmp_path / "t.csv")["group"].tolist()
+    assert found == ["'" + NAMES[0], *NAMES[1:]]
+
+
+def test_a_table_of_a_notebook_spells_out_control_characters():
+    assert "\x1b" not in show(pd.DataFrame({"name": ["\x1b[2J", "a\nb"]})).text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("meta", "rows.csv", "-o", "rows.csv"),
+        ("meta", "rows.csv", "-o", "link.csv"),
+        ("parse", "-p", "first_number", "--column", "output", "rows.csv", "-o", "./rows.csv"),
+        ("score", "-e", "bleu", "-i", "rows.csv", "--column", "s", "-o", "rows.csv", "--limit", "2"),
+        ("score", "-e", "bleu", "-i", "rows.csv", "--column", "s", "-o", "rows.csv", "--only-scores"),
+        ("score", "-e", "bleu", "-i", "rows.csv", "--column", "s", "-o", "s.csv", "--raw", "rows.csv"),
+        ("score", "-e", "bleu", "-i", "rows.csv", "--column", "s", "-o", "s.csv", "--raw", "s.csv"),
+    ],
+)
+def test_the_input_is_never_lost_to_the_output(rated, tmp_path, call):
+    (tmp_path / "link.csv").symlink_to("rows.csv")
+    before = (tmp_path / "rows.csv").read_bytes()
+    got = rated(*call)
+    assert got.code == 2 and "name another file" in got.err
+    assert (tmp_path / "rows.csv").read_bytes() == before and not (tmp_path / "s.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("1_000", "where a number is needed"),
+        ("１２", "where a number is needed"),
+        ("9007199254740993", "cannot tell from its neighbours"),
+        ("-9007199254740993", "cannot tell from its neighbours"),
+    ],
+)
+def test_a_number_that_would_be_read_as_another_is_refused(rated, tmp_path, cell, message):
+    for name, content in (
+        ("n.csv", f"value,human\n1,2\n{cell},1\n3,3\n"),
+        (
+            "n.jsonl",
+            "".join(json.dumps(row) + "\n" for row in ({"value": "1", "human": 2}, {"value": cell, "human": 1})),
+        ),
+    ):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        got = rated("meta", name)
+        line = 3 if name == "n.csv" else 2
+        assert got.code == 2 and f"{name}, line {line}, column 'value'" in got.err and message in got.err
+    (tmp_path / "fine.csv").write_text(f"value,human\n1,2\n{2**53},1\n1e20,3\n")
+    assert rated(*META, "fine.csv").code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (gzip.compress(b"value,human\n1,2\n"), r"packed \(gzip\); unpack it"),
+        (b"PK\x03\x04" + b"x" * 50, "packed .zip or xlsx."),
+        ("value,human\n1,2\n".encode("utf-16-le"), "UTF-16"),
+    ],
+)
+def test_what_kind_of_file_it_is_instead(tmp_path, content, message):
+    (tmp_path / "x.csv").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (("meta", "rows.csv", "--coef", "pearso"), "did you mean 'pearson'"),
+        (("meta", "rows.csv", "--format", "markdwn"), "did you mean 'markdown'"),
+        (("parse", "-p", "ratng", "rows.csv"), "did you mean 'rating'? there are"),
+        (("score", "-e", "geval", "-i", "rows.csv", "-o", "s.csv", "--column", "s", "--engine", "openia", "-m", "x"),
+         "did you mean 'openai'"),
+        (("meta", "rows.csv", "--score", "valu"), "did you mean 'value'? its columns"),
+        (("meta", "rows.csv", "--score", "qqq"), "no column 'qqq'; its columns"),
+    ],
+)  # fmt: skip
+def test_a_near_name_is_suggested(rated, call, message):
+    got = rated(*call)
+    assert got.code == 2 and message in got.err
