@@ -106,11 +106,12 @@ def test_what_kind_of_file_it_is_instead(tmp_path, content, message):
     [
         (("meta", "rows.csv", "--coef", "pearso"), "did you mean 'pearson'"),
         (("meta", "rows.csv", "--format", "markdwn"), "did you mean 'markdown'"),
-        (("parse", "-p", "ratng", "rows.csv"), "did you mean 'rating'? there are"),
-        (("score", "-e", "geval", "-i", "rows.csv", "-o", "s.csv", "--column", "s", "--engine", "openia", "-m", "x"),
+        (("parse", "-p", "ratng", "rows.csv"), "did you mean 'rating'? There are"),
+        (("score", "-e", "geval", "-i", "rows.csv", "-o", "s.csv", "--column", "s", "--fill", "instruction=x",
+          "--fill", "source=s", "--engine", "openia", "-m", "x"),
          "did you mean 'openai'"),
-        (("meta", "rows.csv", "--score", "valu"), "did you mean 'value'? its columns"),
-        (("meta", "rows.csv", "--score", "qqq"), "no column 'qqq'; its columns"),
+        (("meta", "rows.csv", "--score", "valu"), "did you mean 'value'? Its columns"),
+        (("meta", "rows.csv", "--score", "qqq"), "no column 'qqq'. Its columns"),
     ],
 )  # fmt: skip
 def test_a_near_name_is_suggested(rated, call, message):
