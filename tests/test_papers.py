@@ -325,12 +325,31 @@ def test_a_malformed_comparison_is_refused(small, mine, message):
         ("paper,table,row,column,statistic,value\nhdeval,table_01,a,x,pearson\n", "not 6 fields in row 2"),
         ("paper,table,row,column,statistic,value\nhdeval,table_02,a,x,pearson,1\n", "another table"),
         ("paper,table,row,column,statistic,value\n" + "hdeval,table_01,a,x,pearson,1\n" * 2, "given twice"),
+        ('paper,table,row,column,statistic,value\nhdeval,table_01,"a,x,pearson,1\n', "line 2: .*quote not closed"),
+        *(
+            (
+                f"paper,table,row,column,statistic,value\nhdeval,table_01,a,x,pearson,{typo}\n",
+                r"table_01.csv, row 2, \[a / x / pearson\]: .* looks like a number",
+            )
+            for typo in ("0.3.61", "O.361", '"0,361"', "-.36l", "٠.٣")
+        ),
+        (
+            "paper,table,row,column,statistic,value\nhdeval,table_01,é,x,pearson,1\n".encode("latin-1"),
+            "line 2: byte 0xe9",
+        ),
     ],
 )
 def test_a_malformed_file_is_refused(small, content, message):
-    (small / "table_01.csv").write_text(content)
+    (small / "table_01.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError, match=message):
         papers.load("hdeval", "table_01")
+
+
+def test_a_byte_order_mark_and_cells_without_a_single_number_are_taken(small):
+    cells = ["<0.05", "1-5", "0.3 (0.1)", "A (best)", "-", "1,600", ".36*"]
+    rows = "".join(f'hdeval,table_01,r{n},x,pearson,"{cell}"\r\n' for n, cell in enumerate(cells))
+    (small / "table_01.csv").write_bytes(b"\xef\xbb\xbfpaper,table,row,column,statistic,value\r\n" + rows.encode())
+    assert papers.load("hdeval", "table_01")["number"].dropna().tolist() == [1600, 0.36]
 
 
 @pytest.mark.parametrize(("paper", "table"), FILES)

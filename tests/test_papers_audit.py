@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
@@ -343,6 +344,19 @@ def test_malformed_tables_and_picks_are_refused():
         Relation("averages", "t").check(FRAMES.__getitem__)
     with pytest.raises(ValueError, match="nearest"):
         papers.audit("hdval")
+    with pytest.raises(ValueError, match=r"no table 'table_99' of hdeval; nearest: \['table_09'"):
+        papers.audit("hdeval", tables="table_99")
+    assert set(papers.audit("hdeval", tables="table_09")["table"]) == {"table_09"}
+    assert papers.audit("hdeval", tables=["figure_03"]).empty  # printed, but no relation
+
+
+def test_a_cell_that_is_gone_is_named(monkeypatch):
+    frame = papers.load("hdeval", "table_09")
+    frame.loc[frame["row"] == "Expert1-Expert2", ["printed", "value"]] = "-"
+    audits = sys.modules["nlgeval_lib.papers.audit"]
+    monkeypatch.setattr(audits, "load", lambda paper, name: frame)
+    with pytest.raises(ValueError, match="hdeval table_09, rule 'summary': no row 'Expert1-Expert2' with a number"):
+        papers.audit("hdeval", tables="table_09")
 
 
 # --- the five papers

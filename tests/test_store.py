@@ -397,6 +397,21 @@ def test_damaged_lines_are_skipped_and_reported(tmp_path):
     assert (tmp_path / "damaged.bin").read_bytes() == lines[1] + lines[3]
 
 
+def test_a_record_of_a_newer_version_is_named_and_kept(tmp_path):
+    from nlgeval_lib.store import compact, lines
+
+    new = lines.encode(sha("new"), lines.of_completion(done("new")) | {"tool_calls": []})
+    with Store(tmp_path) as store:
+        store.put(done("old"))
+        (tmp_path / "0001.jsonl").write_bytes(new)
+        store.refresh()
+        with pytest.raises(ValueError, match="has tool_calls, which this version does not know: a newer one wrote it"):
+            store.get(sha("new"))
+        assert store.get(sha("old")) == done("old")
+        compact(store)
+    assert new in (tmp_path / "0000.jsonl").read_bytes()
+
+
 def test_a_line_longer_than_a_block(tmp_path, monkeypatch):
     monkeypatch.setattr("nlgeval_lib.store.core._BLOCK", 256)
     monkeypatch.setattr("nlgeval_lib.store.maintenance._BLOCK", 300)

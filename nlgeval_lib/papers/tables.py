@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import difflib
 import functools
+import io
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from nlgeval_lib.papers.numbers import parse
 PAPERS = ("tigerscore", "semscore", "hdeval", "prometheus", "coascore")
 COLUMNS = ("paper", "table", "row", "column", "statistic", "value")
 KEY = ("row", "column", "statistic")
+# a point too many, a decimal comma, a letter O or l for a digit, digits of another script
+_MISPRINT = re.compile(r"\s*[+-]?(?=.*\d)[\dOolI.,]+\s*%?\s*")
 INDEX_COLUMNS = ("paper", "id", "number", "kind", "title", "cells", "place", "note")
 KINDS = ("numeric", "figure", "prompt", "text", "diagram")
 
@@ -103,8 +107,17 @@ def _known(name: str, allowed: Iterable[str], what: str) -> None:
 
 def _strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     """A CSV file as text, nothing read as missing. Raises: ValueError where its header or a row is not `columns`."""
-    with open(path, encoding="utf-8", newline="") as file:
-        header, *rows = list(csv.reader(file)) or [[]]
+    raw = path.read_bytes()
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{path}, line {line}: byte {raw[error.start]:#04x} is not UTF-8; save it as UTF-8") from None
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header, *rows = list(reader) or [[]]
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num}: {error}; is a double quote not closed?") from None
     if tuple(header) != columns:
         raise ValueError(f"{path}: columns {header}, expected {list(columns)}")
     if ragged := [number for number, row in enumerate(rows, start=2) if len(row) != len(columns)]:
@@ -120,6 +133,10 @@ def _read(path: Path, modified: int) -> pd.DataFrame:
         bad = frame[where | frame.duplicated(list(KEY))][["paper", "table", *KEY]].to_numpy().tolist()
         raise ValueError(f"{path}: rows of another table, or a cell given twice: {keys_in_words(bad)}")
     read = [parse(value) for value in frame["value"]]
+    for number, one in enumerate(read, start=2):
+        if one.value is None and _MISPRINT.fullmatch(one.printed):
+            place = keys_in_words([frame.loc[number - 2, list(KEY)]])
+            raise ValueError(f"{path}, row {number}, {place}: {one.printed!r} looks like a number and is none")
     return frame.assign(
         printed=frame["value"],
         number=pd.Series([float(number) for number in read], dtype=float),

@@ -127,7 +127,10 @@ class Store:
     __iter__ = keys
 
     def get(self, key: str) -> Completion | None:
-        """The completion of a key, or None. Raises: StoreError where the file was changed under the store."""
+        """The completion of a key, or None.
+
+        Raises: StoreError where the file was changed under the store; ValueError for a newer version's record.
+        """
         place = self._places.get(key)
         return None if place is None else lines.to_completion(self._record(place))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from nlgeval_lib.schema import Completion
@@ -22,6 +22,10 @@ _REQUEST = b'"request":'
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _dump_ascii = json.JSONEncoder(separators=(",", ":")).encode
 _load = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+
+
+class NewerRecord(ValueError):
+    """A whole record with fields that this version does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +106,15 @@ def of_completion(c: Completion) -> dict[str, Any]:
 
 
 def to_completion(record: dict[str, Any]) -> Completion:
-    """The completion of a record."""
+    """The completion of a record. Raises: NewerRecord."""
     del record["crc"]
     if "logprobs" in record:
         record["logprobs"] = tuple(record["logprobs"])
-    return Completion(**record)
+    try:
+        return Completion(**record)
+    except TypeError:
+        unknown = ", ".join(sorted(record.keys() - {field.name for field in fields(Completion)})) or "other fields"
+        raise NewerRecord(
+            f"the record {record['key'][:12]} has {unknown}, which this version does not know: "
+            "a newer one wrote it; update, or use another store"
+        ) from None
