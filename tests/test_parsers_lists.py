@@ -34,6 +34,11 @@ ASPECTS = [
     ("json object", '{"Relevance": "x", "Coherence": "y"}', XY),
     ("json records", RECORDS, XY),
     ("json in a fence", '```json\n[{"aspect": "Relevance"}, {"aspect": "Coherence"}]\n```', BARE),
+    ("numbered as aspects", "Aspect 1: Relevance: x\nCriterion 2 - Coherence: y", XY),
+    ("dashes only", "Relevance — x\nCoherence — y", XY),
+    ("table", "| # | Aspect | Definition |\n|---|---|---|\n| 1 | Relevance | x |\n| 2 | **Coherence** | y |", XY),
+    ("json by numbers", '{"1": "Relevance", "2": "Coherence"}', BARE),
+    ("commas after a lead-in", "The aspects are: Relevance and Coherence.", BARE),
     ("commas", "Relevance, coherence, and grammar.", {"Relevance": "", "coherence": "", "grammar": ""}),
 ]
 

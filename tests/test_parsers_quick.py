@@ -28,7 +28,6 @@ GATED = {
 CHECKED = {
     "link": (cues.NOUN_LINK, lambda core: cues.before_fill(core)[0].endswith(cues.LINKS)),
     "direct": (cues.NOUN_DIRECT, lambda core: core.rstrip().endswith(cues.NOUNS)),
-    "overall": (cues.OVERALL, lambda core: core.rstrip().rstrip(",").rstrip().endswith(cues.OVERALL_ENDS)),
     "verb": (cues.VERB, lambda core: cues.before_fill(core)[1] or cues.before_fill(core)[0] in cues.VERB_ENDS),
     "verb direct": (cues.VERB_DIRECT, lambda core: cues.before_fill(core)[0].endswith(cues.VERB_DIRECT_ENDS)),
     "verb bare": (cues.VERB_BARE, lambda core: cues.before_fill(core)[0].endswith(cues.VERB_BARE_ENDS)),

@@ -86,7 +86,7 @@ def aspects(text: str | None) -> AspectList:
         found, rule = _leaves(entries(body)), "list"
     if len(found) < 2:
         inline = _inline(body)
-        found, rule = (inline, "inline") if len(inline) > len(found) else (found, rule)
+        found, rule = (inline, "inline") if len(inline) > max(1, len(found)) else (found, rule)
     why = silence.why(body.lower())
     if not found and (why is None or why[0] is not Status.REFUSED):
         found, rule = _comma_list(body), "commas"
@@ -148,6 +148,8 @@ def _of_json(item: Any) -> list[Aspect]:
         lists = [value for value in item.values() if isinstance(value, list) or _is_nested(value)]
         if lists and len(item) <= 2:
             return _of_json(lists[0])
+        if all(str(key).isdigit() and isinstance(value, str) for key, value in item.items()):
+            return _of_json(list(item.values()))  # {"1": "Relevance", ...}
         return [Aspect(tidy(str(key)), _text(value)) for key, value in item.items() if tidy(str(key))]
     found = []
     for entry in item if isinstance(item, list) else ():

@@ -17,9 +17,19 @@ _ADJECTIVE = (
     r"moderate|maximum|minimum|poor|top|near-perfect|middling|average|final|overall|numeric|numerical|bare|resounding|"
     r"straight|lower|higher|relatively low|relatively high|very low|very high)"
 )
+_JUDGED = (
+    r"(?:response|summary|answer|output|text|translation|story|generation|essay|article|reply|dialogue|sentence|candidate|"
+    r"one|headline|caption|paraphrase|statement|explanation|completion|message|turn|submission)"
+)
 _FILL = rf"(?:\s+(?:a|an|the|{_ADVERB}|{_ADJECTIVE}))*"
 
+DRESSED = re.compile(rf"[:=]\s+(?:an?\b|{_ADJECTIVE}\b)(?:\s+{_ADJECTIVE})*\s*\Z")
 _FILLERS = frozenset(("a", "an", "the", *re.findall(r"[a-z-]+", f"{_ADVERB} {_ADJECTIVE}")))
+
+
+def scored_by_another(core: str) -> bool:
+    """Whether `core` ends with "scored" said of a player or a team, not of what is judged."""
+    return _SCORED.search(core) is not None and _SCORED_BY.search(core) is None
 
 
 def before_fill(text: str) -> tuple[str, bool]:
@@ -37,7 +47,7 @@ def before_fill(text: str) -> tuple[str, bool]:
 
 # --- before a number ----------------------------------------------------------------------------------------------
 NOUN_LINK = re.compile(
-    r"\b(?P<noun>score|scores|rating|ratings|grade|mark|evaluation|assessment|verdict)\b(?P<mid>[^.!?\n;:\d]{0,70}?)"
+    r"\b(?P<noun>score|scores|rating|ratings|grade|mark|evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)"
     rf"\b(?P<link>of|is|as|at|was|be|being|equals|equal to|set to|comes to){_FILL}\s*\Z"
 )
 LINKS = ("of", "is", "as", "at", "was", "be", "being", "equals", "to")
@@ -48,19 +58,40 @@ VERB = re.compile(
     r"\b(?P<verb>rat(?:e[sd]?|ing)|scor(?:e[sd]?|ing)|grad(?:e[sd]?|ing)|assign(?:s|ed|ing)?|award(?:s|ed|ing)?|"
     r"giv(?:es?|en|ing)|gave|receiv(?:e[sd]?|ing)|earn(?:s|ed|ing)?|deserv(?:e[sd]?|ing)|merit(?:s|ed|ing)?|"
     r"warrant(?:s|ed|ing)?|gets?|got|getting|mak(?:es?|ing)(?= it| this)|obtain(?:s|ed|ing)?|achiev(?:e[sd]?|ing)|"
-    r"evaluate[sd]?|judged?)\b"
+    r"evaluate[sd]?|judged?|(?:call|place|put|peg)(?= it| this| that| the))\b"
     rf"(?:(?P<mid>(?:\s+[a-z'\"-]+){{0,10}}?)\s+(?:as|at|with|of|a|an)|\s+(?:it|this|that|them)){_FILL}\s*\Z"
 )
 VERB_ENDS = ("as", "at", "with", "of", "it", "this", "that", "them")
 VERB_DIRECT = re.compile(
-    r"\b(?:rate[sd]?|scor(?:e[sd]|ing)|graded|rating it|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? with|went with|"
+    r"(?:\b(?:rate[sd]?|scor(?:e[sd]|ing)|graded|rating it|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? with|went with|"
     r"land(?:s|ed)? on|decid(?:e|ed) on|conclude with|choose|chose|pick|picked|opt(?:ed)? for|stick(?:ing)? with|"
-    rf"i'?d say|i (?:would )?say|my answer is|it'?s|make it){_FILL}\s*\Z"
+    rf"i'?d (?:say|go)|i (?:would )?say|my answer is|it'?s|make it)|[打给]){_FILL}\s*\Z"
 )
 VERB_DIRECT_ENDS = (
     "rate", "rates", "rated", "scores", "scored", "scoring", "graded", "it", "on", "for", "with", "choose", "chose",
-    "pick", "picked", "say", "is", "it's", "its",
+    "pick", "picked", "say", "is", "it's", "its", "go", "打", "给",
 )  # fmt: skip
+# "I rate the response 3"
+VERB_OBJECT = re.compile(
+    r"\b(?:i|we|i'd|i'll|would|will) (?:[a-z]+ ){0,2}?(?:rate|give|score|grade|award|assign) (?:the|this|that|its) "
+    rf"(?:[a-z-]+ ){{0,2}}{_JUDGED}(?:'s [a-z]+)?\s*\Z"
+)
+# "Messi scored 3" is no verdict: what is judged scores, or is scored
+_SCORED = re.compile(r"\bscored(?: an?)?\s*\Z")
+_SCORED_BY = re.compile(
+    rf"(?:\b(?:it|this|that|i|we|is|was|are|were|be|been|being|i've|i'd|i'll|thus|therefore|hence|{_JUDGED})|[.!?:;,\n]|\A)"
+    rf"(?:\s+{_ADVERB})*\s*\bscored(?: an?)?\s*\Z"
+)
+# "a 3 is fair"
+NAMED_AFTER = re.compile(
+    r"[ \t]+is (?:the|my|our) (?:(?:most )?(?:appropriate|right|correct|fair|fitting|suitable|final|overall) )?"
+    r"(?:score|rating|grade)\b"
+)
+FITTING = re.compile(
+    r"[ \t]+(?:is|seems|would be|feels|appears)(?: to be)?(?: (?:more|most|quite|well|entirely|fully|therefore|thus))*"
+    r" (?:appropriate|fair|justified|warranted|fitting|suitable|deserved|merited|reasonable|apt)\b"
+    r"(?![^.!?\n]{0,40}\b(?:if|had|were|with more|unless)\b)"
+)
 # these only where the clause ends with the number
 VERB_BARE = re.compile(
     r"\b(?:gets?|got|receives?|received|earns?|earned|deserves?|deserved|merits?|awards?|awarded|assigns?|assigned|"
@@ -71,9 +102,15 @@ VERB_BARE_ENDS = (
     "deserved", "merit", "merits", "award", "awards", "awarded", "assign", "assigns", "assigned", "give", "gives",
     "gave",
 )  # fmt: skip
-CLAUSE_ENDS = re.compile(r"[ \t]*(?:\Z|[.!?;,)]|\n)")
-OVERALL = re.compile(r"\b(?:overall|in total|all in all|in sum|altogether)\s*,?\s*\Z")
-OVERALL_ENDS = ("overall", "total", "all", "sum", "altogether")
+CLAUSE_ENDS = re.compile(r"[ \t]*(?:\Z|[.!?;,)]|\n|(?:and|but|while|whereas)\b)")
+QUALITY_SUBJECT = re.compile(
+    rf"{_QUALITY}\s+(?:(?:is|was|be)\s+)?(?:gets?|got|receives?|scores?|scored|deserves?|earns?|merits?|rated)"
+    rf"(?:\s+(?:as|at))?{_FILL}\s*\Z"
+)
+OVERALL = Gated(
+    ("overall", "in total", "all in all", "in sum", "altogether"),
+    rf"\b(?:overall|in total|all in all|in sum|altogether)\s*,?{_FILL}\s*\Z",
+)
 TOP_AWARDED = re.compile(
     r"\b(?:deserv|earn|receiv|get|got|giv|gave|award|achiev|assign|merit|warrant)\w*\s+(?:it\s+|this\s+)?(?:the|a)\s+\Z"
 )
@@ -99,20 +136,20 @@ ENDS = (
     r"|(?:for|in|on|because|as|since|due|based|with|and|but|overall|out|given|although|though|while|which|when|if|"
     r"rather|instead|is|here|from|to|or|stars?|points?|pts|marks?|indicat\w+|suggest\w+|would|score|rating|reflect\w+|regarding|"
     r"according|considering|under|at|by|that|so|thus|therefore|means?|represent\w*|was|this|the|i|it|not|only|"
-    r"despite|mainly|primarily|mostly|largely|rationale|reason|explanation|analysis|after|per|being|showing)\b))"
+    r"seems|appears|feels|punkten?|puntos|estrellas|étoiles|sternen?|despite|mainly|primarily|mostly|largely|rationale|reason|explanation|analysis|after|per|being|showing)\b))"
 )
 _NUMBER = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 RIGHT = re.compile(
     rf"""(?P<date>[ \t]*/[ \t]*\d+[ \t]*/[ \t]*\d|-\d+-\d|:\d)
        | (?P<of>[ \t]*(?:stars?\b|points?\b|pts\b|marks?\b)?[ \t]*[(\[]?[ \t]*
-           (?:/|\\/|out[ ]of|of[ ]a[ ]possible|von[ ]|sur[ ]|de[ ]|из|of(?=[ \t]+\d))
+           (?:/|\\/|out[ ]of|of[ ]a[ ]possible|von[ ]|sur[ ]|de[ ]|av[ ]|van[ ]|из|من|of(?=[ \t]+\d))
            [ \t]*(?:a[ \t]+)?
            (?:(?:possible|maximum|total|max|perfect)[ \t]+(?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
            (?P<base>{_NUMBER}))
        | (?P<half>[ ]and[ ]a[ ]half\b|[ ]point[ ]five\b)
-       | (?P<range>[ \t]*(?:-|~|\bto\b|\bthrough\b|\.\.+)[ \t]*(?P<upto>{_NUMBER}){ENDS})
-       | (?P<series>[ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\bor\b|\band\b|[ ](?=\d))
-           [ \t]*(?:(?:maybe|perhaps|possibly|even)[ ]+)?(?P<then>{_NUMBER}){ENDS})
+       | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*(?P<upto>{_NUMBER}){ENDS})
+       | (?P<series>[ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\bor\b|\band\b|\bvs\b\.?|\bversus\b|[ ](?=\d))
+           [ \t]*(?:(?:maybe|perhaps|possibly|even)[ ]+)?(?:an?[ ])?(?P<then>{_NUMBER}){ENDS})
        | (?P<percent>[ ]?(?:%|percent\b|per[ ]cent\b))
        | (?P<stars>[ \t-]*(?:stars?\b|つ星|星|★))
        | (?P<points>[ \t-]*(?:points?\b|pts\b|marks?\b|分|点|點|점|баллов|балла|punkte?\b|puntos\b))

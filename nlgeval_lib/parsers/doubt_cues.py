@@ -13,10 +13,28 @@ _BREAK = (
 )
 NEGATED = Gated(
     ("not", "n't", "never", "neither", "nor", "no ", "rather than", "instead of", "short of", "hardly", "barely",
-     "unlike", "anything but", "anywhere near"),
+     "unlike", "anything but", "anywhere near", "unfair to", "wrong to", "harsh to", "generous to", "lenient to",
+     "hard to", "difficult to", "stretch to", "mistake to"),
     r"\b(?:not|never|neither|nor|rather than|instead of|short of|cannot|[a-z]+n't|hardly|barely|unlike|anything but|"
-    rf"anywhere near|no (?:more|less|higher|lower|better|worse))(?:\s+{_BREAK}[a-z'-]+){{0,6}}\s*\Z",
+    r"anywhere near|no (?:more|less|higher|lower|better|worse)|"
+    r"(?:unfair|wrong|harsh|generous|lenient|hard|difficult|stretch|mistake) to)"
+    rf"(?:\s+{_BREAK}[a-z'-]+){{0,6}}\s*\Z",
 )  # fmt: skip
+_GRADE = r"(?:\s+(?:a|an|the|scores?|ratings?|levels?|grades?|marks?|of|about))*"
+BETWEEN = Gated("between", rf"\bbetween{_GRADE}(?:\s+\S{{1,8}}\s+(?:and|or){_GRADE})?\s*\Z")
+# what is said of the number: "a 5 would be too generous"
+UNFIT_AFTER = re.compile(
+    r"[ \t]+(?:(?:is|was|would be|seems?|feels?|appears?)(?: to be)?(?: (?:a bit|a little|somewhat|slightly|way|"
+    r"far|much|rather|clearly|certainly|simply|also))* (?:not|never|"
+    r"too (?:high|low|generous|harsh|lenient|much|strict|severe|kind)|"
+    r"unjustified|unwarranted|undeserved|excessive|unfair|inappropriate|out of (?:reach|the question)|off the table|"
+    r"generous|harsh)\b|(?:is|was|would|could|can|should|does|seem)(?:n't| not)\b|cannot\b|can't\b)"
+)
+QUESTION = re.compile(
+    r"\W*(?:do|does|did|is|are|was|should|could|would|can|might|may|will|why|what|how|who|which|has|have)\b"
+)
+ASKED_HERE = re.compile(r"[ \t]?\(?\?")
+ASKED_AFTER = re.compile(r"[^.!?\n]{0,120}\?")
 BOUND = re.compile(
     r"\b(?:than|above|below|over|under|beyond|exceeds?|exceeding|at least|at most|at best|up to|nearly|almost|"
     r"close to|closer to|towards?|approaching|without|no)"
@@ -52,6 +70,8 @@ GAIN = re.compile(
     r"\b(?:although|though|while)\b[^.,!?\n]*\b(?:would|could)\b|\bwhich would\b|"
     r"\b(?:would|could|to) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b"
 )
+# "With better transitions: 4/5"
+WITH_MORE = re.compile(rf"\W*{_LACKING}\b[^.!?\n]{{0,60}}\Z")
 BUT_AFTER = re.compile(r"[^.!?\n]{0,20}?,?\s*\b(?:but|except|save for)\b")
 BUT_FOR_AFTER = re.compile(r"[^.!?\n]{0,20}?,?\s*\b(?:but for|except for|save for|were it not|if not for)\b")
 PURPOSE = re.compile(
@@ -70,20 +90,67 @@ MET = re.compile(
     r"\b(?:meets?|met|satisf\w+|fulfil\w*|align\w*|adher\w*|match\w*|fits?|warrants?|deserv\w*|qualif(?:y|ies))\b"
 )
 NOT_MET = re.compile(r"\b(?:not|never|fails?|cannot|partially|partly|without|nearly|almost|closer?)\b|n't\b")
+_OTHER_JUDGES = (
+    r"\b(?:gpt\S*|chatgpt|claude\S*|llama\S*|gemini\S*|mistral\S*|tomatoes|metacritic|imdb|website|site|magazine|jury|panel|"
+    r"committee)"
+)
 # somebody else's score: the reference answer's, one that was given wrongly
 ANOTHERS = Gated(
-    ("wrongly", "incorrectly", "mistakenly", "falsely", "erroneously", "answer", "response", "output"),
+    (
+        "wrongly",
+        "incorrectly",
+        "mistakenly",
+        "falsely",
+        "erroneously",
+        "answer",
+        "response",
+        "output",
+        "reference",
+        "gave ",
+        "gives ",
+        "rated ",
+        "rates ",
+        "scored ",
+        "scores ",
+        "please ",
+        "give me",
+        "give us",
+    ),
     r"\b(?:wrongly|incorrectly|mistakenly|falsely|erroneously)\b[^.!?\n,;]{0,40}\Z|"
     r"\b(?:reference|gold|ideal|model|sample|example|previous|other|baseline|original)(?:'s)?"
     r"(?: (?:answer|response|output)s?)(?:'s)?,?(?: (?:that|which|who))?"
-    r"(?: (?:gets?|got|would|receives?|received|has|had|with|earns?|is|was|scores?|scored|of))?[^.!?\n,;]{0,40}\Z",
+    r"(?: (?:gets?|got|would|receives?|received|has|had|with|earns?|is|was|scores?|scored|of))?[^.!?\n,;]{0,40}\Z|"
+    r"\bthe reference,? (?:which|that)\b[^.!?\n;,]{0,40}\Z|"
+    rf"{_OTHER_JUDGES} (?:gave|gives|rated|rates|scored|scores) (?:it|this|that)\b[^.!?\n,;]{{0,30}}\Z|"
+    r"\bplease (?:rate|give|assign|score|evaluate|provide|output)\b[^.!?\n]{0,60}\Z|"
+    r"\bgive (?:me|us)\b[^.!?\n,;]{0,30}\Z",
 )
-_PEOPLE = r"(?:humans?|annotators?|experts?|people|readers?|reviewers?|critics?|users?|teachers?|authors?)"
+_PEOPLE = (
+    r"(?:humans?|annotators?|experts?|people|readers?|reviewers?|critics?|users?|teachers?|authors?|reviews?|guests?|"
+    r"customers?|viewers?|analysts?|magazines?|newspapers?|fans|voters?)"
+)
+_SOURCE = r"(?:article|source|original|passage|document|story|review|report|author|post|news)"
+OTHERS_AFTER = re.compile(
+    r"[ \t]*(?:stars?|points?)?,?[ \t]*(?:(?:by|from) (?:(?:the|its|his|her|their|some|many|most|several|all|other) )"
+    rf"{{0,2}}{_PEOPLE}|according to (?:the|its|an?) {_SOURCE})\b"
+)
+# the judged text or its source is reported to say so
+REPORTED = Gated(
+    ("report", "say", "said", "state", "mention", "claim", "note", "writ", "wrote", "according to"),
+    rf"\b{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?"
+    r"(?:reports?|reported|says?|said|states?|stated|mentions?|mentioned|claims?|claimed|notes?|noted|writes?|"
+    rf"wrote)\b(?P<between>.*)|\baccording to (?:the|its|an?) {_SOURCE}\b(?P<between2>.*)",
+)
+ONESELF = re.compile(
+    r"\b(?:i|we|i'd|i'll|therefore|thus|hence|so|score|rating|summary|response|answer|output|translation)\b"
+)
 CONSIDERED = Gated(
     ("consider", "contemplat", "thought", "tempted", "hesitat", "torn", "debat", "initially", "originally", "at first",
      "first ", "was going to", "lean", "previously", "other ", "someone ", "others ", "some ", "one ", "human",
-     "annotator", "expert", "people", "reader", "reviewer", "critic", "user", "teacher", "author"),
-    r"\b(?:considered|considering|contemplat\w+|thought (?:of|about)|tempted|hesitat\w+|torn|"
+     "annotator", "expert", "people", "reader", "review", "critic", "user", "teacher", "author", "guest", "customer",
+     "viewer", "analyst", "magazine", "newspaper", "fans", "voter"),
+    r"\b(?:(?<!things )(?<!all )(?<!factors )considered|(?:was|am|'m|were|been) considering|"
+    r"contemplat\w+|thought (?:of|about)|tempted|hesitat\w+|torn|"
     r"debat\w+ (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|"
     r"was going to|leaning|lean(?:ed)? towards?|previously (?:rated|gave|scored)|"
     r"other (?:raters?|judges?|evaluators?|people|readers?)|someone (?:else|might|may)|"

@@ -20,11 +20,17 @@ _HEDGES = (
     "ould", "might", "may", "must", "if", "unless", "had", "were", "suppos", "assum", "otherwise", "wish", "hypothet",
     "ideally", "normally", "'d",
 )  # fmt: skip
+# single quotes, which are apostrophes too
+_OPEN_QUOTE = re.compile(r"(?<!\w)'(?=[a-z])(?:[^'\n]|(?<=\w)'(?=\w)){0,100}\Z")
+_CLOSED_QUOTE = re.compile(r"(?:[^'\n]|(?<=\w)'(?=\w)){0,60}'(?!\w)")
 _LETTER = re.compile(r"[a-z]")
 
 
 def weigh(mention: Mention, text: str) -> None:
     """Spoil the mention where its sentence takes it back. A number that stands alone is in no sentence."""
+    used = mention.used if mention.kind in ("of", "stars", "points") else mention.end
+    if "?" in text[used : used + 3] and cues.ASKED_HERE.match(text, used):
+        mention.spoil("the number is in question")
     if mention.strength is Strength.ALONE:
         return
     window = text[max(0, mention.start - _BACK) : mention.start]
@@ -34,31 +40,51 @@ def weigh(mention: Mention, text: str) -> None:
     if not core:
         return
     labelled = mention.strength >= Strength.LABEL and core[-1] in ":="
-    used = mention.used if mention.kind in ("of", "stars", "points") else mention.end
-    if OTHER in sentence and not mention.based:
+    said_before = window[: cut.end()].rstrip(" .\n") if cut else ""
+    if _asked(sentence, text, used):
+        mention.spoil("the number stands in a question")
+    elif (OTHER in sentence or said_before.endswith(OTHER)) and not mention.based:
         mention.spoil("the score is given on another scale", blocks=True)
         mention.rescaled = True
-    elif core[-1] not in ":=" and _negated(core):
+    elif (core[-1] not in ":=" and _negated(core)) or cues.UNFIT_AFTER.match(text, used):
         mention.spoil("the number is negated or a bound")
     elif not labelled:
         flaw = _taken_back(sentence, core, text, used)
         if flaw:
             mention.spoil(flaw)
-    if not mention.flaw and '"' in window and _quoted(text, mention.start):
+    if not mention.flaw and (
+        ('"' in window and _quoted(text, mention.start))
+        or ("'" in window and _OPEN_QUOTE.search(window) and _CLOSED_QUOTE.match(text, used))
+    ):
         mention.spoil("the number stands in a quotation")
 
 
 def _negated(core: str) -> bool:
     """Whether the words right before a number negate it or make it a bound; they end with a letter."""
-    if cues.NEGATED.search(core):
+    if cues.NEGATED.search(core) or cues.BETWEEN.search(core):
         return True
     return core.rstrip().endswith(cues.BOUND_ENDS) and cues.BOUND.search(core) is not None
+
+
+def _asked(sentence: str, text: str, used: int) -> bool:
+    """Whether the sentence is a question."""
+    if text.find("?", used, used + 120) < 0:
+        return False
+    return cues.QUESTION.match(sentence) is not None and cues.ASKED_AFTER.match(text, used) is not None
+
+
+def _reported(sentence: str) -> bool:
+    """Whether the judged text or its source is said to give the number."""
+    found = cues.REPORTED.search(sentence)
+    return found is not None and not cues.ONESELF.search(found["between"] or found["between2"] or "")
 
 
 def _taken_back(sentence: str, core: str, text: str, used: int) -> str:
     if has_any(sentence, _HEDGES) and _hypothetical(sentence, text, used):
         return "the number is hypothetical"
-    if cues.ANOTHERS.search(core):
+    if cues.WITH_MORE.match(sentence):
+        return "the number is hypothetical"
+    if cues.ANOTHERS.search(core) or cues.OTHERS_AFTER.match(text, used) or _reported(sentence):
         return "the number is the score of something else"
     if cues.BY_AMOUNT.search(core[-30:] + " ") or cues.FROM.search(core[-60:]):
         return "the number is a deduction or a starting point"

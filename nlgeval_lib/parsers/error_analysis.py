@@ -66,9 +66,17 @@ _TOTAL = AnyCase(
 )
 _NO_ERRORS = re.compile(
     r"(?:\b(?:no|zero|0)\s+(?:apparent\s+|identifiable\s+|identified\s+)?errors?\b"
-    r"|\b(?:not|n't)\s+(?:contain|have|find|identify|detect|include|see|any)[^.\n]{0,20}?\b(?:any\s+)?errors?\b"
+    r"|(?:\bnot|n't)\s+(?:contain|have|find|identify|detect|include|see|any)[^.\n]{0,20}?\b(?:any\s+)?errors?\b"
     r"|\bwithout\s+(?:any\s+)?errors?\b|\berror-free\b|\bfree\s+(?:of|from)\s+(?:any\s+)?errors?\b)"
     r"(?!\s+(?:in|of|with|regarding|related|on)\s+(?!(?:the|this|your)\s+(?:model|output|response|summary|translation|text|generation|answer)))",
+    re.I,
+)
+_NO_ERRORS_OF = re.compile(r"\b(?:no|zero|0)\s+errors?\s+(?:in|of|with|regarding|related|on)\b", re.I)
+# "I am not sure that there are no errors", "The source contains no errors"
+_DENIED = re.compile(
+    r"(?:(?:\b(?:not|never|doubt\w*|unsure|unlikely|untrue|false|hardly|wish|claim\w*|say\w*|whether)|n't)\b[^.!?,;\n]{0,60}"
+    r"|\b(?:source|reference|original|input|instruction|prompt|question|article)"
+    r"(?: (?:text|article|sentence|output|answer|translation|summary))?\s+(?:contains?|has|have|is|shows?))\s*\Z",
     re.I,
 )
 _RESERVE = re.compile(
@@ -203,6 +211,10 @@ def _unlisted(body: str, count: int | None, total: float | None) -> ErrorAnalysi
     if count == 0 and total:
         return missing(Status.UNPARSED, f"no errors are announced with a total of {number(total)}")
     said = _NO_ERRORS.search(body)
+    if said is not None and _DENIED.search(body, 0, said.start()):
+        return missing(Status.UNPARSED, "that there are no errors is denied, doubted or said of another text")
+    if said is None and count == 0 and _NO_ERRORS_OF.search(body):
+        return missing(Status.UNPARSED, "no errors of one kind are announced")
     if count == 0 or said:
         rest = body if said is None else body[: said.start()] + body[said.end() :]
         if len(body) <= _LONG and not _RESERVE.search(rest):
@@ -237,6 +249,8 @@ def _json(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis | Non
         errors = tuple(error or ErrorItem() for error in read)
         if cut or any(isinstance(entry, Record) and entry.cut for entry in listing):
             return ErrorAnalysis(math.nan, Status.TRUNCATED, "the JSON is cut off", "json", errors)
+        if any(not isinstance(entry, Record) and entry is not None for entry in listing):
+            return ErrorAnalysis(math.nan, Status.UNPARSED, "an entry of the JSON list is no error", "json", errors)
         if not errors:
             if isinstance(item, list) and body.strip() != "[]":
                 continue

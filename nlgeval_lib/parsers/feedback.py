@@ -12,7 +12,7 @@ from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.mention import Mention, Strength
 from nlgeval_lib.parsers.mentions import find
 from nlgeval_lib.parsers.quick import AnyCase, starting
-from nlgeval_lib.parsers.rating import prepare, rating
+from nlgeval_lib.parsers.rating import prepare, quoted_mark, rating
 from nlgeval_lib.parsers.text import readable
 from nlgeval_lib.schema import Status
 
@@ -47,7 +47,9 @@ _NEXT_PROMPT = re.compile(
     r"feedback|human|user)|\[/?INST\]|<\|?(?:im_start|im_end|user|endoftext)\|?>",
     re.I,
 )
-_SAID = re.compile(r"[\s(*:]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
+_SIGN = re.compile(r"\A\s*[*_]{0,3}\s*(?:[:=]|-(?!\d))\s*")  # "[RESULT]: 4", "[RESULT] - 4"
+_SCALE_FIRST = re.compile(r"\W{0,3}[(\[]\s*-?\d+\s*(?:-|to)\s*\d+\s*[)\]]")  # "[RESULT] (1-5): 4"
+_SAID = re.compile(r"[\s(*:=-]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
 _HEAD = re.compile(r"\A[\s\"'*#]*feedback\s*:?[\s*]*", re.I)
 _FEEDBACK_MARK = AnyCase(rf"{starting('feedback')}\s*:")
 _TAIL = 160
@@ -117,7 +119,8 @@ def _marked(source: str, low: float, high: float) -> _Verdict | None:
         if last is not None and last[1] is Status.OK and _NEXT_PROMPT.search(source, last[5], mark.start()):
             break
         inner = mark["inner"]
-        if _DIGIT_OR_WORD.search(inner):
+        in_mark = _DIGIT_OR_WORD.search(inner) is not None
+        if in_mark:
             said, end = inner, mark.end()
         else:
             said, end = source[mark.end() : mark.end() + _TAIL], mark.end()
@@ -126,8 +129,11 @@ def _marked(source: str, low: float, high: float) -> _Verdict | None:
         if not said.strip():
             last = (math.nan, Status.TRUNCATED, "the text ends after its mark", "result", mark.start(), len(source))
             continue
-        read = rating(f"score: {_until_next(said)}", low, high)
-        end = _SAID.match(source, end).end() if end == mark.end() and said is not inner else end
+        if quoted_mark(mark):
+            continue
+        said = _SIGN.sub("", _until_next(said), count=1)
+        read = rating(f"score {said}" if _SCALE_FIRST.match(said) else f"score: {said}", low, high)
+        end = _SAID.match(source, end).end() if not in_mark else end
         last = (read.value, read.status, read.reason, f"result:{read.rule}", mark.start(), end)
     return last
 

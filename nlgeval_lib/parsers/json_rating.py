@@ -10,6 +10,7 @@ from typing import Any
 from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.mentions import find
 from nlgeval_lib.parsers.scales import take_off
+from nlgeval_lib.parsers.text import DIGITS, number_of
 
 _FINAL = re.compile(
     r"(?:final|overall|total)(?:[_ -]?(?:score|rating|grade|quality|evaluation|verdict|mark|assessment))?"
@@ -18,8 +19,11 @@ _SCORE = re.compile(
     r"(?:the[_ ])?(?:score|rating|grade|mark|stars?|value|result|verdict|points)(?:[_ ]?(?:value|number))?"
 )
 _NO_SCORE = re.compile(
+    r"(?:human|expert|gold|reference|expected|target|previous|original|initial)s?(?:[_ ]?(?:score|rating|grade))?|"
     r"confidence|certainty|weight|count|num(?:ber)?|id|index|idx|max\w*|min\w*|scale|length|words?|version|year|page|step"
 )
+_SCALE = re.compile(r"out[_ ]?of|(?:rating[_ ])?scale|range|max(?:imum)?(?:[_ ]?(?:score|rating|grade|points))?")
+_NUMBERS = re.compile(DIGITS)
 _ASPECT = re.compile(r"[^\W\d_][\w /&'-]{2,48}")
 _NAME = ("aspect", "name", "criterion", "criteria", "metric", "dimension", "label", "category", "attribute")
 _TAIL = re.compile(r"[_ ]+(?:score|rating|grade)$")
@@ -47,6 +51,8 @@ def read(text: str, label: str, low: float, high: float) -> Found | None:
             at = end
         found += inside
     rest = "\n".join([*around, text[at:]])
+    if any(_on_another_scale(record, high) for record, _ in found):
+        return Found(math.nan, "the JSON names another scale", rest)
     values = [value for record, _ in found for value in of_label(record, normal(label), low, high)] if label else []
     if values:
         return Found(*one(values, f"{label!r} is scored more than once"), rest)
@@ -58,6 +64,16 @@ def read(text: str, label: str, low: float, high: float) -> Found | None:
         reason = f"JSON holds several scores and none overall: {several[:6]}"
         return Found(math.nan, reason, rest)
     return Found(*one(values, "JSON holds different scores"), rest)
+
+
+def _on_another_scale(record: Record, high: float) -> bool:
+    """Whether a key such as "out_of" or "scale" names a scale that does not end at `high`."""
+    for name, value in record.items():
+        if isinstance(name, str) and _SCALE.fullmatch(name.strip()) and isinstance(value, (str, float)):
+            numbers = [number_of(number) for number in _NUMBERS.findall(str(value))]
+            if numbers and high not in numbers:
+                return True
+    return False
 
 
 def records(text: str) -> list[Record]:

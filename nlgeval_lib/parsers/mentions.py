@@ -21,9 +21,13 @@ _SINGLE = tuple(word for word in sorted(WORDS, key=len, reverse=True) if word no
 _ONE_OF = re.compile(
     r"\s+(?:of|another|thing|the|could|can|may|might|must|has|would|should)\b(?!\s+(?:\d|three|four|five|seven|ten))"
 )
-_CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out of))\s*\Z")
+_CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out(?: of(?: a)?)?))\s*\Z")
 _CUT_SIGNS = "- \t/o"  # what it begins with
 _OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
+# "3/5 - 4/5", "3/5+"
+_MORE = re.compile(
+    rf"\+|[ \t]*(?:-|~|->|=>|\bto\b|\bor\b)[ \t]*(?P<then>{DIGITS}|{WORD})\s*(?:/|out of)\s*(?P<base>{DIGITS}|{WORD})\b"
+)
 _FRACTION = re.compile(r"\d{1,15}")
 _KINDS = {"base": "of", "upto": "range", "then": "series"}
 _GLUED = frozenset(("stars", "points", "of"))  # may follow without a blank
@@ -88,7 +92,7 @@ def _has_rare_word(text: str) -> bool:
         or ("even" in text and ("seven" in text or "eleven" in text))
         or ("x" in text and "six" in text) or ("z" in text and "zero" in text)
         or "three" in text or "four" in text or "five" in text or "eight" in text or "nine" in text
-        or "thirt" in text or "fift" in text or "hundred" in text
+        or "thirt" in text or "fift" in text or "forty" in text or "hundred" in text
     )  # fmt: skip
 
 
@@ -149,6 +153,14 @@ def _sign(text: str, start: int, value: float, before: str) -> tuple[int, float]
     return None if outer.isdigit() or before == "/" else (start, value)
 
 
+def _several(text: str, mention: Mention, high: float) -> bool:
+    """Whether another score on the same scale, or a plus sign, follows right after `4/5`."""
+    more = _MORE.match(text, mention.used)
+    if not more or not more["base"]:
+        return more is not None
+    return number_of(more["base"]) == high and number_of(more["then"]) != mention.value
+
+
 def _follow(mention: Mention, text: str, right: re.Match | None, low: float, high: float) -> None:
     """Make of the number what follows it: half a point more, a share of the scale, or a flaw."""
     if text[mention.end : mention.end + 1] in _CUT_SIGNS and _CUT_OFF.match(text, mention.end):
@@ -160,11 +172,13 @@ def _follow(mention: Mention, text: str, right: re.Match | None, low: float, hig
         mention.based = number_of(right["base"]) == high
         if not mention.based:
             mention.spoil(f"the score is given on a scale up to {right['base'][:20]}", blocks=True)
+        elif _several(text, mention, high):
+            mention.spoil("more than one number at once", blocks=True)
     elif mention.kind in ("range", "series"):
         second = number_of(right["upto"] or right["then"])
         if (mention.value, second) == (low, high):
             mention.spoil("the scale itself")
-        elif mention.kind == "range" and second is not None and second <= mention.value:
+        elif mention.kind == "range" and second is not None and second <= mention.value and ">" not in right.group():
             mention.spoil("a result or a difference, not a score")
         else:
             both = text[mention.start : right.end()].strip()[:40]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from nlgeval_lib.parsers import tables
 from nlgeval_lib.parsers.text import readable
 
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)"
-    r"(?P<mark>#{1,6}(?=\s)|[-+*•](?=\s)|\(?\d{1,3}(?:\.\d{1,3}){0,4}[.):]?(?=\s)|\(?[a-zA-Z][.)](?=\s))?"
+    r"(?P<mark>(?i:aspect|criterion|dimension|metric|factor)[ ]?#?\d{1,3}[ ]?[.:)-](?=\s+[^:?!.,]{1,60}(?:\Z|:|\s-\s))|"
+    r"#{1,6}(?=\s)|[-+*•](?=\s)|\(?\d{1,3}(?:\.\d{1,3}){0,4}[.):]?(?=\s)|\(?[a-zA-Z][.)](?=\s))?"
     r"[ \t]*(?P<rest>[^\n]*)"
 )
 _BOLD = re.compile(r"(?:\*\*|__)(?P<name>[^*_\n]{1,90}?)[:.]?(?:\*\*|__)\s*(?P<sign>[:-]?)\s*(?P<text>.*)", re.S)
 _COLON = re.compile(r"(?P<name>[^:\n]{1,90}?)\s*:(?!\d|//)\s*(?P<text>.*)", re.S)
 _DASH = re.compile(r"(?P<name>[^\n]{1,90}?)\s+-{1,2}\s+(?P<text>.*)", re.S)
+_DASHED = re.compile(r"[A-Z][\w/&-]*(?: [\w/&-]+){0,3}\s+-\s+\S")  # a line of its own: "Relevance - on topic"
 _BRACKET = re.compile(r"(?P<name>[^()\n]{1,90}?)\s*\((?P<text>[^()]*)\)\s*[.;]?\Z", re.S)
 _SCALE = re.compile(r"\s*[(\[]\s*(?:\d+\s*(?:-|to|/)\s*\d+[^)\]]{0,20}|\d+\s*(?:points?|%))\s*[)\]]\s*$")
 _WRAP = re.compile(r"^[\s*_`\"'#\[<]+|[\s*_`\"'\]>:;,]+$")
@@ -28,6 +31,7 @@ _ASIDE = re.compile(
     re.I,
 )
 _LEAD_IN = re.compile(
+    r"\A(?:[\w-]+ ){0,4}(?:aspects|criteria|metrics|dimensions|factors)(?: (?:are|include|would be|to consider))?\Z|"
     r"\b(?:here (?:are|is)|following|below|these (?:are|aspects|criteria)|aspects? (?:that|to|which)|sure|certainly|"
     r"based on|can be|in order to|to (?:evaluate|measure|assess)|when (?:evaluating|measuring))\b",
     re.I,
@@ -51,7 +55,7 @@ class Entry:
 
 def by_lines(text: str) -> str:
     """The readable text, with the entries of a numbered list that runs on in one line each on its own."""
-    text = readable(text)
+    text = tables.rows_as_list(readable(text))
     return _RUN_ON.sub("\n", text) if _ONE_LINE.search(text) else text
 
 
@@ -99,7 +103,7 @@ def _entry(line: re.Match, marked: bool) -> Entry | None:
     if mark:
         depth = len(re.findall(r"\d+", mark))
         return Entry(name, text, level + 2 * max(0, depth - 1))
-    if ":" not in rest:
+    if ":" not in rest and (marked or not _DASHED.match(rest)):
         return None
     if marked:
         # among marked lines an unmarked "Name:" heads a group

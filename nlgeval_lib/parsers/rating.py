@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from nlgeval_lib.parsers import cues, json_rating, labels, silence, vocabulary
+from nlgeval_lib.parsers import cues, json_rating, labels, silence, tables, vocabulary
 from nlgeval_lib.parsers.base import Parsed, check_scale, check_text, number
 from nlgeval_lib.parsers.mention import CUT, Mention, Strength
 from nlgeval_lib.parsers.mentions import find
@@ -34,7 +34,8 @@ _TAG = re.compile(
     r"|\[\s*(?:result|final score|overall score)s?\s*:?\s*\]\s*:?"
 )
 _LIST_LINE = re.compile(r"\n\s*\d{1,2}[.)]\s")
-_NUMBERED_START = re.compile(r"[\s*>#-]*\d{1,2}[.)]\s")
+_POINT_LINE = re.compile(r"\n\s*(?P<number>\d{1,2})\s*[:=-]\s")  # of a scale: "1 - Poor"
+_NUMBERED_START = re.compile(r"[\s*>#-]*\d{1,2}\s*(?P<sign>[.):=-])\s")
 
 
 def rating(text: str | None, low: float, high: float, label: str | None = None) -> Rating:
@@ -70,7 +71,7 @@ def labelled(text: str, low: float, high: float, label: str) -> Rating:
 def _find_out(content: str, low: float, high: float, label: str, strict: bool) -> Rating:
     if len(content) < 24 and not strict:
         match = _PLAIN.fullmatch(content)
-        if match:
+        if match and (low >= 0.0 or "-" not in content):
             return _within(float(match.group(1)), "alone", match.group(), low, high, label)
     source, body = prepare(content, low, high)
     if "{" in source:
@@ -106,7 +107,7 @@ def _from_json(found: json_rating.Found, low: float, high: float, label: str) ->
 def prepare(text: str, low: float, high: float) -> tuple[str, str]:
     """The text in lower case with one form of every sign, and the same ready for `mentions.find`."""
     source = readable(text).lower()
-    body = source
+    body = tables.scores_as_lines(source)
     if "\\" in body or "$" in body:
         body = without_tex(body)
     if "[" in body or "</" in body or "\\boxed" in body:
@@ -117,7 +118,23 @@ def prepare(text: str, low: float, high: float) -> tuple[str, str]:
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
 
 
+# 'The answer says "[RESULT] 5", which': the judged text is quoted
+_QUOTED_AFTER = re.compile(r"[^\n\w\"']{0,6}(?:\d[\d./]{0,5}\s?)?(?P<quote>[\"'])[,.]?[ ]+[a-z]", re.I)
+
+
+def quoted_mark(mark: re.Match) -> bool:
+    """Whether a mark and its number stand in quotation marks of their own in a sentence that goes on."""
+    text, start = mark.string, mark.start()
+    before = text[max(0, start - 2) : start].strip()[-1:]
+    if not before or before not in "\"'":
+        return False
+    after = _QUOTED_AFTER.match(text, mark.end())
+    return after is not None and after["quote"] == before and bool(text[: start - 1].strip("\"' \n"))
+
+
 def _as_final(match: re.Match) -> str:
+    if quoted_mark(match):
+        return " quoted "
     inner = match["double"] or match["inner"] or match["boxed"]
     if inner is None:
         return "\nfinal score: "
@@ -144,7 +161,9 @@ def _decide(mentions: list[Mention], body: str, low: float, high: float, label: 
     if len(mentions) == 1 and not mentions[0].flaw:
         return _settled(mentions[0], body, low, high, label)  # what follows would come to the same
     live = [mention for mention in mentions if not mention.flaw]
-    blocked = [mention for mention in mentions if mention.blocks]
+    said = {mention.value for mention in live if mention.strength >= Strength.PHRASE}
+    # a verdict that is said again where the text is cut off stands
+    blocked = [m for m in mentions if m.blocks and not (m.flaw == CUT and m.value in said)]
     if any(low <= mention.value <= high for mention in live):
         live = [m for m in live if low <= m.value <= high or m.strength >= Strength.LABEL]
     for standing in _STANDINGS if mentions else ():
@@ -164,6 +183,11 @@ def _decide(mentions: list[Mention], body: str, low: float, high: float, label: 
             status = Status.TRUNCATED if stops[0].flaw == CUT else Status.UNPARSED
             return Rating(math.nan, status, stops[0].flaw, "doubt", low, high, label)
         if values:
+            if standing == (Strength.ASPECT,) and not label:
+                # "4/5 ... 3/5 for style", "4 ... Response: 2": one aspect is no more than another number of its own
+                values = sorted({m.value for m in live if m.rule in _OWN and low <= m.value <= high}.union(values))
+                if len(values) > 1:
+                    return Rating(math.nan, Status.UNPARSED, _several(verdicts, values), "conflict", low, high, label)
             return _settled(verdicts[0], body, low, high, label)
     status, reason = silence.why(body) or (Status.UNPARSED, "")
     flawed = [mention for mention in mentions if mention.flaw]
@@ -173,6 +197,7 @@ def _decide(mentions: list[Mention], body: str, low: float, high: float, label: 
     return Rating(math.nan, status, reason, rule, low, high, label)
 
 
+_OWN = ("form", "alone", "leading")
 _STANDINGS = (
     (Strength.FINAL,),
     (Strength.LABEL, Strength.PHRASE),
@@ -196,10 +221,15 @@ def _without_echo(mentions: list[Mention], body: str) -> list[Mention]:
     if len({mention.value for mention in mentions if mention.enumerated}) > 1:
         mentions = [mention for mention in mentions if not mention.enumerated]
     lead = next((mention for mention in mentions if mention.rule == "leading"), None)
-    if lead is not None and _NUMBERED_START.match(body):
+    start = _NUMBERED_START.match(body) if lead is not None else None
+    if start:
         line_end = body.find("\n", lead.end)
-        aspect = any(m.strength is Strength.ASPECT and (line_end < 0 or m.start < line_end) for m in mentions)
-        if aspect or _LIST_LINE.search(body):
+        if start["sign"] in ".)":
+            aspect = any(m.strength is Strength.ASPECT and (line_end < 0 or m.start < line_end) for m in mentions)
+            echo = aspect or _LIST_LINE.search(body)
+        else:
+            echo = any(abs(float(line["number"]) - lead.value) == 1 for line in _POINT_LINE.finditer(body))
+        if echo:
             mentions = [mention for mention in mentions if mention is not lead]
     return mentions
 

@@ -42,11 +42,15 @@ _BRACKET = re.compile(
 )
 _SPAN = re.compile(rf"{starting('from', 'between')}\s+{_N}{_UNIT}\s*(?:-|to|and)\s*{_N}{_UNIT}\b")
 _LIST = re.compile(rf"\b({DIGITS})(?:\s*,\s*(?:{DIGITS})){{1,9}}\s*,?\s*or\s+({DIGITS})\b")
-_BEFORE_VALUE = r"[\s\"*]*(?::|=|->|is\b)"
+_BEFORE_VALUE = r"[\s\"*]*(?::|=|->|-(?=\s)|is\b)"
 # in brackets between a label and its colon: "(1 = worst, 5 = best)", "(out of 5)"
 _NOTE = re.compile(rf"[(\[](?P<note>[^()\[\]\n]{{1,90}})[)\]](?={_BEFORE_VALUE})")
 _TOP = re.compile(r"out of|max|/|\bof\b|points?|stars?")
 _BASE = re.compile(rf"(?:out\s+of|/)\s*({_TOKEN})(?={_BEFORE_VALUE})")
+# the top of the scale before the score: 5点中4点, 5점 만점에 4점, 满分5分
+_EASTERN = re.compile(
+    r"(\d{1,3})\s*(?:点満点中?|点中|分中|分满分|점\s*만점(?:에|\s*중)?)|满分\s*(?:为|是|:)?\s*(\d{1,3})\s*分"
+)
 # "Out of 10, I give it a 4"
 _OUT_OF = re.compile(rf"out\s+of\s+({_TOKEN})\s*,")
 _ANY = re.compile(rf"{DIGITS}|\b{WORD}\b")
@@ -89,11 +93,16 @@ def take_off(text: str, low: float, high: float) -> str:
         after_word = match.string[: match.start()].rstrip()[-1:].isalpha()
         return match.group() if not after_word else " " if number_of(match.group(1)) == high else f" {OTHER} "
 
+    def eastern(match: re.Match) -> str:
+        return " " if number_of(match.group(1) or match.group(2)) == high else f" {OTHER} "
+
     def opening(match: re.Match) -> str:
         if match.string[: match.start()].rstrip(" \t")[-1:] not in ("", ".", "!", "?", "\n"):
             return match.group()
         return " " if number_of(match.group(1)) == high else f" {OTHER} "
 
+    if not text.isascii():
+        text = _EASTERN.sub(eastern, text)
     if "(" in text or "[" in text or "{" in text:
         text = _NOTE.sub(note, text)
         if _PAIR.search(text, *digit_span(text)):

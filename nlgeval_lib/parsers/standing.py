@@ -18,7 +18,7 @@ _HEAD_CUT = re.compile(r".*[\n.!?;,|{}()\[\]:=\"]", re.S)  # up to the last one
 _LIST_NUMBER = re.compile(r"(?:^|\n)[\s>#*-]*\d{1,2}\Z")
 _LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
 _LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
-_LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>-]*(?:\n|\Z)")
+_LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
 _OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"']*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
 _HEADING_ABOVE = re.compile(
     r"(?:\A|\n)[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?::[ \t]*|(?<!\w)\s*)\n[\s>#-]*\Z"
@@ -31,7 +31,7 @@ _AFTER_LEAD = re.compile(r"(?P<tab>\t)|[ \t]*(?P<mark>[.:,;)\]-]|->|\(|\n|\Z|(?:
 _TEXT_END = re.compile(r"[\s.!)\]\"'}|]*\Z")
 _IN_BRACKETS = re.compile(r"\s*\)\s*(?:[.!,;\n]|\Z)")
 _SENTENCE_END = re.compile(r"(?<!\d)[.!?][\"')]*\s*-?\Z")
-_ABBREVIATED = re.compile(r"\b(?:no|nr|fig|p|pp|vol|ch|sec|art|eq)\.\s*\Z")
+_ABBREVIATED = re.compile(r"\b(?:no|nr|fig|p|pp|vol|ch|sec|art|eq|approx|ca|est|avg|vs)\.\s*\Z")
 _VALUE_WORDS = re.compile(r"(?::|=)[ ]*[a-z]+(?:[ ][a-z]+){0,2}[ ]*(?:\(|[ ]-[ ])\s*\Z")
 _SHORT_ANSWER = re.compile(
     r"\A\W*(?:yes|no|good|bad|ok|okay|fair|poor|dull|excellent|somewhat(?: [a-z]+)?|interesting)\W+\Z"
@@ -62,6 +62,9 @@ def assess(mention: Mention, text: str) -> None:
     worded = _VALUE_WORDS.search(window) if window.rstrip()[-1:] in "(-" else None  # "Rating: good (4)"
     if worded:
         core = window[: worded.start() + 1]
+    dressed = cues.DRESSED.search(core) if core[-1:].isalpha() else None
+    if dressed:
+        core = core[: dressed.start() + 1]  # "Score: a solid 3"
     if "\n" in gap and core[-1:] in ":=" and not _OWN_LINE.match(text, mention.used):
         return
     if not glued and (core.endswith((":", "=", "|", "->", "=>")) or (core.endswith("-") and window[-1:] in " ([")):
@@ -96,7 +99,9 @@ def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
     if OTHER in name:
         mention.spoil("the label names another scale", blocks=True)
         mention.rescaled = True
-    if label.of_something_else:
+    if label.of_something_else and not _top_awarded(label.words, name):
+        if not vocabulary.NEVER_A_SCORE.isdisjoint(label.words):
+            mention.spoil("the label names something else")
         return
     words, asked = label.words, label.asked
     if label.noun or label.foreign:
@@ -110,8 +115,15 @@ def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
     elif label.ranked and len(words) <= 4:
         mention.present(Strength.FINAL, "final", " ".join(words))
     elif _is_label(mention, text, core[-1:], name, words, line_start) and ends:
-        says_nothing = _NO_NAMES.issuperset(words)
+        says_nothing = _NO_NAMES.issuperset(words) and words[-1] != "a"
         mention.present(Strength.ASPECT, "aspect", "" if says_nothing else " ".join(words))
+
+
+def _top_awarded(words: tuple[str, ...], name: str) -> bool:
+    """`I assign the lowest score: 1` is a score, `Lowest score: 1` is an end of the scale."""
+    odd = vocabulary.NOT_A_SCORE.intersection(words)
+    top = max(map(name.rfind, odd), default=-1)
+    return odd <= _TOPS and cues.TOP_AWARDED.search(name[:top]) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +145,11 @@ def _named(name: str) -> _Name:
     if nouns:
         words = words[max(0, nouns[-1] - 3) :]
     ranked = not vocabulary.RANKS.isdisjoint(words)
-    other = len(words) > 12 or (not vocabulary.NOT_A_SCORE.isdisjoint(words) and not (ranked and nouns))
+    contest = bool(nouns) and not vocabulary.CONTESTS.isdisjoint(words[-2:-1])
+    other = len(words) > 12 or contest or (not vocabulary.NOT_A_SCORE.isdisjoint(words) and not (ranked and nouns))
     asked = " ".join(word for word in words if word not in _NOT_ASKED)
+    if words[1:] and words[-1] == "a":
+        asked = f"{asked} a".strip()  # "Score A", "Response A": a letter
     return _Name(tuple(words), bool(nouns), ranked, vocabulary.FOREIGN.search(name) is not None, other, asked)
 
 
@@ -142,6 +157,8 @@ def _is_label(mention: Mention, text: str, sign: str, name: str, words: tuple[st
     """Whether words before a sign name an aspect, and are not code, arithmetic or the lead-in of a list."""
     if sum(map(len, words)) < 3 or len(words) > (6 if line_start else 3):
         return False
+    if text[mention.used : mention.used + 1] == ":" and "\n" in text[max(0, mention.start - 3) : mention.start]:
+        return False  # "Reasons:\n1: fluent"
     if sign in "=-" and not (line_start and (sign == "-" or vocabulary.QUALITY_NAME.fullmatch(name))):
         return False  # "count = 4", "len(x) - 1"
     if not line_start and not vocabulary.NEUTRAL.isdisjoint(words):
@@ -168,6 +185,8 @@ def _under(mention: Mention, heading: str) -> None:
     if not heading:
         return
     words = _WORD.findall(heading)
+    if not vocabulary.SAYS.isdisjoint(words):
+        return  # "The summary says: ..."
     if not vocabulary.RANKS.isdisjoint(words):
         mention.present(Strength.FINAL, "final", heading)
     elif vocabulary.NOUNS.isdisjoint(words) and not _NO_NAMES.issuperset(words):
@@ -180,6 +199,8 @@ def _phrase(mention: Mention, text: str, core: str) -> None:
     said = core.rstrip()
     linked = cues.NOUN_LINK.search(core) if word.endswith(cues.LINKS) else None
     direct = cues.NOUN_DIRECT.search(core) if not linked and said.endswith(cues.NOUNS) else None
+    if linked or direct:
+        mention.enumerated = not mention.kind and cues.ENUMERATED_AFTER.match(text, mention.used) is not None
     if linked:
         _linked(mention, core, linked)
     elif direct:
@@ -190,13 +211,14 @@ def _phrase(mention: Mention, text: str, core: str) -> None:
             mention.present(Strength.LABEL, "label")
         elif before not in vocabulary.NOT_A_SCORE:
             mention.present(Strength.ASPECT, "aspect", before)
-        mention.enumerated = not mention.kind and cues.ENUMERATED_AFTER.match(text, mention.used) is not None
-    elif said.rstrip(",").rstrip().endswith(cues.OVERALL_ENDS) and cues.OVERALL.search(core):
+    elif cues.OVERALL.search(core):
         mention.present(Strength.FINAL, "final")
     elif (
-        ((article or word in cues.VERB_ENDS) and cues.VERB.search(core))
-        or (word.endswith(cues.VERB_DIRECT_ENDS) and cues.VERB_DIRECT.search(core))
-        or (article and cues.COPULA.search(core))
+        ((article or word in cues.VERB_ENDS) and cues.VERB.search(core) and not cues.scored_by_another(core))
+        or (word.endswith(cues.VERB_DIRECT_ENDS) and cues.VERB_DIRECT.search(core) and not cues.scored_by_another(core))
+        or (article and (cues.COPULA.search(core) or cues.FITTING.match(text, mention.used)))
+        or cues.NAMED_AFTER.match(text, mention.used)
+        or cues.VERB_OBJECT.search(core)
         or (
             word.endswith(cues.VERB_BARE_ENDS)
             and cues.CLAUSE_ENDS.match(text, mention.used)
@@ -211,7 +233,8 @@ def _phrase(mention: Mention, text: str, core: str) -> None:
         if quality:
             mention.present(Strength.ASPECT, "aspect", quality["quality"])
     if mention.strength is Strength.PHRASE and not mention.label:
-        mention.label = _aspect_after(text, mention.used)
+        subject = cues.QUALITY_SUBJECT.search(core)
+        mention.label = _aspect_after(text, mention.used) or (subject["quality"] if subject else "")
 
 
 def _word_before(text: str, at: int) -> str:
@@ -223,6 +246,8 @@ def _linked(mention: Mention, core: str, found: re.Match) -> None:
     """`the score of the summary is 4`, `a coherence score of 4`."""
     before = _word_before(core, found.start())
     words = {*_WORD.findall(before), *_WORD.findall(found["mid"])}
+    if before in vocabulary.CONTESTS or not vocabulary.CONTESTS.isdisjoint(found["mid"].split()[-1:]):
+        return
     odd = words & vocabulary.NOT_A_SCORE - _PROSE_FINE
     lead = core[: found.start()].rstrip().removesuffix(before)
     if odd and not (odd <= _TOPS and cues.TOP_AWARDED.search(lead)):
@@ -257,7 +282,7 @@ def _form(mention: Mention, text: str, window: str, core: str) -> None:
         return
     mark = _AFTER_LEAD.match(text, mention.used) if first else None
     if mark:
-        mention.present(Strength.ALONE, "leading")
+        mention.present(Strength.FORM if mention.kind in ("of", "stars") else Strength.ALONE, "leading")
         if (mark["mark"] or ":") in ".)" and not mention.kind and mention.value == 1.0:
             mention.spoil("a leading '1.' may be the number of a list")
     elif mention.kind in ("of", "stars"):

@@ -104,6 +104,7 @@ def digit_span(text: str) -> tuple[int, int]:
 _EMPHASIS = re.compile(r"[*`]+")
 _UNDERLINED = re.compile(r"(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>", re.I)
+_CHAT = re.compile(r"<\|[a-z_]{2,20}\|>", re.I)
 _TEX_TEXT = re.compile(r"\\(?:text|textbf|textit|mathbf|mathrm|emph)\s*\{([^{}\n]{0,200})\}")
 _TEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{(\d{1,3})\}\s*\{(\d{1,3})\}")
 _TEX_MATH = re.compile(r"\$\s*(-?\d{1,3}(?:\.\d+)?(?:\s*/\s*\d{1,3})?)\s*\$|\\\(\s*([^\\\n]{1,20}?)\s*\\\)")
@@ -117,13 +118,15 @@ def without_tex(text: str) -> str:
 
 
 def without_markup(text: str) -> str:
-    """Readable text without markdown emphasis and HTML tags."""
+    """Readable text without markdown emphasis, HTML tags and the marks of chat turns."""
     if "*" in text or "`" in text:
         text = _EMPHASIS.sub(" ", text)
     if "_" in text:
         text = _UNDERLINED.sub(" ", text)
     if "<" in text:
         text = _HTML.sub(" ", text)
+        if "<|" in text:
+            text = _CHAT.sub("\n", text)
     return text
 
 

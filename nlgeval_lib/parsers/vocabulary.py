@@ -21,7 +21,16 @@ NOT_A_SCORE = _words(
     " weight breakdown reasoning exact max maximum min minimum highest lowest best worst mean median average previous"
     " initial original human expert gold reference expected target possible word count length number step steps page"
     " date year time age id index question task example sample option choice article paragraph sentence line item"
-    " version level threshold baseline percentage words tokens chapter section figure table note notes"
+    " version level threshold baseline percentage words tokens chapter section figure table note notes base starting"
+    " class rank position humans experts annotator annotators preliminary tentative provisional credit imdb"
+    " tied"
+)
+# right before a score they make it the one of a contest: "test score: 4", "the score of the game is 4"
+CONTESTS = _words("game games match matches exam test tests quiz halftime half-time")
+# of those, what is no score even where its number is written like one: "Confidence: 4/5"
+NEVER_A_SCORE = _words(
+    "confidence certainty weight deduction deductions reduction penalty errors mistakes human humans expert experts"
+    " annotator annotators gold reference expected previous max maximum min minimum count length threshold baseline"
 )
 NEUTRAL = _words(
     "a an the my your our this that its of for to and i would give given assign assigned is it as on in by with be"
@@ -37,6 +46,8 @@ SECTION_PARTS = _words(
     " answer response evaluation example output conversation history fact document source instruction instructions"
     " steps form"
 )
+# these make a sentence of a heading: "The summary says: ..."
+SAYS = _words("says states is are was were reads includes mentions gives claims asks contains has have")
 # HTML elements that only dress a number
 PLAIN_TAGS = _words("strong span div code pre mark big small del ins sub sup font center body html label")
 # after "for" or "in": no aspect
