@@ -68,7 +68,7 @@ report: $(READY)  ## the results as a static site, results/report/index.html (wh
 check-results: $(READY)  ## run everything again elsewhere and compare with the committed results (1e-6)
 	@$(NLGEVAL) check --jobs $(JOBS)
 
-completions: $(READY)  ## fill the store for all outputs: ENGINE=vllm [ARGS="--dry-run"]; or one: EVALUATOR=geval DATA=summeval MODEL=...
+completions: $(READY)  ## fill the store for all outputs: ENGINE=vllm [ARGS="--dry-run"]; or one: EVALUATOR=prometheus DATA=vicuna_bench MODEL=...
 	@$(NLGEVAL) completions $(foreach name,EVALUATOR DATA ENGINE MODEL,$(if $($(name)),--$(call lower,$(name)) "$($(name))")) $(ARGS)
 
 mini-judge: $(READY)  ## train the miniature judge (up to 2 hours on 2 cores), measure it, write its card [ARGS="--help"]

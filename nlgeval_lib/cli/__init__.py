@@ -35,7 +35,8 @@ def _root() -> None:
 
 
 def _register_all() -> None:
-    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
+    names = [found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_")]
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
     for module in sorted(modules, key=lambda module: (module.ORDER, module.__name__)):
         module.register(app)
 

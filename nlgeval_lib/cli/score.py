@@ -21,7 +21,8 @@ Examples:
   nlgeval score -e bleu -i my.csv -o scores.csv
   nlgeval score -e prometheus -i my.jsonl --engine openai --base-url http://127.0.0.1:8000/v1 --model NAME -o scores.csv
   nlgeval score -e prometheus -i my.jsonl --engine vllm -m prometheus-eval/prometheus-7b-v2.0 -s n=5 -o scores.csv
-  nlgeval score -e llmscore -i my.jsonl --engine openai -m gpt-4o --map output=answer --fill aspect=fluency -o s.csv
+  nlgeval score -e llmscore -i my.jsonl -s task=summary --engine openai -m gpt-4o --map output=answer \\
+      --fill aspect=fluency -o s.csv
   nlgeval score -e rouge -i scores.csv -o scores.csv --column rouge      a second score beside the first
   nlgeval score -e hdeval --fit rated.csv -i my.csv --engine openai -m gpt-4o -o scores.csv --save hdeval.json
   nlgeval score --list                                                   all evaluators

@@ -14,11 +14,11 @@ missing, or what something changed for. The joined tables have the parameters as
 
 \b
 Examples:
-  nlgeval sweep coascore_figure_04 -p n_aspects=5,10,20
+  nlgeval sweep coascore_figure_04 -p "n_aspects=[5],[10],[20]"
   nlgeval sweep hdeval_table_01 -p seed=0,1,2 -p n_boot=200 --jobs 2
-  nlgeval sweep ablation_aggregators -p "kinds=['lr','ridge'],['rf']" --mode quick
+  nlgeval sweep ablation_aggregator_types -p "aggregators=['lr','ridge'],['rf']" --mode quick
   nlgeval sweep meta_split -p seed=1,2,3 --dry-run            which points are there, which would run
-  nlgeval sweep meta_split -p seed=1,2,3 --table luck         print the table that the notebook saved as `luck`
+  nlgeval sweep meta_split -p seed=1,2,3 --table fitted       print the table that the notebook saved as `fitted`
 
 \b
 Exit codes: 0 every point is there; 1 a point failed (named; the same command tries it again) or its data cannot be

@@ -89,7 +89,10 @@ def select(
     chosen = [judge for judge in catalogue.judges if judge.output in entries and (not models or judge.model in models)]
     if not chosen:
         known = ", ".join(dict.fromkeys(judge.model for judge in catalogue.judges)) or "none"
-        raise InputError(f"no [[judge]] of the catalogue is among these; models it has: {known}")
+        those = ", ".join(dict.fromkeys(judge.output for judge in catalogue.judges)) or "none"
+        raise InputError(
+            f"no [[judge]] of the catalogue is among these; models it has: {known}; outputs that ask one: {those}"
+        )
     if ways.model or ways.base_url:
         fit = list(chosen)
     else:
