@@ -12,6 +12,7 @@ from pathlib import Path
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _WAYS_OUT = {
     **dict.fromkeys(NO_ROOM, "free some space and run again; nothing half-written was left"),
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f) and run again; nothing half-written was left",
     **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "make the folder writable, or name another one"),
 }
 

@@ -45,6 +45,9 @@ COLUMNS = (
 )
 STATUSES = ("reproduced", "partly", "differs", "needs GPU", "no public data", "no numbers", "not built yet")
 _STRENGTH = ("run", "public", "recorded", "published", "mini", "")  # which of two numbers for one cell counts
+_CELL = ("paper", "table", "row", "column", "statistic", "ours", "difference", "verdict", "route")
+_VERDICTS = ("equal", "differs", "missing", "extra")
+_AGAIN = "delete it or restore it, then run again"
 _WORDLESS = {
     "prompt": "prints a prompt, no number",
     "text": "prints text, no number",
@@ -216,10 +219,28 @@ def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
     record = saving.read_json(f"{base}.json")
     if record is None:
         return None
-    path = saving.located(f"{base}.csv")
+    if lacking := [key for key in ("route", "date") if not isinstance(record.get(key), str)]:
+        raise ValueError(f"{base}.json is damaged (no {lacking[0]!r}); {_AGAIN}")
+    run = "now" if now else f"kept since {record['date'][:10]}"
+    return {"cells": _saved_cells(f"{base}.csv"), "route": record["route"], "run": run}
+
+
+def _saved_cells(name: str) -> pd.DataFrame | None:
+    """The cells that an output compared; None where there is no such file. Raises: ValueError naming a damaged one."""
+    path = saving.located(name)
+    if not path.exists():
+        return None
     blank = {"ours": "", "difference": ""}
-    cells = pd.read_csv(path, keep_default_na=False, na_values=blank) if path.exists() else None
-    return {"cells": cells, "route": record["route"], "run": "now" if now else f"kept since {record['date'][:10]}"}
+    try:
+        cells = pd.read_csv(path, keep_default_na=False, na_values=blank, dtype={"ours": float, "difference": float})
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{name} is damaged ({error}); {_AGAIN}") from None
+    if lacking := [column for column in _CELL if column not in cells.columns]:
+        raise ValueError(f"{name} is damaged (no column {lacking[0]!r}); {_AGAIN}")
+    odd = cells.loc[~cells["verdict"].isin(_VERDICTS), "verdict"]
+    if len(odd):
+        raise ValueError(f"{name} is damaged (row {odd.index[0] + 2}: verdict {odd.iloc[0]!r}); {_AGAIN}")
+    return cells
 
 
 def _row(

@@ -74,6 +74,26 @@ def test_statuses_by_what_was_compared(here, values, status, counts, largest, sa
     assert (got["output"], got["notebook"], got["route"]) == ("one", "one.ipynb", "public")
 
 
+@pytest.mark.parametrize(
+    ("ending", "change", "message"),
+    [
+        (".json", lambda text: "[]", "one.json is damaged .list where an object"),
+        (".json", lambda text: "{}", "one.json is damaged .no 'route'"),
+        (".csv", lambda text: "", "one.csv is damaged"),
+        (".csv", lambda text: "a,b\n1,2\n", "one.csv is damaged .no column 'paper'"),
+        (".csv", lambda text: text.replace("equal", "eqal", 1), "one.csv is damaged .row 2: verdict 'eqal'"),
+        (".csv", lambda text: text.replace("0.25", "0.2.5"), "one.csv is damaged .could not convert"),
+    ],
+)
+def test_a_damaged_result_is_named_with_the_way_out(here, ending, change, message):
+    here.output("one")
+    save("one", BLEU=0.5, ROUGE=0.25)
+    [path] = (here.root / "results").rglob(f"one{ending}")
+    path.write_text(change(path.read_text()))
+    with pytest.raises(ValueError, match=message + ".*delete it or restore it"):
+        scoreboard.build()
+
+
 def test_printed_numbers_that_no_table_file_holds_are_not_reproduced(here):
     index = here.root / "data/paper_tables/hdeval/index.csv"
     index.write_text(index.read_text().replace("First,2", "First,3"))

@@ -34,7 +34,10 @@ def read_json(name: str) -> dict[str, Any] | None:
     """
     path = located(name)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError(f"{type(found).__name__} where an object is needed")
+        return found
     except (FileNotFoundError, NotADirectoryError):  # the latter is told when it comes to writing
         return None
     except ValueError as error:
