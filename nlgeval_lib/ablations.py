@@ -91,10 +91,12 @@ def compare(
     items: a row an output, with `input_id`, `system_id` and the ratings `human`; scores: {variant: a value an item}.
     Columns: `variant, value, n, ci_low, ci_high, signature, reason`; and `variant, first, second, difference, ci_low,
     ci_high, n, p, p_holm, signature`, where first is the variant and second the base (no row for the base itself).
-    Raises: ValueError for a base that is no variant, or fewer than two variants.
+    Raises: ValueError for a base that is no variant, fewer than two variants, no ratings.
     """
     if base not in scores or len(scores) < 2:
         raise ValueError(f"base {base!r} and another variant are needed; variants: {', '.join(scores) or 'none'}")
+    if human not in items.columns:
+        raise ValueError(f"items have no column {human!r} with ratings; theirs: {', '.join(map(str, items.columns))}")
     ratings = items[human].to_numpy(float)
     table = experiments.correlations(items, scores, {"human": ratings}, coefs=(coef,), n_boot=n_boot, seed=seed)
     table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")

@@ -27,6 +27,7 @@ class Grid:
     def __init__(self, items: pd.DataFrame) -> None:
         occurrence = items.groupby(["system_id", "input_id"], sort=False).cumcount().to_numpy()
         self.n = len(items)
+        self._labels = items.index
         self.repeated = bool(occurrence.any())
         keys = list(zip(items["system_id"], occurrence, strict=True))
         self._row, self.systems = pd.factorize(pd.Series(keys, dtype=object))
@@ -34,11 +35,22 @@ class Grid:
         self.n_systems = items["system_id"].nunique()
         self.n_holes = len(self.systems) * len(self.inputs) - self.n
 
+    def _turned(self, labels: pd.Index) -> bool:
+        """Whether labels are those of the items, but not in their order."""
+        mine = self._labels
+        both = len(labels) == len(mine) and labels.is_unique and mine.is_unique
+        return both and not labels.equals(mine) and bool(labels.isin(mine).all())
+
     def matrix(self, values: Scores) -> np.ndarray:
         """`values` (one a row of the items) as `X[system, input]`, NaN where there is no output.
 
-        Raises: ValueError where there are not as many values as items.
+        Raises: ValueError where there are not as many values as items, or a series has their labels in another order.
         """
+        if isinstance(values, pd.Series) and self._turned(values.index):
+            raise ValueError(
+                "the values have the items' labels in another order; align them (values.reindex(items.index)), "
+                "or pass .to_numpy() where the order is known to be the same"
+            )
         flat = np.asarray(values, dtype=float)
         if flat.shape != (self.n,):
             raise ValueError(f"got {flat.shape} values for {self.n} items; give one a row")

@@ -163,3 +163,12 @@ def test_what_is_lacking_has_the_reason_of_its_column_then_of_its_row() -> None:
 def test_cells_in_words_are_not_lacking() -> None:
     none = pd.DataFrame(columns=["row", "column", "statistic"])
     assert set(experiments.lacking("coascore", "table_01", none)["column"]) == {"size"}
+
+
+def test_values_in_another_order_than_the_items_are_refused():
+    items = pd.DataFrame({"input_id": list("aabb"), "system_id": list("xyxy")}, index=[7, 3, 5, 1])
+    grid, values = experiments.Grid(items), pd.Series([1.0, 2, 3, 4], index=items.index)
+    assert grid.matrix(values).tolist() == grid.matrix(values.to_numpy()).tolist() == [[1, 3], [2, 4]]
+    assert grid.matrix(values.reset_index(drop=True)).tolist() == [[1, 3], [2, 4]]  # labels of its own: by place
+    with pytest.raises(ValueError, match="another order; align them"):
+        grid.matrix(values.sort_index())
