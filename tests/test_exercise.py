@@ -193,6 +193,6 @@ def test_a_notebook_with_the_miniature_judge(apart, monkeypatch, capsys, output)
     assert left["out"].route == ("mini" if output in INSTEAD else entry.route)
     if output in SHOWN:
         table = pd.read_csv(folder / f"{output}__mini.csv")
-        assert (table["route"] == "mini").all() and table[["n", "ci_low", "ci_high", "signature"]].notna().all(
-            axis=None
-        )
+        assert (table["route"] == "mini").all() and table[["n", "signature"]].notna().all(axis=None)
+        ends = table[["ci_low", "ci_high"]].notna().all(axis=1)  # few inputs: some have no interval, and say why
+        assert ends.any() and (ends | table["reason"].str.contains("no interval", na=False)).all()
