@@ -103,6 +103,10 @@ VERB_BARE_ENDS = (
     "gave",
 )  # fmt: skip
 CLAUSE_ENDS = re.compile(r"[ \t]*(?:\Z|[.!?;,)]|\n|(?:and|but|while|whereas)\b)")
+SUBJECT_ENDS = (
+    "get", "gets", "got", "receive", "receives", "score", "scores", "scored", "deserve", "deserves", "earn", "earns",
+    "merit", "merits", "rated", "as", "at",
+)  # fmt: skip
 QUALITY_SUBJECT = re.compile(
     rf"{_QUALITY}\s+(?:(?:is|was|be)\s+)?(?:gets?|got|receives?|scores?|scored|deserves?|earns?|merits?|rated)"
     rf"(?:\s+(?:as|at))?{_FILL}\s*\Z"
@@ -179,5 +183,6 @@ CORRECTION = Gated(
      "actually,", "no, ", "wait,", "make that", "i meant", "or rather"),
     r"\b(?:on second thought|scratch that|correction\b|let me (?:revise|correct|change)|"
     r"i (?:revise|correct|change|take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|wait,|make that|i meant|"
-    r"or rather)(?P<rest>[^\n]{0,60})"
+    r"or rather)(?P<rest>[^\n]{0,60})",
+    words="second scratch correction let revise correct change take actually no wait make meant rather",
 )  # fmt: skip

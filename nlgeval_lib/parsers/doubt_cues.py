@@ -19,9 +19,11 @@ NEGATED = Gated(
     r"anywhere near|no (?:more|less|higher|lower|better|worse)|"
     r"(?:unfair|wrong|harsh|generous|lenient|hard|difficult|stretch|mistake) to)"
     rf"(?:\s+{_BREAK}[a-z'-]+){{0,6}}\s*\Z",
+    words="not never neither nor rather instead short cannot t hardly barely unlike anything anywhere no unfair wrong "
+    "harsh generous lenient hard difficult stretch mistake",
 )  # fmt: skip
 _GRADE = r"(?:\s+(?:a|an|the|scores?|ratings?|levels?|grades?|marks?|of|about))*"
-BETWEEN = Gated("between", rf"\bbetween{_GRADE}(?:\s+\S{{1,8}}\s+(?:and|or){_GRADE})?\s*\Z")
+BETWEEN = Gated("between", rf"\bbetween{_GRADE}(?:\s+\S{{1,8}}\s+(?:and|or){_GRADE})?\s*\Z", words="between")
 # what is said of the number: "a 5 would be too generous"
 UNFIT_AFTER = re.compile(
     r"[ \t]+(?:(?:is|was|would be|seems?|feels?|appears?)(?: to be)?(?: (?:a bit|a little|somewhat|slightly|way|"
@@ -35,16 +37,14 @@ QUESTION = re.compile(
 )
 ASKED_HERE = re.compile(r"[ \t]?\(?\?")
 ASKED_AFTER = re.compile(r"[^.!?\n]{0,120}\?")
-BOUND = re.compile(
+BOUND = Gated(
+    ("than", "above", "below", "over", "under", "beyond", "exceed", "least", "most", "best", "up to", "nearly",
+     "almost", "close", "toward", "approaching", "without", "no"),
     r"\b(?:than|above|below|over|under|beyond|exceeds?|exceeding|at least|at most|at best|up to|nearly|almost|"
     r"close to|closer to|towards?|approaching|without|no)"
-    r"(?:\s+(?:a|an|the|even|full|perfect|score|rating|grade|mark|of))*\s*\Z"
-)
-# what it can end with
-BOUND_ENDS = (
-    "than", "above", "below", "over", "under", "beyond", "exceed", "exceeds", "exceeding", "least", "most", "best",
-    "to", "nearly", "almost", "toward", "towards", "approaching", "without", "no", "a", "an", "the", "even", "full",
-    "perfect", "score", "rating", "grade", "mark", "of",
+    r"(?:\s+(?:a|an|the|even|full|perfect|score|rating|grade|mark|of))*\s*\Z",
+    words="than above below over under beyond exceed exceeds exceeding least most best up nearly almost close closer "
+    "toward towards approaching without no",
 )  # fmt: skip
 PERFECT = re.compile(
     r"\b(?:would|could|might|may|should|must)(?:n't| not| never)?\s+(?:[a-z]+\s+){0,2}have\b|'d have\b"
@@ -96,26 +96,8 @@ _OTHER_JUDGES = (
 )
 # somebody else's score: the reference answer's, one that was given wrongly
 ANOTHERS = Gated(
-    (
-        "wrongly",
-        "incorrectly",
-        "mistakenly",
-        "falsely",
-        "erroneously",
-        "answer",
-        "response",
-        "output",
-        "reference",
-        "gave ",
-        "gives ",
-        "rated ",
-        "rates ",
-        "scored ",
-        "scores ",
-        "please ",
-        "give me",
-        "give us",
-    ),
+    ("wrongly", "incorrectly", "mistakenly", "falsely", "erroneously", "answer", "response", "output", "reference",
+     "gave ", "gives ", "rated ", "rates ", "scored ", "scores ", "please ", "give me", "give us"),
     r"\b(?:wrongly|incorrectly|mistakenly|falsely|erroneously)\b[^.!?\n,;]{0,40}\Z|"
     r"\b(?:reference|gold|ideal|model|sample|example|previous|other|baseline|original)(?:'s)?"
     r"(?: (?:answer|response|output)s?)(?:'s)?,?(?: (?:that|which|who))?"
@@ -124,7 +106,9 @@ ANOTHERS = Gated(
     rf"{_OTHER_JUDGES} (?:gave|gives|rated|rates|scored|scores) (?:it|this|that)\b[^.!?\n,;]{{0,30}}\Z|"
     r"\bplease (?:rate|give|assign|score|evaluate|provide|output)\b[^.!?\n]{0,60}\Z|"
     r"\bgive (?:me|us)\b[^.!?\n,;]{0,30}\Z",
-)
+    words="wrongly incorrectly mistakenly falsely erroneously reference gold ideal model sample example previous other "
+    "baseline original gave gives rated rates scored scores please give",
+)  # fmt: skip
 _PEOPLE = (
     r"(?:humans?|annotators?|experts?|people|readers?|reviewers?|critics?|users?|teachers?|authors?|reviews?|guests?|"
     r"customers?|viewers?|analysts?|magazines?|newspapers?|fans|voters?)"
@@ -140,6 +124,8 @@ REPORTED = Gated(
     rf"\b{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?"
     r"(?:reports?|reported|says?|said|states?|stated|mentions?|mentioned|claims?|claimed|notes?|noted|writes?|"
     rf"wrote)\b(?P<between>.*)|\baccording to (?:the|its|an?) {_SOURCE}\b(?P<between2>.*)",
+    words="report reports reported say says said state states stated mention mentions mentioned claim claims claimed "
+    "note notes noted write writes wrote according",
 )
 ONESELF = re.compile(
     r"\b(?:i|we|i'd|i'll|therefore|thus|hence|so|score|rating|summary|response|answer|output|translation)\b"
@@ -150,12 +136,16 @@ CONSIDERED = Gated(
      "annotator", "expert", "people", "reader", "review", "critic", "user", "teacher", "author", "guest", "customer",
      "viewer", "analyst", "magazine", "newspaper", "fans", "voter"),
     r"\b(?:(?<!things )(?<!all )(?<!factors )considered|(?:was|am|'m|were|been) considering|"
-    r"contemplat\w+|thought (?:of|about)|tempted|hesitat\w+|torn|"
-    r"debat\w+ (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|"
-    r"was going to|leaning|lean(?:ed)? towards?|previously (?:rated|gave|scored)|"
+    r"contemplat(?:e[ds]?|ing)|thought (?:of|about)|tempted|hesitat(?:e[ds]?|ing)|torn|"
+    r"debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|"
+    r"first (?:thought|instinct|impression)|was going to|leaning|lean(?:ed)? towards?|previously (?:rated|gave|scored)|"
     r"other (?:raters?|judges?|evaluators?|people|readers?)|someone (?:else|might|may)|"
     rf"others (?:might|may|would|could)|{_PEOPLE} (?:would|might|may|could|gave|give|gives|rated|rate|scored)|"
     r"some (?:might|may|would|people|readers)|one (?:might|could|may))\b(?P<between>[^.!?\n;]{0,60})\Z",
+    words="considered considering contemplate contemplated contemplates contemplating thought tempted hesitate "
+    "hesitated hesitates hesitating torn debate debated debates debating initially originally first going leaning lean "
+    "leaned previously other others someone some one " + " ".join(re.findall("[a-z]+", _PEOPLE.replace("s?", "")))
+    + " " + " ".join(re.findall("[a-z]+", _PEOPLE.replace("s?", "s"))),
 )  # fmt: skip
 CONTRAST = re.compile(
     r"\b(?:but|however|though|although|settled|settle|finally|decided|ended|instead|nevertheless|so)\b"

@@ -9,6 +9,7 @@ from nlgeval_lib.parsers import vocabulary
 from nlgeval_lib.parsers.mention import Mention, Strength
 from nlgeval_lib.parsers.quick import has_any
 from nlgeval_lib.parsers.scales import OTHER
+from nlgeval_lib.parsers.text import words_of
 
 _BACK = 160
 _NEAR = 100  # what takes a number back stands no farther before it
@@ -22,7 +23,8 @@ _HEDGES = (
 )  # fmt: skip
 # single quotes, which are apostrophes too
 _OPEN_QUOTE = re.compile(r"(?<!\w)'(?=[a-z])(?:[^'\n]|(?<=\w)'(?=\w)){0,100}\Z")
-_CLOSED_QUOTE = re.compile(r"(?:[^'\n]|(?<=\w)'(?=\w)){0,60}'(?!\w)")
+_QUOTE_AHEAD = 60
+_CLOSED_QUOTE = re.compile(rf"(?:[^'\n]|(?<=\w)'(?=\w)){{0,{_QUOTE_AHEAD}}}'(?!\w)")
 _LETTER = re.compile(r"[a-z]")
 
 
@@ -40,30 +42,28 @@ def weigh(mention: Mention, text: str) -> None:
     if not core:
         return
     labelled = mention.strength >= Strength.LABEL and core[-1] in ":="
+    words = None if labelled else words_of(sentence)
     said_before = window[: cut.end()].rstrip(" .\n") if cut else ""
     if _asked(sentence, text, used):
         mention.spoil("the number stands in a question")
     elif (OTHER in sentence or said_before.endswith(OTHER)) and not mention.based:
         mention.spoil("the score is given on another scale", blocks=True)
         mention.rescaled = True
-    elif (core[-1] not in ":=" and _negated(core)) or cues.UNFIT_AFTER.match(text, used):
+    elif (core[-1] not in ":=" and _negated(core, words)) or cues.UNFIT_AFTER.match(text, used):
         mention.spoil("the number is negated or a bound")
     elif not labelled:
-        flaw = _taken_back(sentence, core, text, used)
+        flaw = _taken_back(sentence, core, words, text, used)
         if flaw:
             mention.spoil(flaw)
     if not mention.flaw and (
-        ('"' in window and _quoted(text, mention.start))
-        or ("'" in window and _OPEN_QUOTE.search(window) and _CLOSED_QUOTE.match(text, used))
+        ('"' in window and _quoted(text, mention.start)) or ("'" in window and _in_single_quotes(window, text, used))
     ):
         mention.spoil("the number stands in a quotation")
 
 
-def _negated(core: str) -> bool:
-    """Whether the words right before a number negate it or make it a bound; they end with a letter."""
-    if cues.NEGATED.search(core) or cues.BETWEEN.search(core):
-        return True
-    return core.rstrip().endswith(cues.BOUND_ENDS) and cues.BOUND.search(core) is not None
+def _negated(core: str, words: set[bytes] | None) -> bool:
+    """Whether the words right before a number negate it or make it a bound."""
+    return bool(cues.NEGATED.search(core, words) or cues.BETWEEN.search(core, words) or cues.BOUND.search(core, words))
 
 
 def _asked(sentence: str, text: str, used: int) -> bool:
@@ -73,18 +73,19 @@ def _asked(sentence: str, text: str, used: int) -> bool:
     return cues.QUESTION.match(sentence) is not None and cues.ASKED_AFTER.match(text, used) is not None
 
 
-def _reported(sentence: str) -> bool:
+def _reported(sentence: str, words: set[bytes] | None) -> bool:
     """Whether the judged text or its source is said to give the number."""
-    found = cues.REPORTED.search(sentence)
+    found = cues.REPORTED.search(sentence, words)
     return found is not None and not cues.ONESELF.search(found["between"] or found["between2"] or "")
 
 
-def _taken_back(sentence: str, core: str, text: str, used: int) -> str:
+def _taken_back(sentence: str, core: str, words: set[bytes] | None, text: str, used: int) -> str:
+    """Why the number, whose sentence begins with `sentence` of these `words`, is no verdict; empty where it is one."""
     if has_any(sentence, _HEDGES) and _hypothetical(sentence, text, used):
         return "the number is hypothetical"
     if cues.WITH_MORE.match(sentence):
         return "the number is hypothetical"
-    if cues.ANOTHERS.search(core) or cues.OTHERS_AFTER.match(text, used) or _reported(sentence):
+    if cues.ANOTHERS.search(core, words) or cues.OTHERS_AFTER.match(text, used) or _reported(sentence, words):
         return "the number is the score of something else"
     if cues.BY_AMOUNT.search(core[-30:] + " ") or cues.FROM.search(core[-60:]):
         return "the number is a deduction or a starting point"
@@ -93,7 +94,7 @@ def _taken_back(sentence: str, core: str, text: str, used: int) -> str:
     purpose = cues.PURPOSE.search(core)
     if purpose and core[: purpose.start()].rpartition(" ")[0].rpartition(" ")[2] not in vocabulary.PURPOSE_FINE:
         return "the number is what would be needed"
-    considered = cues.CONSIDERED.search(core)
+    considered = cues.CONSIDERED.search(core, words)
     if considered and not (cues.CONTRAST.search(considered["between"]) or cues.TURN.search(considered["between"])):
         return "the number was only considered"
     return ""
@@ -116,6 +117,13 @@ def _hypothetical(sentence: str, text: str, used: int) -> bool:
         return False
     after = cues.BUT_AFTER if "would be" in clause else cues.BUT_FOR_AFTER
     return after.match(text, used) is not None
+
+
+def _in_single_quotes(window: str, text: str, used: int) -> bool:
+    """Whether a single quote opens in the window before a number and closes behind it."""
+    if text.find("'", used, used + _QUOTE_AHEAD + 1) < 0:
+        return False
+    return _OPEN_QUOTE.search(window) is not None and _CLOSED_QUOTE.match(text, used) is not None
 
 
 def _quoted(text: str, start: int) -> bool:

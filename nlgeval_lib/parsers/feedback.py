@@ -12,7 +12,7 @@ from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.mention import Mention, Strength
 from nlgeval_lib.parsers.mentions import find
 from nlgeval_lib.parsers.quick import AnyCase, starting
-from nlgeval_lib.parsers.rating import prepare, quoted_mark, rating
+from nlgeval_lib.parsers.rating import of_readable, prepare, quoted_mark, rating
 from nlgeval_lib.parsers.text import readable
 from nlgeval_lib.schema import Status
 
@@ -151,7 +151,7 @@ def _until_next(said: str) -> str:
 def _unmarked(source: str, low: float, high: float) -> _Verdict | None:
     """Without any mark: the last explicit verdict, else a phrase or n/high."""
     end = len(source)
-    read = rating(source, low, high)
+    read = of_readable(source, low, high)
     if read.ok and read.rule in ("final", "label", "phrase", "form", "json"):
         return read.value, read.status, "", f"verbalizer:{read.rule}", end, end
     if read.rule == "conflict":
@@ -182,9 +182,9 @@ def _words(source: str, start: int, end: int) -> str:
                     if isinstance(item.get(name), str):
                         return item[name].strip()
     before = source[:start]
-    marks = list(_FEEDBACK_MARK.finditer(before))
-    if marks:
-        before = before[marks[-1].end() :]
+    if "feedback" in before.lower() or not before.isascii():
+        marks = list(_FEEDBACK_MARK.finditer(before))
+        before = before[marks[-1].end() :] if marks else before
     before = _HEAD.sub("", before, count=1).strip()
     if before.strip(" \t\n#*-\"'"):
         return before

@@ -7,17 +7,17 @@ import re
 
 from nlgeval_lib.parsers import cues, doubts, standing
 from nlgeval_lib.parsers.mention import CUT, SPLIT, Mention
-from nlgeval_lib.parsers.quick import has_any, starting
+from nlgeval_lib.parsers.quick import spelled, starting
 from nlgeval_lib.parsers.scales import OTHER
-from nlgeval_lib.parsers.text import DIGITS, TENS, WORD, WORDS, digit_span, number_of
+from nlgeval_lib.parsers.text import DIGITS, TENS, WORD, WORDS, digit_span, number_of, words_of
 
 _NUMBER = re.compile(rf"{DIGITS}|\b{WORD}\b")
 _DIGITS = re.compile(DIGITS)
 # of a text with more numbers the first and the last are read: time stays bounded
 READ_AT_EACH_END = 1500
 # number words that stand beside others: "twenty-one", "a hundred"
-_COMPOUNDED = ("hundred", *TENS)
-_SINGLE = tuple(word for word in sorted(WORDS, key=len, reverse=True) if word not in _COMPOUNDED)
+_COMPOUNDED = spelled(" ".join(("hundred", *TENS)))
+_SPELLED = spelled(" ".join(WORDS))
 _ONE_OF = re.compile(
     r"\s+(?:of|another|thing|the|could|can|may|might|must|has|would|should)\b(?!\s+(?:\d|three|four|five|seven|ten))"
 )
@@ -33,12 +33,15 @@ _KINDS = {"base": "of", "upto": "range", "then": "series"}
 _GLUED = frozenset(("stars", "points", "of"))  # may follow without a blank
 
 
-def find(text: str, low: float, high: float) -> list[Mention]:
-    """The numbers of `text` (readable, lower case, own scale taken off), in order, each with its strength or flaw."""
+def find(text: str, low: float, high: float, found: list[re.Match] | None = None) -> list[Mention]:
+    """The numbers of `text` (readable, lower case, own scale taken off), in order, each with its strength or flaw.
+
+    `found` is what `numbers` finds in the text, where that is known.
+    """
     mentions = []
     taken = -1
     seen = 0
-    found = _numbers(text)
+    found = numbers(text, words_of(text)) if found is None else found
     if len(found) > 2 * READ_AT_EACH_END:
         found = found[:READ_AT_EACH_END] + found[-READ_AT_EACH_END:]
     for match in found:
@@ -54,46 +57,26 @@ def find(text: str, low: float, high: float) -> list[Mention]:
     return mentions
 
 
-def _numbers(text: str) -> list[re.Match]:
-    """Every match of `_NUMBER`, of digits only where no number word is likely."""
-    if _has_rare_word(text) or _is_word(text, "one") or _is_word(text, "ten"):
-        if has_any(text, _COMPOUNDED):
-            return list(_NUMBER.finditer(text))
-        words = tuple(word for word in _SINGLE if word in text)
-        if words:
-            return sorted((*_digits(text), *_single_words(words).finditer(text)), key=re.Match.start)
-    return _digits(text)
+def numbers(text: str, words: set[bytes] | None) -> list[re.Match]:
+    """The numbers of a text with these `words` (see `text.words_of`), in digits and in letters, in order."""
+    if words is None:
+        return list(_NUMBER.finditer(text))
+    if _SPELLED.isdisjoint(words):
+        return _digits(text)
+    spelled = _SPELLED.intersection(words)
+    if not _COMPOUNDED.isdisjoint(spelled):
+        return list(_NUMBER.finditer(text))
+    return sorted((*_digits(text), *_single_words(spelled).finditer(text)), key=re.Match.start)
 
 
 def _digits(text: str) -> list[re.Match]:
     return list(_DIGITS.finditer(text, *digit_span(text)))
 
 
-def _is_word(text: str, word: str) -> bool:
-    """Whether `word` is in `text` as a word of its own, not as in "tone" and "often"."""
-    at = text.find(word)
-    while at >= 0:
-        after = text[at + len(word) : at + len(word) + 1]
-        if not ("a" <= text[at - 1 : at] <= "z" or after.isalnum() or after == "_"):
-            return True
-        at = text.find(word, at + 1)
-    return False
-
-
 @functools.lru_cache(maxsize=256)
-def _single_words(words: tuple[str, ...]) -> re.Pattern:
-    return re.compile(rf"{starting(*words)}\b")
-
-
-def _has_rare_word(text: str) -> bool:
-    # spelled out, and what several words share asked for once: several times faster than a loop or a pattern
-    return (
-        ("tw" in text and ("two" in text or "twelve" in text or "twenty" in text))
-        or ("even" in text and ("seven" in text or "eleven" in text))
-        or ("x" in text and "six" in text) or ("z" in text and "zero" in text)
-        or "three" in text or "four" in text or "five" in text or "eight" in text or "nine" in text
-        or "thirt" in text or "fift" in text or "forty" in text or "hundred" in text
-    )  # fmt: skip
+def _single_words(words: frozenset[bytes]) -> re.Pattern:
+    longest_first = sorted((word.decode() for word in words), key=len, reverse=True)
+    return re.compile(rf"{starting(*longest_first)}\b")
 
 
 def _read(text: str, match: re.Match, low: float, high: float) -> tuple[Mention | None, int]:

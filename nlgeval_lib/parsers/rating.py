@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from nlgeval_lib.parsers import cues, json_rating, labels, silence, tables, vocabulary
 from nlgeval_lib.parsers.base import Parsed, check_scale, check_text, number
 from nlgeval_lib.parsers.mention import CUT, Mention, Strength
-from nlgeval_lib.parsers.mentions import find
+from nlgeval_lib.parsers.mentions import find, numbers
 from nlgeval_lib.parsers.quick import remembering_short
 from nlgeval_lib.parsers.scales import take_off
-from nlgeval_lib.parsers.text import readable, without_markup, without_tex
+from nlgeval_lib.parsers.text import readable, without_markup, without_tex, words_of
 from nlgeval_lib.schema import Status
 
 
@@ -33,6 +33,7 @@ _TAG = re.compile(
     r"|\\boxed\s*\{\s*(?P<boxed>[^{}\n]{1,30}?)\s*\}"
     r"|\[\s*(?:result|final score|overall score)s?\s*:?\s*\]\s*:?"
 )
+_SHORT = 200
 _LIST_LINE = re.compile(r"\n\s*\d{1,2}[.)]\s")
 _POINT_LINE = re.compile(r"\n\s*(?P<number>\d{1,2})\s*[:=-]\s")  # of a scale: "1 - Poor"
 _NUMBERED_START = re.compile(r"[\s*>#-]*\d{1,2}\s*(?P<sign>[.):=-])\s")
@@ -67,20 +68,39 @@ def labelled(text: str, low: float, high: float, label: str) -> Rating:
 
 
 # judges that are sampled say the same short thing again and again
-@remembering_short(200)
+@remembering_short(_SHORT)
 def _find_out(content: str, low: float, high: float, label: str, strict: bool) -> Rating:
     if len(content) < 24 and not strict:
         match = _PLAIN.fullmatch(content)
         if match and (low >= 0.0 or "-" not in content):
             return _within(float(match.group(1)), "alone", match.group(), low, high, label)
-    source, body = prepare(content, low, high)
+    return _of_readable(readable(content), low, high, label, strict)
+
+
+def of_readable(source: str, low: float, high: float) -> Rating:
+    """`rating` of a text that is readable already."""
+    if not source or source.isspace():
+        return Rating(math.nan, Status.EMPTY, "no text", "empty", low, high)
+    return _find_out(source, low, high, "", False) if len(source) <= _SHORT else _of_readable(source, low, high)
+
+
+def _of_readable(source: str, low: float, high: float, label: str = "", strict: bool = False) -> Rating:
+    source = source.lower()
     if "{" in source:
         found = json_rating.read(source, label, low, high)
         if found is not None:
             return _from_json(found, low, high, label)
-    mentions = find(body, low, high)
+    body = _undressed(source)
+    words = words_of(body)
+    found = numbers(body, words)
+    if found:
+        several = len(found) > 1 or not found[0].group().isalnum()  # "1,5" may be both ends of a scale
+        undressed, body = body, take_off(body, low, high, several)
+        mentions = find(body, low, high, found if body == undressed else numbers(body, words))
+    else:
+        mentions = []
     if not label:
-        return _decide(mentions, body, low, high, label)
+        return _decide(mentions, body, low, high, label, words)
     chosen = labels.choose(body, mentions, label)
     if chosen.section is not None:
         part = rating(chosen.section, low, high)
@@ -89,7 +109,7 @@ def _find_out(content: str, low: float, high: float, label: str, strict: bool) -
     if chosen.only_others or (strict and not chosen.named):
         reason = chosen.only_others or f"nothing is labelled {label!r}"
         return Rating(math.nan, Status.UNPARSED, reason, "aspect", low, high, label)
-    return _decide(chosen.mentions, body, low, high, label)
+    return _decide(chosen.mentions, body, low, high, label, words)
 
 
 def _from_json(found: json_rating.Found, low: float, high: float, label: str) -> Rating:
@@ -107,12 +127,17 @@ def _from_json(found: json_rating.Found, low: float, high: float, label: str) ->
 def prepare(text: str, low: float, high: float) -> tuple[str, str]:
     """The text in lower case with one form of every sign, and the same ready for `mentions.find`."""
     source = readable(text).lower()
+    return source, take_off(_undressed(source), low, high)
+
+
+def _undressed(source: str) -> str:
+    """Readable text in lower case with tables, TeX, tags and emphasis as plain text."""
     body = tables.scores_as_lines(source)
     if "\\" in body or "$" in body:
         body = without_tex(body)
-    if "[" in body or "</" in body or "\\boxed" in body:
+    if "[" in body or "<" in body or "\\" in body:
         body = _TAG.sub(_as_final, body)
-    return source, take_off(without_markup(body), low, high)
+    return without_markup(body)
 
 
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
@@ -153,13 +178,15 @@ def _within(value: float, rule: str, matched: str, low: float, high: float, labe
     return Rating(math.nan, Status.OUT_OF_RANGE, reason, rule, low, high, label, matched.strip())
 
 
-def _decide(mentions: list[Mention], body: str, low: float, high: float, label: str) -> Rating:
+def _decide(
+    mentions: list[Mention], body: str, low: float, high: float, label: str, words: set[bytes] | None = None
+) -> Rating:
     """The verdict of the strongest standing that has one, or why there is none."""
     mentions = [mention for mention in mentions if mention.strength is not None]
-    if mentions:
+    if len(mentions) > 1 or (mentions and mentions[0].rule == "leading"):
         mentions = _without_echo(mentions, body)
     if len(mentions) == 1 and not mentions[0].flaw:
-        return _settled(mentions[0], body, low, high, label)  # what follows would come to the same
+        return _settled(mentions[0], body, low, high, label, words)  # what follows would come to the same
     live = [mention for mention in mentions if not mention.flaw]
     said = {mention.value for mention in live if mention.strength >= Strength.PHRASE}
     # a verdict that is said again where the text is cut off stands
@@ -188,8 +215,8 @@ def _decide(mentions: list[Mention], body: str, low: float, high: float, label: 
                 values = sorted({m.value for m in live if m.rule in _OWN and low <= m.value <= high}.union(values))
                 if len(values) > 1:
                     return Rating(math.nan, Status.UNPARSED, _several(verdicts, values), "conflict", low, high, label)
-            return _settled(verdicts[0], body, low, high, label)
-    status, reason = silence.why(body) or (Status.UNPARSED, "")
+            return _settled(verdicts[0], body, low, high, label, words)
+    status, reason = silence.why(body, words) or (Status.UNPARSED, "")
     flawed = [mention for mention in mentions if mention.flaw]
     if not reason:
         reason = max(flawed, key=lambda m: m.strength).flaw if flawed else "no number is presented as the score"
@@ -207,8 +234,8 @@ _STANDINGS = (
 )
 
 
-def _settled(best: Mention, body: str, low: float, high: float, label: str) -> Rating:
-    for place in cues.CORRECTION.finditer(body, best.end) if best.end < len(body) - 12 else ():
+def _settled(best: Mention, body: str, low: float, high: float, label: str, words: set[bytes] | None) -> Rating:
+    for place in cues.CORRECTION.finditer(body, best.end, words) if best.end < len(body) - 12 else ():
         for other in find(place["rest"], low, high):
             if low <= other.value <= high and other.value != best.value:
                 reason = f"the judge corrects {number(best.value)} to {number(other.value)}"

@@ -5,33 +5,38 @@ from __future__ import annotations
 import re
 
 from nlgeval_lib.parsers.quick import Gated, starting
+from nlgeval_lib.parsers.text import words_of
 from nlgeval_lib.schema import Status
 
 _JUDGE = r"(?:rated?|scored?|evaluated?|assess(?:ed)?|judged?|graded?)"
-_UNABLE = ("can not", "cannot", "can't", "could not", "unable to", "impossible to", "not possible to", "not able to")
+_UNABLE = ("can not", "cannot", "can't", "could not", "possible to", "able to")
 _REFUSALS = (
     Gated(
         ("as a ai", "as an ai", "artificial", "language model"),
         r"\bas an? (?:ai|artificial intelligence|large language model|language model)\b[^.\n]{0,80}\b(?:i|we)\b",
+        words="ai artificial language",
     ),
-    Gated("sorry", r"\bsorry,? (?:but )?i\b"),
-    Gated("i apologi", r"\bi apologi[sz]e\b"),
+    Gated("sorry", r"\bsorry,? (?:but )?i\b", words="sorry"),
+    Gated("i apologi", r"\bi apologi[sz]e\b", words="apologise apologize"),
     Gated(
         ("i ", "i'", "we ", "we'"),
         rf"{starting('i', 'we')}(?:(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|"
         r" (?:can ?not|can't|could not|couldn't|am unable to|won't|will not|don't feel able to|refuse to|"
         r"decline to|must decline|do not have|don't have)\b[^.\n]{0,60}\b(?:rate|rating|score|scoring|evaluat\w+|"
         r"assess\w*|judge|judgment|grade|assign|determine|comply|assist|help|opinions?|access|compare)\b)",
+        words="i we",
     ),
     Gated(
         _UNABLE,
         r"\b(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?"
         rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b",
+        words="not cannot t unable impossible",
     ),
     Gated(
         ("score", "rating", "grade", "verdict", "result", "answer"),
         rf"{starting('score', 'rating', 'grade', 'verdict', 'result', 'answer')}\W{{1,4}}"
         r"(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b",
+        words="n na none applicable available null unknown unable cannot",
     ),
 )
 _NOTHING = re.compile(r"\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z")
@@ -59,10 +64,13 @@ _OPENING = 400
 _LONG = 300
 
 
-def why(text: str) -> tuple[Status, str] | None:
-    """The status and reason of a text (readable, lower case) without a value, None where neither fits."""
+def why(text: str, words: set[bytes] | None = None) -> tuple[Status, str] | None:
+    """The status and reason of a text (readable, lower case) without a value, None where neither fits.
+
+    `words` are those of the text (see `text.words_of`), where they are known.
+    """
     opening = text[:_OPENING]
-    at = _refused(opening)
+    at = _refused(opening, words_of(opening) if words is None else words)
     if at < 0 and len(text) < _LONG:
         asks = _ASKS_BACK.search(opening)
         at = asks.start() if asks else -1
@@ -80,13 +88,13 @@ def why(text: str) -> tuple[Status, str] | None:
     return None
 
 
-def _refused(opening: str) -> int:
+def _refused(opening: str, words: set[bytes] | None) -> int:
     """Where a refusal begins, the first one; -1 without one."""
     if _NOTHING.match(opening):
         return 0
     first = -1
     for refusal in _REFUSALS:
-        match = refusal.search(opening)
+        match = refusal.search(opening, words)
         if match and (first < 0 or match.start() < first):
             first = match.start()
     return first

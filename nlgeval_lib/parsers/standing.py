@@ -233,7 +233,7 @@ def _phrase(mention: Mention, text: str, core: str) -> None:
         if quality:
             mention.present(Strength.ASPECT, "aspect", quality["quality"])
     if mention.strength is Strength.PHRASE and not mention.label:
-        subject = cues.QUALITY_SUBJECT.search(core)
+        subject = cues.QUALITY_SUBJECT.search(core) if word in cues.SUBJECT_ENDS else None
         mention.label = _aspect_after(text, mention.used) or (subject["quality"] if subject else "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import string
 import unicodedata
@@ -83,7 +84,7 @@ def readable(text: str) -> str:
         text = text.translate(_TABLE)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if "\\n" in text:
+    if "\\" in text:
         text = _ESCAPED_NEWLINE.sub("\n", text)
     if len(text) > _SHORT:
         # long runs say nothing, and what looks back over them would take quadratic time
@@ -91,6 +92,14 @@ def readable(text: str) -> str:
         if not text.isascii() or has_any(text, _ASCII_RUNS):
             text = _RUN.sub(r"\1\1\1", text)
     return text
+
+
+_WORD_SIGNS = bytes(code if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
+
+
+def words_of(text: str) -> set[bytes] | None:
+    """The words of ASCII text, cut at every other sign; None for other text, which may hold any word."""
+    return set(text.encode("ascii").translate(_WORD_SIGNS).split()) if text.isascii() else None
 
 
 def digit_span(text: str) -> tuple[int, int]:
@@ -160,6 +169,18 @@ def number_of(token: str) -> float | None:
 
     A comma before one or two digits is a decimal comma, before groups of three a thousands separator.
     """
+    return _known(token) if len(token) <= _SHORT_TOKEN else _number_of(token)
+
+
+_SHORT_TOKEN = 20
+
+
+@functools.lru_cache(maxsize=4096)
+def _known(token: str) -> float | None:
+    return _number_of(token)
+
+
+def _number_of(token: str) -> float | None:
     if token.isascii() and token.isdigit():
         return float(token) if len(token) <= 18 else float("inf")
     if token[:1].isalpha():
