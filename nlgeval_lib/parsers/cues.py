@@ -72,9 +72,10 @@ VERB_DIRECT_ENDS = (
     "pick", "picked", "say", "is", "it's", "its", "go", "打", "给",
 )  # fmt: skip
 # "I rate the response 3"
-VERB_OBJECT = re.compile(
+VERB_OBJECT = Gated(
+    ("rate ", "give ", "score ", "grade ", "award ", "assign "),
     r"\b(?:i|we|i'd|i'll|would|will) (?:[a-z]+ ){0,2}?(?:rate|give|score|grade|award|assign) (?:the|this|that|its) "
-    rf"(?:[a-z-]+ ){{0,2}}{_JUDGED}(?:'s [a-z]+)?\s*\Z"
+    rf"(?:[a-z-]+ ){{0,2}}{_JUDGED}(?:'s [a-z]+)?\s*\Z",
 )
 # "Messi scored 3" is no verdict: what is judged scores, or is scored
 _SCORED = re.compile(r"\bscored(?: an?)?\s*\Z")
