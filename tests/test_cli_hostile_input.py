@@ -117,3 +117,25 @@ def test_what_kind_of_file_it_is_instead(tmp_path, content, message):
 def test_a_near_name_is_suggested(rated, call, message):
     got = rated(*call)
     assert got.code == 2 and message in got.err
+
+
+ASK = ("score", "-i", "rows.csv", "-o", "s.csv", "--column", "s", "--fill", "instruction=x", "--fill", "source=s", "-n")
+RUBRIC = "rubric=[Good?]\nScore 1: a\nScore 2: b\nScore 3: c\nScore 4: d\nScore 5: e"
+OPENAI = ("--engine", "openai", "-m", "x")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ((*ASK, "-e", "prometheus", "--fill", RUBRIC, *OPENAI), "on the command line --engine-set dialect=vllm"),
+        ((*ASK, "-e", "geval", *OPENAI, "--price", "nan,1"), "prices are 0 or more"),
+        ((*ASK, "-e", "geval", *OPENAI, "--new-tokens", "-5"), "--new-tokens -5; tokens a completion, above 0"),
+        ((*ASK, "-e", "hdeval", *OPENAI, "--load", "gone.json"), "cannot read gone.json: No such file"),
+        ((*ASK, "-e", "qqq", *OPENAI), "no evaluator 'qqq'. Known: "),
+        (("finetune", "tigerscore-7b", "--data", "bytes.jsonl", "--dry-run"), "bytes.jsonl is not UTF-8 text"),
+    ],
+)
+def test_a_plan_refuses_what_the_run_would(rated, tmp_path, call, message):
+    (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe")
+    got = rated(*call)
+    assert got.code == 2 and message in got.err, got.err

@@ -19,7 +19,8 @@ where it was stopped, and asks nothing twice. Keys are read from the environment
 \b
 Examples:
   nlgeval score -e bleu -i my.csv -o scores.csv
-  nlgeval score -e prometheus -i my.jsonl --engine openai --base-url http://127.0.0.1:8000/v1 --model NAME -o scores.csv
+  nlgeval score -e prometheus -i my.jsonl --engine openai --base-url http://127.0.0.1:8000/v1 --model NAME \\
+      --engine-set dialect=vllm -o scores.csv
   nlgeval score -e prometheus -i my.jsonl --engine vllm -m prometheus-eval/prometheus-7b-v2.0 -s n=5 -o scores.csv
   nlgeval score -e llmscore -i my.jsonl -s task=summary --engine openai -m gpt-4o --map output=answer \\
       --fill aspect=fluency -o s.csv

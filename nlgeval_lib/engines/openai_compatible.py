@@ -123,7 +123,10 @@ class OpenAIEngine(Engine):
         if self.dialect == "openai":
             names = ("top_k", "repetition_penalty", "choice", "regex")
             self._refuse(
-                sampling, *names, why='OpenAI\'s protocol does not have it; a vLLM server does (dialect="vllm")'
+                sampling,
+                *names,
+                why='OpenAI\'s protocol does not have it; a vLLM server does (dialect="vllm", '
+                "on the command line --engine-set dialect=vllm)",
             )
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:

@@ -75,7 +75,7 @@ def get(name: str) -> Callable[..., Any]:
         target = _registry[name]
     except KeyError:
         near = difflib.get_close_matches(name, _registry, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
         raise ValueError(f"no evaluator {name!r}{hint} Known: {', '.join(names())}") from None
     if isinstance(target, str):
         module, _, attribute = target.partition(":")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -124,18 +125,20 @@ def prices(text: str) -> tuple[float, float] | None:
         first, second = (float(part) for part in text.split(","))
     except ValueError:
         raise InputError(f"--price {text}; two numbers are needed, such as 2.5,10") from None
-    if min(first, second) < 0:
+    if not (0 <= first < math.inf and 0 <= second < math.inf):
         raise InputError(f"--price {text}; prices are 0 or more")
     return first, second
 
 
 def planned(job: Any, rate: float | None, price: str, new_tokens: float | None) -> None:
-    """Print what a job would ask."""
+    """Print what a job would ask. Raises: InputError."""
     from nlgeval_lib.scoring import estimate
     from nlgeval_lib.scoring.table import InputError
 
     if rate is not None and not rate > 0:
         raise InputError(f"--rate {rate:g}; tokens a second, above 0")
+    if new_tokens is not None and not 0 < new_tokens < math.inf:
+        raise InputError(f"--new-tokens {new_tokens:g}; tokens a completion, above 0")
     if not job.judge:
         typer.echo(f"{job.name} asks no language model: {len(job.data):,} rows are scored here")
         return

@@ -159,9 +159,12 @@ class Job:
         judge = drive.bound(self.evaluator, self.engine)
         try:
             if self.unfitted():
-                stages = judge.criteria_stages(judge.given(part), judge.used())
-                return staged.plan(stages, self.engine, self.store)
-            return judge.plan(part, self.engine, self.store)
+                stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), self.engine, self.store)
+            else:
+                stages = judge.plan(part, self.engine, self.store)
+            for stage in stages:
+                self.engine.check(stage.sampling)  # what the run would refuse, the plan does
+            return stages
         except ValueError as error:
             raise InputError(str(error)) from error
 

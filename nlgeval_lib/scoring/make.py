@@ -158,7 +158,7 @@ class Unloaded(Engine):
         return _count(self._tokenizer, requests)
 
     def check(self, sampling: Sampling) -> None:
-        raise NotImplementedError("this engine only plans")
+        """Passes: what it takes is known once it is loaded."""
 
     def generate(self, asks: Any, sampling: Sampling) -> Any:
         raise NotImplementedError("this engine only plans")

@@ -76,7 +76,11 @@ def read(path: Path | str) -> pd.DataFrame:
     if not path.is_file():
         raise ValueError(f"{path}: no such file; give a JSONL file with prompt and completion, or a set's folder")
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text: {error}") from None
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:

@@ -51,6 +51,8 @@ def load(cls: type[HDEval], path: Path | str, **judge: Any) -> HDEval:
     path = Path(path)
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror or error}") from None
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {error}") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
