@@ -99,8 +99,8 @@ ANOTHERS = Gated(
     ("wrongly", "incorrectly", "mistakenly", "falsely", "erroneously", "answer", "response", "output", "reference",
      "gave ", "gives ", "rated ", "rates ", "scored ", "scores ", "please ", "give me", "give us"),
     r"\b(?:wrongly|incorrectly|mistakenly|falsely|erroneously)\b[^.!?\n,;]{0,40}\Z|"
-    r"\b(?:reference|gold|ideal|model|sample|example|previous|other|baseline|original)(?:'s)?"
-    r"(?: (?:answer|response|output)s?)(?:'s)?,?(?: (?:that|which|who))?"
+    r"\b(?:(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? "
+    r"(?:answer|response|output)s?|model answers?)(?:'s)?,?(?: (?:that|which|who))?"
     r"(?: (?:gets?|got|would|receives?|received|has|had|with|earns?|is|was|scores?|scored|of))?[^.!?\n,;]{0,40}\Z|"
     r"\bthe reference,? (?:which|that)\b[^.!?\n;,]{0,40}\Z|"
     rf"{_OTHER_JUDGES} (?:gave|gives|rated|rates|scored|scores) (?:it|this|that)\b[^.!?\n,;]{{0,30}}\Z|"
@@ -130,13 +130,15 @@ REPORTED = Gated(
 ONESELF = re.compile(
     r"\b(?:i|we|i'd|i'll|therefore|thus|hence|so|score|rating|summary|response|answer|output|translation)\b"
 )
+# a score was considered, not the text: "I considered a 2", "Having considered the facts, I give it a 3"
+_IT = r"(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)"
 CONSIDERED = Gated(
     ("consider", "contemplat", "thought", "tempted", "hesitat", "torn", "debat", "initially", "originally", "at first",
      "first ", "was going to", "lean", "previously", "other ", "someone ", "others ", "some ", "one ", "human",
      "annotator", "expert", "people", "reader", "review", "critic", "user", "teacher", "author", "guest", "customer",
      "viewer", "analyst", "magazine", "newspaper", "fans", "voter"),
-    r"\b(?:(?<!things )(?<!all )(?<!factors )considered|(?:was|am|'m|were|been) considering|"
-    r"contemplat(?:e[ds]?|ing)|thought (?:of|about)|tempted|hesitat(?:e[ds]?|ing)|torn|"
+    rf"\b(?:considered{_IT}|(?:was|am|'m|were|been) considering|"
+    rf"contemplat(?:e[ds]?|ing)|thought (?:of|about){_IT}|tempted|hesitat(?:e[ds]?|ing)|torn|"
     r"debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|"
     r"first (?:thought|instinct|impression)|was going to|leaning|lean(?:ed)? towards?|previously (?:rated|gave|scored)|"
     r"other (?:raters?|judges?|evaluators?|people|readers?)|someone (?:else|might|may)|"
