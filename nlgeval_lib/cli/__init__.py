@@ -58,6 +58,10 @@ def main() -> None:
     except CatalogueError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        said = error.strerror if error.strerror and error.filename is None else str(error)  # ours name the file
+        print(f"error: {said}", file=sys.stderr)
+        sys.exit(1)
+    except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
