@@ -47,7 +47,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m nlgeval_lib.training.mini.ablations", description=__doc__)
     parser.add_argument("--study", action="append", default=[], choices=list(STUDIES), help="may be given again")
     parser.add_argument("--only", action="append", default=[], metavar="ARM", help="an arm by its name; again for more")
-    parser.add_argument("--seeds", type=int, default=0, help="how many an arm; default 5 for channels, else 3")
+    parser.add_argument("--seeds", type=int, default=0, help="how many an arm; default 3")
     parser.add_argument("--list", action="store_true", help="name the runs and what is kept of them, run nothing")
     parser.add_argument("--work", type=Path, default=paths.state("mini-ablations"), help="where base and runs are kept")
     parser.add_argument("--out", type=Path, default=ablations.folder(), help="where the judgments go")
