@@ -27,8 +27,8 @@ DELAY = 0.05  # seconds the loopback server takes to answer
 def measure(prompts: int = 96, tokens: int = 64, rounds: int = 3, calls: int = 60) -> dict[str, Any]:
     """Ratios of our engines to the bare backends.
 
-    prompts, tokens: size of one vLLM round. rounds: of A and B each. calls: requests of each worker to the loopback
-    server.
+    prompts, tokens: size of one vLLM round. rounds: of A and B each, and three times as many against bare vLLM, where
+    the ratio is close to 1. calls: requests of each worker to the loopback server.
     """
     out: dict[str, Any] = {"openai": _openai(calls)}
     try:
@@ -38,7 +38,7 @@ def measure(prompts: int = 96, tokens: int = 64, rounds: int = 3, calls: int = 6
     with tempfile.TemporaryDirectory() as folder:
         model = _model(Path(folder) / "small")
         with engines.make("vllm", model=str(model), max_model_len=2048) as engine:
-            out["vllm"] = _against_bare(engine, prompts, tokens, rounds)
+            out["vllm"] = _against_bare(engine, prompts, tokens, 3 * rounds)
         out["prefix order"] = _prefix_order(str(model), rounds)
     return out
 
@@ -73,12 +73,24 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 
 def _against_bare(engine: Any, prompts: int, tokens: int, rounds: int) -> dict[str, Any]:
+    """Wall seconds of both; and what each spends outside vLLM's own steps, which the machine's moods do not blur."""
     from vllm import SamplingParams
 
     items = datasets.items(datasets.load("mini"))
     pool = [f"Instruction: {i}\nOutput: {o}\nScore (1-5):" for i, o in zip(items["instruction"], items["output"])]  # noqa: B905
     params = SamplingParams(temperature=0.0, max_tokens=tokens)
     bare, ours = [], []
+    step, within = engine._llm.llm_engine.step, [0.0]
+    outside: tuple[list[float], list[float]] = ([], [])
+
+    def timed_step() -> Any:
+        began = time.perf_counter()
+        try:
+            return step()
+        finally:
+            within[0] += time.perf_counter() - began
+
+    engine._llm.llm_engine.step = timed_step
     for number in range(-1, rounds):  # the first of each warms up
         # other prompts each round, so that no prefix cache helps either side
         chosen = [f"{number} {pool[(number * prompts + i) % len(pool)]}" for i in range(prompts)]
@@ -87,10 +99,13 @@ def _against_bare(engine: Any, prompts: int, tokens: int, rounds: int) -> dict[s
             lambda chosen=chosen: _stored_and_read(engine, [f"b {p}" for p in chosen], tokens),
         ]
         order = (0, 1) if number % 2 else (1, 0)
-        took = {side: _seconds(sides[side]) for side in order}
-        if number >= 0:
-            bare.append(took[0])
-            ours.append(took[1])
+        for side in order:
+            within[0] = 0.0
+            took = _seconds(sides[side])
+            if number >= 0:
+                (bare, ours)[side].append(took)
+                outside[side].append(took - within[0])
+    engine._llm.llm_engine.step = step
     ratios = [b / a for a, b in zip(bare, ours, strict=True)]
     return {
         "prompts": prompts,
@@ -99,6 +114,8 @@ def _against_bare(engine: Any, prompts: int, tokens: int, rounds: int) -> dict[s
         "ours seconds": round(statistics.median(ours), 3),
         "ours / bare": round(statistics.median(ratios), 3),
         "ours / bare, all rounds": [round(one, 3) for one in ratios],
+        "bare outside vLLM's steps, seconds": round(statistics.median(outside[0]), 3),
+        "ours outside vLLM's steps, seconds": round(statistics.median(outside[1]), 3),
     }
 
 
