@@ -12,7 +12,7 @@ from runner_tools import Checkout, HerePool
 from typer.testing import CliRunner
 
 from nlgeval_lib import cli
-from nlgeval_lib.runner import fingerprint, inputs, session
+from nlgeval_lib.runner import check, fingerprint, inputs, session
 
 
 @pytest.fixture
@@ -145,6 +145,13 @@ def test_check_compares_a_fresh_run(here, monkeypatch, capsys):
     code, out, _ = call(monkeypatch, capsys, "check", "one")
     assert code == 1 and "differs     one" in out and "row 1, ours: '0.5' became '0.50001'" in out
     assert "NLGEVAL_RESULTS" not in os.environ
+
+
+def test_check_compares_tables_that_are_no_comparison():
+    relations = "relation,verdict\nmean,{}\n"  # a verdict of its own kind, and no column of ours
+    assert check._compared(relations.format("holds"), relations.format("holds")) == ([], [])
+    found, gaps = check._compared(relations.format("holds"), relations.format("contradicts"))
+    assert found and not gaps
 
 
 def test_check_tells_what_cannot_be_had_here_from_what_differs(here, monkeypatch, capsys):

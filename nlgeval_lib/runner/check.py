@@ -56,7 +56,8 @@ def _verdict(entry: Entry, saved: Path, fresh: Path, ran: Sequence[str]) -> tupl
 def _compared(old: str, new: str) -> tuple[list[str], list[str]]:
     """Differences between two result files; and, of a comparison, how many of its cells cannot be had here."""
     before, after = (list(csv.DictReader(io.StringIO(text))) for text in (old, new))
-    if not before or not after or "verdict" not in before[0] or len(before) != len(after):
+    comparison = all(rows and {"verdict", "ours", "reason"} <= rows[0].keys() for rows in (before, after))
+    if not comparison or len(before) != len(after):
         return saving.csv_differences(old, new), []
     gone = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a["ours"] and not b["ours"]]
     keep = [i for i in range(len(before)) if i not in set(gone)]
