@@ -101,13 +101,13 @@ def score(
             raise InputError("where to? Give --output, a file ending in .csv, .tsv, .jsonl or .parquet")
         if not column.strip():
             raise InputError("--column is empty; give the score a name")
-        for path, why in (
-            (output, ", and --limit would leave out the other rows" if limit else ""),
-            (output, ", and --only-scores would leave out its texts" if only_scores else ""),
-            *((path, " of this run") for path in (raw, save)),
-        ):
-            if path and why:
-                apart(path, *filter(None, (input, fit, load)), *([output] if path in (raw, save) else []), why=why)
+        read = [path for path in (input, fit, load) if path]
+        if output and limit:
+            apart(output, *read, why=", and --limit would leave out the other rows")
+        if output and only_scores:
+            apart(output, *read, why=", and --only-scores would leave out its texts")
+        for path in filter(None, (raw, save)):
+            apart(path, *read, *filter(None, [output]), why=" of this run")
         source = Source(input, data, format, delimiter, map or (), fill or (), limit)
         job = prepared(
             source,

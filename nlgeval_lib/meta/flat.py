@@ -46,10 +46,8 @@ class Flat:
         return self._pearson(weights)
 
     def _prepare_kendall(self) -> None:
-        (code_x, size_x), (code_y, size_y) = kernels.codes(self.x), kernels.codes(self.y)
-        self.turned = size_x < size_y
-        if self.turned:  # the coefficients are symmetric; the tree is over the side with fewer values
-            code_x, code_y, size_x, size_y = code_y, code_x, size_y, size_x
+        # the coefficients are symmetric; the tree is over the side with fewer values
+        (code_x, size_x), (code_y, size_y), self.turned = kernels.finer_first(self.x, self.y)
         _, here, cells = np.unique(code_x * size_y + code_y, return_index=True, return_inverse=True)
         self.cells = Groups("cells", cells, len(here), self.places)
         self.in_x, self.in_y = Groups("x", code_x[here], size_x), Groups("y", code_y[here], size_y)

@@ -42,6 +42,13 @@ def codes(values: Floats) -> tuple[Ints, int]:
     return code.reshape(values.shape), len(distinct)
 
 
+def finer_first(x: Floats, y: Floats) -> tuple[tuple[Ints, int], tuple[Ints, int], bool]:
+    """`codes` of both sides, that with more distinct values first, and whether they changed places for it."""
+    sides = codes(x), codes(y)
+    turned = sides[0][1] < sides[1][1]
+    return (*(reversed(sides) if turned else sides), turned)
+
+
 class Workspace:
     """Named scratch arrays that are kept between chunks: fresh memory costs more here than the arithmetic on it."""
 

@@ -25,9 +25,8 @@ class Spearman:
     """
 
     def __init__(self, x: Floats, y: Floats, places: Ints | None = None) -> None:
-        (self.code_x, self.size_x), (self.code_y, self.size_y) = kernels.codes(x), kernels.codes(y)
-        if self.size_x < self.size_y:  # the coefficient is symmetric; x is the side with more values
-            self.code_x, self.size_x, self.code_y, self.size_y = self.code_y, self.size_y, self.code_x, self.size_x
+        # the coefficient is symmetric; x is the side with more values
+        (self.code_x, self.size_x), (self.code_y, self.size_y), _ = kernels.finer_first(x, y)
         n = len(x)
         self.places = np.arange(n) if places is None else places
         if self.size_x < n:
