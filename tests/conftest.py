@@ -23,6 +23,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_make_parametrize_id(val, argname):
+    """Bytes give a test no name: packed ones may hold the time, and two workers must collect the same names."""
+    return argname if isinstance(val, bytes) else None
+
+
 def needs(*names: str) -> None:
     """Skip the running test, with the reason, where a data set or recording is not on this machine.
 
