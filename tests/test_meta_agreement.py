@@ -32,6 +32,31 @@ def test_alpha_equals_krippendorffs_package(metric):
         )
 
 
+@pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval", "ratio"])
+def test_alpha_of_scores_that_are_all_different(metric):
+    oracle = pytest.importorskip("krippendorff")
+    rng = np.random.default_rng(2)
+    ratings = np.abs(rng.normal(size=40) + 0.5 * rng.normal(size=(3, 40)))
+    ratings[rng.random(ratings.shape) < 0.2] = np.nan
+    ratings[1, :5] = ratings[0, :5]
+    ours = meta.krippendorff_alpha(ratings, metric).value
+    assert ours == pytest.approx(oracle.alpha(ratings, level_of_measurement=metric), abs=1e-12)
+
+
+def test_coefficients_of_tens_of_thousands_of_different_scores():
+    """Without gaps, and with squared distances, each is one minus a quotient of variances."""
+    rng = np.random.default_rng(3)
+    ratings = rng.normal(size=10_000) + 0.5 * rng.normal(size=(4, 10_000))
+    within, every = ratings.var(axis=0, ddof=1).mean(), ratings.var(ddof=1)
+    assert meta.krippendorff_alpha(ratings).value == pytest.approx(1 - within / every, rel=1e-12)
+    a, b = ratings[:2]
+    seen = ((a - b) ** 2).mean()
+    chance = a.var() + b.var() + (a.mean() - b.mean()) ** 2
+    assert meta.weighted_kappa(a, b).value == pytest.approx(1 - seen / chance, rel=1e-12)
+    pair = meta.gwet_ac(ratings[:2], "quadratic").value
+    assert pair == pytest.approx(1 - seen / (2 * ratings[:2].var()), rel=1e-12)
+
+
 def test_alpha_of_the_published_example():
     """Krippendorff 2011's worked example: four observers, twelve units, .743, .815, .849, .797."""
     text = """1 2 3 3 2 1 4 1 2 . . .

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from . import checks, draws, resampling
+from . import apart, checks, draws, resampling
 from .checks import Floats
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")
-WEIGHTS = ("none", "linear", "quadratic")
+DISTANCES = {"none": "nominal", "linear": "linear", "quadratic": "quadratic"}
 ICC_KINDS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 NAN = float("nan")
 
@@ -61,20 +61,25 @@ def krippendorff_alpha(
     Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability.
     """
     checks.choice(metric, METRICS, "metric")
-    table, values, n_raters, left_out = _table(ratings)
-    if metric == "ratio" and values.min() < 0:
-        raise ValueError(f"metric='ratio': got {values.min():g}; ratios need values of at least 0")
-    within = table.sum(axis=1) - 1
+    every = checks.matrix(ratings, "ratings")
+    given = apart.listed(every, at_least=2)
+    if not len(given.size):
+        raise ValueError("ratings: no item has two ratings; agreement needs at least one that has")
+    if metric == "ratio" and given.values.min() < 0:
+        raise ValueError(f"metric='ratio': got {given.values.min():g}; ratios need values of at least 0")
+    kind = {"nominal": "nominal", "ratio": "ratio"}.get(metric, "quadratic")
+    seen = None if metric == "ordinal" else given.within(given.values, kind) / (given.size - 1)
 
-    def alpha(weights: Floats) -> float:
-        seen = table * weights[:, None]
-        pairs = (seen / within[:, None]).T @ table - np.diag((seen / within[:, None]).sum(axis=0))
-        totals = pairs.sum(axis=0)
-        distance = _distance(values, totals, metric)
-        expected = (np.outer(totals, totals) * distance).sum()
-        return 1 - (totals.sum() - 1) * (pairs * distance).sum() / expected if expected > 0 else NAN
+    def alpha(counts: Floats) -> float:
+        totals = given.totals(counts)
+        places, here = given.values, seen
+        if here is None:  # the distance between two ordered values is how many ratings lie between them
+            places = np.cumsum(totals) - totals / 2
+            here = given.within(places, kind) / (given.size - 1)
+        expected = apart.between(places, totals, totals, kind)
+        return 1 - (totals.sum() - 1) * (counts @ here) / expected if expected > 0 else NAN
 
-    return _with_interval(f"alpha-{metric}", alpha, len(table), n_raters, left_out, ci, n_boot, seed)
+    return _with_interval(f"alpha-{metric}", alpha, len(given.size), len(every), given.n_left_out, ci, n_boot, seed)
 
 
 def weighted_kappa(
@@ -93,7 +98,7 @@ def weighted_kappa(
     Raises: ValueError for unequal shapes, values off the scale, no common item.
     Source: Cohen 1960, 1968.
     """
-    checks.choice(weights, WEIGHTS, "weights")
+    checks.choice(weights, DISTANCES, "weights")
     checks.same_index(first=first, second=second)
     a, b = checks.pair(checks.vector(first, "first"), checks.vector(second, "second"), ("first", "second"))
     here = ~(np.isnan(a) | np.isnan(b))
@@ -101,15 +106,13 @@ def weighted_kappa(
         raise ValueError(f"got no common item of {len(a)}; both raters must have rated at least one")
     a, b = a[here], b[here]
     values = _scale(np.concatenate([a, b]), scale)
-    place_a, place_b = np.searchsorted(values, a), np.searchsorted(values, b)
-    apart = 1 - _similarity(values, weights)
-    size = len(values)
+    codes = [np.searchsorted(values, one) for one in (a, b)]
+    seen = apart.distance(a, b, DISTANCES[weights])
 
     def kappa(counts: Floats) -> float:
-        table = np.bincount(place_a * size + place_b, weights=counts, minlength=size**2).reshape(size, size)
-        table = table / table.sum()
-        expected = (np.outer(table.sum(axis=1), table.sum(axis=0)) * apart).sum()
-        return 1 - (table * apart).sum() / expected if expected > 0 else NAN
+        p, q = (np.bincount(code, weights=counts, minlength=len(values)) for code in codes)
+        expected = apart.between(values, p, q, DISTANCES[weights])
+        return 1 - counts.sum() * (counts @ seen) / expected if expected > 0 else NAN
 
     return _with_interval(f"kappa-{weights}", kappa, len(a), 2, int((~here).sum()), ci, n_boot, seed)
 
@@ -128,35 +131,29 @@ def gwet_ac(
     Raises: ValueError for bad arrays, values off the scale, no item with two ratings.
     Source: Gwet 2008; Gwet 2014, Handbook of Inter-Rater Reliability, 4th edition (missing ratings, AC2).
     """
-    checks.choice(weights, WEIGHTS, "weights")
+    checks.choice(weights, DISTANCES, "weights")
     every = checks.matrix(ratings, "ratings")
-    seen = every[~np.isnan(every)]
-    values = _scale(seen, scale)
-    table = np.stack([(every == value).sum(axis=0) for value in values], axis=1).astype(float)
-    rated = table.sum(axis=1)
-    if not (rated >= 2).any():
+    values = _scale(every[~np.isnan(every)], scale)
+    given = apart.listed(every, at_least=1, values=values)
+    twice = given.size >= 2
+    if not twice.any():
         raise ValueError("ratings: no item has two ratings; agreement needs at least one that has")
-    similar = _similarity(values, weights)
-    size = len(values)
-    kept = rated > 0
-    table, rated = table[kept], rated[kept]
-    twice = rated >= 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        agree = (table * (table @ similar - 1)).sum(axis=1) / (rated * (rated - 1))
-    agree = np.where(twice, agree, 0.0)
-    share = table / rated[:, None]
+    kind, size = DISTANCES[weights], len(values)
+    widest = 1.0 if weights == "none" or size < 2 else float(apart.distance(values[-1], values[0], kind))
+    pairs = np.where(twice, given.size * (given.size - 1), 1.0)
+    agree = np.where(twice, 1 - given.within(values, kind) / pairs / widest, 0.0)
+    similar = size**2 - apart.between(values, np.ones(size), np.ones(size), kind) / widest
 
     def ac(counts: Floats) -> float:
         if size < 2 or not (counts * twice).sum():
             return NAN
         observed = (counts * agree).sum() / (counts * twice).sum()
-        use = counts @ share / counts.sum()
-        chance = similar.sum() / (size * (size - 1)) * (use * (1 - use)).sum()
+        use = given.totals(counts / given.size) / counts.sum()
+        chance = similar / (size * (size - 1)) * (use * (1 - use)).sum()
         return (observed - chance) / (1 - chance)
 
     name = "ac1" if weights == "none" else f"ac2-{weights}"
-    result = _with_interval(name, ac, len(table), len(every), int((~kept).sum()), ci, n_boot, seed)
-    return result
+    return _with_interval(name, ac, len(given.size), len(every), given.n_left_out, ci, n_boot, seed)
 
 
 def icc(ratings: Any, kind: str = "2,1", confidence: float = 0.95) -> Agreement:
@@ -227,30 +224,6 @@ def _icc(
     return value, low, high
 
 
-def _table(ratings: Any) -> tuple[Floats, Floats, int, int]:
-    """Counts `[item, value]` of items with two ratings or more, the values, the raters, and how many items fell out."""
-    every = checks.matrix(ratings, "ratings")
-    values = np.unique(every[~np.isnan(every)])
-    table = np.stack([(every == value).sum(axis=0) for value in values], axis=1).astype(float) if len(values) else None
-    if table is None or not (table.sum(axis=1) >= 2).any():
-        raise ValueError("ratings: no item has two ratings; agreement needs at least one that has")
-    kept = table.sum(axis=1) >= 2
-    return table[kept], values, len(every), int((~kept).sum())
-
-
-def _distance(values: Floats, totals: Floats, metric: str) -> Floats:
-    if metric == "nominal":
-        return 1.0 - np.eye(len(values))
-    if metric == "ordinal":
-        middle = np.cumsum(totals) - totals / 2
-        return (middle[:, None] - middle[None]) ** 2
-    gap = values[:, None] - values[None]
-    if metric == "interval":
-        return gap**2
-    together = values[:, None] + values[None]
-    return np.divide(gap, together, out=np.zeros_like(gap), where=together > 0) ** 2
-
-
 def _scale(seen: Floats, scale: Sequence[float] | None) -> Floats:
     if scale is None:
         return np.unique(seen)
@@ -259,14 +232,6 @@ def _scale(seen: Floats, scale: Sequence[float] | None) -> Floats:
     if len(off):
         raise ValueError(f"got {off[0]:g}, which is not on the scale {', '.join(f'{v:g}' for v in values)}")
     return values
-
-
-def _similarity(values: Floats, weights: str) -> Floats:
-    """1 for equal values, falling to 0 at the ends of the scale."""
-    if weights == "none" or len(values) < 2:
-        return np.eye(len(values))
-    gap = np.abs(values[:, None] - values[None]) / (values[-1] - values[0])
-    return 1 - (gap if weights == "linear" else gap**2)
 
 
 def _with_interval(
