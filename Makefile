@@ -22,7 +22,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge mini-ablations lab bench lint lock clean distclean
+.PHONY: help setup data test fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge mini-ablations lab bench lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ test: $(READY)  ## the test suite (under 8 minutes on 2 cores)
 
 test-slow: $(READY)  ## the long tests
 	@$(PY) -m pytest -m "slow and not gpu"
+
+fuzz: $(READY)  ## the property tests on examples that no run has seen before
+	@$(PY) -m pytest -m "not slow and not gpu" -n $(JOBS) --dist loadfile --hypothesis-profile=fuzz $$(grep -l hypothesis tests/test_*.py)
 
 test-gpu: $(READY)  ## tests that need a CUDA device
 	@$(PY) -m pytest -m gpu

@@ -14,8 +14,14 @@ from engine_fixtures import (  # noqa: F401
     tiny_url,
     tiny_vllm,
 )
+from hypothesis import settings
 
 from nlgeval_lib import datasets
+
+# Property tests draw the same examples in every run, so that a failure can be had again; `make fuzz` draws others.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("fuzz", derandomize=False, deadline=None, print_blob=True)
+settings.load_profile("same")
 
 # A shell that starts the suite in the background has interrupts ignored, and children inherit that; the tests of Ctrl-C
 # need them.

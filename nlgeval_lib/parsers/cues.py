@@ -183,7 +183,7 @@ CORRECTION = Gated(
     ("on second thought", "scratch that", "correction", "let me ", "i revise", "i correct", "i change", "i take",
      "actually,", "no, ", "wait,", "make that", "i meant", "or rather"),
     r"\b(?:on second thought|scratch that|correction\b|let me (?:revise|correct|change)|"
-    r"i (?:revise|correct|change|take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|wait,|make that|i meant|"
-    r"or rather)(?P<rest>[^\n]{0,60})",
+    r"i (?:revise|correct|change|take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|wait,|make that|i meant\b|"
+    r"or rather\b)(?P<rest>[^\n]{0,60})",
     words="second scratch correction let revise correct change take actually no wait make meant rather",
 )  # fmt: skip
