@@ -299,6 +299,10 @@ def test_drawings_differ_by_more_than_rounding():
     assert saving.same_svg(old, b'<path d="M 10.0012 20.5 L 4e-05 1"/>')
     assert not saving.same_svg(old, b'<path d="M 10.9 20.5 L 3e-05 1"/>')
     assert not saving.same_svg(old, b'<path d="M 10.001 20.5 L 3e-05"/>')
+    clips = [
+        b'<clipPath id="p%b"><path clip-path="url(#p%b)"/>' % (name, name) for name in (b"2d6bb69103", b"1209bb6bfd")
+    ]
+    assert saving.same_svg(*clips)
 
 
 # ---- tables
