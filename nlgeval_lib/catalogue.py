@@ -6,7 +6,6 @@ Reads and checks only; at its top it needs nothing but the standard library.
 from __future__ import annotations
 
 import csv
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib import paths
+from nlgeval_lib.names import near
 
 PAPERS = ("tigerscore", "semscore", "hdeval", "prometheus", "coascore")
 META = "meta"  # outputs that belong to no single paper
@@ -214,8 +214,8 @@ def printed_ids() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def _near(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
-    return f"; nearest: {', '.join(close)}" if close else ""
+    found = near(name, known)
+    return f"; nearest: {', '.join(found)}" if found else ""
 
 
 def _typed(item: dict[str, Any], where: str, allowed: dict[str, type], needed: Iterable[str]) -> list[str]:

@@ -11,7 +11,6 @@ Where the prompts are known they are the ones that were sent, so that an evaluat
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -23,6 +22,7 @@ import pandas as pd
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.engines import ReplayEngine, Request, Sampling
 from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.names import meant
 from nlgeval_lib.parsers.base import Parsed
 from nlgeval_lib.schema import Completion, Judgment, Sample, Status
 from nlgeval_lib.store import Store, draw_keys
@@ -110,9 +110,8 @@ class Filled:
 def of(name: str) -> Import:
     """How a recording goes into a store. Raises: ValueError naming those that have texts."""
     if name not in IMPORTS:
-        near = difflib.get_close_matches(name, NAMES, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
         scores = " (it has scores only: use recorded.scores)" if name in recordings.NAMES else ""
+        hint = meant(name, NAMES, ".")
         raise ValueError(f"no recording {name!r} with texts{scores}{hint} There are {', '.join(NAMES)}")
     return IMPORTS[name]
 

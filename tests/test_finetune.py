@@ -66,7 +66,7 @@ def test_every_configuration_can_be_made_and_says_where_it_is_from() -> None:
 
 
 def test_wrong_settings_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="did you mean tigerscore-7b"):
+    with pytest.raises(ValueError, match="did you mean 'tigerscore-7b"):
         ft.named("tigerscore-7")
     config = ft.named("tigerscore-7b")
     for wrong, said in (

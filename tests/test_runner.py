@@ -85,7 +85,7 @@ def test_values_of_the_right_type_are_taken(here, given, expected):
         (dict(names=[1]), "asks for list of str"),
         (dict(limit="x"), "asks for int or None"),
         (dict(limit=True), "asks for int or None"),
-        (dict(rat=1.0), "unknown parameter 'rat' (did you mean 'rate'?)"),
+        (dict(rat=1.0), "unknown parameter 'rat'; did you mean 'rate'?"),
     ],
 )
 def test_wrong_types_and_unknown_names_are_refused(here, given, said):

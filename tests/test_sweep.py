@@ -96,7 +96,7 @@ def test_quick_is_kept_apart(here, nl):
     ("arguments", "said"),
     [
         (["one"], "which parameter?"),
-        (["one", "-p", "nam=1"], "unknown parameter 'nam' (did you mean 'name'?)"),
+        (["one", "-p", "nam=1"], "unknown parameter 'nam'; did you mean 'name'?"),
         (["one", "-p", "n=1,b"], "parameter 'n' is 'b' (str); its default 1 asks for int"),
         (["one", "-p", "n=1,,2"], "a value is empty"),
         (["one", "-p", "n=1,1"], "given twice"),

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import arguments as given
 
 ORDER = 6
@@ -84,7 +85,7 @@ def correlations(
         from nlgeval_lib.scoring import correlate as meta
 
         if format not in FORMATS:
-            raise InputError(f"--format {format!r}{table.meant(format, FORMATS)} allowed: {', '.join(FORMATS)}")
+            raise InputError(f"--format {format!r}{meant(format, FORMATS)} allowed: {', '.join(FORMATS)}")
         settings = meta.Settings(
             levels=tuple(dict.fromkeys(level or ("dataset",))),
             coefs=tuple(dict.fromkeys(coef or ("pearson", "spearman", "kendall-b"))),

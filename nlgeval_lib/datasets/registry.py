@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from nlgeval_lib import paths
 from nlgeval_lib.datasets.errors import UnknownName
+from nlgeval_lib.names import near
 
 COLUMNS = ("path", "url", "sha256", "bytes", "licence", "repository", "commit")
 
@@ -33,7 +33,7 @@ class Entry:
 def nearest(name: str, known: Iterable[str], what: str) -> UnknownName:
     """The error for `name`, with the nearest of the `known` names."""
     known = list(known)
-    close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
+    close = near(name, known)
     if close:
         hint = "nearest: " + ", ".join(close)
     elif len(known) <= 30:

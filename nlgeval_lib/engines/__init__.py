@@ -8,7 +8,6 @@ An engine's own packages are imported when one is made.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from nlgeval_lib.engines.bar import Bar
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request
 from nlgeval_lib.engines.completion import Answers, Failure, Plan, Progress, complete, plan
 from nlgeval_lib.engines.sampling import Sampling, UnsupportedSetting
+from nlgeval_lib.names import meant as _meant
 
 if TYPE_CHECKING:
     from nlgeval_lib.engines.openai_compatible import OpenAIEngine
@@ -86,7 +86,5 @@ def make(name: str, /, **options: Any) -> Engine:
     Raises: ValueError for an unknown name; TypeError for an unknown option; EngineError where it cannot start.
     """
     if name not in _NAMES:
-        near = difflib.get_close_matches(name, _NAMES, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"engine {name!r}: known are {', '.join(_NAMES)}{hint}")
+        raise ValueError(f"engine {name!r}: known are {', '.join(_NAMES)}{_meant(name, _NAMES, '')}")
     return __getattr__(_NAMES[name])(**options)

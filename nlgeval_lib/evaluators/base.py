@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib.names import meant
 from nlgeval_lib.schema import Completion, Judgment, Sample, Status
 
 COLUMNS = ["value", "status", "reason"]
@@ -74,8 +74,7 @@ def get(name: str) -> Callable[..., Any]:
     try:
         target = _registry[name]
     except KeyError:
-        near = difflib.get_close_matches(name, _registry, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
+        hint = meant(name, _registry, ".", n=3)
         raise ValueError(f"no evaluator {name!r}{hint} Known: {', '.join(names())}") from None
     if isinstance(target, str):
         module, _, attribute = target.partition(":")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import functools
 import io
 import re
@@ -14,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import paths
+from nlgeval_lib.names import near
 from nlgeval_lib.papers.numbers import parse
 
 PAPERS = ("tigerscore", "semscore", "hdeval", "prometheus", "coascore")
@@ -94,9 +94,8 @@ def keys_in_words(keys: Iterable[Iterable[Any]], shown: int = 5) -> str:
 
 def nearest(name: str, allowed: Iterable[str]) -> list[str]:
     """The allowed names most like `name`; the first few where none is."""
-    by_fold = {str(item).casefold(): str(item) for item in allowed}
-    close = difflib.get_close_matches(str(name).casefold(), by_fold, n=3, cutoff=0.4)
-    return [by_fold[item] for item in close] or sorted(by_fold.values())[:8]
+    known = list(map(str, allowed))
+    return near(name, known) or sorted(known)[:8]
 
 
 def _known(name: str, allowed: Iterable[str], what: str) -> None:

@@ -6,8 +6,7 @@ says where its prompt comes from, and whether it is published, released with dat
 
 from __future__ import annotations
 
-import difflib
-
+from nlgeval_lib.names import near as _near
 from nlgeval_lib.prompts import template as _template
 from nlgeval_lib.prompts.definitions import definition_names, load_definitions
 from nlgeval_lib.prompts.template import Slot, Template
@@ -37,8 +36,8 @@ def template(name: str) -> Template:
     """
     known = _template.all_names()
     if name not in known:
-        near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4) or names()
-        raise ValueError(f"unknown prompt {name!r}; nearest: {', '.join(near)}")
+        nearest = _near(name, known) or names()
+        raise ValueError(f"unknown prompt {name!r}; nearest: {', '.join(nearest)}")
     return _template.load(name)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import functools
 import json
 from pathlib import Path
 from typing import Any
+
+from nlgeval_lib.names import near
 
 FOLDER = Path(__file__).parent / "definitions"
 
@@ -25,8 +26,8 @@ def load_definitions(name: str) -> dict[str, Any]:
     Raises: ValueError for an unknown name.
     """
     if name not in definition_names():
-        near = difflib.get_close_matches(name, definition_names(), n=3, cutoff=0.3) or definition_names()
-        raise ValueError(f"unknown definitions {name!r}; nearest: {', '.join(near)}")
+        nearest = near(name, definition_names()) or definition_names()
+        raise ValueError(f"unknown definitions {name!r}; nearest: {', '.join(nearest)}")
     return copy.deepcopy(_read(name))
 
 

@@ -7,7 +7,6 @@ no int, an int may be given where a float stands, an annotation (`limit: int | N
 from __future__ import annotations
 
 import ast
-import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgeval_lib import paths
+from nlgeval_lib.names import meant
 
 _NAMED = {"int": int, "float": float, "str": str, "bool": bool, "list": list, "dict": dict}
 
@@ -87,7 +87,8 @@ class Source:
         for name, value in {**(automatic or {}), **given}.items():
             if name not in self.parameters:
                 if name in given:
-                    faults.append(f"unknown parameter {name!r}{_near(name, self.parameters)}; known: {_listed(self)}")
+                    hint = meant(name, self.parameters, ".")
+                    faults.append(f"unknown parameter {name!r}{hint} Known: {_listed(self)}")
                 continue
             try:
                 values[name] = self.parameters[name].accept(value)
@@ -195,8 +196,3 @@ def _kind_names(values: list[Any]) -> str:
 
 def _listed(source: Source) -> str:
     return ", ".join(source.parameters) or "none"
-
-
-def _near(name: str, known: Mapping[str, Any]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f" (did you mean {close[0]!r}?)" if close else ""

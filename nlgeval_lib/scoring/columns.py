@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.scoring.table import InputError, Table, is_missing, meant
+from nlgeval_lib.names import meant
+from nlgeval_lib.scoring.table import InputError, Table, is_missing
 
 TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
 REFERENCES = ("references", "reference")

@@ -12,9 +12,10 @@ import pandas as pd
 
 from nlgeval_lib import meta
 from nlgeval_lib.experiments import Grid
+from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import columns, output
 from nlgeval_lib.scoring.columns import Data
-from nlgeval_lib.scoring.table import InputError, is_missing, meant
+from nlgeval_lib.scoring.table import InputError, is_missing
 
 NAN = float("nan")
 _INTERVALS = [f"{method}-{units}" for method in ("boot", "bca") for units in ("rows", "inputs", "systems", "both")]

@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 from nlgeval_lib import engines, evaluators, paths
 from nlgeval_lib.engines import Engine, Request, Sampling
 from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import options
-from nlgeval_lib.scoring.table import InputError, meant
+from nlgeval_lib.scoring.table import InputError
 from nlgeval_lib.store import Store
 
 ENGINES = ("openai", "vllm", "transformers", "replay")

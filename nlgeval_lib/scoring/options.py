@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections.abc
-import difflib
 import inspect
 import json
 import types
@@ -12,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nlgeval_lib.names import meant
 from nlgeval_lib.scoring.columns import text_or_file
 from nlgeval_lib.scoring.table import InputError
 
@@ -277,6 +277,4 @@ def _guess(text: str) -> Any:
 
 
 def _nearest(name: str, known: Mapping[str, Option]) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{hint} Options: {', '.join(key for key in known if '.' not in key) or 'none'}"
+    return f"{meant(name, known, '')} Options: {', '.join(key for key in known if '.' not in key) or 'none'}"

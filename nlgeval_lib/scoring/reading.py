@@ -10,9 +10,10 @@ from pathlib import Path
 import pandas as pd
 
 from nlgeval_lib import parsers
+from nlgeval_lib.names import meant
 from nlgeval_lib.parsers import Parsed
 from nlgeval_lib.scoring import columns, options, table
-from nlgeval_lib.scoring.table import InputError, Table, meant
+from nlgeval_lib.scoring.table import InputError, Table
 from nlgeval_lib.store import Store
 
 COLUMNS = ("text", "completion", "output", "response", "answer")  # where a file's texts are looked for

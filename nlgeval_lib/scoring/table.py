@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import hashlib
 import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,12 +24,6 @@ STDIN = "-"
 
 class InputError(ValueError):
     """A file, a column or a setting is not as it must be. The message names the place and what to do."""
-
-
-def meant(name: str, allowed: Iterable[str], otherwise: str = ";") -> str:
-    """The allowed name that was probably meant, as a part of a message; `otherwise` where none is near."""
-    near = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else otherwise
 
 
 def apart(output: str, *inputs: str, why: str = "") -> None:

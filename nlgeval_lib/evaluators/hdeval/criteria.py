@@ -5,7 +5,6 @@ Source: HD-Eval, section 2.1; published decompositions: Tables 10 to 12, Figure 
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgeval_lib import files, prompts
+from nlgeval_lib.names import near
 
 PUBLISHED = ("data_to_text", "summeval", "topical_chat")
 
@@ -99,8 +99,8 @@ class CriteriaTree:
             if node.id == id:
                 return node
         known = [node.id for node in self.walk()]
-        near = difflib.get_close_matches(str(id), known, n=3, cutoff=0.4) or known
-        raise ValueError(f"no criterion {id!r}; nearest: {', '.join(near)}")
+        nearest = near(id, known) or known
+        raise ValueError(f"no criterion {id!r}; nearest: {', '.join(nearest)}")
 
     def of_target(self, target: str) -> str | None:
         """The id of the layer-1 criterion that is the rated aspect `target`, by id or name; None if there is none."""

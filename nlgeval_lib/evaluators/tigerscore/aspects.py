@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from nlgeval_lib import prompts
+from nlgeval_lib.names import meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,8 @@ def find_task(given: str | Task) -> Task:
     for one in known.values():
         if _plain(given) in (_plain(one.label), _plain(one.name)):
             return one
-    near = difflib.get_close_matches(given, known, n=1, cutoff=0.4)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"task {given!r}{hint} Tasks with aspects: {', '.join(known)}; or give a Task")
+    hint = meant(given, known, ".")
+    raise ValueError(f"no aspects for task {given!r}{hint} Tasks with aspects: {', '.join(known)}; or give a Task")
 
 
 def _plain(text: str) -> str:

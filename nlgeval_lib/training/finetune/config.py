@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import math
 import tomllib
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgeval_lib.evaluators.chat import ChatFormat
+from nlgeval_lib.names import meant
 
 FILE = Path(__file__).with_name("configs.toml")
 SCHEDULERS = ("cosine", "linear", "constant", "step")
@@ -90,9 +90,7 @@ class Config:
         """The configuration with other settings. Raises: ValueError for an unknown name or a bad value."""
         known = [f.name for f in dataclasses.fields(self)]
         if unknown := [name for name in settings if name not in known]:
-            near = difflib.get_close_matches(unknown[0], known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"no setting {unknown[0]!r}{hint} Settings: {', '.join(known)}")
+            raise ValueError(f"no setting {unknown[0]!r}{meant(unknown[0], known, '.')} Settings: {', '.join(known)}")
         return dataclasses.replace(self, **settings)
 
     def settings(self) -> dict[str, Any]:
@@ -115,9 +113,7 @@ def named(name: str) -> Config:
     """A configuration by its name. Raises: ValueError with the nearest names."""
     found = _file()["config"]
     if name not in found:
-        near = difflib.get_close_matches(name, found, n=2)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise ValueError(f"configuration {name!r}: {hint}There are {', '.join(found)}")
+        raise ValueError(f"no configuration {name!r}{meant(name, found, '.', n=2)} There are {', '.join(found)}")
     chain, at = [], name
     while at:
         chain.append(found[at])
