@@ -54,13 +54,7 @@ def _segment(path: Path, known: Any) -> dict[str, Any]:
     with open(path, "rb") as file:
         stat = os.fstat(file.fileno())
         identity = [stat.st_dev, stat.st_ino]
-        counts: Counter[tuple[str, str]] = Counter()
-        seen = 0
-        if isinstance(known, dict) and known.get("file") == identity and known.get("seen", 0) <= stat.st_size:
-            if known["seen"] == stat.st_size:
-                return known
-            seen = known["seen"]
-            counts.update({(model, revision): count for model, revision, count in known["counts"]})
+        seen, counts = _counted(known, identity, stat.st_size)
         want = _BLOCK
         while seen < stat.st_size:
             file.seek(seen)
@@ -78,6 +72,16 @@ def _segment(path: Path, known: Any) -> dict[str, Any]:
             seen += end
             want = _BLOCK
     return {"file": identity, "seen": seen, "counts": [[*key, count] for key, count in sorted(counts.items())]}
+
+
+def _counted(known: Any, identity: list[int], size: int) -> tuple[int, Counter[tuple[str, str]]]:
+    """How far a segment was counted, and what; from its start where that was another file or cannot be read."""
+    try:
+        if known["file"] == identity and 0 <= known["seen"] <= size:
+            return known["seen"], Counter({(model, revision): count for model, revision, count in known["counts"]})
+    except (KeyError, TypeError, ValueError):
+        pass
+    return 0, Counter()
 
 
 def _field(pattern: re.Pattern[bytes], record: bytes) -> str:

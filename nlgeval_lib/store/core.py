@@ -15,6 +15,7 @@ from nlgeval_lib.store.segment import AppendError, Reader, Writer, take
 
 _BLOCK = 1 << 24
 _LENGTH, _OFFSET = 34, 46  # bits of a packed place: segment | offset | length
+_MOST_LENGTH, _MOST_OFFSET = (1 << _LENGTH) - 1, (1 << _OFFSET) - 1
 
 
 class StoreError(OSError):
@@ -66,22 +67,28 @@ class Store:
                 names = []
             except OSError as error:
                 raise StoreError(error.errno, f"cannot read the store {self.folder}: {error.strerror}") from error
-            if not self._same_files(names):
+            if not self._same_files():
                 for reader in self._readers:
                     reader.close()
                 self._start_index()
             known = {reader.path.name for reader in self._readers}
-            try:
-                self._readers += [Reader(self.folder / name) for name in names if name not in known]
-                for number, reader in enumerate(self._readers):
+            for path in (self.folder / name for name in names if name not in known):
+                try:
+                    self._readers.append(Reader(path))
+                except FileNotFoundError:
+                    if path.is_symlink():
+                        raise StoreError(f"cannot read {path}: a link to a file that is not there; mend it") from None
+                    return self.refresh()  # compacted by another process between the listing and the reading
+                except OSError as error:
+                    raise StoreError(error.errno, f"cannot read {path}: {error.strerror}") from error
+            for number, reader in enumerate(self._readers):
+                try:
                     self._index(number, reader)
-            except FileNotFoundError:  # compacted by another process between the listing and the reading
-                return self.refresh()
-            except OSError as error:
-                raise StoreError(error.errno, f"cannot read the store {self.folder}: {error.strerror}") from error
+                except OSError as error:
+                    raise StoreError(error.errno, f"cannot read {reader.path}: {error.strerror}") from error
             return len(self._places) - before
 
-    def _same_files(self, names: list[str]) -> bool:
+    def _same_files(self) -> bool:
         """Whether every segment that is open is still the file of its name, and no shorter than what was read."""
         for reader in self._readers:
             try:
@@ -132,34 +139,38 @@ class Store:
         Raises: StoreError where the file was changed under the store; ValueError for a newer version's record.
         """
         place = self._places.get(key)
-        return None if place is None else lines.to_completion(self._record(place))
+        return None if place is None else lines.to_completion(self._record(key, place))
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The completions of those keys that are stored."""
         found = {}
+        place_of, record, completion = self._places.get, self._record, lines.to_completion
         for key in keys:
-            place = self._places.get(key)
+            place = place_of(key)
             if place is not None:
-                found[key] = lines.to_completion(self._record(place))
+                found[key] = completion(record(key, place))
         return found
 
     def request(self, key: str) -> dict[str, Any] | None:
         """What was asked: the body of a `request_key`, or None."""
         place = self._requests.get(key)
-        return None if place is None else self._record(place)["request"]
+        return None if place is None else self._record(key, place)["request"]
 
     def requests(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Every request's key and body: model, revision, prompt or messages, sampling."""
         for key, place in list(self._requests.items()):
-            yield key, self._record(place)["request"]
+            yield key, self._record(key, place)["request"]
 
-    def _record(self, place: int) -> dict[str, Any]:
-        number, offset, length = _unpack(place)
-        reader = self._readers[number]
+    def _record(self, key: str, place: int) -> dict[str, Any]:
+        reader = self._readers[place >> _LENGTH + _OFFSET]
+        offset, length = place >> _LENGTH & _MOST_OFFSET, place & _MOST_LENGTH
         line = os.pread(reader.fd, length, offset)
         try:
-            return lines.parse(line) if len(line) == length else lines.decode(line)
-        except ValueError as error:
+            record = lines.parse(line) if len(line) == length else lines.decode(line)
+            if record["key"] != key:
+                raise ValueError(f"it is that of {record['key'][:12]}")
+            return record
+        except (ValueError, KeyError, TypeError) as error:
             raise StoreError(
                 f"the record at byte {offset} of {reader.path} is not what it was when it was indexed ({error}): "
                 "the file was changed by something else; open the store again"
@@ -237,12 +248,17 @@ class Store:
         for number, reader in enumerate(self._readers):
             if reader.path == self._writer.path:
                 return self._writer, number
-        raise StoreError(f"the segment {self._writer.path} was removed while the store was open; open the store again")
+        raise StoreError(f"{self._writer.path} {_REMOVED}")
 
     def sync(self) -> None:
-        """Return when everything written would survive a power cut. Raises: StoreError."""
+        """Return when everything written would survive a power cut.
+
+        Raises: StoreError, also where this process's segment was removed or replaced: what is written would be lost.
+        """
         with self._lock:
             if self._writer is not None:
+                if not self._writer.there():
+                    raise StoreError(f"{self._writer.path} {_REMOVED}")
                 try:
                     self._writer.sync()
                 except OSError as error:
@@ -266,6 +282,9 @@ class Store:
         self.close()
 
 
+_REMOVED = "was removed while the store was open, and what it held with it; open the store again, what is gone is asked"
+
+
 class _Closed(dict):
     """The index of a closed store: an empty one would read as `nothing is stored`."""
 
@@ -277,8 +296,3 @@ class _Closed(dict):
 
 def _pack(number: int, offset: int, length: int) -> int:
     return (number << _OFFSET | offset) << _LENGTH | length
-
-
-def _unpack(place: int) -> tuple[int, int, int]:
-    rest, length = place >> _LENGTH, place & ((1 << _LENGTH) - 1)
-    return rest >> _OFFSET, rest & ((1 << _OFFSET) - 1), length

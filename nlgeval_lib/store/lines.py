@@ -68,7 +68,7 @@ def parse(line: bytes) -> dict[str, Any]:
 
 def _problem(line: bytes) -> str:
     """Why a line cannot be trusted; empty if it can."""
-    if not line.startswith(_HEAD) or len(line) < BODY_AT:
+    if not line.startswith(_HEAD) or line[_FROM - 2 : _FROM] != b'",' or len(line) < BODY_AT:
         return "not a record"
     if b"%08x" % zlib.crc32(memoryview(line)[_FROM:]) != line[CRC_AT : CRC_AT + 8]:
         return "checksum does not match"
@@ -106,15 +106,41 @@ def of_completion(c: Completion) -> dict[str, Any]:
 
 
 def to_completion(record: dict[str, Any]) -> Completion:
-    """The completion of a record. Raises: NewerRecord."""
-    del record["crc"]
-    if "logprobs" in record:
-        record["logprobs"] = tuple(record["logprobs"])
-    try:
-        return Completion(**record)
-    except TypeError:
-        unknown = ", ".join(sorted(record.keys() - {field.name for field in fields(Completion)})) or "other fields"
+    """The completion of a record. Raises: NewerRecord; ValueError without a text."""
+    if "text" not in record:
+        raise ValueError(f"the record {record['key'][:12]} has no text")
+    if not record.keys() <= _KNOWN:
+        unknown = ", ".join(sorted(record.keys() - _KNOWN))
         raise NewerRecord(
             f"the record {record['key'][:12]} has {unknown}, which this version does not know: "
             "a newer one wrote it; update, or use another store"
-        ) from None
+        )
+    get = record.get
+    logprobs = get("logprobs")
+    # a frozen dataclass sets its fields by a look-up each, which takes as long as reading the JSON
+    made = _new(Completion)
+    _set_key(made, record["key"])
+    _set_text(made, record["text"])
+    _set_finish_reason(made, get("finish_reason", "stop"))
+    _set_prompt_tokens(made, get("prompt_tokens", 0))
+    _set_completion_tokens(made, get("completion_tokens", 0))
+    _set_logprobs(made, None if logprobs is None else tuple(logprobs))
+    _set_model(made, get("model", ""))
+    _set_revision(made, get("revision", ""))
+    _set_error(made, get("error", ""))
+    return made
+
+
+_KNOWN = {"crc", *(field.name for field in fields(Completion))}
+_new = object.__new__
+(
+    _set_key,
+    _set_text,
+    _set_finish_reason,
+    _set_prompt_tokens,
+    _set_completion_tokens,
+    _set_logprobs,
+    _set_model,
+    _set_revision,
+    _set_error,
+) = (getattr(Completion, field.name).__set__ for field in fields(Completion))

@@ -90,6 +90,10 @@ class Writer:
         self.end += written
         return written
 
+    def there(self) -> bool:
+        """Whether the file still has its name."""
+        return _still_there(self.path, self.fd)
+
     def sync(self) -> None:
         """Return when what was appended would survive a power cut."""
         os.fsync(self.fd)
