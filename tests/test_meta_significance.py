@@ -325,3 +325,18 @@ def test_power_grows_with_the_difference_and_with_inputs():
     for bad in (dict(shares=(0.5, 0.2)), dict(shares=()), dict(n_perm=10), dict(power=1.0)):
         with pytest.raises(ValueError, match=r"shares|n_perm|power"):
             meta.minimum_detectable_difference(x, y, **bad)
+
+
+@pytest.mark.parametrize(("offset", "factor"), [(0, 1), (0, 1e-200), (0, 1e200), (1e9, 1), (3.3, 0.1)])
+@pytest.mark.parametrize("coef", ["spearman", "kendall-b", "acc-eq"])
+def test_standardising_breaks_no_tie_between_judges(coef, offset, factor):
+    """A judge against its own scores in another order: their z-scores are the same numbers but for the last bits."""
+    rng = np.random.default_rng(39)
+    for _ in range(4):
+        y = rng.integers(1, 6, (9, 21)).astype(float)
+        x = np.clip(y + rng.integers(-1, 2, y.shape), 1, 5) / 3
+        other, moved = x.copy(), rng.random(y.shape) < 0.3
+        other[moved] = rng.permutation(x[moved])
+        expected = meta.compare(x, other, y, coef, scaling="none", n_perm=60).null
+        found = meta.compare(3 * x * factor + offset, other, y, coef, scaling="z", n_perm=60).null
+        np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from . import checks, draws, kernels, levels, missing, resampling, swaps
@@ -120,7 +121,7 @@ def compare(
     if np.isnan(difference):
         which = " and ".join(n for n, v in (("first", value_one), ("second", value_two)) if np.isnan(v))
         return Comparison(p=NAN, reason=f"no test: the coefficient of the {which} judge is not defined", **common)
-    pair = swaps.plan(*(scaled(side, scaling) for side in raw), ratings, coef, level)
+    pair = swaps.plan(*alike(*(scaled(side, scaling) for side in raw), scaling), ratings, coef, level)
     observed = np.subtract(*pair.values(draws.Draws(rows=np.zeros((ratings.size, 1), dtype=np.int8))))[0]
     chunks = [pair.values(masks) for masks in draws.swaps(ratings.shape, units, n_perm, seed)]
     null = np.concatenate([a - b for a, b in chunks])
@@ -168,14 +169,43 @@ def together(first: Any, second: Any, y: Any, nan: str = "drop") -> tuple[Floats
 def scaled(side: Floats, scaling: str) -> Floats:
     """Scores brought to a common scale: z, rank or none; a constant side becomes zero under z. NaN stays."""
     here = ~np.isnan(side)
-    side = levels.tame(side)
+    side = kernels.rescaled(side) if scaling == "z" else levels.tame(side)  # squares neither overflow nor vanish
     out = side.copy()
     if scaling == "z":
-        spread = side[here].std()
-        out[here] = (side[here] - side[here].mean()) / spread if np.ptp(side[here]) > 0 and spread > 0 else 0.0
+        above = side[here] - side[here].min()  # scores far from zero lose digits otherwise
+        spread = above.std()
+        out[here] = (above - above.mean()) / spread if above.max() > 0 and spread > 0 else 0.0
     elif scaling == "rank":
         out[here] = stats.rankdata(side[here])
     return out
+
+
+def alike(one: Floats, two: Floats, scaling: str) -> tuple[Floats, Floats]:
+    """Both judges' scaled scores, values of the two that differ by rounding error only made one.
+
+    Standardising the same scores in another order, or on another scale, moves their last bits; exchanged scores would
+    otherwise tie or not at random. Values of one judge are never joined.
+    """
+    if scaling != "z":
+        return one, two
+    mine, theirs = (np.unique(side[~np.isnan(side)]) for side in (one, two))
+    near = _nearest(theirs, mine)
+    slack = 64 * np.finfo(float).eps * np.maximum(1.0, np.abs(theirs))
+    joined = (_nearest(mine, theirs)[near] == np.arange(len(theirs))) & (np.abs(theirs - mine[near]) <= slack)
+    if not joined.any():
+        return one, two
+    here = ~np.isnan(two)
+    out = two.copy()
+    out[here] = np.where(joined, mine[near], theirs)[np.searchsorted(theirs, two[here])]
+    return one, out
+
+
+def _nearest(values: Floats, among: Floats) -> npt.NDArray[np.intp]:
+    """For each value the place of the nearest of sorted numbers."""
+    if len(among) < 2:
+        return np.zeros(len(values), dtype=np.intp)
+    right = np.searchsorted(among, values).clip(1, len(among) - 1)
+    return right - (values - among[right - 1] <= among[right] - values)
 
 
 def _difference_interval(
