@@ -10,6 +10,10 @@ from typing import Any
 from nlgeval_lib.engines.base import Request
 from nlgeval_lib.engines.sampling import Sampling
 
+# what servers call an end at the token limit, and an end that is none; what else they say is kept as they say it
+_CUT = ("length", "max_tokens", "max_length", "model_length")
+_BROKEN = ("error", "abort", "aborted", "cancelled", "canceled")
+
 
 class BadAnswer(ValueError):
     """The server answered, but not with a completion."""
@@ -110,8 +114,10 @@ def _choice(choice: Any, chat: bool, sampling: Sampling) -> Choice:
     reason = choice.get("finish_reason")
     if reason is not None and not isinstance(reason, str):
         raise BadAnswer(f"a finish reason that is no text: {reason!r}")
-    if reason == "error":
-        raise BadAnswer("finish reason 'error'")
+    if reason and reason.lower() in _BROKEN:
+        raise BadAnswer(f"finish reason {reason!r}")
+    if reason and reason.lower() in _CUT:
+        reason = "length"
     if chat:
         message = choice.get("message")
         if not isinstance(message, dict):
@@ -133,7 +139,9 @@ def _choice(choice: Any, chat: bool, sampling: Sampling) -> Choice:
 
 
 def _add(row: dict[str, float], token: str, value: float) -> None:
-    row[token] = max(row.get(token, -float("inf")), float(value))
+    if (value := float(value)) != value:
+        raise ValueError("NaN")
+    row[token] = max(row.get(token, -float("inf")), value)
 
 
 def _chat_logprobs(found: Mapping[str, Any]) -> tuple[dict[str, float], ...]:

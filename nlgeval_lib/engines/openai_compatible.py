@@ -14,15 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlgeval_lib.engines import _http, _protocol
-from nlgeval_lib.engines._pacing import Clock, Gate, backoff, retry_after
+from nlgeval_lib.engines import _faults, _http, _protocol
+from nlgeval_lib.engines._pacing import Clock, Gate, backoff
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, failed
 from nlgeval_lib.engines.sampling import Sampling
 from nlgeval_lib.schema import Completion
 
 DIALECTS = ("openai", "vllm")
-_HOPELESS = (401, 403, 404)  # no key, no right, no such model: the next request will fare no better
-_PASSING = (408, 409, 429)  # and all of 500 and above
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 _APART, _RAMP = 0.004, 0.25  # seconds between the first requests of two workers, and of the first and the last
 
@@ -59,7 +57,7 @@ class OpenAIEngine(Engine):
 
     Raw prompts go to `/completions`, messages to `/chat/completions`. `usage` counts what was used, `served` holds the
     model names that the server answered with. Raises: ValueError for an option out of range; EngineError, when a run
-    begins, where OpenAI's own server is meant and there is no key.
+    begins, where OpenAI's own server is meant and there is no key, or for a key that no header can hold.
     """
 
     name = "openai"
@@ -104,6 +102,8 @@ class OpenAIEngine(Engine):
         ):
             if rate is not None and not rate > 0:
                 raise ValueError(f"{option}={rate}: a number above 0 is needed")
+        if base_url is not None:
+            _http.check_address(base_url)
         self.model, self.revision = name or model, revision
         self.base_url, self.api_key_env, self.dialect = base_url, api_key_env, dialect
         self.concurrency, self.timeout, self.max_retries = concurrency, timeout, max_retries
@@ -131,7 +131,9 @@ class OpenAIEngine(Engine):
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """Completions as they arrive. The calls are made in a thread with an event loop of its own."""
-        key = os.environ.get(self.api_key_env, "")
+        key = os.environ.get(self.api_key_env, "").strip()  # a file's line break often comes with it
+        if not (key.isascii() and key.isprintable()):
+            raise EngineError(f"the key in {self.api_key_env} has a character that no key has; set it again")
         if not key and self.base_url is None:
             raise EngineError(f"no API key: set the environment variable {self.api_key_env}, or name a base_url")
         run = self._run = _Run(self, asks, sampling, key)
@@ -163,6 +165,7 @@ class _Run:
 
     def __init__(self, engine: OpenAIEngine, asks: Sequence[Ask], sampling: Sampling, key: str) -> None:
         self.engine, self.sampling, self._key = engine, sampling, key
+        self._judge = _faults.Judge(key, engine.api_key_env, engine.timeout, engine.max_wait, engine._clock)
         self.todo = deque(_groups(asks) if engine.group_draws else ([ask] for ask in asks))
         self.out: queue.SimpleQueue[list[Completion] | None] = queue.SimpleQueue()
         self._finished: list[Completion] = []
@@ -264,53 +267,22 @@ class _Run:
             try:
                 async with asyncio.timeout(engine.timeout):
                     response = await client.post(path, cast_to=httpx2.Response, body=sent)
+                self._judge.refuse_key(response.content)
                 answer = _protocol.read(response.content, chat=chat, count=len(draws), sampling=self.sampling)
             except Exception as error:
-                reason, wait = self._judge(error)
-                if wait is None:
-                    raise _Waited(reason) from None
+                fault = self._judge.fault(error)
+                if fault.hopeless:
+                    self.hopeless = self.hopeless or fault.reason
+                if fault.wait is None:
+                    raise _Waited(fault.reason) from None
+                if fault.wait:
+                    engine._gate.hold(fault.wait)
                 if attempt == engine.max_retries:
-                    raise _Waited(f"{reason} ({attempt + 1} attempts)") from None
-                await engine._clock.sleep(max(wait, backoff(attempt, 0.5, engine.max_wait / 4, engine._rng)))
+                    raise _Waited(f"{fault.reason} ({attempt + 1} attempts)") from None
+                await engine._clock.sleep(max(fault.wait, backoff(attempt, 0.5, engine.max_wait / 4, engine._rng)))
             else:
                 return self._completions(draws, answer)
         raise AssertionError("unreachable")
-
-    def _judge(self, error: Exception) -> tuple[str, float | None]:
-        """Why an attempt failed, and the least wait before the next; None where there should be no next."""
-        import openai
-
-        engine = self.engine
-        too_long = next((e for e in (error, error.__cause__) if isinstance(e, _http.TooLong)), None)
-        if too_long is not None:
-            return str(too_long), None
-        if isinstance(error, openai.APIStatusError):
-            status = error.status_code
-            reason = self._clean(f"HTTP {status}: {error.message}")
-            if status in _HOPELESS or error.code == "insufficient_quota":
-                self.hopeless = self.hopeless or reason
-                return reason, None
-            if status not in _PASSING and status < 500:
-                return reason, None
-            wait = retry_after(error.response.headers, engine._clock)
-            if wait is None:
-                return reason, 0.0
-            if wait > engine.max_wait:
-                return f"{reason}; the server asks to wait {wait:.0f} s, more than max_wait={engine.max_wait:g}", None
-            engine._gate.hold(wait)
-            return reason, wait
-        if isinstance(error, (TimeoutError, openai.APITimeoutError)):
-            return f"no answer within {engine.timeout:g} s", 0.0
-        if isinstance(error, openai.APIConnectionError):
-            cause = error.__cause__ or error
-            return self._clean(f"connection lost: {type(cause).__name__}: {cause}"), 0.0
-        if isinstance(error, _protocol.BadAnswer):
-            return self._clean(f"a bad answer: {error}"), 0.0
-        return self._clean(f"{type(error).__name__}: {error}"), 0.0
-
-    def _clean(self, reason: str) -> str:
-        """A reason without the key, should a server have sent it back."""
-        return (reason.replace(self._key, "[key]") if self._key else reason)[:400]
 
     def _completions(self, draws: list[Ask], answer: _protocol.Answer) -> list[Completion]:
         """The completions, and their tokens on the account. A call's tokens are shared out by length of text."""
