@@ -113,11 +113,6 @@ def test_a_key_that_no_header_can_hold_is_refused_unsaid(ask, monkeypatch, odd):
     assert KEY[:12] not in str(caught.value)
 
 
-def test_half_a_character_is_told_at_once(ask):
-    one, server = ask(200, text("4"), prompt="a\ud800b")
-    assert "half a character" in one.error and server.count == 0
-
-
 @pytest.mark.parametrize(("form", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
 def test_a_packed_answer_is_read_up_to_the_limit(ask, form, pack):
     one, _ = ask(200, pack(text("4" * 200_000)), content_encoding=form)

@@ -53,8 +53,6 @@ class Judge:
             return Fault(self.clean(f"connection lost: {type(cause).__name__}: {cause}"), 0.0)
         if isinstance(error, _protocol.BadAnswer):
             return Fault(self.clean(f"a bad answer: {error}"), 0.0)
-        if isinstance(error, UnicodeEncodeError):
-            return Fault("the prompt has half a character (a lone surrogate), which cannot be sent")
         passing = not isinstance(error, (ValueError, TypeError))  # of ours, and the same at the next attempt
         return Fault(self.clean(f"{type(error).__name__}: {error}"), 0.0 if passing else None)
 

@@ -181,6 +181,12 @@ def complete(
     state = start = Progress(total=len(unique), stored=len(have))
     if progress is not None:
         progress(state, ())
+    if broken := [failed(ask, _HALF) for ask in missing if not _encodable(ask.request.text())]:
+        have.update((completion.key, completion) for completion in broken)
+        missing = [ask for ask in missing if ask.key not in have]
+        state = start = replace(start, failed=len(broken))
+        if progress is not None:
+            progress(state, broken)
     if missing:
         engine.check(sampling)
         for state, batch in _generate(engine, missing, sampling, store, unique, start):
@@ -194,6 +200,20 @@ def complete(
         if have[ask.key].finish_reason == "error"
     ]
     return Answers([tuple(have[ask.key] for ask in draws) for draws in asks], tuple(failures), state)
+
+
+_HALF = "the prompt has half a character (a lone surrogate), which no model can be sent"
+
+
+def _encodable(text: str) -> bool:
+    """Whether a text can be written in UTF-8, as every tokenizer and every server needs it."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _generate(

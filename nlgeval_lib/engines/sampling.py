@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +73,8 @@ class Sampling:
             self._put("choice", _texts("choice", self.choice))
             if not self.choice or len(set(self.choice)) != len(self.choice):
                 raise ValueError(f"choice={self.choice!r}: one or more different texts are needed")
+        if self.regex is not None:
+            _check_regex(self.regex)
         if self.json_schema is not None:
             self._put("json_schema", _schema(self.json_schema))
         given = [name for name in ("choice", "regex", "json_schema") if getattr(self, name) is not None]
@@ -135,4 +140,30 @@ def _schema(value: Mapping[str, Any] | str) -> str:
         raise ValueError(f"json_schema is not JSON: {error}") from error
     if not isinstance(schema, dict):
         raise ValueError(f"json_schema={value!r}: a JSON object is needed")
+    with contextlib.suppress(ImportError):  # the backend looks at it too, but only once a model is loaded
+        import jsonschema
+
+        try:
+            jsonschema.validators.validator_for(schema).check_schema(schema)
+        except jsonschema.SchemaError as error:
+            place = "/".join(map(str, error.absolute_path))
+            raise ValueError(f"json_schema{f' at {place}' if place else ''}: {error.message}") from None
     return canonical(schema)
+
+
+# faults that a pattern has in every dialect; what else Python does not know, such as \p{L}, a backend may
+_IN_ALL_DIALECTS = ("unterminated", "missing ), unterminated", "unbalanced parenthesis", "nothing to repeat")
+
+
+def _check_regex(value: Any) -> None:
+    """Passes for what may be a regular expression. Raises: ValueError."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"regex={value!r}: a pattern is needed")
+    try:
+        with warnings.catch_warnings(action="ignore"):  # such as that of [[:alpha:]]
+            re.compile(value)
+    except re.error as error:
+        if error.msg.startswith(_IN_ALL_DIALECTS):
+            raise ValueError(f"regex={value!r}: {error}") from None
+    except (RecursionError, OverflowError):
+        raise ValueError(f"regex={value[:60]!r}...: nested too deeply, or a repetition too large") from None

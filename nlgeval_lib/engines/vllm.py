@@ -9,7 +9,7 @@ from typing import Any
 
 from nlgeval_lib.engines import models
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, failed
-from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.engines.sampling import Sampling, UnsupportedSetting
 from nlgeval_lib.schema import Completion
 
 # What vLLM's CPU build needs for a small model in one process. A variable that is set already stays as it is.
@@ -100,8 +100,14 @@ class VLLMEngine(Engine):
         self._count = 0
 
     def check(self, sampling: Sampling) -> None:
-        """Everything is honoured, if vLLM takes the values. Raises: ValueError as vLLM words it."""
-        self._params(sampling, None)
+        """Everything is honoured, if vLLM takes the values. Raises: UnsupportedSetting as vLLM words it."""
+        config = self._llm.llm_engine.vllm_config
+        try:
+            self._params(sampling, None).verify(
+                config.model_config, config.speculative_config, config.structured_outputs_config, self._tokenizer
+            )
+        except self._refusals as error:
+            raise UnsupportedSetting(f"vLLM refuses the settings: {' '.join(str(error).split())}") from error
 
     def count_tokens(self, requests: Sequence[Request]) -> list[int]:
         """Prompt tokens of each request."""
