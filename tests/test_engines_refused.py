@@ -55,6 +55,6 @@ def test_a_schema_that_is_none_is_refused_before_a_model_is_loaded(schema, says)
     "settings", [{"regex": r"(a)\1"}, {"json_schema": {"$ref": "#/nowhere"}}, {"logprobs": 10**6}, {"temperature": 1e9}]
 )
 def test_vllm_refuses_settings_before_the_first_prompt(tiny_vllm, settings):
-    with pytest.raises(UnsupportedSetting, match="vLLM refuses the settings: .+"):
+    with pytest.raises(UnsupportedSetting, match="vLLM refuses the settings"):
         complete(tiny_vllm, ["a"], Sampling(max_tokens=2, **settings))
     assert complete(tiny_vllm, ["a"], Sampling(max_tokens=2)).flat[0].finish_reason == "length"
