@@ -340,3 +340,16 @@ def test_standardising_breaks_no_tie_between_judges(coef, offset, factor):
         expected = meta.compare(x, other, y, coef, scaling="none", n_perm=60).null
         found = meta.compare(3 * x * factor + offset, other, y, coef, scaling="z", n_perm=60).null
         np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("units", draws.UNITS)
+@pytest.mark.parametrize("size", [3, 5, 4096])
+def test_the_coins_do_not_depend_on_the_chunks(units, size, monkeypatch):
+    monkeypatch.setattr(draws, "chunk_size", lambda items: size)
+    expected = draws.swap_masks((7, 9), units, 50, 3)
+    chunks = list(draws.swaps((7, 9), units, 50, 3))
+    for unit, masks in expected.items():
+        found = [getattr(chunk, unit).T if unit == "rows" else getattr(chunk, unit) for chunk in chunks]
+        if size < 50:
+            assert len(chunks) > 1
+        np.testing.assert_array_equal(np.concatenate(found), masks)

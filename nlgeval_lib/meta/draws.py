@@ -103,7 +103,8 @@ def swaps(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Dra
     """
     rng = {unit: np.random.default_rng([seed, 4 + number]) for number, unit in enumerate(UNITS)}
     sizes = _sizes(shape, units)
-    step = chunk_size(2 * int(np.prod(shape)))
+    # numpy takes four coins from one random number, and drops those left over at the end of a chunk
+    step = max(4, chunk_size(2 * int(np.prod(shape))) // 4 * 4)
     for start in range(0, n, step):
         b = min(step, n - start)
         masks = {unit: rng[unit].integers(0, 2, (b, size), dtype=np.int8) for unit, size in sizes.items()}

@@ -33,21 +33,25 @@ class Running:
 
     def sums(self, weights: Ints) -> tuple[Ints, Ints]:
         """The weights as they lie here, filled up with zeros: (m', b). Their sums below a row of zeros: (m' + 1, b)."""
+        taken = kernels.workspace().take(f"{self.name} taken", weights, self.rows)
+        return taken, self.below(taken)
+
+    def below(self, taken: Ints) -> Ints:
+        """The sums of `sums`, of weights that lie in the order of `rows` already; what fills them up is made zero."""
         space = kernels.workspace()
-        taken = space.take(f"{self.name} taken", weights, self.rows)
-        b = weights.shape[1]
+        b = taken.shape[1]
         shape = (self.steps, self.blocks, b)
         steps = taken.reshape(shape)
         steps[self.full :, -1] = 0
-        out = space.array(f"{self.name} sums", (1 + len(self.rows), b), weights.dtype)
+        out = space.array(f"{self.name} sums", (1 + len(self.rows), b), taken.dtype)
         out[0] = 0
         body = out[1:].reshape(shape)
         body[0] = steps[0]
         for before, new, place in zip(body[:-1], steps[1:], body[1:], strict=True):
             np.add(before, new, out=place)
-        below = space.array("blocks below", (self.blocks, b), weights.dtype)
+        below = space.array("blocks below", (self.blocks, b), taken.dtype)
         below[0] = 0
         for (before, place), block in zip(pairwise(below), body[-1], strict=False):
             np.add(before, block, out=place)
         body += below
-        return taken, out
+        return out

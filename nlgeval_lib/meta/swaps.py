@@ -82,6 +82,7 @@ class PooledSpearman:
             self.running = Running("pool", entries)
             self.steps = np.zeros(1 + len(self.running.rows))
             self.steps[self.running.at[1:]] = self.rank - np.append(self.rank[1:], 0.0)
+            self.item, self.own = self.item[self.running.rows], self.own[self.running.rows]
         else:
             values = np.concatenate([np.ones(2 * n), self.rank]).astype(np.int32 if n < 2**15 else np.int64)
             places = np.concatenate([code, code + size]), np.concatenate([entries, entries])
@@ -97,7 +98,7 @@ class PooledSpearman:
         weights = space.array("swap weights", mine.shape, kind)
         np.copyto(weights, mine)
         if self.alone:
-            _, sums = self.running.sums(weights)
+            sums = self.running.below(weights)
             cross = np.zeros(mask.shape[1])
             for rows in kernels.blocks(*sums.shape):
                 up_to = space.wide("wide 0", sums[rows])
