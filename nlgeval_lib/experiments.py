@@ -58,6 +58,11 @@ class Grid:
         out[self._row, self._column] = flat
         return out
 
+    @property
+    def place(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where each item is in the matrix."""
+        return self._row, self._column
+
     def interval(self, ci: str | None) -> str | None:
         """The interval to use for "auto": both units, or inputs alone where systems are too few or repeated."""
         if ci != "auto":
@@ -102,9 +107,13 @@ def correlations(
             raise ValueError(f"{row}: scores for {sorted(unknown)}, but ratings are of {', '.join(human)}")
         for coef in coefs:
             for label, values in per_column.items():
-                result, replicates = _measured(grid.matrix(values), ratings[label], coef, nan, interval, settings)
+                x, y = grid.matrix(values), ratings[label]
+                if nan == "error":  # places of the grid without an output are no missing scores
+                    meta.missing.apply(np.asarray(values, dtype=float), y[grid.place], nan)
+                policy = "drop" if nan == "error" else nan
+                result, replicates = _measured(x, y, coef, policy, interval, settings)
                 # places of the grid where the data have no output are not missing scores
-                result = replace(result, n_missing=result.n_missing - grid.n_holes, total=grid.n)
+                result = replace(result, n_missing=result.n_missing - grid.n_holes, total=grid.n, nan=nan)
                 cell = {"row": row, "column": label, "statistic": _NAMES.get(coef, coef), **_numbers(result, scale)}
                 if replicates is not None:
                     cell["replicates"] = replicates * scale
@@ -127,12 +136,12 @@ def averaged(table: pd.DataFrame, label: str, over: str = "column") -> pd.DataFr
     kept = "row" if over == "column" else "column"
     rows = []
     for (key, statistic), part in table.groupby([kept, "statistic"], sort=False):
-        low = high = float("nan")
+        low, high, why = float("nan"), float("nan"), ""
         drawn = part["replicates"].tolist() if "replicates" in part else []
         if drawn and all(isinstance(one, np.ndarray) for one in drawn):
             together = np.mean(drawn, axis=0)
-            if not np.isnan(together).all():
-                low, high = np.nanquantile(together, [0.025, 0.975])
+            low, high, *_, why = meta.resampling.interval(together, float(part["value"].mean(skipna=False)))
+            why = why if np.isnan(low) else ""
         rows.append(
             {
                 kept: key,
@@ -143,7 +152,7 @@ def averaged(table: pd.DataFrame, label: str, over: str = "column") -> pd.DataFr
                 "ci_low": low,
                 "ci_high": high,
                 "signature": f"mean-of:{len(part)}|{part['signature'].iat[0]}",
-                "reason": "; ".join(dict.fromkeys(text for text in part["reason"] if text)),
+                "reason": "; ".join(dict.fromkeys(text for text in (*part["reason"], why) if text)),
             }
         )
     return pd.DataFrame(rows)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from . import apart, checks, draws, resampling
+from . import apart, checks, draws, kernels, resampling
 from .checks import Floats
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")
@@ -47,6 +47,8 @@ class Agreement:
         parts = [f"agree:{self.name}", f"raters:{self.n_raters}", f"items:{self.n}", f"left-out:{self.n_left_out}"]
         if self.ci:
             parts.append(f"ci:{self.ci}" + (f"/{self.n_boot}|seed:{self.seed}" if self.n_boot else ""))
+            if self.confidence != 0.95:
+                parts.append(f"conf:{checks.exactly(self.confidence)}")
         return "|".join(parts)
 
 
@@ -107,14 +109,15 @@ def weighted_kappa(
     a, b = a[here], b[here]
     values = _scale(np.concatenate([a, b]), scale)
     codes = [np.searchsorted(values, one) for one in (a, b)]
-    seen = apart.distance(a, b, DISTANCES[weights])
+    values = kernels.rescaled(values)
+    seen = apart.distance(*(values[code] for code in codes), DISTANCES[weights])
 
     def kappa(counts: Floats) -> float:
         p, q = (np.bincount(code, weights=counts, minlength=len(values)) for code in codes)
         expected = apart.between(values, p, q, DISTANCES[weights])
         return 1 - counts.sum() * (counts @ seen) / expected if expected > 0 else NAN
 
-    return _with_interval(f"kappa-{weights}", kappa, len(a), 2, int((~here).sum()), ci, n_boot, seed)
+    return _with_interval(f"kappa-{weights}{_told(scale)}", kappa, len(a), 2, int((~here).sum()), ci, n_boot, seed)
 
 
 def gwet_ac(
@@ -138,7 +141,7 @@ def gwet_ac(
     twice = given.size >= 2
     if not twice.any():
         raise ValueError("ratings: no item has two ratings; agreement needs at least one that has")
-    kind, size = DISTANCES[weights], len(values)
+    kind, size, values = DISTANCES[weights], len(values), kernels.rescaled(values)
     widest = 1.0 if weights == "none" or size < 2 else float(apart.distance(values[-1], values[0], kind))
     pairs = np.where(twice, given.size * (given.size - 1), 1.0)
     agree = np.where(twice, 1 - given.within(values, kind) / pairs / widest, 0.0)
@@ -152,7 +155,7 @@ def gwet_ac(
         chance = similar / (size * (size - 1)) * (use * (1 - use)).sum()
         return (observed - chance) / (1 - chance)
 
-    name = "ac1" if weights == "none" else f"ac2-{weights}"
+    name = ("ac1" if weights == "none" else f"ac2-{weights}") + _told(scale)
     return _with_interval(name, ac, len(given.size), len(every), given.n_left_out, ci, n_boot, seed)
 
 
@@ -167,7 +170,7 @@ def icc(ratings: Any, kind: str = "2,1", confidence: float = 0.95) -> Agreement:
     """
     checks.choice(kind, ICC_KINDS, "kind")
     checks.between(confidence, "confidence")
-    every = checks.matrix(ratings, "ratings")
+    every = kernels.rescaled(checks.matrix(ratings, "ratings"))
     complete = ~np.isnan(every).any(axis=0)
     data = every[:, complete].T
     data = data - data[:1, :1]  # large ratings lose digits otherwise
@@ -232,6 +235,11 @@ def _scale(seen: Floats, scale: Sequence[float] | None) -> Floats:
     if len(off):
         raise ValueError(f"got {off[0]:g}, which is not on the scale {', '.join(f'{v:g}' for v in values)}")
     return values
+
+
+def _told(scale: Sequence[float] | None) -> str:
+    """The scale that was given, for the name of what was computed."""
+    return "" if scale is None else f"({','.join(map(checks.exactly, np.unique(scale)))})"
 
 
 def _with_interval(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from . import checks
+from . import checks, kernels
 from .checks import Floats
 from .multiplicity import correct
 
@@ -42,12 +42,15 @@ class AltTest:
     n_items: int
     n_left_out: int
     raters_left_out: tuple[int, ...]
+    least: tuple[int, int] = (2, 30)  # ratings an item, items a rater
     reason: str = ""
 
     def signature(self) -> str:
         """What was computed, in one line."""
+        least = "" if self.least == (2, 30) else f"|least:{self.least[0]} raters, {self.least[1]} items"
+        epsilon, q = checks.exactly(self.epsilon), checks.exactly(self.q)
         return (
-            f"test:alt-test|score:{self.score}|eps:{self.epsilon:g}|{self.test}|correct:by|q:{self.q:g}"
+            f"test:alt-test|score:{self.score}|eps:{epsilon}|{self.test}|correct:by|q:{q}{least}"
             f"|raters:{len(self.p) - len(self.raters_left_out)}/{len(self.p)}"
             f"|items:{self.n_items}/{self.n_items + self.n_left_out}"
         )
@@ -88,6 +91,9 @@ def alt_test(
         raise ValueError(f"got judge {x.shape} and ratings {every.shape}; pass R[rater, item] with at least 2 raters")
     usable = ((~np.isnan(every)).sum(axis=0) >= min_raters) & ~np.isnan(x)
     x, every = x[usable], every[:, usable]
+    if score == "rmse":  # squares neither overflow nor vanish; who is closer does not depend on the unit
+        x, *every = kernels.rescaled(np.vstack([x, every]))
+        every = np.array(every)
     closeness = score if callable(score) else _rmse if score == "rmse" else _accuracy
     rows = [_one_rater(x, every, rater, closeness, epsilon, min_items, test) for rater in range(len(every))]
     judge_advantage, rater_advantage, p = (tuple(column) for column in zip(*rows, strict=True))
@@ -111,6 +117,7 @@ def alt_test(
         n_items=int(usable.sum()),
         n_left_out=int((~usable).sum()),
         raters_left_out=tuple(int(r) for r in np.flatnonzero(~tested)),
+        least=(min_raters, min_items),
         reason="" if tested.any() else f"no rater has {min_items} items with another rater and a judgment",
     )
 

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from . import checks, draws, levels, resampling
+from . import checks, draws, kernels, levels, resampling
 from .checks import Floats
 
 NAN = float("nan")
+SURE = 1 - 1e-10  # leverage from which an item's residual is zero whatever its score
+ALONE = "no HC3 interval of the slope: one item alone decides part of the regression"
 COVARIANCES = ("HC3", "cluster-inputs", "cluster-systems")
 
 
@@ -80,7 +82,12 @@ def length_bias(
     draws.check_units(units, sides[0].shape)
     if covariance != "HC3" and sides[0].ndim != 2:
         raise ValueError(f"covariance={covariance!r} needs x[system, input]; got a flat vector")
+    sides = [kernels.rescaled(side) for side in sides]  # squares neither overflow nor vanish
     a, b, c = resampling.common(*sides)
+    if covariance != "HC3":
+        groups = (~np.isnan(a)).any(axis=0 if covariance == "cluster-inputs" else 1).sum()
+        if groups < 2:
+            raise ValueError(f"covariance={covariance!r}: got {groups} group with common items; at least 2, or 'HC3'")
     n = int((~np.isnan(a)).sum())
     if n < 5:
         raise ValueError(f"got {n} common items; at least 5 are needed to hold the rating constant")
@@ -91,6 +98,8 @@ def length_bias(
     replicates = np.concatenate([_partial(*(plan.values(chunk) for plan in plans)) for chunk in chunks])
     low, high, _, reason = resampling.interval(replicates, partial)
     slope = _slope(a, b, c, covariance) if partial == partial else (NAN, NAN, NAN, NAN)
+    if np.isnan(slope[1]) and slope[0] == slope[0]:
+        reason = "; ".join(filter(None, (reason, ALONE)))
     return LengthBias(
         float(score_length),
         float(rating_length),
@@ -127,6 +136,8 @@ def _slope(x: Floats, y: Floats, length: Floats, covariance: str) -> tuple[float
     else:
         groups = np.indices(x.shape)[1 if covariance == "cluster-inputs" else 0][here]
         fit = model.fit(cov_type="cluster", cov_kwds={"groups": groups})
+    if covariance == "HC3" and fit.get_influence().hat_matrix_diag.max() > SURE:
+        return float(fit.params[2]), NAN, NAN, NAN
     low, high = fit.conf_int()[2]
     return float(fit.params[2]), float(low), float(high), float(fit.pvalues[2])
 
@@ -180,7 +191,7 @@ def self_preference(x: Any, y: Any, own: Any) -> SelfPreference:
         return SelfPreference(NAN, NAN, NAN, NAN, NAN, reason="constant scores or ratings", **counts)
     import statsmodels.api as sm
 
-    target, rating = stats.zscore(a[here]), stats.zscore(b[here])
+    target, rating = (stats.zscore(kernels.rescaled(side[here])) for side in (a, b))
     fit = sm.OLS(target, np.column_stack([np.ones(len(target)), rating, mask[here]])).fit(cov_type="HC3")
     if fit.ssr < 1e-20 * len(target):
         why = "scores follow from ratings and origin without error: there is no noise to test against"

@@ -29,6 +29,7 @@ class Ceiling:
     level: str
     n: int
     n_raters: int
+    total: int
     low: float = NAN
     high: float = NAN
     ci: str | None = None
@@ -42,7 +43,8 @@ class Ceiling:
     def signature(self) -> str:
         """What was computed, in one line."""
         ci = f"|ci:{self.ci}/{self.n_boot}|seed:{self.seed}" if self.ci else ""
-        return f"level:{self.level}|coef:{self.coef}|{self.who}:leave-one-out({self.n_raters})|nan:drop{ci}"
+        gone = f"({self.total - self.n}/{self.total})" if self.n < self.total else ""
+        return f"level:{self.level}|coef:{self.coef}|{self.who}:leave-one-out({self.n_raters})|nan:drop{gone}{ci}"
 
 
 def human_ceiling(
@@ -139,6 +141,7 @@ def _leave_one_out(
         level=level,
         n=min(result.n for result in results),
         n_raters=len(pairs),
+        total=pairs[0][0].size,
         low=low,
         high=high,
         ci=ci,

@@ -181,6 +181,11 @@ def number(value: Any, name: str, low: float = -np.inf, high: float = np.inf) ->
     return float(value)
 
 
+def exactly(value: float) -> str:
+    """A setting for a signature: the shortest text that tells it from every other number."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
+
+
 def scale(low: Any, high: Any) -> tuple[float, float]:
     """The two ends of a scale.
 

@@ -55,7 +55,7 @@ class Correlation:
         if self.ci:
             parts.append(f"ci:{self.ci}/{self.n_boot}")
             if self.confidence != 0.95:
-                parts.append(f"conf:{self.confidence:g}")
+                parts.append(f"conf:{checks.exactly(self.confidence)}")
             parts.append(f"seed:{self.seed}")
         return "|".join(parts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -39,7 +39,8 @@ class Corrected:
     def signature(self) -> str:
         """What was computed, in one line."""
         tested = sum(value == value for value in self.p)
-        return f"correct:{self.method}|families:{len(set(self.families))}|tests:{tested}|alpha:{self.alpha:g}"
+        families = len(set(self.families))
+        return f"correct:{self.method}|families:{families}|tests:{tested}|alpha:{checks.exactly(self.alpha)}"
 
 
 def correct(
@@ -175,10 +176,16 @@ def league(
     """
     if not isinstance(judges, Mapping) or len(judges) < 2:
         raise ValueError("judges: pass a mapping from name to scores with at least 2 judges")
-    shared, scores = _on_common_items(judges, y, nan)
-    correlations = correlate_many(scores, shared, coef, level, "drop", ci, n_boot, seed)
+    shared, scores, lost = _on_common_items(judges, y, nan)
+    told = dict(nan=nan, n_missing=lost)  # what was filled or left out before, so that results and signatures say so
+    correlations = {
+        name: replace(result, **told)
+        for name, result in correlate_many(scores, shared, coef, level, "drop", ci, n_boot, seed).items()
+    }
     comparisons = {
-        (a, b): compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, scaling=scaling)
+        (a, b): replace(
+            compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, scaling=scaling), **told
+        )
         for a, b in combinations(scores, 2)
     }
     corrected = correct({pair: result.p for pair, result in comparisons.items()}, method, alpha=alpha)
@@ -190,14 +197,15 @@ def league(
     return League(names, blank.correlations, blank.comparisons, corrected, ranks, n)
 
 
-def _on_common_items(judges: Mapping[str, Any], y: Any, nan: str) -> tuple[Floats, dict[str, Floats]]:
-    scores, gone = {}, False
+def _on_common_items(judges: Mapping[str, Any], y: Any, nan: str) -> tuple[Floats, dict[str, Floats], int]:
+    """The ratings and each judge's scores on the items that all have, and how many items lacked one at first."""
+    scores, gone, lacking = {}, False, np.isnan(checks.floats(y, "y"))
     for name, x in judges.items():
         try:
             scores[name], _, ratings, _ = together(x, x, y, nan)
         except ValueError as error:
             raise ValueError(f"judge {name!r}: {error}") from error
-        gone = gone | np.isnan(ratings)
+        gone, lacking = gone | np.isnan(ratings), lacking | np.isnan(checks.floats(x, name))
     ratings = checks.floats(y, "y")
     ratings[gone] = np.nan
-    return ratings, {name: np.where(gone, np.nan, x) for name, x in scores.items()}
+    return ratings, {name: np.where(gone, np.nan, x) for name, x in scores.items()}, int(lacking.sum())

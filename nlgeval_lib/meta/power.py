@@ -38,8 +38,9 @@ class Detectable:
     def signature(self) -> str:
         """What was computed, in one line."""
         return (
-            f"level:{self.level}|coef:{self.coef}|mdd:perm-{self.units}/{self.n_perm}|power:{self.power:g}"
-            f"|alpha:{self.alpha:g}|sim:{self.n_sim}|seed:{self.seed}"
+            f"level:{self.level}|coef:{self.coef}|mdd:perm-{self.units}/{self.n_perm}|power:{checks.exactly(self.power)}"
+            f"|alpha:{checks.exactly(self.alpha)}|shares:{','.join(checks.exactly(step[0]) for step in self.curve)}"
+            f"|systems:{self.n_systems}|inputs:{self.n_inputs}|sim:{self.n_sim}|seed:{self.seed}"
         )
 
 

@@ -20,7 +20,7 @@ class Bootstrap:
     """A bootstrap interval and its replicates.
 
     low, high: ends of the interval, NaN where most replicates are undefined (`reason` says so).
-    n_undefined: replicates without a defined coefficient; the interval is of the others.
+    n_undefined: replicates without a defined coefficient; the interval is of the others. n: common items of `total`.
     """
 
     value: float
@@ -34,14 +34,18 @@ class Bootstrap:
     n_boot: int
     n_undefined: int
     seed: int
+    n: int = 0
+    total: int = 0
     reason: str = ""
     replicates: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
     def signature(self) -> str:
         """What was computed, in one line."""
         name = next(short for short, method in METHODS.items() if method == self.method)
-        confidence = "" if self.confidence == 0.95 else f"|conf:{self.confidence:g}"
-        return f"level:{self.level}|coef:{self.coef}|ci:{name}-{self.units}/{self.n_boot}{confidence}|seed:{self.seed}"
+        confidence = "" if self.confidence == 0.95 else f"|conf:{checks.exactly(self.confidence)}"
+        kept = f"nan:drop({self.total - self.n}/{self.total})"
+        interval = f"ci:{name}-{self.units}/{self.n_boot}{confidence}|seed:{self.seed}"
+        return f"level:{self.level}|coef:{self.coef}|{kept}|{interval}"
 
 
 def parse_interval(ci: str, shape: tuple[int, ...]) -> tuple[str, str]:
@@ -88,8 +92,9 @@ def bootstrap(
     replicates = np.concatenate([plan.values(chunk) for chunk in draws.bootstrap(x.shape, units, n_boot, seed)])
     jackknife = _jackknife(plan, x.shape, units) if method == "bca" and not np.isnan(value) else None
     low, high, undefined, reason = interval(replicates, value, confidence, jackknife)
+    n = int((~np.isnan(x)).sum())
     return Bootstrap(
-        value, low, high, coef, level, units, method, confidence, n_boot, undefined, seed, reason, replicates
+        value, low, high, coef, level, units, method, confidence, n_boot, undefined, seed, n, x.size, reason, replicates
     )
 
 

@@ -31,10 +31,14 @@ class ScaleUse:
     floor: float
     ceiling: float
     counts: tuple[tuple[float, int], ...]
+    scale: tuple[float, float]
+    steps: int | None = None
 
     def signature(self) -> str:
         """What was computed, in one line."""
-        return f"bias:scale-use|nan:drop({self.n_missing}/{self.n + self.n_missing})"
+        low, high = map(checks.exactly, self.scale)
+        steps = f"/{self.steps}" if self.steps else ""
+        return f"bias:scale-use|scale:{low}-{high}{steps}|nan:drop({self.n_missing}/{self.n + self.n_missing})"
 
 
 def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> ScaleUse:
@@ -69,4 +73,6 @@ def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> Scal
         floor=float((here == low).mean()),
         ceiling=float((here == high).mean()),
         counts=tuple((float(value), int(count)) for value, count in zip(distinct, counts, strict=True)),
+        scale=(low, high),
+        steps=steps,
     )

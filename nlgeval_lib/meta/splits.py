@@ -32,7 +32,10 @@ class Resampled:
 
     def signature(self) -> str:
         """What was computed, in one line."""
-        return f"mean-of-splits:{self.n_splits}|ci:resampled-t({self.n_test:g}/{self.n_train:g})"
+        text = f"mean-of-splits:{self.n_splits}|ci:resampled-t({self.n_test:g}/{self.n_train:g})"
+        if self.confidence != 0.95:
+            text += f"|conf:{checks.exactly(self.confidence)}"
+        return text + (f"|null:{checks.exactly(self.null)}" if self.null else "")
 
 
 def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0, confidence: float = 0.95) -> Resampled:

@@ -54,8 +54,9 @@ class TieAccuracy:
     def signature(self) -> str:
         """What was computed, in one line."""
         fold = f"/{self.folds}|seed:{self.seed}" if self.folds else ""
+        epsilon = checks.exactly(self.epsilon) if self.calibration == "given" else f"{self.epsilon:.6g}"
         return (
-            f"level:{self.level}|coef:acc-eq|eps:{self.calibration}({self.epsilon:.6g}){fold}"
+            f"level:{self.level}|coef:acc-eq|eps:{self.calibration}({epsilon}){fold}"
             f"|nan:{self.nan}({self.n_missing}/{self.total})"
         )
 

@@ -254,7 +254,7 @@ def _one(block: _Block, name: str, coef: str, settings: Settings) -> dict[str, A
     except ValueError as error:
         return row | {"reason": str(error)}
     # places of the grid where the file has no row are not missing scores
-    found = replace(found, n_missing=found.n_missing - block.holes, total=len(block.rows))
+    found = replace(found, n_missing=found.n_missing - block.holes, total=len(block.rows), nan=settings.nan)
     return row | {
         "value": found.value,
         "ci_low": found.low,
@@ -313,7 +313,7 @@ def _pairs(block: _Block, coef: str, settings: Settings) -> list[dict[str, Any]]
         except ValueError as error:
             found.append(row | {"difference": NAN, "p": NAN, "reason": str(error), "signature": ""})
             continue
-        test = replace(test, n_missing=test.n_missing - block.holes, total=len(block.rows))
+        test = replace(test, n_missing=test.n_missing - block.holes, total=len(block.rows), nan=settings.nan)
         numbers = {"value_first": test.first, "value_second": test.second, "difference": test.difference, "p": test.p}
         found.append(row | numbers | {"n": test.n, "reason": test.reason, "signature": test.signature()})
     return found

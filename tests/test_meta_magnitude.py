@@ -1,0 +1,94 @@
+"""Statistics do not depend on the unit of the scores, and signatures tell different settings apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgeval_lib import experiments, meta
+
+RNG = np.random.default_rng(4)
+Y = RNG.integers(1, 6, (6, 20)).astype(float)
+X, Z = Y + RNG.normal(size=(2, *Y.shape))
+GAP = np.where(np.arange(120).reshape(6, 20) < 3, np.nan, X)
+
+STATISTICS = {
+    "kappa-linear": lambda c: meta.weighted_kappa(c * Y[0], c * Y[1], "linear").value,
+    "kappa-quadratic": lambda c: meta.weighted_kappa(c * Y[0], c * Y[1]).value,
+    "ac2": lambda c: meta.gwet_ac(c * Y, "quadratic").value,
+    "icc": lambda c: meta.icc(c * X).value,
+    "icc, low end": lambda c: meta.icc(c * X, "3,k").low,
+    "alt-test": lambda c: meta.alt_test(c * X[0], c * Y[1:], min_items=5).p,
+    "length": lambda c: meta.length_bias(c * X, c * Y, c * Z, n_boot=20).slope_p,
+    "length, partial": lambda c: meta.length_bias(c * X, c * Y, c * Z, "pearson", n_boot=20).low,
+    "self-preference": lambda c: meta.self_preference(c * X, c * Y, np.arange(6) == 1).p,
+    "soft accuracy": lambda c: meta.soft_pairwise_accuracy(c * X, c * Y, 50).value,
+    "comparison": lambda c: meta.compare(c * X, Z, c * Y, "pearson", n_perm=50).null,
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", STATISTICS)
+@pytest.mark.parametrize("power", [-660, -12, 660])
+def test_the_unit_of_the_scores_does_not_matter(name, power):
+    found, expected = STATISTICS[name](2.0**power), STATISTICS[name](1.0)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert np.isfinite(expected).all()
+
+
+SETTINGS = {
+    "interval": [
+        lambda c=c: meta.correlate(X, Y, ci="boot-both", n_boot=50, confidence=c) for c in (0.95, 0.9, 0.9999999)
+    ],
+    "bootstrap": [lambda x=x: meta.bootstrap(x, Y, n_boot=5) for x in (X, GAP)],
+    "league": [lambda p=p: meta.league({"a": GAP, "b": Z}, Y, nan=p, n_perm=5) for p in ("drop", "zero", "mean")],
+    "ceiling": [lambda x=x: meta.human_ceiling(np.stack([x, Y, Z])) for x in (X, GAP)],
+    "kappa": [lambda s=s: meta.weighted_kappa([1, 2, 3, 4], [1, 2, 4, 4], "none", s) for s in (None, range(1, 8))],
+    "ac": [lambda s=s: meta.gwet_ac([[1, 2, 3], [1, 2, 2]], scale=s) for s in (None, range(1, 4), range(1, 8))],
+    "icc": [lambda c=c: meta.icc(Y, confidence=c) for c in (0.95, 0.9)],
+    "ties": [lambda e=e: meta.acc_eq(X, Y, e) for e in (0.1, 0.1000000001)],
+    "alt-test": [
+        lambda m=m: meta.alt_test(X[0], Y[1:], min_raters=m[0], min_items=m[1]) for m in ((2, 30), (3, 30), (2, 5))
+    ],
+    "scale": [lambda s=s: meta.scale_use(Y, *s) for s in ((0, 10), (1, 5), (1, 5, 5))],
+    "splits": [lambda o=o: meta.resampled_t([1, 2, 3], 10, 5, **o) for o in ({}, {"null": 1}, {"confidence": 0.9})],
+    "detectable": [
+        lambda o=o: meta.minimum_detectable_difference(X, Y, n_sim=1, n_perm=19, **o)
+        for o in ({"shares": (0.5,)}, {"shares": (0.5, 1.0)}, {"shares": (0.5,), "n_inputs": 5})
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_other_settings_have_another_signature(name):
+    signatures = [made().signature() for made in SETTINGS[name]]
+    assert len(set(signatures)) == len(signatures)
+
+
+def test_a_league_says_what_it_filled():
+    filled = meta.league({"a": GAP, "b": Z}, Y, nan="zero", n_perm=5)
+    dropped = meta.league({"a": GAP, "b": Z}, Y, n_perm=5)
+    assert "nan:zero(3/120)" in filled.signature() and "nan:drop(3/120)" in dropped.signature()
+    assert [(one.n, one.n_missing, one.nan) for one in filled.correlations] == [(120, 3, "zero")] * 2
+    assert [(one.n, one.n_missing, one.nan) for one in dropped.correlations] == [(117, 3, "drop")] * 2
+
+
+def test_an_item_that_alone_decides_the_slope_gives_no_interval():
+    found = meta.length_bias([1, 2, 3, 4, 5, 3.0], [1, 3, 2, 5, 4, 2.0], [5, 5, 5, 5, 5, 9.0], n_boot=50)
+    assert np.isnan([found.slope_low, found.slope_high, found.slope_p]).all() and "one item alone" in found.reason
+    with pytest.raises(ValueError, match="got 1 group"):
+        meta.length_bias(X[:1], Y[:1], Z[:1], covariance="cluster-systems", units="inputs")
+
+
+def test_places_without_an_output_are_no_missing_scores_under_error():
+    items = pd.DataFrame([(s, i) for s in "abc" for i in range(5) if (s, i) != ("a", 0)])
+    items.columns = ["system_id", "input_id"]
+    scores, human = X.ravel()[:14], Y.ravel()[:14]
+    settings = dict(coefs=("pearson",), nan="error", n_boot=50)
+    found = experiments.correlations(items, {"judge": scores}, {"all": human}, **settings)
+    assert "nan:error(0/14)" in found["signature"][0]
+    assert found["value"][0] == pytest.approx(np.corrcoef(scores, human)[0, 1])
+    scores = np.where(np.arange(14) == 3, np.nan, scores)
+    with pytest.raises(ValueError, match="1 scores and 0 ratings of 14 are missing"):
+        experiments.correlations(items, {"judge": scores}, {"all": human}, **settings)
