@@ -115,32 +115,13 @@ def to_completion(record: dict[str, Any]) -> Completion:
             f"the record {record['key'][:12]} has {unknown}, which this version does not know: "
             "a newer one wrote it; update, or use another store"
         )
-    get = record.get
-    logprobs = get("logprobs")
-    # a frozen dataclass sets its fields by a look-up each, which takes as long as reading the JSON
-    made = _new(Completion)
-    _set_key(made, record["key"])
-    _set_text(made, record["text"])
-    _set_finish_reason(made, get("finish_reason", "stop"))
-    _set_prompt_tokens(made, get("prompt_tokens", 0))
-    _set_completion_tokens(made, get("completion_tokens", 0))
-    _set_logprobs(made, None if logprobs is None else tuple(logprobs))
-    _set_model(made, get("model", ""))
-    _set_revision(made, get("revision", ""))
-    _set_error(made, get("error", ""))
+    made, get = object.__new__(Completion), record.get
+    if get("logprobs") is not None:
+        record["logprobs"] = tuple(record["logprobs"])
+    for name, default, put in _FIELDS:  # the dataclass, being frozen, looks each field up by name to set it
+        put(made, get(name, default))
     return made
 
 
 _KNOWN = {"crc", *(field.name for field in fields(Completion))}
-_new = object.__new__
-(
-    _set_key,
-    _set_text,
-    _set_finish_reason,
-    _set_prompt_tokens,
-    _set_completion_tokens,
-    _set_logprobs,
-    _set_model,
-    _set_revision,
-    _set_error,
-) = (getattr(Completion, field.name).__set__ for field in fields(Completion))
+_FIELDS = tuple((field.name, field.default, getattr(Completion, field.name).__set__) for field in fields(Completion))
