@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -19,9 +21,9 @@ from nlgeval_lib import engines
 from nlgeval_lib.engines import models
 
 CONTEXT = 4096  # tokens: a published prompt has 400 to 2500 of the tiny tokenizer's
+CACHE = 64 << 20  # bytes of keys and values, 16 contexts: vLLM does not start where this much memory is not free
 ENVIRONMENT = {
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    "VLLM_CPU_KVCACHE_SPACE": "1",
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
     "HF_HUB_OFFLINE": "1",
@@ -46,16 +48,24 @@ def tiny_folder(tmp_path_factory) -> Path:
     return tiny_model.build(tmp_path_factory.mktemp("models") / "tiny", positions=CONTEXT)
 
 
+def _free_port() -> int:
+    """A port that nobody has, and that the system gives to no connection before the server takes it."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)  # below the ports of outgoing connections
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+
+
 @pytest.fixture(scope="session")
 def tiny_serving(tiny_folder):
     """The server's process, its port and log: asked for early, it gets ready while other tests run."""
     if no_vllm():
         pytest.skip(no_vllm())
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = _free_port()
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(tiny_folder)]
     command += ["--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--max-model-len", str(CONTEXT)]
+    command += ["--kv-cache-memory-bytes", str(CACHE)]
     command += ["--enforce-eager", "--served-model-name", "tiny-served"]
     with open(tiny_folder.parent / "server.log", "wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **ENVIRONMENT})
@@ -73,7 +83,7 @@ def tiny_vllm(tiny_folder):
     if no_vllm():
         pytest.skip(no_vllm())
     importlib.import_module("llvmlite.binding")  # as after `import shap`: vLLM must start beside it
-    with engines.make("vllm", model=str(tiny_folder), max_model_len=CONTEXT) as engine:
+    with engines.make("vllm", model=str(tiny_folder), max_model_len=CONTEXT, kv_cache_memory_bytes=CACHE) as engine:
         yield engine
 
 
@@ -88,7 +98,7 @@ def tiny_transformers(tiny_folder):
 def tiny_url(tiny_serving) -> str:
     """The address of vLLM's server on loopback, as soon as it answers."""
     process, port, log = tiny_serving
-    url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 240
+    url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 480
     while True:
         try:
             urllib.request.urlopen(f"{url}/health", timeout=5)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 
 import pytest
+from engine_fixtures import CACHE, no_vllm
 
-from nlgeval_lib.engines import Progress, Request, Sampling, ScriptedEngine, UnsupportedSetting, complete
+from nlgeval_lib.engines import (
+    EngineError,
+    Progress,
+    Request,
+    Sampling,
+    ScriptedEngine,
+    UnsupportedSetting,
+    complete,
+    make,
+)
 from nlgeval_lib.store import Store
 
 HALF = "a\ud800b"
@@ -58,3 +69,25 @@ def test_vllm_refuses_settings_before_the_first_prompt(tiny_vllm, settings):
     with pytest.raises(UnsupportedSetting, match="vLLM refuses the settings"):
         complete(tiny_vllm, ["a"], Sampling(max_tokens=2, **settings))
     assert complete(tiny_vllm, ["a"], Sampling(max_tokens=2)).flat[0].finish_reason == "length"
+
+
+def test_the_environment_does_not_overrule_an_engine_argument(tiny_folder, monkeypatch):
+    if no_vllm():
+        pytest.skip(no_vllm())
+    import vllm
+
+    seen = []
+
+    def load(**options):
+        seen.append((options.get("kv_cache_memory_bytes"), os.environ.get("VLLM_CPU_KVCACHE_SPACE")))
+        raise ValueError("only looked at")
+
+    monkeypatch.setattr(vllm, "LLM", load)
+    monkeypatch.setattr("nlgeval_lib.engines.vllm.has_gpu", lambda: False)
+    monkeypatch.delenv("VLLM_CPU_KVCACHE_SPACE", raising=False)
+    for space, options in (("", {}), ("2", {}), ("2", {"kv_cache_memory_bytes": CACHE})):
+        monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", space)
+        with pytest.raises(EngineError, match="only looked at"):
+            make("vllm", model=str(tiny_folder), **options)
+        assert os.environ["VLLM_CPU_KVCACHE_SPACE"] == space
+    assert seen == [(1 << 30, None), (None, "2"), (CACHE, None)]

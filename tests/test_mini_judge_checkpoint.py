@@ -97,7 +97,7 @@ def test_transformers_writes_what_was_measured(in_transformers, frame):
 
 @pytest.mark.skipif(bool(no_vllm()), reason=no_vllm())
 def test_vllm_writes_what_transformers_writes(written, batch):
-    with engines.make("vllm", model=str(FOLDER), max_model_len=512) as engine:
+    with engines.make("vllm", model=str(FOLDER), max_model_len=512, kv_cache_memory_bytes=64 << 20) as engine:
         assert told(engines.complete(engine, batch, GREEDY)) == told(written)
 
 

@@ -16,10 +16,10 @@ from nlgeval_lib.schema import Completion
 CPU_ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    "VLLM_CPU_KVCACHE_SPACE": "1",
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
 }
+_CACHE_SPACE = "VLLM_CPU_KVCACHE_SPACE"  # GiB; vLLM lets it silently overrule the engine argument
 
 
 def has_gpu() -> bool:
@@ -38,6 +38,17 @@ def _scan_any_module() -> None:
     from vllm.triton_utils import dispatcher
 
     dispatcher.vars = lambda value: found if isinstance(found := vars(value), Mapping) else {}
+
+
+@contextlib.contextmanager
+def _without(variable: str) -> Iterator[None]:
+    """The environment without a variable, while this lasts."""
+    held = os.environ.pop(variable, None)
+    try:
+        yield
+    finally:
+        if held is not None:
+            os.environ[variable] = held
 
 
 class VLLMEngine(Engine):
@@ -73,6 +84,8 @@ class VLLMEngine(Engine):
                 os.environ.setdefault(variable, value)
             # a prompt that is read in parts moves its seeded generator back, which vLLM 0.32 cannot do on a CPU
             options = {"dtype": "float32", "enforce_eager": True, "enable_chunked_prefill": False, **options}
+            if not os.environ.get(_CACHE_SPACE) and "gpu_memory_utilization" not in options:
+                options.setdefault("kv_cache_memory_bytes", 1 << 30)
         try:
             import vllm
 
@@ -82,14 +95,15 @@ class VLLMEngine(Engine):
                 f"vLLM cannot be imported ({error}): install the `gpu` group, or `cpu-serve` on a machine without a GPU"
             ) from error
         try:
-            self._llm = vllm.LLM(
-                model=model,
-                revision=revision,
-                tensor_parallel_size=tensor_parallel_size,
-                enable_prefix_caching=enable_prefix_caching,
-                seed=seed,
-                **options,
-            )
+            with _without(_CACHE_SPACE if options.get("kv_cache_memory_bytes") else ""):
+                self._llm = vllm.LLM(
+                    model=model,
+                    revision=revision,
+                    tensor_parallel_size=tensor_parallel_size,
+                    enable_prefix_caching=enable_prefix_caching,
+                    seed=seed,
+                    **options,
+                )
         except (OSError, ValueError, RuntimeError, TypeError) as error:
             raise EngineError(f"vLLM cannot load {model}: {error}") from error
         self.revision = found or models.hub_revision(model, revision)
