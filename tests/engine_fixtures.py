@@ -48,7 +48,7 @@ def tiny_folder(tmp_path_factory) -> Path:
     return tiny_model.build(tmp_path_factory.mktemp("models") / "tiny", positions=CONTEXT)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """A port that nobody has, and that the system gives to no connection before the server takes it."""
     while True:
         port = random.SystemRandom().randrange(20_000, 32_000)  # below the ports of outgoing connections
@@ -62,7 +62,7 @@ def tiny_serving(tiny_folder):
     """The server's process, its port and log: asked for early, it gets ready while other tests run."""
     if no_vllm():
         pytest.skip(no_vllm())
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(tiny_folder)]
     command += ["--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--max-model-len", str(CONTEXT)]
     command += ["--kv-cache-memory-bytes", str(CACHE)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ import urllib.request
 import numpy as np
 import pandas as pd
 import pytest
-from engine_fixtures import ENVIRONMENT, no_vllm, told
+from engine_fixtures import CACHE, ENVIRONMENT, free_port, no_vllm, told
 
 from nlgeval_lib import datasets, engines
 from nlgeval_lib.engines import Request, Sampling, models
@@ -97,19 +96,17 @@ def test_transformers_writes_what_was_measured(in_transformers, frame):
 
 @pytest.mark.skipif(bool(no_vllm()), reason=no_vllm())
 def test_vllm_writes_what_transformers_writes(written, batch):
-    with engines.make("vllm", model=str(FOLDER), max_model_len=512, kv_cache_memory_bytes=64 << 20) as engine:
+    with engines.make("vllm", model=str(FOLDER), max_model_len=512, kv_cache_memory_bytes=CACHE) as engine:
         assert told(engines.complete(engine, batch, GREEDY)) == told(written)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(bool(no_vllm()), reason=no_vllm())
 def test_a_server_writes_what_transformers_writes(written, batch, tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(FOLDER)]
     command += ["--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--max-model-len", "512"]
-    command += ["--enforce-eager", "--served-model-name", "mini"]
+    command += ["--enforce-eager", "--served-model-name", "mini", "--kv-cache-memory-bytes", str(CACHE)]
     with open(tmp_path / "log", "wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **ENVIRONMENT})
         try:
