@@ -35,6 +35,15 @@ class Grid:
         self.n_systems = items["system_id"].nunique()
         self.n_holes = len(self.systems) * len(self.inputs) - self.n
 
+    @classmethod
+    def at(cls, items: pd.DataFrame, level: str) -> Grid:
+        """The grid for a level: at system level a further output for one input is an input of its own."""
+        grid = cls(items)
+        if level != "system" or not grid.repeated:
+            return grid
+        turn = items.groupby(["system_id", "input_id"], sort=False).cumcount()
+        return cls(items.assign(input_id=list(zip(items["input_id"], turn, strict=True))))
+
     def _turned(self, labels: pd.Index) -> bool:
         """Whether labels are those of the items, but not in their order."""
         mine = self._labels
@@ -95,7 +104,7 @@ def correlations(
     Returns `row, column, statistic, value, n, ci_low, ci_high, signature, reason`.
     Raises: ValueError for unknown columns, unequal lengths, and what `meta.correlate` refuses.
     """
-    grid = Grid(items)
+    grid = Grid.at(items, level)
     interval = grid.interval(ci)
     ratings = {label: grid.matrix(_column(items, values)) for label, values in human.items()}
     settings = {"level": level, "n_boot": n_boot, "seed": seed}

@@ -92,3 +92,11 @@ def test_places_without_an_output_are_no_missing_scores_under_error():
     scores = np.where(np.arange(14) == 3, np.nan, scores)
     with pytest.raises(ValueError, match="1 scores and 0 ratings of 14 are missing"):
         experiments.correlations(items, {"judge": scores}, {"all": human}, **settings)
+
+
+def test_a_system_with_several_outputs_for_an_input_stays_one_system():
+    items = pd.DataFrame([(s, i) for s in "abcd" for i in (0, 0, 1, 2)], columns=["system_id", "input_id"])
+    scores, human = X.ravel()[:16], Y.ravel()[:16]
+    found = experiments.correlations(items, {"j": scores}, {"h": human}, level="system", coefs=("pearson",), n_boot=50)
+    means = [items.assign(v=side).groupby("system_id")["v"].mean() for side in (scores, human)]
+    assert found["value"][0] == pytest.approx(np.corrcoef(*means)[0, 1])

@@ -211,8 +211,7 @@ def _grid(ids: pd.DataFrame, level: str, notes: list[str]) -> Grid:
         return grid
     doubled = int(ids.duplicated().sum())
     notes.append(f"{doubled} outputs share system and input with another; at system level each is an input of its own")
-    turn = ids.groupby(["system_id", "input_id"], sort=False).cumcount()
-    return Grid(ids.assign(input_id=list(zip(ids["input_id"], turn, strict=True))))
+    return Grid.at(ids, level)
 
 
 # -- coefficients ------------------------------------------------------------------------------------------------------
