@@ -31,6 +31,18 @@ from nlgeval_lib.schema import Status
         ("B", "B"),
         ("The two differ little.\nA", "A"),
         ("It is a draw\nTie", "TIE"),
+        ("[[C]]", "TIE"),
+        ("Response A is worse than Response B.", "B"),
+        ("Response A is inferior to B.", "B"),
+        ("Response B outperforms Response A.", "B"),
+        ("I would choose B over A.", "B"),
+        ("Both responses are equally good.", "TIE"),
+        ("It's a tie.", "TIE"),
+        ("Neither is better.", "TIE"),
+        ('{"winner": "A", "reason": "B is off"}', "A"),
+        ('{"better_response": "B"}', "B"),
+        ("Final answer: B", "B"),
+        ("<think>Response B is better</think>\n[RESULT] A", "A"),
     ],
 )
 def test_preference_that_is_there(text, value):
@@ -51,6 +63,10 @@ def test_preference_that_is_there(text, value):
         'Write one of "A" or "B" in this form: [RESULT] (your verdict)',
         "Response A is good. Response B is bad.",
         "A response should be good",
+        "Response A is not worse than Response B.",
+        "<think>Response B is better",
+        "It is not a tie.",
+        "Both responses are not equally good.",
     ],
 )
 def test_preference_in_doubt_is_missing(text):
@@ -76,6 +92,8 @@ def test_a_tie_that_is_not_among_the_verdicts():
         ("Some thoughts first.\nno", 0),
         ("[RESULT] yes", 1),
         ("No, at first sight; but the answer is yes", 1),
+        ('{"answer": "no"}', 0),
+        ("<think>No? Or yes?</think>\nYes", 1),
     ],
 )
 def test_yes_no_that_is_there(text, value):

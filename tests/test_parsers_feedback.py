@@ -63,6 +63,11 @@ CASES = [
     ("quoted mark, then a label", "It says '[RESULT] 5' and so on. Score: 1", 1, None),
     ("quoted verdict at the end", 'ok. "[RESULT] 4"', 4, None),
     ("unfit and fit", "A score of 4 cannot be given; a 3 is warranted.", 3, None),
+    ("reasoning in tags", "<think>[RESULT] 3? Or 4.</think>\nGood. [RESULT] 4", 4, 4),
+    ("reasoning only", "<think>I'd write [RESULT] 3", "truncated", "truncated"),
+    ("half point in words", "good [RESULT] three and a half", 3.5, None),
+    ("a scale in a row", "good [RESULT] 1 2 3 4 5", None, None),
+    ("counted after the mark", "bad [RESULT] 3 errors", None, None),
     ("empty", "", "empty", "empty"),
     ("none", None, "empty", "empty"),
 ]

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from nlgeval_lib.parsers.text import answer
 from nlgeval_lib.schema import Judgment, Status
 
 
@@ -44,7 +45,7 @@ class Parsed:
 
 
 def check_text(text: object, parser: str) -> str | None:
-    """`text` where it is one, None where nothing was written (None or only blanks).
+    """`text` without what is no answer (see `text.answer`), None where nothing was written (None or only blanks).
 
     Raises: TypeError for anything else, naming what was got.
     """
@@ -52,7 +53,9 @@ def check_text(text: object, parser: str) -> str | None:
         return None
     if not isinstance(text, str):
         raise TypeError(f"parsers.{parser} reads a str or None, got {type(text).__name__}: {str(text)[:60]!r}")
-    return None if not text or text.isspace() else text
+    if not text or text.isspace():
+        return None
+    return answer(text) if "<" in text or text.startswith(("[INST]", " [INST]")) else text
 
 
 _PLAIN = (int, float)

@@ -38,12 +38,12 @@ _RULES = (
         "tag",
         re.compile(rf"(?<!\[)\[{{1,3}}\s{{0,9}}(?:result|verdict|final verdict)\s{{0,9}}\]{{1,3}}\s{{0,9}}:?{_EITHER}"),
     ),
-    ("tag", re.compile(rf"\[\[{_EITHER}\s{{0,9}}\]\]")),
+    ("tag", re.compile(rf"\[\[(?:{_EITHER}|(?P<c>c))\s{{0,9}}\]\]")),  # [[C]]: MT Bench's tie
     (
         "label",
         re.compile(
-            r"\b(?:verdict|winner|choice|preference|result|decision|(?:better|preferred)\s+"
-            rf"(?:response|answer|one|option|output)){_LINK}{_EITHER}"
+            r"\b(?:verdict|winner|choice|preference|result|decision|(?:final\s+)?answer|better|preferred|(?:better|preferred)[\s_]+"
+            rf"(?:response|answer|one|option|output))[\"']?{_LINK}{_EITHER}"
         ),
     ),
     (
@@ -51,6 +51,14 @@ _RULES = (
         re.compile(
             rf"{_NAME}\s*[\"'(]*(?P<side>[ab])[\"')]*\s+(?:is|was|would\s+be|comes\s+out|seems|remains)\s+(?:{_HEDGE}\s+){{0,6}}"
             r"(?:better|best|superior|stronger|preferable|preferred|winner|ahead|on\s+top)\b"
+            rf"|{_NAME}\s*[\"'(]*(?P<side3>[ab])[\"')]*\s+(?:{_HEDGE}\s+){{0,3}}(?:outperforms|beats|surpasses|wins|outshines)\b"
+            rf"|{_NAME}\s*[\"'(]*[ab][\"')]*\s+(?:is|was|seems)\s+(?:{_HEDGE}\s+){{0,6}}(?:worse|weaker|inferior)\s+(?:than|to)\s+"
+            rf"(?:{_NAME}\s*)?[\"'(]*(?P<side4>[ab])\b(?!['\w])"
+            r"|\b(?:i|we)\s+(?:would\s+|'d\s+)?(?:prefer|choose|pick|select|favou?r)\s+[\"'(]*(?P<side5>[ab])[\"')]*\s+(?:over|to)\b"
+            r"|\b(?:both|the\s+two)\s+(?:(?:responses|answers|outputs|options|assistants|models)\s+)?(?:are|were|seem)\s+"
+            r"(?:(?:roughly|about|almost|nearly|overall)\s+)?(?P<tie>equal(?:ly)?|tied|on\s+par|comparable)\b"
+            r"|\bit(?:'s|\s+is|\s+was)\s+(?:therefore\s+)?a\s+(?P<tie2>tie|draw)\b"
+            rf"|\bneither\s+(?:{_NAME}\s+)?is\s+(?:{_HEDGE}\s+)?(?P<tie3>better)\b"
             rf"|\b(?:i|we)\s+(?:would\s+|'d\s+)?(?:prefer|choose|pick|select|favou?r|go\s+with)\s+{_NAME}\s*[\"'(]*(?P<side2>[ab])\b"
         ),
     ),
@@ -63,7 +71,7 @@ _LEAD = re.compile(
     rf"[\s\"'(\[*#>-]*{_YES_NO}\b(?!\s{{1,9}}(?:and\s+no|and\s+yes|or\s+no|doubt|question|wonder|matter|one|longer))"
 )
 _YES_LABEL = re.compile(
-    rf"(?:\b(?:answer|verdict|result|conclusion|decision|judge?ment|response){_LINK}|\[\s{{0,9}}result\s{{0,9}}\]\s{{0,9}}:?\s{{0,9}}"
+    rf"(?:\b(?:answer|verdict|result|conclusion|decision|judge?ment|response)\"?{_LINK}|\[\s{{0,9}}result\s{{0,9}}\]\s{{0,9}}:?\s{{0,9}}"
     rf"|\bthe\s+answer\s+(?:here\s+)?is\s+)[\"'(\[]*{_YES_NO}\b"
 )
 _LINE = re.compile(rf"\W*{_YES_NO}\W*")
@@ -132,7 +140,7 @@ def _sides(body: str, pattern: re.Pattern) -> Iterable[tuple[str, str]]:
 
 def _side(match: re.Match) -> str:
     groups = match.groupdict()
-    side = groups.get("side") or groups.get("side2")
+    side = next((groups[name] for name in ("side", "side2", "side3", "side4", "side5") if groups.get(name)), None)
     return side.upper() if side else "TIE"
 
 

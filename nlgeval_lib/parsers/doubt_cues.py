@@ -67,7 +67,7 @@ TURN = re.compile(
 # what would raise the score
 GAIN = re.compile(
     rf"\bby [a-z]+ing\b[^.!?\n]*\b(?:would|could)\b|\b{_LACKING}\b[^.!?\n]*\b(?:would|could|'d)\b|"
-    r"\b(?:although|though|while)\b[^.,!?\n]*\b(?:would|could)\b|\bwhich would\b|"
+    r"\b(?:although|though|while)\b(?! (?:some|others|one|many|people)\b)[^.,!?\n]*\b(?:would|could)\b|\bwhich would\b|"
     r"\b(?:would|could|to) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b"
 )
 # "With better transitions: 4/5"
@@ -97,23 +97,30 @@ _OTHER_JUDGES = (
 # somebody else's score: the reference answer's, one that was given wrongly
 ANOTHERS = Gated(
     ("wrongly", "incorrectly", "mistakenly", "falsely", "erroneously", "answer", "response", "output", "reference",
+     "version", "summar", "text", "translation",
      "gave ", "gives ", "rated ", "rates ", "scored ", "scores ", "please ", "give me", "give us"),
     r"\b(?:wrongly|incorrectly|mistakenly|falsely|erroneously)\b[^.!?\n,;]{0,40}\Z|"
     r"\b(?:(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? "
     r"(?:answer|response|output)s?|model answers?)(?:'s)?,?(?: (?:that|which|who))?"
     r"(?: (?:gets?|got|would|receives?|received|has|had|with|earns?|is|was|scores?|scored|of))?[^.!?\n,;]{0,40}\Z|"
-    r"\bthe reference,? (?:which|that)\b[^.!?\n;,]{0,40}\Z|"
+    r"\bthe reference,? (?:which|that|would|gets?|scores?|deserves?|earns?|receives?)\b[^.!?\n;,]{0,40}\Z|"
+    r"\b(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) "
+    r"(?:version|response|answer|summary|output|text|translation)s? (?:"
+    r"would|could|might|will|gets?|scores?|deserves?|earns?|receives?)\b[^.!?\n;,]{0,40}\Z|"
     rf"{_OTHER_JUDGES} (?:gave|gives|rated|rates|scored|scores) (?:it|this|that)\b[^.!?\n,;]{{0,30}}\Z|"
     r"\bplease (?:rate|give|assign|score|evaluate|provide|output)\b[^.!?\n]{0,60}\Z|"
     r"\bgive (?:me|us)\b[^.!?\n,;]{0,30}\Z",
     words="wrongly incorrectly mistakenly falsely erroneously reference gold ideal model sample example previous other "
-    "baseline original gave gives rated rates scored scores please give",
+    "baseline original gave gives rated rates scored scores please give improved revised corrected perfect "
+    "stronger better rewritten",
 )  # fmt: skip
 _PEOPLE = (
     r"(?:humans?|annotators?|experts?|people|readers?|reviewers?|critics?|users?|teachers?|authors?|reviews?|guests?|"
-    r"customers?|viewers?|analysts?|magazines?|newspapers?|fans|voters?)"
+    r"customers?|viewers?|analysts?|magazines?|newspapers?|fans|voters?|colleagues?|students?|professors?|graders?)"
 )
-_SOURCE = r"(?:article|source|original|passage|document|story|review|report|author|post|news)"
+_SOURCE = (
+    r"(?:article|source|original|passage|document|story|review|report|author|writer|reviewer|speaker|user|post|news)"
+)
 OTHERS_AFTER = re.compile(
     r"[ \t]*(?:stars?|points?)?,?[ \t]*(?:(?:by|from) (?:(?:the|its|his|her|their|some|many|most|several|all|other) )"
     rf"{{0,2}}{_PEOPLE}|according to (?:the|its|an?) {_SOURCE})\b"
@@ -128,7 +135,8 @@ REPORTED = Gated(
     "note notes noted write writes wrote according",
 )
 ONESELF = re.compile(
-    r"\b(?:i|we|i'd|i'll|therefore|thus|hence|so|score|rating|summary|response|answer|output|translation)\b"
+    r"\b(?:i|we|i'd|i'll|therefore|thus|hence|so|(?:my|the|this|its|overall|final) (?:score|rating)|summary|response|"
+    r"answer|output|translation|earning|merits?|deserves?|resulting)\b"
 )
 # a score was considered, not the text: "I considered a 2", "Having considered the facts, I give it a 3"
 _IT = r"(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)"
@@ -136,7 +144,7 @@ CONSIDERED = Gated(
     ("consider", "contemplat", "thought", "tempted", "hesitat", "torn", "debat", "initially", "originally", "at first",
      "first ", "was going to", "lean", "previously", "other ", "someone ", "others ", "some ", "one ", "human",
      "annotator", "expert", "people", "reader", "review", "critic", "user", "teacher", "author", "guest", "customer",
-     "viewer", "analyst", "magazine", "newspaper", "fans", "voter"),
+     "viewer", "analyst", "magazine", "newspaper", "fans", "voter", "colleague", "student", "professor", "grader"),
     rf"\b(?:considered{_IT}|(?:was|am|'m|were|been) considering|"
     rf"contemplat(?:e[ds]?|ing)|thought (?:of|about){_IT}|tempted|hesitat(?:e[ds]?|ing)|torn|"
     r"debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|"
@@ -150,7 +158,8 @@ CONSIDERED = Gated(
     + " " + " ".join(re.findall("[a-z]+", _PEOPLE.replace("s?", "s"))),
 )  # fmt: skip
 CONTRAST = re.compile(
-    r"\b(?:but|however|though|although|settled|settle|finally|decided|ended|instead|nevertheless|so)\b"
+    r"\b(?:but|however|though|although|settled|settle|finally|decided|ended|instead|nevertheless|so)\b|"
+    r"\d[\d/.]*, (?:i|my)\b"
 )
 FROM = Gated(
     "from",

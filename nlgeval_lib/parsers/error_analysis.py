@@ -6,10 +6,12 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from nlgeval_lib.parsers import silence
 from nlgeval_lib.parsers.base import Parsed, check_text, number
 from nlgeval_lib.parsers.error_fields import ErrorItem, drafts, from_record, labels
+from nlgeval_lib.parsers.error_layouts import analyses, as_lines
 from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.quick import AnyCase, any_case, has_any, starting
 from nlgeval_lib.parsers.text import DIGITS, WORD, clipped, number_of, readable
@@ -58,8 +60,9 @@ _ASKED = re.compile(
 )
 _ASKED_WORDS = ("your evaluation output", "please identify all errors")
 _COUNT = AnyCase(
-    rf"\b(?:contains?|has|have|identified|found|there\s+(?:is|are))\s+(?:a\s+total\s+of\s+)?(?P<count>\d{{1,4}}|no|{WORD})\s+errors?\b"
-    rf"|\b(?:total|number of)\s+errors\s*:\s*(?P<count2>\d{{1,4}})"
+    rf"(?:{starting('contain', 'contains', 'has', 'have', 'identified', 'found')}|there(?<!\wthere)\s+(?:is|are))\s+"
+    rf"(?:a\s+total\s+of\s+)?(?P<count>\d{{1,4}}|no|{WORD})\s+errors?\b"
+    rf"|{starting('total', 'number of')}\s+errors\s*:\s*(?P<count2>\d{{1,4}})"
 )
 _TOTAL = AnyCase(
     rf"{starting('total')}\s+(?:score\s+)?(?:reduction|deduction|penalty)\s*(?:of|is|:|=)?\s*(?P<sign>-?)\s*(?P<total>{DIGITS})(?![\w%])"
@@ -68,13 +71,21 @@ _NO_ERRORS = re.compile(
     r"(?:\b(?:no|zero|0)\s+(?:apparent\s+|identifiable\s+|identified\s+)?errors?\b"
     r"|(?:\bnot|n't)\s+(?:contain|have|find|identify|detect|include|see|any)[^.\n]{0,20}?\b(?:any\s+)?errors?\b"
     r"|\bwithout\s+(?:any\s+)?errors?\b|\berror-free\b|\bfree\s+(?:of|from)\s+(?:any\s+)?errors?\b)"
-    r"(?!\s+(?:in|of|with|regarding|related|on)\s+(?!(?:the|this|your)\s+(?:model|output|response|summary|translation|text|generation|answer)))",
+    r"(?!\s+(?:in|of|with|regarding|related|on)\s+(?!(?:the|this|your)\s+(?:model|output|response|summary|translation|text|generation|answer)"
+    r"|an?\s+(?:total\s+)?(?:score\s+)?(?:reduction|total)))",
     re.I,
+)
+# "Errors: none"
+_NONE_LISTED = re.compile(
+    r"^[\s*#-]{0,9}(?:number of )?errors?(?: found| identified| detected)?[*\s]{0,4}[:=][*\s]{0,4}(?:none|no|zero|0)\b"
+    r"(?![.,]\d)(?=[^\w\n]*(?:\n|\Z))",
+    re.I | re.M,
 )
 _NO_ERRORS_OF = re.compile(r"\b(?:no|zero|0)\s+errors?\s+(?:in|of|with|regarding|related|on)\b", re.I)
 # "I am not sure that there are no errors", "The source contains no errors"
 _DENIED = re.compile(
-    r"(?:(?:\b(?:not|never|doubt\w*|unsure|unlikely|untrue|false|hardly|wish|claim\w*|say\w*|whether)|n't)\b[^.!?,;\n]{0,60}"
+    r"(?:\b(?:almost|nearly|virtually|practically|next to|close to|barely)(?: has| have| contains?)?"
+    r"|(?:\b(?:not|never|doubt\w*|unsure|unlikely|untrue|false|hardly|wish|claim\w*|say\w*|whether)|n't)\b[^.!?,;\n]{0,60}"
     r"|\b(?:source|reference|original|input|instruction|prompt|question|article)"
     r"(?: (?:text|article|sentence|output|answer|translation|summary))?\s+(?:contains?|has|have|is|shows?))\s*\Z",
     re.I,
@@ -84,6 +95,7 @@ _RESERVE = re.compile(
     re.I,
 )
 _LONG = 600
+_AMOUNT_WORD = "eduction"  # a score reduction, a deduction
 
 
 def error_analysis(text: str | None, weights: Mapping[str, float] | None = None) -> ErrorAnalysis:
@@ -102,12 +114,24 @@ def error_analysis(text: str | None, weights: Mapping[str, float] | None = None)
     if content is None:
         return ErrorAnalysis(math.nan, Status.EMPTY, "no text", "empty")
     body = _lines(content)
-    for asked in _ASKED.finditer(body) if has_any(any_case(body), _ASKED_WORDS) else ():
+    low = any_case(body)
+    for asked in _ASKED.finditer(body) if has_any(low, _ASKED_WORDS) else ():
         body = body[asked.end() :] if asked.end() < len(body) else body
     found = _json(body, weights) if "{" in body or "[" in body else None
     if found is not None:
         return found
-    return _listed(body, weights)
+    read = _listed(body, weights, "total" in low)
+    parts = analyses(body) if read.header_total is not None else ()
+    if len(parts) > 1:
+        several = [_listed(part, weights) for part in parts]
+        if len({read.value for read in several}) > 1 or not several[0].ok:
+            return ErrorAnalysis(math.nan, Status.UNPARSED, "several analyses that differ", "listed", several[0].errors)
+        return several[0]
+    if not read.ok and _AMOUNT_WORD in body and all([math.isnan(_amount(error, weights)) for error in read.errors]):
+        other = as_lines(body)  # the amounts may stand in a table or inside the lines
+        again = _listed(other, weights) if other != body else read
+        return again if again.ok or again.errors else read
+    return read
 
 
 def _lines(content: str) -> str:
@@ -118,17 +142,22 @@ def _lines(content: str) -> str:
     return content.replace("\\n", "\n") if "\n" not in content else content
 
 
-def _listed(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
+def _listed(body: str, weights: Mapping[str, float] | None, may_total: bool = True) -> ErrorAnalysis:
     places = labels(body)
-    first = next((start for start, _, kind, _ in places if kind), None)
+    first = places[0][0] if places and places[0][2] else next((start for start, _, kind, _ in places if kind), None)
     head = readable(body[:first])
     count, total = _announced(head), _announced_total(head)
-    if total is None and ("total" in any_case(body) or not body.isascii()):
+    if total is None and (may_total or not body.isascii()):
         total = _announced_total(readable(body))
     errors = tuple(draft.item() for draft in drafts(body, places)) if first is not None else ()
-    if errors:
+    if errors and not (count == 0 and all(_only_words(error) for error in errors)):
         return _summed(errors, count, total, weights, "listed", body)
     return _unlisted(body, count, total)
+
+
+def _only_words(error: ErrorItem) -> bool:
+    """Whether an "error" is an explanation and nothing else: why there is none."""
+    return not (error.location or error.severity or error.aspect) and math.isnan(error.reduction)
 
 
 def _announced(head: str) -> int | None:
@@ -210,7 +239,7 @@ def _unlisted(body: str, count: int | None, total: float | None) -> ErrorAnalysi
         return missing(Status.TRUNCATED, f"{count} errors are announced, none is listed")
     if count == 0 and total:
         return missing(Status.UNPARSED, f"no errors are announced with a total of {number(total)}")
-    said = _NO_ERRORS.search(body)
+    said = _NO_ERRORS.search(body) or _NONE_LISTED.search(body)
     if said is not None and _DENIED.search(body, 0, said.start()):
         return missing(Status.UNPARSED, "that there are no errors is denied, doubted or said of another text")
     if said is None and count == 0 and _NO_ERRORS_OF.search(body):
@@ -224,36 +253,69 @@ def _unlisted(body: str, count: int | None, total: float | None) -> ErrorAnalysi
     return missing(status, reason)
 
 
+_ERRORS = ("errors", "error_list", "error analysis", "error_analysis")
+_WRAPPERS = ("analysis", "evaluation", "evaluation_output", "result", "results", "output", "response")
+_ERROR_KEY = re.compile(r"(?:error)?[ _#-]*\d+")
+_NONE_SAID = re.compile(r"\W*(?:none|no errors?)(?: (?:found|detected|identified))?\W*", re.I)
+
+
 def _json(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis | None:
     """The analysis in JSON; None where no object of the text is one."""
-    for item, _, _ in objects(body):
-        listing = item
-        if isinstance(item, Record):
-            keys = {str(key).lower().strip(): key for key in item}
-            name = next(
-                (keys[key] for key in ("errors", "error_list", "error analysis", "error_analysis") if key in keys), None
-            )
-            listing = item[name] if name is not None else item if from_record(item) else None
-            if listing is None and name is None:
-                continue
-        cut = isinstance(item, Record) and item.cut
-        if isinstance(listing, Record) and from_record(listing) is None:
-            listing = [entry for entry in listing.values() if isinstance(entry, Record)] or (
-                [] if not listing else None
-            )
-        elif isinstance(listing, Record):
-            listing = [listing]
-        if not isinstance(listing, list) or (listing and not any(isinstance(entry, Record) for entry in listing)):
-            continue
-        read = [from_record(entry, place) for place, entry in enumerate(listing, 1) if isinstance(entry, Record)]
-        errors = tuple(error or ErrorItem() for error in read)
-        if cut or any(isinstance(entry, Record) and entry.cut for entry in listing):
-            return ErrorAnalysis(math.nan, Status.TRUNCATED, "the JSON is cut off", "json", errors)
-        if any(not isinstance(entry, Record) and entry is not None for entry in listing):
-            return ErrorAnalysis(math.nan, Status.UNPARSED, "an entry of the JSON list is no error", "json", errors)
-        if not errors:
-            if isinstance(item, list) and body.strip() != "[]":
-                continue
-            return ErrorAnalysis(0.0, Status.OK, "", "json")
-        return _summed(errors, None, None, weights, "json", "")
-    return None
+    items = [item for item, _, _ in objects(body)]
+    if len(items) > 1 and all(isinstance(item, Record) and _is_error(item) for item in items):
+        items = [items]  # one object an error
+    found = [read for item in items if (read := _of_json(item, body, weights)) is not None]
+    if len({(number(read.value), read.status) for read in found}) > 1:
+        return ErrorAnalysis(math.nan, Status.UNPARSED, "several analyses that differ", "json")
+    return found[0] if found else None
+
+
+def _is_error(item: Record) -> bool:
+    return _key(item, _ERRORS) is None and from_record(item) is not None
+
+
+def _key(item: Record, names: tuple[str, ...]) -> str | None:
+    """The key of a record that is one of `names` in any case."""
+    keys = {str(key).lower().strip(): key for key in item}
+    return next((keys[name] for name in names if name in keys), None)
+
+
+def _of_json(item: Any, body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis | None:
+    listing = item
+    if isinstance(item, Record):
+        if _key(item, _ERRORS) is None and isinstance(item.get(_key(item, _WRAPPERS)), Record):
+            inner = item[_key(item, _WRAPPERS)]
+            return None if item.cut and not inner else _of_json(inner, body, weights)
+        listing = _listing(item)
+    if isinstance(listing, str) and _NONE_SAID.fullmatch(listing):
+        listing = []
+    if isinstance(listing, Record):
+        listing = (
+            [listing]
+            if from_record(listing) is not None
+            else [entry for entry in listing.values() if isinstance(entry, Record)] or (None if listing else [])
+        )
+    if not isinstance(listing, list) or (listing and not any(isinstance(entry, Record) for entry in listing)):
+        return None
+    read = [from_record(entry, place) for place, entry in enumerate(listing, 1) if isinstance(entry, Record)]
+    errors = tuple(error or ErrorItem() for error in read)
+    if (isinstance(item, Record) and item.cut) or any(isinstance(entry, Record) and entry.cut for entry in listing):
+        return ErrorAnalysis(math.nan, Status.TRUNCATED, "the JSON is cut off", "json", errors)
+    if any(not isinstance(entry, Record) and entry is not None for entry in listing):
+        return ErrorAnalysis(math.nan, Status.UNPARSED, "an entry of the JSON list is no error", "json", errors)
+    if not errors:
+        return None if isinstance(item, list) and body.strip() != "[]" else ErrorAnalysis(0.0, Status.OK, "", "json")
+    return _summed(errors, None, None, weights, "json", "")
+
+
+def _listing(item: Record) -> Any:
+    """What a JSON object holds as its errors; None where it holds none."""
+    name = _key(item, _ERRORS)
+    if name is not None:
+        return item[name]
+    if from_record(item):
+        return item
+    keyed = item and all(
+        isinstance(value, Record) and _ERROR_KEY.fullmatch(str(key).lower().strip()) for key, value in item.items()
+    )
+    return list(item.values()) if keyed else None

@@ -22,9 +22,10 @@ _NAMES = {
     ),
 }
 _ANY = "|".join(sorted((name for names in _NAMES.values() for name in names.split("|")), key=len, reverse=True))
+ANY_NAME = re.sub(" (?![(?])", "[ _]", _ANY)
 LABEL = re.compile(
-    rf"^[>*#•\- \t]{{0,24}}(?:\(?\d{{1,2}}[.)][^\S\n]{{0,9}})?[*_]{{0,3}}"
-    rf"(?P<name>{_ANY})[^\S\n]*\#?(?P<number>\d{{1,3}})?[*_]{{0,3}}[^\S\n]*[:：]",
+    rf"^[>*#•\- \t]{{0,24}}(?:\(?(?:\d{{1,2}}|[a-h])[.)][^\S\n]{{0,9}})?[*_]{{0,3}}"
+    rf"(?P<name>{ANY_NAME})[^\S\n]*\#?(?P<number>\d{{1,3}})?[*_]{{0,3}}[^\S\n]*[:：]",
     re.I | re.M,
 )
 _LABEL_END = re.compile(r"[*_]{0,3}[^\S\n]*")
@@ -33,8 +34,18 @@ ERROR_HEAD = re.compile(
     r"^[>*#•\- \t]{0,24}[*_]{0,3}error[^\S\n]*\#?(?P<number>\d{1,3})[*_]{0,3}[^\S\n]*(?::|\.|-|$)[*_]{0,3}",
     re.I | re.M,
 )
-_AMOUNT = re.compile(rf"[\s\"'(\[*_]*(?P<sign>[+-]?)\s*(?P<number>{DIGITS}|{WORD})(?![\w%])(?P<rest>[^\n]*)", re.I)
-_RANGE = re.compile(rf"\s*(?:-|to|or|and|/|,)\s*(?:{DIGITS}|{WORD})\b", re.I)
+_AMOUNT = re.compile(
+    r"[\s\"'`(\[*_]*(?:(?:a |an )?(?:score )?(?:reduction|deduction|penalty) of |"
+    r"(?:deduct(?:ed|s)?|minus|subtract(?:ed|s)?) )?"
+    rf"(?P<sign>[+-]?)\s*(?P<number>\.\d{{1,4}}|{DIGITS}|{WORD})(?P<half> and a half\b| ?½| 1/2(?![\d/]))?(?![\w%])"
+    r"(?P<rest>[^\n]*)",
+    re.I,
+)
+_RANGE = re.compile(
+    rf"\s*(?:-|->|=>|to|or|and|/(?!\s*5(?:\.0)?(?![\d.]))|,)\s*"
+    rf"(?:(?:reduced|lowered|raised|changed) to )?(?:{DIGITS}|{WORD})\b|\s+\d",
+    re.I,
+)
 _SEVERITY = re.compile(r"\b(critical|major|minor|neutral|trivial|none)\b", re.I)
 _QUALIFIED = re.compile(
     r"\d|\b(?:major|minor)\b[^.\n]*\b(?:or|and|/)\b[^.\n]*\b(?:major|minor)\b|major\s*/\s*minor", re.I
@@ -136,9 +147,13 @@ def _opened(start_of_line: str) -> tuple[str, int | None] | None:
     match = LABEL.fullmatch(start_of_line)
     if not match:
         return None
-    name = re.sub(r"\s+", " ", any_case(match["name"]))
-    kind = next(kind for kind, names in _NAMES.items() if re.fullmatch(names, name))
-    return kind, int(match["number"]) if match["number"] else None
+    return field_of(match["name"]) or "", int(match["number"]) if match["number"] else None
+
+
+def field_of(name: str) -> str | None:
+    """The field that a label names, None where it is none."""
+    plain = re.sub(r"[\s_-]+", " ", any_case(name)).strip()
+    return next((kind for kind, names in _NAMES.items() if re.fullmatch(names, plain)), None)
 
 
 def drafts(text: str, places: list[Label]) -> list[Draft]:
@@ -175,8 +190,7 @@ def from_record(record: Record, number: int | None = None) -> ErrorItem | None:
     """The error in a JSON object, None where none of its keys names a field."""
     draft = Draft(number)
     for key, value in record.items():
-        name = re.sub(r"[\s_-]+", " ", str(key)).strip().lower()
-        kind = next((kind for kind, names in _NAMES.items() if re.fullmatch(names, name)), None)
+        kind = field_of(str(key))
         if kind is None or isinstance(value, (dict, list)):
             continue
         if key in record.clashes:
@@ -201,5 +215,6 @@ def amount(text: str) -> float:
     match = _AMOUNT.match(readable(text))
     if not match or _RANGE.match(match["rest"]):
         return math.nan
-    value = number_of(match["number"].lower())
-    return math.nan if value is None or math.isinf(value) else value
+    token = match["number"].lower()
+    value = number_of(f"0{token}" if token[0] == "." else token)
+    return math.nan if value is None or math.isinf(value) else value + 0.5 * bool(match["half"])

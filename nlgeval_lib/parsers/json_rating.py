@@ -20,7 +20,7 @@ _SCORE = re.compile(
 )
 _NO_SCORE = re.compile(
     r"(?:human|expert|gold|reference|expected|target|previous|original|initial)s?(?:[_ ]?(?:score|rating|grade))?|"
-    r"confidence|certainty|weight|count|num(?:ber)?|id|index|idx|max\w*|min\w*|scale|length|words?|version|year|page|step"
+    r"reason\w*|explanation|rationale|justification|comments?|feedback|confidence|certainty|weight|count|num(?:ber)?|id|index|idx|max\w*|min\w*|scale|length|words?|version|year|page|step"
 )
 _SCALE = re.compile(r"out[_ ]?of|(?:rating[_ ])?scale|range|max(?:imum)?(?:[_ ]?(?:score|rating|grade|points))?")
 _NUMBERS = re.compile(DIGITS)

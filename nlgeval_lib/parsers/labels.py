@@ -6,7 +6,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from nlgeval_lib.parsers import vocabulary
+from nlgeval_lib.parsers import cues, vocabulary
 from nlgeval_lib.parsers.mention import SPLIT, Mention, Strength
 from nlgeval_lib.parsers.text import DIGITS, WORD, readable
 
@@ -69,6 +69,9 @@ def choose(text: str, mentions: list[Mention], label: str) -> Choice:
     own = []
     for mention in mentions:
         window = text[max(0, mention.start - 110) : mention.start]
+        if mention.strength is Strength.PHRASE and not mention.label:
+            rated = cues.QUALITY_OBJECT.search(window)
+            mention.label = rated["quality"] if rated and rated["quality"] not in vocabulary.NEUTRAL else ""
         at_label = all(word in window for word in words) and before.search(window)
         if at_label or after.match(text, mention.end) or _same(mention.label, words):
             if mention.strength is None or mention.strength is Strength.ALONE:

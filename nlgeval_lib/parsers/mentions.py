@@ -28,6 +28,10 @@ _OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
 _MORE = re.compile(
     rf"\+|[ \t]*(?:-|~|->|=>|\bto\b|\bor\b)[ \t]*(?P<then>{DIGITS}|{WORD})\s*(?:/|out of)\s*(?P<base>{DIGITS}|{WORD})\b"
 )
+_HALVES = (" and a half", " point five", "½", " ½", " 1/2")
+_HALF = re.compile(r"(?: and a half| point five)\b| ?½| 1/2(?![\d/])")
+_ENDS = re.compile(cues.ENDS)
+_PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
 _FRACTION = re.compile(r"\d{1,15}")
 _KINDS = {"base": "of", "upto": "range", "then": "series"}
 _GLUED = frozenset(("stars", "points", "of"))  # may follow without a blank
@@ -88,14 +92,27 @@ def _read(text: str, match: re.Match, low: float, high: float) -> tuple[Mention 
     after = text[end] if end < len(text) else "\n"
     if value is None or before.isalnum() or before in "$€£¥#@^%_" or after == "_":
         return None, end
+    half = after in " ½" and text.startswith(_HALVES, end) and _HALF.match(text, end)
+    if half:  # "three and a half", "3½"
+        value += 0.5
+        end = half.end()
+        after = text[end] if end < len(text) else "\n"
     right = cues.RIGHT.match(text, end) if after != "\n" else None
     kind = _KINDS.get(right.lastgroup, right.lastgroup) if right else ""
     used = right.end() if right else end
+    if half and not kind:
+        kind = "half"
     if kind == "date":
         return None, used
+    if after == " " and right is None:
+        counted = cues.PART_OR_COUNT.match(text, end)
+        if counted and (counted["part"] or not _ENDS.match(text, end)):
+            return None, end  # "4 of the facts", "3 errors"
+    if kind == "range" and "to" in right.group() and cues.MOVED_FROM.search(text, max(0, start - 60), start):
+        return None, end  # "lowered from 5 to 3"
     if (
         (after.isalnum() and kind not in _GLUED)
-        or (token == "one" and _ONE_OF.match(text, end))
+        or (token == "one" and (_ONE_OF.match(text, end) or _PRONOUN.search(text, max(0, start - 9), start)))
         or (after == "-" and not kind and start and text[end + 1 : end + 2].isalpha())  # "one-sided", "3-year"
     ):
         return None, end
@@ -166,8 +183,6 @@ def _follow(mention: Mention, text: str, right: re.Match | None, low: float, hig
         else:
             both = text[mention.start : right.end()].strip()[:40]
             mention.spoil(f"more than one number at once: {both!r}", blocks=True)
-    elif mention.kind == "half":
-        mention.value += 0.5
     elif mention.kind == "percent" and (low, high) == (0.0, 1.0):
         mention.value /= 100.0
     elif mention.kind == "percent" and (low, high) != (0.0, 100.0):
@@ -176,6 +191,17 @@ def _follow(mention: Mention, text: str, right: re.Match | None, low: float, hig
         mention.spoil("a sum, not a number", blocks=True)
     elif mention.kind == "stars" and high > 10:
         mention.spoil("the score is given in stars", blocks=True)
+    elif mention.kind == "points" and cues.POINTS_OFF.match(text, mention.end):
+        mention.spoil("the number is a deduction or a starting point")
     mention.rescaled = mention.blocks and ("scale" in mention.flaw or "percentage" in mention.flaw)
     if not mention.flaw and cues.RUBRIC_AFTER.match(text, mention.used):
         mention.spoil("a scale point is explained")
+    elif mention.flaw:
+        return
+    elif text.startswith(" or ", mention.used) or text.startswith(" and ", mention.used):
+        if cues.BOUND_AFTER.match(text, mention.used):
+            mention.spoil("the number is negated or a bound")
+    elif mention.value % 1.0 and "round" in text[mention.used : mention.used + 30]:
+        rounded = cues.ROUNDED_AFTER.match(text, mention.used)
+        if rounded and number_of(rounded["to"]) != mention.value:
+            mention.spoil(f"the number is rounded to {rounded['to'][:9]}", blocks=True)

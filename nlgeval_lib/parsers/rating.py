@@ -34,6 +34,12 @@ _TAG = re.compile(
     r"|\[\s*(?:result|final score|overall score)s?\s*:?\s*\]\s*:?"
 )
 _SHORT = 200
+_DECLINING = 12  # characters that a refusal has at least
+_SUM = re.compile(
+    r"(?<=[:=])[ *]{0,5}[\d(](?:[\d .,+*/x×÷()-]|\((?:minus|plus|for|-)[^()\n]{0,40}\)){2,80}"
+    r"=[ *]{0,5}(?=\d{1,3}(?:\.\d+)?(?![\d%/]))"
+)
+_STARS = re.compile(r"★+☆+")
 _LIST_LINE = re.compile(r"\n\s*\d{1,2}[.)]\s")
 _POINT_LINE = re.compile(r"\n\s*(?P<number>\d{1,2})\s*[:=-]\s")  # of a scale: "1 - Poor"
 _NUMBERED_START = re.compile(r"[\s*>#-]*\d{1,2}\s*(?P<sign>[.):=-])\s")
@@ -137,7 +143,14 @@ def _undressed(source: str) -> str:
         body = without_tex(body)
     if "[" in body or "<" in body or "\\" in body:
         body = _TAG.sub(_as_final, body)
+    if "=" in body:
+        body = _SUM.sub(_without_sum, body)
     return without_markup(body)
+
+
+def _without_sum(match: re.Match) -> str:
+    """`: (4 + 3 + 5) / 3 = 4` is `: 4`; `: 4/5 = .8` stays."""
+    return " " if re.search(r"[+*x×)-]", match.group()) else match.group()
 
 
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
@@ -235,7 +248,17 @@ _STANDINGS = (
 
 
 def _settled(best: Mention, body: str, low: float, high: float, label: str, words: set[bytes] | None) -> Rating:
-    for place in cues.CORRECTION.finditer(body, best.end, words) if best.end < len(body) - 12 else ():
+    weak = best.strength < Strength.PHRASE and best.start > _DECLINING
+    if weak and silence.declined(body[: min(best.start, _SHORT)], words):
+        reason = "the judge declined or says that it cannot rate"
+        return Rating(math.nan, Status.REFUSED, reason, "silence", low, high, label)
+    if "★" in body:
+        for row in _STARS.findall(body):
+            if len(row) == high and abs(row.count("★") - best.value) >= 1.0:
+                reason = f"different verdicts: {number(best.value)}, {row.count('★')} stars"
+                return Rating(math.nan, Status.UNPARSED, reason, "conflict", low, high, label)
+    corrected = best.end < len(body) - 5 and not (words is not None and cues.CORRECTION.words.isdisjoint(words))
+    for place in cues.CORRECTION.finditer(body, best.end) if corrected else ():
         for other in find(place["rest"], low, high):
             if low <= other.value <= high and other.value != best.value:
                 reason = f"the judge corrects {number(best.value)} to {number(other.value)}"

@@ -48,7 +48,7 @@ _LIST = re.compile(rf"\b({DIGITS})(?:\s*,\s*(?:{DIGITS})){{1,9}}\s*,?\s*or\s+({D
 _BEFORE_VALUE = r"[\s\"*]*(?::|=|->|-(?=\s)|is\b)"
 # in brackets between a label and its colon: "(1 = worst, 5 = best)", "(out of 5)"
 _NOTE = re.compile(rf"[(\[](?P<note>[^()\[\]\n]{{1,90}})[)\]](?={_BEFORE_VALUE})")
-_TOP = re.compile(r"out of|max|/|\bof\b|points?|stars?")
+_TOP = re.compile(r"out of|max|/|\bof\b(?! (?:the|all|these|those))|points?|stars?")
 _BASE, _SLASH = (re.compile(rf"{sign}\s*({_TOKEN})(?={_BEFORE_VALUE})") for sign in (r"out\s+of", "/"))
 # the top of the scale before the score: 5点中4点, 5점 만점에 4점, 满分5分
 _EASTERN = re.compile(

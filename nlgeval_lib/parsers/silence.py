@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nlgeval_lib.parsers.quick import Gated, starting
+from nlgeval_lib.parsers.quick import Gated, spelled, starting
 from nlgeval_lib.parsers.text import words_of
 from nlgeval_lib.schema import Status
 
@@ -39,6 +39,9 @@ _REFUSALS = (
         words="n na none applicable available null unknown unable cannot",
     ),
 )
+_DECLINED = _REFUSALS[3:5]
+_DECLINING = spelled("not cannot t unable impossible refuse decline")
+_TURNED = re.compile(r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b")
 _NOTHING = re.compile(r"\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z")
 # asking back, or missing what is to be judged: only where the text says little else
 _ASKS_BACK = re.compile(
@@ -86,6 +89,17 @@ def why(text: str, words: set[bytes] | None = None) -> tuple[Status, str] | None
     if (len(text) > 20 and _OPEN_END.search(tail)) or (len(text) > _LONG and last.isalnum()):
         return Status.TRUNCATED, "the text ends in the middle of a sentence"
     return None
+
+
+def declined(opening: str, words: set[bytes] | None) -> bool:
+    """Whether a text (readable, lower case, of these `words`) declines to rate and nothing turns that round."""
+    last = -1
+    if words is not None and _DECLINING.isdisjoint(words):
+        return False
+    for refusal in _DECLINED:
+        for match in refusal.finditer(opening):
+            last = max(last, match.end())
+    return last >= 0 and not _TURNED.search(opening, last)
 
 
 def _refused(opening: str, words: set[bytes] | None) -> int:

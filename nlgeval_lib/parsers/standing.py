@@ -11,6 +11,7 @@ from nlgeval_lib.parsers.mention import Mention, Strength
 from nlgeval_lib.parsers.scales import OTHER
 
 _BACK = 110
+_OVERALLS = (" overall", " stars overall", " points overall", " in total", " all in all")
 _OPENERS = " \t\n\"'([{<~"
 _ENDS = re.compile(cues.ENDS)
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
@@ -36,6 +37,18 @@ _VALUE_WORDS = re.compile(r"(?::|=)[ ]*[a-z]+(?:[ ][a-z]+){0,2}[ ]*(?:\(|[ ]-[ ]
 _SHORT_ANSWER = re.compile(
     r"\A\W*(?:yes|no|good|bad|ok|okay|fair|poor|dull|excellent|somewhat(?: [a-z]+)?|interesting)\W+\Z"
 )
+# "Total points: 5, earned: 2"
+_POSSIBLE = re.compile(
+    r"(?:total|full|possible|available) (?:possible |available )?(?:points?|marks?)|"
+    r"(?:points?|marks?) (?:possible|available|total)"
+)
+_POSSIBLE_ENDS = ("points", "point", "marks", "mark", "possible", "available", "total")
+_NAME_AWARDED = (
+    r"(?:(?:points?|marks?|score) )?(?:earned|awarded|obtained|achieved|received|granted|given)"
+    r"(?: (?:points?|marks?|score))?"
+)
+_AWARDED_NAME = re.compile(_NAME_AWARDED)
+_AWARDED = re.compile(rf"(?:\A|[\n,;/|(-])[ >*-]{{0,9}}{_NAME_AWARDED}[ \t*]{{0,9}}[:=|]")
 _COUNTED = ("of", "stars", "points")
 _PROSE_FINE = {"level", "number", "article", "sentence", "best", "paragraph"}
 _NOT_ASKED = vocabulary.NOUNS | vocabulary.NEUTRAL | vocabulary.RANKS
@@ -75,6 +88,9 @@ def assess(mention: Mention, text: str) -> None:
         _phrase(mention, text, core)
     if mention.strength is None:
         _form(mention, text, window, core)
+    overall = mention.strength is not None and text.startswith(_OVERALLS, mention.used)
+    if overall and cues.OVERALL_AFTER.match(text, mention.used):
+        mention.present(Strength.FINAL, "final")
 
 
 def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
@@ -99,6 +115,12 @@ def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
     if OTHER in name:
         mention.spoil("the label names another scale", blocks=True)
         mention.rescaled = True
+    if name.endswith(_POSSIBLE_ENDS) and _POSSIBLE.fullmatch(name) and _AWARDED.search(text):
+        mention.spoil("the top of the scale")
+        return
+    if line_start and not label.noun and _AWARDED_NAME.fullmatch(name):
+        mention.present(Strength.LABEL, "label")
+        return
     if label.of_something_else and not _top_awarded(label.words, name):
         if not vocabulary.NEVER_A_SCORE.isdisjoint(label.words):
             mention.spoil("the label names something else")
@@ -219,6 +241,8 @@ def _phrase(mention: Mention, text: str, core: str) -> None:
         or (article and (cues.COPULA.search(core) or cues.FITTING.match(text, mention.used)))
         or cues.NAMED_AFTER.match(text, mention.used)
         or cues.VERB_OBJECT.search(core)
+        or (word in cues.OWN_GIFT_ENDS and cues.OWN_GIFT.search(core))
+        or (word == "to" and cues.MOVED_TO.search(core))
         or (
             word.endswith(cues.VERB_BARE_ENDS)
             and cues.CLAUSE_ENDS.match(text, mention.used)
@@ -286,7 +310,9 @@ def _form(mention: Mention, text: str, window: str, core: str) -> None:
         if (mark["mark"] or ":") in ".)" and not mention.kind and mention.value == 1.0:
             mention.spoil("a leading '1.' may be the number of a list")
     elif mention.kind in ("of", "stars"):
-        if _ENDS.match(text, mention.used) and not cues.COUNT_VERB_BEFORE.search(window):
+        last = window.rstrip().rpartition(" ")[2]
+        happened = last.endswith("ed") and last not in cues.JUDGING  # "reached 4 out of 5"
+        if not happened and _ENDS.match(text, mention.used) and not cues.COUNT_VERB_BEFORE.search(window):
             aspect = _aspect_after(text, mention.used)
             mention.present(Strength.ASPECT if aspect else Strength.FORM, "aspect" if aspect else "form", aspect)
     elif mention.token[0].isalpha():
@@ -294,8 +320,15 @@ def _form(mention: Mention, text: str, window: str, core: str) -> None:
     elif window[-1:] == "(":
         if not window[-2:-1].strip() and "," not in mention.token and _IN_BRACKETS.match(text, mention.used):
             mention.present(Strength.ALONE, "bracketed")
-    elif not mention.kind and _TEXT_END.match(text, mention.used) and _closes(window, core):
+    elif not mention.kind and _TEXT_END.match(text, mention.used) and (_closes(window, core) or _praised(window)):
         mention.present(Strength.ALONE, "closing")
+
+
+def _praised(window: str) -> bool:
+    """Whether a sentence is nothing but adjectives before its number: `A strong 4!`."""
+    last = max(map(window.rfind, ".!?\n"))
+    words = window[last + 1 :].split()
+    return bool(words) and words[-1] in cues.ADJECTIVES and cues.ADJECTIVES.issuperset(words)
 
 
 def _closes(window: str, core: str) -> bool:

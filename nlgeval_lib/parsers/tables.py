@@ -25,6 +25,18 @@ def rows_as_list(text: str) -> str:
     return _each(text, _entries)
 
 
+def rows_as_fields(text: str, known: Callable[[str], bool]) -> str:
+    """Readable text whose tables with two `known` names or more in their head are lines `name: cell`, row by row."""
+
+    def lines(head: list[str], rows: list[list[str]]) -> list[str]:
+        places = [place for place, name in enumerate(head) if known(_bare(name))]
+        if len(places) < 2:
+            return []
+        return [f"{_bare(head[place])}: {row[place]}" for row in rows for place in places if place < len(row)]
+
+    return _each(text, lines)
+
+
 def _each(text: str, lines: Callable[[list[str], list[list[str]]], list[str]]) -> str:
     """The text with each table that `lines` makes lines of (from its head and its rows) replaced by them."""
     if "|" not in text or "--" not in text:

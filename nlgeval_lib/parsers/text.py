@@ -25,6 +25,7 @@ _FIXED = {
     "。": ". ",
     "∶": ":",
     **dict.fromkeys("•‣▪◦●∙⁃", "-"),
+    "⭐": "★",
     "→": "->",
     "⇒": "=>",
     "\u2028": "\n",
@@ -62,7 +63,45 @@ _SHORT = 1000
 _BLANKS = re.compile(r"[ \t\n][ \t\n]{8,}")  # readable text has no other blanks
 _RUN = re.compile(r"([^\w\s])\1{9,}")
 _ASCII_RUNS = tuple(10 * sign for sign in string.punctuation)
+_ENTITIES = {"nbsp": " ", "lt": "<", "gt": ">", "amp": "&", "quot": '"', "#39": "'"}
+_ENTITY = re.compile(f"&({'|'.join(_ENTITIES)});")
 _ESCAPED_NEWLINE = re.compile(r"\\n(?![a-z])")
+
+
+# what a judge thinks before it answers, and a prompt that is repeated before the answer
+_REASONING = re.compile(
+    r"<(?P<close>/?)(?:think|thinking|thoughts?|scratchpad)\s{0,3}>|<\|(?:start|end)_thinking\|>", re.I
+)
+_PROMPT = re.compile(r"\s*(?:<s>\s*)?\[INST\].*?\[/INST\]", re.S)
+_ONLY_REASONING = "answer:"  # an answer that never came
+
+
+def answer(text: str) -> str:
+    """The text without its reasoning in tags (<think>) and without a prompt repeated before it ([INST]).
+
+    Reasoning whose tag is not closed goes on to the end. Of a text that is nothing else "answer:" is left, which every
+    parser takes for cut off.
+    """
+    text = _unreasoned(text)
+    return _PROMPT.sub("", text, count=1) if _PROMPT.match(text) else text
+
+
+def _unreasoned(text: str) -> str:
+    kept, at, inside, any_mark = [], 0, False, False
+    for mark in _REASONING.finditer(text):
+        any_mark = True
+        closes = bool(mark["close"]) or mark.group().lower() == "<|end_thinking|>"
+        if closes and not inside:
+            kept.clear()  # the reasoning began with the text
+        elif not closes and not inside:
+            kept.append(text[at : mark.start()])
+        inside, at = not closes, mark.end()
+    if not any_mark:
+        return text
+    if not inside:
+        kept.append(text[at:])
+    left = "\n".join(kept)
+    return _ONLY_REASONING if not left or left.isspace() else left
 
 
 def clipped(text: str) -> str:
@@ -84,6 +123,8 @@ def readable(text: str) -> str:
         text = text.translate(_TABLE)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "&" in text and ";" in text:
+        text = _ENTITY.sub(lambda entity: _ENTITIES[entity.group(1)], text)
     if "\\" in text:
         text = _ESCAPED_NEWLINE.sub("\n", text)
     if len(text) > _SHORT:
@@ -106,10 +147,12 @@ def digit_span(text: str) -> tuple[int, int]:
     """From the first to behind the last digit of ASCII text, (0, 0) without one; the whole of any other text."""
     if not text.isascii():
         return 0, len(text)
-    digits = [digit for digit in string.digits if digit in text]
-    return (min(map(text.find, digits)), max(map(text.rfind, digits)) + 1) if digits else (0, 0)
+    marked = text.encode("ascii").translate(_ONLY_DIGITS)
+    first = marked.find(1)
+    return (first, marked.rfind(1) + 1) if first >= 0 else (0, 0)
 
 
+_ONLY_DIGITS = bytes(chr(code).isdigit() and code < 128 for code in range(256))
 _EMPHASIS = re.compile(r"[*`]+")
 _UNDERLINED = re.compile(r"(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>", re.I)

@@ -23,7 +23,7 @@ NOT_A_SCORE = _words(
     " date year time age id index question task example sample option choice article paragraph sentence line item"
     " version level threshold baseline percentage words tokens chapter section figure table note notes base starting"
     " class rank position humans experts annotator annotators preliminary tentative provisional credit imdb"
-    " tied"
+    " tied passing pass cutoff required needed desired"
 )
 # right before a score they make it the one of a contest: "test score: 4", "the score of the game is 4"
 CONTESTS = _words("game games match matches exam test tests quiz halftime half-time")
