@@ -237,8 +237,7 @@ def _one(block: _Block, name: str, coef: str, settings: Settings) -> dict[str, A
     }
     interval = _interval(block, settings.ci)
     try:
-        if settings.nan == "error" and np.isnan(scores[rated]).any():
-            raise ValueError(f"--nan error: {int(np.isnan(scores[rated]).sum())} rated rows have no {name}")
+        _refuse_gaps(block, name, settings)
         policy = "drop" if settings.nan == "error" else settings.nan
         found = meta.correlate(
             block.shaped(scores),
@@ -264,6 +263,13 @@ def _one(block: _Block, name: str, coef: str, settings: Settings) -> dict[str, A
     }
 
 
+def _refuse_gaps(block: _Block, name: str, settings: Settings) -> None:
+    """Raises: ValueError where policy error is asked for and a rated row has no such score."""
+    gaps = int(np.isnan(block.scores[name][~np.isnan(block.human)]).sum())
+    if settings.nan == "error" and gaps:
+        raise ValueError(f"--nan error: {gaps} rated rows have no {name}")
+
+
 def _ceiling(block: _Block, coef: str, settings: Settings) -> dict[str, Any]:
     """How well each rater follows the mean of the others: what a judge can be expected to reach."""
     row: dict[str, Any] = {
@@ -279,6 +285,7 @@ def _ceiling(block: _Block, coef: str, settings: Settings) -> dict[str, Any]:
         found = meta.human_ceiling(ratings, coef, block.level, interval, settings.n_boot, settings.seed)
     except ValueError as error:
         return row | {"reason": str(error)}
+    found = replace(found, total=len(block.rows))
     numbers = {"value": found.value, "ci_low": found.low, "ci_high": found.high, "n": found.n}
     return row | numbers | {"reason": found.reason, "signature": found.signature()}
 
@@ -298,6 +305,8 @@ def _pairs(block: _Block, coef: str, settings: Settings) -> list[dict[str, Any]]
     for first, second in combinations([name for name in block.scores if name not in block.free], 2):
         row = {"group": block.group, "level": block.level, "coef": coef, "first": first, "second": second}
         try:
+            _refuse_gaps(block, first, settings)
+            _refuse_gaps(block, second, settings)
             test = meta.compare(
                 block.shaped(block.scores[first]),
                 block.shaped(block.scores[second]),
