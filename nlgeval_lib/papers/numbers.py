@@ -15,11 +15,15 @@ import pandas as pd
 TOLERANCE = Decimal("0.51")  # units of the last printed digit: rounding, and a hair for ties rounded either way
 
 _DASHES = str.maketrans(dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014\ufe63\uff0d", "-"))
-_SPACES = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u200a\u202f", " "))
+_SPACES = str.maketrans(
+    dict.fromkeys("\u00a0\u2007\u2009\u200a\u202f", " ") | dict.fromkeys("\u200b\u200e\u200f\u2060\ufeff", "")
+)
 _MARKUP = re.compile(
     r"</?(?:b|i|u|em|strong)>"
     r"|<sup>[^0-9<]*</sup>"
     r"|\\(?:text(?:bf|it)|math(?:bf|it)|underline|uline|d?dagger|ast|star)(?![a-z])"
+    r"|\\textsuperscript\{[^0-9{}]*\}"
+    r"|\^(?:[a-z]|\{[a-z]\})(?![0-9A-Za-z])"
     r"|\^\{?[*\u2217\u2020\u2021\u00a7\u00b6]+\}?"
 )
 _MARKS = " *_${}^\\~\u223c\u2248\u2217\u22c6\u2605\u2606\u2020\u2021\u00a7\u00b6"
