@@ -13,6 +13,8 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _WAYS_OUT = {
     **dict.fromkeys(NO_ROOM, "free some space and run again; nothing half-written was left"),
     errno.EFBIG: "raise the limit on the size of files (ulimit -f) and run again; nothing half-written was left",
+    errno.ENOTDIR: "a part of its path is a file; name another place",
+    errno.EEXIST: "a part of its path is a file; name another place",
     **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "make the folder writable, or name another one"),
 }
 
@@ -49,6 +51,26 @@ def replacing(path: Path | str) -> Iterator[Path]:
     finally:
         if tmp is not None:
             tmp.unlink(missing_ok=True)
+
+
+def whole(text: str) -> str:
+    """A text as a file can hold it: half characters (lone surrogates), which JSON can escape, are spelt out."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def check(path: Path | str) -> None:
+    """Passes where a file can be written at `path`, which needs its folder to be there: that is made.
+
+    Raises: OSError naming `path`.
+    """
+    try:
+        if Path(path).is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file")
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=Path(path).parent, prefix=f".{Path(path).name}."):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write {path}: {way_out(error)}") from error
 
 
 def write_text(path: Path | str, text: str) -> None:

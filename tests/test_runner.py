@@ -383,6 +383,18 @@ def test_a_notebook_to_read_need_not_save(here):
     assert run()[0].cached == ["one"]
 
 
+@pytest.mark.parametrize(
+    "damage", [{"parts": []}, {"files": [["a", "b"]]}, {"saved": None}, {"seconds": "x"}, {"format": 99}, {"id": {}}]
+)
+def test_a_damaged_record_is_no_record(here, damage):
+    here.output("one")
+    run()
+    path = records.path("full", "one")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **damage}))
+    outcome, said = run()
+    assert outcome.ran == ["one"] or (damage == {"id": {}} and outcome.cached == ["one"]), said
+
+
 def test_results_folder_that_is_a_file(here):
     here.output("one")
     here.result("").write_text("in the way")

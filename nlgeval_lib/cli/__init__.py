@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import pkgutil
 import signal
 import sys
@@ -44,10 +45,21 @@ def _register_all() -> None:
 _register_all()
 
 
+def _streams() -> None:
+    """Somewhere to write to, whatever is closed; and characters that a terminal does not know are spelt out."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started this
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
+        elif stream.errors in ("strict", "surrogateescape") and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main() -> None:
     """Run the command line; errors that a user can mend are one message, not a traceback."""
     from nlgeval_lib.catalogue import CatalogueError
 
+    _streams()
     with contextlib.suppress(ValueError):  # raised outside the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
     try:

@@ -101,6 +101,7 @@ def correlations(
         )
         if output:
             table.apart(output, file)
+            given.writable(output)
         read = table.read(file, input_format, delimiter)
         mapping = list(map or ())
         if human != "human" or "human" in read.frame.columns:

@@ -75,6 +75,7 @@ def parse(
             raise InputError(f"{output}: readings are written as jsonl, csv, tsv or parquet")
         if output:
             apart(output, file)
+            given.writable(output)
         settings = [f"{name}={value}" for name, value in (("low", low), ("high", high), ("label", label)) if value]
         read = reading.parser(parser, [*settings, *(set or ())])
         if store and file != "-":

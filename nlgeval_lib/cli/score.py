@@ -128,6 +128,9 @@ def score(
         if dry_run:
             given.planned(job, rate, price, new_tokens)
             return
+        if save and not hasattr(job.evaluator, "save"):
+            raise InputError(f"{evaluator} is not fitted, there is nothing to keep; leave --save out")
+        given.writable(output, raw, save)
         from nlgeval_lib.scoring import columns
 
         if doubled := columns.repeated(job.data):

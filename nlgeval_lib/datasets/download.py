@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import queue
 import socket
 import threading
 import time
@@ -11,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from nlgeval_lib import files
@@ -100,8 +103,9 @@ def _attempt(entry: Entry, target: Path, progress: Progress, limits: Limits, dea
     import httpx
 
     _resolve(entry.url, limits.connect)
+    client = _client(os.getpid(), limits.read, limits.connect)
     try:
-        with _client(os.getpid(), limits.read, limits.connect).stream("GET", entry.url) as response:
+        with contextlib.closing(_begin(client, entry.url, deadline)) as response:
             code, phrase = response.status_code, response.reason_phrase
             if code == 429 or code >= 500:
                 asked = response.headers.get("retry-after", "")
@@ -110,13 +114,38 @@ def _attempt(entry: Entry, target: Path, progress: Progress, limits: Limits, dea
                 said = f"the server answered {code} {phrase}"
                 raise DataUnavailable(f"{entry.url}: {said}", said)
             with files.replacing(target) as tmp:
-                _receive(response.iter_bytes(65536), entry, tmp, progress, deadline)
+                _receive(response.iter_bytes(), entry, tmp, progress, deadline)
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError, httpx.UnsupportedProtocol) as error:
         raise _HostDown(_said(error)) from error
     except (httpx.TransportError, httpx.DecodingError) as error:
         raise _Retry(_said(error)) from error
     except (httpx.TooManyRedirects, httpx.InvalidURL) as error:
         raise DataUnavailable(f"{entry.url}: {_said(error)}") from error
+
+
+def _begin(client: Any, url: str, deadline: float) -> Any:
+    """The response up to its body: a server may send headers for ever, a byte now and then, and no read takes long."""
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    late = threading.Event()
+
+    def ask() -> None:
+        try:
+            answer = client.send(client.build_request("GET", url), stream=True)
+        except Exception as error:
+            answer = error
+        answers.put(answer)
+        if late.is_set() and not isinstance(answer, Exception):
+            answer.close()
+
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        answer = answers.get(timeout=max(0.0, deadline - time.monotonic()))
+    except queue.Empty:
+        late.set()
+        raise _Retry("too slow: no whole answer in the time allowed") from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 @lru_cache(maxsize=8)

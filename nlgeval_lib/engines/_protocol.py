@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from nlgeval_lib.engines.sampling import Sampling
 
 # what servers call an end at the token limit, and an end that is none; what else they say is kept as they say it
 _CUT = ("length", "max_tokens", "max_length", "model_length")
+_HALVES = re.compile(r"[\ud800-\udfff]")  # JSON can escape half a character, which no file and no tokenizer takes
 _BROKEN = ("error", "abort", "aborted", "cancelled", "canceled")
 
 
@@ -135,7 +137,7 @@ def _choice(choice: Any, chat: bool, sampling: Sampling) -> Choice:
             table = _chat_logprobs(choice["logprobs"]) if chat else _text_logprobs(choice["logprobs"])
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise BadAnswer("no log-probabilities in it, and they were asked") from None
-    return Choice(text, reason or "stop", table)
+    return Choice(_HALVES.sub("\ufffd", text), reason or "stop", table)
 
 
 def _add(row: dict[str, float], token: str, value: float) -> None:

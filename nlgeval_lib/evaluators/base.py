@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib import files
 from nlgeval_lib.names import meant
 from nlgeval_lib.schema import Completion, Judgment, Sample, Status
 
@@ -129,7 +130,7 @@ def score_frame(
         {
             "value": np.array([j.value for j in judgments], dtype=np.float64),
             "status": [j.status.value for j in judgments],
-            "reason": [j.reason for j in judgments],
+            "reason": [files.whole(j.reason) for j in judgments],
         },
         index=index,
         columns=COLUMNS,

@@ -59,8 +59,12 @@ def read(mode: str, output: str) -> Record | None:
     """The record of one output; None where there is none that can be read."""
     try:
         raw = json.loads(path(mode, output).read_text(encoding="utf-8"))
-        return Record(**raw) if raw.get("format") == FORMAT else None
-    except (OSError, ValueError, TypeError, AttributeError):
+        record = Record(**raw) if raw.get("format") == FORMAT else None
+        maps = (record.parts, record.saved, record.files) if record else ()
+        return (
+            record if all(isinstance(one, dict) for one in maps) and isinstance(raw["seconds"], float | int) else None
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -87,6 +87,18 @@ def ending() -> Iterator[None]:
         raise typer.Exit(SOME_MISSING) from None
 
 
+def writable(*paths: str) -> None:
+    """Passes where these files can be written: better known now than when the work is done. Raises: InputError."""
+    from nlgeval_lib import files
+    from nlgeval_lib.scoring.table import InputError
+
+    for path in filter(None, paths):
+        try:
+            files.check(path)
+        except OSError as error:
+            raise InputError(error.strerror or str(error)) from None
+
+
 @contextlib.contextmanager
 def stoppable(run: Run, again: str) -> Iterator[None]:
     """On Ctrl-C: what was made is stored; says how much and how to go on, and ends with 130."""

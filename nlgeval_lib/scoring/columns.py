@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -260,7 +261,7 @@ def _json_list(text: str) -> list[str] | None:
         return None
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, list) and found and all(isinstance(each, str) for each in found) else None
 
@@ -277,7 +278,7 @@ def _number(value: Any, data: Data, row: int, column: str) -> float:
     if is_missing(value) or (isinstance(value, str) and value.strip().lower() in _NO_NUMBER):
         return math.nan
     try:
-        if isinstance(value, bool) or not isinstance(value, (str, int, float, np.number)):
+        if isinstance(value, bool) or not isinstance(value, (str, int, float, np.number, Decimal)):
             raise ValueError
         if isinstance(value, str) and ("_" in value or not value.isascii()):  # Python reads 1_000 and other digits
             raise ValueError

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.schema import Status
 from nlgeval_lib.scoring.columns import IDS, RATING, TEXTS, Data
 from nlgeval_lib.scoring.table import InputError, format_of, is_missing
 
@@ -58,7 +57,7 @@ def joined(data: Data, scored: pd.DataFrame, column: str, only_scores: bool = Fa
     kept[status], kept[reason] = scored["status"].tolist(), scored["reason"].tolist()
     if "details" in scored.columns:
         simple, rest = _split(scored["details"].tolist(), prefix="" if column == "value" else f"{column}_", taken=kept)
-        kept |= simple
+        kept |= {name: [_whole_value(value) for value in values] for name, values in simple.items()}
         if any(rest):
             kept[details] = rest
     return pd.DataFrame(kept)
@@ -96,7 +95,7 @@ def write(frame: pd.DataFrame, path: str) -> None:
         else:
             with open(tmp, "w", encoding="utf-8", newline="") as out:
                 writer = csv.writer(out, delimiter="\t" if kind == "tsv" else ",", lineterminator="\n")
-                writer.writerow(frame.columns)
+                writer.writerow([files.whole(str(column)) for column in frame.columns])
                 for row in frame.itertuples(index=False, name=None):
                     writer.writerow([_field(value) for value in row])
 
@@ -118,10 +117,12 @@ def plain(value: Any) -> Any:
         value = value.item()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (str, int)):
-        return str(value) if isinstance(value, Status) else value
+    if isinstance(value, str):
+        return files.whole(str(value))
+    if value is None or isinstance(value, int):
+        return value
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {files.whole(str(name)): plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple, np.ndarray, set, frozenset)):
         return [plain(each) for each in value]
     if hasattr(value, "__dataclass_fields__"):
@@ -129,11 +130,19 @@ def plain(value: Any) -> Any:
     return None if is_missing(value) else str(value)
 
 
+def _whole_value(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [files.whole(text) for text in value]
+    return files.whole(value) if isinstance(value, str) else value
+
+
 def _field(value: Any) -> Any:
     """The value as a field of CSV: nothing where it is missing, JSON where it is no text or number."""
     if is_missing(value):
         return ""
-    if isinstance(value, (str, int, float, np.number)):
+    if isinstance(value, str):
+        return files.whole(value)
+    if isinstance(value, (int, float, np.number)):
         return value.item() if isinstance(value, np.generic) else value
     held = plain(value)
     if isinstance(held, (str, int, float)):
@@ -151,7 +160,7 @@ def _parquet(frame: pd.DataFrame) -> pd.DataFrame:
         if not (lists or (len(kinds) <= 1 and kinds <= {str, bool, int, float}) or kinds == {int, float}):
             held = [plain(value) for value in values]
             values = [v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in held]
-        columns[str(name)] = values
+        columns[files.whole(str(name))] = [_whole_value(value) for value in values]
     return pd.DataFrame(columns)
 
 

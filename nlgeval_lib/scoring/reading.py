@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -76,7 +75,7 @@ def texts(path: str, format: str = "", column: str = "", delimiter: str = "") ->
     if column:
         raise InputError("--column is for tables; this is plain text")
     try:
-        raw = sys.stdin.buffer.read() if path == table.STDIN else Path(path).read_bytes()
+        raw = table.stdin() if path == table.STDIN else Path(path).read_bytes()
         content = raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from None

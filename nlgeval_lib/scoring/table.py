@@ -72,7 +72,7 @@ def read(path: str | Path, format: str = "", delimiter: str = "") -> Table:
     path = str(path)
     kind = format_of(path, format)
     if path == STDIN:
-        raw, name = sys.stdin.buffer.read(), "standard input"
+        raw, name = stdin(), "standard input"
     else:
         name = path
         try:
@@ -95,6 +95,13 @@ def read(path: str | Path, format: str = "", delimiter: str = "") -> Table:
     if frame.empty:
         raise InputError(f"{name} has no rows")
     return Table(frame, name, hashlib.sha256(raw).hexdigest())
+
+
+def stdin() -> bytes:
+    """All of standard input. Raises: InputError where it is closed."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError("standard input is closed: there is nothing to read; name a file, or pipe the rows in")
+    return sys.stdin.buffer.read()
 
 
 def of_frame(frame: pd.DataFrame, name: str) -> Table:
