@@ -100,3 +100,31 @@ def test_a_system_with_several_outputs_for_an_input_stays_one_system():
     found = experiments.correlations(items, {"j": scores}, {"h": human}, level="system", coefs=("pearson",), n_boot=50)
     means = [items.assign(v=side).groupby("system_id")["v"].mean() for side in (scores, human)]
     assert found["value"][0] == pytest.approx(np.corrcoef(*means)[0, 1])
+
+
+@pytest.mark.parametrize("kind", ["1,1", "2,1", "3,1", "1,k"])
+def test_raters_who_agree_fully_reach_one_and_not_more(kind):
+    for seed in range(20):
+        found = meta.icc(np.tile(np.random.default_rng(seed).normal(size=7), (6, 1)), kind)
+        assert found.value == pytest.approx(1) and found.value <= 1 and not found.low > found.high
+
+
+def test_what_rounding_or_ratings_decide_gives_no_test():
+    near = 1 + np.tile([0, 2.3e-16, 4.6e-16, 0], 30).reshape(6, 20)
+    own = np.arange(6) == 1
+    for scores, ratings, why in (
+        (near, Y, "constant"),
+        (X, near, "constant"),
+        (X, np.where(own[:, None], 4.0, 2), "say"),
+    ):
+        found = meta.self_preference(scores, np.broadcast_to(ratings, X.shape), own)
+        assert np.isnan([found.gap, found.p]).all() and why in found.reason
+    found = meta.length_bias(X, Y, near, n_boot=20)
+    assert np.isnan([found.slope, found.slope_p]).all() and "constant but for rounding" in found.reason
+
+
+def test_shuffled_ratings_that_meet_no_score_count_as_extreme():
+    x = np.array([[1.0, 2, 3], [np.nan] * 3, [np.nan] * 3])
+    y = np.array([[2.0, 1, 3], [np.nan] * 3, [np.nan] * 3])
+    found = meta.association(x, y, "spearman", units="systems", n_perm=30)
+    assert found.p == 1 and "counted as extreme" in found.reason

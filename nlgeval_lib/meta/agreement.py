@@ -183,7 +183,7 @@ def icc(ratings: Any, kind: str = "2,1", confidence: float = 0.95) -> Agreement:
     total = ((data - grand) ** 2).sum()
     within = (total - rows * (n - 1)) / (n * (k - 1))
     error = (total - rows * (n - 1) - columns * (k - 1)) / ((n - 1) * (k - 1))
-    error = error if error > 1e-14 * total else 0.0
+    within, error = (noise if noise > 1e-14 * total else 0.0 for noise in (within, error))
     out = dict(name=f"icc({kind})", n=n, n_raters=k, n_left_out=int((~complete).sum()), confidence=confidence)
     if total <= 1e-24 * max((every[:, complete] ** 2).sum(), 1e-300):
         return Agreement(NAN, reason="all ratings are equal: there is no variance to share out", **out)

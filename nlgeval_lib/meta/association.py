@@ -93,7 +93,9 @@ def _null(x: Floats, y: Floats, coef: str, level: str, units: str, n_perm: int, 
             other = _shuffled(y, units, level, rng)
             keep = ~(np.isnan(x) | np.isnan(other))
             side = np.where(keep, x, np.nan), np.where(keep, other, np.nan)
-            if level == "input":
+            if not keep.any():
+                values.append(np.nan)
+            elif level == "input":
                 each = columns(*side, keep.astype(np.int16), coef)
                 values.append(np.nan if np.isnan(each).all() else np.nanmean(each))
             else:

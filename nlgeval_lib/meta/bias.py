@@ -97,7 +97,10 @@ def length_bias(
     chunks = draws.bootstrap(a.shape, units, checks.whole(n_boot, "n_boot"), checks.whole(seed, "seed", low=0))
     replicates = np.concatenate([_partial(*(plan.values(chunk) for plan in plans)) for chunk in chunks])
     low, high, _, reason = resampling.interval(replicates, partial)
-    slope = _slope(a, b, c, covariance) if partial == partial else (NAN, NAN, NAN, NAN)
+    flat = any(_flat(side[~np.isnan(side)]) for side in (a, b, c))
+    slope = (NAN, NAN, NAN, NAN) if flat or partial != partial else _slope(a, b, c, covariance)
+    if flat and partial == partial:
+        reason = "; ".join(filter(None, (reason, "no slope: a side is constant but for rounding")))
     if np.isnan(slope[1]) and slope[0] == slope[0]:
         reason = "; ".join(filter(None, (reason, ALONE)))
     return LengthBias(
@@ -123,6 +126,11 @@ def _partial(xy: Floats, xl: Floats, yl: Floats) -> Floats:
     left = np.minimum(1 - xy**2, 1 - yl**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(left > 1e-12, np.clip((xl - xy * yl) / np.sqrt((1 - xy**2) * (1 - yl**2)), -1, 1), np.nan)
+
+
+def _flat(side: Floats) -> bool:
+    """Whether values are all equal but for rounding."""
+    return bool(np.ptp(side) <= 1e-12 * np.abs(side).max())
 
 
 def _slope(x: Floats, y: Floats, length: Floats, covariance: str) -> tuple[float, float, float, float]:
@@ -187,12 +195,16 @@ def self_preference(x: Any, y: Any, own: Any) -> SelfPreference:
     if min(n_own, n_other) < 3:
         raise ValueError(f"got {n_own} own and {n_other} other common items; at least 3 of each are needed")
     counts = dict(n_own=n_own, n_other=n_other, n_missing=int((~here).sum()))
-    if np.ptp(a[here]) == 0 or np.ptp(b[here]) == 0:
+    if _flat(a[here]) or _flat(b[here]):
         return SelfPreference(NAN, NAN, NAN, NAN, NAN, reason="constant scores or ratings", **counts)
     import statsmodels.api as sm
 
     target, rating = (stats.zscore(kernels.rescaled(side[here])) for side in (a, b))
-    fit = sm.OLS(target, np.column_stack([np.ones(len(target)), rating, mask[here]])).fit(cov_type="HC3")
+    design = np.column_stack([np.ones(len(target)), rating, mask[here]])
+    if np.linalg.matrix_rank(design) < 3:
+        why = "ratings say whose output it is: the two cannot be told apart"
+        return SelfPreference(NAN, NAN, NAN, NAN, NAN, reason=why, **counts)
+    fit = sm.OLS(target, design).fit(cov_type="HC3")
     if fit.ssr < 1e-20 * len(target):
         why = "scores follow from ratings and origin without error: there is no noise to test against"
         return SelfPreference(float(fit.params[2]), NAN, NAN, NAN, NAN, reason=why, **counts)
