@@ -74,9 +74,9 @@ def check(path: Path | str) -> None:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write `text` to `path` as UTF-8, whole or not at all."""
+    """Write `text` to `path` as UTF-8, whole or not at all; half characters are spelt out, as JSON does."""
     with replacing(path) as tmp:
-        tmp.write_text(text, encoding="utf-8")
+        tmp.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_bytes(path: Path | str, content: bytes) -> None:

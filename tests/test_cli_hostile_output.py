@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from cli_tools import RUBRIC, asks, jsonl, rows
 
-from nlgeval_lib import cli, evaluators, scoring
+from nlgeval_lib import cli, evaluators, files, scoring
 from nlgeval_lib.schema import Judgment, Status
 from nlgeval_lib.scoring import output
 
@@ -70,6 +70,17 @@ def test_an_output_that_cannot_be_written_is_told_before_the_work(mine, monkeypa
 def test_keeping_what_is_not_fitted_is_refused_before_the_work(mine, tmp_path):
     got = mine("score", "-e", "bleu", "-i", "mine.jsonl", "-o", "s.csv", "--save", "bleu.json")
     assert got.code == 2 and "leave --save out" in got.err and not (tmp_path / "s.csv").exists()
+
+
+def test_a_plugin_that_ends_itself_does_not_end_the_run_well(mine, tmp_path):
+    (tmp_path / "own.py").write_text("import sys\nsys.exit(0)\n")
+    got = mine("score", "-e", "bleu", "-i", "mine.jsonl", "-o", "s.csv", "--plugin", "own.py")
+    assert got.code == 2 and "plugin own.py: SystemExit: 0" in got.err and not (tmp_path / "s.csv").exists()
+
+
+def test_json_with_half_a_character_is_written_and_read_back(tmp_path):
+    files.write_text(tmp_path / "a.json", json.dumps(["half \ud800", "é"], ensure_ascii=False))
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == ["half \ud800", "é"]
 
 
 def test_a_reference_of_100_000_brackets_is_a_text(mine, tmp_path):

@@ -37,7 +37,7 @@ def plugin(path: str) -> None:
     module = sys.modules[name] = importlib.util.module_from_spec(found)
     try:
         found.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that ends itself would end this run, and with 0
         raise InputError(f"plugin {path}: {type(error).__name__}: {error}") from error
 
 
