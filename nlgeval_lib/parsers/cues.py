@@ -129,6 +129,10 @@ QUALITY_SUBJECT = re.compile(
     rf"{_QUALITY}\s+(?:(?:is|was|be)\s+)?(?:gets?|got|receives?|scores?|scored|deserves?|earns?|merits?|rated)"
     rf"(?:\s+(?:as|at))?{_FILL}\s*\Z"
 )
+JUDGED_SUBJECT = re.compile(
+    rf"{starting('it', 'this', 'that', 'which', 'i', 'we', 'therefore', 'thus', 'hence', 'so', 'overall', 'they', 'both')}"
+    rf"\b|{_QUALITY}|\b{_JUDGED}s?\b"
+)
 OVERALL = Gated(
     ("overall", "in total", "all in all", "in sum", "altogether"),
     rf"\b(?:overall|in total|all in all|in sum|altogether)\s*,?{_FILL}\s*\Z",
@@ -202,9 +206,11 @@ POINTS_OFF = re.compile(
     r"(?:deducted|off|lost|missing|taken|subtracted|removed|docked|short|below|higher|lower|less|more)\b"
 )
 BOUND_AFTER = re.compile(
-    r" (?:or (?:higher|lower|above|below|more|less|better|worse|up|over|under|beyond)|"
-    r"and (?:above|up|higher|over))\b(?! all\b)"
+    r" (?:or (?:higher|lower|above|below|more|less|better|worse|up|over|under|beyond|so)|and (?:above|up|higher|over)|"
+    r"plus(?! \d)|minus(?! \d))\b(?! all\b)|, (?:minus|less) (?:a |an )?(?:\d|half|one|two|three)\b"
 )
+# how a text with such a bound goes on
+BOUND_SIGNS = (" or ", " and ", " plus", " minus", ", minus ", ", less ")
 ROUNDED_AFTER = re.compile(
     rf"[ \t,;(-]{{0,4}}(?:(?:which|and|or|i|we|i'd|would|can|be|is|it|this|so|then) ){{0,4}}round(?:s|ed|ing)?\b"
     rf"(?: (?:it|this|up|down|off|here|to|a)\b){{0,4}}\s?:?\s?(?P<to>{_NUMBER})"
@@ -235,7 +241,7 @@ ASPECT_AFTER = re.compile(
     r"(?:the\s+|its\s+|overall\s+|both\s+)*(?P<word>[a-z][a-z-]+)"
 )
 SPLIT_AFTER = re.compile(
-    r"[ \t]*(?:stars?|points?)?[ \t]*(?:for|in|on)\s+[a-z ]{1,30}[,;]?\s*(?:and|but)?\s*\d+(?:\.\d+)?"
+    r"[ \t]*(?:stars?|points?)?[ \t]*(?:for|in|on)\s+[a-z ]{1,30}[,;]?\s*(?:and|but)?\s*(?:an?\s+)?\d+(?:\.\d+)?"
     r"(?:\s*/\s*\d+|\s+out of \d+)?\s*(?:stars?|points?)?\s*(?:for|in|on)\s+[a-z]"
 )
 # after a verdict: the judge thinks again

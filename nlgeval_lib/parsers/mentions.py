@@ -28,8 +28,8 @@ _OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
 _MORE = re.compile(
     rf"\+|[ \t]*(?:-|~|->|=>|\bto\b|\bor\b)[ \t]*(?P<then>{DIGITS}|{WORD})\s*(?:/|out of)\s*(?P<base>{DIGITS}|{WORD})\b"
 )
-_HALVES = (" and a half", " point five", "½", " ½", " 1/2")
-_HALF = re.compile(r"(?: and a half| point five)\b| ?½| 1/2(?![\d/])")
+_HALVES = (" and a half", " point five", "½", " ½", " 1/2", "-and-a-half", " and 1/2")
+_HALF = re.compile(r"(?:[ -]and[ -]a[ -]half| point five)\b| ?½|(?: and)? 1/2(?![\d/])")
 _ENDS = re.compile(cues.ENDS)
 _PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
 _FRACTION = re.compile(r"\d{1,15}")
@@ -92,7 +92,7 @@ def _read(text: str, match: re.Match, low: float, high: float) -> tuple[Mention 
     after = text[end] if end < len(text) else "\n"
     if value is None or before.isalnum() or before in "$€£¥#@^%_" or after == "_":
         return None, end
-    half = after in " ½" and text.startswith(_HALVES, end) and _HALF.match(text, end)
+    half = after in " ½-" and text.startswith(_HALVES, end) and _HALF.match(text, end)
     if half:  # "three and a half", "3½"
         value += 0.5
         end = half.end()
@@ -112,6 +112,7 @@ def _read(text: str, match: re.Match, low: float, high: float) -> tuple[Mention 
         return None, end  # "lowered from 5 to 3"
     if (
         (after.isalnum() and kind not in _GLUED)
+        or text.startswith("-ish", end)
         or (token == "one" and (_ONE_OF.match(text, end) or _PRONOUN.search(text, max(0, start - 9), start)))
         or (after == "-" and not kind and start and text[end + 1 : end + 2].isalpha())  # "one-sided", "3-year"
     ):
@@ -198,7 +199,7 @@ def _follow(mention: Mention, text: str, right: re.Match | None, low: float, hig
         mention.spoil("a scale point is explained")
     elif mention.flaw:
         return
-    elif text.startswith(" or ", mention.used) or text.startswith(" and ", mention.used):
+    elif text.startswith(cues.BOUND_SIGNS, mention.used):
         if cues.BOUND_AFTER.match(text, mention.used):
             mention.spoil("the number is negated or a bound")
     elif mention.value % 1.0 and "round" in text[mention.used : mention.used + 30]:

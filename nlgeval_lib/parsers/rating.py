@@ -10,7 +10,7 @@ from nlgeval_lib.parsers import cues, json_rating, labels, silence, tables, voca
 from nlgeval_lib.parsers.base import Parsed, check_scale, check_text, number
 from nlgeval_lib.parsers.mention import CUT, Mention, Strength
 from nlgeval_lib.parsers.mentions import find, numbers
-from nlgeval_lib.parsers.quick import remembering_short
+from nlgeval_lib.parsers.quick import remembering_short, starting
 from nlgeval_lib.parsers.scales import take_off
 from nlgeval_lib.parsers.text import readable, without_markup, without_tex, words_of
 from nlgeval_lib.schema import Status
@@ -36,7 +36,8 @@ _TAG = re.compile(
 _SHORT = 200
 _DECLINING = 12  # characters that a refusal has at least
 _SUM = re.compile(
-    r"(?<=[:=])[ *]{0,5}[\d(](?:[\d .,+*/x×÷()-]|\((?:minus|plus|for|-)[^()\n]{0,40}\)){2,80}"
+    rf"(?P<label>{starting('score', 'rating', 'grade', 'overall', 'total')}[a-z *()\"]{{0,20}}[:=])"
+    r"[ *]{0,5}[\d(](?:[\d .,+*/x×÷()-]|\((?:minus|plus|for|-)[^()\n]{0,40}\)){2,80}"
     r"=[ *]{0,5}(?=\d{1,3}(?:\.\d+)?(?![\d%/]))"
 )
 _STARS = re.compile(r"★+☆+")
@@ -149,8 +150,9 @@ def _undressed(source: str) -> str:
 
 
 def _without_sum(match: re.Match) -> str:
-    """`: (4 + 3 + 5) / 3 = 4` is `: 4`; `: 4/5 = .8` stays."""
-    return " " if re.search(r"[+*x×)-]", match.group()) else match.group()
+    """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`; `Score: 4/5 = .8` stays."""
+    whole = match.group()
+    return f"{match['label']} " if re.search(r"[+*x×)-]", whole[len(match["label"]) :]) else whole
 
 
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")

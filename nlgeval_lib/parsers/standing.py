@@ -242,11 +242,12 @@ def _phrase(mention: Mention, text: str, core: str) -> None:
         or cues.NAMED_AFTER.match(text, mention.used)
         or cues.VERB_OBJECT.search(core)
         or (word in cues.OWN_GIFT_ENDS and cues.OWN_GIFT.search(core))
-        or (word == "to" and cues.MOVED_TO.search(core))
+        or (word == "to" and _moved(core))
         or (
             word.endswith(cues.VERB_BARE_ENDS)
             and cues.CLAUSE_ENDS.match(text, mention.used)
             and cues.VERB_BARE.search(core)
+            and _of_the_judged(core)
         )
     ):
         mention.present(Strength.PHRASE, "phrase")
@@ -259,6 +260,18 @@ def _phrase(mention: Mention, text: str, core: str) -> None:
     if mention.strength is Strength.PHRASE and not mention.label:
         subject = cues.QUALITY_SUBJECT.search(core) if word in cues.SUBJECT_ENDS else None
         mention.label = _aspect_after(text, mention.used) or (subject["quality"] if subject else "")
+
+
+def _moved(core: str) -> bool:
+    """`the score drops to`, `I lowered it to`; not `the team reduced the score to`."""
+    found = cues.MOVED_TO.search(core)
+    return found is not None and (found.group().startswith(("score", "rating", "grade")) or _of_the_judged(core))
+
+
+def _of_the_judged(core: str) -> bool:
+    """Whether a sentence up to its verb is about what is judged: `The response gets`, not `The team gets`."""
+    sentence = core[max(map(core.rfind, ".!?\n:;")) + 1 :]
+    return len(sentence.split()) < 3 or cues.JUDGED_SUBJECT.search(sentence) is not None
 
 
 def _word_before(text: str, at: int) -> str:

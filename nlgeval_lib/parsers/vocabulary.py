@@ -26,7 +26,10 @@ NOT_A_SCORE = _words(
     " tied passing pass cutoff required needed desired"
 )
 # right before a score they make it the one of a contest: "test score: 4", "the score of the game is 4"
-CONTESTS = _words("game games match matches exam test tests quiz halftime half-time")
+CONTESTS = _words(
+    "game games match matches exam test tests quiz halftime half-time user users customer customers viewer viewers audience"
+    " critic critics"
+)
 # of those, what is no score even where its number is written like one: "Confidence: 4/5"
 NEVER_A_SCORE = _words(
     "confidence certainty weight deduction deductions reduction penalty errors mistakes human humans expert experts"
