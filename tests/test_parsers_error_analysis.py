@@ -163,6 +163,8 @@ CASES = [
     ("json by error", '{"Error 1": {"Error Location": "x", "Severity": "Major", "Score Reduction": 2}}', -2, None),
     ("json, wrapped", json.dumps({"analysis": {"errors": [RECORD]}}), -4, None),
     ("json, none said", '{"errors": "none"}', 0.0, None),
+    ("json, none of two", '{"num_errors": 2, "errors": []}', "truncated", None),
+    ("json, none counted", '{"num_errors": 0, "errors": []}', 0.0, None),
     ("json, null", '{"errors": null}', None, None),
     ("json lines", json.dumps(RECORD) + "\n" + json.dumps(RECORD | {"score_reduction": 1}), -5, None),
     ("json, analyses that differ", '{"errors": {}}\n' + json.dumps({"errors": [RECORD]}), None, None),

@@ -64,6 +64,7 @@ CASES = [
     ("quoted verdict at the end", 'ok. "[RESULT] 4"', 4, None),
     ("unfit and fit", "A score of 4 cannot be given; a 3 is warranted.", 3, None),
     ("reasoning in tags", "<think>[RESULT] 3? Or 4.</think>\nGood. [RESULT] 4", 4, 4),
+    ("begun again", "good [RESULT] 4\n\n[RESULT]", 4, "truncated"),
     ("reasoning only", "<think>I'd write [RESULT] 3", "truncated", "truncated"),
     ("half point in words", "good [RESULT] three and a half", 3.5, None),
     ("a scale in a row", "good [RESULT] 1 2 3 4 5", None, None),

@@ -52,6 +52,31 @@ def test_aspects(case):
     assert read.count == len(expected)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Aspect 1: Relevance**\nHow relevant.\n\n**Aspect 2: Coherence**\nHow coherent.",
+        '{"1": {"name": "Relevance", "definition": "a"}, "2": {"name": "Coherence", "definition": "b"}}',
+        "<aspect>Relevance: how relevant</aspect>\n<aspect>Coherence: how coherent</aspect>",
+        "1、Relevance: a\n2、Coherence: b",
+        "2 aspects:\n1. Relevance: a\n2. Coherence: b",
+        "<think>1. Humour: a</think>\n1. Relevance: a\n2. Coherence: b",
+        "- Relevance (is it on topic?)\n- Coherence (does it flow?)",
+    ],
+)
+def test_names_in_many_dresses(text):
+    assert parsers.aspects(text).names == ("Relevance", "Coherence")
+
+
+def test_names_in_a_sentence():
+    assert parsers.aspects("The aspects are relevance, style, and accuracy.").names == (
+        "relevance",
+        "style",
+        "accuracy",
+    )
+    assert parsers.aspects("<think>1. Relevance: a\n2. Coherence: b").status is Status.TRUNCATED
+
+
 def test_aspects_in_running_text():
     read = parsers.aspects(INLINE)
     assert read.names == ("Relevance", "Coherence", "Accuracy")
@@ -96,6 +121,19 @@ def test_nested_criteria(text):
     ]
     assert [leaf.name for leaf in read.leaves()] == ["Logic", "Links", "Grammar"]
     assert read.count == 5
+
+
+def test_criteria_under_bold_lines():
+    read = parsers.criteria("**Coherence**\n- Logic: a\n- Links: b\n\n**Fluency**\n- Grammar: e\n- Spelling: f")
+    assert [(top.name, [child.name for child in top.children]) for top in read.value] == [
+        ("Coherence", ["Logic", "Links"]),
+        ("Fluency", ["Grammar", "Spelling"]),
+    ]
+
+
+def test_scores_after_reasoning_in_tags():
+    read = parsers.aspect_scores('<think>{"Relevance": 1}</think>{"Relevance": 4}', ["Relevance"], 1, 5)
+    assert read.value == 4.0
 
 
 def test_criteria_under_group_lines():

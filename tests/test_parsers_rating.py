@@ -112,6 +112,10 @@ LONG = {
     "tags": "<score>" * 40_000,
     "latex": "\\boxed{" * 40_000,
     "corrections": "Score: 3 " + "wait, 4 " * 40_000,
+    "points to be had": "total points: 5\n" * 6_000,
+    "sums": "score: 1+" * 30_000,
+    "reasoning": "<think>" * 40_000,
+    "stars": "★★☆" * 60_000,
 }
 
 

@@ -66,7 +66,11 @@ _DEFINITIONS = ("definition", "description", "explanation", "meaning", "question
 _NAMES = ("name", "aspect", "criterion", "criteria", "title", "metric", "dimension", "label")
 _INLINE = re.compile(r"(?:\A|(?<=[.?!;]\s))(?P<name>[A-Z][A-Za-z][A-Za-z /&'-]{0,48}?):\s")
 _COMMAS = re.compile(r"\s*(?:,|;|/|\band\b|&)\s*", re.I)
-_LEAD = re.compile(r"\A[^:\n]{0,160}:\s*")
+_LEAD = re.compile(
+    r"\A(?:[^:\n]{0,160}:\s*|[\w' -]{0,80}\b(?:aspects|criteria|dimensions|metrics|factors)\b"
+    r"[\w' ]{0,40}?\b(?:are|include)\s+)"
+)
+_KEY_NUMBER = re.compile(r"(?:(?:aspect|criterion|dimension|metric|factor)[ _]?)?\d{1,3}", re.I)
 
 
 def aspects(text: str | None) -> AspectList:
@@ -145,6 +149,8 @@ def _from_json(content: str) -> list[Aspect]:
 
 def _of_json(item: Any) -> list[Aspect]:
     if isinstance(item, Record):
+        if item and all(_KEY_NUMBER.fullmatch(str(key)) and isinstance(value, Record) for key, value in item.items()):
+            return _of_json(list(item.values()))  # {"1": {"name": "Relevance", ...}, ...}
         lists = [value for value in item.values() if isinstance(value, list) or _is_nested(value)]
         if lists and len(item) <= 2:
             return _of_json(lists[0])

@@ -38,7 +38,10 @@ _RULES = (
         "tag",
         re.compile(rf"(?<!\[)\[{{1,3}}\s{{0,9}}(?:result|verdict|final verdict)\s{{0,9}}\]{{1,3}}\s{{0,9}}:?{_EITHER}"),
     ),
-    ("tag", re.compile(rf"\[\[(?:{_EITHER}|(?P<c>c))\s{{0,9}}\]\]")),  # [[C]]: MT Bench's tie
+    (
+        "tag",
+        re.compile(rf"\[\[(?:{_EITHER}|(?P<c>c)|(?P<side2>[ab])\s?>>?\s?[ab]|a\s?=\s?b)\s{{0,9}}\]\]"),
+    ),  # [[C]]: MT Bench's tie
     (
         "label",
         re.compile(
@@ -55,7 +58,9 @@ _RULES = (
             rf"|{_NAME}\s*[\"'(]*[ab][\"')]*\s+(?:is|was|seems)\s+(?:{_HEDGE}\s+){{0,6}}(?:worse|weaker|inferior)\s+(?:than|to)\s+"
             rf"(?:{_NAME}\s*)?[\"'(]*(?P<side4>[ab])\b(?!['\w])"
             r"|\b(?:i|we)\s+(?:would\s+|'d\s+)?(?:prefer|choose|pick|select|favou?r)\s+[\"'(]*(?P<side5>[ab])[\"')]*\s+(?:over|to)\b"
-            r"|\b(?:both|the\s+two)\s+(?:(?:responses|answers|outputs|options|assistants|models)\s+)?(?:are|were|seem)\s+"
+            r"|(?<![\w'])[\"'(]*(?P<side6>[ab])[\"')]*\s+is\s+"
+            rf"(?:{_HEDGE}\s+){{0,6}}(?:better|best|superior|stronger|preferable|preferred|winner)\b"
+            r"|\b(?:both|they|the\s+two)\s+(?:(?:responses|answers|outputs|options|assistants|models)\s+)?(?:are|were|seem)\s+"
             r"(?:(?:roughly|about|almost|nearly|overall)\s+)?(?P<tie>equal(?:ly)?|tied|on\s+par|comparable)\b"
             r"|\bit(?:'s|\s+is|\s+was)\s+(?:therefore\s+)?a\s+(?P<tie2>tie|draw)\b"
             rf"|\bneither\s+(?:{_NAME}\s+)?is\s+(?:{_HEDGE}\s+)?(?P<tie3>better)\b"
@@ -64,7 +69,8 @@ _RULES = (
     ),
 )
 _BEFORE = re.compile(r"\b(?:not|n't|if|unless|whether|were|neither|nor|no|either|hardly|who)\b[^.!?\n]{0,40}\Z")
-_ALONE = re.compile(rf"\W*(?:{_NAME}\s+)?\W*(?:(?P<side>[ab])|(?P<tie>tie|draw))\W*(?:is\s+better\W*)?")
+_ALONE = re.compile(rf"\W*(?:{_NAME}\s+)?\W*(?:(?P<side>[ab])(?![+-])|(?P<tie>tie|draw))\W*(?:is\s+better\W*)?")
+_BOXED = re.compile(r"\\boxed\s{0,3}\{([^{}\n]{1,40})\}")
 
 _YES_NO = r"(?P<word>yes|no|true|false)"
 _LEAD = re.compile(
@@ -89,7 +95,7 @@ def preference(text: str | None, tie: bool = False) -> Choice:
     content = check_text(text, "preference")
     if content is None:
         return Choice(None, Status.EMPTY, "no text", "empty")
-    body = without_markup(without_tex(readable(content))).lower()
+    body = _BOXED.sub(r"\n\1\n", without_markup(without_tex(readable(content)))).lower()
     for rule, pattern in _RULES:
         found = list(_sides(body, pattern))
         if found:
@@ -113,7 +119,7 @@ def yes_no(text: str | None) -> Parsed:
     content = check_text(text, "yes_no")
     if content is None:
         return Parsed(float("nan"), Status.EMPTY, "no text", "empty")
-    body = without_markup(without_tex(readable(content))).lower()
+    body = _BOXED.sub(r"\n\1\n", without_markup(without_tex(readable(content)))).lower()
     if _BOTH.search(body):
         return Parsed(float("nan"), Status.UNPARSED, "the text says yes and no", "both")
     answers = {match["word"] for match in _YES_LABEL.finditer(body)}
@@ -140,7 +146,9 @@ def _sides(body: str, pattern: re.Pattern) -> Iterable[tuple[str, str]]:
 
 def _side(match: re.Match) -> str:
     groups = match.groupdict()
-    side = next((groups[name] for name in ("side", "side2", "side3", "side4", "side5") if groups.get(name)), None)
+    side = next(
+        (groups[name] for name in ("side", "side2", "side3", "side4", "side5", "side6") if groups.get(name)), None
+    )
     return side.upper() if side else "TIE"
 
 

@@ -130,8 +130,8 @@ QUALITY_SUBJECT = re.compile(
     rf"(?:\s+(?:as|at))?{_FILL}\s*\Z"
 )
 JUDGED_SUBJECT = re.compile(
-    rf"{starting('it', 'this', 'that', 'which', 'i', 'we', 'therefore', 'thus', 'hence', 'so', 'overall', 'they', 'both')}"
-    rf"\b|{_QUALITY}|\b{_JUDGED}s?\b"
+    r"\b(?:it|this|that|which|i|we|they|both|therefore|thus|hence|so|overall)\b|"
+    rf"{_QUALITY}|\b{_JUDGED}s?\b"
 )
 OVERALL = Gated(
     ("overall", "in total", "all in all", "in sum", "altogether"),

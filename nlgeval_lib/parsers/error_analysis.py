@@ -191,7 +191,7 @@ def _summed(
 
     if count == 0:
         return missing(Status.UNPARSED, f"no errors are announced, {len(errors)} are listed")
-    amounts = [_amount(error, weights) for error in errors]
+    amounts = [error.reduction if weights is None else _amount(error, weights) for error in errors]
     open_ones = [place for place, amount in enumerate(amounts, 1) if math.isnan(amount)]
     what = "severity" if weights is not None else "score reduction"
     if count is not None and len(errors) < count:
@@ -200,7 +200,7 @@ def _summed(
         return missing(Status.TRUNCATED, f"the last error has no {what}")
     if open_ones:
         return missing(Status.UNPARSED, f"no {what} can be read for error {', '.join(map(str, open_ones[:6]))}")
-    if any(not error.complete for error in errors):
+    if not all([error.complete for error in errors]):
         return missing(Status.UNPARSED, "an error has a score reduction and nothing else")
     value = 0.0 - math.fsum(amounts)
     if (
@@ -254,6 +254,7 @@ def _unlisted(body: str, count: int | None, total: float | None) -> ErrorAnalysi
 
 
 _ERRORS = ("errors", "error_list", "error analysis", "error_analysis")
+_COUNTS = ("num_errors", "error_count", "number_of_errors", "total_errors")
 _WRAPPERS = ("analysis", "evaluation", "evaluation_output", "result", "results", "output", "response")
 _ERROR_KEY = re.compile(r"(?:error)?[ _#-]*\d+")
 _NONE_SAID = re.compile(r"\W*(?:none|no errors?)(?: (?:found|detected|identified))?\W*", re.I)
@@ -303,9 +304,13 @@ def _of_json(item: Any, body: str, weights: Mapping[str, float] | None) -> Error
         return ErrorAnalysis(math.nan, Status.TRUNCATED, "the JSON is cut off", "json", errors)
     if any(not isinstance(entry, Record) and entry is not None for entry in listing):
         return ErrorAnalysis(math.nan, Status.UNPARSED, "an entry of the JSON list is no error", "json", errors)
+    count = item.get(_key(item, _COUNTS)) if isinstance(item, Record) else None
+    count = int(count) if isinstance(count, float) and 0.0 <= count < 1e6 else None
+    if not errors and count:
+        return ErrorAnalysis(math.nan, Status.TRUNCATED, f"{count} errors are announced, none is listed", "json")
     if not errors:
         return None if isinstance(item, list) and body.strip() != "[]" else ErrorAnalysis(0.0, Status.OK, "", "json")
-    return _summed(errors, None, None, weights, "json", "")
+    return _summed(errors, count, None, weights, "json", "")
 
 
 def _listing(item: Record) -> Any:

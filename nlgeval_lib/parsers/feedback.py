@@ -126,6 +126,8 @@ def _marked(source: str, low: float, high: float) -> _Verdict | None:
             said, end = source[mark.end() : mark.end() + _TAIL], mark.end()
             if _FORMAT.match(said) and not _DIGIT_OR_WORD.search(_after_format(said, low, high)):
                 continue
+        if not said.strip() and last is not None and last[1] is Status.OK:
+            break  # begun again and cut off
         if not said.strip():
             last = (math.nan, Status.TRUNCATED, "the text ends after its mark", "result", mark.start(), len(source))
             continue

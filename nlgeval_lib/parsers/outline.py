@@ -15,12 +15,16 @@ _LINE = re.compile(
     r"[ \t]*(?P<rest>[^\n]*)"
 )
 _BOLD = re.compile(r"(?:\*\*|__)(?P<name>[^*_\n]{1,90}?)[:.]?(?:\*\*|__)\s*(?P<sign>[:-]?)\s*(?P<text>.*)", re.S)
+_ALL_BOLD = re.compile(r"(?:\*\*|__)[^*_\n]{1,90}(?:\*\*|__)[:.]?")
 _COLON = re.compile(r"(?P<name>[^:\n]{1,90}?)\s*:(?!\d|//)\s*(?P<text>.*)", re.S)
 _DASH = re.compile(r"(?P<name>[^\n]{1,90}?)\s+-{1,2}\s+(?P<text>.*)", re.S)
 _DASHED = re.compile(r"[A-Z][\w/&-]*(?: [\w/&-]+){0,3}\s+-\s+\S")  # a line of its own: "Relevance - on topic"
 _BRACKET = re.compile(r"(?P<name>[^()\n]{1,90}?)\s*\((?P<text>[^()]*)\)\s*[.;]?\Z", re.S)
 _SCALE = re.compile(r"\s*[(\[]\s*(?:\d+\s*(?:-|to|/)\s*\d+[^)\]]{0,20}|\d+\s*(?:points?|%))\s*[)\]]\s*$")
 _WRAP = re.compile(r"^[\s*_`\"'#\[<]+|[\s*_`\"'\]>:;,]+$")
+_ORDINAL = re.compile(r"^(?:aspect|criterion|dimension|metric|factor)[ ]?#?\d{1,3}[ ]?(?:[.:)]|-(?=\s))\s*(?=\S)", re.I)
+_TAGS = re.compile(r"</?(?:aspects?|criteri(?:on|a)|items?|li|ul|ol|b|strong|em|p)\s{0,3}>", re.I)
+_EASTERN_NUMBER = re.compile(r"^([ \t]*\d{1,3})、", re.M)
 _LETTER = re.compile(r"[^\W\d_]")
 _PART = re.compile(
     r"(?:definition|description|explanation|meaning|details?|what it (?:means|measures)|criteria|question)s?", re.I
@@ -55,7 +59,11 @@ class Entry:
 
 def by_lines(text: str) -> str:
     """The readable text, with the entries of a numbered list that runs on in one line each on its own."""
+    if "、" in text:
+        text = _EASTERN_NUMBER.sub(r"\1. ", text)
     text = tables.rows_as_list(readable(text))
+    if "<" in text:
+        text = _TAGS.sub(" ", text)
     return _RUN_ON.sub("\n", text) if _ONE_LINE.search(text) else text
 
 
@@ -95,11 +103,13 @@ def _entry(line: re.Match, marked: bool) -> Entry | None:
     if not mark and rest.startswith(("**", "__")):
         mark = "**"
     name, text = split(rest)
-    if not _is_name(name) or (not mark and _LEAD_IN.search(name)):
+    if not _is_name(name) or ((not mark or mark.isdigit()) and _LEAD_IN.search(name)):
         return None
     level = len(line["indent"].expandtabs(4))
     if mark.startswith("#"):
         return Entry(name, text, -100 + 10 * len(mark))
+    if mark == "**" and not text and _ALL_BOLD.fullmatch(rest):
+        return Entry(name, "", -50)  # a line in bold heads the list below it
     if mark:
         depth = len(re.findall(r"\d+", mark))
         return Entry(name, text, level + 2 * max(0, depth - 1))
@@ -140,6 +150,7 @@ def tidy(name: str) -> str:
     while before != name:
         before = name
         name = _WRAP.sub("", name)
+    name = _ORDINAL.sub("", name, count=1)
     return re.sub(r"\s+", " ", re.sub(r"^\(?\d{1,3}(?:\.\d{1,3})*[.)]\s+", "", name)).rstrip(".")
 
 

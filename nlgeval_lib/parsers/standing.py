@@ -11,6 +11,7 @@ from nlgeval_lib.parsers.mention import Mention, Strength
 from nlgeval_lib.parsers.scales import OTHER
 
 _BACK = 110
+_NEAR = 300
 _OVERALLS = (" overall", " stars overall", " points overall", " in total", " all in all")
 _OPENERS = " \t\n\"'([{<~"
 _ENDS = re.compile(cues.ENDS)
@@ -115,7 +116,7 @@ def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
     if OTHER in name:
         mention.spoil("the label names another scale", blocks=True)
         mention.rescaled = True
-    if name.endswith(_POSSIBLE_ENDS) and _POSSIBLE.fullmatch(name) and _AWARDED.search(text):
+    if name.endswith(_POSSIBLE_ENDS) and _POSSIBLE.fullmatch(name) and _awarded_near(text, mention.start):
         mention.spoil("the top of the scale")
         return
     if line_start and not label.noun and _AWARDED_NAME.fullmatch(name):
@@ -139,6 +140,11 @@ def _label(mention: Mention, text: str, core: str, ends: bool) -> None:
     elif _is_label(mention, text, core[-1:], name, words, line_start) and ends:
         says_nothing = _NO_NAMES.issuperset(words) and words[-1] != "a"
         mention.present(Strength.ASPECT, "aspect", "" if says_nothing else " ".join(words))
+
+
+def _awarded_near(text: str, at: int) -> bool:
+    """Whether a label such as `Earned:` stands near; looked for nearby only, so that the time stays bounded."""
+    return _AWARDED.search(text, max(0, at - _NEAR), at + _NEAR) is not None
 
 
 def _top_awarded(words: tuple[str, ...], name: str) -> bool:

@@ -27,7 +27,8 @@ NOT_A_SCORE = _words(
 )
 # right before a score they make it the one of a contest: "test score: 4", "the score of the game is 4"
 CONTESTS = _words(
-    "game games match matches exam test tests quiz halftime half-time user users customer customers viewer viewers audience"
+    "game games match matches exam test tests quiz halftime half-time user users"
+    " customer customers viewer viewers audience"
     " critic critics"
 )
 # of those, what is no score even where its number is written like one: "Confidence: 4/5"
