@@ -229,6 +229,24 @@ def test_a_mirror_file_is_used_in_place(checkout, server, tmp_path, monkeypatch)
     assert server.hits == {} and _left(checkout) == []
 
 
+def test_a_file_that_cannot_be_read_ends_its_own_data_set_only(checkout, tmp_path, monkeypatch):
+    for name in ("good", "redirect"):
+        (tmp_path / "mirror" / "set" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "mirror" / "set" / name).write_bytes(GOOD)
+    monkeypatch.setenv("NLGEVAL_DATA_MIRROR", str(tmp_path / "mirror"))
+    real = verify.sha256
+
+    def unreadable(path):
+        if path.name == "good":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(verify, "sha256", unreadable)
+    with pytest.raises(DataUnavailable, match=r"mirror/set/good cannot be read: Permission denied; make it readable"):
+        fetch.path("set/good")
+    assert fetch.path("set/redirect").read_bytes() == GOOD
+
+
 def test_data_raw_comes_before_the_mirror(checkout, tmp_path, monkeypatch):
     for folder in (tmp_path / "mirror", checkout / "data" / "raw"):
         (folder / "set").mkdir(parents=True)

@@ -105,6 +105,7 @@ def test_formulas_are_pictures_with_their_text():
     assert "costs $5 and $6" in seen.text and "$x$" in seen.text and "\\nosuch{" in seen.text
     assert "xpicture" not in page and "formula-block" in page
     assert formula.picture("x") == formula.picture("x") != formula.picture("y")
+    assert formula.picture("x^{" * 5000).startswith("<code>x^{x^{")
 
 
 def test_a_mark_in_a_text_is_a_text():

@@ -25,15 +25,20 @@ def mirror() -> Path | None:
 def local(relpath: str) -> Path | None:
     """The verified file in data/raw or in the mirror, or None where neither has it. Never uses the network.
 
-    Raises: UnknownName for a path that is not in the registry; ChecksumError where a file is there but is another one.
+    Raises: UnknownName for a path that is not in the registry; ChecksumError where a file is there but is another one;
+    DataUnavailable where it cannot be read.
     """
     entry = registry.entry(relpath)
     folders = [paths.raw(), *([mirror()] if mirror() else [])]
     for folder in folders:
         candidate = folder / relpath
-        if candidate.is_file():
-            verify.check(candidate, entry)
-            return candidate
+        try:
+            if candidate.is_file():
+                verify.check(candidate, entry)
+                return candidate
+        except OSError as error:
+            said = f"{candidate} cannot be read: {error.strerror or error}"
+            raise DataUnavailable(f"{said}; make it readable, or take it away", said) from error
     return None
 
 

@@ -48,7 +48,7 @@ def picture(tex: str, block: bool = False) -> str:
     source = " ".join(tex.split())
     try:
         svg, depth, height = _set(source)
-    except ValueError:
+    except (ValueError, RecursionError):
         return f"<code>{html.escape(source)}</code>"
     data = base64.b64encode(svg).decode()
     style = f"height:{height / _SIZE:.3f}em;vertical-align:{-depth / _SIZE:.3f}em"
