@@ -18,8 +18,8 @@ from nlgeval_lib.store import Store
 KEY = "sk-proj-" + "".join(chr(97 + i * 7 % 26) for i in range(150))
 
 
-def judge(key: str = KEY) -> _faults.Judge:
-    return _faults.Judge(key, "THE_VARIABLE", 20.0, 60.0, Clock())
+def faults(key: str = KEY) -> _faults.Faults:
+    return _faults.Faults(key, "THE_VARIABLE", 20.0, 60.0, Clock())
 
 
 class Says(HostileServer):
@@ -79,13 +79,13 @@ def test_an_answer_with_the_key_in_it_is_kept_nowhere(ask, content, tmp_path):
 
 @given(st.text(), st.integers(12, len(KEY)), st.text())
 def test_no_reason_has_the_key_or_its_beginning(before, cut, after):
-    assert KEY[:12] not in judge().clean(before + KEY[:cut] + after + KEY)
+    assert KEY[:12] not in faults().clean(before + KEY[:cut] + after + KEY)
 
 
 def test_a_word_for_a_server_without_keys_is_no_secret():
-    judge("EMPTY").refuse_key(text("EMPTY"))
+    faults("EMPTY").refuse_key(text("EMPTY"))
     with pytest.raises(_faults.KeySentBack):
-        judge().refuse_key(text(KEY))
+        faults().refuse_key(text(KEY))
 
 
 @pytest.mark.parametrize("status", [401, 403])

@@ -14,6 +14,8 @@ X, Z = Y + RNG.normal(size=(2, *Y.shape))
 GAP = np.where(np.arange(120).reshape(6, 20) < 3, np.nan, X)
 
 STATISTICS = {
+    "alpha": lambda c: meta.krippendorff_alpha(c * X).value,
+    "alpha-ratio": lambda c: meta.krippendorff_alpha(c * Y, "ratio").value,
     "kappa-linear": lambda c: meta.weighted_kappa(c * Y[0], c * Y[1], "linear").value,
     "kappa-quadratic": lambda c: meta.weighted_kappa(c * Y[0], c * Y[1]).value,
     "ac2": lambda c: meta.gwet_ac(c * Y, "quadratic").value,

@@ -28,7 +28,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class Faults:
     """What is known of the attempts of one run. key: as it is sent, "" without one; variable: where it comes from."""
 
     key: str

@@ -165,7 +165,7 @@ class _Run:
 
     def __init__(self, engine: OpenAIEngine, asks: Sequence[Ask], sampling: Sampling, key: str) -> None:
         self.engine, self.sampling, self._key = engine, sampling, key
-        self._judge = _faults.Judge(key, engine.api_key_env, engine.timeout, engine.max_wait, engine._clock)
+        self._faults = _faults.Faults(key, engine.api_key_env, engine.timeout, engine.max_wait, engine._clock)
         self.todo = deque(_groups(asks) if engine.group_draws else ([ask] for ask in asks))
         self.out: queue.SimpleQueue[list[Completion] | None] = queue.SimpleQueue()
         self._finished: list[Completion] = []
@@ -267,10 +267,10 @@ class _Run:
             try:
                 async with asyncio.timeout(engine.timeout):
                     response = await client.post(path, cast_to=httpx2.Response, body=sent)
-                self._judge.refuse_key(response.content)
+                self._faults.refuse_key(response.content)
                 answer = _protocol.read(response.content, chat=chat, count=len(draws), sampling=self.sampling)
             except Exception as error:
-                fault = self._judge.fault(error)
+                fault = self._faults.fault(error)
                 if fault.hopeless:
                     self.hopeless = self.hopeless or fault.reason
                 if fault.wait is None:

@@ -70,11 +70,12 @@ def krippendorff_alpha(
     if metric == "ratio" and given.values.min() < 0:
         raise ValueError(f"metric='ratio': got {given.values.min():g}; ratios need values of at least 0")
     kind = {"nominal": "nominal", "ratio": "ratio"}.get(metric, "quadratic")
-    seen = None if metric == "ordinal" else given.within(given.values, kind) / (given.size - 1)
+    values = kernels.rescaled(given.values)
+    seen = None if metric == "ordinal" else given.within(values, kind) / (given.size - 1)
 
     def alpha(counts: Floats) -> float:
         totals = given.totals(counts)
-        places, here = given.values, seen
+        places, here = values, seen
         if here is None:  # the distance between two ordered values is how many ratings lie between them
             places = np.cumsum(totals) - totals / 2
             here = given.within(places, kind) / (given.size - 1)
