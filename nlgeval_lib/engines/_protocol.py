@@ -13,8 +13,8 @@ from nlgeval_lib.engines.sampling import Sampling
 
 # what servers call an end at the token limit, and an end that is none; what else they say is kept as they say it
 _CUT = ("length", "max_tokens", "max_length", "model_length")
-_HALVES = re.compile(r"[\ud800-\udfff]")  # JSON can escape half a character, which no file and no tokenizer takes
 _BROKEN = ("error", "abort", "aborted", "cancelled", "canceled")
+_HALVES = re.compile(r"[\ud800-\udfff]")  # JSON can escape half a character, which no file and no tokenizer takes
 
 
 class BadAnswer(ValueError):

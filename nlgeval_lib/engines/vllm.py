@@ -95,7 +95,7 @@ class VLLMEngine(Engine):
                 f"vLLM cannot be imported ({error}): install the `gpu` group, or `cpu-serve` on a machine without a GPU"
             ) from error
         try:
-            with _without(_CACHE_SPACE if options.get("kv_cache_memory_bytes") else ""):
+            with _without(_CACHE_SPACE) if options.get("kv_cache_memory_bytes") else contextlib.nullcontext():
                 self._llm = vllm.LLM(
                     model=model,
                     revision=revision,

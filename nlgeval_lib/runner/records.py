@@ -59,13 +59,13 @@ def read(mode: str, output: str) -> Record | None:
     """The record of one output; None where there is none that can be read."""
     try:
         raw = json.loads(path(mode, output).read_text(encoding="utf-8"))
-        record = Record(**raw) if raw.get("format") == FORMAT else None
-        maps = (record.parts, record.saved, record.files) if record else ()
-        return (
-            record if all(isinstance(one, dict) for one in maps) and isinstance(raw["seconds"], float | int) else None
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        if raw.get("format") != FORMAT:
+            return None
+        record = Record(**raw)
+    except (OSError, ValueError, TypeError, AttributeError):
         return None
+    sound = all(isinstance(one, dict) for one in (record.parts, record.saved, record.files))
+    return record if sound and isinstance(record.seconds, float | int) else None
 
 
 def write(record: Record) -> None:
