@@ -10,14 +10,8 @@ from nlgeval_lib.schema import Status
 
 _JUDGE = r"(?:rated?|scored?|evaluated?|assess(?:ed)?|judged?|graded?)"
 _UNABLE = ("can not", "cannot", "can't", "could not", "possible to", "able to")
-_REFUSALS = (
-    Gated(
-        ("as a ai", "as an ai", "artificial", "language model"),
-        r"\bas an? (?:ai|artificial intelligence|large language model|language model)\b[^.\n]{0,80}\b(?:i|we)\b",
-        words="ai artificial language",
-    ),
-    Gated("sorry", r"\bsorry,? (?:but )?i\b", words="sorry"),
-    Gated("i apologi", r"\bi apologi[sz]e\b", words="apologise apologize"),
+# "I cannot rate it", "it is impossible to rate"
+_DECLINED = (
     Gated(
         ("i ", "i'", "we ", "we'"),
         rf"{starting('i', 'we')}(?:(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|"
@@ -32,6 +26,16 @@ _REFUSALS = (
         rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b",
         words="not cannot t unable impossible",
     ),
+)
+_REFUSALS = (
+    Gated(
+        ("as a ai", "as an ai", "artificial", "language model"),
+        r"\bas an? (?:ai|artificial intelligence|large language model|language model)\b[^.\n]{0,80}\b(?:i|we)\b",
+        words="ai artificial language",
+    ),
+    Gated("sorry", r"\bsorry,? (?:but )?i\b", words="sorry"),
+    Gated("i apologi", r"\bi apologi[sz]e\b", words="apologise apologize"),
+    *_DECLINED,
     Gated(
         ("score", "rating", "grade", "verdict", "result", "answer"),
         rf"{starting('score', 'rating', 'grade', 'verdict', 'result', 'answer')}\W{{1,4}}"
@@ -39,7 +43,6 @@ _REFUSALS = (
         words="n na none applicable available null unknown unable cannot",
     ),
 )
-_DECLINED = _REFUSALS[3:5]
 _DECLINING = spelled("not cannot t unable impossible refuse decline")
 _TURNED = re.compile(r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b")
 _NOTHING = re.compile(r"\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z")
