@@ -65,7 +65,7 @@ class _Speech:
                 self._groups[word.lower()].append(single)
 
     def synonyms(self, form: str) -> Iterator[str]:
-        """One-word synonyms of the form itself and of its base forms: the irregular ones if it has any, else by rule."""
+        """One-word synonyms of the form and of its base forms: the irregular ones if it has any, else those by rule."""
         bases = self._exceptions.get(form)
         if bases is None:
             bases = [form.removesuffix(old) + new for old, new in self._endings if form.endswith(old)]
@@ -79,9 +79,7 @@ class Synonyms:
 
     def __init__(self) -> None:
         _, *blocks = gzip.decompress(COMPACT.read_bytes()).decode().split("\n\n")
-        self._speeches = [
-            _Speech(endings, *blocks[2 * i : 2 * i + 2]) for i, endings in enumerate(ENDINGS.values())
-        ]
+        self._speeches = [_Speech(endings, *blocks[2 * i : 2 * i + 2]) for i, endings in enumerate(ENDINGS.values())]
         self.synsets = functools.lru_cache(maxsize=1 << 17)(self._look_up)
 
     def _look_up(self, word: str) -> list[_Synset]:
