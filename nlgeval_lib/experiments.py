@@ -3,80 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nlgeval_lib import datasets, meta, papers, parsers
+from nlgeval_lib.scoring.grid import Grid, Scores
 
-FEW_SYSTEMS = 5  # below this many systems, resampling them says nothing
 _NAMES = {"kendall-a": "kendall", "kendall-b": "kendall", "kendall-c": "kendall"}
-
-Scores = Sequence[float] | np.ndarray | pd.Series
-
-
-class Grid:
-    """Places the values of `items` in `X[system, input]`, in order of first appearance.
-
-    items: a frame with `input_id` and `system_id`, a row an output. A system with several outputs for one input gets
-    one row an occurrence (`repeated` is then true): inputs can still be resampled, systems cannot.
-    """
-
-    def __init__(self, items: pd.DataFrame) -> None:
-        occurrence = items.groupby(["system_id", "input_id"], sort=False).cumcount().to_numpy()
-        self.n = len(items)
-        self._labels = items.index
-        self.repeated = bool(occurrence.any())
-        keys = list(zip(items["system_id"], occurrence, strict=True))
-        self._row, self.systems = pd.factorize(pd.Series(keys, dtype=object))
-        self._column, self.inputs = pd.factorize(items["input_id"])
-        self.n_systems = items["system_id"].nunique()
-        self.n_holes = len(self.systems) * len(self.inputs) - self.n
-
-    @classmethod
-    def at(cls, items: pd.DataFrame, level: str) -> Grid:
-        """The grid for a level: at system level a further output for one input is an input of its own."""
-        grid = cls(items)
-        if level != "system" or not grid.repeated:
-            return grid
-        turn = items.groupby(["system_id", "input_id"], sort=False).cumcount()
-        return cls(items.assign(input_id=list(zip(items["input_id"], turn, strict=True))))
-
-    def _turned(self, labels: pd.Index) -> bool:
-        """Whether labels are those of the items, but not in their order."""
-        mine = self._labels
-        both = len(labels) == len(mine) and labels.is_unique and mine.is_unique
-        return both and not labels.equals(mine) and bool(labels.isin(mine).all())
-
-    def matrix(self, values: Scores) -> np.ndarray:
-        """`values` (one a row of the items) as `X[system, input]`, NaN where there is no output.
-
-        Raises: ValueError where there are not as many values as items, or a series has their labels in another order.
-        """
-        if isinstance(values, pd.Series) and self._turned(values.index):
-            raise ValueError(
-                "the values have the items' labels in another order; align them (values.reindex(items.index)), "
-                "or pass .to_numpy() where the order is known to be the same"
-            )
-        flat = np.asarray(values, dtype=float)
-        if flat.shape != (self.n,):
-            raise ValueError(f"got {flat.shape} values for {self.n} items; give one a row")
-        out = np.full((len(self.systems), len(self.inputs)), np.nan)
-        out[self._row, self._column] = flat
-        return out
-
-    @property
-    def place(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where each item is in the matrix."""
-        return self._row, self._column
-
-    def interval(self, ci: str | None) -> str | None:
-        """The interval to use for "auto": both units, or inputs alone where systems are too few or repeated."""
-        if ci != "auto":
-            return ci
-        return "boot-inputs" if self.repeated or self.n_systems < FEW_SYSTEMS else "boot-both"
 
 
 def correlations(
@@ -105,9 +40,7 @@ def correlations(
     Raises: ValueError for unknown columns, unequal lengths, and what `meta.correlate` refuses.
     """
     grid = Grid.at(items, level)
-    interval = grid.interval(ci)
-    ratings = {label: grid.matrix(_column(items, values)) for label, values in human.items()}
-    settings = {"level": level, "n_boot": n_boot, "seed": seed}
+    ratings = {label: _column(items, values) for label, values in human.items()}
     cells = []
     for row, given in scores.items():
         per_column = given if isinstance(given, Mapping) else dict.fromkeys(human, given)
@@ -116,13 +49,9 @@ def correlations(
             raise ValueError(f"{row}: scores for {sorted(unknown)}, but ratings are of {', '.join(human)}")
         for coef in coefs:
             for label, values in per_column.items():
-                x, y = grid.matrix(values), ratings[label]
-                if nan == "error":  # places of the grid without an output are no missing scores
-                    meta.missing.apply(np.asarray(values, dtype=float), y[grid.place], nan)
-                policy = "drop" if nan == "error" else nan
-                result, replicates = _measured(x, y, coef, policy, interval, settings)
-                # places of the grid where the data have no output are not missing scores
-                result = replace(result, n_missing=result.n_missing - grid.n_holes, total=grid.n, nan=nan)
+                result, replicates = grid.correlate(
+                    values, ratings[label], coef=coef, level=level, nan=nan, ci=ci, n_boot=n_boot, seed=seed
+                )
                 cell = {"row": row, "column": label, "statistic": _NAMES.get(coef, coef), **_numbers(result, scale)}
                 if replicates is not None:
                     cell["replicates"] = replicates * scale
@@ -218,28 +147,6 @@ def printed_averages(paper: str, table: str, ours: pd.DataFrame, label: str = "a
     made = averages[key].merge(found, on=["row", "statistic"])
     made = made[made["cells"] == parts["column"].nunique()].drop(columns="cells")
     return made.assign(route="published", reason="the mean of the row's printed cells").reset_index(drop=True)
-
-
-def _measured(
-    x: np.ndarray, y: np.ndarray, coef: str, nan: str, interval: str | None, settings: Mapping[str, Any]
-) -> tuple[meta.Correlation, np.ndarray | None]:
-    """The coefficient with its interval, and the replicates behind a percentile interval: one bootstrap serves both."""
-    if interval is None or not interval.startswith("boot-"):
-        return meta.correlate(x, y, coef=coef, nan=nan, ci=interval, **settings), None
-    result = meta.correlate(x, y, coef=coef, nan=nan, level=settings["level"])
-    filled = meta.missing.apply(x, y, nan)
-    drawn = meta.bootstrap(filled.x, filled.y, coef=coef, units=interval.removeprefix("boot-"), **settings)
-    result = replace(
-        result,
-        low=drawn.low,
-        high=drawn.high,
-        ci=interval,
-        n_boot=drawn.n_boot,
-        n_undefined=drawn.n_undefined,
-        seed=drawn.seed,
-        reason=result.reason or drawn.reason,
-    )
-    return result, None if np.isnan(result.value) else drawn.replicates
 
 
 def _column(items: pd.DataFrame, values: Scores | str) -> Any:

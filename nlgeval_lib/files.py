@@ -1,13 +1,16 @@
-"""Write a file whole or not at all."""
+"""Write a file whole or not at all; any value as JSON has it."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import json
+import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _WAYS_OUT = {
@@ -83,3 +86,28 @@ def write_bytes(path: Path | str, content: bytes) -> None:
     """Write `content` to `path`, whole or not at all."""
     with replacing(path) as tmp:
         tmp.write_bytes(content)
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: NaN and other marks of a missing one are null, numpy's and our types are plain ones."""
+    if isinstance(value, str):
+        return whole(str(value))
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, Mapping):
+        return {whole(str(name)): plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(each) for each in value]
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    if hasattr(value, "tolist"):  # numpy's numbers and arrays
+        return plain(value.tolist())
+    return None if type(value).__name__ in ("NAType", "NaTType") else str(value)
+
+
+def json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Each record as a line of JSON."""
+    for record in records:
+        yield json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n"

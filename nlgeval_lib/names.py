@@ -1,4 +1,4 @@
-"""Which known name was probably meant, for the messages about unknown ones."""
+"""Names that a user writes: which known one was probably meant, and the two sides of `NAME=VALUE`."""
 
 from __future__ import annotations
 
@@ -16,3 +16,14 @@ def meant(name: object, known: Iterable[str], otherwise: str = ";", n: int = 1) 
     """The same as a part of a message, `; did you mean 'x'?`; `otherwise` where none is near."""
     found = near(name, known, n)
     return f"; did you mean {' or '.join(map(repr, found))}?" if found else otherwise
+
+
+def pair(text: str, form: str = "NAME=VALUE") -> tuple[str, str]:
+    """The two sides of `NAME=VALUE`.
+
+    Raises: ValueError saying the form; it repeats the name alone, as the value may be a key.
+    """
+    name, found, value = text.partition("=")
+    if not found or not name:
+        raise ValueError(f"{name[:60]!r}; the form is {form}")
+    return name, value

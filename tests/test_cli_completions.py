@@ -131,9 +131,9 @@ def test_wrong_calls_end_with_2(nl, arguments, said):
 
 def test_a_model_is_planned_without_loading_it_and_its_tokens_are_counted(nl, tiny_folder):
     from nlgeval_lib.engines import Request, models
-    from nlgeval_lib.scoring import make
+    from nlgeval_lib.scoring import named
 
-    engine = make.engine("vllm", str(tiny_folder), unloaded=True)
+    engine = named.engine("vllm", str(tiny_folder), unloaded=True)
     count = engine.count_tokens([Request.chat("say it")])[0]
     assert count == models.count(engine._tokenizer, [Request.chat("say it")], None, "tiny")[0] > 2
     got = nl("completions", "-e", "geval", "--data", "my.jsonl", "--engine", "vllm", "-m", str(tiny_folder), "-n")

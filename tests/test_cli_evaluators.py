@@ -8,7 +8,7 @@ import tiny_model
 from cli_tools import RUBRIC, asks, jsonl, rows
 
 from nlgeval_lib import evaluators
-from nlgeval_lib.scoring import make
+from nlgeval_lib.scoring import named
 
 TEXTS = {
     "instruction": "say it",
@@ -26,7 +26,7 @@ MORE = {
     "tigerscore-reference": ("-s", "task=Summ"),
     "unieval": ("-s", "task=summarization", "-s", "aspect=coherence"),
 }
-JUDGES = [name for name in evaluators.names() if make.asks(name)]
+JUDGES = [name for name in evaluators.names() if named.asks(name)]
 
 
 @pytest.mark.parametrize("name", JUDGES)

@@ -18,7 +18,7 @@ from nlgeval_lib.judged import filling, jobs
 from nlgeval_lib.runner import fingerprint, session
 from nlgeval_lib.runner.plan import Options
 from nlgeval_lib.runner.progress import Progress
-from nlgeval_lib.scoring import make
+from nlgeval_lib.scoring import named
 from nlgeval_lib.store import Store, census
 
 LLAMA, PROMETHEUS, API = "meta-llama/Llama-2-7b-chat-hf", "kaist-ai/prometheus-7b-v1.0", "gpt-4-0613"
@@ -94,8 +94,8 @@ def loaded(monkeypatch):
         made.append(ScriptedEngine(answer, model=label, revision="main"))
         return made[-1]
 
-    real = make.engine
-    monkeypatch.setattr(make, "engine", engine)
+    real = named.engine
+    monkeypatch.setattr(named, "engine", engine)
     return made
 
 
@@ -158,14 +158,14 @@ def test_a_model_that_cannot_be_loaded_does_not_stop_the_others(here, nl, monkey
     from nlgeval_lib.engines import EngineError
 
     listed(here)
-    good = make.engine
+    good = named.engine
 
     def engine(name, model, **options):
         if model == LLAMA and not options.get("unloaded"):
             raise EngineError("no weights of this model")
         return good(name, model, **options)
 
-    monkeypatch.setattr(make, "engine", engine)
+    monkeypatch.setattr(named, "engine", engine)
     got = nl("completions", "--engine", "vllm", "--mode", "quick")
     assert got.code == 1 and f"{LLAMA}: error: no weights" in got.out
     assert [engine.model for engine in loaded] == [PROMETHEUS] and len(loaded[0].asked) > 100

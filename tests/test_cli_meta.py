@@ -13,7 +13,7 @@ from cli_tools import call
 from scipy import stats
 
 from nlgeval_lib import meta
-from nlgeval_lib.scoring import InputError, correlate, of_frame, prepare
+from nlgeval_lib.scoring import InputError, checked, correlate, of_frame
 
 
 @pytest.fixture
@@ -237,7 +237,7 @@ def test_an_interval_that_cannot_be_had_is_refused(nl):
 
 
 def test_from_python():
-    data = prepare(of_frame(grid(), "mine"))
+    data = checked(of_frame(grid(), "mine"))
     found = correlate.correlate(data, ["good"], correlate.Settings(coefs=("pearson",), ci="none", baselines=False))
     assert found.correlations["value"].iloc[0] == pytest.approx(stats.pearsonr(grid()["good"], grid()["human"])[0])
     with pytest.raises(InputError, match="level"):

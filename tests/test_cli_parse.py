@@ -13,7 +13,7 @@ from cli_tools import call, jsonl
 
 from nlgeval_lib import parsers
 from nlgeval_lib.engines import Sampling, record
-from nlgeval_lib.scoring import InputError, reading
+from nlgeval_lib.scoring import InputError, parsing
 from nlgeval_lib.store import Store
 
 TEXTS = ["Score: 4", "I'd give it 3 out of 5.", "", "It is hard to say.", "Score: 9", "Score: 4"]
@@ -134,6 +134,6 @@ def test_wrong_calls_end_with_2(nl, tmp_path, arguments, said):
 
 def test_every_parser_can_be_named(nl):
     listed = nl("--list").out
-    assert all(name in listed for name in reading.PARSERS)
+    assert all(name in listed for name in parsing.PARSERS)
     with pytest.raises(InputError, match="needs --set choices"):
-        reading.parser("multiple_choice")
+        parsing.parser("multiple_choice")

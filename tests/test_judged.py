@@ -14,7 +14,7 @@ from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.judged import jobs
 from nlgeval_lib.runner import fingerprint
 from nlgeval_lib.runner import notebook as notebooks
-from nlgeval_lib.scoring import ProgressBar, make
+from nlgeval_lib.scoring import ProgressBar, named
 from nlgeval_lib.store import Store, census
 
 MODEL = "some/judge-7b"
@@ -83,8 +83,8 @@ def engine(monkeypatch):
         return str(1 + len(text) % 5)
 
     scripted = ScriptedEngine(answer, model=MODEL, revision="r1")
-    real = make.engine
-    monkeypatch.setattr(make, "engine", lambda name, *a, **k: real(name, *a, **k) if name == "replay" else scripted)
+    real = named.engine
+    monkeypatch.setattr(named, "engine", lambda name, *a, **k: real(name, *a, **k) if name == "replay" else scripted)
     return scripted
 
 

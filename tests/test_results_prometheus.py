@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import catalogue, papers, paths
-from nlgeval_lib.scoring import make
+from nlgeval_lib.scoring import named
 
 RESPONSE = re.compile(r"###Response to evaluate:\n(.*?)\n\n?###(?:Reference|Score Rubrics)", re.DOTALL)
 
@@ -115,7 +115,7 @@ def test_every_judge_is_asked_with_the_settings_of_table_9():
         if not family:
             continue
         wanted = printed.loc[rows[family]]
-        sampling = make.evaluator(one.evaluator, one.settings).sampling
+        sampling = named.evaluator(one.evaluator, one.settings).sampling
         assert (sampling.temperature, sampling.top_p) == (wanted["Temperature"], wanted["Top-p"]), one
         assert sampling.max_tokens == wanted["Max Output Length"], one
         assert sampling.repetition_penalty == (1 if family == "gpt" else wanted["Repetition Penalty"]), one

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import evaluators
 from nlgeval_lib.engines import OpenAIEngine, Sampling
-from nlgeval_lib.scoring import InputError, columns, make, options, output, prepare, read, table
+from nlgeval_lib.scoring import InputError, checked, named, of_frame, options, output, read, readers
+from nlgeval_lib.scoring import rows as table
 
 
 def written(tmp_path, name, content):
@@ -116,57 +117,57 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_siz
 def test_csv_is_read_as_it_was_written(rows):
     made = io.StringIO()
     csv.writer(made).writerows([("output", "reference"), *rows])
-    found = table._csv(made.getvalue(), "x", ",")
-    assert found.to_numpy().tolist() == [list(row) for row in rows]
+    found = readers._csv(made.getvalue(), "x", ",")[0]
+    assert list(zip(*found.values(), strict=True)) == rows
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------
 
 
 def rows_of(**values):
-    return table.of_frame(pd.DataFrame(values, dtype=object), "mine")
+    return of_frame(pd.DataFrame(values, dtype=object), "mine")
 
 
 def test_names_are_mapped_and_the_rest_stays():
-    data = prepare(rows_of(answer=["a"], question=["q"], gold=["g"], extra=[1]), ["output=answer", "input=question"])
+    data = checked(rows_of(answer=["a"], question=["q"], gold=["g"], extra=[1]), ["output=answer", "input=question"])
     assert data.frame.columns.tolist() == ["output", "source", "gold", "extra"]
-    assert data.cell(0, "output") == "mine, row 1, column 'answer' (output)"
+    assert data.place(0, "output") == "mine, row 1, column 'answer' (output)"
 
 
 def test_input_is_another_name_for_source_unless_both_are_there():
-    assert prepare(rows_of(input=["a"])).frame.columns.tolist() == ["source"]
-    both = prepare(rows_of(input=["a"], source=["b"])).frame
+    assert checked(rows_of(input=["a"])).frame.columns.tolist() == ["source"]
+    both = checked(rows_of(input=["a"], source=["b"])).frame
     assert both["source"].tolist() == ["b"]
 
 
 def test_several_columns_become_the_references():
-    data = prepare(rows_of(a=["x", "y"], b=["z", None]), ["references=a", "references=b"])
+    data = checked(rows_of(a=["x", "y"], b=["z", None]), ["references=a", "references=b"])
     assert data.frame["references"].tolist() == [("x", "z"), ("y",)]
 
 
 def test_references_as_a_json_list_in_one_field():
     texts = ['["a", "b"]', "[1] a plain text", '["a", 3]', "[]"]
-    found = prepare(rows_of(references=texts)).frame["references"].tolist()
+    found = checked(rows_of(references=texts)).frame["references"].tolist()
     assert found == [("a", "b"), *texts[1:]]
-    assert prepare(rows_of(reference=['["a", "b"]'])).frame["reference"].tolist() == ['["a", "b"]']
+    assert checked(rows_of(reference=['["a", "b"]'])).frame["reference"].tolist() == ['["a", "b"]']
 
 
 def test_one_text_for_all_rows(tmp_path):
     written(tmp_path, "r.txt", "[Is it good?]\nScore 1: no\nScore 2: yes\n")
-    data = prepare(rows_of(output=["a", "b"]), fill=["aspect=fluency", f"rubric=@{tmp_path}/r.txt", "context=@@me"])
+    data = checked(rows_of(output=["a", "b"]), fill=["aspect=fluency", f"rubric=@{tmp_path}/r.txt", "context=@@me"])
     assert data.frame["aspect"].tolist() == ["fluency"] * 2
     assert data.frame["rubric"].iloc[0].endswith("Score 2: yes") and data.frame["context"].iloc[0] == "@me"
 
 
 def test_ratings_become_numbers():
     given = ["1", " 2.5 ", "", "NaN", "n/a", None, 3, 4.0]
-    found = prepare(rows_of(human=given)).frame["human"].to_numpy()
+    found = checked(rows_of(human=given)).frame["human"].to_numpy()
     np.testing.assert_array_equal(found, [1, 2.5, math.nan, math.nan, math.nan, math.nan, 3, 4])
-    assert prepare(rows_of(rater_1=["2"])).frame["rater_1"].tolist() == [2.0]
+    assert checked(rows_of(rater_1=["2"])).frame["rater_1"].tolist() == [2.0]
 
 
 def test_identifiers_become_texts():
-    assert prepare(rows_of(input_id=[1, 2])).frame["input_id"].tolist() == ["1", "2"]
+    assert checked(rows_of(input_id=[1, 2])).frame["input_id"].tolist() == ["1", "2"]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ def test_identifiers_become_texts():
 )
 def test_a_cell_that_will_not_do_is_named(values, said):
     with pytest.raises(InputError) as error:
-        prepare(rows_of(**values))
+        checked(rows_of(**values))
     assert said in str(error.value)
 
 
@@ -203,25 +204,25 @@ def test_a_cell_that_will_not_do_is_named(values, said):
 )
 def test_wrong_names_are_named(mapping, fill, said):
     with pytest.raises(InputError) as error:
-        prepare(rows_of(answer=["a"], b=["c"]), mapping, fill)
+        checked(rows_of(answer=["a"], b=["c"]), mapping, fill)
     assert said in str(error.value)
 
 
 def test_rows_with_the_same_ids_are_told():
-    data = prepare(rows_of(input_id=[1, 2, 1], system_id=["a", "a", "a"], output=["x", "y", "z"]))
-    assert columns.repeated(data).startswith("1 rows have the input_id, system_id of an earlier one, first mine, row 3")
-    assert columns.repeated(prepare(rows_of(input_id=[1, 1], output=["x", "y"]))) == ""
+    data = checked(rows_of(input_id=[1, 2, 1], system_id=["a", "a", "a"], output=["x", "y", "z"]))
+    assert table.repeated(data).startswith("1 rows have the input_id, system_id of an earlier one, first mine, row 3")
+    assert table.repeated(checked(rows_of(input_id=[1, 1], output=["x", "y"]))) == ""
 
 
 def test_what_a_row_lacks():
-    data = prepare(rows_of(output=["", None, "c"], reference=["r", "r", ""]))
-    assert columns.incomplete(data, ("output", "references"), "judge") == {
+    data = checked(rows_of(output=["", None, "c"], reference=["r", "r", ""]))
+    assert table.incomplete(data, ("output", "references"), "judge") == {
         1: "mine, row 2, column 'output' is missing; judge needs it",
         2: "mine, row 3, column 'reference' is empty; judge needs it",
     }
-    assert list(columns.incomplete(data, ("output", "references"), "metric", empty_is_missing=False)) == [1]
+    assert list(table.incomplete(data, ("output", "references"), "metric", empty_is_missing=False)) == [1]
     with pytest.raises(InputError, match=r"judge needs a column 'rubric', and mine has output, reference; say which"):
-        columns.incomplete(data, ("rubric",), "judge")
+        table.incomplete(data, ("rubric",), "judge")
 
 
 # -- settings ---------------------------------------------------------------------------------------------------------
@@ -278,7 +279,7 @@ def test_a_key_among_the_settings_is_not_repeated():
 
 
 def test_an_engine_from_words(tmp_path):
-    made = make.engine("openai", "m", base_url="http://127.0.0.1:1/v1", settings=["concurrency=3"])
+    made = named.engine("openai", "m", base_url="http://127.0.0.1:1/v1", settings=["concurrency=3"])
     assert (made.model, made.concurrency) == ("m", 3)
     for words, said in (
         (dict(name="opnai", model="m"), "allowed: openai, vllm, transformers, replay"),
@@ -287,10 +288,10 @@ def test_an_engine_from_words(tmp_path):
         (dict(name="vllm", model="m", base_url="http://host/v1"), "--base-url"),
         (dict(name="openai", model="m", settings=["concurrency=0"]), "at least 1"),
         (dict(name="openai", model="m", settings=["model=x"]), "say the same"),
-        (dict(name="replay", model="m", settings=["x=1"], kept=make.store(tmp_path)), "no options"),
+        (dict(name="replay", model="m", settings=["x=1"], kept=named.store(tmp_path)), "no options"),
     ):
         with pytest.raises(InputError) as error:
-            make.engine(**words)
+            named.engine(**words)
         assert said in str(error.value) and "sk-1" not in str(error.value)
 
 
@@ -298,7 +299,7 @@ def test_an_unloaded_model_has_the_key_of_the_loaded_one_and_counts_its_tokens(t
     from nlgeval_lib.engines import Request, TransformersEngine
 
     with TransformersEngine(str(tiny_folder)) as loaded:
-        planned = make.engine("transformers", str(tiny_folder), unloaded=True)
+        planned = named.engine("transformers", str(tiny_folder), unloaded=True)
         request = Request.chat("how good is it?")
         assert request.body(planned, Sampling()) == request.body(loaded, Sampling())
         assert planned.count_tokens([request]) == loaded.count_tokens([request])
@@ -322,7 +323,7 @@ def test_what_is_written_can_be_read(tmp_path, ending):
     output.write(frame, str(path))
     found = read(path).frame
     assert found["text"].tolist() == frame["text"].tolist()
-    numbers = columns.numbers(prepare(read(path), ["human=value"]), "human")
+    numbers = table.numbers(checked(read(path), ["human=value"]), "human")
     np.testing.assert_array_equal(numbers, [1.5, math.nan])
     if ending in ("csv", "tsv"):
         assert found["refs"].iloc[0] == '["x", "y"]' and found["mixed"].tolist() == ['{"a": null}', ""]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nlgeval_lib.scoring import arguments as given
+from nlgeval_lib.cli import _options as given
 
 if TYPE_CHECKING:
     from nlgeval_lib.engines import Engine
@@ -206,9 +206,9 @@ def outputs(
 
 
 def _frame(path: str) -> Any:
-    from nlgeval_lib.scoring import table
+    from nlgeval_lib.scoring import read
 
-    return table.read(path).frame.reset_index(drop=True)
+    return read(path).frame.reset_index(drop=True)
 
 
 def _made(cls: Any, texts: Sequence[str] | None) -> Any:
@@ -236,12 +236,12 @@ def _teacher(
     planning: bool,
     tokenizer: str,
 ) -> tuple[Engine, Store]:
-    from nlgeval_lib.scoring import InputError, make
+    from nlgeval_lib.scoring import InputError, named
 
     if not engine:
         raise InputError("which teacher? Give --engine and --model")
-    kept = make.store(store)
-    made = make.engine(
+    kept = named.store(store)
+    made = named.engine(
         engine,
         model,
         base_url=base_url,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
-from nlgeval_lib.scoring import arguments as given
-
-if TYPE_CHECKING:
-    from nlgeval_lib.judged import Ways
+from nlgeval_lib.cli import _options as given
 
 ORDER = 8
 HELP = """Fill the store with the completions that the catalogue's outputs need, or an evaluator for a data set or file.
@@ -49,112 +47,93 @@ data are wrong, and nothing was asked; 130 stopped by Ctrl-C.
 
 def register(app: typer.Typer) -> None:
     """Add `completions`."""
-    app.command("completions", help=HELP)(completions)
+    given.command(app, "completions", HELP, Completions, completions)
 
 
-def completions(
-    evaluator: given.Evaluator = "",
-    outputs: Annotated[
-        list[str] | None, typer.Option("--output", help="Judges of this output (repeatable).", show_default=False)
-    ] = None,
-    paper: Annotated[
-        list[str] | None, typer.Option("--paper", help="Judges of this paper's outputs.", show_default=False)
-    ] = None,
-    for_model: Annotated[
-        list[str] | None, typer.Option("--for-model", help="Judges of this model.", show_default=False)
-    ] = None,
+@dataclass(kw_only=True)
+class Completions(given.Scoring):
+    """The options of `completions`: of one evaluator, or (in OF_CATALOGUE) of the catalogue's judges."""
+
+    outputs: Annotated[list[str] | None, given.option("--output", help="Judges of this output (repeatable).")] = None
+    paper: Annotated[list[str] | None, given.option("--paper", help="Judges of this paper's outputs.")] = None
+    for_model: Annotated[list[str] | None, given.option("--for-model", help="Judges of this model.")] = None
     model_path: Annotated[
         list[str] | None,
-        typer.Option("--model-path", metavar="ID=FOLDER", help="Where a model's weights are.", show_default=False),
-    ] = None,
-    mode: Annotated[str, typer.Option("--mode", help="quick: 20 inputs a judge.", show_default=False)] = "full",
-    data: given.DataName = "",
-    input: given.Input = "",
-    engine: given.EngineName = "",
-    model: given.Model = "",
-    base_url: given.BaseUrl = "",
-    revision: given.Revision = "",
-    engine_set: given.EngineSettings = None,
-    set: given.Settings = None,
-    store: given.StoreFolder = "",
-    format: given.Format = "",
-    delimiter: given.Delimiter = "",
-    map: given.Mapping = None,
-    fill: given.Fill = None,
-    load: given.Load = "",
-    skip_incomplete: given.SkipIncomplete = False,
-    limit: given.Limit = None,
-    plugin: given.Plugin = None,
-    dry_run: given.DryRun = False,
-    rate: given.Rate = None,
-    price: given.Price = "",
-    new_tokens: given.NewTokens = None,
-    tokenizer: given.Tokenizer = "",
-    quiet: given.Quiet = False,
-) -> None:
+        given.option("--model-path", metavar="ID=FOLDER", help="Where a model's weights are."),
+    ] = None
+    mode: Annotated[str, given.option("--mode", help="quick: 20 inputs a judge.")] = "full"
+
+
+OF_CATALOGUE = ("outputs", "paper", "for_model", "model_path", "mode")
+OF_EVALUATOR = ("data", "input", "set", "map", "fill", "load", "limit", "format", "delimiter", "price", "new_tokens")
+OF_EVALUATOR += ("skip_incomplete",)
+
+
+def completions(asked: Completions) -> None:
     """Make and keep completions; see HELP."""
-    with given.ending():
-        from nlgeval_lib.scoring import InputError, ProgressBar, Source, make, prepared
+    from nlgeval_lib.scoring import InputError, ProgressBar, named
 
-        given.plugins(plugin)
-        chosen = {"--output": outputs, "--paper": paper, "--for-model": for_model, "--model-path": model_path}
-        chosen["--mode"] = mode if mode != "full" else None
-        own = {"--data": data, "--input": input, "--set": set, "--map": map, "--fill": fill, "--load": load}
-        own |= {"--limit": limit, "--format": format, "--delimiter": delimiter, "--price": price}
-        own |= {"--new-tokens": new_tokens, "--skip-incomplete": skip_incomplete}
-        _one_way(evaluator, own if not evaluator else chosen)
-        if not evaluator:
-            from nlgeval_lib import catalogue, judged
-
-            if mode not in ("full", "quick"):
-                raise InputError(f"--mode {mode}; allowed: full, quick")
-            if not engine:
-                raise InputError("which engine? --engine vllm, transformers, or openai for models served by an API")
-            folders = dict(_pair(text) for text in model_path or ())
-            ways = judged.Ways(engine, model, revision, base_url, engine_set or (), folders, store, mode, tokenizer)
-            listed = catalogue.load()
-            todo, other = judged.select(listed, ways, outputs or (), paper or (), for_model or ())
-            raise typer.Exit(_all(todo, other, ways, dry_run, rate, given.quiet(quiet)))
-        if not make.asks(evaluator):
-            raise InputError(f"{evaluator} asks no language model: there is nothing to make; use `nlgeval score`")
-        job = prepared(
-            Source(input, data, format, delimiter, map or (), fill or (), limit),
-            evaluator,
-            set or (),
-            engine=engine,
-            model=model,
-            base_url=base_url,
-            revision=revision,
-            engine_settings=engine_set or (),
-            folder=store,
-            load=load,
-            skip_incomplete=skip_incomplete,
-            planning=dry_run,
-            tokenizer=tokenizer,
-        )
-        if dry_run:
-            given.planned(job, rate, price, new_tokens)
-            return
-        with given.stoppable(job.run, "the same command goes on from there"):
-            coverage = job.fill(ProgressBar(evaluator, quiet=given.quiet(quiet)))
-        given.failures(job.run)
-        typer.echo(job.run.summary())
-        typer.echo(coverage)
-        raise typer.Exit(1 if job.run.failures else 0)
+    asked.plugins()
+    for name in OF_CATALOGUE if asked.evaluator else OF_EVALUATOR:
+        if getattr(asked, name) and getattr(asked, name) != "full":
+            flag = f"--{name.removesuffix('s') if name == 'outputs' else name.replace('_', '-')}"
+            raise InputError(
+                f"{flag} is for the catalogue's judges; leave out --evaluator"
+                if asked.evaluator
+                else f"which evaluator? {flag} needs --evaluator; without one, the catalogue's judges are asked"
+            )
+    if not asked.evaluator:
+        raise typer.Exit(_all(asked))
+    if not named.asks(asked.evaluator):
+        raise InputError(f"{asked.evaluator} asks no language model: there is nothing to make; use `nlgeval score`")
+    job = asked.job()
+    if asked.dry_run:
+        asked.plan(job)
+        return
+    with given.stoppable(job.run, "the same command goes on from there"):
+        coverage = job.fill(ProgressBar(job.name, quiet=given.quiet(asked.quiet)))
+    given.failures(job.run)
+    typer.echo(job.run.summary())
+    typer.echo(coverage)
+    raise typer.Exit(1 if job.run.failures else 0)
 
 
-def _all(todo: list, other: list, ways: Ways, dry_run: bool, rate: float | None, quiet: bool) -> int:
-    """Plan or fill the catalogue's judges; the exit code."""
-    from nlgeval_lib import judged
+def _all(asked: Completions) -> int:
+    """Plan or fill the catalogue's judges; the exit code. Raises: InputError."""
+    from pathlib import Path
+
+    from nlgeval_lib import catalogue, judged
     from nlgeval_lib.judged import filling
+    from nlgeval_lib.scoring import InputError, options
 
-    if dry_run:
-        for line in filling.lines(judged.plan(todo, ways), rate) if todo else ():
-            typer.echo(line)
+    if asked.mode not in ("full", "quick"):
+        raise InputError(f"--mode {asked.mode}; allowed: full, quick")
+    if not asked.engine:
+        raise InputError("which engine? --engine vllm, transformers, or openai for models served by an API")
+    form = "ID=FOLDER, and the folder must be there"
+    folders = dict(options.pairs(asked.model_path, "--model-path", form))
+    for name, folder in folders.items():
+        if not Path(folder).is_dir():
+            raise InputError(f"--model-path {f'{name}={folder}'!r}; the form is {form}")
+    ways = judged.Ways(
+        asked.engine,
+        asked.model,
+        asked.revision,
+        asked.base_url,
+        asked.engine_set or (),
+        folders,
+        asked.store,
+        asked.mode,
+        asked.tokenizer,
+    )
+    todo, other = judged.select(catalogue.load(), ways, asked.outputs or (), asked.paper or (), asked.for_model or ())
     unfinished = 0
-    if todo and not dry_run:
+    if todo and asked.dry_run:
+        for line in filling.lines(judged.plan(todo, ways), asked.rate):
+            typer.echo(line)
+    elif todo:
         try:
-            unfinished = judged.fill(todo, ways, typer.echo, quiet)
+            unfinished = judged.fill(todo, ways, typer.echo, given.quiet(asked.quiet))
         except KeyboardInterrupt:
             raise typer.Exit(given.STOPPED) from None
     if other:
@@ -162,27 +141,3 @@ def _all(todo: list, other: list, ways: Ways, dry_run: bool, rate: float | None,
         engine = "vllm" if ways.engine == "openai" else "openai"
         typer.echo(f"{len(other)} judges are for --engine {engine}, or for --base-url with a server of yours: {names}")
     return given.SOME_MISSING if unfinished else given.OK
-
-
-def _one_way(evaluator: str, wrong: dict[str, object]) -> None:
-    """Raises: InputError for options of the other way to call this."""
-    from nlgeval_lib.scoring import InputError
-
-    for name, value in wrong.items():
-        if value:
-            raise InputError(
-                f"{name} is for the catalogue's judges; leave out --evaluator"
-                if evaluator
-                else f"which evaluator? {name} needs --evaluator; without one, the catalogue's judges are asked"
-            )
-
-
-def _pair(text: str) -> tuple[str, str]:
-    from pathlib import Path
-
-    from nlgeval_lib.scoring import InputError
-
-    name, found, folder = text.partition("=")
-    if not found or not name or not Path(folder).is_dir():
-        raise InputError(f"--model-path {text!r}: the form is ID=FOLDER, and the folder must be there")
-    return name, folder

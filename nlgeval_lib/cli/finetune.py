@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nlgeval_lib.scoring import arguments as given
+from nlgeval_lib.cli import _options as given
 
 ORDER = 10
 HELP = """Fine-tune an evaluator by a named configuration: the papers' settings, and variants marked as ours.

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nlgeval_lib.cli import _options as given
 from nlgeval_lib.names import meant
-from nlgeval_lib.scoring import arguments as given
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nlgeval_lib.scoring.correlate import Result
 
 ORDER = 6
 FORMATS = ("text", "csv", "markdown", "jsonl")
+SETTINGS = ("nan", "ci", "n_boot", "n_perm", "seed", "correct", "compare", "baselines", "raters")
+_NUMBER = re.compile(r"[+-]?[0-9.]+")
+_MARKS = re.compile(r"[\\|`*\[\]]")  # what markdown would take for its own
 HELP = """Correlate the scores of a file with its human ratings, and compare scores with each other.
 
 Scores are the columns that `nlgeval score` wrote, or those named by --score. With several, every two are compared by
@@ -34,85 +44,130 @@ file or a column is wrong.
 
 def register(app: typer.Typer) -> None:
     """Add `meta`."""
-    app.command("meta", help=HELP)(correlations)
+    given.command(app, "meta", HELP, Meta, correlations)
 
 
-def correlations(
-    file: Annotated[str, typer.Argument(help="CSV, TSV, JSONL, JSON or parquet with scores and ratings.")],
-    score: Annotated[
-        list[str] | None, typer.Option("--score", help="A column with scores (repeatable).", show_default=False)
-    ] = None,
-    human: Annotated[str, typer.Option("--human", help="The column with the ratings.")] = "human",
-    level: Annotated[list[str] | None, typer.Option("--level", help="dataset, input, system (repeatable).")] = None,
+@dataclass(kw_only=True)
+class Meta:
+    """The options of `meta`."""
+
+    file: Annotated[str, typer.Argument(help="CSV, TSV, JSONL, JSON or parquet with scores and ratings.")]
+    score: Annotated[list[str] | None, given.option("--score", help="A column with scores (repeatable).")] = None
+    human: Annotated[str, typer.Option("--human", help="The column with the ratings.")] = "human"
+    level: Annotated[list[str] | None, given.option("--level", help="dataset, input, system (repeatable).")] = None
     coef: Annotated[
         list[str] | None,
-        typer.Option("--coef", help="pearson, spearman, kendall-a, -b, -c, acc-eq (repeatable).", show_default=False),
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option("--by", help="Groups of rows; default aspect, '' for none.", show_default=False)
-    ] = None,
-    map: given.Mapping = None,
-    nan: Annotated[
-        str, typer.Option("--nan", help="Rows without a score: drop, error, zero, mean, min, max.")
-    ] = "drop",
-    ci: Annotated[
-        str, typer.Option("--ci", help="auto, none, or boot-/bca- with rows, inputs, systems, both.")
-    ] = "auto",
-    n_boot: Annotated[int, typer.Option(min=1, help="Resamples of an interval.")] = 1000,
-    n_perm: Annotated[int, typer.Option(min=1, help="Permutations of a comparison.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of every resampling.")] = 0,
-    correct: Annotated[str, typer.Option("--correct", help="none, bonferroni, holm, bh, by.")] = "holm",
-    compare: Annotated[bool, typer.Option("--compare/--no-compare", help="Compare the scores with each other.")] = True,
+        given.option("--coef", help="pearson, spearman, kendall-a, -b, -c, acc-eq (repeatable)."),
+    ] = None
+    by: Annotated[str | None, given.option("--by", help="Groups of rows; default aspect, '' for none.")] = None
+    map: given.Mapping = None
+    nan: Annotated[str, typer.Option(help="Rows without a score: drop, error, zero, mean, min, max.")] = "drop"
+    ci: Annotated[str, typer.Option(help="auto, none, or boot-/bca- with rows, inputs, systems, both.")] = "auto"
+    n_boot: Annotated[int, typer.Option(min=1, help="Resamples of an interval.")] = 1000
+    n_perm: Annotated[int, typer.Option(min=1, help="Permutations of a comparison.")] = 1000
+    seed: Annotated[int, typer.Option(min=0, help="Of every resampling.")] = 0
+    correct: Annotated[str, typer.Option("--correct", help="none, bonferroni, holm, bh, by.")] = "holm"
+    compare: Annotated[bool, typer.Option("--compare/--no-compare", help="Compare the scores with each other.")] = True
     baselines: Annotated[
         bool, typer.Option("--baselines/--no-baselines", help="Output length and random scores beside them.")
-    ] = True,
-    raters: Annotated[
-        str, typer.Option("--raters", help="How columns of single raters begin; '' for none.")
-    ] = "rater_",
-    format: Annotated[str, typer.Option("--format", help="text, csv, markdown or jsonl.")] = "text",
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Write here instead of the terminal.", show_default=False)
-    ] = "",
-    input_format: Annotated[
-        str, typer.Option("--input-format", help="The file's format, where its name does not say.", show_default=False)
-    ] = "",
-    delimiter: given.Delimiter = "",
-) -> None:
-    """Correlate scores with ratings; see HELP."""
-    with given.ending():
-        from nlgeval_lib import files
-        from nlgeval_lib.scoring import InputError, columns, show, table
-        from nlgeval_lib.scoring import correlate as meta
+    ] = True
+    raters: Annotated[str, typer.Option(help="How columns of single raters begin; '' for none.")] = "rater_"
+    format: Annotated[str, typer.Option("--format", help="text, csv, markdown or jsonl.")] = "text"
+    output: Annotated[str, given.option("--output", "-o", help="Write here instead of the terminal.")] = ""
+    input_format: Annotated[str, given.option(help="The file's format, where its name does not say.")] = ""
+    delimiter: given.Delimiter = ""
 
-        if format not in FORMATS:
-            raise InputError(f"--format {format!r}{meant(format, FORMATS)} allowed: {', '.join(FORMATS)}")
-        settings = meta.Settings(
-            levels=tuple(dict.fromkeys(level or ("dataset",))),
-            coefs=tuple(dict.fromkeys(coef or ("pearson", "spearman", "kendall-b"))),
-            nan=nan,
-            ci=ci,
-            n_boot=n_boot,
-            n_perm=n_perm,
-            seed=seed,
-            correction=correct,
-            compare=compare,
-            baselines=baselines,
-            raters=raters,
-        )
-        if output:
-            table.apart(output, file)
-            given.writable(output)
-        read = table.read(file, input_format, delimiter)
-        mapping = list(map or ())
-        if human != "human" or "human" in read.frame.columns:
-            mapping.append(f"human={human}")
-        data = columns.prepare(read, mapping)
-        found = meta.correlate(data, meta.score_columns(data, score or (), file), settings, by)
-        text = show.text(found, format)
-        if output:
-            files.write_text(output, text)
-            typer.echo(f"written: {output}")
+
+def correlations(asked: Meta) -> None:
+    """Correlate scores with ratings; see HELP."""
+    from nlgeval_lib import files
+    from nlgeval_lib.scoring import InputError, checked, correlate, output, read
+
+    if asked.format not in FORMATS:
+        raise InputError(f"--format {asked.format!r}{meant(asked.format, FORMATS)} allowed: {', '.join(FORMATS)}")
+    settings = correlate.Settings(
+        levels=tuple(dict.fromkeys(asked.level or ("dataset",))),
+        coefs=tuple(dict.fromkeys(asked.coef or ("pearson", "spearman", "kendall-b"))),
+        **{name: getattr(asked, name) for name in SETTINGS},
+    )
+    if asked.output:
+        output.apart(asked.output, asked.file)
+        output.writable(asked.output)
+    rows = read(asked.file, asked.input_format, asked.delimiter)
+    mapping = list(asked.map or ())
+    if asked.human != "human" or "human" in rows.columns:
+        mapping.append(f"human={asked.human}")
+    rows = checked(rows, mapping)
+    found = correlate.correlate(rows, correlate.score_columns(rows, asked.score or (), asked.file), settings, asked.by)
+    text = shown(found, asked.format)
+    if asked.output:
+        files.write_text(asked.output, text)
+        typer.echo(f"written: {asked.output}")
+    else:
+        typer.echo(text, nl=False)
+    if not found.correlations["value"].notna().any():
+        raise typer.Exit(given.SOME_MISSING)
+
+
+# -- the tables as text ------------------------------------------------------------------------------------------------
+
+
+def shown(result: Result, format: str) -> str:
+    """Both tables and the notes, as text, csv (the correlations, then the differences with their own header), markdown
+    or jsonl (a `table` a line)."""
+    from nlgeval_lib.files import json_lines
+    from nlgeval_lib.report import show
+
+    if format == "jsonl":
+        tables = {"correlations": result.correlations, "differences": result.differences}
+        rows = ({"table": name, **row} for name, table in tables.items() for row in table.to_dict("records"))
+        return "".join(json_lines(rows))
+    parts = []
+    for title, table in (("Correlation with human ratings", result.correlations), ("Differences", result.differences)):
+        if table.empty:
+            continue
+        if format == "csv":
+            parts.append(table.map(_inert).to_csv(index=False, lineterminator="\n"))
+        elif format == "markdown":
+            parts.append(f"**{title}**\n\n{_markdown(_joined(table))}\n")
         else:
-            typer.echo(text, nl=False)
-        if not found.correlations["value"].notna().any():
-            raise typer.Exit(given.SOME_MISSING)
+            parts.append(f"{title}\n{show(_joined(table), rows=len(table)).text}\n")
+    if result.notes and format != "csv":
+        parts.append("".join(f"note: {note}\n" for note in result.notes))
+    return "\n".join(parts)
+
+
+def _inert(value: Any) -> Any:
+    """A text that a spreadsheet does not take for a formula; this table is read by people, and no command reads it."""
+    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return value
+    return value if _NUMBER.fullmatch(value) else f"'{value}"
+
+
+def _joined(table: pd.DataFrame) -> pd.DataFrame:
+    """The table for reading: an interval in one column."""
+    if "ci_low" not in table.columns:
+        return table
+    both = [
+        "" if low != low or high != high else f"[{low:.3f}, {high:.3f}]"
+        for low, high in zip(table["ci_low"], table["ci_high"], strict=True)
+    ]
+    shown = table.drop(columns=["ci_low", "ci_high"])
+    shown.insert(shown.columns.get_loc("value") + 1, "95% interval", both)
+    return shown
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    from nlgeval_lib.report.tables import esc, printable
+    from nlgeval_lib.scoring.readers import is_missing
+
+    def cell(value: Any) -> str:
+        if is_missing(value):
+            return "–"
+        if isinstance(value, float):
+            return f"{value:.3f}"
+        return _MARKS.sub(r"\\\g<0>", esc(" ".join(printable(str(value)).split())))
+
+    lines = [list(map(str, table.columns)), ["---"] * len(table.columns)]
+    lines += [[cell(value) for value in row] for row in table.itertuples(index=False, name=None)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

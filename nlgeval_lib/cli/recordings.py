@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nlgeval_lib.scoring import arguments as given
+from nlgeval_lib.cli import _options as given
 
 ORDER = 9
 HELP = """List the recorded judge outputs, put them into a store, or write the scores that were published without texts.
@@ -32,14 +32,12 @@ def register(app: typer.Typer) -> None:
 def recordings(
     names: Annotated[list[str] | None, typer.Argument(help="Recordings; none: list them.", show_default=False)] = None,
     store: given.StoreFolder = "",
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Write published scores here (one recording).", show_default=False)
-    ] = "",
+    output: Annotated[str, given.option("--output", "-o", help="Write published scores here (one recording).")] = "",
 ) -> None:
     """List or import recordings; see HELP."""
     with given.ending():
         from nlgeval_lib import recorded
-        from nlgeval_lib.scoring import InputError, make
+        from nlgeval_lib.scoring import InputError, named
 
         if not names:
             _list()
@@ -54,7 +52,7 @@ def recordings(
                 recorded.of(name)
         except ValueError as error:
             raise InputError(str(error)) from None
-        kept = make.store(store)
+        kept = named.store(store)
         for name in names:
             done = recorded.fill(kept, name)
             typer.echo(

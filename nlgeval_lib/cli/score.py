@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from nlgeval_lib.scoring import arguments as given
+from nlgeval_lib.cli import _options as given
 
 ORDER = 5
 HELP = """Score the rows of a file with an evaluator, and write the scores beside them.
@@ -38,137 +39,94 @@ wrong, and nothing was asked; 130 stopped by Ctrl-C.
 
 def register(app: typer.Typer) -> None:
     """Add `score`."""
-    app.command("score", help=HELP)(score)
+    given.command(app, "score", HELP, Score, score)
 
 
-def score(
-    evaluator: given.Evaluator = "",
-    input: given.Input = "",
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="CSV, TSV, JSONL or parquet, by its name.", show_default=False)
-    ] = "",
-    data: given.DataName = "",
-    format: given.Format = "",
-    delimiter: given.Delimiter = "",
-    map: given.Mapping = None,
-    fill: given.Fill = None,
-    set: given.Settings = None,
-    engine: given.EngineName = "",
-    model: given.Model = "",
-    base_url: given.BaseUrl = "",
-    revision: given.Revision = "",
-    engine_set: given.EngineSettings = None,
-    store: given.StoreFolder = "",
-    column: Annotated[str, typer.Option("--column", help="What the score is called in the output.")] = "value",
-    only_scores: Annotated[bool, typer.Option("--only-scores", help="Leave the texts out of the output.")] = False,
+@dataclass(kw_only=True)
+class Score(given.Scoring):
+    """The options of `score`."""
+
+    output: Annotated[str, given.option("--output", "-o", help="CSV, TSV, JSONL or parquet, by its name.")] = ""
+    column: Annotated[str, typer.Option("--column", help="What the score is called in the output.")] = "value"
+    only_scores: Annotated[bool, typer.Option("--only-scores", help="Leave the texts out of the output.")] = False
     max_missing: Annotated[
         float, typer.Option("--max-missing", min=0, max=1, help="Share of rows that may have no score.")
-    ] = 0.05,
-    skip_incomplete: given.SkipIncomplete = False,
-    limit: given.Limit = None,
-    raw: Annotated[str, typer.Option("--raw", help="Raw completions as JSONL.", show_default=False)] = "",
-    fit: Annotated[
-        str, typer.Option("--fit", help="Rated rows to fit the evaluator on first (hdeval).", show_default=False)
-    ] = "",
-    load: given.Load = "",
-    save: Annotated[str, typer.Option("--save", help="Keep the fitted evaluator here.", show_default=False)] = "",
-    plugin: given.Plugin = None,
-    list_all: Annotated[bool, typer.Option("--list", help="List the evaluators.")] = False,
-    options: Annotated[bool, typer.Option("--options", help="List the evaluator's options.")] = False,
-    dry_run: given.DryRun = False,
-    rate: given.Rate = None,
-    price: given.Price = "",
-    new_tokens: given.NewTokens = None,
-    tokenizer: given.Tokenizer = "",
-    quiet: given.Quiet = False,
-) -> None:
+    ] = 0.05
+    raw: Annotated[str, given.option("--raw", help="Raw completions as JSONL.")] = ""
+    fit: Annotated[str, given.option("--fit", help="Rated rows to fit the evaluator on first (hdeval).")] = ""
+    save: Annotated[str, given.option("--save", help="Keep the fitted evaluator here.")] = ""
+    list_all: Annotated[bool, typer.Option("--list", help="List the evaluators.")] = False
+    options: Annotated[bool, typer.Option("--options", help="List the evaluator's options.")] = False
+
+
+def score(asked: Score) -> None:
     """Score rows; see HELP."""
-    with given.ending():
-        from nlgeval_lib.scoring import InputError, ProgressBar, Source, prepared
-        from nlgeval_lib.scoring import output as out
-        from nlgeval_lib.scoring.table import apart
+    from nlgeval_lib import files
+    from nlgeval_lib.scoring import InputError, ProgressBar, output
+    from nlgeval_lib.scoring import rows as table
 
-        given.plugins(plugin)
-        if list_all:
-            _list()
-            return
-        if not evaluator:
-            raise InputError("which evaluator? Give --evaluator, or --list")
-        if options:
-            _options(evaluator)
-            return
-        if not output and not dry_run:
-            raise InputError("where to? Give --output, a file ending in .csv, .tsv, .jsonl or .parquet")
-        if not column.strip():
-            raise InputError("--column is empty; give the score a name")
-        read = [path for path in (input, fit, load) if path]
-        if output and limit:
-            apart(output, *read, why=", and --limit would leave out the other rows")
-        if output and only_scores:
-            apart(output, *read, why=", and --only-scores would leave out its texts")
-        for path in filter(None, (raw, save)):
-            apart(path, *read, *filter(None, [output]), why=" of this run")
-        source = Source(input, data, format, delimiter, map or (), fill or (), limit)
-        job = prepared(
-            source,
-            evaluator,
-            set or (),
-            engine=engine,
-            model=model,
-            base_url=base_url,
-            revision=revision,
-            engine_settings=engine_set or (),
-            folder=store,
-            load=load,
-            skip_incomplete=skip_incomplete,
-            planning=dry_run,
-            tokenizer=tokenizer,
-            before=lambda rows: out.check(rows, output, column) if output else None,
-        )
-        if dry_run:
-            given.planned(job, rate, price, new_tokens)
-            return
-        if save and not hasattr(job.evaluator, "save"):
-            raise InputError(f"{evaluator} is not fitted, there is nothing to keep; leave --save out")
-        given.writable(output, raw, save)
-        from nlgeval_lib.scoring import columns
-
-        if doubled := columns.repeated(job.data):
-            given.say(f"note: {doubled}")
-        job.run.raw = [] if raw else None
-        bar = ProgressBar(evaluator, quiet=given.quiet(quiet))
-        with given.stoppable(job.run, "the same command goes on from there"):
-            if fit:
-                job.fit(source.read(instead=fit), bar)
-            scored = job.score(bar)
-        earlier = out.record_of(input) if input else {}
-        out.write(out.joined(job.data, scored, column, only_scores), output)
-        out.write_record(output, earlier, column, job.record(scored))
-        if raw:
-            out.write_lines(job.run.raw or (), raw)
-        if save:
-            job.evaluator.save(save)
-        given.failures(job.run)
-        for line in job.summary(scored):
-            typer.echo(line)
-        typer.echo(f"written: {output}")
-        raise typer.Exit(job.code(scored, max_missing))
+    asked.plugins()
+    if asked.list_all:
+        _list()
+        return
+    if not asked.evaluator:
+        raise InputError("which evaluator? Give --evaluator, or --list")
+    if asked.options:
+        _options(asked.evaluator)
+        return
+    if not asked.output and not asked.dry_run:
+        raise InputError("where to? Give --output, a file ending in .csv, .tsv, .jsonl or .parquet")
+    if not asked.column.strip():
+        raise InputError("--column is empty; give the score a name")
+    read = [path for path in (asked.input, asked.fit, asked.load) if path]
+    if asked.output and asked.limit:
+        output.apart(asked.output, *read, why=", and --limit would leave out the other rows")
+    if asked.output and asked.only_scores:
+        output.apart(asked.output, *read, why=", and --only-scores would leave out its texts")
+    for path in filter(None, (asked.raw, asked.save)):
+        output.apart(path, *read, *filter(None, [asked.output]), why=" of this run")
+    job = asked.job(lambda rows: output.check(rows, asked.output, asked.column) if asked.output else None)
+    if asked.dry_run:
+        asked.plan(job)
+        return
+    if asked.save and not hasattr(job.evaluator, "save"):
+        raise InputError(f"{job.name} is not fitted, there is nothing to keep; leave --save out")
+    output.writable(asked.output, asked.raw, asked.save)
+    if doubled := table.repeated(job.data):
+        given.say(f"note: {doubled}")
+    job.run.raw = [] if asked.raw else None
+    bar = ProgressBar(job.name, quiet=given.quiet(asked.quiet))
+    with given.stoppable(job.run, "the same command goes on from there"):
+        if asked.fit:
+            job.fit(asked.source().read(instead=asked.fit), bar)
+        scored = job.score(bar)
+    earlier = output.record_of(asked.input) if asked.input else {}
+    output.write(output.joined(job.data, scored, asked.column, asked.only_scores), asked.output)
+    output.write_record(asked.output, earlier, asked.column, job.record(scored))
+    if asked.raw:
+        files.write_text(asked.raw, "".join(files.json_lines(job.run.raw or ())))
+    if asked.save:
+        job.evaluator.save(asked.save)
+    given.failures(job.run)
+    for line in (*job.summary(scored), f"written: {asked.output}"):
+        typer.echo(line)
+    raise typer.Exit(job.code(scored, asked.max_missing))
 
 
 def _list() -> None:
     from nlgeval_lib import evaluators
-    from nlgeval_lib.scoring import make
+    from nlgeval_lib.scoring import named
 
     for name in evaluators.names():
-        first = (make.evaluator_class(name).__doc__ or "").strip().split("\n")[0]
-        typer.echo(f"{name:22} {'asks a model' if make.asks(name) else 'no model asked':16} {first}")
+        first = (named.evaluator_class(name).__doc__ or "").strip().split("\n")[0]
+        typer.echo(f"{name:22} {'asks a model' if named.asks(name) else 'no model asked':16} {first}")
 
 
 def _options(evaluator: str) -> None:
     import pandas as pd
 
     from nlgeval_lib.report import show
-    from nlgeval_lib.scoring import make, options
+    from nlgeval_lib.scoring import named, options
 
-    rows = options.described(make.evaluator_class(evaluator))
+    rows = options.described(named.evaluator_class(evaluator))
     typer.echo(show(pd.DataFrame(rows, columns=["option", "takes", "default"])).text)

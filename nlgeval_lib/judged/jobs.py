@@ -12,8 +12,8 @@ import numpy as np
 from nlgeval_lib import datasets, paths
 from nlgeval_lib.catalogue import Judged
 from nlgeval_lib.engines import Engine
-from nlgeval_lib.scoring import Job, Source, prepared
-from nlgeval_lib.scoring.columns import Data
+from nlgeval_lib.names import pair
+from nlgeval_lib.scoring import Job, Rows, Source, prepared
 
 MINI = "mini"  # the model name that stands for the miniature judge
 MINI_DATA = "mini_judge"
@@ -112,12 +112,12 @@ def engine(name: str, model: str, revision: str = "", base_url: str = "") -> Eng
 
     name: replay, vllm, transformers or openai. Raises: Unready without the miniature judge; InputError; EngineError.
     """
-    from nlgeval_lib.scoring import make
+    from nlgeval_lib.scoring import named
 
     if model == MINI:
         revision = mini_revision()[1] if name == "replay" else ""
         model = _folder(name)
-    return make.engine(name, model, revision=revision, base_url=base_url)
+    return named.engine(name, model, revision=revision, base_url=base_url)
 
 
 def _folder(engine: str) -> str:
@@ -135,7 +135,7 @@ def _mini(judge: Judged) -> tuple[Source, tuple[str, ...], dict[str, Any]]:
         own = dict(mini.settings(judge.evaluator))
     except ValueError as error:
         raise Unready(str(error)) from None
-    names = {text: text.partition("=")[0] for text in judge.settings}
+    names = {text: pair(text)[0] for text in judge.settings}
     kept = tuple(
         text for text, name in names.items() if name not in _OF_DATA and not ("sampling" in own and name in _SAMPLING)
     )
@@ -144,11 +144,11 @@ def _mini(judge: Judged) -> tuple[Source, tuple[str, ...], dict[str, Any]]:
     return source, kept, {name: value for name, value in own.items() if name not in taken}
 
 
-def _chosen(data: Data, judge: Judged) -> Data:
+def _chosen(data: Rows, judge: Judged) -> Rows:
     """The rows that the catalogue asks about. Raises: ValueError for a column that is not there, or no row left."""
     keep = np.ones(len(data), dtype=bool)
     for text in judge.where:
-        name, _, value = text.partition("=")
+        name, value = pair(text)
         column = name.removesuffix("!")
         if column not in data.frame.columns:
             raise ValueError(f"{judge.output}/{judge.name}: where names {column!r}; columns: {', '.join(data.frame)}")
@@ -158,10 +158,10 @@ def _chosen(data: Data, judge: Judged) -> Data:
     return data if keep.all() else data.take(keep)
 
 
-def _share(data: Data) -> Data:
+def _share(data: Rows) -> Rows:
     """The rows of the first inputs."""
     if "input_id" not in data.frame.columns:
-        return data.head(QUICK_INPUTS)
+        return data.take(slice(QUICK_INPUTS))
     first = list(dict.fromkeys(data.frame["input_id"]))[:QUICK_INPUTS]
     return data.take(data.frame["input_id"].isin(first).to_numpy())
 

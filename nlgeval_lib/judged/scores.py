@@ -17,7 +17,7 @@ from nlgeval_lib.engines.base import failed
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.judged import jobs, refusals
 from nlgeval_lib.schema import Completion
-from nlgeval_lib.scoring import Job, ProgressBar, standins
+from nlgeval_lib.scoring import Job, ProgressBar, stand_in_models
 from nlgeval_lib.store import Store, census
 
 ENGINES = ("replay", "vllm", "transformers", "openai")
@@ -68,7 +68,7 @@ def scores(
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
     folder = Path(store) if store else paths.state("completions")
-    route = "mini" if model == jobs.MINI or standins.marked(folder) else "run"
+    route = "mini" if model == jobs.MINI or stand_in_models.marked(folder) else "run"
     try:
         if engine == "replay":
             revision = _stored_revision(judge, model, revision, folder)
@@ -159,7 +159,7 @@ def _read(job: Job, route: str) -> Made:
         scored = job.score(bar)
         coverage = f"{int((scored['status'] == 'ok').sum()):,} of {len(scored):,}"
         signature = scored.attrs.get("signature", "")
-    if stands := standins.marked(job.store.folder).get(job.engine.model):
+    if stands := stand_in_models.marked(job.store.folder).get(job.engine.model):
         signature += f"|stand-in:{stands}"
     if job.run.failures and job.engine.name != "replay":
         refusals.note(job.store.folder, job.engine, job.run.failures)
@@ -199,7 +199,7 @@ def _stored_revision(judge: Judged, model: str, revision: str, folder: Path) -> 
 
 
 def _of(judge: Judged, model: str, job: Job | None = None) -> str:
-    data = job.data.table.name if job else judge.data
+    data = job.data.name if job else judge.data
     return f"{model} for {judge.evaluator} on {data} ({judge.name})"
 
 

@@ -12,28 +12,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nlgeval_lib.scoring.columns import Data, prepare
     from nlgeval_lib.scoring.job import Job, Source, prepared
     from nlgeval_lib.scoring.progress import ProgressBar
-    from nlgeval_lib.scoring.table import InputError, Table, of_frame, read
+    from nlgeval_lib.scoring.readers import InputError
+    from nlgeval_lib.scoring.rows import Rows, checked, of_frame, read
 
-_WHERE = {
-    "Data": "columns",
-    "prepare": "columns",
-    "Job": "job",
-    "Source": "job",
-    "prepared": "job",
-    "ProgressBar": "progress",
-    "InputError": "table",
-    "Table": "table",
-    "of_frame": "table",
-    "read": "table",
-}
+_WHERE = {"job": ("Job", "Source", "prepared"), "progress": ("ProgressBar",), "readers": ("InputError",)}
+_WHERE["rows"] = ("Rows", "checked", "of_frame", "read")
 
-__all__ = ["Data", "InputError", "Job", "ProgressBar", "Source", "Table", "of_frame", "prepare", "prepared", "read"]
+__all__ = ["InputError", "Job", "ProgressBar", "Rows", "Source", "checked", "of_frame", "prepared", "read"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    for module, names in _WHERE.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

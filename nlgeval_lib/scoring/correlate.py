@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -11,13 +11,18 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import meta
-from nlgeval_lib.experiments import Grid
 from nlgeval_lib.names import meant
-from nlgeval_lib.scoring import columns, output
-from nlgeval_lib.scoring.columns import Data
-from nlgeval_lib.scoring.table import InputError, is_missing
+from nlgeval_lib.scoring import output, rows
+from nlgeval_lib.scoring.grid import Grid
+from nlgeval_lib.scoring.readers import InputError, is_missing
+from nlgeval_lib.scoring.rows import Rows
 
 NAN = float("nan")
+CEILING = "raters, leave-one-out (ceiling)"
+_VALUE = {"value": "value", "ci_low": "low", "ci_high": "high", "n": "n"}
+_DIFFERENCE = {"value_first": "first", "value_second": "second", "difference": "difference", "p": "p", "n": "n"}
+NO_IDS = "without input_id and system_id only the dataset level is there, and rows are resampled one by one"
+SHARED = "{} outputs share system and input with another; at system level each is an input of its own"
 _INTERVALS = [f"{method}-{units}" for method in ("boot", "bca") for units in ("rows", "inputs", "systems", "both")]
 
 
@@ -32,7 +37,7 @@ class Settings:
     n_boot: int = 1000
     n_perm: int = 1000
     seed: int = 0
-    correction: str = "holm"
+    correct: str = "holm"
     compare: bool = True
     baselines: bool = True
     raters: str = "rater_"  # how the columns of single raters begin, for the ceiling
@@ -44,7 +49,7 @@ class Settings:
             (self.levels, meta.LEVELS, "level"),
             (self.coefs, ("kendall", *meta.COEFFICIENTS), "coef"),
             ((self.nan,), meta.POLICIES, "nan"),
-            ((self.correction,), METHODS, "correct"),
+            ((self.correct,), METHODS, "correct"),
             ((self.ci,), ("auto", "none", *_INTERVALS), "ci"),
         ):
             for one in given:
@@ -65,88 +70,83 @@ class Result:
 
 
 @dataclass(frozen=True)
-class _Block:
-    """The rows of one group on one level: where each value goes."""
+class _Part:
+    """The rows of one group on one level: where each value goes, and the values."""
 
     group: str
     level: str
-    rows: np.ndarray
-    grid: Grid | None
+    grid: Grid
     human: np.ndarray
-    scores: Mapping[str, np.ndarray]
-    free: frozenset[str] = frozenset()  # scores that are baselines
-    raters: tuple[np.ndarray, ...] = ()
-
-    def shaped(self, values: np.ndarray) -> np.ndarray:
-        return values if self.grid is None else self.grid.matrix(values)
-
-    @property
-    def holes(self) -> int:
-        return 0 if self.grid is None else self.grid.n_holes
+    scores: Mapping[str, pd.Series]
+    baselines: frozenset[str]
+    raters: tuple[np.ndarray, ...]
+    notes: tuple[str, ...]
 
 
-def score_columns(data: Data, asked: Sequence[str], path: str = "") -> list[str]:
+def score_columns(data: Rows, asked: Sequence[str], path: str = "") -> list[str]:
     """The columns with scores: those asked for; else those recorded beside the file, or that have a status beside them.
 
     Raises: InputError for a column that is not there, or where none can be told.
     """
-    if asked:
-        for name in asked:
-            if name not in data.frame.columns:
-                raise InputError(f"--score {columns.lacks(data.table, name)}")
-        return list(dict.fromkeys(asked))
     there = [str(name) for name in data.frame.columns]
-    known = [name for name in output.record_of(path).get("scores", {}) if name in there] if path else []
-    known += [name for name in there if name not in known and output.names(name)[1] in there and name != "status"]
-    known += ["value"] if "value" in there and not known else []
+    for name in asked:
+        if name not in there:
+            raise InputError(f"--score {data.lacks(name)}")
+    known = list(dict.fromkeys(asked))
     if not known:
-        raise InputError(f"{data.table.name}: which column has the scores? Give --score; columns: {', '.join(there)}")
+        known = [name for name in output.record_of(path).get("scores", {}) if name in there] if path else []
+        known += [n for n in there if n not in known and output.names(n)[1] in there and n != "status"]
+    if not known and "value" in there:
+        known = ["value"]
+    if not known:
+        raise InputError(f"{data.name}: which column has the scores? Give --score; columns: {', '.join(there)}")
     return known
 
 
-def correlate(data: Data, scores: Sequence[str], settings: Settings | None = None, by: str | None = None) -> Result:
+def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = None, by: str | None = None) -> Result:
     """How well each score follows the ratings in `human`, group by group; and every two scores compared.
 
     by: the column whose values are groups of their own; None: `aspect` where there are several, "": one group.
     Raises: InputError naming the row and column of what is no number, or where no row has a rating.
     """
     settings = settings or Settings()
-    if columns.RATING not in data.frame.columns:
+    if rows.RATING not in data.frame.columns:
         raise InputError(
-            f"{data.table.name} has no column 'human'; say which has the ratings: --human COLUMN. "
-            f"Its columns: {', '.join(map(str, data.table.frame.columns))}"
+            f"{data.name} has no column 'human'; say which has the ratings: --human COLUMN. "
+            f"Its columns: {', '.join(data.columns)}"
         )
-    if not data.frame[columns.RATING].notna().any():
-        raise InputError(f"{data.table.name}: no row has a rating in {data.theirs.get('human', 'human')!r}")
-    values = {name: columns.numbers(data, name) for name in scores}
+    if not data.frame[rows.RATING].notna().any():
+        raise InputError(f"{data.name}: no row has a rating in {data.theirs.get('human', 'human')!r}")
+    values = {name: rows.numbers(data, name) for name in scores}
     found: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
-    notes: list[str] = []
-    for block in _blocks(data, values, settings, by, notes):
+    notes: dict[str, None] = {}
+    for part in _parts(data, values, settings, by):
+        notes |= dict.fromkeys(part.notes)
         for coef in settings.coefs:
-            found += [_one(block, name, coef, settings) for name in block.scores]
-            if settings.baselines and len(block.raters) > 1:
-                found.append(_ceiling(block, coef, settings))
+            found += [_one(part, name, coef, settings) for name in part.scores]
+            if settings.baselines and len(part.raters) > 1:
+                found.append(_ceiling(part, coef, settings))
             if settings.compare:
-                pairs += _pairs(block, coef, settings)
-    table = pd.DataFrame(found)
-    differences = _corrected(pd.DataFrame(pairs), settings) if pairs else pd.DataFrame()
-    if not differences.empty:
+                pairs += _pairs(part, coef, settings)
+    table, differences = pd.DataFrame(found), pd.DataFrame(pairs)
+    if pairs:
+        differences = _corrected(differences, settings)
         table = _ranked(table, differences)
-    return Result(_tidy(table), _tidy(differences), tuple(dict.fromkeys(notes)))
+    return Result(_tidy(table), _tidy(differences), tuple(notes))
 
 
 # -- what is compared --------------------------------------------------------------------------------------------------
 
 
-def _blocks(
-    data: Data, values: Mapping[str, np.ndarray], settings: Settings, by: str | None, notes: list[str]
-) -> Iterator[_Block]:
+def _parts(data: Rows, values: Mapping[str, np.ndarray], settings: Settings, by: str | None) -> Iterator[_Part]:
+    """Every group on every level. Raises: InputError for a column that is not there."""
     frame = data.frame
-    group = _group(data, by)
-    labels = (
-        pd.Series([""] * len(frame)) if group is None else frame[group].map(lambda v: "" if is_missing(v) else str(v))
-    )
+    if by is None and "aspect" in frame.columns and frame["aspect"].nunique() > 1:
+        by = "aspect"
+    if by and by not in frame.columns:
+        raise InputError(f"--by {data.lacks(by)}")
+    labels = ["" if not by or is_missing(label) else str(label) for label in (frame[by] if by else [""] * len(frame))]
     free = {}
     if settings.baselines and "output" in frame.columns:
         texts = [None if is_missing(text) else text for text in frame["output"]]
@@ -154,28 +154,27 @@ def _blocks(
     if settings.baselines:
         free["random (baseline)"] = meta.baselines.uniform((len(frame),), settings.seed)
     raters = [name for name in frame.columns if settings.raters and _rated(frame, str(name), settings)]
-    keyed = [key for key in columns.IDS if key in frame.columns]
-    if not keyed:
-        notes.append(
-            "without input_id and system_id only the dataset level is there, and rows are resampled one by one"
-        )
-    for label in dict.fromkeys(labels):
-        rows = np.flatnonzero((labels == label).to_numpy())
-        ids = _ids(frame.iloc[rows])
+    flat = not any(key in frame.columns for key in rows.IDS)
+    ids = pd.DataFrame({"system_id": ["one"] * len(frame), "input_id": range(len(frame))}, frame.index, dtype=object)
+    ids = ids.assign(**{key: frame[key] for key in rows.IDS if key in frame.columns})
+    for group in dict.fromkeys(labels):
+        mine = np.flatnonzero([label == group for label in labels])
         for level in settings.levels:
-            if not keyed and (level != "dataset" or settings.ci.endswith(("inputs", "systems", "both"))):
+            if flat and (level != "dataset" or settings.ci.endswith(("inputs", "systems", "both"))):
                 asked = f"--level {level}" if level != "dataset" else f"--ci {settings.ci}"
                 raise InputError(f"{asked} needs the columns input_id and system_id (--map input_id=YOURS)")
-            grid = _grid(ids, level, notes) if keyed else None
-            yield _Block(
-                label,
+            grid = Grid(ids.iloc[mine], flat=True) if flat else Grid.at(ids.iloc[mine], level)
+            doubled = int(ids.iloc[mine].duplicated().sum())
+            notes = [NO_IDS] if flat else [SHARED.format(doubled)] if doubled and level == "system" else []
+            yield _Part(
+                group,
                 level,
-                rows,
                 grid,
-                frame[columns.RATING].to_numpy(dtype=float)[rows],
-                {name: each[rows] for name, each in {**values, **free}.items()},
+                frame[rows.RATING].to_numpy(dtype=float)[mine],
+                {name: pd.Series(each[mine], name=name) for name, each in {**values, **free}.items()},
                 frozenset(free),
-                tuple(frame[name].to_numpy(dtype=float)[rows] for name in raters),
+                tuple(frame[name].to_numpy(dtype=float)[mine] for name in raters),
+                tuple(notes),
             )
 
 
@@ -183,159 +182,72 @@ def _rated(frame: pd.DataFrame, name: str, settings: Settings) -> bool:
     """Whether a column has a rater's ratings."""
     return (
         name.startswith(settings.raters)
-        and name not in (columns.RATING, *columns.IDS)
+        and name not in (rows.RATING, *rows.IDS)
         and pd.api.types.is_numeric_dtype(frame[name])
         and bool(frame[name].notna().any())
     )
 
 
-def _group(data: Data, by: str | None) -> str | None:
-    if by is None:
-        return "aspect" if "aspect" in data.frame.columns and data.frame["aspect"].nunique() > 1 else None
-    if by and by not in data.frame.columns:
-        raise InputError(f"--by {columns.lacks(data.table, by)}")
-    return by or None
+# -- coefficients: a row of a table, of one that cannot be had the reason ----------------------------------------------
 
 
-def _ids(frame: pd.DataFrame) -> pd.DataFrame:
-    """The two ids of each row: one system where none is named; an input of its own where none is named."""
-    n = len(frame)
-    systems = frame["system_id"].tolist() if "system_id" in frame.columns else ["one"] * n
-    inputs = frame["input_id"].tolist() if "input_id" in frame.columns else list(range(n))
-    return pd.DataFrame({"system_id": systems, "input_id": inputs})
+def _one(part: _Part, name: str, coef: str, settings: Settings) -> dict[str, Any]:
+    """How one score follows the ratings."""
+    scores, rated = part.scores[name], ~np.isnan(part.human)
+    scored = scores.notna().to_numpy()
+    row = _row(part, coef, score=name) | dict.fromkeys(_VALUE, NAN) | {"n": int((rated & scored).sum())}
+    row["coverage"] = float(scored[rated].mean()) if rated.any() else NAN
+    ways = {"ci": _interval(settings), "n_boot": settings.n_boot, "seed": settings.seed, "nan": settings.nan}
+    made = _had(lambda: part.grid.correlate(scores, part.human, coef=coef, level=part.level, **ways)[0], _VALUE)
+    return row | made | {"baseline": name in part.baselines}
 
 
-def _grid(ids: pd.DataFrame, level: str, notes: list[str]) -> Grid:
-    grid = Grid(ids)
-    if not grid.repeated or level != "system":
-        return grid
-    doubled = int(ids.duplicated().sum())
-    notes.append(f"{doubled} outputs share system and input with another; at system level each is an input of its own")
-    return Grid.at(ids, level)
+def _ceiling(part: _Part, coef: str, settings: Settings) -> dict[str, Any]:
+    """How well each rater follows the mean of the others."""
+    ways = (coef, part.level, _interval(settings), settings.n_boot, settings.seed)
+    made = _had(lambda: part.grid.ceiling(part.raters, *ways), _VALUE)
+    return (
+        _row(part, coef, score=CEILING) | dict.fromkeys(("value", "ci_low", "ci_high"), NAN) | made | {"baseline": True}
+    )
 
 
-# -- coefficients ------------------------------------------------------------------------------------------------------
-
-
-def _one(block: _Block, name: str, coef: str, settings: Settings) -> dict[str, Any]:
-    """One row of the table of correlations; a coefficient that cannot be had is missing, with the reason."""
-    scores = block.scores[name]
-    rated = ~np.isnan(block.human)
-    row = {
-        "group": block.group,
-        "level": block.level,
-        "coef": coef,
-        "score": name,
-        "value": NAN,
-        "ci_low": NAN,
-        "ci_high": NAN,
-        "n": int((rated & ~np.isnan(scores)).sum()),
-        "coverage": float((~np.isnan(scores[rated])).mean()) if rated.any() else NAN,
-        "reason": "",
-        "signature": "",
-        "baseline": name in block.free,
-    }
-    interval = _interval(block, settings.ci)
-    try:
-        _refuse_gaps(block, name, settings)
-        policy = "drop" if settings.nan == "error" else settings.nan
-        found = meta.correlate(
-            block.shaped(scores),
-            block.shaped(block.human),
-            coef=coef,
-            level=block.level,
-            nan=policy,
-            ci=interval,
-            n_boot=settings.n_boot,
-            seed=settings.seed,
-        )
-    except ValueError as error:
-        return row | {"reason": str(error)}
-    # places of the grid where the file has no row are not missing scores
-    found = replace(found, n_missing=found.n_missing - block.holes, total=len(block.rows), nan=settings.nan)
-    return row | {
-        "value": found.value,
-        "ci_low": found.low,
-        "ci_high": found.high,
-        "n": found.n,
-        "reason": found.reason,
-        "signature": found.signature(),
-    }
-
-
-def _refuse_gaps(block: _Block, name: str, settings: Settings) -> None:
-    """Raises: ValueError where policy error is asked for and a rated row has no such score."""
-    gaps = int(np.isnan(block.scores[name][~np.isnan(block.human)]).sum())
-    if settings.nan == "error" and gaps:
-        raise ValueError(f"--nan error: {gaps} rated rows have no {name}")
-
-
-def _ceiling(block: _Block, coef: str, settings: Settings) -> dict[str, Any]:
-    """How well each rater follows the mean of the others: what a judge can be expected to reach."""
-    row: dict[str, Any] = {
-        "group": block.group,
-        "level": block.level,
-        "coef": coef,
-        "score": "raters, leave-one-out (ceiling)",
-    }
-    row |= {"value": NAN, "ci_low": NAN, "ci_high": NAN, "reason": "", "signature": "", "baseline": True}
-    ratings = np.stack([block.shaped(rater) for rater in block.raters])
-    interval = _interval(block, settings.ci)
-    try:
-        found = meta.human_ceiling(ratings, coef, block.level, interval, settings.n_boot, settings.seed)
-    except ValueError as error:
-        return row | {"reason": str(error)}
-    found = replace(found, total=len(block.rows))
-    numbers = {"value": found.value, "ci_low": found.low, "ci_high": found.high, "n": found.n}
-    return row | numbers | {"reason": found.reason, "signature": found.signature()}
-
-
-def _interval(block: _Block, asked: str) -> str | None:
-    if asked == "none":
-        return None
-    if asked != "auto":
-        return asked
-    return "boot-rows" if block.grid is None else block.grid.interval("auto")
-
-
-def _pairs(block: _Block, coef: str, settings: Settings) -> list[dict[str, Any]]:
+def _pairs(part: _Part, coef: str, settings: Settings) -> Iterator[dict[str, Any]]:
     """Every two scores on the rows that both have; baselines are not compared."""
-    units = (_interval(block, "auto") or "").removeprefix("boot-")
-    found = []
-    for first, second in combinations([name for name in block.scores if name not in block.free], 2):
-        row = {"group": block.group, "level": block.level, "coef": coef, "first": first, "second": second}
-        try:
-            _refuse_gaps(block, first, settings)
-            _refuse_gaps(block, second, settings)
-            test = meta.compare(
-                block.shaped(block.scores[first]),
-                block.shaped(block.scores[second]),
-                block.shaped(block.human),
-                coef="kendall-b" if coef == "kendall" else coef,
-                level=block.level,
-                units=units,
-                n_perm=settings.n_perm,
-                seed=settings.seed,
-                nan="drop" if settings.nan == "error" else settings.nan,
-            )
-        except ValueError as error:
-            found.append(row | {"difference": NAN, "p": NAN, "reason": str(error), "signature": ""})
-            continue
-        test = replace(test, n_missing=test.n_missing - block.holes, total=len(block.rows), nan=settings.nan)
-        numbers = {"value_first": test.first, "value_second": test.second, "difference": test.difference, "p": test.p}
-        found.append(row | numbers | {"n": test.n, "reason": test.reason, "signature": test.signature()})
-    return found
+    ways = {"coef": "kendall-b" if coef == "kendall" else coef, "level": part.level, "nan": settings.nan}
+    ways |= {"n_perm": settings.n_perm, "seed": settings.seed}
+    for first, second in combinations([name for name in part.scores if name not in part.baselines], 2):
+        both = part.scores[first], part.scores[second]
+        made = _had(lambda both=both: part.grid.compare(*both, part.human, **ways), _DIFFERENCE)  # type: ignore[misc]
+        without = {} if "p" in made else {"difference": NAN, "p": NAN}
+        yield _row(part, coef, first=first, second=second) | without | made
+
+
+def _row(part: _Part, coef: str, **names: str) -> dict[str, Any]:
+    return {"group": part.group, "level": part.level, "coef": coef, **names}
+
+
+def _interval(settings: Settings) -> str | None:
+    return None if settings.ci == "none" else settings.ci
+
+
+def _had(make: Callable[[], Any], numbers: Mapping[str, str]) -> dict[str, Any]:
+    """The numbers of a result (column: attribute), its reason and signature; the reason alone where `meta` refuses."""
+    try:
+        found = make()
+    except ValueError as error:
+        return {"reason": str(error), "signature": ""}
+    values = {column: getattr(found, attribute) for column, attribute in numbers.items()}
+    return {**values, "reason": found.reason, "signature": found.signature()}
 
 
 def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """The pairs with p-values corrected over all tests of one level and coefficient, whatever the group."""
     families = [f"{level} {coef}" for level, coef in zip(pairs["level"], pairs["coef"], strict=True)]
-    corrected = meta.correct(pairs["p"].tolist(), settings.correction, families)
-    place = pairs.columns.get_loc("p") + 1
-    pairs.insert(place, "p_adjusted", corrected.adjusted)
+    corrected = meta.correct(pairs["p"].tolist(), settings.correct, families)
+    pairs.insert(pairs.columns.get_loc("p") + 1, "p_adjusted", corrected.adjusted)
     sizes = pairs.assign(family=families).groupby("family")["p"].transform("count")
     pairs["signature"] = [
-        f"{text}|correct:{settings.correction}({size})" if text else ""
+        f"{text}|correct:{settings.correct}({size})" if text else ""
         for text, size in zip(pairs["signature"], sizes, strict=True)
     ]
     return pairs
@@ -345,14 +257,13 @@ def _ranked(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """The table with ranks: scores that no test tells apart share one. By the corrected p-values."""
     ranks = pd.Series(pd.NA, index=table.index, dtype="Int64")
     keys = ["group", "level", "coef"]
+    tests = dict(iter(pairs.groupby(keys, sort=False)))
     for key, part in table[~table["baseline"]].groupby(keys, sort=False):
-        tests = pairs[(pairs[keys] == pd.Series(dict(zip(keys, key, strict=True)))).all(axis=1)]
         names = part["score"].tolist()
-        p = np.full((len(names), len(names)), np.nan)
-        for test in tests.itertuples(index=False):
-            i, j = names.index(test.first), names.index(test.second)
-            p[i, j] = p[j, i] = test.p_adjusted
-        ranks.loc[part.index] = meta.rank_clusters(part["value"].to_numpy(), p)
+        p = pd.DataFrame(NAN, names, names)
+        for test in tests[key].itertuples(index=False) if key in tests else ():
+            p.loc[test.first, test.second] = p.loc[test.second, test.first] = test.p_adjusted
+        ranks.loc[part.index] = meta.rank_clusters(part["value"].to_numpy(), p.to_numpy())
     table.insert(table.columns.get_loc("n"), "rank", ranks)
     return table
 

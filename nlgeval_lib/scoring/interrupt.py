@@ -33,7 +33,7 @@ class Gentle:
     def hear(self, *_: Any) -> None:
         """The signals' handler."""
         again, self.pending = self.pending, True
-        if again or (self._waiting and not self._told()):
+        if again or (self._waiting and not self._stopping()):
             self._raised = True
             raise KeyboardInterrupt
 
@@ -44,7 +44,7 @@ class Gentle:
             while True:
                 try:
                     self._waiting = True
-                    if self.pending and not self._told() and not self._raised:
+                    if self.pending and not self._stopping() and not self._raised:
                         self._raised = True
                         batch = inner.throw(KeyboardInterrupt())
                     else:
@@ -60,7 +60,7 @@ class Gentle:
                     self._waiting = False
                 yield batch
 
-    def _told(self) -> bool:
+    def _stopping(self) -> bool:
         """Whether the engine can be told to stop, and now is."""
         stop = getattr(self._engine, "stop", None)
         if stop is not None:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from nlgeval_lib import datasets
-from nlgeval_lib.engines import Engine
+from nlgeval_lib.engines import Engine, Failure, Progress, complete
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.judge import Judge, counts
 from nlgeval_lib.evaluators.pairwise import PairMetric
-from nlgeval_lib.evaluators.stages import Stage
-from nlgeval_lib.schema import Judgment, Status
-from nlgeval_lib.scoring import columns, drive, make, standins, table
-from nlgeval_lib.scoring.columns import Data
-from nlgeval_lib.scoring.drive import Run
+from nlgeval_lib.evaluators.stages import Draws, Stage, Stages
+from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+from nlgeval_lib.scoring import named, stand_in_models
+from nlgeval_lib.scoring.interrupt import gentle
 from nlgeval_lib.scoring.progress import ProgressBar
-from nlgeval_lib.scoring.table import InputError
-from nlgeval_lib.store import Store
+from nlgeval_lib.scoring.readers import InputError
+from nlgeval_lib.scoring.rows import KNOWN, Rows, checked, incomplete, of_frame, read
+from nlgeval_lib.store import Store, draw_keys
+
+# stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
+PARSED = ("score", "criteria", "format")
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Source:
     fill: Sequence[str] = ()
     limit: int | None = None
 
-    def read(self, instead: str = "") -> Data:
+    def read(self, instead: str = "") -> Rows:
         """The rows, or with the same settings those of the file `instead`.
 
         Raises: InputError; DataUnavailable where a data set cannot be had.
@@ -47,15 +53,41 @@ class Source:
             raise InputError("give either a file (--input) or a data set (--data)")
         if not path and self.data not in datasets.NAMES and Path(self.data).is_file():
             path = self.data
-        if path:
-            found = columns.prepare(table.read(path, self.format, self.delimiter), self.mapping, self.fill)
-        else:
-            try:
-                frame = datasets.load(self.data)
-            except datasets.UnknownName as error:
-                raise InputError(f"--data: {error}") from None
-            found = columns.prepare(table.of_frame(frame, self.data), self.mapping, self.fill)
-        return found.head(self.limit) if self.limit else found
+        try:
+            found = read(path, self.format, self.delimiter) if path else of_frame(datasets.load(self.data), self.data)
+        except datasets.UnknownName as error:
+            raise InputError(f"--data: {error}") from None
+        found = checked(found, self.mapping, self.fill)
+        return found.take(slice(self.limit)) if self.limit else found
+
+
+@dataclass
+class Run:
+    """What one run over a store came to: a `Progress` a stage, the failures, and the raw completions if asked for."""
+
+    stages: dict[str, Progress] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    raw: list[dict[str, Any]] | None = None
+    seconds: float = 0.0
+
+    def total(self, name: str) -> int:
+        """The sum over the stages of one of `Progress`' counts."""
+        return sum(getattr(progress, name) for progress in self.stages.values())
+
+    def note(self, stage: str, progress: Progress) -> None:
+        """Add the counts of a stage to those of its name."""
+        before = self.stages.get(stage, Progress(0, 0))
+        fields = [f.name for f in dataclasses.fields(Progress)]
+        self.stages[stage] = Progress(**{name: getattr(before, name) + getattr(progress, name) for name in fields})
+
+    def summary(self) -> str:
+        """What was asked and had, in one line."""
+        said = f"{self.total('total'):,} completions: {self.total('stored'):,} stored, {self.total('done'):,} made"
+        if self.total("failed"):
+            said += f", {self.total('failed'):,} failed"
+        if self.total("done"):
+            said += f"; {self.total('prompt_tokens'):,} prompt and {self.total('completion_tokens'):,} new tokens"
+        return said
 
 
 @dataclass
@@ -63,7 +95,7 @@ class Job:
     """Rows, the evaluator, and for one that asks a language model the engine and the store."""
 
     name: str
-    data: Data
+    data: Rows
     evaluator: Any
     engine: Engine | None = None
     store: Store | None = None
@@ -82,9 +114,9 @@ class Job:
         row that lacks something.
         """
         if self.judge:
-            gone = columns.incomplete(self.data, ("output", *self.evaluator.needs), self.name)
+            gone = incomplete(self.data, ("output", *self.evaluator.needs), self.name)
         elif isinstance(self.evaluator, PairMetric):
-            gone = columns.incomplete(self.data, ("output", "references"), self.name, empty_is_missing=False)
+            gone = incomplete(self.data, ("output", "references"), self.name, empty_is_missing=False)
         else:
             gone = {}
         if gone and not self.skip_incomplete:
@@ -109,7 +141,7 @@ class Job:
             if self.judge:
                 if self.engine is None:
                     raise InputError(f"{self.name} asks a language model: name one with --engine and --model")
-                scored = drive.score(self.evaluator, part, self.engine, self.store, bar, self.run)
+                scored = self._judged(part, bar)
             else:
                 scored = self.evaluator.score(part)
         except InputError:
@@ -118,7 +150,7 @@ class Job:
             raise InputError(str(error)) from error
         return _whole(self.data.frame.index, scored, gone)
 
-    def fit(self, rows: Data, bar: ProgressBar) -> None:
+    def fit(self, rows: Rows, bar: ProgressBar) -> None:
         """Fit the evaluator on rated rows. Raises: InputError where it learns nothing or the rows do not serve."""
         if not hasattr(self.evaluator, "fit"):
             raise InputError(f"{self.name} is not fitted on ratings; leave --fit out")
@@ -126,7 +158,7 @@ class Job:
         try:
             self.evaluator.fit(rows.frame, engine=self.engine, store=self.store, progress=bar.report)
         except ValueError as error:
-            raise InputError(f"{rows.table.name}: {error}") from error
+            raise InputError(f"{rows.name}: {error}") from error
         finally:
             bar.close()
 
@@ -151,12 +183,12 @@ class Job:
         part = self._part()
         given = self.evaluator.given(part)
         stages = self.evaluator.criteria_stages(given, self.evaluator.used())
-        return drive.ask(stages, self.evaluator, given, self.engine, self.store, bar, self.run).frame(part.index)
+        return self._ask(stages, self.evaluator, given, bar).frame(part.index)
 
     def planned(self) -> list[Stage]:
         """The stages that would be asked, none of them asked. Raises: InputError for what the evaluator refuses."""
         part = self._part()
-        judge = drive.bound(self.evaluator, self.engine)
+        judge = self._bound()
         try:
             if self.unfitted():
                 stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), self.engine, self.store)
@@ -170,6 +202,46 @@ class Job:
 
     def _part(self) -> pd.DataFrame:
         return self.data.frame.iloc[self.rows()[0]]
+
+    def _bound(self) -> Any:
+        """The judge as it asks this engine: Prometheus chooses its wrapping by the checkpoint."""
+        judge: Any = self.evaluator
+        return judge.for_engine(self.engine) if hasattr(judge, "for_engine") else judge
+
+    def _judged(self, frame: pd.DataFrame, bar: ProgressBar) -> pd.DataFrame:
+        """The score frame of a judge as its own `score` gives it, with what happened on the way noted in `run`."""
+        judge = self._bound()
+        given = judge.given(frame)
+        judgments = self._ask(judge.stages(given), judge, given, bar)
+        details = np.empty(len(judgments), dtype=object)
+        details[:] = [dict(judgment.details) for judgment in judgments]
+        scored = score_frame(frame.index, judgments, judge.signature(self.engine), counts(judgments))
+        return scored.assign(details=details)
+
+    def _ask(self, stages: Stages[Any], judge: Judge, samples: Sequence[Sample], bar: ProgressBar) -> Any:
+        """The result of a generator of stages, each asked through the store with progress and noted in `run`."""
+        began = time.monotonic()
+        assert self.engine is not None
+
+        def answer(stage: Stage) -> Sequence[Draws]:
+            if not stage.requests:
+                return []
+            bar.start(f"{judge.name} {stage.name}", _readable(judge, stage, samples, self.engine))
+            try:
+                with gentle(self.engine) as asked:
+                    shown = bar.until(lambda: asked.pending)
+                    answers = complete(asked, stage.requests, stage.sampling, self.store, shown)
+            finally:
+                bar.close()
+                if bar.last is not None:
+                    self.run.note(stage.name, bar.last)
+                    self.run.seconds = time.monotonic() - began
+            self.run.failures += answers.failed
+            if self.run.raw is not None:
+                self.run.raw += _records(stage, answers)
+            return answers
+
+        return staged.drive(stages, answer)
 
     def unfitted(self) -> bool:
         """Whether the evaluator has criteria whose scores nothing joins yet."""
@@ -191,9 +263,9 @@ class Job:
         found: dict[str, Any] = {
             "signature": scored.attrs.get("signature", ""),
             "evaluator": self.name,
-            "input": Path(self.data.table.name).name,
-            "input_sha256": self.data.table.sha256,
-            "columns": {ours: theirs for ours, theirs in self.data.theirs.items() if ours in columns.KNOWN},
+            "input": Path(self.data.name).name,
+            "input_sha256": self.data.sha256,
+            "columns": {ours: theirs for ours, theirs in self.data.theirs.items() if ours in KNOWN},
             "rows": len(scored),
             "statuses": scored["status"].value_counts().to_dict(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -251,6 +323,46 @@ def _whole(index: pd.Index, scored: pd.DataFrame, gone: dict[int, str]) -> pd.Da
     return whole
 
 
+def _readable(
+    judge: Judge, stage: Stage, samples: Sequence[Sample], engine: Engine
+) -> Callable[[Completion], bool] | None:
+    """Whether a completion of the stage can be read, for the parse rate; None where `parse` is not for it.
+
+    A completion has only its key: the sample that it is about is found by the keys of its request's draws.
+    """
+    if stage.name not in PARSED:
+        return None
+    by_id = {sample.id: sample for sample in reversed(samples)}
+    about: dict[str, Sample | None] = {}
+
+    def readable(completion: Completion) -> bool:
+        if not about:
+            for request in reversed(stage.requests):
+                keys = draw_keys(request.body(engine, stage.sampling), range(stage.sampling.n))
+                about.update(dict.fromkeys(keys, by_id.get(request.id)))
+        return judge.read(completion, about.get(completion.key)).status is Status.OK
+
+    return readable
+
+
+def _records(stage: Stage, answers: Sequence[Draws]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": request.id,
+            "stage": stage.name,
+            "draw": draw,
+            "text": completion.text,
+            "finish_reason": completion.finish_reason,
+            "prompt_tokens": completion.prompt_tokens,
+            "completion_tokens": completion.completion_tokens,
+            **({"error": completion.error} if completion.error else {}),
+            "key": completion.key,
+        }
+        for request, draws in zip(stage.requests, answers, strict=True)
+        for draw, completion in enumerate(draws)
+    ]
+
+
 def prepared(
     source: Source,
     name: str,
@@ -266,7 +378,7 @@ def prepared(
     skip_incomplete: bool = False,
     planning: bool = False,
     tokenizer: str = "",
-    before: Callable[[Data], None] = lambda rows: None,
+    before: Callable[[Rows], None] = lambda rows: None,
     ready: Engine | None = None,
     given: dict[str, Any] | None = None,
 ) -> Job:
@@ -276,26 +388,24 @@ def prepared(
     the one that the other words describe. given: further arguments of the evaluator, as they are.
     Raises: InputError; EngineError; Unavailable; DataUnavailable; StoreError.
     """
-    asks = make.asks(name)
+    asks = named.asks(name)
     if asks and not engine:
-        raise InputError(f"{name} asks a language model: name one, --engine {'|'.join(make.ENGINES)} --model NAME")
+        raise InputError(f"{name} asks a language model: name one, --engine {'|'.join(named.ENGINES)} --model NAME")
     data = source.read()
     before(data)
     ways: dict[str, Any] = dict(
         base_url=base_url, revision=revision, settings=engine_settings, unloaded=planning, tokenizer=tokenizer
     )
+    own: dict[str, Any] = {"given": given}  # an evaluator that asks through the store is made before the engine starts
     if not asks:
-        made = make.engine(engine, model, **ways) if engine else None
-        evaluator = make.evaluator(name, settings, engine=made, model="" if engine else model, load=load)
-        job = Job(name, data, evaluator, skip_incomplete=skip_incomplete)
-        job.rows()
-        return job
-    evaluator = make.evaluator(name, settings, load=load, given=given)
-    job = Job(name, data, evaluator, skip_incomplete=skip_incomplete)
+        own["engine"] = named.engine(engine, model, **ways) if engine else None
+        own["model"] = "" if engine else model
+    made = named.evaluator(name, settings, load=load, **own)
+    job = Job(name, data, made, skip_incomplete=skip_incomplete)
     job.rows()
-    job.store = make.store(folder)
-    if ready is None:
-        ready = make.engine(engine, model, kept=job.store, **ways)
-        standins.check(ready, model, job.store, planning)
-    job.engine = ready
+    if asks:
+        job.store = named.store(folder)
+        job.engine = ready if ready is not None else named.engine(engine, model, kept=job.store, **ways)
+        if ready is None:
+            stand_in_models.check(job.engine, model, job.store, planning)
     return job

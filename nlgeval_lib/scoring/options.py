@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import builtins
 import collections.abc
 import inspect
-import json
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from nlgeval_lib.names import meant
-from nlgeval_lib.scoring.columns import text_or_file
-from nlgeval_lib.scoring.table import InputError
+from nlgeval_lib import names
+from nlgeval_lib.scoring.readers import InputError
 
 HELD = ("engine", "store", "progress", "text")  # what the command itself gives
-_TRUE, _FALSE = ("yes", "true", "on"), ("no", "false", "off")
+_WORDS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False, "none": None, "null": None}
 _LISTS = (list, tuple, collections.abc.Sequence, collections.abc.Iterable)
 _MAPS = (dict, collections.abc.Mapping)
-_SIMPLE = {bool: "yes or no", int: "a whole number", float: "a number", str: "a text"}
-
-
-class _Unreadable(ValueError):
-    """A value that has none of the types that an option takes."""
+_SAID = {bool: "yes or no", int: "a whole number", float: "a number", str: "a text", tuple: "a list"}
+_SAID |= {dict: "a JSON object", type(None): "none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +40,8 @@ class Option:
     @property
     def words(self) -> str:
         """What it takes, in words."""
-        said = [_SIMPLE[kind] for kind in self.takes if kind in _SIMPLE]
-        said += ["a list" for kind in self.takes if _origin(kind) in _LISTS][:1]
-        said += ["a JSON object" for kind in self.takes if _origin(kind) in _MAPS][:1]
-        said += ["none" for kind in self.takes if kind is type(None)]
-        return ", ".join(said) or "anything"
+        kinds = {typing.get_origin(kind) or kind for kind in self.takes}
+        return ", ".join(said for kind, said in _SAID.items() if kind in kinds) or "anything"
 
 
 def of(target: Any) -> dict[str, Option]:
@@ -56,32 +50,23 @@ def of(target: Any) -> dict[str, Option]:
     Arguments that are sampling settings give one option a setting: `temperature` for `sampling`, or `sampling.n` and
     `list_sampling.n` where the plain name is taken.
     """
-    own: dict[str, Option] = {}
+    from nlgeval_lib.engines import Sampling
+
+    found: dict[str, Option] = {}
     samplings: list[str] = []
-    for name, parameter, hint in _parameters(target):
-        if name in HELD or name in own:
-            continue
+    for name, parameter, takes in parameters(target):
         if name == "sampling" or name.endswith("_sampling"):
             samplings.append(name)
-            continue
-        takes = tuple(
-            kind for kind in _members(hint) if kind is Any or kind in (*_SIMPLE, type(None)) or _container(kind)
-        )
-        if any(kind is not type(None) for kind in takes):
-            own[name] = Option(name, takes, parameter.default)
-    found = dict(own)
+        elif name not in HELD and name not in found and set(takes) - {type(None)}:
+            found[name] = Option(name, takes, parameter.default)
+    own = {*found}
     for holder in samplings:
-        for setting, option in _sampling_options(holder).items():
+        for setting, parameter, takes in parameters(Sampling):
+            option = Option(setting, takes, parameter.default, holder)
             found[f"{holder}.{setting}"] = option
             if holder == "sampling" and setting not in own:
                 found[setting] = option
     return found
-
-
-def open_ended(target: Any) -> bool:
-    """Whether the target takes settings that its signature does not name."""
-    function = target.__init__ if isinstance(target, type) else target
-    return any(p.kind is inspect.Parameter.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
 
 
 def parse(
@@ -94,24 +79,46 @@ def parse(
     """
     known = of(target)
     found: dict[str, Any] = {}
-    for text in settings:
-        name, sign, value = text.partition("=")
-        if not sign or not name:
-            raise InputError(f"{flag} {name[:60]!r}; the form is name=value")
+    for name, value in pairs(settings, flag):
         option = known.get(name)
         if option is None and not passes_on:
-            raise InputError(f"{flag} {name}: {who} has no option {name!r}{_nearest(name, known)}")
-        taken = option.takes if option else (Any,)
-        try:
-            given = _read(text_or_file(value), taken)
-        except _Unreadable:
-            raise InputError(f"{flag} {name}={value[:60]}: {option.words if option else ''} is needed") from None
+            plain = ", ".join(key for key in known if "." not in key) or "none"
+            meant = names.meant(name, known, "")
+            raise InputError(f"{flag} {name}: {who} has no option {name!r}{meant} Options: {plain}")
         holder = found.setdefault(option.part_of, {}) if option and option.part_of else found
         short = name.rpartition(".")[2] if option and option.part_of else name
+        try:
+            given = read(text_or_file(value), option.takes if option else (Any,))
+        except TypeError:
+            raise InputError(f"{flag} {name}={value[:60]}: {option.words if option else ''} is needed") from None
         if short in holder:
             raise InputError(f"{flag} {name} is given twice")
         holder[short] = given
     return found
+
+
+def pairs(texts: Iterable[str] | None, flag: str, form: str = "name=value") -> Iterator[tuple[str, str]]:
+    """The two sides of each text of a repeatable option. Raises: InputError."""
+    for text in texts or ():
+        try:
+            yield names.pair(text, form)
+        except ValueError as error:
+            raise InputError(f"{flag} {error}") from None
+
+
+def text_or_file(value: str) -> str:
+    """The value itself, or for `@path` the text of that file; `@@...` is a text that begins with one @.
+
+    Raises: InputError for a file that cannot be read.
+    """
+    if not value.startswith("@"):
+        return value
+    if value.startswith("@@"):
+        return value[1:]
+    try:
+        return Path(value[1:]).read_text(encoding="utf-8-sig").removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {value[1:]}: {error}") from None
 
 
 def lacking(target: Any, given: Mapping[str, Any], who: str, flag: str = "--set") -> None:
@@ -139,142 +146,83 @@ def described(target: Any) -> list[tuple[str, str, str]]:
 # -- signatures --------------------------------------------------------------------------------------------------------
 
 
-def _parameters(target: Any) -> Iterable[tuple[str, inspect.Parameter, Any]]:
-    """Name, parameter and evaluated type of each argument, of the class and of the bases that get its keywords."""
+class _Names(dict):
+    """The names that a function's annotations may use; one that is imported for type checkers alone is `_Unknown`."""
+
+    def __missing__(self, name: str) -> Any:
+        return vars(builtins).get(name) or vars(typing).get(name) or _Unknown
+
+
+class _Unknown:
+    """In place of a type that is not there: nothing that can be written as text."""
+
+    def __class_getitem__(cls, item: Any) -> type:
+        return cls
+
+
+def parameters(target: Any) -> Iterator[tuple[str, inspect.Parameter, tuple[Any, ...]]]:
+    """Each argument of a function, or of a class and the bases that get its keywords: name, parameter, what it takes.
+
+    Of the types that it takes, those that can be written as text, in their plainest form: bool, int, float, str,
+    NoneType, Any, `tuple[item, ...]` for every kind of list, `dict[str, Any]` for every kind of mapping.
+    """
     classes = [cls for cls in target.__mro__ if "__init__" in vars(cls)] if isinstance(target, type) else [None]
     for cls in classes:
         function = target if cls is None else cls.__init__
         if not inspect.isfunction(function):
             return
-        passes = False
-        for number, (name, parameter) in enumerate(inspect.signature(function).parameters.items()):
-            if number == 0 and cls is not None:
-                continue
-            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                passes = True
-            elif parameter.kind is not inspect.Parameter.VAR_POSITIONAL:
-                yield name, parameter, _hint(parameter, function)
-        if not passes:
+        hints = typing.get_type_hints(function, localns=_Names(function.__globals__))
+        known = list(inspect.signature(function).parameters.values())[cls is not None :]
+        for parameter in known:
+            if parameter.kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL):
+                yield parameter.name, parameter, tuple(dict.fromkeys(_takes(hints.get(parameter.name, Any))))
+        if not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in known):
             return
 
 
-def _hint(parameter: inspect.Parameter, function: Any) -> Any:
-    """The argument's type; Any where it cannot be had, as for a type that is only imported for type checkers."""
-    hint = parameter.annotation
-    if hint is inspect.Parameter.empty:
-        return Any
-    if not isinstance(hint, str):
-        return hint
-    parts = []
-    for part in _split(hint):
-        try:
-            parts.append(eval(part, vars(typing) | function.__globals__))
-        except NameError:
-            continue
-    return typing.Union[tuple(parts)] if parts else None  # noqa: UP007 - built from parts
+def open_ended(target: Any) -> bool:
+    """Whether the target takes settings that its signature does not name."""
+    return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in inspect.signature(target).parameters.values())
 
 
-def _split(hint: str) -> list[str]:
-    """The members of a union as it is written: "bool | Mapping[str, int | None]" has two."""
-    parts, depth = [""], 0
-    for sign in hint:
-        depth += (sign in "[(") - (sign in "])")
-        if sign == "|" and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return [part.strip() for part in parts]
-
-
-def _members(hint: Any) -> tuple[Any, ...]:
-    if _origin(hint) in (typing.Union, types.UnionType):
-        return tuple(member for each in typing.get_args(hint) for member in _members(each))
-    return (type(None),) if hint is None else (hint,)
-
-
-def _origin(hint: Any) -> Any:
-    return typing.get_origin(hint) or hint
-
-
-def _container(hint: Any) -> bool:
-    origin = _origin(hint)
-    return origin in _LISTS or origin in _MAPS
-
-
-def _sampling_options(holder: str) -> dict[str, Option]:
-    from nlgeval_lib.engines import Sampling
-
-    fields = _parameters(Sampling)
-    made = {}
-    for name, parameter, hint in fields:
-        takes = tuple(kind for kind in _members(hint) if kind in (*_SIMPLE, type(None)) or _container(kind))
-        made[name] = Option(name, takes, parameter.default, holder)
-    return made
+def _takes(hint: Any) -> Iterator[Any]:
+    origin = typing.get_origin(hint) or hint
+    if origin in (typing.Union, types.UnionType):
+        for member in typing.get_args(hint):
+            yield from _takes(member)
+    elif origin in _LISTS:
+        item = next(iter(typing.get_args(hint)), Any)
+        yield tuple[item if item in (int, float) else Any, ...]  # type: ignore[valid-type]
+    elif origin in _MAPS:
+        yield dict[str, Any]
+    elif hint in (bool, int, float, str, type(None), Any):
+        yield hint
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def _read(text: str, takes: tuple[Any, ...]) -> Any:
-    """The text as the first of the types that it fits. Raises: _Unreadable."""
+def read(text: str, takes: tuple[Any, ...]) -> Any:
+    """The text as one of the types: a word for yes, no or none; else JSON; else as it is, or its parts at commas.
+
+    Raises: TypeError where it is none of them.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
     word = text.strip().lower()
-    if Any in takes:
-        return _guess(text)
-    if type(None) in takes and word in ("none", "null"):
-        return None
-    if bool in takes and word in (*_TRUE, *_FALSE):
-        return word in _TRUE
-    for kind in (int, float):
-        if kind in takes:
-            try:
-                return kind(word)
-            except ValueError:
-                pass
-    containers = [kind for kind in takes if _container(kind)]
-    if containers and word[:1] in ("[", "{"):
-        found = _json(text)
-        if isinstance(found, dict) and any(_origin(kind) in _MAPS for kind in containers):
+    if word in _WORDS and (Any in takes or type(_WORDS[word]) in takes):
+        return _WORDS[word]
+    kind = TypeAdapter(typing.Union[takes])  # noqa: UP007 - made from parts
+    try:
+        found = kind.validate_json(text, strict=True)
+        if not isinstance(found, str):
             return found
-        if isinstance(found, list) and any(_origin(kind) in _LISTS for kind in containers):
-            return _as_list(found, containers)
-    if str in takes:
-        return text
-    lists = [kind for kind in containers if _origin(kind) in _LISTS]
-    if lists:
-        return _as_list(text.split(",") if _item(lists[0]) in (int, float) else [text], lists)
-    raise _Unreadable
-
-
-def _as_list(values: list[Any], kinds: list[Any]) -> tuple[Any, ...]:
-    item = _item(next(kind for kind in kinds if _origin(kind) in _LISTS))
-    try:
-        return tuple(item(value) for value in values) if item in (int, float) else tuple(values)
-    except (TypeError, ValueError):
-        raise _Unreadable from None
-
-
-def _item(kind: Any) -> Any:
-    arguments = [each for each in typing.get_args(kind) if each is not Ellipsis]
-    return arguments[0] if arguments else Any
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _guess(text: str) -> Any:
-    """A value by its look: yes/no, none, a number, JSON, else the text."""
-    word = text.strip().lower()
-    if word in (*_TRUE, *_FALSE):
-        return word in _TRUE
-    if word in ("none", "null"):
-        return None
-    found = _json(text)
-    return text if found is None or isinstance(found, str) else found
-
-
-def _nearest(name: str, known: Mapping[str, Option]) -> str:
-    return f"{meant(name, known, '')} Options: {', '.join(key for key in known if '.' not in key) or 'none'}"
+    except ValidationError:
+        pass
+    numbers = tuple[int, ...] in takes or tuple[float, ...] in takes
+    for given in (text, tuple(text.split(",")) if numbers else (text,)):
+        try:
+            return kind.validate_python(given)
+        except ValidationError:
+            continue
+    raise TypeError(f"{text[:60]!r} is none of {takes}")

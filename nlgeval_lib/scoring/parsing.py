@@ -11,8 +11,9 @@ import pandas as pd
 from nlgeval_lib import parsers
 from nlgeval_lib.names import meant
 from nlgeval_lib.parsers import Parsed
-from nlgeval_lib.scoring import columns, options, table
-from nlgeval_lib.scoring.table import InputError, Table
+from nlgeval_lib.scoring import options, readers, rows
+from nlgeval_lib.scoring.readers import InputError
+from nlgeval_lib.scoring.rows import Rows
 from nlgeval_lib.store import Store
 
 COLUMNS = ("text", "completion", "output", "response", "answer")  # where a file's texts are looked for
@@ -44,48 +45,45 @@ def parser(name: str, settings: Iterable[str] = ()) -> Callable[[str | None], Pa
     given = options.parse(function, settings, f"parser {name}")
     options.lacking(function, given, f"parser {name}")
 
-    def read(text: str | None) -> Parsed:
+    def parse(text: str | None) -> Parsed:
         return function(text, **given)
 
     try:
-        read("4")
+        parse("4")
     except (ValueError, TypeError) as error:
         raise InputError(f"parser {name}: {error}") from error
-    return read
+    return parse
 
 
-def texts(path: str, format: str = "", column: str = "", delimiter: str = "") -> tuple[Table, str]:
+def texts(path: str, format: str = "", column: str = "", delimiter: str = "") -> tuple[Rows, str]:
     """The texts of a file, and the column that they are in.
 
     A file ending in .txt, and standard input without a format, is one text; format "lines": a text a line.
     Raises: InputError.
     """
-    if format not in PLAIN and (format or (path != table.STDIN and Path(path).suffix.lower() != ".txt")):
-        found = table.read(path, format, delimiter)
-        names = [str(name) for name in found.frame.columns]
-        if column and column not in names:
-            raise InputError(f"--column {columns.lacks(found, column)}")
-        chosen = column or next((name for name in COLUMNS if name in names), "")
+    if format not in PLAIN and (format or (path != readers.STDIN and Path(path).suffix.lower() != ".txt")):
+        found = rows.read(path, format, delimiter)
+        if column and column not in found.columns:
+            raise InputError(f"--column {found.lacks(column)}")
+        chosen = column or next((name for name in COLUMNS if name in found.columns), "")
         if not chosen:
-            raise InputError(f"{found.name}: which column has the texts? Give --column; columns: {', '.join(names)}")
-        for place, value in enumerate(found.frame[chosen]):
+            columns = ", ".join(found.columns)
+            raise InputError(f"{found.name}: which column has the texts? Give --column; columns: {columns}")
+        for place, value in enumerate(found.given[chosen]):
             if value is not None and not isinstance(value, str):
                 raise InputError(f"{found.place(place, chosen)}: {type(value).__name__} where a text is needed")
         return found, chosen
     if column:
         raise InputError("--column is for tables; this is plain text")
-    try:
-        raw = table.stdin() if path == table.STDIN else Path(path).read_bytes()
-        content = raw.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
+    name = readers.called(path)
+    content = readers.text(readers.content(path), name)
     lines = content.splitlines() if format == "lines" else [content]
     if not any(line.strip() for line in lines):
-        raise InputError(f"{'standard input' if path == table.STDIN else path} is empty: there is no text in it")
-    return table.of_frame(pd.DataFrame({"text": lines}), "standard input" if path == table.STDIN else path), "text"
+        raise InputError(f"{name} is empty: there is no text in it")
+    return rows.of_frame(pd.DataFrame({"text": lines}), name), "text"
 
 
-def stored(folder: str, model: str = "") -> tuple[Table, str]:
+def stored(folder: str, model: str = "") -> tuple[Rows, str]:
     """The texts of a store, of one model or of all, in the order they were stored. Raises: InputError without any."""
     kept = Store(Path(folder))
     found = [completion for key in kept if (completion := kept.get(key)) is not None]
@@ -94,23 +92,20 @@ def stored(folder: str, model: str = "") -> tuple[Table, str]:
         models = ", ".join(sorted({one.model for one in found})) or "no completions"
         raise InputError(f"the store {folder} has nothing{f' of {model!r}' if model else ''}; it has {models}")
     names = ("key", "model", "revision", "text")
-    return table.of_frame(pd.DataFrame({name: [getattr(one, name) for one in mine] for name in names}), folder), "text"
+    return rows.of_frame(pd.DataFrame({name: [getattr(one, name) for one in mine] for name in names}), folder), "text"
 
 
-def read(table: Table, column: str, parse: Callable[[str | None], Parsed]) -> pd.DataFrame:
-    """The table without its texts, and what was read from each: value, status, reason, rule, and the parser's own."""
-    found = [parse(text) for text in table.frame[column]]
-    kept = table.frame.drop(columns=column).reset_index(drop=True)
-    fields = list(dict.fromkeys(field.name for one in found for field in dataclasses.fields(one)))
-    own = [name for name in fields if name not in _SHARED]
-    taken = [name for name in (*_SHARED, *own) if name in kept.columns]
-    if taken:
-        kept = kept.rename(columns={name: f"{name} (before)" for name in taken})
-    for name in (*_SHARED, *own):
+def readings(texts: Rows, column: str, parse: Callable[[str | None], Parsed]) -> pd.DataFrame:
+    """The rows without their texts, and what was read from each: value, status, reason, rule, and the parser's own."""
+    found = [parse(text) for text in texts.given[column]]
+    kept = texts.given.drop(columns=column).reset_index(drop=True)
+    fields = dict.fromkeys(field.name for one in found for field in dataclasses.fields(one))
+    names = [*_SHARED, *(name for name in fields if name not in _SHARED)]
+    kept = kept.rename(columns={name: f"{name} (before)" for name in names})
+    for name in names:
         values = [getattr(one, name, None) for one in found]
-        kept[name] = (
-            pd.Series(values, dtype=object) if name in own or name == "value" else [str(value) for value in values]
-        )
+        as_text = name in _SHARED and name != "value"
+        kept[name] = [str(value) for value in values] if as_text else pd.Series(values, dtype=object)
     return kept
 
 
@@ -120,39 +115,37 @@ def counts(found: pd.DataFrame) -> list[str]:
 
     total = len(found)
     statuses = found["status"].value_counts()
-    lines = [
-        f"{total:,} texts: "
-        + ", ".join(f"{count:,} {status} ({count / total:.1%})" for status, count in statuses.items())
-    ]
+    lines = [f"{total:,} texts: " + ", ".join(f"{n:,} {status} ({n / total:.1%})" for status, n in statuses.items())]
     rules = found.groupby(["rule", "status"], sort=False).size().sort_values(ascending=False)
     frame = pd.DataFrame(
         [(rule or "-", status, f"{count:,}", f"{count / total:.1%}") for (rule, status), count in rules.items()],
         columns=["rule", "status", "texts", "share"],
     )
     lines += ["", show(frame, rows=60).text]
-    values = [value for value in found["value"] if isinstance(value, (int, float)) and value == value]
-    if values:
-        series = pd.Series(values)
-        top = series.value_counts()
-        if len(top) <= 12:
-            lines += ["", "values: " + ", ".join(f"{value:g}: {count:,}" for value, count in top.sort_index().items())]
-        else:
-            lines += ["", f"values: mean {series.mean():.4g}, from {series.min():.4g} to {series.max():.4g}"]
+    values = pd.Series([value for value in found["value"] if isinstance(value, (int, float)) and value == value])
+    if 0 < values.nunique() <= 12:
+        top = values.value_counts().sort_index()
+        lines += ["", "values: " + ", ".join(f"{value:g}: {count:,}" for value, count in top.items())]
+    elif len(values):
+        lines += ["", f"values: mean {values.mean():.4g}, from {values.min():.4g} to {values.max():.4g}"]
     reasons = found.loc[found["status"] != "ok", "reason"].value_counts()
     if len(reasons):
-        lines += ["", "most frequent reasons:"]
-        lines += [f"  {count:,}  {reason}" for reason, count in reasons.head(5).items()]
+        lines += [
+            "",
+            "most frequent reasons:",
+            *(f"  {count:,}  {reason}" for reason, count in reasons.head(5).items()),
+        ]
     return lines
 
 
-def examples(table: Table, column: str, found: pd.DataFrame, number: int) -> Sequence[str]:
+def examples(texts: Rows, column: str, found: pd.DataFrame, number: int) -> Sequence[str]:
     """The first texts of each rule and status, in short."""
     lines = []
     for (rule, status), part in found.groupby(["rule", "status"], sort=False):
         lines.append(f"--- {rule or '-'}, {status}: {len(part):,}")
         for position in part.index[:number]:
-            text = " ".join((table.frame[column].iloc[position] or "").split())
+            text = " ".join((texts.given[column].iloc[position] or "").split())
             short = text if len(text) <= 200 else f"{text[:100]} ... {text[-95:]}"
             value = found["value"].iloc[position] if status == "ok" else found["reason"].iloc[position]
-            lines.append(f"{table.place(position)}: {value} <- {short!r}")
+            lines.append(f"{texts.place(position)}: {value} <- {short!r}")
     return lines

@@ -1,9 +1,9 @@
-"""An evaluator and an engine from names and settings as a command line has them."""
+"""An evaluator, an engine and a store from names and settings as a command line has them."""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
-import inspect
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,10 +15,11 @@ from nlgeval_lib.engines import Engine, Request, Sampling
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import options
-from nlgeval_lib.scoring.table import InputError
+from nlgeval_lib.scoring.readers import InputError
 from nlgeval_lib.store import Store
 
-ENGINES = ("openai", "vllm", "transformers", "replay")
+_CLASSES = {"openai": "OpenAIEngine", "vllm": "VLLMEngine", "transformers": "TransformersEngine"}
+ENGINES = (*_CLASSES, "replay")
 
 
 def store(folder: str | Path | None = None) -> Store:
@@ -49,6 +50,12 @@ def evaluator_class(name: str) -> Any:
         raise InputError(str(error)) from None
 
 
+def asks(name: str) -> bool:
+    """Whether an evaluator of this name asks a language model."""
+    cls = evaluator_class(name)
+    return isinstance(cls, type) and issubclass(cls, Judge)
+
+
 def evaluator(
     name: str,
     settings: Iterable[str] = (),
@@ -66,32 +73,24 @@ def evaluator(
     """
     cls = evaluator_class(name)
     arguments = options.parse(cls, settings, name) | (given or {})
-    names = [parameter for parameter, _, _ in options._parameters(cls)]
+    names = [parameter for parameter, _, _ in options.parameters(cls)]
     if engine is not None:
         if "engine" not in names:
             raise InputError(f"{name} asks no language model; leave the engine out")
         arguments["engine"] = engine
-    elif model and "model" in names:
+    elif model:
+        if "model" not in names:
+            raise InputError(f"{name} takes no model of its own; which engine is to run {model}? Give --engine")
         if "model" in arguments:
             raise InputError(f"{name}: the model is given twice, by --model and by --set model=")
         arguments["model"] = model
-    elif model:
-        raise InputError(f"{name} takes no model of its own; which engine is to run {model}? Give --engine")
     options.lacking(cls, arguments, name)
+    if load and not hasattr(cls, "load"):
+        raise InputError(f"{name}: {name} is not kept in files; leave --load out")
     try:
-        if load:
-            if not hasattr(cls, "load"):
-                raise InputError(f"{name} is not kept in files; leave --load out")
-            return cls.load(load, **arguments)
-        return cls(**arguments)
+        return cls.load(load, **arguments) if load else cls(**arguments)
     except (ValueError, TypeError) as error:
         raise InputError(f"{name}: {error}") from error
-
-
-def asks(name: str) -> bool:
-    """Whether an evaluator of this name asks a language model."""
-    cls = evaluator_class(name)
-    return isinstance(cls, type) and issubclass(cls, Judge)
 
 
 def engine(
@@ -120,14 +119,12 @@ def engine(
             "--base-url is an address such as http://host:8000/v1 for --engine openai, without a user name or key in "
             "it; keys come from the environment"
         )
-    cls = {"openai": "OpenAIEngine", "vllm": "VLLMEngine", "transformers": "TransformersEngine"}.get(name)
     arguments: dict[str, Any] = {}
-    if cls is None:
-        if list(settings):
-            raise InputError("--engine-set: a replay has no options")
-    else:
-        target = getattr(engines, cls)
+    if name != "replay":
+        target = getattr(engines, _CLASSES[name])
         arguments = options.parse(target, settings, f"engine {name}", "--engine-set", options.open_ended(target))
+    elif list(settings):
+        raise InputError("--engine-set: a replay has no options")
     for key, value in (("model", model), ("base_url", base_url), ("revision", revision)):
         if value and key in arguments:
             raise InputError(f"--engine-set {key} and --{key.replace('_', '-')} say the same; give one of them")
@@ -141,7 +138,12 @@ def engine(
         made = engines.make(name, **arguments)
     except (ValueError, TypeError) as error:
         raise InputError(f"engine {name}: {error}") from error
-    return Counting(made, tokenizer) if unloaded and tokenizer else made
+    if unloaded and tokenizer:
+        found = _tokenizer(tokenizer, None)
+        if found is None:
+            raise InputError(f"no tokenizer {tokenizer}; give a folder that has one")
+        made.count_tokens = functools.partial(_count, found)  # type: ignore[method-assign]
+    return made
 
 
 class Unloaded(Engine):
@@ -156,29 +158,13 @@ class Unloaded(Engine):
         self._tokenizer = _tokenizer(tokenizer or model, None if tokenizer else revision or None)
 
     def count_tokens(self, requests: Sequence[Request]) -> list[int] | None:
-        return _count(self._tokenizer, requests)
+        return None if self._tokenizer is None else _count(self._tokenizer, requests)
 
     def check(self, sampling: Sampling) -> None:
         """Passes: what it takes is known once it is loaded."""
 
     def generate(self, asks: Any, sampling: Sampling) -> Any:
         raise NotImplementedError("this engine only plans")
-
-
-class Counting:
-    """Another engine, with prompt tokens counted by a tokenizer that was named."""
-
-    def __init__(self, made: Engine, tokenizer: str) -> None:
-        self._made = made
-        self._tokenizer = _tokenizer(tokenizer, None)
-        if self._tokenizer is None:
-            raise InputError(f"no tokenizer {tokenizer}; give a folder that has one")
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._made, name)
-
-    def count_tokens(self, requests: Sequence[Request]) -> list[int] | None:
-        return _count(self._tokenizer, requests)
 
 
 def _tokenizer(model: str, revision: str | None) -> Any:
@@ -191,10 +177,8 @@ def _tokenizer(model: str, revision: str | None) -> Any:
         return None
 
 
-def _count(tokenizer: Any, requests: Sequence[Request]) -> list[int] | None:
+def _count(tokenizer: Any, requests: Sequence[Request]) -> list[int]:
     """Prompt tokens, those of a chat's template included where the tokenizer has one."""
-    if tokenizer is None:
-        return None
     from nlgeval_lib.engines import models
 
     if getattr(tokenizer, "chat_template", None) is None:
@@ -205,8 +189,3 @@ def _count(tokenizer: Any, requests: Sequence[Request]) -> list[int] | None:
 def _plain_url(address: str) -> bool:
     found = urlsplit(address)
     return found.scheme in ("http", "https") and bool(found.hostname) and "@" not in found.netloc and not found.query
-
-
-def takes(cls: Any, name: str) -> bool:
-    """Whether a method or class takes an argument of that name."""
-    return name in inspect.signature(cls).parameters
