@@ -76,17 +76,6 @@ def test_a_plan_asks_nothing_and_says_what_it_would_cost(nl, server):
     assert "0 completions to ask, 25 stored already" in got.out and len(server.bodies) == 25
 
 
-def test_stages_that_rest_on_answers_are_estimates_until_those_are_there(nl, server):
-    server.reply = lambda prompt: "\n".join(f"Aspect{i}: what it asks." for i in "ABC") if "aspects" in prompt else "4"
-    plan = ("completions", "-e", "coascore", "-s", "n=3", *asks(server), "-n")
-    got = nl(*plan)
-    assert set(column(got.out, "to ask")) == {"aspects", "aspect scores (estimate)", "score (estimate)"}
-    assert column(got.out, "completions")["aspects"] == "1" and "marked as estimates" in got.out
-    nl("completions", "-e", "coascore", "-s", "n=3", *asks(server, "--limit", "1"))
-    got = nl(*plan)
-    assert {"aspects", "aspect scores"} <= set(column(got.out, "to ask")), "the aspects are known now"
-
-
 def test_the_planned_number_is_the_number_that_is_asked(nl, server):
     for evaluator, more in (("geval", ()), ("tigerscore", ()), ("hdeval", ("-s", "task=summary"))):
         server.bodies.clear()
@@ -97,36 +86,6 @@ def test_the_planned_number_is_the_number_that_is_asked(nl, server):
         assert made.code == 0, made.err
         assert len(server.bodies) == planned, evaluator
     assert "criteria: " in made.out and "scores could be read" in made.out, "an HD-Eval to be fitted: its criteria"
-
-
-def test_failures_are_named_and_asked_again(nl, server):
-    server.reply = lambda prompt: 400 if "answer 7" in prompt else "Score: 4"
-    got = nl("completions", "-e", "llmscore", *asks(server))
-    assert got.code == 1 and "failed: line 8, draw 0: HTTP 400" in got.err and "1 failed" in got.out
-    server.reply = lambda prompt: "Score: 4"
-    got = nl("completions", "-e", "llmscore", *asks(server))
-    assert got.code == 0 and "25 completions: 24 stored, 1 made" in got.out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "which engine? --engine vllm"),
-        (["--data", "my.jsonl"], "--data needs --evaluator"),
-        (["-e", "geval", "--output", "hdeval_table_01"], "--output is for the catalogue's judges"),
-        (["--engine", "vllm", "--model-path", "x/y=nowhere"], "the form is ID=FOLDER, and the folder must be there"),
-        (["-e", "bleu", "--data", "mini"], "bleu asks no language model"),
-        (["-e", "geval", "--data", "minni", "--engine", "openai", "-m", "x"], "mini"),
-        (["-e", "geval", "--data", "mini", "--engine", "opnai", "-m", "x"], "allowed: openai, vllm"),
-        (["-e", "geval", "--data", "mini", "--engine", "openai", "-m", "x", "-n", "--price", "3"], "two numbers"),
-        (["-e", "geval", "--data", "mini", "--engine", "openai", "-m", "x", "-n", "--price", "3,-1"], "0 or more"),
-        (["-e", "geval", "--data", "mini", "--engine", "openai", "-m", "x", "-n", "--rate", "0"], "above 0"),
-        (["-e", "geval", "--data", "mini", "--engine", "openai", "-m", "x", "-n", "--tokenizer", "no"], "no tokenizer"),
-    ],
-)
-def test_wrong_calls_end_with_2(nl, arguments, said):
-    got = nl("completions", *arguments)
-    assert got.code == 2 and said in got.err and "Traceback" not in got.err
 
 
 def test_a_model_is_planned_without_loading_it_and_its_tokens_are_counted(nl, tiny_folder):

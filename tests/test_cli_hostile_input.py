@@ -101,24 +101,6 @@ def test_what_kind_of_file_it_is_instead(tmp_path, content, message):
         read(tmp_path / "x.csv")
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (("meta", "rows.csv", "--coef", "pearso"), "did you mean 'pearson'"),
-        (("meta", "rows.csv", "--format", "markdwn"), "did you mean 'markdown'"),
-        (("parse", "-p", "ratng", "rows.csv"), "did you mean 'rating'? There are"),
-        (("score", "-e", "geval", "-i", "rows.csv", "-o", "s.csv", "--column", "s", "--fill", "instruction=x",
-          "--fill", "source=s", "--engine", "openia", "-m", "x"),
-         "did you mean 'openai'"),
-        (("meta", "rows.csv", "--score", "valu"), "did you mean 'value'? Its columns"),
-        (("meta", "rows.csv", "--score", "qqq"), "no column 'qqq'. Its columns"),
-    ],
-)  # fmt: skip
-def test_a_near_name_is_suggested(rated, call, message):
-    got = rated(*call)
-    assert got.code == 2 and message in got.err
-
-
 ASK = ("score", "-i", "rows.csv", "-o", "s.csv", "--column", "s", "--fill", "instruction=x", "--fill", "source=s", "-n")
 RUBRIC = "rubric=[Good?]\nScore 1: a\nScore 2: b\nScore 3: c\nScore 4: d\nScore 5: e"
 OPENAI = ("--engine", "openai", "-m", "x")

@@ -67,17 +67,6 @@ def test_an_output_that_cannot_be_written_is_told_before_the_work(mine, monkeypa
     assert (tmp_path / "taken").read_text() == "here" and not list(tmp_path.glob(".*"))
 
 
-def test_keeping_what_is_not_fitted_is_refused_before_the_work(mine, tmp_path):
-    got = mine("score", "-e", "bleu", "-i", "mine.jsonl", "-o", "s.csv", "--save", "bleu.json")
-    assert got.code == 2 and "leave --save out" in got.err and not (tmp_path / "s.csv").exists()
-
-
-def test_a_plugin_that_ends_itself_does_not_end_the_run_well(mine, tmp_path):
-    (tmp_path / "own.py").write_text("import sys\nsys.exit(0)\n")
-    got = mine("score", "-e", "bleu", "-i", "mine.jsonl", "-o", "s.csv", "--plugin", "own.py")
-    assert got.code == 2 and "plugin own.py: SystemExit: 0" in got.err and not (tmp_path / "s.csv").exists()
-
-
 def test_json_with_half_a_character_is_written_and_read_back(tmp_path):
     files.write_text(tmp_path / "a.json", json.dumps(["half \ud800", "é"], ensure_ascii=False))
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == ["half \ud800", "é"]

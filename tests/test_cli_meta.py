@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -137,16 +135,6 @@ def test_raters_are_the_ceiling(nl):
     assert not any("ceiling" in r["score"] for r in records(nl("s.csv", "--score", "good", "--raters", "", *FAST))[0])
 
 
-def test_without_ids_rows_stand_alone(nl):
-    grid()[["human", "good", "poor"]].to_csv("s.csv", index=False)
-    rows, pairs = records(nl("s.csv", "--score", "good", "--score", "poor", "--coef", "pearson", *FAST))
-    assert "ci:boot-rows/50" in rows[0]["signature"] and "perm-rows" in pairs[0]["signature"]
-    text = nl("s.csv", "--score", "good", "--coef", "pearson", "--n-boot", "20")
-    assert "note: without input_id and system_id" in text.out
-    got = nl("s.csv", "--score", "good", "--level", "system")
-    assert got.code == 2 and "needs the columns input_id and system_id" in got.err
-
-
 def test_outputs_that_share_system_and_input(nl):
     frame = pd.concat([grid(), grid(seed=5)])
     frame.to_csv("s.csv", index=False)
@@ -157,83 +145,6 @@ def test_outputs_that_share_system_and_input(nl):
     means = frame.groupby("system_id")[["good", "human"]].mean()
     assert rows[1]["value"] == pytest.approx(stats.pearsonr(means["good"], means["human"])[0])
     assert "72 outputs share system and input" in nl(*args, "--level", "system", "--n-boot", "20").out
-
-
-def test_a_score_that_never_varies_is_missing_with_a_reason(nl):
-    grid().assign(flat=3).to_csv("s.csv", index=False)
-    got = nl("s.csv", "--score", "flat", "--score", "good", "--coef", "pearson", *FAST)
-    rows, pairs = records(got)
-    assert got.code == 0 and rows[0]["value"] is None and "constant scores" in rows[0]["reason"]
-    assert pairs[0]["p"] is None and "no test" in pairs[0]["reason"] and rows[0]["rank"] == 0
-    alone = nl("s.csv", "--score", "flat", "--no-baselines", *FAST)
-    assert alone.code == 1, "nothing could be computed"
-
-
-def test_scores_are_found_by_their_status_and_their_record(nl, monkeypatch, capsys):
-    call(monkeypatch, capsys, "score", "-e", "bleu", "--data", "mini", "--limit", "80", "-o", "a.csv", "--only-scores")
-    more = ("-i", "a.csv", "-o", "a.csv", "--column", "twice", "--fill", "output=a b", "--fill", "reference=a b c")
-    assert call(monkeypatch, capsys, "score", "-e", "bleu", *more).code == 0
-    rows, _ = records(nl("a.csv", "--coef", "pearson", *FAST))
-    assert [row["score"] for row in rows][:2] == ["value", "twice"]
-    grid().assign(good_status="ok").to_csv("s.csv", index=False)
-    rows, _ = records(nl("s.csv", "--coef", "pearson", "--no-baselines", *FAST))
-    assert [row["score"] for row in rows] == ["good"]
-    grid().to_csv("s.csv", index=False)
-    got = nl("s.csv")
-    assert got.code == 2 and "which column has the scores? Give --score" in got.err
-
-
-def test_forms_of_output(nl, tmp_path):
-    frame = grid()
-    frame.to_csv("s.csv", index=False)
-    args = ("s.csv", "--score", "good", "--score", "poor", "--coef", "pearson", "--n-boot", "20", "--n-perm", "20")
-    text = nl(*args).out
-    assert "Correlation with human ratings\n" in text and "95% interval" in text and "Differences\n" in text
-    assert "level:dataset|coef:pearson|nan:drop(0/72)|ci:boot-both/20|seed:0" in text
-    blocks = [list(csv.DictReader(io.StringIO(part))) for part in nl(*args, "--format", "csv").out.split("\n\n")]
-    assert [len(block) for block in blocks] == [4, 1] and float(blocks[0][0]["value"]) == pytest.approx(
-        stats.pearsonr(frame["good"], frame["human"])[0]
-    )
-    markdown = nl(*args, "--format", "markdown").out
-    assert "| level | coef | score | value | 95% interval |" in markdown and "\\|coef:pearson" in markdown
-    said = nl(*args, "--output", "table.md", "--format", "markdown").out
-    assert said == "written: table.md\n" and (tmp_path / "table.md").read_text() == markdown
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["none.csv"], "cannot read none.csv"),
-        (["s.csv", "--score", "god"], "has no column 'god'; did you mean 'good'?"),
-        (["s.csv", "--score", "good", "--human", "humn"], "has no column 'humn'; did you mean 'human'?"),
-        (["s.csv", "--score", "output"], "s.csv, line 2, column 'output': str"),
-        (["s.csv", "--score", "good", "--human", "system_id"], "s.csv, line 2, column 'system_id' (human): str 's0'"),
-        (["s.csv", "--score", "good", "--level", "segment"], "allowed: dataset, input, system"),
-        (["s.csv", "--score", "good", "--coef", "kendal"], "allowed: kendall, pearson"),
-        (["s.csv", "--score", "good", "--nan", "skip"], "allowed: drop, error"),
-        (["s.csv", "--score", "good", "--correct", "fdr"], "allowed: none, bonferroni, holm"),
-        (["s.csv", "--score", "good", "--by", "color"], "has no column 'color'"),
-        (["s.csv", "--score", "good", "--format", "html"], "allowed: text, csv, markdown, jsonl"),
-        (["empty.csv", "--score", "good"], "no row has a rating in 'human'"),
-        (["bare.csv", "--score", "good"], "has no column 'human'; say which has the ratings: --human COLUMN"),
-    ],
-)
-def test_wrong_calls_end_with_2_and_name_the_place(nl, arguments, said):
-    grid().to_csv("s.csv", index=False)
-    grid().assign(human="").to_csv("empty.csv", index=False)
-    grid().drop(columns="human").to_csv("bare.csv", index=False)
-    got = nl(*arguments)
-    assert got.code == 2 and said in got.err and "Traceback" not in got.err
-
-
-def test_an_interval_that_cannot_be_had_is_refused(nl):
-    grid()[["human", "good"]].to_csv("s.csv", index=False)
-    got = nl("s.csv", "--score", "good", "--ci", "boot-systems")
-    assert got.code == 2 and "--ci boot-systems needs the columns input_id and system_id" in got.err
-    got = nl("s.csv", "--score", "good", "--ci", "bootstrap")
-    assert got.code == 2 and "allowed: auto, none, boot-rows" in got.err
-    [row] = records(nl("s.csv", "--score", "good", "--ci", "bca-rows", "--coef", "pearson", "--no-baselines", *FAST))[0]
-    assert row["ci_low"] < row["value"] < row["ci_high"] and "ci:bca-rows/50" in row["signature"]
 
 
 def test_from_python():

@@ -208,12 +208,6 @@ def test_wrong_names_are_named(mapping, fill, said):
     assert said in str(error.value)
 
 
-def test_rows_with_the_same_ids_are_told():
-    data = checked(rows_of(input_id=[1, 2, 1], system_id=["a", "a", "a"], output=["x", "y", "z"]))
-    assert table.repeated(data).startswith("1 rows have the input_id, system_id of an earlier one, first mine, row 3")
-    assert table.repeated(checked(rows_of(input_id=[1, 1], output=["x", "y"]))) == ""
-
-
 def test_what_a_row_lacks():
     data = checked(rows_of(output=["", None, "c"], reference=["r", "r", ""]))
     assert table.incomplete(data, ("output", "references"), "judge") == {
@@ -252,47 +246,6 @@ def test_every_evaluator_has_readable_options(name):
     known = options.of(evaluators.get(name))
     assert known and not {"engine", "store", "progress", "sampling"} & set(known)
     assert all(len(row) == 3 for row in options.described(evaluators.get(name)))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("n=three", "--set n=three: a whole number is needed"),
-        ("reference=perhaps", "yes or no is needed"),
-        ("tempreature=1", "prometheus has no option 'tempreature'; did you mean 'temperature'?"),
-        ("n", "the form is name=value"),
-        ("engine=x", "no option 'engine'"),
-    ],
-)
-def test_wrong_settings_are_named(text, said):
-    with pytest.raises(InputError) as error:
-        options.parse(evaluators.Prometheus, [text], "prometheus")
-    assert said in str(error.value)
-    with pytest.raises(InputError, match="given twice"):
-        options.parse(evaluators.Prometheus, ["n=1", "sampling.n=2"], "prometheus")
-
-
-def test_a_key_among_the_settings_is_not_repeated():
-    with pytest.raises(InputError) as error:
-        options.parse(OpenAIEngine, ["api_key=sk-secret-test"], "engine openai", "--engine-set")
-    assert "sk-secret" not in str(error.value) and "no option 'api_key'" in str(error.value)
-
-
-def test_an_engine_from_words(tmp_path):
-    made = named.engine("openai", "m", base_url="http://127.0.0.1:1/v1", settings=["concurrency=3"])
-    assert (made.model, made.concurrency) == ("m", 3)
-    for words, said in (
-        (dict(name="opnai", model="m"), "allowed: openai, vllm, transformers, replay"),
-        (dict(name="openai", model=""), "needs a model"),
-        (dict(name="openai", model="m", base_url="http://me:sk-1@host/v1"), "keys come from the environment"),
-        (dict(name="vllm", model="m", base_url="http://host/v1"), "--base-url"),
-        (dict(name="openai", model="m", settings=["concurrency=0"]), "at least 1"),
-        (dict(name="openai", model="m", settings=["model=x"]), "say the same"),
-        (dict(name="replay", model="m", settings=["x=1"], kept=named.store(tmp_path)), "no options"),
-    ):
-        with pytest.raises(InputError) as error:
-            named.engine(**words)
-        assert said in str(error.value) and "sk-1" not in str(error.value)
 
 
 def test_an_unloaded_model_has_the_key_of_the_loaded_one_and_counts_its_tokens(tiny_folder):
