@@ -16,7 +16,7 @@ import typer
 
 if TYPE_CHECKING:
     from nlgeval_lib.scoring import Job, Source
-    from nlgeval_lib.scoring.job import Run
+    from nlgeval_lib.scoring.asking import Run
 
 OK, SOME_MISSING, USAGE, STOPPED = 0, 1, 2, 130
 

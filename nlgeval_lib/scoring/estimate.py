@@ -109,39 +109,28 @@ def lines(
     """
     from nlgeval_lib.report import show
 
-    frame = pd.DataFrame(
-        {
-            "stage": [one.name + ("" if one.exact else " (estimate)") for one in plans],
-            "requests": [f"{one.requests:,}" for one in plans],
-            "completions": [f"{one.completions:,}" for one in plans],
-            "repeated": [f"{one.repeated:,}" for one in plans],
-            "stored": [f"{one.stored:,}" for one in plans],
-            "to ask": [f"{one.to_ask:,}" for one in plans],
-            "prompt tokens": [f"{one.prompt_tokens:,.0f}" for one in plans],
-            "new tokens": [_new(one, new_tokens) for one in plans],
-        }
+    counts = ("requests", "completions", "repeated", "stored", "to_ask", "prompt_tokens")
+    table: dict[str, list[str]] = {"stage": [one.name + ("" if one.exact else " (estimate)") for one in plans]}
+    table |= {name.replace("_", " "): [f"{getattr(one, name):,.0f}" for one in plans] for name in counts}
+    table["new tokens"] = [_new(one, new_tokens) for one in plans]
+    asked, stored, prompt, limit, expected = (
+        sum(getattr(one, name) for one in plans)
+        for name in ("to_ask", "stored", "prompt_tokens", "limit", "new_tokens")
     )
-    said = [show(frame).text, ""]
-    asked = sum(one.to_ask for one in plans)
-    prompt = sum(one.prompt_tokens for one in plans)
-    limit = sum(one.limit for one in plans)
-    expected = asked * new_tokens if new_tokens is not None else sum(one.new_tokens for one in plans)
-    said.append(f"{asked:,} completions to ask, {sum(one.stored for one in plans):,} stored already")
+    said = [show(pd.DataFrame(table)).text, "", f"{asked:,} completions to ask, {stored:,} stored already"]
     if not asked:
         return said
-    how = (
-        "counted by the tokenizer"
-        if all(one.counted for one in plans if one.to_ask)
-        else (f"estimated: {CHARACTERS_A_TOKEN} characters a token")
-    )
+    if new_tokens is not None:
+        expected = asked * new_tokens
+    counted = all(one.counted for one in plans if one.to_ask)
+    how = "counted by the tokenizer" if counted else f"estimated: {CHARACTERS_A_TOKEN} characters a token"
     said.append(f"prompt tokens: {prompt:,.0f} ({how})")
     said.append(f"new tokens: {limit:,} at most" + ("" if expected == limit else f", {expected:,.0f} expected"))
     if rate is not None:
         said.append(f"time at {rate:,.0f} tokens a second: {_both(expected / rate, limit / rate, duration)}")
     if prices is not None:
         cost = [(prompt * prices[0] + tokens * prices[1]) / 1e6 for tokens in (expected, limit)]
-        both = _both(*cost, lambda value: f"{value:,.2f}")
-        said.append(f"cost at {prices[0]:g} and {prices[1]:g} a million: {both}")
+        said.append(f"cost at {prices[0]:g} and {prices[1]:g} a million: {_both(*cost, '{:,.2f}'.format)}")
     if not all(one.exact for one in plans):
         said.append("stages marked as estimates depend on answers that are not stored yet")
     return said

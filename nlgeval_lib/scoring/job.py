@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,22 +11,19 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import datasets
-from nlgeval_lib.engines import Engine, Failure, Progress, complete
+from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import Judge, counts
 from nlgeval_lib.evaluators.pairwise import PairMetric
-from nlgeval_lib.evaluators.stages import Draws, Stage, Stages
+from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.schema import Completion, Judgment, Sample, Status
 from nlgeval_lib.scoring import named, stand_in_models
-from nlgeval_lib.scoring.interrupt import gentle
+from nlgeval_lib.scoring.asking import Run, ask, readable
 from nlgeval_lib.scoring.progress import ProgressBar
 from nlgeval_lib.scoring.readers import InputError
 from nlgeval_lib.scoring.rows import KNOWN, Rows, checked, incomplete, of_frame, read
-from nlgeval_lib.store import Store, draw_keys
-
-# stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
-PARSED = ("score", "criteria", "format")
+from nlgeval_lib.store import Store
 
 
 @dataclass(frozen=True)
@@ -62,35 +57,6 @@ class Source:
 
 
 @dataclass
-class Run:
-    """What one run over a store came to: a `Progress` a stage, the failures, and the raw completions if asked for."""
-
-    stages: dict[str, Progress] = field(default_factory=dict)
-    failures: list[Failure] = field(default_factory=list)
-    raw: list[dict[str, Any]] | None = None
-    seconds: float = 0.0
-
-    def total(self, name: str) -> int:
-        """The sum over the stages of one of `Progress`' counts."""
-        return sum(getattr(progress, name) for progress in self.stages.values())
-
-    def note(self, stage: str, progress: Progress) -> None:
-        """Add the counts of a stage to those of its name."""
-        before = self.stages.get(stage, Progress(0, 0))
-        fields = [f.name for f in dataclasses.fields(Progress)]
-        self.stages[stage] = Progress(**{name: getattr(before, name) + getattr(progress, name) for name in fields})
-
-    def summary(self) -> str:
-        """What was asked and had, in one line."""
-        said = f"{self.total('total'):,} completions: {self.total('stored'):,} stored, {self.total('done'):,} made"
-        if self.total("failed"):
-            said += f", {self.total('failed'):,} failed"
-        if self.total("done"):
-            said += f"; {self.total('prompt_tokens'):,} prompt and {self.total('completion_tokens'):,} new tokens"
-        return said
-
-
-@dataclass
 class Job:
     """Rows, the evaluator, and for one that asks a language model the engine and the store."""
 
@@ -121,12 +87,8 @@ class Job:
             gone = {}
         if gone and not self.skip_incomplete:
             first, more = next(iter(sorted(gone.items())))[1], len(gone) - 1
-            others = (
-                f" ({more} more rows lack something; --skip-incomplete leaves them without a score)"
-                if more
-                else ("; --skip-incomplete leaves it without a score")
-            )
-            raise InputError(first + others)
+            many = f" ({more} more rows lack something; --skip-incomplete leaves them without a score)"
+            raise InputError(first + (many if more else "; --skip-incomplete leaves it without a score"))
         return [row for row in range(len(self.data)) if row not in gone], gone
 
     def score(self, bar: ProgressBar) -> pd.DataFrame:
@@ -219,29 +181,10 @@ class Job:
         return scored.assign(details=details)
 
     def _ask(self, stages: Stages[Any], judge: Judge, samples: Sequence[Sample], bar: ProgressBar) -> Any:
-        """The result of a generator of stages, each asked through the store with progress and noted in `run`."""
-        began = time.monotonic()
-        assert self.engine is not None
+        def reads(stage: Stage) -> Callable[[Completion], bool] | None:
+            return readable(judge, stage, samples, self.engine)
 
-        def answer(stage: Stage) -> Sequence[Draws]:
-            if not stage.requests:
-                return []
-            bar.start(f"{judge.name} {stage.name}", _readable(judge, stage, samples, self.engine))
-            try:
-                with gentle(self.engine) as asked:
-                    shown = bar.until(lambda: asked.pending)
-                    answers = complete(asked, stage.requests, stage.sampling, self.store, shown)
-            finally:
-                bar.close()
-                if bar.last is not None:
-                    self.run.note(stage.name, bar.last)
-                    self.run.seconds = time.monotonic() - began
-            self.run.failures += answers.failed
-            if self.run.raw is not None:
-                self.run.raw += _records(stage, answers)
-            return answers
-
-        return staged.drive(stages, answer)
+        return ask(stages, judge.name, self.engine, self.store, bar, self.run, reads)
 
     def unfitted(self) -> bool:
         """Whether the evaluator has criteria whose scores nothing joins yet."""
@@ -285,18 +228,16 @@ class Job:
     def summary(self, scored: pd.DataFrame) -> list[str]:
         """Coverage, what was asked, the signature: a line each."""
         tally = scored["status"].value_counts()
-        ok = int(tally.get(Status.OK.value, 0))
+        ok = int(tally.pop(Status.OK.value)) if Status.OK.value in tally else 0
         said = f"{len(scored):,} rows: {ok:,} scored ({ok / len(scored):.1%})"
-        for status, count in tally.items():
-            if status != Status.OK.value:
-                said += f", {count:,} {status}"
+        said += "".join(f", {count:,} {status}" for status, count in tally.items())
         values = scored["value"].dropna()
         if len(values):
             said += f"; mean {values.mean():.4g}, from {values.min():.4g} to {values.max():.4g}"
         lines = [said]
         if ok < len(scored):
-            lost = scored.loc[scored["status"] != Status.OK.value, "reason"]
-            lines.append(f"most frequent reason: {lost.value_counts().index[0]}")
+            reasons = scored.loc[scored["status"] != Status.OK.value, "reason"].value_counts()
+            lines.append(f"most frequent reason: {reasons.index[0]}")
         if self.run.stages:
             lines.append(self.run.summary())
             usage = getattr(self.engine, "usage", None)
@@ -321,46 +262,6 @@ def _whole(index: pd.Index, scored: pd.DataFrame, gone: dict[int, str]) -> pd.Da
     whole = pd.concat([scored, lost]).loc[index]
     whole.attrs = dict(scored.attrs)
     return whole
-
-
-def _readable(
-    judge: Judge, stage: Stage, samples: Sequence[Sample], engine: Engine
-) -> Callable[[Completion], bool] | None:
-    """Whether a completion of the stage can be read, for the parse rate; None where `parse` is not for it.
-
-    A completion has only its key: the sample that it is about is found by the keys of its request's draws.
-    """
-    if stage.name not in PARSED:
-        return None
-    by_id = {sample.id: sample for sample in reversed(samples)}
-    about: dict[str, Sample | None] = {}
-
-    def readable(completion: Completion) -> bool:
-        if not about:
-            for request in reversed(stage.requests):
-                keys = draw_keys(request.body(engine, stage.sampling), range(stage.sampling.n))
-                about.update(dict.fromkeys(keys, by_id.get(request.id)))
-        return judge.read(completion, about.get(completion.key)).status is Status.OK
-
-    return readable
-
-
-def _records(stage: Stage, answers: Sequence[Draws]) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": request.id,
-            "stage": stage.name,
-            "draw": draw,
-            "text": completion.text,
-            "finish_reason": completion.finish_reason,
-            "prompt_tokens": completion.prompt_tokens,
-            "completion_tokens": completion.completion_tokens,
-            **({"error": completion.error} if completion.error else {}),
-            "key": completion.key,
-        }
-        for request, draws in zip(stage.requests, answers, strict=True)
-        for draw, completion in enumerate(draws)
-    ]
 
 
 def prepared(

@@ -46,18 +46,11 @@ class ProgressBar:
         """What `engines.complete` calls at the start and after each batch."""
         self.last = progress
         if self.reads is not None:
-            for completion in batch:
-                if completion.finish_reason != "error":
-                    if self.reads(completion):
-                        self.read += 1
-                    else:
-                        self.unread += 1
-        if self.quiet or (not progress.left and not batch):
-            return
-        if self.stream.isatty():
-            self._draw(progress)
-        else:
-            self._say(progress)
+            came = [self.reads(completion) for completion in batch if completion.finish_reason != "error"]
+            self.read += sum(came)
+            self.unread += len(came) - sum(came)
+        if not self.quiet and (progress.left or batch):
+            (self._draw if self.stream.isatty() else self._say)(progress)
 
     __call__ = report
 
@@ -65,10 +58,9 @@ class ProgressBar:
         """`report`, which shows nothing more once the run is being stopped."""
 
         def report(progress: Progress, batch: Sequence[Completion] = ()) -> None:
-            if stopped():
-                self.last = progress
-            else:
+            if not stopped():
                 self.report(progress, batch)
+            self.last = progress
 
         return report
 
@@ -98,43 +90,33 @@ class ProgressBar:
     def _draw(self, progress: Progress) -> None:
         from tqdm import tqdm
 
+        there = progress.total - progress.left
         if self._bar is None:
             form = "{desc}: {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt}{postfix}"
-            self._bar = tqdm(
-                total=progress.total,
-                initial=progress.total - progress.left,
-                desc=self.name,
-                file=self.stream,
-                bar_format=form,
-                dynamic_ncols=True,
-                mininterval=0.2,
-            )
+            shown = {"desc": self.name, "file": self.stream, "bar_format": form, "dynamic_ncols": True}
+            self._bar = tqdm(total=progress.total, initial=there, mininterval=0.2, **shown)
         self._bar.set_postfix_str(self.line(progress), refresh=False)
-        self._bar.update(progress.total - progress.left - self._bar.n)
+        self._bar.update(there - self._bar.n)
         if not progress.left:
             self._bar.refresh()
             self.close()
 
     def _say(self, progress: Progress) -> None:
-        now = self._clock()
-        if self._said == -math.inf:
+        now, first = self._clock(), self._said == -math.inf
+        if first:
             self._said = now - _EVERY + _FIRST
-            if progress.stored < progress.total:
-                print(
-                    f"{self.name}: {progress.total:,} wanted, {progress.stored:,} stored", file=self.stream, flush=True
-                )
+            said = f"{progress.total:,} wanted, {progress.stored:,} stored" if progress.stored < progress.total else ""
+        elif now - self._said >= _EVERY or not progress.left:
+            self._said, said = now, self.line(progress)
+        else:
             return
-        if now - self._said >= _EVERY or not progress.left:
-            self._said = now
-            print(f"{self.name}: {self.line(progress)}", file=self.stream, flush=True)
+        if said:
+            print(f"{self.name}: {said}", file=self.stream, flush=True)
 
 
 def duration(seconds: float) -> str:
     """Seconds as people read them: 45 s, 3 min, 2.5 h, 1.2 days."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 100 * 60:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 48 * 3600:
-        return f"{seconds / 3600:.1f} h"
+    for most, unit, form in ((100, 1, "{:.0f} s"), (6000, 60, "{:.0f} min"), (48 * 3600, 3600, "{:.1f} h")):
+        if seconds < most:
+            return form.format(seconds / unit)
     return f"{seconds / 86400:.1f} days"
