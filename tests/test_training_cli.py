@@ -70,7 +70,7 @@ def test_a_feedback_collection_is_built_in_a_view(run, tmp_path) -> None:
         (("build", "metricinstruct", "--real", "INPUTS", "-o", "x"), "which teacher"),
         (("build", "metricinstruct", "--real", "none.jsonl", "--engine", "replay", "-m", "m"), "none.jsonl"),
         (("build", "metricinstruct", "--real", "INPUTS", "-s", "most_error=2"), "no such setting"),
-        (("build", "metricinstruct", "--real", "INPUTS", "-s", "most_errors"), "name=value is needed"),
+        (("build", "metricinstruct", "--real", "INPUTS", "-s", "most_errors"), "the form is name=value"),
         (("build", "feedback-collection", "--view", "half"), "allowed: full"),
         (("build", "feedback-collection", "--seeds", "INPUTS"), "seed rubric 0"),
         (("build", "feedback-collection", "-s", "rounds=-1"), "rounds=-1"),

@@ -64,8 +64,20 @@ class Completions(given.Scoring):
     mode: Annotated[str, given.option("--mode", help="quick: 20 inputs a judge.")] = "full"
 
 
-OF_CATALOGUE = ("outputs", "paper", "for_model", "model_path", "mode")
-OF_EVALUATOR = ("data", "input", "set", "map", "fill", "load", "limit", "format", "delimiter", "price", "new_tokens")
+OF_CATALOGUE: tuple[str, ...] = ("outputs", "paper", "for_model", "model_path", "mode")
+OF_EVALUATOR: tuple[str, ...] = (
+    "data",
+    "input",
+    "set",
+    "map",
+    "fill",
+    "load",
+    "limit",
+    "format",
+    "delimiter",
+    "price",
+    "new_tokens",
+)
 OF_EVALUATOR += ("skip_incomplete",)
 
 

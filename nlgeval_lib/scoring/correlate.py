@@ -149,7 +149,7 @@ def _parts(data: Rows, values: Mapping[str, np.ndarray], settings: Settings, by:
     labels = ["" if not by or is_missing(label) else str(label) for label in (frame[by] if by else [""] * len(frame))]
     free = {}
     if settings.baselines and "output" in frame.columns:
-        texts = [None if is_missing(text) else text for text in frame["output"]]
+        texts: list[Any] = [None if is_missing(text) else text for text in frame["output"]]
         free["output length (baseline)"] = meta.baselines.length(texts)
     if settings.baselines:
         free["random (baseline)"] = meta.baselines.uniform((len(frame),), settings.seed)
@@ -197,7 +197,12 @@ def _one(part: _Part, name: str, coef: str, settings: Settings) -> dict[str, Any
     scored = scores.notna().to_numpy()
     row = _row(part, coef, score=name) | dict.fromkeys(_VALUE, NAN) | {"n": int((rated & scored).sum())}
     row["coverage"] = float(scored[rated].mean()) if rated.any() else NAN
-    ways = {"ci": _interval(settings), "n_boot": settings.n_boot, "seed": settings.seed, "nan": settings.nan}
+    ways: dict[str, Any] = {
+        "ci": _interval(settings),
+        "n_boot": settings.n_boot,
+        "seed": settings.seed,
+        "nan": settings.nan,
+    }
     made = _had(lambda: part.grid.correlate(scores, part.human, coef=coef, level=part.level, **ways)[0], _VALUE)
     return row | made | {"baseline": name in part.baselines}
 
@@ -213,11 +218,15 @@ def _ceiling(part: _Part, coef: str, settings: Settings) -> dict[str, Any]:
 
 def _pairs(part: _Part, coef: str, settings: Settings) -> Iterator[dict[str, Any]]:
     """Every two scores on the rows that both have; baselines are not compared."""
-    ways = {"coef": "kendall-b" if coef == "kendall" else coef, "level": part.level, "nan": settings.nan}
+    ways: dict[str, Any] = {
+        "coef": "kendall-b" if coef == "kendall" else coef,
+        "level": part.level,
+        "nan": settings.nan,
+    }
     ways |= {"n_perm": settings.n_perm, "seed": settings.seed}
     for first, second in combinations([name for name in part.scores if name not in part.baselines], 2):
         both = part.scores[first], part.scores[second]
-        made = _had(lambda both=both: part.grid.compare(*both, part.human, **ways), _DIFFERENCE)  # type: ignore[misc]
+        made = _had(lambda both=both: part.grid.compare(both[0], both[1], part.human, **ways), _DIFFERENCE)  # type: ignore[misc]
         without = {} if "p" in made else {"difference": NAN, "p": NAN}
         yield _row(part, coef, first=first, second=second) | without | made
 

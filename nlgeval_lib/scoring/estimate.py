@@ -130,7 +130,7 @@ def lines(
         said.append(f"time at {rate:,.0f} tokens a second: {_both(expected / rate, limit / rate, duration)}")
     if prices is not None:
         cost = [(prompt * prices[0] + tokens * prices[1]) / 1e6 for tokens in (expected, limit)]
-        said.append(f"cost at {prices[0]:g} and {prices[1]:g} a million: {_both(*cost, '{:,.2f}'.format)}")
+        said.append(f"cost at {prices[0]:g} and {prices[1]:g} a million: {_both(cost[0], cost[1], '{:,.2f}'.format)}")
     if not all(one.exact for one in plans):
         said.append("stages marked as estimates depend on answers that are not stored yet")
     return said

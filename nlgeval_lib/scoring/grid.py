@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from nlgeval_lib import meta
 
 FEW_SYSTEMS = 5  # below this many systems, resampling them says nothing
 
-Scores = Sequence[float] | np.ndarray | pd.Series
+Scores: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 
 
 class Grid:
@@ -88,7 +88,7 @@ class Grid:
         x, y, interval = self.matrix(scores), self.matrix(human), self.interval(ci)
         settings: dict[str, Any] = {"coef": coef, "level": level}
         if interval is None or not interval.startswith("boot-"):
-            drawn = {"ci": interval, "n_boot": n_boot, "seed": seed}
+            drawn: dict[str, Any] = {"ci": interval, "n_boot": n_boot, "seed": seed}
             return self._counted(meta.correlate(x, y, nan=policy, **settings, **drawn), nan), None
         found = meta.correlate(x, y, nan=policy, **settings)
         filled, units = meta.missing.apply(x, y, policy), interval.removeprefix("boot-")
@@ -109,8 +109,8 @@ class Grid:
         """The paired test of two scores on the items that both have. settings, Raises: those of `meta.compare`."""
         policy = self._policy(nan, human, first, second)
         units = (self.interval("auto") or "").removeprefix("boot-")
-        matrices = (self.matrix(values) for values in (first, second, human))
-        return self._counted(meta.compare(*matrices, units=units, nan=policy, **settings), nan)
+        x, y, rated = (self.matrix(values) for values in (first, second, human))
+        return self._counted(meta.compare(x, y, rated, units=units, nan=policy, **settings), nan)
 
     def ceiling(self, raters: Sequence[Scores], coef: str, level: str, ci: str | None, n_boot: int, seed: int) -> Any:
         """How well each rater follows the mean of the others: what a judge can be expected to reach."""

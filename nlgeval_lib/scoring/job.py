@@ -151,6 +151,7 @@ class Job:
         """The stages that would be asked, none of them asked. Raises: InputError for what the evaluator refuses."""
         part = self._part()
         judge = self._bound()
+        assert self.engine is not None
         try:
             if self.unfitted():
                 stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), self.engine, self.store)
@@ -181,10 +182,13 @@ class Job:
         return scored.assign(details=details)
 
     def _ask(self, stages: Stages[Any], judge: Judge, samples: Sequence[Sample], bar: ProgressBar) -> Any:
-        def reads(stage: Stage) -> Callable[[Completion], bool] | None:
-            return readable(judge, stage, samples, self.engine)
+        engine = self.engine
+        assert engine is not None
 
-        return ask(stages, judge.name, self.engine, self.store, bar, self.run, reads)
+        def reads(stage: Stage) -> Callable[[Completion], bool] | None:
+            return readable(judge, stage, samples, engine)
+
+        return ask(stages, judge.name, engine, self.store, bar, self.run, reads)
 
     def unfitted(self) -> bool:
         """Whether the evaluator has criteria whose scores nothing joins yet."""

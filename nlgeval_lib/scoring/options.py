@@ -168,7 +168,7 @@ def parameters(target: Any) -> Iterator[tuple[str, inspect.Parameter, tuple[Any,
     """
     classes = [cls for cls in target.__mro__ if "__init__" in vars(cls)] if isinstance(target, type) else [None]
     for cls in classes:
-        function = target if cls is None else cls.__init__
+        function = target if cls is None else vars(cls)["__init__"]
         if not inspect.isfunction(function):
             return
         hints = typing.get_type_hints(function, localns=_Names(function.__globals__))
@@ -192,7 +192,7 @@ def _takes(hint: Any) -> Iterator[Any]:
             yield from _takes(member)
     elif origin in _LISTS:
         item = next(iter(typing.get_args(hint)), Any)
-        yield tuple[item if item in (int, float) else Any, ...]  # type: ignore[valid-type]
+        yield tuple[item if item in (int, float) else Any, ...]  # type: ignore[misc, valid-type]
     elif origin in _MAPS:
         yield dict[str, Any]
     elif hint in (bool, int, float, str, type(None), Any):
@@ -212,7 +212,7 @@ def read(text: str, takes: tuple[Any, ...]) -> Any:
     word = text.strip().lower()
     if word in _WORDS and (Any in takes or type(_WORDS[word]) in takes):
         return _WORDS[word]
-    kind = TypeAdapter(typing.Union[takes])  # noqa: UP007 - made from parts
+    kind: Any = TypeAdapter(typing.Union[takes])  # type: ignore[arg-type]  # noqa: UP007 - made from parts
     try:
         found = kind.validate_json(text, strict=True)
         if not isinstance(found, str):
