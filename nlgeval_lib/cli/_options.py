@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import inspect
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -58,28 +56,28 @@ Tokenizer = Annotated[str, option("--tokenizer", help="Dry run: a tokenizer to c
 
 
 def command(app: typer.Typer, name: str, help: str, settings: type, run: Callable[[Any], None]) -> None:
-    """Add a subcommand: the fields of `settings` (a dataclass) are its options, and `run` gets them as one object."""
+    """Add a subcommand: the fields of `settings` are its options, and `run` gets an object of that class.
+
+    A field has its option or argument of typer's in its annotation, and a default unless it must be given.
+    """
     types = get_type_hints(settings, include_extras=True)
+    required, named = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
     parameters = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default,
-            annotation=types[field.name],
-        )
-        for field in dataclasses.fields(settings)
+        inspect.Parameter(name, named, default=getattr(settings, name, required), annotation=kind)
+        for name, kind in types.items()
     ]
 
     def called(**given: Any) -> None:
+        asked = settings()
+        vars(asked).update(given)
         with ending():
-            run(settings(**given))
+            run(asked)
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = types
     app.command(name, help=help)(called)
 
 
-@dataclass(kw_only=True)
 class Scoring:
     """An evaluator, the rows, who is asked, and what a dry run is to say."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -50,7 +49,6 @@ def register(app: typer.Typer) -> None:
     given.command(app, "completions", HELP, Completions, completions)
 
 
-@dataclass(kw_only=True)
 class Completions(given.Scoring):
     """The options of `completions`: of one evaluator, or (in OF_CATALOGUE) of the catalogue's judges."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -47,7 +46,6 @@ def register(app: typer.Typer) -> None:
     given.command(app, "meta", HELP, Meta, correlations)
 
 
-@dataclass(kw_only=True)
 class Meta:
     """The options of `meta`."""
 

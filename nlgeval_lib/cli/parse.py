@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -34,7 +33,6 @@ def register(app: typer.Typer) -> None:
     given.command(app, "parse", HELP, Parse, parse)
 
 
-@dataclass(kw_only=True)
 class Parse:
     """The options of `parse`."""
 

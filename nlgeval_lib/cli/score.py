@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -42,7 +41,6 @@ def register(app: typer.Typer) -> None:
     given.command(app, "score", HELP, Score, score)
 
 
-@dataclass(kw_only=True)
 class Score(given.Scoring):
     """The options of `score`."""
 

@@ -201,7 +201,7 @@ def _csv(content: str, name: str, delimiter: str) -> tuple[Columns, Places]:
         raise InputError(f"{name}, line {line}: {error}; is a double quote not closed, or not doubled?") from None
     finally:
         csv.field_size_limit(limit)
-    return dict(zip(header, map(list, zip(*rows, strict=True)), strict=bool(rows))), places
+    return {column: [row[number] for row in rows] for number, column in enumerate(header)}, places
 
 
 def _header(row: list[str], name: str, delimiter: str) -> list[str]:
