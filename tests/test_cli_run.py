@@ -113,10 +113,17 @@ def test_a_result_shrinks_only_when_told_to(here, monkeypatch, capsys):
     call(monkeypatch, capsys, "run")
     path.write_text(whole)
     code, out, _ = call(monkeypatch, capsys, "run")
-    assert code == 0 and "1 numbers here, 2 in the result there (nlgeval run good --replace" in out
+    assert code == 0 and "1 cell of good.csv (ROUGE) would be lost (nlgeval run good --replace" in out
+    assert out.splitlines()[-1].startswith("1 run, 0 cached, 1 cell of 1 outputs not made again, kept from earlier in")
     assert pd.read_csv(here.result("hdeval/good.csv"))["ours"].notna().sum() == 2
+    code, out, _ = call(monkeypatch, capsys, "run")
+    assert "0 run, 1 cached, 1 cell of 1 outputs" in out.splitlines()[-1] and "0 failed" not in out
     code, out, _ = call(monkeypatch, capsys, "run", "good", "--replace")
-    assert code == 0 and pd.read_csv(here.result("hdeval/good.csv"))["ours"].notna().sum() == 1
+    assert (
+        code == 0
+        and out.splitlines()[-1].startswith("1 run, 0 cached, 0 failed in")
+        and pd.read_csv(here.result("hdeval/good.csv"))["ours"].notna().sum() == 1
+    )
     assert call(monkeypatch, capsys, "run", "--replace")[0] == 2
 
 

@@ -10,10 +10,10 @@ import pytest
 from runner_tools import Checkout
 
 from nlgeval_lib import catalogue, datasets, judged, paths
+from nlgeval_lib import notebook as notebooks
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.judged import jobs
 from nlgeval_lib.runner import fingerprint
-from nlgeval_lib.runner import notebook as notebooks
 from nlgeval_lib.scoring import ProgressBar, make
 from nlgeval_lib.store import Store, census
 

@@ -12,7 +12,7 @@ import pytest
 import nlgeval_lib
 
 PACKAGE = Path(nlgeval_lib.__file__).parent
-BASE = {"schema", "paths", "files", "cache", "names"}
+BASE = {"schema", "paths", "files", "cache", "names", "notebook"}
 BESIDE = {"papers", "report", "figures", "provenance", "catalogue", "scoreboard"}
 
 # part -> the other parts of nlgeval_lib that it may import

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from runner_tools import SAVES, Checkout, HerePool
 
-from nlgeval_lib import catalogue, files
-from nlgeval_lib.runner import fingerprint, inputs, notebook, pool, records, session
+from nlgeval_lib import catalogue, files, notebook
+from nlgeval_lib.runner import fingerprint, inputs, pool, records, session
 from nlgeval_lib.runner.plan import Options
 from nlgeval_lib.runner.progress import Progress, plain
 

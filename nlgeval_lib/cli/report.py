@@ -33,7 +33,7 @@ def report(
 ) -> None:
     """Build the site; see HELP."""
     from nlgeval_lib import site
-    from nlgeval_lib.runner.notebook import shown
+    from nlgeval_lib.notebook import shown
 
     if mode not in ("full", "quick"):
         raise typer.BadParameter(f"{mode!r}; allowed: full, quick", param_hint="--mode")

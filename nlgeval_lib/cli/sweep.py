@@ -51,8 +51,8 @@ def sweep(
     """Sweep; see HELP."""
     from nlgeval_lib import catalogue
     from nlgeval_lib import sweep as sweeping
+    from nlgeval_lib.notebook import shown
     from nlgeval_lib.report import show
-    from nlgeval_lib.runner.notebook import shown
     from nlgeval_lib.runner.plan import MODES
     from nlgeval_lib.runner.pool import cpus
 

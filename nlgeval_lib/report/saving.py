@@ -1,4 +1,4 @@
-"""Writing results: all files of an output or none, never more by less, and nothing that has not changed."""
+"""Writing results: all files of an output or none, and nothing that has not changed."""
 
 from __future__ import annotations
 
@@ -133,18 +133,6 @@ def same_record(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Do two provenance records say the same about the result, whenever and wherever it was made?"""
     stable = [{key: value for key, value in record.items() if key not in VOLATILE} for record in (old, new)]
     return same_value(*(json.loads(json.dumps(part)) for part in stable))
-
-
-def lesser(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Why `new` must not replace `old`, in words; empty where it may."""
-    if old.get("route") == "run" and new["route"] != "run":
-        return f"the result there was made by running the judge, this one is {new['route']!r}"
-    before, now = (record.get("coverage", {}).get("numbers", 0) for record in (old, new))
-    if now < before:
-        return (
-            f"{now} numbers here, {before} in the result there (nlgeval run {new['output']} --replace lets it shrink)"
-        )
-    return ""
 
 
 def write(contents: Mapping[str, bytes], obsolete: tuple[str, ...] = ()) -> None:

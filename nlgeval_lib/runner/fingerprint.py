@@ -13,7 +13,7 @@ from typing import Any
 import nlgeval_lib
 from nlgeval_lib import paths
 from nlgeval_lib.catalogue import META, PAPERS, Entry, Judged
-from nlgeval_lib.runner.notebook import Source
+from nlgeval_lib.notebook import Source
 
 LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".j2")
 

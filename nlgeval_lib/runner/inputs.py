@@ -56,3 +56,10 @@ def missing(names: Iterable[str]) -> dict[str, str]:
     from nlgeval_lib.datasets import fetch
 
     return {result.name: result.reason for result in fetch.all(names, stream=io.StringIO()) if not result.ok}
+
+
+def mirror_line() -> str:
+    """Where data come from that are not in data/raw, in one line."""
+    from nlgeval_lib.datasets import fetch
+
+    return fetch.mirror_line()

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nlgeval_lib import paths
+from nlgeval_lib import notebook, paths
 from nlgeval_lib.catalogue import META, SCOREBOARD, Catalogue, Entry
-from nlgeval_lib.runner import fingerprint, inputs, notebook, records
+from nlgeval_lib.runner import fingerprint, inputs, records
 
 MODES = ("full", "quick")
 

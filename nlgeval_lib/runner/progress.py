@@ -62,11 +62,18 @@ class Progress:
         self._clear()
         print(text if len(text) < columns else text[: columns - 2] + "…", end="", file=self._stream, flush=True)
 
-    def summary(self) -> str:
-        """How many ran, were cached, failed, were not run."""
-        said = [f"{self.counts['ran']} run", f"{self.counts['cached']} cached", f"{self.counts['failed']} failed"]
+    def summary(self, kept: str = "") -> str:
+        """How many ran, were cached, failed, were not run; `kept`: what stands from earlier runs, since these had less.
+
+        That nothing failed is said only where nothing was lost either.
+        """
+        said = [f"{self.counts['ran']} run", f"{self.counts['cached']} cached"]
+        if self.counts["failed"] or not kept:
+            said.append(f"{self.counts['failed']} failed")
         if self.counts["unavailable"]:
             said.append(f"{self.counts['unavailable']} not run")
+        if kept:
+            said.append(f"{kept} not made again, kept from earlier")
         return ", ".join(said)
 
     def close(self) -> None:

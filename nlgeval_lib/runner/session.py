@@ -8,8 +8,8 @@ import os
 import re
 import shutil
 import textwrap
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +17,8 @@ from typing import Any
 
 from nlgeval_lib import files, paths
 from nlgeval_lib.catalogue import SCOREBOARD, Catalogue, Entry, scoreboard_entry
+from nlgeval_lib.notebook import shown
 from nlgeval_lib.runner import fingerprint, inputs, records
-from nlgeval_lib.runner.notebook import shown
 from nlgeval_lib.runner.plan import Options, Step, current, step, waits_for
 from nlgeval_lib.runner.pool import Job, Pool
 from nlgeval_lib.runner.progress import Progress, plain
@@ -32,6 +32,7 @@ class Outcome:
     cached: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     unavailable: dict[str, dict[str, str]] = field(default_factory=dict)  # id -> data set -> why
+    kept: dict[str, dict[str, Any]] = field(default_factory=dict)  # id -> what save() reported of a run with less
 
     @property
     def code(self) -> int:
@@ -62,6 +63,8 @@ class Session:
         if not self._options.aside and scoreboard_entry().path.exists():
             todo.append(scoreboard_entry())
         show = self._progress = self._progress or Progress(len(todo))
+        if any(entry.inputs for entry in entries):
+            show.say(inputs.mirror_line())
         try:
             self._all(todo)
             if self._pool:
@@ -114,6 +117,8 @@ class Session:
             decided = step(entry, self._catalogue, self._options)
             if decided.action == "cached":
                 self._outcome.cached.append(entry.id)
+                record = records.read(self._options.mode, entry.id)
+                self._kept(entry.id, record.saved if record else {})
                 self._show.counts["cached"] += 1
             elif decided.action == "refused":
                 self._fail(entry, {"error": decided.reason})
@@ -176,7 +181,12 @@ class Session:
             self._fail(one.entry, answer, seconds, job.target, one)
             return
         self._outcome.ran.append(job.name)
+        self._kept(job.name, saved)
         self._show.outcome(job.name, "ran", seconds, saved.get("line", ""))
+
+    def _kept(self, name: str, saved: Mapping[str, Any]) -> None:
+        if saved.get("kept"):
+            self._outcome.kept[name] = dict(saved)
 
     def _keep(self, one: Step, status: str, seconds: float, saved: dict[str, Any]) -> None:
         if self._options.aside:
@@ -229,7 +239,13 @@ class Session:
             )
         if outcome.failed:
             show.say(f"failed: {', '.join(outcome.failed)}")
-        show.say(f"{show.summary()} in {show.seconds:.1f} s")
+        for name, saved in outcome.kept.items():
+            show.say(f"kept from {saved['since']}: {name}: {_counted(saved['kept'])}; this run: {saved['why']}")
+        total = Counter[str]()
+        for saved in outcome.kept.values():
+            total.update(saved["kept"])
+        ended = show.summary(f"{_counted(total)} of {len(outcome.kept)} outputs" if outcome.kept else "")
+        show.say(f"{ended} in {show.seconds:.1f} s")
 
     @property
     def _show(self) -> Progress:
@@ -254,6 +270,11 @@ def listing(catalogue: Catalogue, options: Options, entries: Sequence[Entry]) ->
         if action == "run":
             stale.add(entry.id)
         yield f"{action:8} {entry.id}{'  (' + reason + ')' if reason else ''}"
+
+
+def _counted(kept: Mapping[str, int]) -> str:
+    """How much was kept, in words: `39 cells, 12 rows`."""
+    return ", ".join(f"{count} {kind if count > 1 else kind[:-1]}" for kind, count in kept.items())
 
 
 def _short(reason: str) -> str:
