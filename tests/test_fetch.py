@@ -391,17 +391,6 @@ def test_all_reports_each_data_set_and_goes_on(checkout, monkeypatch):
     assert lines[3].startswith("2 of 3 data sets ready (3 files") and lines[3].endswith("unavailable: two")
 
 
-def test_the_command_says_what_is_wrong(checkout, capsys, monkeypatch):
-    from nlgeval_lib.datasets.__main__ import main
-
-    monkeypatch.setattr(datasets, "files", lambda name: ["set/missing"])
-    assert main(["summeval"]) == 0
-    assert main(["summeval", "--strict"]) == 1
-    monkeypatch.undo()
-    assert main(["sumeval"]) == 1
-    assert "nearest: summeval" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("row", "said"),
     [
