@@ -94,6 +94,14 @@ def test_the_same_figure_gives_the_same_bytes():
     assert other["svg"] != first["svg"] and other["png"] != first["png"]
 
 
+def test_a_matplotlibrc_of_the_users_own_changes_nothing():
+    import matplotlib as mpl
+
+    first = figures.render(figures.paper_vs_ours(cells(), "Table"))
+    with mpl.rc_context({"axes.facecolor": "red", "savefig.bbox": "tight", "axes.edgecolor": "blue"}):
+        assert figures.render(figures.paper_vs_ours(cells(), "Table")) == first
+
+
 def test_files_hold_no_date_and_no_foreign_font(tmp_path):
     written = figures.save(figures.bars_with_intervals(bars(), label="metric"), tmp_path / "a" / "bars.svg")
     assert [path.name for path in written] == ["bars.svg", "bars.png"]
