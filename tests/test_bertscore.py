@@ -144,6 +144,8 @@ def test_a_model_that_is_not_here_is_unavailable() -> None:
         scored = metric.score(frame)
         assert scored["status"].tolist() == ["unavailable"] and message in scored["reason"][0]
         assert metric.available() == (False, scored["reason"][0])
+        with pytest.warns(UserWarning, match=message):
+            assert np.isnan(metric.score_texts(["a"], ["b"])).all()
 
 
 def test_a_folder_that_holds_no_model_is_unavailable(tmp_path: Path) -> None:

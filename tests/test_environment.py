@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from nlgeval_lib.runner import fingerprint
+
 ROOT = Path(__file__).resolve().parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 LOCK_GROUPS = {
     "cpu": ("notebooks", "train", "dev", "cpu-serve"),
@@ -61,8 +64,15 @@ def test_environment_yml_is_pyproject() -> None:
 
 
 def test_vllm_groups_are_declared_to_conflict() -> None:
-    uv = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]
-    assert [{"extra": "gpu"}, {"extra": "cpu-serve"}] in uv["conflicts"]
+    assert [{"extra": "gpu"}, {"extra": "cpu-serve"}] in PYPROJECT["tool"]["uv"]["conflicts"]
+
+
+def test_every_file_beside_the_code_is_installed_and_decides_what_is_stale() -> None:
+    package = ROOT / "nlgeval_lib"
+    patterns = PYPROJECT["tool"]["setuptools"]["package-data"]["nlgeval_lib"]
+    installed = {path for pattern in patterns for path in package.glob(pattern)}
+    beside = {p for p in package.rglob("*") if p.is_file() and p.suffix != ".py" and "__pycache__" not in p.parts}
+    assert beside == installed and {path.suffix for path in beside} <= set(fingerprint.LIBRARY)
 
 
 TARGETS = """

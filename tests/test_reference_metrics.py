@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import math
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,7 @@ from nlgeval_lib import evaluators, papers
 from nlgeval_lib.evaluators import Bleu, Meteor, Rouge, wordnet
 from nlgeval_lib.schema import Status
 
+ROOT = Path(__file__).resolve().parent.parent
 TARGET = "Please keep your shoes by the door."
 RESPONSE = "Visitors should keep wet boots out here."
 OUTPUTS = [RESPONSE, "The cat sat on the mat. It was happy.", "A dog runs.", "one two three four five six", "x"]
@@ -25,6 +29,12 @@ WORDS = st.lists(
     st.sampled_from(["the", "cat", "Cat", "sat", "a", "mat", ".", "runs", "7", "é"]), min_size=1, max_size=12
 )
 SENTENCES = WORDS.map(" ".join)
+
+
+def rows(name: str) -> list[dict]:
+    """A table of expected values, made by tools/wordnet.py with nltk on the full WordNet 3.0."""
+    with (ROOT / "tests" / "cases" / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 @pytest.fixture(autouse=True)
@@ -127,94 +137,85 @@ def test_meteor_without_wordnet_is_nltks_with_an_empty_one(tokenize: str) -> Non
     expected = [
         meteor_score([split(r)], split(o), wordnet=Pairs(), gamma=0.4) for o, r in zip(OUTPUTS, REFERENCES, strict=True)
     ]
-    ours = Meteor(wordnet="none", tokenize=tokenize, gamma=0.4)
+    ours = Meteor(synonyms=False, tokenize=tokenize, gamma=0.4)
     assert ours.score_texts(OUTPUTS, REFERENCES).tolist() == expected
     assert "wordnet:none" in ours.signature()
 
 
-def tiny_wordnet(folder: Path, *groups: str) -> Path:
-    """A WordNet folder as Princeton's tools write it, with one noun synset a group of words."""
-    folder.mkdir(parents=True)
-    for speech in ("verb", "adj", "adv"):
-        for name in (f"index.{speech}", f"data.{speech}", f"{speech}.exc"):
-            (folder / name).write_text("")
-    (folder / "noun.exc").write_text("mice mouse\n")
-    data, index = "  1 a licence\n", ["  1 a licence"]
-    for group in groups:
-        words = group.split()
-        offset = f"{len(data):08d}"
-        data += f"{offset} 05 n {len(words):02x} {' '.join(f'{word} 0' for word in words)} 000 | a gloss\n"
-        index += [f"{word} n 1 0 1 0 {offset}" for word in words]
-    (folder / "data.noun").write_text(data)
-    (folder / "index.noun").write_text("\n".join(index) + "\n")
-    return folder
+def test_synonyms_are_those_of_nltk_on_the_full_wordnet() -> None:
+    ours = wordnet.Synonyms()
+    for case in rows("wordnet_synonyms.csv"):
+        names = {lemma.name() for synset in ours.synsets(case["word"]) for lemma in synset.lemmas()}
+        assert names == set(case["synonyms"].split()), case["word"]
 
 
-def test_meteor_reads_a_wordnet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nltk.translate.meteor_score import meteor_score
-
-    folder = tiny_wordnet(tmp_path / "dict", "cat feline", "mouse rodent", "wild_cat lynx")
-    outputs, references = ["the feline saw mice", "a lynx"], ["the cat saw the rodent", "a cat"]
-    synonyms = Pairs(feline={"cat", "feline"}, mice={"mouse", "rodent"}, cat={"cat", "feline"})
-    expected = [
-        meteor_score([r.split()], o.split(), wordnet=synonyms) for o, r in zip(outputs, references, strict=True)
-    ]
-    ours = Meteor(wordnet=str(folder))
-    assert ours.score_texts(outputs, references).tolist() == expected
-    assert expected[0] > Meteor(wordnet="none").score_texts(outputs, references)[0]
-    monkeypatch.setenv(wordnet.ENVIRONMENT, str(folder))
-    assert Meteor().signature() == ours.signature()
-
-
-@pytest.mark.parametrize("zipped", [False, True])
-def test_meteor_reads_the_wordnet_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:
-    import shutil
-
+@pytest.mark.parametrize(
+    ("column", "options"), [("today", {}), ("older", {"tokenize": "blank", "rematch": True})], ids=["today", "older"]
+)
+def test_meteor_is_that_of_nltk_on_the_full_wordnet(
+    column: str, options: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no data of nltk, wherever they may lie on this machine."""
     import nltk
 
-    corpora = tmp_path / "nltk_data" / "corpora"
-    folder = tiny_wordnet(corpora / "wordnet", "cat lynx")
-    direct = Meteor(wordnet=str(folder))
-    expected, named = direct.score_texts(["a lynx"], ["a cat"])[0], direct.signature()
-    if zipped:
-        shutil.make_archive(str(corpora / "wordnet"), "zip", corpora, "wordnet")
-        shutil.rmtree(folder)
-    monkeypatch.delenv(wordnet.ENVIRONMENT, raising=False)
-    monkeypatch.setattr(wordnet, "SYSTEM_FOLDERS", ())
-    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nltk_data")])
-    metric = Meteor(cache=False)
-    assert metric.signature() == named
-    assert metric.score_texts(["a lynx"], ["a cat"])[0] == expected > 0.5
-
-
-def test_wordnets_are_told_apart_by_content_not_place(tmp_path: Path) -> None:
-    one = wordnet.find(str(tiny_wordnet(tmp_path / "a", "cat feline"))).label
-    same = wordnet.find(str(tiny_wordnet(tmp_path / "b", "cat feline"))).label
-    other = wordnet.find(str(tiny_wordnet(tmp_path / "c", "cat lynx"))).label
-    assert one == same != other
-
-
-def test_a_wrong_wordnet_folder_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"is no WordNet folder: it lacks index\.noun"):
-        Meteor(wordnet=str(tmp_path)).score_texts(["a"], ["a"])
-    monkeypatch.setenv(wordnet.ENVIRONMENT, str(tmp_path))
-    with pytest.raises(ValueError, match=wordnet.ENVIRONMENT):
-        Meteor().score_texts(["a"], ["a"])
-
-
-def test_meteor_without_any_wordnet_is_unavailable_and_never_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    import nltk
-
-    monkeypatch.delenv(wordnet.ENVIRONMENT, raising=False)
     monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(wordnet, "SYSTEM_FOLDERS", ())
-    monkeypatch.setattr(nltk, "download", lambda *a, **k: pytest.fail("downloaded without being asked"))
-    here, why = Meteor().available()
-    assert not here and "wordnet-base" in why and 'wordnet="none"' in why
-    scored = Meteor().score(pd.DataFrame({"output": OUTPUTS, "reference": REFERENCES}))
-    assert scored["value"].isna().all() and set(scored["status"]) == {"unavailable"} and set(scored["reason"]) == {why}
-    with pytest.warns(UserWarning, match="WordNet"):
-        assert np.isnan(Meteor().score_texts(OUTPUTS, REFERENCES)).all()
+    cases = pd.DataFrame(rows("meteor.csv"))
+    scored = Meteor(**options).score_texts(cases["output"].tolist(), cases["reference"].tolist())
+    assert scored.tolist() == cases[column].astype(float).tolist()
+
+
+def test_meteor_names_the_wordnet_of_the_committed_results() -> None:
+    committed = json.loads((ROOT / "results" / "coascore" / "coascore_table_02.json").read_text("utf-8"))
+    metric = Meteor(tokenize="blank", rematch=True, multi="first", empty="zero")
+    assert metric.available() == (True, "") and metric.signature() == committed["models"]["METEOR"]
+
+
+def test_the_compact_wordnet_is_made_with_all_that_nltk_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small database of every kind of line: marks, senses inside others, names of many words, irregular forms."""
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(wordnet, "COMPACT", tmp_path / "compact.gz")
+    tool = runpy.run_path(str(ROOT / "tools" / "wordnet.py"))
+    full = tool["reader"](small_wordnet(tmp_path))
+    wordnet.COMPACT.write_bytes(tool["packed"](tool["compact"](tmp_path)))
+    ours = wordnet.Synonyms()
+    for word in tool["forms"](tmp_path) | {"axes", "Lynxes", "nothing"}:
+        assert tool["synonyms"](ours, word) == tool["synonyms"](full, word), word
+    assert tool["synonyms"](ours, "axes") == {"axis", "ax", "axe"}
+    assert tool["synonyms"](ours, "Lynxes") == {"Lynx"}
+
+
+def small_wordnet(folder: Path) -> Path:
+    """A WordNet folder as Princeton's tools write it."""
+    kinds = {
+        "noun": ["n cat true_cat", "n cat", "n wild_cat big_cat", "n wild_cat Lynx", "n axis", "n ax axe"],
+        "verb": ["v ax axe", "v see", "v go travel"],
+        "adj": ["a big(a) large", "s big", "a asleep(p)"],
+        "adv": ["r largely"],
+    }
+    irregular = {"noun": "axes ax axis\n", "verb": "saw see\nwent go\n", "adj": "", "adv": ""}
+    for speech, synsets in kinds.items():
+        data, senses = "  1 a licence\n", {}
+        for synset in synsets:
+            kind, *words = synset.split()
+            if kind == "s":  # a satellite points at its head
+                pointers = f"001 & {data.splitlines()[1][:8]} a 0000"
+            else:
+                pointers = "000"
+            listed = " ".join(f"{word} 0" for word in words)
+            for word in words:
+                senses.setdefault(word.partition("(")[0].lower(), []).append(f"{len(data):08d}")
+            frames = " 00" if kind == "v" else ""
+            data += f"{len(data):08d} 05 {kind} {len(words):02x} {listed} {pointers}{frames} | a gloss\n"
+        index = [
+            f"{w} {speech[0] if speech != 'adv' else 'r'} {len(o)} 0 {len(o)} 0 {' '.join(o)}"
+            for w, o in senses.items()
+        ]
+        (folder / f"data.{speech}").write_text(data)
+        (folder / f"index.{speech}").write_text("\n".join(["  1 a licence", *index]) + "\n")
+        (folder / f"{speech}.exc").write_text(irregular[speech])
+    return folder
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -313,7 +314,7 @@ def test_order_changes_nothing() -> None:
 @given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=4))
 def test_values_lie_in_their_range_and_are_highest_for_a_copy(pairs: list[tuple[str, str]]) -> None:
     outputs, references = map(list, zip(*pairs, strict=True))
-    metrics = [(Bleu(cache=False), 100), (Meteor(wordnet="none", cache=False), 1)]
+    metrics = [(Bleu(cache=False), 100), (Meteor(synonyms=False, cache=False), 1)]
     metrics += [
         (Rouge(t, package=p, cache=False), 1) for t in ("rouge1", "rouge2", "rougeL") for p in ("rouge", "rouge_score")
     ]
@@ -338,7 +339,7 @@ def test_any_two_texts_get_a_number_or_a_reason(output: str, reference: str) -> 
         Bleu(cache=False),
         Rouge(cache=False),
         Rouge(package="rouge", cache=False),
-        Meteor(wordnet="none", cache=False),
+        Meteor(synonyms=False, cache=False),
     ):
         row = metric.score(frame).iloc[0]
         assert (row["status"] == "ok") == (not math.isnan(row["value"]))

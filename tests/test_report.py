@@ -62,7 +62,7 @@ def test_what_is_saved(here, capsys):
     out = output("one")
     out.compare(ours(0.5, 0.2))
     out.frame(pd.DataFrame({"x": [1.0, np.nan], "y": ["a", "b"]}), "extra")
-    out.missing("METEOR", "WordNet is not here")
+    out.missing("BARTScore", "no weights here")
     out.note("A note.")
     out.record(model="m", prompts={"p": "9f3c"})
     out.save()
@@ -74,7 +74,7 @@ def test_what_is_saved(here, capsys):
     record = json.loads(here.result("hdeval/one.json").read_text())
     assert record["coverage"] == {"printed": 2, "compared": 2, "equal": 1, "missing": 0, "numbers": 2}
     assert record["seeds"] == {"seed": 0} and record["model"] == "m" and record["prompts"] == {"p": "9f3c"}
-    assert record["missing"] == [{"what": "METEOR", "reason": "WordNet is not here"}]
+    assert record["missing"] == [{"what": "BARTScore", "reason": "no weights here"}]
     assert record["files"] == ["results/hdeval/one.csv", "results/hdeval/one__extra.csv"]
     line = capsys.readouterr().out
     assert line.count("\n") == 1 and line.startswith("one: 2 of 2 printed numbers compared, 1 equal")
@@ -517,9 +517,9 @@ def test_show_marks_what_is_missing_and_cuts_long_frames():
 def test_closing_lists_what_is_missing(here):
     out = output("one")
     out.compare(ours(0.5, signature="level:dataset"), reason="needs a judge")
-    out.missing("METEOR", "no WordNet")
+    out.missing("BARTScore", "no weights")
     text = out.closing().text
-    for said in ("level:dataset", "needs a judge", "missing (1 cells)", "METEOR: no WordNet"):
+    for said in ("level:dataset", "needs a judge", "missing (1 cells)", "BARTScore: no weights"):
         assert said in text
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nlgeval_lib.evaluators import wordnet as wordnets
+from nlgeval_lib.evaluators import wordnet
 from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.evaluators.cached import Item, Missing, Values, choose, version
 from nlgeval_lib.evaluators.pairwise import PairMetric
@@ -178,9 +178,7 @@ class Meteor(PairMetric):
 
     nltk looks up the stems that were left over, not the words: `feline` is `felin` by then, and finds no synonym.
 
-    wordnet: `"auto"` looks in `NLGEVAL_WORDNET`, in nltk's data and in the system's folder of dictionaries; a path;
-        `"none"`: exact and stemmed matches only. Without WordNet and without that word, the metric is unavailable.
-    download: let nltk fetch WordNet if it is nowhere found.
+    synonyms: match synonyms of WordNet 3.0, which the library brings; False: exact and stemmed matches only.
     tokenize: `"word"` separates punctuation as nltk's word tokenizer does; `"blank"` splits at white space.
     rematch: as nltk up to 3.6.2: WordNet gets the words, not the stems, and may match once more what a stem matched,
         which can take the value above 1.
@@ -191,8 +189,7 @@ class Meteor(PairMetric):
     def __init__(
         self,
         *,
-        wordnet: str = "auto",
-        download: bool = False,
+        synonyms: bool = True,
         tokenize: str = "word",
         rematch: bool = False,
         alpha: float = 0.9,
@@ -201,14 +198,13 @@ class Meteor(PairMetric):
         **common: Any,
     ) -> None:
         super().__init__(**common)
-        self.wordnet = str(wordnet)
-        self.download = download
+        self.synonyms = synonyms
         self.rematch = rematch
         self.tokenize = choose("tokenize", tokenize, ("word", "blank"))
         self.alpha, self.beta, self.gamma = alpha, beta, gamma
 
     def settings(self) -> dict[str, Any]:
-        words = "none" if self.wordnet == "none" else wordnets.find(self.wordnet, self.download).label
+        words = wordnet.label() if self.synonyms else "none"
         weights = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
         rematch = {"rematch": True} if self.rematch else {}
         return {"wordnet": words, "tok": self.tokenize, **rematch, **weights, "nltk": version("nltk")}
@@ -221,14 +217,10 @@ class Meteor(PairMetric):
 
         if self.rematch:
             from nlgeval_lib.evaluators.meteor_rematch import meteor_score
-        if self.wordnet == "none":
-            synonyms = wordnets.NoSynonyms()
-        else:
-            synonyms = wordnets.Synonyms(wordnets.find(self.wordnet, self.download))
         return functools.partial(
             meteor_score,
             stemmer=_RememberingStemmer(PorterStemmer()),
-            wordnet=synonyms,
+            wordnet=wordnet.Synonyms() if self.synonyms else wordnet.NoSynonyms(),
             alpha=self.alpha,
             beta=self.beta,
             gamma=self.gamma,

@@ -15,7 +15,7 @@ from nlgeval_lib import paths
 from nlgeval_lib.catalogue import META, PAPERS, Entry, Judged
 from nlgeval_lib.notebook import Source
 
-LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".j2")
+LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".yaml", ".gz")
 
 
 def digest(value: Any) -> str:
