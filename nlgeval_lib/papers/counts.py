@@ -51,10 +51,7 @@ def counts(cells: pd.DataFrame) -> dict[str, int]:
 
 def in_words(found: Mapping[str, int]) -> str:
     """The counts as a reader meets them: `recomputed: 30 of 40 equal; consistent: 14 of 14 equal; ...`."""
-    said = [
-        f"{name}: {found[f'{name}_equal']:,} of {found[name]:,} equal" if found[name] else f"{name}: none"
-        for name in _ROUTES
-    ]
+    said = [f"{name}: {found[f'{name}_equal']:,} of {found[name]:,} equal" for name in _ROUTES if found[name]]
     said += [f"for orientation: {found['orientation']:,}"] if found["orientation"] else []
     said += [f"equal by construction: {found['construction']:,}"] if found["construction"] else []
-    return "; ".join(said)
+    return "; ".join(said) or "none of them is compared"
