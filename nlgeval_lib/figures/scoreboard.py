@@ -91,7 +91,7 @@ def _tile(ax: Any, x: float, y: float, row: dict[str, Any]) -> None:
     if not numbers:
         return
     count = f"{row['recomputed_equal']} · {row['consistent_equal']} / {row['printed']}"
-    ax.text(x + 0.5, y + 0.46, count, fontsize=7, color=ink, va="center", ha="center")
+    ax.text(x + 0.5, y + 0.44, count, fontsize=7, color=ink, va="center", ha="center")
     left = x + 0.12
     for share, (fill, hatch) in zip(_shares(row), SHARES.values(), strict=True):
         width = 0.76 * share / row["printed"]

@@ -29,7 +29,7 @@ vertical-align:top;font-variant-numeric:tabular-nums;white-space:nowrap;color:#1
 .nlgeval-box .nlgeval td.text{text-align:left;white-space:normal;min-width:12em;max-width:36em}
 .nlgeval-box .nlgeval td.word{text-align:left}.nlgeval-box .nlgeval td.equal{background:#b5d7f0}
 .nlgeval-box .nlgeval td.follows{background:#e4f1fb}.nlgeval-box .nlgeval td.construction{background:#ececec}
-.nlgeval-box .nlgeval td.orientation{background:#fff;border:1px dashed #8a6d8f;color:#4d3352}
+.nlgeval-box .nlgeval td.orientation{background:#f1eaf4}
 .nlgeval-box .nlgeval td.near{background:#fdf0d5}.nlgeval-box .nlgeval td.off{background:#f9d79b}
 .nlgeval-box .nlgeval td.far{background:#f2b45a}
 .nlgeval-box .nlgeval td.missing{background:repeating-linear-gradient(45deg,
