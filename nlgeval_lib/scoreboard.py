@@ -286,9 +286,7 @@ def _saved_cells(name: str) -> pd.DataFrame | None:
     return cells
 
 
-def _row(
-    printed: Any, entries: list[Entry], results: dict[str, dict[str, Any] | None], stated: Row | None
-) -> dict[str, Any]:
+def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Row | None) -> dict[str, Any]:
     made = [(entry, results[entry.id]) for entry in entries if results[entry.id] is not None]
     cells = _cells(printed, [result for _, result in made])
     found = papers.counts(cells) if cells is not None else dict.fromkeys(COUNTS, 0)
@@ -335,7 +333,7 @@ def _cells(printed: Any, results: list[dict[str, Any]]) -> pd.DataFrame | None:
 def _status(
     printed: Any,
     entries: list[Entry],
-    made: list[tuple[Entry, dict[str, Any] | None]],
+    made: list[tuple[Entry, dict[str, Any]]],
     cells: pd.DataFrame | None,
     found: dict[str, int],
     stated: Row | None,

@@ -103,7 +103,7 @@ def _tile(ax: Any, x: float, y: float, row: dict[str, Any]) -> None:
 def _box(x: float, y: float, width: float, height: float, fill: str, hatch: str, round_: float = 0.0) -> Any:
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
-    look = {"facecolor": fill, "edgecolor": "#7A7A7A", "linewidth": 0.4, "hatch": hatch}
+    look: dict[str, Any] = {"facecolor": fill, "edgecolor": "#7A7A7A", "linewidth": 0.4, "hatch": hatch}
     if round_:
         return FancyBboxPatch((x, y), width, height, boxstyle=f"round,pad=0,rounding_size={round_}", **look)
     return Rectangle((x, y), width, height, **look)
