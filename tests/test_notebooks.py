@@ -197,4 +197,8 @@ def test_verdicts_follow_from_the_numbers(entry: catalogue.Entry) -> None:
         for cell in part[part["ours"].notna()].to_dict("records"):
             text = printed[(cell["row"], cell["column"], cell["statistic"])]
             assert text == cell["printed"]
-            assert papers.agrees(float(cell["ours"]), text) == (cell["verdict"] == "equal")
+            if cell["route"] == "recorded":
+                assert cell["verdict"] == "orientation"
+            else:
+                equal = papers.agrees(float(cell["ours"]), text) or "by the paper's rounding" in cell["reason"]
+                assert equal == (cell["verdict"] in ("equal", "construction"))
