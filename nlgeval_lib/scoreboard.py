@@ -2,40 +2,52 @@
 
 A row's status follows from its printed numbers (those of `data/paper_tables`):
 
-- `reproduced`: every printed number was compared, and every one is equal (0.51 of the last printed digit);
+- `reproduced`: every printed number was compared, and every one is equal (0.51 of the last printed digit, or by the
+  paper's own rounding);
 - `partly`: at least half of the compared numbers are equal, but not all printed ones are;
 - `differs`: numbers were compared, and fewer than half of them are equal;
 - `needs GPU`, `no public data`: no number could be compared, for the reason given in `notebooks/catalogue.toml`;
 - `no numbers`: the paper prints none there that could be compared: a prompt, a text, a diagram, or a figure of
   unlabelled curves or bars that one of our outputs draws again;
 - `not built yet`: nothing of the above.
+
+Compared numbers are *recomputed* or *consistent*; numbers *for orientation* and those equal by construction are shown
+beside them (`nlgeval_lib.papers.counts`). The counts are never added up.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import textwrap
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import catalogue, files, paths
+from nlgeval_lib import catalogue, files, papers, paths
 from nlgeval_lib.catalogue import Entry, Row
 from nlgeval_lib.report import saving, tables
 
+COUNTS = (
+    "printed",
+    "recomputed",
+    "recomputed_equal",
+    "consistent",
+    "consistent_equal",
+    "orientation",
+    "construction",
+)
 COLUMNS = (
     "paper",
     "id",
     "title",
     "kind",
     "route",
-    "by_route",
-    "cells_printed",
-    "cells_compared",
-    "cells_equal",
+    *COUNTS,
     "largest_difference",
     "status",
     "reason",
@@ -44,9 +56,18 @@ COLUMNS = (
     "notebook",
 )
 STATUSES = ("reproduced", "partly", "differs", "needs GPU", "no public data", "no numbers", "not built yet")
-_STRENGTH = ("run", "public", "recorded", "published", "mini", "")  # which of two numbers for one cell counts
-_CELL = ("paper", "table", "row", "column", "statistic", "ours", "difference", "verdict", "route")
-_VERDICTS = ("equal", "differs", "missing", "extra")
+_STRENGTH = ("run", "public", "published", "recorded", "mini", "")  # which of two numbers for one cell counts
+READING = (
+    "Recomputed: from public data, or by running the judge; what a paper's authors published of their own judge's "
+    "outputs is public data. Consistent: follows from other numbers that the paper prints. For orientation: another "
+    "judge, prompt or run; shown, never compared. Equal by construction, whatever was measured: counted in none, named "
+    "with the reason in data/paper_tables/by_construction.csv. A number that a paper prints twice is two printed "
+    "numbers. Equal is within 0.51 of the last printed digit, or by a rounding habit of the paper that "
+    "data/paper_tables/rounding.csv names with its evidence."
+)
+_CELL = ("paper", "table", "row", "column", "statistic", "printed", "ours", "difference", "verdict", "route")
+_DTYPES = {"ours": float, "difference": float, "printed": str}
+_README = re.compile(r"(?<=<!-- counts -->\n).*?(?=<!-- /counts -->)", re.DOTALL)
 _AGAIN = "delete it or restore it, then run again"
 _WORDLESS = {
     "prompt": "prints a prompt, no number",
@@ -64,8 +85,31 @@ def build(mode: str = "full") -> pd.DataFrame:
     `kept since DATE`.
     Raises: ValueError for an unknown mode; CatalogueError.
     """
-    from nlgeval_lib import papers
+    listed, covering, results = _gathered(mode)
+    stated = {(row.paper, row.id): row for row in listed.rows}
+    rows = []
+    for printed in papers.index().itertuples(index=False):
+        key = (printed.paper, printed.id)
+        rows.append(_row(printed, covering[key], results, stated.get(key)))
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return frame.astype(dict.fromkeys(COUNTS, int) | {"largest_difference": float})
 
+
+def cells(mode: str = "full") -> pd.DataFrame:
+    """The cells that the scoreboard counts, as they were saved: one a printed number that an output speaks of.
+
+    Raises: ValueError for an unknown mode, or where there is none; CatalogueError.
+    """
+    _, covering, results = _gathered(mode)
+    parts = []
+    for printed in papers.index().itertuples(index=False):
+        made = [results[entry.id] for entry in covering[printed.paper, printed.id]]
+        parts.append(_cells(printed, [result for result in made if result is not None]))
+    return pd.concat([part for part in parts if part is not None], ignore_index=True)
+
+
+def _gathered(mode: str) -> tuple[catalogue.Catalogue, dict[tuple[str, str], list[Entry]], dict[str, Any]]:
+    """The catalogue, the outputs that cover each printed table, and what each output saved last."""
     if mode not in ("full", "quick"):
         raise ValueError(f"mode is {mode!r}; allowed: full, quick")
     listed = catalogue.load()
@@ -73,26 +117,17 @@ def build(mode: str = "full") -> pd.DataFrame:
     for entry in listed.outputs:
         for name in entry.covers:
             covering[entry.paper, name].append(entry)
-    stated = {(row.paper, row.id): row for row in listed.rows}
     now = _now(mode)
-    results = {entry.id: _result(entry, entry.id in now, mode) for entry in listed.outputs}
-    rows = []
-    for printed in papers.index().itertuples(index=False):
-        key = (printed.paper, printed.id)
-        rows.append(_row(printed, covering[key], results, stated.get(key)))
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return frame.astype({name: int for name in COLUMNS if name.startswith("cells_")} | {"largest_difference": float})
+    return listed, covering, {entry.id: _result(entry, entry.id in now, mode) for entry in listed.outputs}
 
 
 def totals(frame: pd.DataFrame, by: str = "paper") -> pd.DataFrame:
-    """Sums of the scoreboard by `paper` or `status`, with a last row for all; by `route`: of the compared numbers.
+    """Sums of the scoreboard by `paper` or `status`, with a last row for all: each count for itself.
 
     Raises: ValueError for another column.
     """
-    if by == "route":
-        return _by_route(frame)
     if by not in ("paper", "status"):
-        raise ValueError(f"by is {by!r}; allowed: paper, status, route")
+        raise ValueError(f"by is {by!r}; allowed: paper, status")
     groups = [*frame.groupby(by, sort=False), ("all", frame)]
     return pd.DataFrame(
         [
@@ -101,38 +136,42 @@ def totals(frame: pd.DataFrame, by: str = "paper") -> pd.DataFrame:
                 "tables and figures": len(part),
                 "reproduced": int((part["status"] == "reproduced").sum()),
                 "partly": int((part["status"] == "partly").sum()),
-                "numbers printed": int(part["cells_printed"].sum()),
-                "compared": int(part["cells_compared"].sum()),
-                "equal": int(part["cells_equal"].sum()),
+                **_in_columns(part[list(COUNTS)].sum()),
             }
             for name, part in groups
         ]
     )
 
 
-def _by_route(frame: pd.DataFrame) -> pd.DataFrame:
-    sums: dict[str, list[int]] = {route: [0, 0, 0] for route in _STRENGTH if route not in ("", "mini")}
-    for text in filter(None, frame["by_route"]):
-        for part in text.split("; "):
-            route, _, counts = part.partition(" ")
-            equal, _, compared = counts.partition("/")
-            for i, count in enumerate((1, int(compared), int(equal))):
-                sums[route][i] += count
-    rows = [(route, *counts) for route, counts in sums.items()]
-    return pd.DataFrame(rows, columns=["route", "tables and figures", "compared", "equal"])
+def _in_columns(counts: Mapping[str, int]) -> dict[str, Any]:
+    """The counts as a reader meets them in a table."""
+    return {
+        "printed numbers": int(counts["printed"]),
+        "recomputed: equal": f"{counts['recomputed_equal']} of {counts['recomputed']}",
+        "consistent: equal": f"{counts['consistent_equal']} of {counts['consistent']}",
+        "for orientation": int(counts["orientation"]),
+        "by construction": int(counts["construction"]),
+    }
+
+
+def headline(frame: pd.DataFrame) -> str:
+    """What became of all printed numbers, in one line: three counts, and what is in none."""
+    sums = {name: int(frame[name].sum()) for name in COUNTS}
+    rest = sums["printed"] - sum(sums[name] for name in ("recomputed", "consistent", "orientation", "construction"))
+    return f"{sums['printed']:,} printed numbers; {papers.in_words(sums)}; nothing to set beside: {rest:,}"
 
 
 def brief(frame: pd.DataFrame) -> pd.DataFrame:
-    """The scoreboard for readers: counts in one column, where it prints numbers at all."""
+    """The scoreboard for readers: the counts in words, where a table or figure prints numbers at all."""
+    counts = [_in_columns(row) if row["printed"] else {} for row in frame[list(COUNTS)].to_dict("records")]
+    names = list(_in_columns(dict.fromkeys(COUNTS, 0)))
+    shown = {name: [str(one.get(name, "")).removesuffix("0 of 0") for one in counts] for name in names}
     return pd.DataFrame(
         {
             "id": frame["id"],
             "what": frame["title"],
             "status": frame["status"],
-            "equal / compared / printed": [
-                f"{row.cells_equal} / {row.cells_compared} / {row.cells_printed}" if row.cells_printed else ""
-                for row in frame.itertuples()
-            ],
+            **shown,
             "largest difference": [f"{gap:.4g}" if gap == gap else "" for gap in frame["largest_difference"]],
             "route": frame["route"],
             "run": frame["run"],
@@ -156,9 +195,10 @@ def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
 
 
 def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
-    """Write `scoreboard.csv` and `.md` into results, `scoreboard.svg` and `.png` into figures; print the sum.
+    """Write `scoreboard.csv` and `.md` into results, `scoreboard.svg` and `.png` into figures; print the headline.
 
-    Files that would not change are left alone. Returns their names.
+    A full scoreboard of this checkout's results puts its headline into the README, too, between the marks there.
+    Files that would not change are left alone. Returns their names, the README's aside.
     """
     from nlgeval_lib import figures
 
@@ -172,12 +212,9 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     }
     changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
     saving.write(changed)
-    total = totals(frame).iloc[-1]
-    line = (
-        f"{total['equal']} of {total['numbers printed']} printed numbers equal, "
-        f"{total['compared']} compared; {total['reproduced']} of {total['tables and figures']} "
-        f"tables and figures reproduced, {total['partly']} partly"
-    )
+    line = headline(frame)
+    if not folder and paths.results() == paths.root() / "results":
+        _tell_readme(line)
     given = os.environ.get("NLGEVAL_RECORD")
     if given:
         report = {"id": catalogue.SCOREBOARD, "folder": folder.rstrip("/"), "line": line, "files": list(contents)}
@@ -186,11 +223,17 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     return list(contents)
 
 
+def _tell_readme(line: str) -> None:
+    readme = paths.root() / "README.md"
+    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
+    told = _README.sub(lambda _: textwrap.fill(line, 119) + "\n", text)
+    if told != text:
+        files.write_text(readme, told)
+
+
 def markdown(frame: pd.DataFrame) -> str:
     """The scoreboard as Markdown: totals, then a table a paper."""
-    lines = ["# Scoreboard", "", "Printed numbers of the five papers, and what became of them here.", ""]
-    lines += _md_table(totals(frame))
-    lines += ["", "By route:", "", *_md_table(totals(frame, "route"))]
+    lines = ["# Scoreboard", "", headline(frame) + ".", "", READING, "", *_md_table(totals(frame))]
     for paper, part in frame.groupby("paper", sort=False):
         shown = brief(part).assign(notebook=[f"[{n}](../notebooks/{n})" if n else "" for n in part["notebook"]])
         lines += ["", f"## {paper}", "", *_md_table(shown)]
@@ -230,56 +273,45 @@ def _saved_cells(name: str) -> pd.DataFrame | None:
     path = saving.located(name)
     if not path.exists():
         return None
-    blank = {"ours": "", "difference": ""}
+    blank = dict.fromkeys(("ours", "difference"), "")
     try:
-        cells = pd.read_csv(path, keep_default_na=False, na_values=blank, dtype={"ours": float, "difference": float})
+        cells = pd.read_csv(path, keep_default_na=False, na_values=blank, dtype=_DTYPES)
     except (OSError, ValueError) as error:
         raise ValueError(f"{name} is damaged ({error}); {_AGAIN}") from None
     if lacking := [column for column in _CELL if column not in cells.columns]:
         raise ValueError(f"{name} is damaged (no column {lacking[0]!r}); {_AGAIN}")
-    odd = cells.loc[~cells["verdict"].isin(_VERDICTS), "verdict"]
+    odd = cells.loc[~cells["verdict"].isin(papers.VERDICTS), "verdict"]
     if len(odd):
         raise ValueError(f"{name} is damaged (row {odd.index[0] + 2}: verdict {odd.iloc[0]!r}); {_AGAIN}")
     return cells
 
 
-def _row(
-    printed: Any, entries: list[Entry], results: dict[str, dict[str, Any] | None], stated: Row | None
-) -> dict[str, Any]:
+def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Row | None) -> dict[str, Any]:
     made = [(entry, results[entry.id]) for entry in entries if results[entry.id] is not None]
     cells = _cells(printed, [result for _, result in made])
-    compared = cells[cells["verdict"].isin(("equal", "differs"))] if cells is not None else None
-    n_compared = 0 if compared is None else len(compared)
-    n_equal = 0 if compared is None else int((compared["verdict"] == "equal").sum())
-    if n_compared:
-        routes = [route for route in _STRENGTH if (compared["route"] == route).any()]
+    found = papers.counts(cells) if cells is not None else dict.fromkeys(COUNTS, 0)
+    if cells is not None and cells["ours"].notna().any():
+        gaps = cells.loc[cells["verdict"].isin(("equal", "differs")), "difference"].abs()
+        routes = [route for route in _STRENGTH if route and (cells["route"] == route).any()]
     else:
+        gaps = pd.Series(dtype=float)
         routes = list(dict.fromkeys(result["route"] for _, result in made))
-    status, reason = _status(printed, entries, made, cells, n_compared, n_equal, stated)
+    status, reason = _status(printed, entries, made, cells, found, stated)
     return {
         "paper": printed.paper,
         "id": printed.id,
         "title": printed.title,
         "kind": printed.kind,
         "route": ", ".join(routes),
-        "by_route": _routed(compared, routes) if n_compared else "",
-        "cells_printed": int(printed.cells),
-        "cells_compared": n_compared,
-        "cells_equal": n_equal,
-        "largest_difference": compared["difference"].abs().max() if n_compared else float("nan"),
+        **{name: found[name] for name in COUNTS},
+        "printed": int(printed.cells),
+        "largest_difference": gaps.max(),
         "status": status,
         "reason": reason,
         "run": ", ".join(dict.fromkeys(result["run"] for _, result in made)),
         "output": ", ".join(entry.id for entry, _ in made) or ", ".join(entry.id for entry in entries),
         "notebook": (made[0][0] if made else entries[0]).notebook if entries else "",
     }
-
-
-def _routed(compared: pd.DataFrame, routes: list[str]) -> str:
-    """Equal and compared numbers by route: `public 24/30; recorded 3/12`."""
-    parts = [compared[compared["route"] == route] for route in routes]
-    counts = [f"{int((part['verdict'] == 'equal').sum())}/{len(part)}" for part in parts]
-    return "; ".join(f"{route} {count}" for route, count in zip(routes, counts, strict=True))
 
 
 def _cells(printed: Any, results: list[dict[str, Any]]) -> pd.DataFrame | None:
@@ -294,19 +326,19 @@ def _cells(printed: Any, results: list[dict[str, Any]]) -> pd.DataFrame | None:
         return None
     joined = pd.concat(frames, ignore_index=True)
     rank = joined["route"].map({route: i for i, route in enumerate(_STRENGTH)}).fillna(len(_STRENGTH))
-    joined = joined.assign(_gap=joined["ours"].isna(), _rank=rank).sort_values(["_gap", "_rank"], kind="stable")
-    return joined.drop_duplicates(["row", "column", "statistic"]).sort_index()
+    order = joined.assign(gap=joined["ours"].isna(), rank=rank).sort_values(["gap", "rank"], kind="stable").index
+    return joined.loc[order].drop_duplicates(["row", "column", "statistic"]).sort_index()
 
 
 def _status(
     printed: Any,
     entries: list[Entry],
-    made: list[tuple[Entry, dict[str, Any] | None]],
+    made: list[tuple[Entry, dict[str, Any]]],
     cells: pd.DataFrame | None,
-    compared: int,
-    equal: int,
+    found: dict[str, int],
     stated: Row | None,
 ) -> tuple[str, str]:
+    compared, equal = (found[f"recomputed{end}"] + found[f"consistent{end}"] for end in ("", "_equal"))
     if compared:
         assert cells is not None
         why = [stated.reason] if stated else []
@@ -317,7 +349,7 @@ def _status(
         unlisted = int(printed.cells) - len(cells)
         if unlisted > 0:
             why.append(f"{unlisted} printed numbers are in no output")
-        if equal == compared and compared >= int(printed.cells):
+        if equal == compared and compared + found["construction"] >= int(printed.cells):
             return "reproduced", ""
         return ("partly" if 2 * equal >= compared else "differs"), "; ".join(why)
     if stated:
@@ -326,7 +358,7 @@ def _status(
         shown = f"shown by {', '.join(entry.id for entry, _ in made)}" if made else ""
         return "no numbers", "; ".join(filter(None, [_WORDLESS[printed.kind], printed.note, shown]))
     if made and cells is not None:
-        reasons = list(dict.fromkeys(cells["reason"]))
+        reasons = list(dict.fromkeys(filter(None, cells["reason"])))
         return "not built yet", f"no number compared: {'; '.join(reasons)}"
     if entries:
         return "not built yet", f"no result saved yet: nlgeval run {entries[0].id}"

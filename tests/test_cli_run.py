@@ -131,8 +131,10 @@ def test_the_scoreboard_command(here, monkeypatch, capsys):
     here.output("good")
     call(monkeypatch, capsys, "run")
     code, out, _ = call(monkeypatch, capsys, "scoreboard", "--paper", "hdeval")
-    assert code == 0 and "1 / 1 / 2" in out and out.splitlines()[-1].startswith("1 of 3 printed numbers equal")
-    assert pd.read_csv(here.result("scoreboard.csv"))["cells_equal"].sum() == 1
+    assert (
+        code == 0 and "1 of 1" in out and out.splitlines()[-1].startswith("3 printed numbers; recomputed: 1 of 1 equal")
+    )
+    assert pd.read_csv(here.result("scoreboard.csv"))["recomputed_equal"].sum() == 1
 
 
 # ---- check

@@ -131,6 +131,23 @@ def test_a_good_file_is_downloaded_once_and_kept_under_its_path(checkout, server
     assert _left(checkout) == ["set/good"]
 
 
+def test_the_mirror_is_found_beside_the_checkout_named_or_put_aside(tmp_path, monkeypatch):
+    root, beside = tmp_path / "checkout", tmp_path / "shared" / "data"
+    root.mkdir()
+    monkeypatch.setenv("NLGEVAL_ROOT", str(root))
+    monkeypatch.delenv("NLGEVAL_DATA_MIRROR", raising=False)
+    assert fetch.mirror() is None and fetch.mirror_line().startswith("data mirror: none (no NLGEVAL_DATA_MIRROR")
+    beside.mkdir(parents=True)
+    assert fetch.mirror() == beside
+    assert fetch.mirror_line() == f"data mirror: {beside} (beside the checkout; NLGEVAL_DATA_MIRROR= for none)"
+    for empty in ("", "  "):
+        monkeypatch.setenv("NLGEVAL_DATA_MIRROR", empty)
+        assert fetch.mirror() is None
+        assert fetch.mirror_line() == "data mirror: none (NLGEVAL_DATA_MIRROR is empty)"
+    monkeypatch.setenv("NLGEVAL_DATA_MIRROR", str(root))
+    assert fetch.mirror() == root and fetch.mirror_line() == f"data mirror: {root} (NLGEVAL_DATA_MIRROR)"
+
+
 def test_redirects_are_followed(checkout):
     assert fetch.path("set/redirect").read_bytes() == GOOD
 
@@ -420,7 +437,7 @@ def test_a_registry_without_its_columns_is_named(tmp_path):
 
 def test_the_registry_is_whole_and_names_no_place_of_one_machine():
     known = registry.entries()
-    assert len(known) == 645
+    assert len(known) == 647
     assert sum(entry.bytes for entry in known.values()) == pytest.approx(211e6, rel=0.02)
     assert all(entry.licence and entry.repository.count("/") == 1 for entry in known.values())
     assert all(entry.url.startswith("https://raw.githubusercontent.com/") for entry in known.values())

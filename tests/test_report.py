@@ -72,12 +72,15 @@ def test_what_is_saved(here, capsys):
     assert cells["difference"].tolist() == pytest.approx([0.0, -0.05])
     assert here.result("hdeval/one__extra.csv").read_text() == "x,y\n1,a\n,b\n"
     record = json.loads(here.result("hdeval/one.json").read_text())
-    assert record["coverage"] == {"printed": 2, "compared": 2, "equal": 1, "missing": 0, "numbers": 2}
+    assert record["coverage"] == {
+        **{"printed": 2, "recomputed": 2, "recomputed_equal": 1, "consistent": 0, "consistent_equal": 0},
+        **{"orientation": 0, "construction": 0, "missing": 0, "numbers": 2},
+    }
     assert record["seeds"] == {"seed": 0} and record["model"] == "m" and record["prompts"] == {"p": "9f3c"}
     assert record["missing"] == [{"what": "BARTScore", "reason": "no weights here"}]
     assert record["files"] == ["results/hdeval/one.csv", "results/hdeval/one__extra.csv"]
     line = capsys.readouterr().out
-    assert line.count("\n") == 1 and line.startswith("one: 2 of 2 printed numbers compared, 1 equal")
+    assert line.count("\n") == 1 and line.startswith("one: 2 printed numbers; recomputed: 1 of 2 equal")
 
 
 def test_equal_values_leave_every_byte_alone(here, capsys):
@@ -87,7 +90,7 @@ def test_equal_values_leave_every_byte_alone(here, capsys):
     assert snapshot(here.result("hdeval")) == before
     assert "unchanged: results/hdeval/one" in capsys.readouterr().out
     trace = json.loads((here.root / ".nlgeval/saved/full/one.json").read_text())
-    assert trace["changed"] is False and trace["coverage"]["equal"] == 1
+    assert trace["changed"] is False and trace["coverage"]["recomputed_equal"] == 1
 
 
 def test_other_values_are_written(here):
@@ -96,21 +99,18 @@ def test_other_values_are_written(here):
     assert pd.read_csv(here.result("hdeval/one.csv"))["ours"].tolist() == pytest.approx([0.5, 0.200005], abs=1e-9)
 
 
-def test_parameters_of_the_notebook_and_its_result_change_together_when_told_to(here, monkeypatch, capsys):
-    """An editor saves a changed parameters cell by itself: that alone publishes nothing."""
+def test_a_parameters_cell_that_an_editor_saved_publishes_nothing_by_itself(here, monkeypatch, capsys):
     saved("one")
     before = snapshot(here.result("hdeval"))
     here.notebook("one", parameters="mode = 'full'\nseed = 1")
     saved("one", parameters=dict(seed=1))
-    assert "result there was made with seed 0, here 1 (nlgeval run one --replace" in capsys.readouterr().out
+    assert "result there was made with seed 0, here 1 (nlgeval run one publishes" in capsys.readouterr().out
     assert snapshot(here.result("hdeval")) == before
-    monkeypatch.setenv("NLGEVAL_REPLACE", "1")
+    monkeypatch.setenv("NLGEVAL_RECORD", str(here.root / "saved.json"))  # the runner
     saved("one", parameters=dict(seed=1))
+    after = snapshot(here.result("hdeval"))
     assert json.loads(here.result("hdeval/one.json").read_text())["parameters"] == {"seed": 1}
-    assert (
-        before[str(here.result("hdeval/one.csv"))]
-        == snapshot(here.result("hdeval"))[str(here.result("hdeval/one.csv"))]
-    )
+    assert before[str(here.result("hdeval/one.csv"))] == after[str(here.result("hdeval/one.csv"))]
 
 
 PLAYED = """mode = "full"  # share
@@ -449,7 +449,7 @@ EVIL = '<script>alert(1)</script> & "q"'
 
 
 def cells(here, *values, **more) -> pd.DataFrame:
-    return papers.compare("hdeval", "table_01", ours(*values, **more), reason=EVIL)
+    return papers.compare("hdeval", "table_01", ours(*values, **more), reason=EVIL, route="public")
 
 
 def test_everything_is_escaped(here):
@@ -465,11 +465,21 @@ def test_everything_is_escaped(here):
 def test_a_comparison_shows_verdicts_and_reasons(here):
     table = tables.comparison(cells(here, 0.5), "First")
     assert 'class="equal"' in table.html and 'class="missing"' in table.html
-    assert "1 of 2 printed numbers compared, 1 equal" in table.text
+    assert "2 printed numbers; recomputed: 1 of 1 equal" in table.text
     assert re.search(r"BLEU\s+0\.50 = \(0\.50\)", table.text)
     assert re.search(r"ROUGE\s+- \[1\] \(0\.25\)", table.text)
     assert f"(1) {EVIL}" in table.text
     assert repr(table) == table.text and table._repr_html_() == table.html
+
+
+@pytest.mark.parametrize(
+    ("value", "route", "kind", "mark"),
+    [(0.5, "public", "equal", "="), (0.5, "published", "follows", "≙"), (0.5, "recorded", "orientation", "○")],
+)
+def test_each_count_has_its_shade_and_its_sign(here, value, route, kind, mark):
+    table = tables.comparison(cells(here, value, route=route))
+    assert f'class="{kind}"' in table.html and f"0.50 {mark} (0.50)" in table.text and f"td.{kind}{{" in tables.STYLE
+    assert mark in tables.LEGEND
 
 
 @pytest.mark.parametrize(("value", "kind", "gap"), [(0.52, "near", "+0.02"), (0.7, "off", "+0.2"), (-0.5, "far", "-1")])

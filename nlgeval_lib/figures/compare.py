@@ -13,7 +13,15 @@ import pandas as pd
 from nlgeval_lib.figures.style import COLUMN, WIDE, color, new
 
 _MAX_HEADS = 8
-_LEGEND = ("printed", "ours, equal", "ours, differs", "interval")
+# how a cell of ours is drawn: its name in the legend, marker, colour, whether a line leads to the printed number
+_DRAWN = {
+    "recomputed": ("ours, equal", "o", "equal", False),
+    "consistent": ("equal, from other printed numbers", "s", "sky", False),
+    "differs": ("ours, differs", "D", "differs", True),
+    "orientation": ("for orientation", "x", "purple", True),
+    "construction": ("equal by construction", "+", "grey", False),
+}
+_LEGEND = ("printed", *(name for name, *_ in _DRAWN.values()), "interval")
 _CORRELATIONS = {"pearson", "spearman", "kendall"}  # one scale, so that panels can be read against each other
 
 
@@ -21,12 +29,13 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
     """A dot plot of printed numbers and ours with their intervals: a panel a column and statistic, a line a row.
 
     cells: as `papers.compare` returns them; those without a printed number or without ours are left out, and the title
-    says how many. Draw one table at a time where tables have different rows. Returns the figure.
+    says how many. Cells for orientation are crosses. Draw one table at a time where tables have different rows.
+    Returns the figure.
     Raises: ValueError where no cell has both numbers.
     """
-    from nlgeval_lib.papers import parse
+    from nlgeval_lib.papers import counts, in_words, parse
 
-    both = cells[cells["ours"].notna() & cells["verdict"].isin(("equal", "differs"))].copy()
+    both = cells[cells["ours"].notna() & (cells["verdict"] != "extra")].copy()
     if both.empty:
         raise ValueError("no cell has a printed number and one of ours; there is nothing to draw")
     both["number"] = [float(parse(text)) for text in both["printed"]]
@@ -63,9 +72,8 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
             ax.axvline(0, color="#777777", lw=0.8, zorder=0)
     for ax in list(axes.flat)[len(panels) :]:
         ax.set_visible(False)
-    lacking = int((cells["verdict"] == "missing").sum())
-    equal = int((both["verdict"] == "equal").sum())
-    said = f"{equal} of {len(both)} compared cells equal" + (f", {lacking} missing" if lacking else "")
+    found = counts(cells)
+    said = in_words(found) + (f"; missing: {found['missing']}" if found["missing"] else "")
     said = textwrap.fill(f"{title}: {said}" if title else said, int(width * 14))
     fig.suptitle(said, x=0.01, ha="left", fontsize=9, fontweight="bold")
     fig.legend(*_legend(axes.flat), loc="outside lower left", ncols=4 if width > COLUMN + 1 else 2)
@@ -99,15 +107,17 @@ def _legend(axes: Any) -> tuple[list[Any], list[str]]:
 def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
     ours, printed = part["ours"].to_numpy(float), part["number"].to_numpy(float)
     low, high = part["ci_low"].to_numpy(float), part["ci_high"].to_numpy(float)
-    equal = (part["verdict"] == "equal").to_numpy()
     known = ~np.isnan(low) & ~np.isnan(high)
     if known.any():
         ax.hlines(y[known], low[known], high[known], color=color("sky"), lw=2.2, label="interval", zorder=1)
-    if equal.any():
-        ax.scatter(ours[equal], y[equal], s=20, color=color("equal"), label="ours, equal", zorder=3)
-    if not equal.all():
-        ax.hlines(y[~equal], printed[~equal], ours[~equal], color=color("differs"), lw=0.9, zorder=2)
-        ax.scatter(ours[~equal], y[~equal], s=20, color=color("differs"), marker="D", label="ours, differs", zorder=3)
+    equal = np.where(part["route"] == "published", "consistent", "recomputed")
+    kinds = np.where(part["verdict"] == "equal", equal, part["verdict"])
+    for kind, (label, marker, name, led) in _DRAWN.items():
+        here = kinds == kind
+        if led and here.any():
+            ax.hlines(y[here], printed[here], ours[here], color=color(name), lw=0.9, zorder=2)
+        if here.any():
+            ax.scatter(ours[here], y[here], s=20, color=color(name), marker=marker, label=label, zorder=3)
     ax.scatter(printed, y, s=34, facecolors="none", edgecolors=color("printed"), lw=0.9, label="printed", zorder=4)
     ax.grid(axis="y", visible=False)
 

@@ -74,10 +74,11 @@ _RC = {
 
 
 def use() -> None:
-    """Set the style for all figures of this process."""
+    """Set the style for all figures of this process, whatever matplotlibrc the user has."""
     import matplotlib as mpl
     from cycler import cycler
 
+    mpl.rcdefaults()
     mpl.rcParams.update(_RC)
     mpl.rcParams["axes.prop_cycle"] = cycler(color=[PALETTE[name] for name in CYCLE])
 

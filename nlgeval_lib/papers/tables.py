@@ -62,7 +62,7 @@ def index() -> pd.DataFrame:
         path = folder() / paper / "index.csv"
         if not path.exists():
             continue
-        frame = _strings(path, INDEX_COLUMNS)
+        frame = strings(path, INDEX_COLUMNS)
         wrong = frame[~frame["kind"].isin(KINDS) | (frame["paper"] != paper) | frame["id"].duplicated()]
         if len(wrong):
             raise ValueError(
@@ -104,7 +104,7 @@ def _known(name: str, allowed: Iterable[str], what: str) -> None:
         raise ValueError(f"unknown {what}: {name!r}; nearest: {nearest(name, allowed)}")
 
 
-def _strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+def strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     """A CSV file as text, nothing read as missing. Raises: ValueError where its header or a row is not `columns`."""
     raw = path.read_bytes()
     try:
@@ -126,7 +126,7 @@ def _strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
 
 @functools.lru_cache(maxsize=256)
 def _read(path: Path, modified: int) -> pd.DataFrame:
-    frame = _strings(path, COLUMNS)
+    frame = strings(path, COLUMNS)
     where = (frame["paper"] != path.parent.name) | (frame["table"] != path.stem)
     if where.any() or frame.duplicated(list(KEY)).any():
         bad = frame[where | frame.duplicated(list(KEY))][["paper", "table", *KEY]].to_numpy().tolist()

@@ -74,18 +74,21 @@ def _alike(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def lesser(old: Mapping[str, Any], new: Mapping[str, Any], losses: list[Loss]) -> str:
-    """Why a result with the record `new`, lacking `losses`, must not replace that of `old`; empty where it may."""
-    way = f"(nlgeval run {new['output']} --replace publishes this one)"
+def lesser(old: Mapping[str, Any], new: Mapping[str, Any], losses: list[Loss], alone: bool) -> str:
+    """Why a result with the record `new`, lacking `losses`, must not replace that of `old`; empty where it may.
+
+    alone: the notebook runs without the runner. An editor saves a changed parameters cell by itself, so that the
+    notebook's own defaults say nothing then; those of the saved result do.
+    """
     if old.get("route") == "run" and new["route"] != "run":
         return f"the result there was made by running the judge, this one is {new['route']!r}"
     if losses:
-        return f"{listed(losses)} would be lost {way}"
+        return f"{listed(losses)} would be lost (nlgeval run {new['output']} --replace lets it shrink)"
     before, now = old.get("parameters", {}), new["parameters"]
-    moved = [name for name in now if name in before and not _alike(before[name], now[name])]
+    moved = [name for name in now if name in before and not _alike(before[name], now[name])] if alone else []
     if moved:
         said = ", ".join(f"{name} {before[name]!r}, here {now[name]!r}" for name in moved)
-        return f"the result there was made with {said} {way}"
+        return f"the result there was made with {said} (nlgeval run {new['output']} publishes this one)"
     return ""
 
 

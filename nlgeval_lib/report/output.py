@@ -80,10 +80,9 @@ class Output:
             if len(self.entry.covers) != 1:
                 raise ValueError(f"{self.id} covers {list(self.entry.covers)}; say which: out.compare(ours, table=...)")
             table = self.entry.covers[0]
-        cells = papers.compare(paper or self.paper, table, ours, reason=reason)
+        cells = papers.compare(paper or self.paper, table, ours, reason=reason, route=self.route)
         cells["reason"] = [provenance.without_places(text) for text in cells["reason"]]
         here = cells["ours"].notna()
-        cells.loc[here & (cells["route"] == ""), "route"] = self.route
         wrong = sorted(set(cells.loc[here, "route"]) - set(catalogue.ROUTES))
         if wrong:
             raise ValueError(f"{self.id}: unknown route {wrong}; allowed: {', '.join(catalogue.ROUTES)}")
@@ -216,7 +215,7 @@ class Output:
             return guard.Place(folder)
         losses = guard.lost(old, self._contents(cells, folder))
         new = {"output": self.id, "route": self.route, "parameters": self.parameters}
-        why = guard.lesser(old, new, losses)
+        why = guard.lesser(old, new, losses, alone=not os.environ.get("NLGEVAL_RECORD"))
         return guard.Place("partial", why, tuple(losses), str(old.get("date", ""))[:10]) if why else guard.Place(folder)
 
     def _name(self, top: str, folder: str, end: str) -> str:
@@ -244,18 +243,15 @@ class Output:
         return made
 
     def _coverage(self, cells: pd.DataFrame | None) -> dict[str, int]:
+        from nlgeval_lib import papers
+
         if cells is None:
-            numbers = sum(int(frame.notna().to_numpy().sum()) for frame in self._frames.values())
-            return {"printed": 0, "compared": 0, "equal": 0, "missing": 0, "numbers": numbers}
-        counts = cells["verdict"].value_counts()
-        equal, differs, gaps = (int(counts.get(name, 0)) for name in ("equal", "differs", "missing"))
-        return {
-            "printed": equal + differs + gaps,
-            "compared": equal + differs,
-            "equal": equal,
-            "missing": gaps,
-            "numbers": equal + differs,
-        }
+            return {
+                "printed": 0,
+                "numbers": sum(int(frame.notna().to_numpy().sum()) for frame in self._frames.values()),
+            }
+        numbers = int((cells["ours"].notna() & (cells["verdict"] != "extra")).sum())
+        return papers.counts(cells) | {"numbers": numbers}
 
     def _provenance(self, cells: pd.DataFrame | None) -> dict[str, Any]:
         facts = {key: value for key, value in self._facts.items() if key != "signatures"}

@@ -27,7 +27,9 @@ vertical-align:top;font-variant-numeric:tabular-nums;white-space:nowrap;color:#1
 .nlgeval-box .nlgeval tbody th{white-space:normal;max-width:17em}
 .nlgeval-box .nlgeval tbody th:first-child{position:sticky;left:0}
 .nlgeval-box .nlgeval td.text{text-align:left;white-space:normal;min-width:12em;max-width:36em}
-.nlgeval-box .nlgeval td.word{text-align:left}.nlgeval-box .nlgeval td.equal{background:#dcecf9}
+.nlgeval-box .nlgeval td.word{text-align:left}.nlgeval-box .nlgeval td.equal{background:#b5d7f0}
+.nlgeval-box .nlgeval td.follows{background:#e4f1fb}.nlgeval-box .nlgeval td.construction{background:#ececec}
+.nlgeval-box .nlgeval td.orientation{background:#f1eaf4}
 .nlgeval-box .nlgeval td.near{background:#fdf0d5}.nlgeval-box .nlgeval td.off{background:#f9d79b}
 .nlgeval-box .nlgeval td.far{background:#f2b45a}
 .nlgeval-box .nlgeval td.missing{background:repeating-linear-gradient(45deg,
@@ -37,8 +39,9 @@ vertical-align:top;font-variant-numeric:tabular-nums;white-space:nowrap;color:#1
 </style>"""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 LEGEND = (
-    "Each cell: ours, and below it the printed number. "
-    "= equal (within 0.51 of the last printed digit); a signed number is our difference; – missing, with its reason."
+    "Each cell: ours, and below it the printed number. = equal (within 0.51 of the last printed digit), recomputed; "
+    "≙ equal, follows from other printed numbers; a signed number is our difference; ○ for orientation (another judge, "
+    "prompt or run: not compared); ≡ equal by construction (not counted); – missing. Small figures: reasons."
 )
 
 
@@ -76,8 +79,8 @@ def show(
 ) -> Table:
     """Any frame in the project's style: floats with `digits` decimals, a dash for what is missing, no index.
 
-    classes: the shade of a cell by its column and value: equal, near, off, far, missing, or None. rows: at most so many
-    are shown, and a note says how many are not.
+    classes: the shade of a cell by its column and value: equal, follows, near, off, far, missing, or None. rows: at
+    most so many are shown, and a note says how many are not.
     """
     notes = list(notes)
     if len(frame) > rows:
@@ -205,9 +208,9 @@ def _cell(one: Any, reasons: _Reasons, printed: bool = True) -> str:
     hints = [one.signature, f"n {one.n}" if not pd.isna(one.n) else "", _interval(one), one.route, one.reason]
     title = esc("; ".join(filter(None, hints)))
     why = f" <sup>{reasons.mark(one.reason)}</sup>" if one.reason else ""
-    mark = {"equal": " =", "extra": ""}.get(one.verdict, f" <small>{esc(_gap(one))}</small>")
-    kind = _kind(one)
-    return f'<td class="{kind}" title="{title}">{esc(_ours(one))}{mark}{why}{below}</td>'
+    mark = _mark(one)
+    mark = f" <small>{esc(mark)}</small>" if len(mark) > 1 else f" {mark}".rstrip()
+    return f'<td class="{_kind(one)}" title="{title}">{esc(_ours(one))}{mark}{why}{below}</td>'
 
 
 def _cell_text(one: Any, reasons: _Reasons, printed: bool = True) -> str:
@@ -216,14 +219,19 @@ def _cell_text(one: Any, reasons: _Reasons, printed: bool = True) -> str:
     said = f" ({one.printed})" if printed and one.printed else ""
     if one.verdict == "missing":
         return f"- [{reasons.mark(one.reason)}]{said}"
-    mark = {"equal": " =", "extra": ""}.get(one.verdict, f" {_gap(one)}")
     why = f" [{reasons.mark(one.reason)}]" if one.reason else ""
-    return f"{_ours(one)}{mark}{why}{said}"
+    return f"{_ours(one)} {_mark(one)}".rstrip() + f"{why}{said}"
+
+
+def _mark(one: Any) -> str:
+    """What a cell is, in one sign, or by how much it differs."""
+    equal = "≙" if one.route == "published" else "="
+    return {"equal": equal, "construction": "≡", "orientation": "○", "extra": ""}.get(one.verdict, _gap(one))
 
 
 def _kind(one: Any) -> str:
-    if one.verdict in ("equal", "extra"):
-        return one.verdict
+    if one.verdict != "differs":
+        return "follows" if one.verdict == "equal" and one.route == "published" else one.verdict
     from nlgeval_lib.papers import parse
 
     steps = abs(one.difference) / float(parse(one.printed).unit)
@@ -260,15 +268,15 @@ def _interval(one: Any) -> str:
 
 
 def summary(cells: pd.DataFrame) -> str:
-    """How many printed numbers were compared and how many are equal, in one sentence."""
-    counts = cells["verdict"].value_counts()
-    printed = int(len(cells) - counts.get("extra", 0))
-    compared = int(counts.get("equal", 0) + counts.get("differs", 0))
-    said = [f"{compared} of {printed} printed numbers compared, {int(counts.get('equal', 0))} equal"]
-    if counts.get("differs", 0):
-        said.append(f"largest difference {cells['difference'].abs().max():.4g}")
-    routes = sorted({route for route in cells.loc[cells["ours"].notna(), "route"] if route})
-    if routes:
+    """What became of the printed numbers, in one sentence: three counts, of cells that were compared and are equal."""
+    from nlgeval_lib import papers
+
+    counts = papers.counts(cells)
+    said = [f"{counts['printed']} printed numbers", papers.in_words(counts)]
+    compared = cells[cells["verdict"].isin(("equal", "differs"))]
+    if (compared["verdict"] == "differs").any():
+        said.append(f"largest difference {compared['difference'].abs().max():.4g}")
+    if routes := sorted({route for route in cells.loc[cells["ours"].notna(), "route"] if route}):
         said.append(f"route: {', '.join(routes)}")
     return "; ".join(said) + "."
 

@@ -52,11 +52,12 @@ def library() -> Path:
 @functools.cache
 def _shared_parts() -> Mapping[str, Any]:
     printed = paths.data() / "paper_tables"
+    rules = {path.name: file_hash(path) for path in sorted(printed.glob("*.csv"))}  # roundings, and what is no evidence
     locks = {path.name: file_hash(path) for path in sorted((paths.root() / "requirements").glob("*.txt"))}
     return {
         "library": tree_hash(library(), LIBRARY),
         "environment": digest([locks, list(sys.version_info[:2])]),
-        "printed": {paper: tree_hash(printed / paper) for paper in PAPERS},
+        "printed": {paper: digest([tree_hash(printed / paper), rules]) for paper in PAPERS},
         "mini": tree_hash(paths.data() / "mini"),
     }
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import catalogue, files, paths, scoreboard
+from nlgeval_lib import catalogue, files, papers, paths, scoreboard
 from nlgeval_lib.catalogue import META, PAPERS, Catalogue, Entry
 from nlgeval_lib.report import saving, tables
 from nlgeval_lib.site import cells
@@ -149,11 +149,8 @@ def _about(entry: Entry, record: dict[str, Any]) -> str:
     if record:
         commit = str(record.get("git", {}).get("commit") or "")[:12]
         rows += [("saved", f"{record['date'][:10]}, mode {record['mode']}" + (f", commit {commit}" if commit else ""))]
-        counts = record.get("coverage", {})
-        if counts.get("printed"):
-            rows.append(
-                ("printed numbers", f"{counts['equal']} equal, {counts['compared']} compared, {counts['printed']}")
-            )
+        if (counts := record.get("coverage", {})).get("printed"):
+            rows.append(("printed numbers", f"{counts['printed']}; {papers.in_words(counts)}"))
         rows += [("model", f"{record['model']} {record.get('revision', '')}")] if record.get("model") else []
         rows += [("signature", text) for text in record.get("signatures", ())[:8]]
     lines = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(text))}</td></tr>" for name, text in rows)
@@ -168,12 +165,10 @@ def _index(
     unrun: list[str],
     mode: str,
 ) -> str:
-    total = scoreboard.totals(board).iloc[-1]
     parts = [
         "<h1>Five papers on evaluating generated text, table by table</h1>",
-        f"<p>{total['equal']:,} of {total['compared']:,} compared numbers are equal to the printed ones, of "
-        f"{total['numbers printed']:,} printed in {total['tables and figures']} tables and figures; "
-        f"{total['reproduced']} of these reproduced whole, {total['partly']} partly.</p>",
+        f"<p>{html.escape(scoreboard.headline(board))}.</p>",
+        f"<p>{html.escape(scoreboard.READING)}</p>",
     ]
     if mode == "quick":
         parts.append('<div class="note">Quick mode: computed on a share of the data.</div>')
@@ -183,7 +178,6 @@ def _index(
             "show source and saved results. <code>make reproduce-all</code> runs them.</div>"
         )
     parts += ["<h2>Scoreboard</h2>", _plain(tables.show(scoreboard.totals(board)))]
-    parts.append(_plain(tables.show(scoreboard.totals(board, "route"), "Compared numbers by route")))
     known = {entry.id for entry in entries}
     for paper in PAPERS:
         parts.append(f"<h3>{TITLES[paper]}</h3>")
@@ -196,29 +190,28 @@ def _index(
 
 
 def _board(rows: pd.DataFrame, known: set[str]) -> str:
-    heads = ("", "what", "status", "equal / compared / printed", "route", "reason")
+    short = scoreboard.brief(rows).drop(columns=["largest difference", "run"])
     lines = []
-    for (_, row), short in zip(rows.iterrows(), scoreboard.brief(rows).itertuples(index=False), strict=True):
+    for (_, row), texts in zip(rows.iterrows(), short.to_dict("records"), strict=True):
         outputs = [name for name in str(row["output"]).replace(",", " ").split() if name in known]
-        shown = html.escape(short[0].replace("_", " ").capitalize())
+        shown = html.escape(texts.pop("id").replace("_", " ").capitalize())
         if outputs:
             shown = f'<a href="{row["paper"]}/{outputs[0]}.html">{shown}</a>'
         kind = row["status"] if row["status"] in _DONE else "none"
-        texts = [short[1], short[3], short[5], short[7]]
-        what, counts, route, reason = (html.escape(str(text)) for text in texts)
-        status = f'<span class="status {kind}">{html.escape(row["status"])}</span>'
+        escaped = {name: html.escape(str(text)) for name, text in texts.items()}
+        escaped["status"] = f'<span class="status {kind}">{escaped["status"]}</span>'
         lines.append(
-            f'<tr><td class="name">{shown}</td><td>{what}</td><td>{status}</td><td>{counts}</td>'
-            f"<td>{route}</td><td>{reason}</td></tr>"
+            f'<tr><td class="name">{shown}</td>' + "".join(f"<td>{c}</td>" for c in escaped.values()) + "</tr>"
         )
+    heads = ["", *short.columns[1:]]
     head = "".join(f"<th>{name}</th>" for name in heads)
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 
 
 def _line(entry: Entry, record: dict[str, Any], unrun: bool) -> str:
     said = [record.get("route", entry.route)]
-    if counts := record.get("coverage", {}):
-        said += [f"{counts['equal']} of {counts['compared']} equal"] if counts.get("compared") else []
+    if (counts := record.get("coverage", {})).get("printed"):
+        said.append(papers.in_words(counts))
     said += ["not run here"] if unrun else []
     link = f'<a href="{entry.paper}/{entry.id}.html">{html.escape(_title(entry))}</a>'
     return f"<li>{link} <small>({html.escape('; '.join(map(str, said)))})</small></li>"
