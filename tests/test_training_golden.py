@@ -18,11 +18,9 @@ import tiny_model
 from nlgeval_lib.training import finetune, rehearsal
 from nlgeval_lib.training.feedback_collection import FeedbackCollection
 from nlgeval_lib.training.metricinstruct import MetricInstruct
-from nlgeval_lib.training.mini import tokens
-from nlgeval_lib.training.mini.ablations import base, studies
-from nlgeval_lib.training.mini.prompts import Example, make_example
-from nlgeval_lib.training.mini.recipe import Recipe
-from nlgeval_lib.training.mini.records import make_item
+from tools.mini_judge import recipe, studies, tokens
+from tools.mini_judge.prompts import Example, make_example
+from tools.mini_judge.records import make_item
 
 # settings of the pipeline, each so manyth row with a slip -> the files of the set: train, removed, report.json and .md
 METRICINSTRUCT = [
@@ -82,7 +80,7 @@ def test_the_miniature_judge_learns_the_same_examples() -> None:
     """A hundred at each stage of the recipe, and the vocabulary that they are made of."""
     found = []
     for seen in (0, 20_000, 40_000, 206_848, 327_680, 378_880):
-        rng, mix = random.Random(f"golden:{seen}"), Recipe().mix(seen)
+        rng, mix = random.Random(f"golden:{seen}"), recipe.Recipe().mix(seen)
         found += [make_example(rng, make_item(rng, mix), None, mix.lists, mix.long) for _ in range(100)]
     assert told(found) == "81dda4ad04c739b3"
     assert sha(json.dumps(tokens.pieces())) == "3ace71fd05f382fd"
@@ -91,5 +89,5 @@ def test_the_miniature_judge_learns_the_same_examples() -> None:
 def test_the_ablations_learn_the_same_examples() -> None:
     found = {study: told(e for arm in arms for e in arm.examples(1, 40)) for study, arms in studies.STUDIES.items()}
     assert found == {"channels": "d90da9ba476a52a8", "tasks": "8c5beeee3ac85674", "grading": "93bf83a2c3bde6b5"}
-    assert told(base.examples(replace(base.RECIPE, chunk=200), 3)) == "6dd50b16d66ac223"
-    assert told(base.reading(replace(base.READING, chunk=200), 1)) == "0f094e2714c2a396"
+    assert told(studies.base_examples(replace(recipe.BASE, chunk=200), 3)) == "6dd50b16d66ac223"
+    assert told(studies.reading(replace(recipe.READING, chunk=200), 1)) == "0f094e2714c2a396"
