@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import tiny_model
 
-from nlgeval_lib.training import finetune, rehearsal
+from nlgeval_lib.training import finetune, scripted_teachers
 from nlgeval_lib.training.feedback_collection import FeedbackCollection
 from nlgeval_lib.training.metricinstruct import MetricInstruct
 from tools.mini_judge import recipe, studies, tokens
@@ -50,25 +51,25 @@ def files(folder: Path) -> str:
 
 @pytest.mark.parametrize(("settings", "every", "expected"), METRICINSTRUCT)
 def test_metricinstruct_is_the_same_set(settings, every, expected, tmp_path) -> None:
-    real, plain = rehearsal.mini_inputs(120), rehearsal.mini_inputs(systems=["clean"])
+    real, plain = scripted_teachers.mini_inputs(120), scripted_teachers.mini_inputs(systems=["clean"])
     frames = {"real": real, "synthetic": plain}
     if "seed" in settings:
         frames["free"] = plain[plain["task"] == "Instruct"].head(8).reset_index(drop=True)
-    teacher = rehearsal.MiniTeacher(real, plain, every=every).engine()
+    teacher = scripted_teachers.MiniTeacher(real, plain, every=every).engine()
     assert files(MetricInstruct(**settings).build(teacher, **frames).save(tmp_path)) == expected
 
 
 def test_the_feedback_collection_is_the_same_set_in_each_view(tmp_path) -> None:
     pipeline = FeedbackCollection(rounds=2, per_round=8, instructions=3, seed=1)
-    built = pipeline.build(rehearsal.FeedbackTeacher().engine())
+    built = pipeline.build(scripted_teachers.FeedbackTeacher().engine())
     assert {view: files(built.save(tmp_path / view, view=view)) for view in COLLECTION} == COLLECTION
 
 
 @pytest.mark.parametrize(("chat", "expected"), [("raw", "981d9ea1c1e7ec5a"), ("prometheus-v1", "3ee595f33164189d")])
 def test_examples_are_the_same_tokens(chat, expected) -> None:
-    rows = rehearsal.mini_inputs(20)
-    frame = MetricInstruct(check=False).build(rehearsal.MiniTeacher(rows).engine(), real=rows).frame()
-    made = finetune.tokenized(frame, tiny_model.tokenizer(), finetune.Config("t", "b", chat=chat))
+    rows = scripted_teachers.mini_inputs(20)
+    examples = MetricInstruct(check=False).build(scripted_teachers.MiniTeacher(rows).engine(), real=rows).examples()
+    made = finetune.tokenized(pd.DataFrame(examples), tiny_model.tokenizer(), finetune.Config("t", "b", chat=chat))
     assert sha(json.dumps(made.rows)) == expected
 
 

@@ -1,7 +1,7 @@
 """The miniature judge at run time: how evaluators are set for it, and what it said when it was measured.
 
 `settings("coascore")` are the options that set an evaluator for the judge and its held-out set,
-`datasets.load("mini_judge")`; `quality` says how good it was found to be, `ablations` what its training ablations found.
+`datasets.load("mini_judge")`; `quality` says how good it was found to be, `ablations` what its training ablations say.
 How it is made: `tools/mini_judge`.
 """
 
@@ -82,7 +82,7 @@ def tree() -> CriteriaTree:
 
 
 def read(folder: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
-    """What the judge (or another checkpoint) said when it was measured: a row a judgment, and the error analyses as they were read.
+    """What the judge (or another checkpoint) said when it was measured: a row a judgment; the error analyses as read.
 
     Columns: `form, aspect, input_id, system_id, gold, value, status`. Gold is by construction: minus the sum of
     penalties for the error analysis, 1 to 5 for the rest.
