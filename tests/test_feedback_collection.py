@@ -37,20 +37,14 @@ def changed(**texts: str) -> RubricDraft:
 
 
 CASES = {
-    ("rubric", "failed"): ([replace(RUBRIC, failure="gone")], [RUBRIC]),
-    ("rubric", "malformed"): ([replace(RUBRIC, problem="no JSON object")], [RUBRIC]),
     ("rubric", "levels"): (
         [without("score3_description"), without("criteria"), changed(score6_description="More.")],
         [RUBRIC, changed(note="made up on a train")],
     ),
     ("rubric", "empty_field"): ([changed(score2_description=" "), changed(criteria="")], [RUBRIC]),
     ("rubric", "same_levels"): ([changed(score2_description="level 1")], [RUBRIC]),
-    ("problem", "failed"): ([replace(PROBLEM, failure="gone")], [PROBLEM]),
-    ("problem", "malformed"): ([replace(PROBLEM, problem="no [NEXT]")], [PROBLEM]),
     ("problem", "empty_field"): ([replace(PROBLEM, reference=" "), replace(PROBLEM, instruction="")], [PROBLEM]),
     ("problem", "over_long"): ([replace(PROBLEM, reference="b " * 1501)], [replace(PROBLEM, reference="b " * 1500)]),
-    ("graded", "failed"): ([replace(GRADED, failure="gone")], [GRADED]),
-    ("graded", "malformed"): ([replace(GRADED, problem="no [NEXT]")], [GRADED]),
     ("graded", "empty_field"): ([replace(GRADED, response=""), replace(GRADED, feedback="\n")], [GRADED]),
     ("graded", "score"): (
         [
@@ -97,7 +91,7 @@ def test_each_rule_removes_what_it_must_and_keeps_the_rest(kind: str, name: str)
 def test_every_rule_has_its_case() -> None:
     for kind, make in MAKE.items():
         names = {one.name for one in make()}
-        assert names - {"duplicate", "alike"} == {name for of, name in CASES if of == kind}
+        assert names - {"failed", "malformed", "duplicate", "alike"} == {name for of, name in CASES if of == kind}
 
 
 def test_repeated_rubrics_instructions_and_responses() -> None:

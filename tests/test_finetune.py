@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -118,7 +117,7 @@ def test_long_examples_are_left_out_whole_and_counted() -> None:
     frame = pd.DataFrame({"id": ["a", "b"], "prompt": ["p", "p " * 300], "completion": ["c", "c"]})
     config = ft.Config("t", "base", max_length=100)
     tokens = ft.tokenized(frame, tiny_model.tokenizer(), config)
-    assert tokens.ids == ["a"] and tokens.filters.removed[0].id == "b" and tokens.longest < 100
+    assert len(tokens.rows) == 1 and tokens.filters.removed[0].id == "b" and tokens.longest < 100
     assert tokens.total == len(tokens.rows[0]["input_ids"]) and tokens.answers < tokens.total
     with pytest.raises(ValueError, match="no example fits into 2 tokens"):
         ft.tokenized(frame, tiny_model.tokenizer(), config.changed(max_length=2))
@@ -320,10 +319,3 @@ def test_a_run_that_is_killed_outright_goes_on(base, examples, tmp_path) -> None
     assert again.returncode == 0, again.stderr
     one, other = weights(tmp_path / "whole" / "model"), weights(tmp_path / "killed" / "model")
     assert all(torch.equal(one[name], other[name]) for name in one)
-
-
-def test_the_settings_file_has_no_unknown_names() -> None:
-    found = tomllib.loads(configs.FILE.read_text(encoding="utf-8"))
-    assert set(found) == {"base", "config"}
-    known = {field for field in ft.Config.__dataclass_fields__} | {"extends"}
-    assert all(set(settings) <= known for settings in found["config"].values())

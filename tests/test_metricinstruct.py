@@ -39,8 +39,6 @@ def rule(name: str, **limits: object) -> rules.Rule:
 SECOND = ErrorItem("sang", "Fluency", "Buses are silent.", "Minor", 1.0)
 CASES = {
     # rule: (what it must remove, what it must keep)
-    "failed": ([replace(GOOD, failure="server gone")], [GOOD]),
-    "malformed": ([replace(GOOD, problem="the JSON is cut off")], [GOOD, replace(GOOD, errors=())]),
     "empty_field": (
         [with_error(explanation=" "), with_error(location=""), replace(GOOD, output="\n")],
         [GOOD, replace(GOOD, errors=())],
@@ -113,7 +111,7 @@ def test_each_rule_removes_what_it_must_and_keeps_the_rest(name: str) -> None:
 
 def test_every_rule_has_its_case_and_a_good_candidate_passes_all() -> None:
     names = [one.name for one in rules.heuristic_rules()]
-    assert set(names) == {*CASES, "duplicate"}
+    assert set(names) == {*CASES, "failed", "malformed", "duplicate"}
     assert all(one.why(GOOD) == "" for one in rules.heuristic_rules())
 
 

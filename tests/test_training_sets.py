@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nlgeval_lib.schema import Completion
 from nlgeval_lib.training import sets
 from nlgeval_lib.training.filters import Filters, Rule, unique
-from nlgeval_lib.training.pipeline import no_text
+from nlgeval_lib.training.pipeline import Piece, answered, no_text
 
 SET = [{"id": "a", "prompt": "p", "completion": "c", "score": float("nan")}]
 OTHER = [{"id": "b", "prompt": "q", "completion": "d"}, {"id": "c", "prompt": "q", "completion": "e"}]
@@ -101,3 +101,13 @@ def test_unique_and_completions() -> None:
     assert [bool(rule.why(word)) for word in ("A", "b", "a", "A")] == [False, False, True, True]
     assert no_text(Completion("k", " ")) and no_text(Completion("k", "x", error="gone")) == "gone"
     assert no_text(Completion("k", "x")) == ""
+
+
+def test_a_piece_without_an_answer_or_with_one_that_cannot_be_read_is_removed() -> None:
+    failed, malformed = answered()
+    for piece, why in (
+        (Piece(failure="gone"), ["gone", ""]),
+        (Piece(problem="no JSON"), ["", "no JSON"]),
+        (Piece(), ["", ""]),
+    ):
+        assert [failed.why(piece), malformed.why(piece)] == why

@@ -273,7 +273,8 @@ def _build(
     if not output:
         raise ValueError("where to? Give --output, a folder")
     engine, store = teacher
-    bar, failed = ProgressBar(pipeline.name, quiet=given.quiet(quiet)), []
+    bar = ProgressBar(pipeline.name, quiet=given.quiet(quiet))
+    failed: list[Any] = []
 
     def answer(stage: Stage) -> Any:
         if not stage.requests:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import pandas as pd
 
-from nlgeval_lib.engines import Engine, Sampling
+from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import make_sampling
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages
@@ -129,19 +129,16 @@ class Pipeline(Generic[S]):
     Completions go through the store: a run that was stopped goes on, and a repeated one asks nothing.
     """
 
-    sampling: Sampling | Mapping[str, Any] | None = None
+    sampling: Any = None
     name: ClassVar[str]
     defaults: ClassVar[Mapping[str, Any]]
     one_draw: ClassVar[str]  # why the teacher is not asked for several
+    stages: ClassVar[Callable[..., Stages]]  # what is asked, stage by stage, and the built set in the end
 
     def __post_init__(self) -> None:
         self.sampling = make_sampling(self.defaults, self.sampling)
         if self.sampling.n != 1:
             raise ValueError(f"n={self.sampling.n}: {self.one_draw}")
-
-    def stages(self, **given: Any) -> Stages[S]:
-        """What is asked, stage by stage, and the built set in the end."""
-        raise NotImplementedError
 
     def build(self, engine: Engine, store: Store | None = None, progress: Any = None, **given: Any) -> S:
         """The built set, from an engine as the teacher; `given` as for `stages`. Raises: ValueError; EngineError."""

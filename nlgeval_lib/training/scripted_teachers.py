@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -20,7 +21,7 @@ from nlgeval_lib.evaluators.tigerscore import find_task
 TASKS = {"summary": "Summ", "dialogue": "Instruct", "data-to-text": "D2T", "question": "LF-QA", "arithmetic": "MathQA"}
 SLIPS = ("cut", "location", "severity", "aspect", "reference", "unreasonable")
 _ASKED = re.compile(r"^\d+\. An error of (?P<aspect>[^:\n]+):", re.M)
-_WRONG = {
+_WRONG: dict[str, dict[str, Any]] = {
     "location": {"error_location": "words that nobody wrote"},
     "severity": {"severity": "Minor", "score_reduction": 5},
     "aspect": {"error_aspect": "Charm"},

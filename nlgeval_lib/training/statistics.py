@@ -16,6 +16,7 @@ import pandas as pd
 
 _WORD = re.compile(r"\w+")
 CHANNELS = {"real": "Real-World", "synthetic": "Synthetic"}
+BALANCE = {"scores": 1.0, "length": 1.25, "length_rho": 0.1}  # the largest values that pass for even
 
 
 def words(text: str) -> list[str]:
@@ -243,15 +244,12 @@ def collection_table(frame: pd.DataFrame) -> pd.Series:
     return pd.Series(counts | {f"score_{score}": int((scores == score).sum()) for score in range(1, 6)}, name="value")
 
 
-def score_balance(
-    frame: pd.DataFrame, *, scores_within: float = 1.0, length_ratio: float = 1.25, rho: float = 0.1
-) -> pd.DataFrame:
+def score_balance(frame: pd.DataFrame) -> pd.DataFrame:
     """The conditions that the paper sets for its data: a row each with `value`, `limit` and `ok`.
 
-    scores: the most frequent score's count over the rarest one's (limit `scores_within`); length: the largest mean
-    length over the smallest, in words (`length_ratio`); length_rho: Spearman's correlation of length and score, its
-    size (`rho`). The paper gives no limits; these are ours. A value that cannot be had (NaN) is not ok.
-    Reads `response` and `score`.
+    scores: the most frequent score's count over the rarest one's; length: the largest mean length over the smallest, in
+    words; length_rho: Spearman's correlation of length and score, its size. The paper gives no limits; `BALANCE` are
+    ours. A value that cannot be had (NaN) is not ok. Reads `response` and `score`.
     Source: Prometheus, section 3 (considerations 2 and 3), Figure 9.
     """
     from scipy import stats
@@ -269,8 +267,7 @@ def score_balance(
         "length": means.max() / means.min() if len(means) and means.min() else math.nan,
         "length_rho": follows,
     }
-    limits = {"scores": scores_within, "length": length_ratio, "length_rho": rho}
-    table = pd.DataFrame({"value": values, "limit": limits}).rename_axis("check")
+    table = pd.DataFrame({"value": values, "limit": BALANCE}).rename_axis("check")
     return table.assign(ok=table["value"].abs() <= table["limit"])
 
 

@@ -23,7 +23,7 @@ from nlgeval_lib.training.filters import Filters
 from nlgeval_lib.training.pipeline import Pipeline, TrainingSet, fill
 
 # name -> what the prompt and the completion have; the ablations of Table 6
-VIEWS: Mapping[str, Mapping[str, bool]] = MappingProxyType(
+VIEWS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "full": {},
         "no_rubric": {"rubric": False},

@@ -23,7 +23,6 @@ class Tokens:
     """The examples to train on, as ids and labels, and `Filters` with what was left out."""
 
     rows: list[dict[str, list[int]]]
-    ids: list[str]
     filters: Filters
 
     @property
@@ -110,8 +109,7 @@ def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
     if not left:
         shortest = min(len(row["input_ids"]) for row in encoded)
         raise ValueError(f"no example fits into {config.max_length:,} tokens; the shortest has {shortest:,}")
-    ids = [str(row.pop("id")) for row in left]
-    return Tokens(left, ids, filters)
+    return Tokens([{name: row[name] for name in ("input_ids", "labels")} for row in left], filters)
 
 
 def encode(prompt: str, completion: str, tokenizer: Any, chat: str = "raw") -> dict[str, list[int]]:

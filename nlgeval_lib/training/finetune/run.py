@@ -168,7 +168,7 @@ def _trainer(
             if config.scheduler != "step" or self.lr_scheduler is not None:
                 return super().create_scheduler(num_training_steps, optimizer)
             rate = lambda step: config.step_gamma ** (step // epoch)  # noqa: E731
-            self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, rate)
+            self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, rate)  # type: ignore[arg-type]
             self._created_lr_scheduler = True
             return self.lr_scheduler
 

@@ -101,7 +101,7 @@ def candidates(frame: pd.DataFrame, channel: str, template: str, teacher: str = 
     labels = {name: find_task(name).label for name in dict.fromkeys(frame["task"])}
     made = []
     for place, row in enumerate(frame.to_dict("records")):
-        values = {name: _text(row[column]) if column else "" for name, column in where.items()}
+        values: dict[str, Any] = {name: _text(row[column]) if column else "" for name, column in where.items()}
         name = values.pop("input_id") or str(place)
         if channel == "synthetic":
             values |= {"output": "", "system_id": teacher}

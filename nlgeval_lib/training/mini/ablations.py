@@ -246,7 +246,9 @@ def by_group(
     column: what makes the groups. The arm that bears a group's name is called `ONE_TASK` in it. The mean has an
     interval and no test. Returns both tables with `group` in front, and the values of the seeds by group and arm.
     """
-    values, tests, points, drawn = [], [], {}, {}
+    values, tests = [], []
+    points: dict[tuple[str, str], list[float]] = {}
+    drawn: dict[tuple[str, str], np.ndarray] = {}
     groups = list(dict.fromkeys(rows[column]))
     for number, group in enumerate(groups):
         part = rows[rows[column] == group]
