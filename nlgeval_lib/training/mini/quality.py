@@ -30,18 +30,6 @@ def baselines(outputs: pd.DataFrame) -> dict[str, np.ndarray]:
     }
 
 
-def parsable(judgments: pd.DataFrame) -> pd.DataFrame:
-    """The share of judgments of each form that were read: `form, judgments, parsed, share`, with a Wilson interval."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    rows = []
-    for form, part in judgments.groupby("form", sort=False):
-        ok = int((part["status"] == "ok").sum())
-        low, high = proportion_confint(ok, len(part), method="wilson")
-        rows.append((form, len(part), ok, ok / len(part), low, high))
-    return pd.DataFrame(rows, columns=["form", "judgments", "parsed", "share", "ci_low", "ci_high"])
-
-
 def rated(judgments: pd.DataFrame, form: str) -> list[str]:
     """The rated aspects that a form has judgments of, the overall quality first."""
     there = set(judgments.loc[judgments["form"] == form, "aspect"])
@@ -102,24 +90,25 @@ def headline(judgments: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     The tau is that of the overall quality; of the form that rates aspects only, the mean over them. The two forms with
     new sentences have no bar.
     """
-    shares = parsable(judgments).set_index("form")
+    read = (judgments["status"] == "ok").groupby(judgments["form"])
     rows = []
     for form, part in table.groupby("form", sort=False):
         aspect = "overall" if "overall" in set(part["aspect"]) else "mean"
         one = part[part["aspect"] == aspect].iloc[0]
+        share = read.mean()[form]
         bar = float("nan") if form in NEW else BARS.get(form, BAR)
         rows.append(
             {
                 "form": form,
-                "judgments": shares.loc[form, "judgments"],
-                "parsable": shares.loc[form, "share"],
+                "judgments": read.size()[form],
+                "parsable": share,
                 "gold": aspect,
                 "tau": one["value"],
                 "ci_low": one["ci_low"],
                 "ci_high": one["ci_high"],
                 "n": one["n"],
                 "bar": bar,
-                "met": None if form in NEW else bool(one["value"] >= bar and shares.loc[form, "share"] >= PARSABLE),
+                "met": None if form in NEW else bool(one["value"] >= bar and share >= PARSABLE),
                 "signature": one["signature"],
             }
         )
