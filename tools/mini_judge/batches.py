@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from nlgeval_lib.training.mini.criteria import KINDS
-from nlgeval_lib.training.mini.domains import ATTRIBUTES
-from nlgeval_lib.training.mini.prompts import Example, make_example
-from nlgeval_lib.training.mini.records import Item, Mix, make_item
-from nlgeval_lib.training.mini.tokens import EOS, PAD
+from tools.mini_judge.criteria import KINDS
+from tools.mini_judge.domains import ATTRIBUTES
+from tools.mini_judge.prompts import Example, make_example
+from tools.mini_judge.records import Item, Mix, make_item
+from tools.mini_judge.tokens import EOS, PAD
 
 NONE = -100
 TAGS = ("none", *KINDS)  # what is wrong with a value or verb of the output, where it stands

@@ -10,15 +10,15 @@ import functools
 import random
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from nlgeval_lib.training.mini import answers
-from nlgeval_lib.training.mini.criteria import CRITERIA, KINDS
-from nlgeval_lib.training.mini.domains import ATTRIBUTES, POOLS, SUMS
-from nlgeval_lib.training.mini.prompts import FORMS, MOST_ASPECTS, make_example
-from nlgeval_lib.training.mini.records import INSTRUCTION, Error
+from nlgeval_lib.training.mini import INSTRUCTION
+from tools.mini_judge import answers
+from tools.mini_judge.criteria import CRITERIA, KINDS
+from tools.mini_judge.domains import ATTRIBUTES, POOLS, SUMS
+from tools.mini_judge.prompts import FORMS, MOST_ASPECTS, make_example
+from tools.mini_judge.records import Error
 
 SPECIAL = ("<unk>", "<s>", "</s>", "<pad>")
 UNK, BOS, EOS, PAD = range(4)
@@ -113,10 +113,3 @@ def build() -> Any:
     )  # fmt: skip
     fast.chat_template = CHAT
     return fast
-
-
-def load(folder: Path) -> Any:
-    """The tokenizer of a checkpoint."""
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(folder)

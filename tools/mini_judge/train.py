@@ -16,11 +16,11 @@ import torch
 from torch.nn import functional as F
 
 from nlgeval_lib import files
-from nlgeval_lib.training.mini import tokens
-from nlgeval_lib.training.mini.batches import MOST, N_COUNTS, TAGS, Batch, chunk
-from nlgeval_lib.training.mini.criteria import KINDS
-from nlgeval_lib.training.mini.model import Net, Shape, checkpoint, norm
-from nlgeval_lib.training.mini.recipe import Recipe
+from tools.mini_judge import tokens
+from tools.mini_judge.batches import MOST, N_COUNTS, TAGS, Batch, chunk
+from tools.mini_judge.criteria import KINDS
+from tools.mini_judge.model import Net, Shape, checkpoint, norm
+from tools.mini_judge.recipe import Recipe
 
 STATE = "state.pt"
 Batches = Callable[[Recipe, Any, int], list[Batch]]  # recipe, tokenizer and the chunk's number

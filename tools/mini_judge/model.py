@@ -6,7 +6,7 @@ trained to name the errors where they stand, and are left out of the checkpoint.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -134,8 +134,3 @@ def checkpoint(weights: dict[str, torch.Tensor], shape: Shape) -> tuple[dict[str
         "hidden_act": "silu",
     }
     return {name: value.detach().to(torch.bfloat16).contiguous() for name, value in named.items()}, config
-
-
-def described(shape: Shape) -> dict[str, int]:
-    """The sizes by name."""
-    return asdict(shape)

@@ -1,4 +1,4 @@
-"""How good the judge is: the evaluators ask it of the held-out set in every form; what they read and the gold."""
+"""What the judge says of the held-out set: the evaluators ask it in every form; what they read beside the gold."""
 
 from __future__ import annotations
 
@@ -20,21 +20,15 @@ from nlgeval_lib.evaluators.prometheus import Prometheus
 from nlgeval_lib.evaluators.tigerscore import TigerScore
 from nlgeval_lib.schema import Judgment, Status
 from nlgeval_lib.store import Store
-from nlgeval_lib.training.mini import heldout
-from nlgeval_lib.training.mini.criteria import CRITERIA, RATED
-from nlgeval_lib.training.mini.prompts import settings
+from nlgeval_lib.training.mini import ANALYSES, JUDGMENTS, settings
+from nlgeval_lib.training.mini.quality import NEW
+from tools.mini_judge import heldout
+from tools.mini_judge.answers import grade, kind_of
+from tools.mini_judge.criteria import CRITERIA
+from tools.mini_judge.prompts import GRADED
 
-JUDGMENTS, ANALYSES = "judgments.csv", "analyses.jsonl"
 COLUMNS = ["form", "aspect", "input_id", "system_id", "gold", "value", "status"]
 ANALYSIS = "error analysis"
-NEW = ("error analysis, new sentences", "plain score, new sentences")
-_NAMES = ("reference", "rubric", "feedback")
-_HOW = tuple(itertools.product((True, False), repeat=3))
-# form -> whether Prometheus is given a reference and a rubric, and writes a feedback
-SWITCHES = {
-    "".join(["feedback", *(f", no {name}" for name, on in zip(_NAMES, how, strict=True) if not on)]): how
-    for how in _HOW
-}
 
 
 def judge(
@@ -74,16 +68,16 @@ def _forms(
     ]
     yield ANALYSIS, _rows(ANALYSIS, outputs.assign(human=-outputs["penalty"]), judged)
     greedy = settings("prometheus")
-    for form, (reference, rubric, feedback) in SWITCHES.items():
+    for form, (_, (reference, rubric, feedback)) in sorted(GRADED.items(), key=lambda one: one[1][1], reverse=True):
         asked = frame if rubric else outputs
-        how = {"reference": reference, "rubric": rubric, "feedback": feedback}
-        yield form, _rows(form, asked, Prometheus(**how, **greedy).judge(asked, **ways))
+        judge = Prometheus(reference=reference, rubric=rubric, feedback=feedback, **greedy)
+        yield form, _rows(form, asked, judge.judge(asked, **ways))
     yield "criterion score", _criteria(outputs, ways)
     yield "plain score", _rows("plain score", frame, LLMScore(**settings("llmscore")).judge(frame, **ways))
     yield "aspect scores", _aspects(outputs, ways)
     chain = CoAScore(**settings("coascore"))
     yield "chained score", _rows("chained score", frame, chain.judge(frame, **ways))
-    flipped = outputs.assign(human=[5.0 - quality(score) for score in outputs["human"]])
+    flipped = outputs.assign(human=[5.0 - grade(score) for score in outputs["human"]])
     yield "quality", _rows("quality", flipped, GEval(**settings("geval")).judge(outputs, **ways))
 
 
@@ -94,11 +88,6 @@ def _new(ways: Mapping[str, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
     judged = TigerScore(**settings("tigerscore")).judge(outputs, **ways)
     yield NEW[0], _rows(NEW[0], outputs.assign(human=-outputs["penalty"]), judged)
     yield NEW[1], _rows(NEW[1], frame, LLMScore(**settings("llmscore")).judge(frame, **ways))
-
-
-def quality(overall: float) -> int:
-    """SemScore's quality (1 best, 4 worst) of an overall score."""
-    return {5: 1, 4: 2, 3: 3, 2: 3, 1: 4}[int(overall)]
 
 
 def _rows(form: str, asked: pd.DataFrame, judged: list[Judgment]) -> pd.DataFrame:
@@ -138,81 +127,7 @@ def _error(error: Any) -> dict[str, Any]:
     return {"kind": kind_of(error.explanation), "location": error.location, "penalty": error.reduction}
 
 
-def kind_of(explanation: str) -> str:
-    """The kind of error that an explanation tells of, "other" where it is none of ours."""
-    for kind, sign in _SIGNS.items():
-        if sign(explanation):
-            return kind
-    return "other"
-
-
-_SIGNS: Mapping[str, Callable[[str], bool]] = {
-    "invention": lambda text: text.startswith("The record gives no "),
-    "wrong_value": lambda text: text.startswith("The record gives "),
-    "arithmetic": lambda text: text.startswith("The sum is wrong"),
-    "omission": lambda text: " is left out" in text,
-    "repetition": lambda text: text.endswith(" is said before."),
-    "grammar": lambda text: text.startswith("The verb should be "),
-    "off_topic": lambda text: text == "The text is not about the record.",
-}
-
-
-# -- what was found, kind by kind --------------------------------------------------------------------------------------
-
-
-def by_kind(frame: pd.DataFrame, analyses: list[dict[str, Any]]) -> pd.DataFrame:
-    """What the error analyses found of the errors that were put in, a row a kind.
-
-    errors: put in; found: of the same kind in the same output; located: found with its very words; false: told of
-    and not there; `recall`, `located_share`, `precision` in [0, 1], NaN over none.
-    """
-    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])
-    tally = {kind: dict.fromkeys(("errors", "found", "located", "false"), 0) for kind in _SIGNS}
-    for one in analyses:
-        gold = [dict(error) for error in outputs.loc[(one["input_id"], one["system_id"]), "errors"]]
-        told = list(one["errors"])
-        for error in gold:
-            tally[error["kind"]]["errors"] += 1
-        for exact in (True, False):
-            for error in list(gold):
-                same = [
-                    t for t in told if t["kind"] == error["kind"] and (not exact or t["location"] == error["location"])
-                ]
-                if same:
-                    told.remove(same[0])
-                    gold.remove(error)
-                    tally[error["kind"]]["found"] += 1
-                    tally[error["kind"]]["located"] += exact
-        for error in told:
-            if error["kind"] in tally:
-                tally[error["kind"]]["false"] += 1
-    table = pd.DataFrame(tally).T.rename_axis("kind").reset_index()
-    told_of = table["found"] + table["false"]
-    return table.assign(
-        recall=table["found"] / table["errors"].where(table["errors"] > 0),
-        located_share=table["located"] / table["errors"].where(table["errors"] > 0),
-        precision=table["found"] / told_of.where(told_of > 0),
-    )
-
-
-# -- coming and going --------------------------------------------------------------------------------------------------
-
-
 def write(folder: Path, judgments: pd.DataFrame, analyses: list[dict[str, Any]]) -> None:
     """Keep what was judged beside the checkpoint."""
     files.write_text(folder / JUDGMENTS, judgments.to_csv(index=False, lineterminator="\n", float_format="%g"))
     files.write_text(folder / ANALYSES, "\n".join(json.dumps(one) for one in analyses) + "\n")
-
-
-def read(folder: Path) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
-    """What `write` kept. Raises: FileNotFoundError that names the command."""
-    if not (folder / JUDGMENTS).is_file():
-        raise FileNotFoundError(f"no {JUDGMENTS} in {folder}; `make mini-judge` writes it")
-    lines = (folder / ANALYSES).read_text(encoding="utf-8").splitlines()
-    return pd.read_csv(folder / JUDGMENTS, float_precision="round_trip"), [json.loads(line) for line in lines]
-
-
-def rated(judgments: pd.DataFrame, form: str) -> list[str]:
-    """The rated aspects that a form has judgments of, the overall quality first."""
-    there = set(judgments.loc[judgments["form"] == form, "aspect"])
-    return [key for key in RATED if key in there]

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-LOW, HIGH = 1, 5
+from nlgeval_lib.training import mini
+from nlgeval_lib.training.mini import HIGH, LOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,25 @@ class Criterion:
         return max(LOW, HIGH - sum(KINDS[kind].penalty for kind in kinds if kind in self.kinds))
 
 
+# key -> the kinds of error that lower it; names and definitions are the library's, as evaluators are set with them
+_LOWERED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "overall": tuple(KINDS),
+        "accuracy": ("wrong_value", "arithmetic", "off_topic"),
+        "completeness": ("omission", "off_topic"),
+        "relevance": ("invention", "off_topic"),
+        "fluency": ("repetition", "grammar"),
+        "values": ("wrong_value", "off_topic"),
+        "sums": ("arithmetic",),
+        "coverage": ("omission", "off_topic"),
+        "support": ("invention",),
+        "topic": ("off_topic",),
+        "novelty": ("repetition",),
+        "grammar": ("grammar",),
+    }
+)
+
+
 def _rubric(what: str) -> tuple[str, ...]:
     return (
         f"The text is of no use as to {what}.",
@@ -66,49 +86,14 @@ def _rubric(what: str) -> tuple[str, ...]:
 
 
 OVERALL = Criterion(
-    "Overall Quality", "How is the overall quality of the sentence?", tuple(KINDS), rubric=_rubric("any kind")
+    "Overall Quality", "How is the overall quality of the sentence?", _LOWERED["overall"], rubric=_rubric("any kind")
 )
-ASPECTS: Mapping[str, Criterion] = MappingProxyType(
-    {
-        "accuracy": Criterion(
-            "Accuracy",
-            "Are the values and sums in the text right?",
-            ("wrong_value", "arithmetic", "off_topic"),
-            rubric=_rubric("accuracy"),
-        ),
-        "completeness": Criterion(
-            "Completeness",
-            "Does the text say all that the record says?",
-            ("omission", "off_topic"),
-            rubric=_rubric("completeness"),
-        ),
-        "relevance": Criterion(
-            "Relevance",
-            "Does the text keep to the record?",
-            ("invention", "off_topic"),
-            rubric=_rubric("relevance"),
-        ),
-        "fluency": Criterion(
-            "Fluency",
-            "Does the text read well?",
-            ("repetition", "grammar"),
-            rubric=_rubric("fluency"),
-        ),
-    }
-)
-FINER: Mapping[str, Criterion] = MappingProxyType(
-    {
-        "values": Criterion("Values", "Is each value the one of the record?", ("wrong_value", "off_topic"), "accuracy"),
-        "sums": Criterion("Sums", "Is each sum added up right?", ("arithmetic",), "accuracy"),
-        "coverage": Criterion("Coverage", "Is each attribute mentioned?", ("omission", "off_topic"), "completeness"),
-        "support": Criterion("Support", "Does the record have each thing that is said?", ("invention",), "relevance"),
-        "topic": Criterion("Topic", "Is the text about this record at all?", ("off_topic",), "relevance"),
-        "novelty": Criterion("Novelty", "Is each thing said once only?", ("repetition",), "fluency"),
-        "grammar": Criterion("Grammar", "Does each verb agree with its subject?", ("grammar",), "fluency"),
-    }
-)
+ASPECTS = {
+    key: Criterion(name, text, _LOWERED[key], rubric=_rubric(name.lower()))
+    for key, (name, text) in mini.ASPECTS.items()
+}
+FINER = {key: Criterion(name, text, _LOWERED[key], of) for key, (of, name, text) in mini.FINER.items()}
 CRITERIA: Mapping[str, Criterion] = MappingProxyType({"overall": OVERALL, **ASPECTS, **FINER})
-RATED: tuple[str, ...] = ("overall", *ASPECTS)  # what the held-out set has gold for
 
 
 def relevant(target: str) -> tuple[Criterion, ...]:

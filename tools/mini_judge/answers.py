@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from nlgeval_lib.training.mini.criteria import KINDS, Criterion
-from nlgeval_lib.training.mini.records import Error, Item
+from tools.mini_judge.criteria import KINDS, Criterion
+from tools.mini_judge.records import Error, Item
 
 # why it is an error, and what should be there
 EXPLAIN: Mapping[str, Callable[[Error], str]] = {
@@ -72,10 +72,26 @@ def listed(criteria: Iterable[Criterion]) -> str:
 
 
 def quality(item: Item) -> str:
-    """SemScore's overall quality from 1, best, to 4, worst: 1 without an error, 4 where the overall score is 1."""
-    return f" {grade(item)}"
+    """SemScore's overall quality; see `grade`."""
+    return f" {grade(item.score('overall'))}"
 
 
-def grade(item: Item) -> int:
-    """See `quality`."""
-    return {5: 1, 4: 2, 3: 3, 2: 3, 1: 4}[item.score("overall")]
+def grade(overall: float) -> int:
+    """SemScore's quality from 1, best, to 4, worst, of an overall score: 1 without an error, 4 where the score is 1."""
+    return {5: 1, 4: 2, 3: 3, 2: 3, 1: 4}[int(overall)]
+
+
+def kind_of(explanation: str) -> str:
+    """The kind of error that an explanation of an analysis tells of, "other" where it is none of ours."""
+    return next((kind for kind, sign in _SIGNS.items() if sign(explanation)), "other")
+
+
+_SIGNS: Mapping[str, Callable[[str], bool]] = {
+    "invention": lambda text: text.startswith("The record gives no "),
+    "wrong_value": lambda text: text.startswith("The record gives "),
+    "arithmetic": lambda text: text.startswith("The sum is wrong"),
+    "omission": lambda text: " is left out" in text,
+    "repetition": lambda text: text.endswith(" is said before."),
+    "grammar": lambda text: text.startswith("The verb should be "),
+    "off_topic": lambda text: text == "The text is not about the record.",
+}

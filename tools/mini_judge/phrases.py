@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Sequence
 
-from nlgeval_lib.training.mini.domains import ATTRIBUTES, HELD_OUT_PHRASES, HELD_OUT_SHARE, SUMS
+from tools.mini_judge.domains import ATTRIBUTES, HELD_OUT_PHRASES, HELD_OUT_SHARE, SUMS
 
 OPENINGS = ("", "Here", "There", "Every day", "That night", "On that day", "In that place", "At night", "From there on")
 ENDINGS = ("", "there", "every day", "for you", "at night", "in that place", "for dinner")

@@ -14,18 +14,10 @@ import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.datasets import mini_judge
-from nlgeval_lib.training.mini.criteria import RATED
-from nlgeval_lib.training.mini.domains import DOMAINS, SUM_OF
-from nlgeval_lib.training.mini.prompts import rubric
-from nlgeval_lib.training.mini.records import (
-    INSTRUCTION,
-    Item,
-    Mix,
-    Pair,
-    make_output,
-    make_record,
-    realise,
-)
+from nlgeval_lib.training.mini import INSTRUCTION, RATED
+from tools.mini_judge.domains import DOMAINS, SUM_OF
+from tools.mini_judge.prompts import rubric
+from tools.mini_judge.records import Item, Mix, Pair, make_output, make_record, realise
 
 SEED, INPUTS = 5, 50
 _BASE = Mix(held_out=True)

@@ -1,10 +1,10 @@
-"""The settings of a training run, and what follows from them as it goes on."""
+"""The settings of a training run and what follows from them as it goes on; those of the ablations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nlgeval_lib.training.mini.records import Mix
+from tools.mini_judge.records import Mix
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +47,12 @@ class Recipe:
         if seen < self.easy:
             return Mix(attributes=(3, 5), counts=(0.25, 0.4, 0.35), wording=wording)
         return Mix(wording=wording, lists=4.0 if seen >= self.lists else 1.0, long=seen >= self.long)
+
+
+# schedules of the judge's own recipe that say nothing to a fine-tuning, held so that its new defaults make no new runs
+_IDLE = {"lists": 239_616, "long": 274_432}
+# of the ablations: the base that every arm begins from, its second stage, and the fine-tuning, without heads beside the
+# model: as in the papers, the loss is of the answers alone
+BASE = Recipe(examples=90_112, easy=16_384, plain=53_248, lists=200_000, long=200_000, seed=11)
+READING = Recipe(examples=8192, rate=2e-3, warm=0.05, cool=0.5, seed=12, **_IDLE)
+TUNE = Recipe(tokens=1536, rate=1.5e-3, warm=0.05, cool=0.6, side=0.0, chunk=512, **_IDLE)

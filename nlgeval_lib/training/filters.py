@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import operator
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
-from nlgeval_lib.schema import Completion
-
 T = TypeVar("T")
 ORIGINS = ("paper", "ours")
-Kept = Callable[[Any], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +45,19 @@ class Removed:
 
 
 @dataclass
-class Sieve(Generic[T]):
+class Filters(Generic[T]):
     """Applies rules in order and counts, a part of the data apart: an item is removed by the first rule against it.
 
     name: item -> its id. group: item -> its part of the data, such as its channel.
     """
 
-    name: Callable[[T], str]
-    group: Callable[[T], str] = lambda item: "all"
+    name: Callable[[T], str] = operator.attrgetter("id")
+    group: Callable[[T], str] = operator.attrgetter("group")
     rules: dict[str, Rule] = field(default_factory=dict)
     removed: list[Removed] = field(default_factory=list)
-    reached: dict[tuple[str, str], int] = field(default_factory=dict)
+    reached: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def through(self, rules: Sequence[Rule], items: Iterable[T]) -> list[T]:
+    def apply(self, rules: Sequence[Rule], items: Iterable[T]) -> list[T]:
         """The items that no rule is against, in order."""
         for rule in rules:
             self.rules.setdefault(rule.name, rule)
@@ -66,7 +65,7 @@ class Sieve(Generic[T]):
         for item in items:
             part = self.group(item)
             for rule in rules:
-                self.reached[rule.name, part] = self.reached.get((rule.name, part), 0) + 1
+                self.reached[rule.name, part] += 1
                 if reason := rule.why(item):
                     self.removed.append(Removed(self.name(item), rule.name, reason, part, item))
                     break
@@ -86,22 +85,13 @@ class Sieve(Generic[T]):
         rows = []
         for rule in self.rules.values():
             parts = [part for name, part in self.reached if name == rule.name]
-            for part in dict.fromkeys(parts) if by_group else [None]:
-                reached = sum(n for (name, of), n in self.reached.items() if name == rule.name and part in (None, of))
-                removed = self.count(rule.name, part)
-                rows.append(
-                    {
-                        "rule": rule.name,
-                        **({"group": part} if by_group else {}),
-                        "origin": rule.origin,
-                        "reached": reached,
-                        "removed": removed,
-                        "share": removed / reached if reached else float("nan"),
-                        "says": rule.says,
-                    }
-                )
-        names = ["rule", *(["group"] if by_group else []), "origin", "reached", "removed", "share", "says"]
-        return pd.DataFrame(rows, columns=names)
+            for groups in ([part] for part in parts) if by_group else [parts]:
+                reached = sum(self.reached[rule.name, part] for part in groups)
+                removed = sum(self.count(rule.name, part) for part in groups)
+                share = removed / reached if reached else float("nan")
+                rows.append((rule.name, "/".join(groups), rule.origin, reached, removed, share, rule.says))
+        table = pd.DataFrame(rows, columns=["rule", "group", "origin", "reached", "removed", "share", "says"])
+        return table if by_group else table.drop(columns="group")
 
     def by_part(self) -> pd.DataFrame:
         """How many items each rule removed of each part: a row a rule, a column a part, and a last row of what stayed.
@@ -110,32 +100,25 @@ class Sieve(Generic[T]):
         """
         parts = list(dict.fromkeys(part for _, part in self.reached))
         rows = {name: {part: self.count(name, part) for part in parts} for name in self.rules}
-        came = {part: max((n for (_, of), n in self.reached.items() if of == part), default=0) for part in parts}
+        came = {part: max(n for (_, of), n in self.reached.items() if of == part) for part in parts}
         rows["kept"] = {part: came[part] - sum(row[part] for row in rows.values()) for part in parts}
-        table = pd.DataFrame.from_dict(rows, orient="index", columns=parts)
-        table.index.name = "rule"
-        return table
+        return pd.DataFrame.from_dict(rows, orient="index", columns=parts).rename_axis("rule")
 
 
 def unique(key: Callable[[Any], Hashable], says: str, name: str = "duplicate") -> Rule:
     """A rule that removes an item whose key an earlier item had. It remembers: make one for each run."""
-    seen: dict[Hashable, int] = {}
+    seen: set[Hashable] = set()
 
     def why(item: Any) -> str:
         found = key(item)
-        seen[found] = seen.get(found, 0) + 1
-        return "" if seen[found] == 1 else "the same as an earlier one"
+        if found in seen:
+            return "the same as an earlier one"
+        seen.add(found)
+        return ""
 
     return Rule(name, says, why, origin="ours")
 
 
-def there(completion: Completion) -> str:
-    """Why there is no text in a completion, empty where there is one."""
-    if completion.error or completion.finish_reason == "error":
-        return completion.error or "the engine gave no completion"
-    return "" if completion.text.strip() else "the completion is empty"
-
-
-def cut(completion: Completion) -> str:
-    """A remark for a text that cannot be read: that it was cut at the token limit, where it was."""
-    return "; it was cut at the token limit" if completion.finish_reason == "length" else ""
+def lacking(item: Any, *names: str) -> str:
+    """Which of an item's texts are empty, as a list in words."""
+    return ", ".join(name for name in names if not getattr(item, name).strip())

@@ -7,11 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from nlgeval_lib.training.mini.criteria import CRITERIA, KINDS
-from nlgeval_lib.training.mini.domains import ATTRIBUTES, DOMAINS, SUM_OF, SUMS, Attribute, Pool
-from nlgeval_lib.training.mini.phrases import choose
+from tools.mini_judge.criteria import CRITERIA, KINDS
+from tools.mini_judge.domains import ATTRIBUTES, DOMAINS, SUM_OF, SUMS, Attribute, Pool
+from tools.mini_judge.phrases import choose
 
-INSTRUCTION = "Write a short text that says all that the record says, and nothing else."
 _VERB = re.compile(r"\[([^|\]]+)\|([^\]]+)\]")
 Pair = tuple[str, str]
 

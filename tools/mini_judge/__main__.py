@@ -1,4 +1,4 @@
-"""`python -m nlgeval_lib.training.mini`: train the miniature judge, measure it on its held-out set, write its card.
+"""`python -m tools.mini_judge`: train the miniature judge, measure it on its held-out set, write its card.
 
 A run that was stopped goes on where it last saved. The same recipe gives a judge of the same quality on any machine.
 """
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from nlgeval_lib import paths
-from nlgeval_lib.training import mini
+from nlgeval_lib.datasets import mini_judge
+from tools.mini_judge.recipe import Recipe
 
 STEPS = ("train", "measure", "card")
 
@@ -27,8 +28,7 @@ def main() -> None:
     if "train" in steps:
         import torch
 
-        from nlgeval_lib.training.mini.recipe import Recipe
-        from nlgeval_lib.training.mini.train import train
+        from tools.mini_judge.train import train
 
         torch.set_num_threads(given.threads)
         recipe = Recipe(**{field.name: getattr(given, field.name) for field in dataclasses.fields(Recipe)})
@@ -37,7 +37,7 @@ def main() -> None:
     if "measure" in steps:
         measure(given.out, given.engine)
     if "card" in steps:
-        from nlgeval_lib.training.mini import card
+        from tools.mini_judge import card
 
         card.write(given.out)
         print(f"wrote {_near(given.out / card.CARD)}")
@@ -46,13 +46,15 @@ def main() -> None:
 def measure(folder: Path, engine: str) -> None:
     """Judge the held-out set in every form; keep the judgments beside the checkpoint and print what came out."""
     from nlgeval_lib import engines
-    from nlgeval_lib.training.mini import evaluate, heldout, quality
+    from nlgeval_lib.training.mini import quality
+    from tools.mini_judge import heldout
+    from tools.mini_judge import measure as measuring
 
     heldout.write(folder)
     options: dict[str, Any] = {"max_model_len": 512} if engine == "vllm" else {"batch_size": 64}
     with engines.make(engine, model=str(folder), **options) as made:
-        judgments, analyses = evaluate.judge(made)
-    evaluate.write(folder, judgments, analyses)
+        judgments, analyses = measuring.judge(made)
+    measuring.write(folder, judgments, analyses)
     table = quality.headline(judgments, quality.taus(judgments))
     print(table.drop(columns="signature").to_string(index=False, float_format=lambda value: f"{value:.3f}"))
 
@@ -65,18 +67,16 @@ def _near(path: Path) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    from nlgeval_lib.training.mini.recipe import Recipe
-
-    parser = argparse.ArgumentParser(prog="python -m nlgeval_lib.training.mini", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.mini_judge", description=__doc__)
     parser.add_argument("--only", action="append", choices=STEPS, help="one step (may be given again); default: all")
     parser.add_argument("--work", type=Path, default=paths.state("mini-judge"), help="where a run is kept")
-    parser.add_argument("--out", type=Path, default=mini.folder(), help="where the checkpoint goes")
+    parser.add_argument("--out", type=Path, default=mini_judge.folder(), help="where the checkpoint goes")
     parser.add_argument("--device", default=_device(), help="cuda or cpu")
-    parser.add_argument("--threads", type=int, default=_cores(), help="of the CPU")
+    parser.add_argument("--threads", type=int, default=cores(), help="of the CPU")
     parser.add_argument(
         "--compile",
         action=argparse.BooleanOptionalAction,
-        default=any(map(shutil.which, ("g++", "clang++"))),
+        default=compiler(),
         help="compile the model first: twice as fast on a CPU; default: where there is a C++ compiler",
     )
     parser.add_argument("--note", action="append", default=[], help="a remark on the run, for the card")
@@ -99,7 +99,13 @@ def _engine() -> str:
     return "vllm" if importlib.util.find_spec("vllm") else "transformers"
 
 
-def _cores() -> int:
+def compiler() -> bool:
+    """Whether there is a C++ compiler."""
+    return any(map(shutil.which, ("c++", "g++", "clang++")))
+
+
+def cores() -> int:
+    """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

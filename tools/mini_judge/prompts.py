@@ -1,4 +1,4 @@
-"""The judge's evaluators as they are set for records, and what teaches it: their prompts, our answers."""
+"""What teaches the judge: the prompts of the evaluators as they are set for it, and our answers."""
 
 from __future__ import annotations
 
@@ -7,58 +7,21 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from nlgeval_lib.evaluators.coascore import Chain, CoAScore
 from nlgeval_lib.evaluators.geval import GEval
-from nlgeval_lib.evaluators.hdeval import CriteriaTree, HDEval, decompose
-from nlgeval_lib.evaluators.hdeval.criteria import Criterion as Branch
+from nlgeval_lib.evaluators.hdeval import HDEval, decompose
 from nlgeval_lib.evaluators.llmscore import LLMScore
 from nlgeval_lib.evaluators.prometheus import Prometheus, Rubric
 from nlgeval_lib.evaluators.tasks import Aspect
 from nlgeval_lib.evaluators.tigerscore import TigerScore
 from nlgeval_lib.schema import Judgment, Sample
-from nlgeval_lib.training.mini import answers
-from nlgeval_lib.training.mini.criteria import ASPECTS, CRITERIA, FINER, HIGH, LOW, OVERALL, RATED, Criterion, relevant
-from nlgeval_lib.training.mini.records import INSTRUCTION, Item
+from nlgeval_lib.training.mini import HIGH, INSTRUCTION, LOW, RATED, settings
+from tools.mini_judge import answers
+from tools.mini_judge.criteria import CRITERIA, FINER, OVERALL, Criterion, relevant
+from tools.mini_judge.records import Item
 
 MOST_ASPECTS = 10
-_SWITCHES = (("reference", "rubric", "feedback"), (True, False))
-
-
-def settings(evaluator: str) -> dict[str, Any]:
-    """The options of an evaluator's class for the miniature judge and its held-out set, by the evaluator's name.
-
-    Raises: ValueError for an evaluator that it was not trained for.
-    """
-    made = {
-        "tigerscore": lambda: {"instruction": INSTRUCTION, "task": "D2T"},
-        "prometheus": lambda: {"sampling": {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0, "n": 1}},
-        "hdeval": lambda: {"task": "data_to_text", "criteria": tree()},
-        "coascore": lambda: _rating() | {"n": 5},
-        "llmscore": _rating,
-        "geval": lambda: {"template": "semscore/g_eval_input", "flip": True},
-    }
-    if evaluator not in made:
-        raise ValueError(f"the miniature judge has no settings for {evaluator!r}; it has {', '.join(made)}")
-    return made[evaluator]()
-
-
-def _rating() -> dict[str, Any]:
-    targets = {key: criterion.definition for key, criterion in ASPECTS.items()}
-    return {"task": "data_to_text", "low": LOW, "high": HIGH, "targets": targets}
-
-
-def tree(layers: int = 2) -> CriteriaTree:
-    """The hierarchy that HD-Eval uses: the aspects, and the finer criteria below each."""
-
-    def branch(key: str, criterion: Criterion, children: tuple[Branch, ...] = ()) -> Branch:
-        return Branch(key, criterion.name, criterion.definition, children, "ours")
-
-    below = {key: tuple(branch(k, c) for k, c in FINER.items() if c.parent == key) for key in ASPECTS}
-    roots = tuple(branch(key, criterion, below[key]) for key, criterion in ASPECTS.items())
-    root = CriteriaTree.of(["x"]).root
-    return CriteriaTree(Branch(root.id, root.name, root.definition, roots, "ours"), "the miniature judge").up_to(layers)
 
 
 def rubric(key: str) -> Rubric:
@@ -137,8 +100,7 @@ def graded(
     """
     _, with_rubric, wordy = switches
     key = key or (rng.choice(RATED) if with_rubric else "overall")
-    left_out = [name for name, on in zip(_SWITCHES[0], switches, strict=True) if not on]
-    form = "feedback" + "".join(f", no {name}" for name in left_out)
+    form = next(form for form, (_, how) in GRADED.items() if how == switches)
     write = answers.feedback if wordy else answers.verdict
     return Example(form, _prometheus(*switches).render(sample(item, aspect=key)), write(item, CRITERIA[key]), item)
 
@@ -213,33 +175,25 @@ def _some_aspects(rng: random.Random, long: bool) -> list[Criterion]:
     return rng.sample([criterion for criterion in CRITERIA.values() if criterion is not OVERALL], n)
 
 
-def _without(*names: str) -> tuple[bool, bool, bool]:
-    reference, with_rubric, feedback = (name not in names for name in _SWITCHES[0])
-    return reference, with_rubric, feedback
-
-
 Make = Callable[[random.Random, Item], Example]
+# Prometheus' forms: how often each is asked, and whether it has a reference, a rubric and a feedback
+GRADED: Mapping[str, tuple[float, tuple[bool, bool, bool]]] = MappingProxyType(
+    {
+        "feedback": (0.12, (True, True, True)),
+        "feedback, no reference": (0.06, (False, True, True)),
+        "feedback, no rubric": (0.03, (True, False, True)),
+        "feedback, no feedback": (0.05, (True, True, False)),
+        "feedback, no reference, no rubric": (0.02, (False, False, True)),
+        "feedback, no reference, no feedback": (0.02, (False, True, False)),
+        "feedback, no rubric, no feedback": (0.02, (True, False, False)),
+        "feedback, no reference, no rubric, no feedback": (0.02, (False, False, False)),
+    }
+)
 # how often each form is asked; forms without an explanation are cheap, as their answers are one token
 FORMS: Mapping[str, tuple[float, Make]] = MappingProxyType(
     {
         "analysis": (0.3, analysis),
-        "feedback": (0.12, graded),
-        "feedback, no reference": (0.06, functools.partial(graded, switches=_without("reference"))),
-        "feedback, no rubric": (0.03, functools.partial(graded, switches=_without("rubric"))),
-        "feedback, no feedback": (0.05, functools.partial(graded, switches=_without("feedback"))),
-        "feedback, no reference, no rubric": (
-            0.02,
-            functools.partial(graded, switches=_without("reference", "rubric")),
-        ),
-        "feedback, no reference, no feedback": (
-            0.02,
-            functools.partial(graded, switches=_without("reference", "feedback")),
-        ),
-        "feedback, no rubric, no feedback": (0.02, functools.partial(graded, switches=_without("rubric", "feedback"))),
-        "feedback, no reference, no rubric, no feedback": (
-            0.02,
-            functools.partial(graded, switches=_without("reference", "rubric", "feedback")),
-        ),
+        **{form: (share, functools.partial(graded, switches=how)) for form, (share, how) in GRADED.items()},
         "criterion": (0.12, criterion_score),
         "score": (0.06, plain_score),
         "aspect scores": (0.09, aspect_scores),
@@ -249,8 +203,6 @@ FORMS: Mapping[str, tuple[float, Make]] = MappingProxyType(
         "criteria list": (0.004, criteria_list),
     }
 )
-
-
 LISTS = ("aspect list", "criteria list")
 CHAINS = ("aspect scores", "chained score")
 

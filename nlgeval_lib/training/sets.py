@@ -15,7 +15,6 @@ import pandas as pd
 from nlgeval_lib.files import write_text
 
 TRAIN, REMOVED, REPORT, READABLE = "train.jsonl", "removed.jsonl", "report.json", "report.md"
-NEEDED = ("id", "prompt", "completion")  # of every example: what the model gets, and what it is to write
 
 
 def save(
@@ -31,19 +30,16 @@ def save(
     leaves the earlier files or a set that `load` refuses, and the stored completions make it again.
     Raises: ValueError for an example without an id, a prompt or a completion; OSError.
     """
-    folder = Path(folder)
-    kept = [dict(example) for example in examples]
+    folder, kept = Path(folder), [dict(example) for example in examples]
     for place, example in enumerate(kept):
-        if lacking := [name for name in NEEDED if not isinstance(example.get(name), str) or not example[name].strip()]:
-            raise ValueError(
-                f"example {place} ({example.get('id')!r}) has no {', '.join(lacking)}; nothing was written"
-            )
+        if lacking := _lacking(example, "id", "prompt", "completion"):
+            raise ValueError(f"example {place} ({example.get('id')!r}) has no {lacking}; nothing was written")
     texts = {TRAIN: _lines(kept), REMOVED: _lines(removed), READABLE: readable.rstrip() + "\n"}
     for name, text in texts.items():
         write_text(folder / name, text)
     files = {name: hashlib.sha256(text.encode("utf-8")).hexdigest() for name, text in texts.items()}
-    whole = {**report, "examples": len(kept), "sha256": files}
-    write_text(folder / REPORT, json.dumps(_plain(whole), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+    whole = _plain({**report, "examples": len(kept), "sha256": files})
+    write_text(folder / REPORT, json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     return folder
 
 
@@ -55,11 +51,11 @@ def load(folder: Path | str) -> tuple[pd.DataFrame, dict[str, Any]]:
     folder = Path(folder)
     try:
         report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-        contents = {name: (folder / name).read_bytes() for name in report["sha256"]}
+        found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in report["sha256"]}
     except FileNotFoundError as error:
         raise ValueError(f"{folder} is no whole training set: no {Path(error.filename).name}; make it again") from None
     for name, wanted in report["sha256"].items():
-        if hashlib.sha256(contents[name]).hexdigest() != wanted:
+        if found[name] != wanted:
             raise ValueError(
                 f"{folder / name} is not the file that {REPORT} names: a save was stopped, or the file was changed; "
                 "make the set again, which asks only what is not stored"
@@ -77,43 +73,34 @@ def read(path: Path | str) -> pd.DataFrame:
         raise ValueError(f"{path}: no such file; give a JSONL file with prompt and completion, or a set's folder")
     rows = []
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise ValueError(f"{path}, line {number}: not JSON: {error}") from None
+            if not isinstance(row, dict):
+                raise ValueError(f"{path}, line {number}: a {type(row).__name__}; an object is needed")
+            if lacking := _lacking(row, "prompt", "completion"):
+                raise ValueError(
+                    f"{path}, line {number}: no text in {lacking!r}; each example needs prompt, completion"
+                )
+            rows.append({"id": f"line-{number}", **row})
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 text: {error}") from None
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: not JSON: {error}") from None
-        if not isinstance(row, dict):
-            raise ValueError(f"{path}, line {number}: a {type(row).__name__}; an object is needed")
-        row.setdefault("id", f"line-{number}")
-        for name in ("prompt", "completion"):
-            if not isinstance(row.get(name), str) or not row[name].strip():
-                raise ValueError(f"{path}, line {number}: no text in {name!r}; each example needs prompt, completion")
-        rows.append(row)
     if not rows:
         raise ValueError(f"{path} holds no examples")
     return pd.DataFrame(rows)
 
 
-def markdown(title: str, tables: Mapping[str, pd.DataFrame | Sequence[str]], notes: Sequence[str] = ()) -> str:
-    """A report for reading: a title, notes, and each table or list under its heading."""
-    parts = [f"# {title}", *notes]
-    for heading, content in tables.items():
-        parts.append(f"## {heading}")
-        if isinstance(content, pd.DataFrame):
-            parts.append(_table(content))
-        else:
-            parts.append("\n".join(f"- {line}" for line in content))
-    return "\n\n".join(parts)
+def markdown(title: str, tables: Mapping[str, pd.DataFrame], notes: Sequence[str] = ()) -> str:
+    """A report for reading: a title, notes, and each table under its heading."""
+    return "\n\n".join([f"# {title}", *notes, *(f"## {name}\n\n{_table(table)}" for name, table in tables.items())])
 
 
 def _table(frame: pd.DataFrame) -> str:
-    flat = frame.copy()
-    flat.columns = [" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in flat.columns]
+    flat = frame.set_axis([" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in frame.columns], axis=1)
     if not isinstance(flat.index, pd.RangeIndex):
         label = str(flat.index.name or "")
         flat.insert(0, label if label not in flat.columns else "index", [str(value) for value in flat.index])
@@ -128,6 +115,10 @@ def _cell(value: Any) -> str:
     return html.escape(" ".join(str(value).split()), quote=False).replace("|", "\\|")
 
 
+def _lacking(example: Mapping[str, Any], *names: str) -> str:
+    return ", ".join(name for name in names if not isinstance(example.get(name), str) or not example[name].strip())
+
+
 def _lines(records: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(_plain(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records)
 
@@ -139,11 +130,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, pd.DataFrame):
-        return [_plain(row) for row in value.reset_index().to_dict("records")]
+        return _plain(value.reset_index().to_dict("records"))
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     if hasattr(value, "item"):
         return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

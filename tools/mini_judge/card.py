@@ -12,19 +12,20 @@ import pandas as pd
 
 from nlgeval_lib import datasets, files
 from nlgeval_lib.engines import models
-from nlgeval_lib.training.mini import evaluate, quality
-from nlgeval_lib.training.mini.criteria import KINDS
-from nlgeval_lib.training.mini.domains import ATTRIBUTES, DOMAINS, HELD_OUT_PHRASES, HELD_OUT_SHARE, POOLS
-from nlgeval_lib.training.mini.phrases import ENDINGS, OPENINGS
-from nlgeval_lib.training.mini.prompts import FORMS
-from nlgeval_lib.training.mini.recipe import Recipe
+from nlgeval_lib.training import mini
+from nlgeval_lib.training.mini import quality
+from tools.mini_judge.criteria import KINDS
+from tools.mini_judge.domains import ATTRIBUTES, DOMAINS, HELD_OUT_PHRASES, HELD_OUT_SHARE, POOLS
+from tools.mini_judge.phrases import ENDINGS, OPENINGS
+from tools.mini_judge.prompts import FORMS
+from tools.mini_judge.recipe import Recipe
 
 CARD = "README.md"
 HASHED = ("model.safetensors", "tokenizer.json", "config.json")
 
 
 def write(folder: Path) -> None:
-    """Write the card of the checkpoint in `folder` from its files and what `evaluate.write` left there."""
+    """Write the card of the checkpoint in `folder` from its files and what `measure.write` left there."""
     files.write_text(folder / CARD, text(folder))
 
 
@@ -36,13 +37,13 @@ def sha256(path: Path) -> str:
 def text(folder: Path) -> str:
     """The card as Markdown."""
     told = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    judgments, analyses = evaluate.read(folder)
+    judgments, analyses = mini.read(folder)
     frame = datasets.load("mini_judge")
     outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
     table = quality.taus(judgments)
     head = quality.headline(judgments, table)
     beside = quality.against(judgments, outputs, quality.baselines(outputs))
-    kinds = evaluate.by_kind(frame, analyses)
+    kinds = quality.by_kind(frame, analyses)
     parts = [
         _TOP,
         _recipe(told),
@@ -88,7 +89,7 @@ def _recipe(told: Mapping[str, Any]) -> str:
     recipe = told["recipe"]
     default = Recipe()
     flags = [f"--{name} {value}" for name, value in recipe.items() if value != getattr(default, name)]
-    command = " ".join(["python -m nlgeval_lib.training.mini", *flags])
+    command = " ".join(["python -m tools.mini_judge", *flags])
     rows = [(name, value) for name, value in recipe.items()]
     machine = told.get("machine", {})
     run = "runs the same" if not flags else "runs its default"
