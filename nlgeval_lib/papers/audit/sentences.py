@@ -94,7 +94,7 @@ def gaps(
 
 def marks(
     tables: Tables, table: str, mark: str, rank: int = 1, axis: str = "row", groups: Sequence[Sequence[str]] = (),
-    unsure: Sequence[str] = (), says: str = "",
+    unsure: Sequence[str] = (),
 ) -> list[Finding]:  # fmt: skip
     """Whether the marked cell of each column is its best (`rank` 1) or second (2), equal numbers sharing a rank.
 
@@ -122,7 +122,7 @@ def marks(
             else:
                 said = HOLDS if here else UNTOLD
                 note = "" if here else "no mark in the text of the paper, which may have lost it"
-            words = says or f"{mark} is the {('best', 'second')[rank - 1]} of {len(keys)}"
+            words = f"{mark} is the {('best', 'second')[rank - 1]} of {len(keys)}, {group[0]} to {group[-1]}"
             found.append(finding(place(*names), words, ", ".join(cells.text[key] for key in here) or "none",
                                  cells[right[0]], said, note))  # fmt: skip
     return found
@@ -145,7 +145,7 @@ def copied(tables: Tables, table: str, also: Sequence[str] = (), without: Sequen
     no accident.
     """
     runs: dict[Any, list[tuple[str, tuple[Key, Key], list[Quantity]]]] = {}
-    for name in (table, *also):
+    for name in (*also, table):
         cells = tables[name]
         for keys in neighbours(cells):
             if keys[0][0] not in without:
@@ -167,12 +167,12 @@ def copied(tables: Tables, table: str, also: Sequence[str] = (), without: Sequen
         return [in_words("all rows", "no two neighbouring numbers twice", "none", HOLDS, words)]
     likely = 1 - math.exp(-expected) * sum(expected**k / math.factorial(k) for k in range(len(equal)))
     said = CONTRADICTS if likely < RARE else UNTOLD
+    first = {(name, keys): (other, theirs) for name, keys, other, theirs in reversed(equal)}
     found = []
-    for name, keys, other, theirs in equal:
+    for (name, keys), (other, theirs) in reversed(first.items()):
         text = ", ".join(tables[name].text[key] for key in keys)
-        where = place(*([name] if name != table else []), *keys[0][:2])
         there = place(*([other] if other != table else []), theirs[0][0])
-        found.append(in_words(where, "has numbers of its own", text, said,
+        found.append(in_words(place(*keys[0][:2]), "has numbers of its own", text, said,
                               f"as in {there}; {len(equal)} such among {words}, p = {likely:.1g}"))  # fmt: skip
     return found
 
@@ -194,7 +194,9 @@ def in_data(
         why = "not checked here: " + (f"{dataset} is not at hand" if dataset else take)
         return [in_words(cells.where(key), "as in the data", cells.text[key], UNTOLD, why)]
     for column, wanted in (where or {}).items():
-        frame = frame[frame[column].str.endswith(wanted)]
+        frame = frame[frame[column].astype(str).str.endswith(wanted)]
+    if frame.empty:
+        raise ValueError(f"{dataset} has no row with {dict(where or {})}")
     what, _, column = take.partition(" ")
     if what == "outputs":
         count: Any = len(frame[["input_id", "system_id"]].drop_duplicates())

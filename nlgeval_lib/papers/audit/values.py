@@ -134,8 +134,8 @@ def repeats(
     rename = rename or {}
     found = []
     for key in one.pick(**only):
-        match = tuple(rename.get(axis, {}).get(name, name) for axis, name in zip(KEY, key, strict=True))
-        if match in two:
+        row, column, statistic = (rename.get(axis, {}).get(name, name) for axis, name in zip(KEY, key, strict=True))
+        if (match := (row, column, statistic)) in two:
             said = same(one[key], two[match])
             found.append(finding(place(*key), f"same as {source}", one.text[key], two[match], said))
     if not found:
