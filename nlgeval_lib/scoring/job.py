@@ -174,10 +174,9 @@ class Job:
     def unfitted(self) -> bool:
         """Whether the evaluator has criteria whose scores nothing joins yet."""
         from nlgeval_lib.evaluators.hdeval import HDEval
-        from nlgeval_lib.evaluators.hdeval.aggregator import PLAIN
 
         judge = self.evaluator
-        return isinstance(judge, HDEval) and not judge.aggregator.fitted and judge.aggregator.kind not in PLAIN
+        return isinstance(judge, HDEval) and not judge.aggregator.fitted and judge.aggregator.needs_ratings
 
     # -- what came of it ----------------------------------------------------------------------------------------------
 
