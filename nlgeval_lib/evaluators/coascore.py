@@ -20,8 +20,7 @@ import numpy as np
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Sampling
-from nlgeval_lib.evaluators.draws import combine
-from nlgeval_lib.evaluators.judge import Judge, make_sampling
+from nlgeval_lib.evaluators.judge import Judge, combine, make_sampling
 from nlgeval_lib.evaluators.llmscore import rating_words
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.evaluators.tasks import Aspect, RatingTask, count_word

@@ -16,13 +16,12 @@ import pandas as pd
 
 from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.draws import combine
 from nlgeval_lib.evaluators.hdeval import ratings, saving
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
 from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Node
 from nlgeval_lib.evaluators.hdeval.decompose import TEMPLATE, Growth, Trained, train
 from nlgeval_lib.evaluators.hdeval.scoring import HIGH, LOW, CriteriaScores, Task, missing_row
-from nlgeval_lib.evaluators.judge import Judge, make_sampling
+from nlgeval_lib.evaluators.judge import Judge, combine, make_sampling
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template, template

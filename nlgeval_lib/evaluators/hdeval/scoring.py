@@ -15,6 +15,7 @@ import pandas as pd
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.hdeval.criteria import Node, in_sentence
+from nlgeval_lib.evaluators.judge import most_frequent
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.schema import Judgment, Sample, Status
 
@@ -112,8 +113,7 @@ def missing_row(row: Sequence[Judgment], criteria: Sequence[str], policy: str, d
     lost = [(name, j) for name, j in zip(criteria, row, strict=True) if j.status is not Status.OK]
     if not lost:
         return Judgment.missing(Status.UNPARSED, "no criterion was scored", **details)
-    status = Counter(judgment.status for _, judgment in lost).most_common(1)[0][0]
-    first = next(judgment for _, judgment in lost if judgment.status is status)
+    status, first = most_frequent([judgment for _, judgment in lost])
     names = ", ".join(name for name, _ in lost[:4]) + (", ..." if len(lost) > 4 else "")
-    reason = f"{len(lost)} of {len(row)} criteria without a score ({names}; impute {policy}): {first.reason}"
+    reason = f"{len(lost)} of {len(row)} criteria without a score ({names}; impute {policy}): {first}"
     return Judgment.missing(status, reason, **details)
