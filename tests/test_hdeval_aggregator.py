@@ -228,6 +228,15 @@ def test_shap_values_add_up_to_the_prediction(kind):
     np.testing.assert_array_equal(shap.values, again.values)
 
 
+@pytest.mark.parametrize("kind", ["dt", "rf"])
+def test_shap_values_add_up_where_scores_are_a_bit_apart(kind):
+    X, Y = scores_and_ratings()
+    X = X / 10 + np.random.default_rng(1).choice([0, 3e-8, 6e-8], X.shape)  # neighbours in 32 bits
+    fitted = Aggregator(kind, options=small(kind)).fit(X, Y)
+    shap = shap_values(fitted, X, rows=40)
+    np.testing.assert_allclose(shap.base + shap.values.sum(axis=1), fitted.predict_array(shap.data), atol=2e-6)
+
+
 def test_shap_values_of_a_linear_model_are_its_terms():
     X, Y = scores_and_ratings()
     fitted = Aggregator("lr").fit(X, Y)

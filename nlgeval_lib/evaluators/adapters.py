@@ -13,8 +13,7 @@ import pandas as pd
 
 from nlgeval_lib.evaluators import base, encoders
 from nlgeval_lib.evaluators.base import Unavailable
-from nlgeval_lib.evaluators.cached import CachedMetric, Item, Missing, Values, choose, version
-from nlgeval_lib.evaluators.pairwise import PairMetric
+from nlgeval_lib.evaluators.metric import CachedMetric, Item, Missing, PairMetric, Values, choose, mean, version
 from nlgeval_lib.evaluators.samples import samples
 from nlgeval_lib.schema import Judgment, Status
 
@@ -69,7 +68,8 @@ class Comet(CachedMetric):
         """
         given = samples(frame, needs=("output", "source", "references"), name=self.name)
         items = [(one.output, one.source, one.references[0]) for one in given]
-        return _framed(self, frame, [[item] if item[0].strip() else [] for item in items])
+        nothing = Judgment.missing(Status.EMPTY, "output is empty")
+        return self.framed(frame.index, [[item] if item[0].strip() else nothing for item in items], mean)
 
     def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
         import torch
@@ -222,8 +222,8 @@ class UniEval(CachedMetric):
             texts = [one.references[0] if column == "references" else getattr(one, column) for column in columns]
             follows = [f"{name}: {text}" for name, text in zip(columns.values(), texts, strict=True)]
             asked = [" </s> ".join([f"question: {question}", f"{called}: {s}", *follows]) for s in split(one.output)]
-            rows.append([(text,) for text in asked])
-        return _framed(self, frame, rows, self.join)
+            rows.append([(text,) for text in asked] or Judgment.missing(Status.EMPTY, "output is empty"))
+        return self.framed(frame.index, rows, math.fsum if self.join == "sum" else mean)
 
     @functools.cached_property
     def _loaded(self) -> tuple[Any, Any, str]:
@@ -258,24 +258,6 @@ class UniEval(CachedMetric):
             cuts = (float(length > self.max_tokens) for length in lengths)
             values += [(chance, cut) for chance, cut in zip(chances, cuts, strict=True)]
         return values
-
-
-def _framed(metric: CachedMetric, frame: pd.DataFrame, rows: list[list[Item]], join: str | None = None) -> pd.DataFrame:
-    """The score frame of rows of items: one item's value, or the mean or sum of several."""
-    values = metric.values([item for row in rows for item in row])
-    judged = []
-    for row in rows:
-        parts = [metric.judgment(values[item]) for item in row]
-        missing = next((part for part in parts if part.status is not Status.OK), None)
-        if not parts:
-            judged.append(Judgment.missing(Status.EMPTY, "output is empty"))
-        elif missing is not None:
-            judged.append(missing)
-        else:
-            total = math.fsum(part.value for part in parts)
-            judged.append(Judgment(total if join == "sum" else total / len(parts)))
-    metric.details |= {"items": len(rows), "missing": sum(j.status is not Status.OK for j in judged)}
-    return base.score_frame(frame.index, judged, metric.signature(), metric.details)
 
 
 def _splitter() -> Any:

@@ -150,6 +150,8 @@ class Aggregator:
             estimator.fit(X, Y if Y.shape[1] > 1 else Y.ravel())
         if self.kind != "mlp":
             return estimator, {}
+        # one layout in memory: equal rows get equal predictions, before and after saving
+        estimator.coefs_ = [np.ascontiguousarray(weights) for weights in estimator.coefs_]
         return estimator, {"steps": int(estimator.n_iter_), "converged": estimator.n_iter_ < estimator.max_iter}
 
     def _too_few(self, scores: np.ndarray, rated: np.ndarray, names: str, left: int) -> str:

@@ -114,12 +114,35 @@ def _explain(estimator: Any, X: np.ndarray, background: np.ndarray, seed: int, r
     """Shapley values of a tree, a forest or a perceptron."""
     import shap
 
-    if not hasattr(estimator, "coefs_"):
-        explainer = shap.TreeExplainer(estimator, data=background, feature_perturbation="interventional")
-        return explainer.shap_values(X, check_additivity=False)
-    masker = shap.maskers.Independent(background, max_samples=len(background))
-    explainer = shap.explainers.Permutation(estimator.predict, masker, seed=seed)
-    return explainer(X, max_evals=rounds * (2 * X.shape[1] + 1), silent=True).values
+    if hasattr(estimator, "coefs_"):
+        masker = shap.maskers.Independent(background, max_samples=len(background))
+        explainer = shap.explainers.Permutation(estimator.predict, masker, seed=seed)
+        return explainer(X, max_evals=rounds * (2 * X.shape[1] + 1), silent=True).values
+    # shap rounds thresholds to 32 bits, which moves scores across them where neighbours are that near: so it is given
+    # their ranks, how many of a criterion's thresholds lie below a score
+    trees = [member.tree_ for member in getattr(estimator, "estimators_", [estimator])]
+    cuts = [np.unique(np.concatenate([t.threshold[t.feature == c] for t in trees])) for c in range(X.shape[1])]
+
+    def ranked(scores: np.ndarray) -> np.ndarray:
+        columns = scores.astype(np.float32).T  # as scikit-learn rounds them
+        return np.stack([np.searchsorted(cut, one) for cut, one in zip(cuts, columns, strict=True)], axis=1)
+
+    ensemble = [
+        {
+            "children_left": tree.children_left,
+            "children_right": tree.children_right,
+            "children_default": tree.children_left,
+            "features": tree.feature,
+            "thresholds": np.array(
+                [np.searchsorted(cuts[c], cut) for c, cut in zip(tree.feature, tree.threshold, strict=True)], float
+            ),
+            "values": tree.value[:, :, 0] / len(trees),
+            "node_sample_weight": tree.weighted_n_node_samples,
+        }
+        for tree in trees
+    ]
+    explainer = shap.TreeExplainer({"trees": ensemble}, data=ranked(background).astype(float))
+    return explainer.shap_values(ranked(X).astype(float), check_additivity=False)
 
 
 def _complete(aggregator: Aggregator, X: pd.DataFrame, rows: int | None, rng: np.random.Generator) -> np.ndarray:
