@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import base, encoders
 from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.evaluators.metric import CachedMetric, Item, Missing, PairMetric, Values, choose, mean, version
@@ -116,48 +117,6 @@ class Bleurt(PairMetric):
         return [_finite(value) for value in found]
 
 
-# task -> aspect -> question, what the output is called, then the columns that follow it and what they are called
-_QUESTIONS: dict[str, dict[str, tuple[str, str, dict[str, str]]]] = {
-    "summarization": {
-        "coherence": ("Is this a coherent summary to the document?", "summary", {"source": "document"}),
-        "consistency": ("Is this claim consistent with the document?", "claim", {"source": "document"}),
-        "fluency": ("Is this a fluent paragraph?", "paragraph", {}),
-        "relevance": ("Is this summary relevant to the reference?", "summary", {"references": "reference"}),
-    },
-    "dialogue": {
-        "naturalness": ("Is this a natural response in the dialogue?", "response", {}),
-        "coherence": (
-            "Is this a coherent response given the dialogue history?",
-            "response",
-            {"source": "dialogue history"},
-        ),
-        "engagingness": (
-            "Is this an engaging and informative response according to the dialogue history and fact?",
-            "response",
-            {"source": "dialogue history", "context": "fact"},
-        ),
-        "groundedness": ("Is this response consistent with knowledge in the fact?", "response", {"context": "fact"}),
-        "understandability": ("Is this an understandable response in the dialogue?", "response", {}),
-    },
-    "data2text": {
-        "naturalness": ("Is this a fluent utterance?", "utterance", {}),
-        "informativeness": (
-            "Is this sentence informative according to the reference?",
-            "sentence",
-            {"references": "reference"},
-        ),
-    },
-}
-_CHECKPOINTS = {
-    "summarization": "MingZhong/unieval-sum",
-    "dialogue": "MingZhong/unieval-dialog",
-    "data2text": "MingZhong/unieval-sum",
-}
-# asked of each sentence, and joined so
-_BY_SENTENCE = {("summarization", "consistency"): "mean", ("summarization", "fluency"): "mean"}
-_BY_SENTENCE |= {("dialogue", "engagingness"): "sum"}
-
-
 class UniEval(CachedMetric):
     """UniEval: the probability of Yes against No to a question about the output, 0 to 1, by the published T5 models.
 
@@ -186,11 +145,13 @@ class UniEval(CachedMetric):
         **common: Any,
     ) -> None:
         super().__init__(**common)
-        self.task = choose("task", task, tuple(_QUESTIONS))
-        self.aspect = choose("aspect", aspect, tuple(_QUESTIONS[task]))
-        self.model, self.revision = model if model is not None else _CHECKPOINTS[task], revision
+        known = prompts.load_definitions("unieval")["tasks"]
+        self.task = choose("task", task, tuple(known))
+        self.aspect = choose("aspect", aspect, tuple(known[task]["aspects"]))
+        self.asked = known[task]["aspects"][aspect]
+        self.model, self.revision = model if model is not None else known[task]["checkpoint"], revision
         self.max_tokens, self.batch_size, self.device = max_tokens, batch_size, device
-        self.join = _BY_SENTENCE.get((task, aspect))
+        self.join = self.asked.get("sentences")  # where each sentence is asked about: what their values become
 
     def settings(self) -> dict[str, Any]:
         # the question is part of each input, so values are shared between aspects that ask the same
@@ -210,7 +171,7 @@ class UniEval(CachedMetric):
 
         Raises: ValueError naming the column or the row.
         """
-        question, called, columns = _QUESTIONS[self.task][self.aspect]
+        question, called, columns = (self.asked[name] for name in ("question", "output", "shown"))
         given = samples(frame, needs=("output", *columns), name=f"{self.name} {self.aspect}")
         try:
             split = _splitter() if self.join else lambda text: [text] if text.strip() else []

@@ -243,7 +243,7 @@ class HDEval(Judge):
             return 0
         raise ValueError(
             f"sample {sample.id!r}: aspect {sample.aspect!r} is none of the targets {', '.join(aggregator.targets)}; "
-            "give a column 'aspect' that names one, or use predict() for all of them"
+            "give a column 'aspect' that names one"
         )
 
     # -- who said it, keeping -------------------------------------------------------------------------------------
