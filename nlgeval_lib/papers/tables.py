@@ -82,7 +82,7 @@ def marks(paper: str) -> pd.DataFrame:
     """
     _known(paper, PAPERS, "paper")
     path = folder() / paper / "marks.csv"
-    frame = _strings(path, MARK_COLUMNS) if path.exists() else pd.DataFrame(columns=list(MARK_COLUMNS))
+    frame = strings(path, MARK_COLUMNS) if path.exists() else pd.DataFrame(columns=list(MARK_COLUMNS))
     for mark in frame["mark"].unique():
         _known(mark, ("bold", "underline"), "mark")
     return frame

@@ -1,18 +1,26 @@
-"""Metrics whose value is a function of some texts: each list of texts is computed once, on any machine, in any run."""
+"""Metrics whose value is a function of some texts: each list of texts is computed once, on any machine, in any run.
+
+`PairMetric` compares an output with its reference: what several references become, and what an empty text gives.
+"""
 
 from __future__ import annotations
 
 import abc
 import importlib.metadata
+import math
 import os
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+import pandas as pd
+
 from nlgeval_lib import paths
 from nlgeval_lib.cache import ValueCache, Values, key
-from nlgeval_lib.evaluators import base
+from nlgeval_lib.evaluators import base, samples
 from nlgeval_lib.schema import Judgment, Status
 
 Item = tuple[str, ...]  # the texts that a value depends on
@@ -136,6 +144,21 @@ class CachedMetric(abc.ABC):
                 self.details[part] = int(sum(row[position] for row in rows))
         return found
 
+    def framed(
+        self, index: pd.Index, plans: Sequence[list[Item] | Judgment], join: Callable[[list[float]], float]
+    ) -> pd.DataFrame:
+        """The score frame of rows of items, their values joined, or of what is known of a row without any."""
+        values = self.values([item for plan in plans if isinstance(plan, list) for item in plan])
+        judged = []
+        for plan in plans:
+            parts = [plan] if isinstance(plan, Judgment) else [self.judgment(values[item]) for item in plan]
+            lost = [part for part in parts if part.status is not Status.OK]
+            known = parts if len(parts) == 1 or lost else [Judgment(join([part.value for part in parts]))]
+            judged.append((lost or known)[0])
+        missing = sum(one.status is not Status.OK for one in judged)
+        self.details |= {"items": len(judged), "pairs": len(values), "missing": missing}
+        return base.score_frame(index, judged, self.signature(), self.details)
+
     def _computed(self, todo: list[Item]) -> Iterator[tuple[list[Item], list[Values | Missing]]]:
         from tqdm import tqdm
 
@@ -159,6 +182,97 @@ class CachedMetric(abc.ABC):
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: the settings, not the loaded models."""
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_loaded")}
+
+
+class PairMetric(CachedMetric):
+    """A metric of (output, reference) pairs, with a rule for several references and one for empty texts.
+
+    multi: what several references become. None: an item has one reference, more are an error; `"first"`; `"max"` and
+        `"mean"` of the pairwise values; `"joint"`: the metric's own way, where it has one.
+    empty: what a text without a word gives. `"nan"`: no value but a reason; `"zero"`: 0, as some published code has.
+    cache, jobs: as for every cached metric.
+
+    After a call, `details` says how many items, pairs, cached, computed and missing values there were.
+    """
+
+    multi_rules: ClassVar[tuple[str, ...]] = ("first", "max", "mean")
+    empty_rules: ClassVar[tuple[str, ...]] = ("nan", "zero")
+
+    def __init__(self, *, multi: str | None = None, empty: str = "nan", **common: Any) -> None:
+        super().__init__(**common)
+        self.multi = multi if multi is None else choose("multi", multi, self.multi_rules)
+        self.empty = choose("empty", empty, self.empty_rules)
+
+    def blank(self, text: str) -> str:
+        """Why `text` has nothing that the metric can compare, or "" if it has. Such texts do not reach `compute`."""
+        return "" if text.strip() else "is empty"
+
+    def reference_columns(self) -> tuple[str, ...]:
+        """The columns of a frame that may hold what the output is compared with, the preferred one first."""
+        return ("reference", "references") if self.multi is None else ("references", "reference")
+
+    def rules(self) -> dict[str, Any]:
+        return {"refs": self.multi or "one", "empty": self.empty}
+
+    def score_texts(self, outputs: Sequence[str], references: Sequence[str | Sequence[str]]) -> np.ndarray:
+        """The value of each output against its reference or references: float64, NaN where undefined.
+
+        Raises: ValueError naming the row for anything but texts, for unequal lengths, and for several references of an
+        item without a rule (`multi`). Warns if what the metric needs is not on this machine.
+        """
+        for what, given in (("output", outputs), ("reference", references)):
+            if isinstance(given, str | bytes):
+                raise ValueError(f"{what} is one text ({str(given)[:40]!r}); give a list with one entry an item")
+        outputs, references = list(outputs), list(references)
+        if len(outputs) != len(references):
+            raise ValueError(f"{len(outputs)} outputs and {len(references)} references; give one entry an item of each")
+        columns = {"output": outputs, self.reference_columns()[0]: references}
+        scored = self.score(pd.DataFrame({name: pd.Series(texts, dtype=object) for name, texts in columns.items()}))
+        gone = scored.loc[scored["status"] == Status.UNAVAILABLE.value, "reason"]
+        if len(gone):
+            warnings.warn(f"{self.name}: {gone.iloc[0]}", UserWarning, stacklevel=2)
+        return scored["value"].to_numpy()
+
+    def score(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """`value, status, reason` of each row of `frame`, same index; needs `output` and `reference` or `references`.
+
+        With a rule for several references the column `references` is preferred, without one `reference`.
+        `attrs["signature"]` and `attrs["details"]` tell how.
+
+        Raises: ValueError naming the column or the row.
+        """
+        outputs, groups = samples.pairs(frame, self.reference_columns())
+        if self.multi is None:
+            for position, group in enumerate(groups):
+                if len(group) > 1:
+                    row, rules = samples.row_name(position, list(frame.index)), ", ".join(self.multi_rules)
+                    raise ValueError(f"{row}: {len(group)} references; say what they become: multi= {rules}")
+        plans = [self._plan(output, group) for output, group in zip(outputs, groups, strict=True)]
+        return self.framed(frame.index, plans, max if self.multi == "max" else mean)
+
+    def _plan(self, output: str, group: tuple[str, ...]) -> list[Item] | Judgment:
+        """The pairs whose values make an item's score, or the score where no pair is needed."""
+        if not group:
+            return Judgment.missing(Status.EMPTY, "no reference")
+        group = group[:1] if self.multi == "first" else group
+        if self.empty in ("nan", "zero"):
+            kept = tuple(reference for reference in group if not self.blank(reference))
+            if why := self.blank(output):
+                return self._blank(f"output {why}")
+            if not kept:
+                return self._blank(f"reference {self.blank(group[0])}")
+            group = kept
+        return [(output, *group)] if self.multi == "joint" else [(output, reference) for reference in group]
+
+    def _blank(self, why: str) -> Judgment:
+        if self.empty == "zero":
+            return Judgment(0.0, reason=f"{why}; counted as 0")
+        return Judgment.missing(Status.EMPTY, why)
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean of one or more numbers."""
+    return math.fsum(values) / len(values)
 
 
 def choose(what: str, given: Any, allowed: Sequence[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""From frames with ratings to training tables: one row an output, one column a rated target."""
+"""From frames with ratings to training tables: an output a row, a rated target a column."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.schema import Sample
-
-IDS = ("input_id", "system_id")
 
 
 def of_frame(
@@ -26,7 +24,7 @@ def of_frame(
     Raises: ValueError where the frame has no ratings.
     """
     if "human" in frame.columns and any(sample.aspect for sample in given):
-        keys = [frame[column].astype(str).tolist() for column in IDS if column in frame.columns]
+        keys = [frame[column].astype(str).tolist() for column in ("input_id", "system_id") if column in frame.columns]
         places = _places(list(zip(*keys, shown, strict=True)), [sample.aspect for sample in given])
         outputs: dict[int, Sample] = {}
         for place, sample in zip(places, given, strict=True):
@@ -42,7 +40,7 @@ def of_frame(
             "no ratings to learn from: a long frame with 'aspect' and 'human', or columns 'human_<target>', is needed; "
             f"the frame has {', '.join(map(str, frame.columns))}"
         )
-    return tuple(given), named(frame[wide].rename(columns=lambda c: str(c).removeprefix("human_")), len(given))
+    return tuple(given), of_columns(frame[wide].rename(columns=lambda c: str(c).removeprefix("human_")), len(given))
 
 
 def _places(keys: Sequence[Any], aspects: Sequence[str]) -> list[int]:
@@ -56,7 +54,7 @@ def _places(keys: Sequence[Any], aspects: Sequence[str]) -> list[int]:
     return found
 
 
-def named(human: pd.DataFrame | Mapping[str, Sequence[float]], rows: int) -> pd.DataFrame:
+def of_columns(human: pd.DataFrame | Mapping[str, Sequence[float]], rows: int) -> pd.DataFrame:
     """Ratings [rows, targets] as numbers, columns as text, index from 0.
 
     Raises: ValueError for another number of rows, or ratings that are no numbers.
