@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlgeval_lib import engines
-from nlgeval_lib import store as stores
 from nlgeval_lib.engines import MissingCompletions, ReplayEngine, Request, Sampling, ScriptedEngine
 from nlgeval_lib.schema import Completion
 from nlgeval_lib.store import Store
@@ -315,7 +314,7 @@ def test_fifty_kills_and_the_same_store(tmp_path):
     def run(folder, report=None):
         with Store(folder) as store:
             engines.complete(ScriptedEngine(echo, batch_size=3), prompts, Sampling(), store, report)
-            return {key: store.get(key) for key in store}
+            return store.get_many(store)
 
     finished: list[str] = []
     killed = 0
@@ -343,7 +342,55 @@ def test_fifty_kills_and_the_same_store(tmp_path):
     assert killed == 50 and len(finished) > 300
     assert len(finished) == len(set(finished)), "a finished completion was asked again"
     assert run(tmp_path / "killed") == run(tmp_path / "undisturbed")
-    assert stores.verify(Store(tmp_path / "killed")).duplicates == 0
+    assert Store(tmp_path / "killed").verify() == []
+
+
+def test_two_processes_ask_nothing_twice_and_end_alike(tmp_path):
+    """Both want the same 300 completions; each notes what it was asked, and one is killed midway."""
+    prompts = [f"prompt {i}" for i in range(300)]
+
+    def run(name, stop_at=None):
+        def script(request, draw):
+            with open(tmp_path / f"asked by {name}", "a") as asked:
+                print(request.prompt, file=asked)
+            return f"{request.prompt} by {name}"
+
+        def report(progress, batch):
+            if stop_at is not None and progress.done >= stop_at:
+                os.kill(os.getpid(), 9)
+
+        with Store(tmp_path / "store") as store:
+            answers = engines.complete(ScriptedEngine(script, batch_size=3), prompts, Sampling(), store, report)
+        return [completion.text for completion in answers.flat]
+
+    children = []
+    for name, stop_at in (("killed", 60), ("whole", None)):
+        children.append(os.fork())
+        if children[-1] == 0:
+            try:
+                run(name, stop_at)
+            finally:
+                os._exit(0)
+    mine = run("me")
+    assert [os.WIFSIGNALED(os.waitpid(pid, 0)[1]) for pid in children] == [True, False]
+    asked = [line for path in tmp_path.glob("asked by *") for line in path.read_text().splitlines()]
+    assert set(asked) == set(prompts) and len(asked) - len(set(asked)) in (0, 1, 2, 3), "a batch of the killed one's"
+    with Store(tmp_path / "store") as store:
+        assert sorted(completion.text for completion in store.get_many(store).values()) == sorted(mine)
+
+
+def test_what_another_run_stored_meanwhile_is_the_truth(tmp_path):
+    """Claims lapse: an engine may be asked for what comes to be stored while it writes."""
+    other = Store(tmp_path)
+
+    def script(request, draw):
+        [ask] = [ask for ask in engine.asked if ask.request is request]
+        other.put(Completion(key=ask.key, text="first", model="scripted", revision="0"))
+        return "second"
+
+    engine = ScriptedEngine(script)
+    [[made]] = engines.complete(engine, ["p"], Sampling(), Store(tmp_path))
+    assert made.text == "first" == other.get(made.key).text
 
 
 # -- engines without a model ------------------------------------------------------------------------------------------

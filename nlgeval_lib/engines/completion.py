@@ -14,6 +14,7 @@ from nlgeval_lib.schema import Completion
 from nlgeval_lib.store import Store
 
 _SYNC_SECONDS = 2.0
+_POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +137,6 @@ def plan(engine: Engine, requests: Iterable[Request | str], sampling: Sampling, 
     named = _named(requests)
     asks = [ask for r in named for ask in Ask.all(r, r.body(engine, sampling), sampling)]
     unique = {ask.key: ask for ask in asks}
-    if store is not None:
-        store.refresh()
     missing = [ask for key, ask in unique.items() if store is None or key not in store]
     return Plan(
         requests=len(named),
@@ -161,6 +160,7 @@ def complete(
 
     Each finished completion is stored as soon as the engine hands it over, so a run that is stopped - Ctrl-C, a crash,
     an error of the engine - resumes where it was. What fails is named in `Answers.failed` and asked again next time.
+    What another process is asking for on the same store is waited for, not asked twice.
     `progress` is called at the start and after each batch with a `Progress` and the batch.
 
     Raises: UnsupportedSetting before anything is asked; EngineError; StoreError; KeyboardInterrupt.
@@ -175,7 +175,6 @@ def complete(
 
     have: dict[str, Completion] = {}
     if store is not None:
-        store.refresh()
         have = store.get_many(unique)
     missing = [ask for key, (ask, _) in unique.items() if key not in have]
     state = start = Progress(total=len(unique), stored=len(have))
@@ -189,7 +188,8 @@ def complete(
             progress(state, broken)
     if missing:
         engine.check(sampling)
-        for state, batch in _generate(engine, missing, sampling, store, unique, start):
+        ask_for = _generate if store is None or engine.name == "replay" else _shared
+        for state, batch in ask_for(engine, missing, sampling, store, unique, start):
             have.update((completion.key, completion) for completion in batch)
             if progress is not None:
                 progress(state, batch)
@@ -216,47 +216,74 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def _generate(
+def _shared(
     engine: Engine,
     missing: list[Ask],
+    sampling: Sampling,
+    store: Store,
+    unique: dict[str, tuple[Ask, dict[str, Any]]],
+    state: Progress,
+) -> Iterator[tuple[Progress, list[Completion]]]:
+    """Ask for what no other process is asking for; then take what those came to, or ask for what they gave up."""
+    synced = time.monotonic()
+    try:
+        with store.claimant() as name:
+            while missing:
+                mine = store.claim(name, [ask.key for ask in missing])
+                asked = [ask for ask in missing if ask.key in mine]
+                batches = _generate(engine, asked, sampling, store, unique, state) if asked else ()
+                for state, batch in batches:
+                    yield state, batch
+                    if time.monotonic() - synced > _SYNC_SECONDS:
+                        store.sync()
+                        synced = time.monotonic()
+                others = store.get_many(ask.key for ask in missing if ask.key not in mine)
+                missing = [ask for ask in missing if ask.key not in mine and ask.key not in others]
+                if others:
+                    state = replace(state, stored=state.stored + len(others))
+                    yield state, list(others.values())
+                elif not asked:
+                    if getattr(engine, "pending", False):  # a Ctrl-C that is held back until the engine is asked
+                        raise KeyboardInterrupt
+                    time.sleep(_POLL_SECONDS)
+    finally:
+        store.sync()
+
+
+def _generate(
+    engine: Engine,
+    asked: list[Ask],
     sampling: Sampling,
     store: Store | None,
     unique: dict[str, tuple[Ask, dict[str, Any]]],
     state: Progress,
 ) -> Iterator[tuple[Progress, list[Completion]]]:
-    """Store each batch of the engine's and yield it with the progress after it."""
-    open_keys = {ask.key for ask in missing}
-    began = synced = time.monotonic()
-    batches = engine.generate(missing, sampling)
-    try:
-        with contextlib.ExitStack() as stack:
-            stack.callback(getattr(batches, "close", lambda: None))
-            for batch in batches:
-                stray = [completion.key for completion in batch if completion.key not in open_keys]
-                if stray:
-                    raise RuntimeError(
-                        f"{engine!r} gave {len(stray)} completions that were not asked, or gave them twice"
-                    )
-                good = [completion for completion in batch if completion.finish_reason != "error"]
-                open_keys.difference_update(completion.key for completion in batch)
-                if store is not None and good:
-                    store.put_many(good, (unique[completion.key][1] for completion in good))
-                    if time.monotonic() - synced > _SYNC_SECONDS:
-                        store.sync()
-                        synced = time.monotonic()
-                state = replace(
-                    state,
-                    done=state.done + len(good),
-                    failed=state.failed + len(batch) - len(good),
-                    prompt_tokens=state.prompt_tokens + sum(completion.prompt_tokens for completion in good),
-                    completion_tokens=state.completion_tokens
-                    + sum(completion.completion_tokens for completion in good),
-                    seconds=time.monotonic() - began,
-                )
-                yield state, batch
-        if open_keys:
-            lost = [failed(ask, "the engine gave no answer") for ask in missing if ask.key in open_keys]
-            yield replace(state, failed=state.failed + len(lost)), lost
-    finally:
-        if store is not None:
-            store.sync()
+    """Store each batch of the engine's and yield it, as the store has it, with the progress after it."""
+    open_keys = {ask.key for ask in asked}
+    began = time.monotonic() - state.seconds
+    batches = engine.generate(asked, sampling)
+    with contextlib.ExitStack() as stack:
+        stack.callback(getattr(batches, "close", lambda: None))
+        for batch in batches:
+            stray = [completion.key for completion in batch if completion.key not in open_keys]
+            if stray:
+                raise RuntimeError(f"{engine!r} gave {len(stray)} completions that were not asked, or gave them twice")
+            good = [completion for completion in batch if completion.finish_reason != "error"]
+            open_keys.difference_update(completion.key for completion in batch)
+            if store is not None and good:
+                new = store.put_many(good, (unique[completion.key][1] for completion in good))
+                if new < len(good):  # another process was first: one completion is the truth for both
+                    kept = store.get_many(completion.key for completion in good)
+                    batch = [kept.get(completion.key, completion) for completion in batch]
+            state = replace(
+                state,
+                done=state.done + len(good),
+                failed=state.failed + len(batch) - len(good),
+                prompt_tokens=state.prompt_tokens + sum(completion.prompt_tokens for completion in good),
+                completion_tokens=state.completion_tokens + sum(completion.completion_tokens for completion in good),
+                seconds=time.monotonic() - began,
+            )
+            yield state, batch
+    if open_keys:
+        lost = [failed(ask, "the engine gave no answer") for ask in asked if ask.key in open_keys]
+        yield replace(state, failed=state.failed + len(lost)), lost

@@ -35,11 +35,10 @@ class ReplayEngine(Engine):
     def __init__(self, store: Store, model: str, revision: str | None = None) -> None:
         self.store, self.model = store, model
         if revision is None:
-            store.refresh()
-            known = sorted({(body["model"], body["revision"]) for _, body in store.requests()})
-            mine = [rev for name, rev in known if name == model]
+            held = store.census()
+            mine = [rev for name, rev in held if name == model]
             if len(mine) != 1:
-                found = ", ".join(f"{name}@{rev}" for name, rev in known) or "nothing"
+                found = ", ".join(f"{name}@{rev}" for name, rev in held) or "nothing"
                 problem = "no revision" if not mine else f"{len(mine)} revisions"
                 raise EngineError(f"{store!r} holds {problem} of {model!r}; it holds {found}. Name model and revision")
             revision = mine[0]
@@ -50,7 +49,6 @@ class ReplayEngine(Engine):
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """All stored completions. Raises: MissingCompletions if there is not one for each ask."""
-        self.store.refresh()
         found = self.store.get_many(ask.key for ask in asks)
         missing = [(ask.request.id, ask.draw, ask.key) for ask in asks if ask.key not in found]
         if missing:

@@ -18,7 +18,7 @@ from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.judged import jobs, refusals
 from nlgeval_lib.schema import Completion
 from nlgeval_lib.scoring import Job, ProgressBar, standins
-from nlgeval_lib.store import Store, census
+from nlgeval_lib.store import Store
 
 ENGINES = ("replay", "vllm", "transformers", "openai")
 
@@ -186,7 +186,8 @@ def _stored_revision(judge: Judged, model: str, revision: str, folder: Path) -> 
         name, own = jobs.mini_revision()
     else:
         name, own = model or judge.model, revision or jobs.own_revision(judge, model)
-    held = [rev for stored, rev in census(folder) if stored == name]
+    with Store(folder) as store:
+        held = [rev for stored, rev in store.census() if stored == name]
     if own and not revision and model != jobs.MINI and len(held) == 1 and held[0].startswith("sha256:"):
         own = held[0]  # a local copy of the weights: its revision is their hash
     if (own and own not in held) or not held:
