@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import functools
-import io
 import json
-import math
 import os
 import random
 import subprocess
@@ -284,29 +282,6 @@ def test_an_engine_that_forgets_one_has_failed_it():
     assert answers[1][0].text == "b / 0"
 
 
-def test_the_bar_shows_where_a_run_stands(tmp_path):
-    store, shown = Store(tmp_path), io.StringIO()
-    engines.complete(ScriptedEngine(echo), ["a"], Sampling(), store)
-    script = lambda request, draw: request.prompt if request.prompt != "c" else 1 / 0  # noqa: E731
-    with engines.Bar("judging", readable=str.isdigit, file=shown) as bar:
-        assert math.isnan(bar.parse_rate)
-        engines.complete(ScriptedEngine(script), ["a", "b", "c", "4", "5"], Sampling(), store, bar)
-    assert bar.parse_rate == pytest.approx(2 / 3)
-    last = shown.getvalue().split("\r")[-1]
-    assert "judging: 100%" in last and "5/5" in last and "cached 1, failed 1, read 66.7%" in last and "tok/s" in last
-
-
-def test_plan_counts_without_asking(tmp_path):
-    store, engine = Store(tmp_path), ScriptedEngine(echo)
-    engines.complete(engine, ["aa"], DRAWS, store)
-    planned = engines.plan(engine, ["aa", "bbb", "bbb"], DRAWS, store)
-    assert (planned.requests, planned.wanted, planned.duplicates, planned.stored, planned.missing) == (3, 9, 3, 3, 3)
-    assert planned.characters == 9 and len(engine.asked) == 3
-    bound = planned.estimate(prompt_tokens=1000, tokens_per_second=30, prices=(1.0, 2.0))
-    assert bound["completion_tokens"] == 60 and bound["seconds"] == 2
-    assert bound["cost"] == pytest.approx((1000 * 1 + 60 * 2) / 1e6)
-
-
 def test_fifty_kills_and_the_same_store(tmp_path):
     """Killed at 50 random moments and resumed: the store of an undisturbed run, and nothing finished asked again."""
     prompts, draw = [f"prompt {i}" for i in range(6000)], random.Random(3)
@@ -432,14 +407,18 @@ def test_replay_needs_one_revision(tmp_path):
     assert ReplayEngine(store, "m", "2").revision == "2"
 
 
-def test_recordings_are_replayed(tmp_path):
+def test_what_was_refused_is_told_from_what_was_never_asked(tmp_path):
     store = Store(tmp_path)
-    rows = [("Rate a.", ["4", "5"]), (Request.chat("Rate b.", system="You judge."), ["1", "2"])]
-    two = Sampling(temperature=1.0, n=2)
-    assert engines.record(store, rows, two, model="gpt-x", revision="0613") == 4
-    assert engines.record(store, rows, two, model="gpt-x", revision="0613") == 0
-    answers = engines.complete(ReplayEngine(store, "gpt-x"), [rows[1][0], rows[0][0]], two)
-    assert [[c.text for c in draws] for draws in answers] == [["1", "2"], ["4", "5"]]
+    [[made]] = engines.complete(ScriptedEngine(echo, model="m"), ["a"], Sampling(), store)
+    asker = ReplayEngine(store, "m", refused={})
+    first = engines.complete(asker, ["a", "b", "c"], Sampling())
+    assert first.flat[0] == made and asker.missing == [one.key for one in first.flat[1:]] and not asker.excused
+    again = ReplayEngine(store, "m", refused={asker.missing[0]: "no room"})
+    assert [one.reason for one in engines.complete(again, ["b", "c"], Sampling()).failed] == [
+        "no room",
+        "not in the store",
+    ]
+    assert (again.excused, again.missing) == (asker.missing[:1], asker.missing[1:])
 
 
 def test_make_knows_the_engines_and_helps_with_the_others():

@@ -131,7 +131,7 @@ def test_a_store_with_some_of_them_is_said_with_counts(here, engine):
 def test_the_last_missing_completion_counts(here, engine):
     filled("chain", engine)
     whole = Store(paths.state("completions"))
-    keys = list(whole.keys())
+    keys = list(whole)
     kept = [whole.get(key) for key in keys[:-1]]
     bodies = list(whole.requests())
     whole.close()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 from nlgeval_lib.engines.base import Ask, Engine, Request, failed
 from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.files import whole
 from nlgeval_lib.schema import Completion
 from nlgeval_lib.store import Store
 
@@ -60,93 +61,26 @@ class Failure:
     reason: str
 
 
-class Answers(Sequence[tuple[Completion, ...]]):
+class Answers(list[tuple[Completion, ...]]):
     """For every request, in order, the tuple of its `n` completions. `failed` names those that could not be made."""
 
     def __init__(
-        self, completions: list[tuple[Completion, ...]], failed: tuple[Failure, ...], progress: Progress
+        self, completions: Iterable[tuple[Completion, ...]], failed: tuple[Failure, ...], progress: Progress
     ) -> None:
-        self._completions, self.failed, self.progress = completions, failed, progress
-
-    def __len__(self) -> int:
-        return len(self._completions)
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[Completion, ...]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[tuple[Completion, ...]]: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        return self._completions[index]
-
-    def __iter__(self) -> Iterator[tuple[Completion, ...]]:
-        return iter(self._completions)
+        super().__init__(completions)
+        self.failed, self.progress = failed, progress
 
     @property
     def flat(self) -> list[Completion]:
         """All completions, request by request, draw by draw."""
-        return [completion for draws in self._completions for completion in draws]
+        return [completion for draws in self for completion in draws]
 
     def __repr__(self) -> str:
         p = self.progress
         return f"Answers({len(self)} requests: {p.stored} stored, {p.done} made, {p.failed} failed)"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run would ask, without asking. `characters` are of the prompts that are missing."""
-
-    requests: int
-    wanted: int
-    duplicates: int
-    stored: int
-    missing: int
-    characters: int
-    max_tokens: int
-
-    def estimate(
-        self,
-        *,
-        prompt_tokens: int | None = None,
-        tokens_per_second: float | None = None,
-        prices: tuple[float, float] | None = None,
-    ) -> dict[str, float]:
-        """Upper bounds: prompt and completion tokens, seconds from a pace, cost from prices for a million tokens.
-
-        Without `prompt_tokens`, four characters count as a token.
-        """
-        prompt = self.characters / 4 if prompt_tokens is None else prompt_tokens
-        bound: dict[str, float] = {"prompt_tokens": prompt, "completion_tokens": self.missing * self.max_tokens}
-        if tokens_per_second is not None:
-            bound["seconds"] = bound["completion_tokens"] / tokens_per_second
-        if prices is not None:
-            bound["cost"] = (prompt * prices[0] + bound["completion_tokens"] * prices[1]) / 1e6
-        return bound
-
-
 Report = Callable[[Progress, Sequence[Completion]], None]
-
-
-def _named(requests: Iterable[Request | str]) -> list[Request]:
-    """The requests, each with an id: its own, or its position."""
-    named = [Request(prompt=r) if isinstance(r, str) else r for r in requests]
-    return [r if r.id else replace(r, id=f"#{i}") for i, r in enumerate(named)]
-
-
-def plan(engine: Engine, requests: Iterable[Request | str], sampling: Sampling, store: Store | None = None) -> Plan:
-    """How many completions would be asked, and how many are stored already."""
-    named = _named(requests)
-    asks = [ask for r in named for ask in Ask.all(r, r.body(engine, sampling), sampling)]
-    unique = {ask.key: ask for ask in asks}
-    missing = [ask for key, ask in unique.items() if store is None or key not in store]
-    return Plan(
-        requests=len(named),
-        wanted=len(asks),
-        duplicates=len(asks) - len(unique),
-        stored=len(unique) - len(missing),
-        missing=len(missing),
-        characters=sum(len(ask.request.text()) for ask in missing),
-        max_tokens=sampling.max_tokens,
-    )
 
 
 def complete(
@@ -165,7 +99,8 @@ def complete(
 
     Raises: UnsupportedSetting before anything is asked; EngineError; StoreError; KeyboardInterrupt.
     """
-    named = _named(requests)
+    named = [Request(prompt=r) if isinstance(r, str) else r for r in requests]
+    named = [r if r.id else replace(r, id=f"#{i}") for i, r in enumerate(named)]
     bodies = [request.body(engine, sampling) for request in named]
     asks = [Ask.all(request, body, sampling) for request, body in zip(named, bodies, strict=True)]
     unique: dict[str, tuple[Ask, dict[str, Any]]] = {}
@@ -173,26 +108,23 @@ def complete(
         for ask in draws:
             unique.setdefault(ask.key, (ask, body))
 
-    have: dict[str, Completion] = {}
-    if store is not None:
-        have = store.get_many(unique)
+    have = store.get_many(unique) if store is not None else {}
+    state = Progress(total=len(unique), stored=len(have))
     missing = [ask for key, (ask, _) in unique.items() if key not in have]
-    state = start = Progress(total=len(unique), stored=len(have))
-    if progress is not None:
-        progress(state, ())
-    if broken := [failed(ask, _HALF) for ask in missing if not _encodable(ask.request.text())]:
+    tell = progress or (lambda state, batch: None)
+    tell(state, ())
+    if broken := [failed(ask, _HALF) for ask in missing if whole(ask.request.text()) != ask.request.text()]:
         have.update((completion.key, completion) for completion in broken)
         missing = [ask for ask in missing if ask.key not in have]
-        state = start = replace(start, failed=len(broken))
-        if progress is not None:
-            progress(state, broken)
+        state = replace(state, failed=len(broken))
+        tell(state, broken)
     if missing:
         engine.check(sampling)
         ask_for = _generate if store is None or engine.name == "replay" else _shared
-        for state, batch in ask_for(engine, missing, sampling, store, unique, start):
+        batches = ask_for(engine, missing, sampling, store, unique, state)
+        for state, batch in batches:
             have.update((completion.key, completion) for completion in batch)
-            if progress is not None:
-                progress(state, batch)
+            tell(state, batch)
     failures = [
         Failure(ask.request.id, ask.draw, ask.key, have[ask.key].error)
         for draws in asks
@@ -202,18 +134,8 @@ def complete(
     return Answers([tuple(have[ask.key] for ask in draws) for draws in asks], tuple(failures), state)
 
 
+Asked = Mapping[str, tuple[Ask, dict[str, Any]]]  # by key: what is asked, and what the store keeps of it
 _HALF = "the prompt has half a character (a lone surrogate), which no model can be sent"
-
-
-def _encodable(text: str) -> bool:
-    """Whether a text can be written in UTF-8, as every tokenizer and every server needs it."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _shared(
@@ -221,7 +143,7 @@ def _shared(
     missing: list[Ask],
     sampling: Sampling,
     store: Store,
-    unique: dict[str, tuple[Ask, dict[str, Any]]],
+    unique: Asked,
     state: Progress,
 ) -> Iterator[tuple[Progress, list[Completion]]]:
     """Ask for what no other process is asking for; then take what those came to, or ask for what they gave up."""
@@ -255,7 +177,7 @@ def _generate(
     asked: list[Ask],
     sampling: Sampling,
     store: Store | None,
-    unique: dict[str, tuple[Ask, dict[str, Any]]],
+    unique: Asked,
     state: Progress,
 ) -> Iterator[tuple[Progress, list[Completion]]]:
     """Store each batch of the engine's and yield it, as the store has it, with the progress after it."""
