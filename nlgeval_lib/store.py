@@ -223,14 +223,18 @@ class Store:
         return sum(self.census().values())
 
     def __iter__(self) -> Iterator[str]:
-        """The keys of all completions, in the order in which they came."""
-        return (key.hex() for key, model in self._all("key, model") if model is not None)
+        return self.keys()
+
+    def keys(self, model: str = "", revision: str = "") -> Iterator[str]:
+        """The keys of all completions, or of one model's, in the order in which they came."""
+        wanted = model.encode(), revision.encode()
+        for key, *of in self._all("key, model, revision", "model IS NOT NULL"):
+            if all(one in (b"", here) for one, here in zip(wanted, of, strict=True)):
+                yield key.hex()
 
     def requests(self) -> Iterator[dict[str, Any]]:
         """What was asked: model, revision, prompt or messages, sampling."""
-        return (
-            _load(record.decode(), 0)[0]["request"] for record, model in self._all("record, model") if model is None
-        )
+        return (_load(record.decode(), 0)[0]["request"] for (record,) in self._all("record", "model IS NULL"))
 
     def census(self) -> dict[tuple[str, str], int]:
         """How many completions there are, by (model, revision)."""
@@ -455,5 +459,12 @@ def _locked(file: IO[bytes]) -> bool:
 
 # SQLite's connections must not be carried into a forked process: they are closed before, and opened again when used
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _let_go() -> None:
+    for store in list(_STORES):
+        store.close()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=lambda: [store.close() for store in list(_STORES)])
+    os.register_at_fork(before=_let_go)

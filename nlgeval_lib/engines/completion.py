@@ -120,8 +120,10 @@ def complete(
         tell(state, broken)
     if missing:
         engine.check(sampling)
-        ask_for = _generate if store is None or engine.name == "replay" else _shared
-        batches = ask_for(engine, missing, sampling, store, unique, state)
+        if store is None or engine.name == "replay":
+            batches = _generate(engine, missing, sampling, store, unique, state)
+        else:
+            batches = _shared(engine, missing, sampling, store, unique, state)
         for state, batch in batches:
             have.update((completion.key, completion) for completion in batch)
             tell(state, batch)
