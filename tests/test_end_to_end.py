@@ -125,7 +125,7 @@ def test_vllm_writes_what_transformers_writes(noise, tiny_vllm, tmp_path, name):
     with Store(tmp_path) as store:
         scores = judge(name).score(FRAME, engine=tiny_vllm, store=store)
         pd.testing.assert_frame_equal(scores.drop(columns="details"), theirs.drop(columns="details"))
-        mine = store.get_many(store.keys())
+        mine = store.get_many(store)
     assert mine
     for key, completion in mine.items():
         other = there.get(key)

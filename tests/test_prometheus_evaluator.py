@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlgeval_lib import prompts
-from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, record
+from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
 from nlgeval_lib.evaluators import Prometheus
 from nlgeval_lib.evaluators.prometheus import Rubric, family
 from nlgeval_lib.schema import Completion, Sample, Status
@@ -299,11 +299,9 @@ def test_the_recorded_judge_gives_its_row_of_table_3(data, tmp_path, name, alike
     texts = frame[[f"feedback_gpt4_{draw}" for draw in range(3)]].to_numpy()
     judge = Prometheus(chat="raw", sampling={"repetition_penalty": 1.0})
     with Store(tmp_path) as store:
-        said = [
-            [f"{text} [RESULT] {score:.0f}" for text, score in zip(*row, strict=True)]
-            for row in zip(texts, raters, strict=True)
-        ]
-        record(store, zip(frame["prompt"], said, strict=True), judge.sampling, model="gpt-4-0613")
+        said = [f"{text} [RESULT] {score:.0f}" for text, score in zip(texts.ravel(), raters.ravel(), strict=True)]
+        engine = ScriptedEngine(said, model="gpt-4-0613", revision="recorded")
+        complete(engine, frame["prompt"], judge.sampling, store)
         scores = judge.score(frame, engine=ReplayEngine(store, "gpt-4-0613"))
     assert scores["value"].to_numpy() == pytest.approx(frame["gpt4"].to_numpy())
     assert scores.attrs["details"]["coverage"] == 1

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib import prompts
-from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, record
+from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
 from nlgeval_lib.evaluators import AnalysisCheck, TigerScore, TigerScoreReferenceBased
 from nlgeval_lib.evaluators.tigerscore import find_task, gold_shares, read_analysis, tasks
 from nlgeval_lib.evaluators.tigerscore.analysis import PERFECT, analysis_form
@@ -111,8 +111,8 @@ def test_replayed_outputs_of_the_published_model(outputs, tmp_path):
     items = [Sample(name, f"output {name}", instruction="Unknown.", source="Unknown.") for name in outputs["input_id"]]
     judge = TigerScore()
     with Store(tmp_path) as store:
-        rows = [(judge.requests(item)[0], [text]) for item, text in zip(items, outputs["text"], strict=True)]
-        record(store, rows, judge.sampling, model="TIGERScore-7B")
+        requests = [judge.requests(item)[0] for item in items]
+        complete(ScriptedEngine(outputs["text"], model="TIGERScore-7B"), requests, judge.sampling, store)
         scores = judge.score(items, engine=ReplayEngine(store, "TIGERScore-7B"))
     assert scores.attrs["details"]["coverage"] > 0.98
     read = scores[scores["status"] == "ok"]
