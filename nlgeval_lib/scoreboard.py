@@ -28,7 +28,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import catalogue, files, papers, paths
+from nlgeval_lib import catalogue, files, papers, paths, provenance
 from nlgeval_lib.catalogue import Entry, Row
 from nlgeval_lib.report import saving, tables
 
@@ -218,6 +218,7 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     given = os.environ.get("NLGEVAL_RECORD")
     if given:
         report = {"id": catalogue.SCOREBOARD, "folder": folder.rstrip("/"), "line": line, "files": list(contents)}
+        report["modules"] = provenance.modules()
         files.write_text(Path(given), json.dumps(report))
     print(line)
     return list(contents)

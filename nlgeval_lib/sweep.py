@@ -52,7 +52,8 @@ class Point:
         except (OSError, ValueError):
             return {}
         whole = all((self.folder / name).is_file() for name in kept.get("files", ()))
-        return kept if whole and not fingerprint.changed(kept.get("parts", {}), self.parts) else {}
+        now = {**self.parts, fingerprint.CODE: fingerprint.code(kept.get("modules", ()))}
+        return kept if whole and not fingerprint.changed(kept.get("parts", {}), now) else {}
 
 
 class SweepError(ValueError):
@@ -243,7 +244,8 @@ def _keep(entry: Entry, point: Point, answer: Mapping[str, Any], seconds: float)
     record = {
         "given": dict(point.given),
         "values": dict(point.values),
-        "parts": dict(point.parts),
+        "parts": {**point.parts, fingerprint.CODE: fingerprint.code(saved.get("modules", ()))},
+        "modules": saved.get("modules", ()),
         "seconds": round(seconds, 2),
         "files": list(saved["files"]),
     }

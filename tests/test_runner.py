@@ -229,20 +229,47 @@ def test_changed_lock_runs_again(here):
     assert run()[0].ran == ["one"]
 
 
-def test_changed_library_runs_again(here, tmp_path, monkeypatch):
-    library = tmp_path / "library"
-    (library / "prompts").mkdir(parents=True)
-    prompt = library / "prompts" / "a.txt"
-    prompt.write_text("score it")
-    monkeypatch.setattr(fingerprint, "library", lambda: library)
+LIBRARY = {
+    "__init__.py": "whole",
+    "note.txt": "whole",
+    "report/__init__.py": "loaded",
+    "report/output.py": "loaded",
+    "report/style/box.txt": "loaded",  # no package of its own, so the nearest one's
+    "meta/__init__.py": "loaded",
+    "meta/ties.py": "idle",
+    "meta/table.csv": "loaded",
+    "prompts/__init__.py": "idle",
+    "prompts/a.txt": "idle",
+    "meta/__pycache__/ties.py": "never",
+}
+
+
+@pytest.fixture
+def library(here, monkeypatch) -> Path:
+    """A small library, of which the notebook `one` says that it loads a part; and no other says anything."""
+    folder = here.root / "library"
+    for name in LIBRARY:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("before")
+    loaded = [name for name, kind in LIBRARY.items() if kind in ("whole", "loaded") and name.endswith(".py")]
+    monkeypatch.setattr("nlgeval_lib.provenance.modules", lambda: loaded)
     here.output("one")
-    run()
-    assert run()[0].cached == ["one"]
-    prompt.write_text("score this")
-    assert run()[0].ran == ["one"]
-    (library / "__pycache__").mkdir()
-    (library / "__pycache__" / "x.py").write_text("compiled")
-    assert run()[0].cached == ["one"]
+    here.output("reads", "x = 1", more="saves = false\ncovers = []")
+    return folder
+
+
+@pytest.mark.parametrize("name", [*LIBRARY, "meta/new.csv", "prompts/new.py"])
+def test_an_edit_of_the_library_costs_the_outputs_that_load_it(library, name):
+    assert run()[0].ran == ["one", "reads"]
+    assert run()[0].cached == ["one", "reads"]
+    (library / name).write_text("after")
+    kind = LIBRARY.get(name, "loaded" if name.startswith("meta") else "idle")
+    stale = {"never": [], "idle": ["reads"]}.get(kind, ["one", "reads"])
+    assert run()[0].ran == stale
+    if not name.endswith("__init__.py"):  # without it, the folder's texts belong to the package above
+        (library / name).unlink()
+        assert run()[0].ran == stale
+    assert run()[0].cached == ["one", "reads"]
 
 
 def test_changed_data_run_again(here, monkeypatch):

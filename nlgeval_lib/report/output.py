@@ -307,6 +307,7 @@ class Output:
                 "coverage": record["coverage"],
                 "files": [proof, *record["files"]],
                 "date": record["date"],
+                "modules": provenance.modules(),
             }
         )
         files.write_text(target, text)

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from nlgeval_lib.catalogue import META, PAPERS, Entry, Judged
 from nlgeval_lib.notebook import Source
 
 LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".yaml", ".gz")
+CODE = "library code"  # the part that only the last run's record can narrow to what the notebook loads
 
 
 def digest(value: Any) -> str:
@@ -33,15 +34,36 @@ def file_hash(path: Path) -> str | None:
         return None
 
 
-def tree_hash(folder: Path, suffixes: tuple[str, ...] = ()) -> str:
-    """One hash over the names and contents of the files below `folder` (of the given endings, where given)."""
+def file_hashes(folder: Path, suffixes: tuple[str, ...] = ()) -> dict[str, str | None]:
+    """The sha256 of the files below `folder` (of the given endings, where given), by their relative paths."""
     found = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    files = {
+    return {
         path.relative_to(folder).as_posix(): file_hash(path)
         for path in found
         if not suffixes or path.suffix in suffixes
     }
-    return digest(files)
+
+
+def code(loaded: Collection[str] = ()) -> str:
+    """One hash over the library's files that an output hangs on; over all of them where `loaded` is empty.
+
+    loaded: the modules that its notebook had loaded when it saved, as paths below the library's folder. A file that is
+    no Python counts where the package that it lies in was loaded.
+    """
+    files: Mapping[str, str | None] = _shared_parts()["library"]
+    if not loaded:
+        return digest(files)
+    packages = {name.rpartition("/")[0] for name in files if name.endswith("__init__.py")}
+    used = {name.rpartition("/")[0] for name in loaded if name.endswith("__init__.py")}
+
+    def counts(name: str) -> bool:
+        folder = name.rpartition("/")[0]
+        while folder and folder not in packages:
+            folder = folder.rpartition("/")[0]
+        return folder in used
+
+    beside = [name for name in files if not name.endswith(".py") and counts(name)]
+    return digest({name: files.get(name) for name in [*loaded, *beside]})
 
 
 def library() -> Path:
@@ -55,10 +77,10 @@ def _shared_parts() -> Mapping[str, Any]:
     rules = {path.name: file_hash(path) for path in sorted(printed.glob("*.csv"))}  # roundings, and what is no evidence
     locks = {path.name: file_hash(path) for path in sorted((paths.root() / "requirements").glob("*.txt"))}
     return {
-        "library": tree_hash(library(), LIBRARY),
+        "library": file_hashes(library(), LIBRARY),
         "environment": digest([locks, list(sys.version_info[:2])]),
-        "printed": {paper: digest([tree_hash(printed / paper), rules]) for paper in PAPERS},
-        "mini": tree_hash(paths.data() / "mini"),
+        "printed": {paper: digest([digest(file_hashes(printed / paper)), rules]) for paper in PAPERS},
+        "mini": digest(file_hashes(paths.data() / "mini")),
     }
 
 
@@ -104,7 +126,7 @@ def parts(
         "notebook": digest(source.cells),
         "parameters": digest(values),
         "entry": digest([entry.id, entry.paper, entry.route, list(entry.covers)]),
-        "library code": shared["library"],
+        CODE: code(),
         "data": digest(inputs),
         "printed tables": digest(printed),
         "environment": shared["environment"],

@@ -32,14 +32,15 @@ class Record:
         """Why the output must be made again, in words; empty where it need not be."""
         if self.status != "ok":
             return "the last run failed"
-        different = fingerprint.changed(self.parts, parts)
+        now = {**parts, fingerprint.CODE: fingerprint.code(self.saved.get("modules", ()))}
+        different = fingerprint.changed(self.parts, now)
         if different:
             return f"changed: {', '.join(different)}"
         for name, sha in self.files.items():
-            now = fingerprint.file_hash(located(name))
-            if now is None:
+            there = fingerprint.file_hash(located(name))
+            if there is None:
                 return f"gone: {name}"
-            if now != sha:
+            if there != sha:
                 return f"altered since: {name}"
         return ""
 

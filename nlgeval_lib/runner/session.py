@@ -193,10 +193,9 @@ class Session:
             return
         now = datetime.now(UTC).isoformat(timespec="seconds")
         hashes = {name: fingerprint.file_hash(records.located(name)) for name in saved.get("files", ())}
+        parts = {**one.parts, fingerprint.CODE: fingerprint.code(saved.get("modules", ()))}
         records.write(
-            records.Record(
-                one.entry.id, self._options.mode, status, dict(one.parts), round(seconds, 2), now, saved, hashes
-            )
+            records.Record(one.entry.id, self._options.mode, status, parts, round(seconds, 2), now, saved, hashes)
         )
 
     def _fail(

@@ -18,8 +18,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-# What nearly every notebook imports by itself. A package that only some of them use stays out: a result's provenance
-# names the packages that its kernel has imported.
+# What nearly every notebook imports by itself. What only some of them use stays out: a result's provenance names the
+# packages that its kernel has imported, and its record the modules of ours, any of which makes it stale when edited.
 PRELOADED = (
     "ipykernel.ipkernel",
     "ipykernel.kernelapp",
@@ -30,11 +30,7 @@ PRELOADED = (
     "matplotlib.pyplot",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg",
-    "nlgeval_lib.aggregation",
-    "nlgeval_lib.chained",
-    "nlgeval_lib.experiments",
     "nlgeval_lib.figures",
-    "nlgeval_lib.judged",
     "nlgeval_lib.report",
 )
 INLINE = "module://matplotlib_inline.backend_inline"  # ipykernel's choice, which matplotlib reads when it is imported
