@@ -157,7 +157,7 @@ def run(
             pool.close()
     except BaseException:
         if pool:
-            pool.close(interrupted=True)
+            pool.close()
         raise
     finally:
         show.close()

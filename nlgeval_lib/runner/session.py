@@ -72,7 +72,7 @@ class Session:
         except BaseException:
             if self._pool:
                 show.say("stopping; what was finished is kept")
-                self._pool.close(interrupted=True)
+                self._pool.close()
             raise
         finally:
             _sweep()
