@@ -271,7 +271,7 @@ def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
 
 def _saved_cells(name: str) -> pd.DataFrame | None:
     """The cells that an output compared; None where there is no such file. Raises: ValueError naming a damaged one."""
-    path = saving.located(name)
+    path = paths.located(name)
     if not path.exists():
         return None
     blank = dict.fromkeys(("ours", "difference"), "")

@@ -35,7 +35,6 @@ TOP = {
     "runner",
     "cli",
     "judged",
-    "sweep",
     "site",
     "scoring",
     "recorded",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import os
@@ -15,9 +16,9 @@ import pytest
 from runner_tools import SAVES, Checkout, HerePool
 
 from nlgeval_lib import catalogue, files, notebook
-from nlgeval_lib.runner import fingerprint, inputs, pool, records, session
-from nlgeval_lib.runner.plan import Options
+from nlgeval_lib.runner import pool, session, stale
 from nlgeval_lib.runner.progress import Progress, plain
+from nlgeval_lib.runner.stale import Options
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def here(tmp_path, monkeypatch) -> Checkout:
     for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(session, "Pool", HerePool)
-    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")  # ours may be edited while this runs
+    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")  # ours may be edited while this runs
     return Checkout(tmp_path)
 
 
@@ -274,8 +275,8 @@ def test_an_edit_of_the_library_costs_the_outputs_that_load_it(library, name):
 
 def test_changed_data_run_again(here, monkeypatch):
     sums = {"a.csv": "1" * 64}
-    monkeypatch.setattr(inputs, "checksums", lambda name: dict(sums))
-    monkeypatch.setattr(inputs, "missing", lambda names: list(names) and {})
+    monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: dict(sums)))
+    monkeypatch.setattr(session, "missing", lambda names: list(names) and {})
     monkeypatch.setattr("nlgeval_lib.provenance.data_hashes", lambda name: {})
     here.output("one", more='inputs = ["summeval"]')
     run()
@@ -416,7 +417,7 @@ def test_a_notebook_to_read_need_not_save(here):
 def test_a_damaged_record_is_no_record(here, damage):
     here.output("one")
     run()
-    path = records.path("full", "one")
+    path = stale.record_path("full", "one")
     path.write_text(json.dumps({**json.loads(path.read_text()), **damage}))
     outcome, said = run()
     assert outcome.ran == ["one"] or (damage == {"id": {}} and outcome.cached == ["one"]), said
@@ -469,7 +470,7 @@ def test_a_damaged_record_means_run_again(here):
     here.output("one")
     run()
     for text in ("", "[]", "{", '{"format": 99}'):
-        records.path("full", "one").write_text(text)
+        stale.record_path("full", "one").write_text(text)
         assert run()[0].ran == ["one"]
 
 
@@ -477,7 +478,7 @@ def test_a_damaged_record_means_run_again(here):
 
 
 def test_missing_data_cost_what_needs_them_and_nothing_else(here, monkeypatch):
-    monkeypatch.setattr(inputs, "checksums", lambda name: {f"{name}.csv": "1" * 64})
+    monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {f"{name}.csv": "1" * 64}))
     asked: list[str] = []
 
     def missing(names):
@@ -486,7 +487,7 @@ def test_missing_data_cost_what_needs_them_and_nothing_else(here, monkeypatch):
             "summeval": "summeval.csv is unavailable: not in data/raw; https://h.org/x: h.org is unreachable. Set X"
         }
 
-    monkeypatch.setattr(inputs, "missing", missing)
+    monkeypatch.setattr(session, "missing", missing)
     here.output("one", more='inputs = ["summeval"]')
     here.output("two", more='inputs = ["summeval", "bagel"]')
     here.output("three")
@@ -504,10 +505,10 @@ def test_missing_data_cost_what_needs_them_and_nothing_else(here, monkeypatch):
 
 
 def test_an_unchanged_output_stands_though_its_data_are_gone(here, monkeypatch):
-    monkeypatch.setattr(inputs, "checksums", lambda name: {f"{name}.csv": "1" * 64})
+    monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {f"{name}.csv": "1" * 64}))
     monkeypatch.setattr("nlgeval_lib.provenance.data_hashes", lambda name: {})
     gone: dict[str, str] = {}
-    monkeypatch.setattr(inputs, "missing", lambda names: {name: gone[name] for name in names if name in gone})
+    monkeypatch.setattr(session, "missing", lambda names: {name: gone[name] for name in names if name in gone})
     here.output("one", more='inputs = ["summeval"]')
     run()
     gone["summeval"] = "no network"
@@ -558,10 +559,9 @@ def test_the_live_line_names_what_runs_and_counts():
     progress.outcome("one", "ran", 1.0)
     progress.outcome("two", "failed", 2.0)
     progress.tick(["three", "four"])
-    last = stream.getvalue().rpartition("\x1b[2K")[2]
-    assert last.startswith("2/5 | 1 run, 0 cached, 1 failed") and "three" in last
     progress.close()
-    assert stream.getvalue().endswith("\r\x1b[2K")
+    last = plain(stream.getvalue()).splitlines()[-1].replace("\r", "")
+    assert last.startswith("2/5 | 1 run, 0 cached, 1 failed") and "three" in last
 
 
 # ---- the real thing
@@ -579,7 +579,7 @@ def real(tmp_path, monkeypatch) -> Checkout:
     (foreign / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "x", "language": "python"}))
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
     (tmp_path / "checkout").mkdir()
-    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
     return Checkout(tmp_path / "checkout")
 
 
@@ -631,7 +631,7 @@ def test_ctrl_c_stops_everything(real):
         time.sleep(0.05)
     assert not _alive(kernel)
     assert not [path for path in real.root.rglob(".*") if path.is_file()]
-    assert records.read("full", "slow") is None
+    assert stale.Record.read("full", "slow") is None
 
 
 def _alive(pid: int) -> bool:

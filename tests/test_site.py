@@ -14,7 +14,7 @@ from cli_tools import call
 from runner_tools import Checkout, document
 
 from nlgeval_lib import catalogue, site
-from nlgeval_lib.runner import fingerprint
+from nlgeval_lib.runner import stale
 from nlgeval_lib.site import cells, formula
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src='http://evil.example'></iframe>"
@@ -117,7 +117,7 @@ def here(tmp_path, monkeypatch) -> Checkout:
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
     checkout = Checkout(tmp_path)
     for name in ("tigerscore", "semscore", "prometheus", "coascore"):
         (tmp_path / "data" / "paper_tables" / name).mkdir()

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nlgeval_lib import notebook
+from nlgeval_lib import notebook, paths
 from nlgeval_lib.catalogue import RESERVED, Entry
-from nlgeval_lib.report import saving
 
 _TEXT = re.compile(rb"<!-- ([^\d<>]{2,}) -->")  # matplotlib draws letters as paths, and names the text before them
 
@@ -107,7 +106,7 @@ def lost(old: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
     found = []
     for name in old.get("files", ()):
         try:
-            there = saving.located(name).read_bytes()
+            there = paths.located(name).read_bytes()
         except OSError:
             continue
         file, here = name.rpartition("/")[2], contents.get(name)

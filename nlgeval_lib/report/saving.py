@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from nlgeval_lib import files, paths
@@ -22,18 +21,12 @@ _CLIP = re.compile(r'(?<=[#"])p[0-9a-f]{10}\b')  # matplotlib names a clip path 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
-def located(name: str) -> Path:
-    """The place of `results/...` or `figures/...`."""
-    top, _, rest = name.partition("/")
-    return {"results": paths.results(), "figures": paths.figures()}[top] / rest
-
-
 def read_json(name: str) -> dict[str, Any] | None:
     """The provenance saved under this name; None where there is none.
 
     Raises: ValueError naming the file where it is not JSON.
     """
-    path = located(name)
+    path = paths.located(name)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(found, dict):
@@ -116,7 +109,7 @@ def same_svg(old: bytes, new: bytes) -> bool:
 def same_file(name: str, content: bytes, contents: Mapping[str, bytes]) -> bool:
     """Does the file of this name already hold `content`, apart from rounding? `contents`: all that is to be saved."""
     try:
-        there = located(name).read_bytes()
+        there = paths.located(name).read_bytes()
     except OSError:
         return False
     drawing = name.removesuffix(".png") + ".svg"
@@ -144,9 +137,9 @@ def write(contents: Mapping[str, bytes], obsolete: tuple[str, ...] = ()) -> None
     try:
         with contextlib.ExitStack() as stack:
             for name, content in contents.items():
-                stack.enter_context(files.replacing(located(name))).write_bytes(content)
+                stack.enter_context(files.replacing(paths.located(name))).write_bytes(content)
         for name in obsolete:
-            located(name).unlink(missing_ok=True)
+            paths.located(name).unlink(missing_ok=True)
     except OSError as error:
         raise OSError(
             error.errno,

@@ -23,7 +23,14 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 NAME = "nlgeval"
-_COMMAND = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--HistoryManager.hist_file=:memory:"]
+_COMMAND = [
+    sys.executable,
+    "-m",
+    "ipykernel_launcher",
+    "-f",
+    "{connection_file}",
+    "--HistoryManager.hist_file=:memory:",
+]
 
 
 def manager(environment: Mapping[str, str]) -> type[AsyncKernelManager]:

@@ -1,6 +1,6 @@
 """The process that kernels are forked from: what every notebook imports is imported once, not once a notebook.
 
-Started by `kernels.Template` as `python -m nlgeval_lib.runner.template`: one JSON request a line in, one JSON answer a line out.
+Started by `kernels.Template` as `python -m nlgeval_lib.runner.template`: a JSON request a line in, a JSON answer out.
 It imports, and computes nothing: no thread of Python's, no event loop, no socket and no cached value passes into a
 kernel (what OpenBLAS and Arrow start when they are imported, they end and start again around a fork by themselves).
 Each kernel is a process of its own, in its own session, with the environment and working folder of its request.

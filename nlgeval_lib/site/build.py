@@ -114,7 +114,7 @@ def _content(entry: Entry, executed: dict[str, Any] | None, record: dict[str, An
 def _saved(entry: Entry, record: dict[str, Any]) -> Iterator[str]:
     """Tables and figures as they were saved."""
     for name in record.get("files", ()):
-        path = saving.located(name)
+        path = paths.located(name)
         if not path.is_file():
             continue
         if name.endswith(".csv"):
