@@ -346,6 +346,24 @@ def test_an_output_after_another_waits_and_follows_its_result(here):
     assert run()[0].ran == ["first"], "the same result again is no reason to run what reads it"
 
 
+def test_the_longest_first_and_outputs_of_one_notebook_one_after_the_other(here, monkeypatch):
+    """Side by side they would compute the same scores twice; the second finds them in the cache."""
+    saves = SAVES.format(id="x", value=0.5).replace("'x'", "output_id")
+    took = {"first": 9, "second": 8, "short": 1, "long": 20}
+    for name, seconds in took.items():
+        here.output(name, saves, parameters=f'mode = "full"\nseed = 0\noutput_id = "{name}"')
+        here.result("hdeval").mkdir(parents=True, exist_ok=True)
+        here.result(f"hdeval/{name}.json").write_text(json.dumps({"wall_seconds": seconds, "files": []}))
+    here.entries[1] = here.entries[1].replace("second.ipynb", "first.ipynb")
+    here.catalogue()
+    begun = []
+    monkeypatch.setattr(
+        HerePool, "submit", lambda self, job, go=HerePool.submit: (begun.append(job.name), go(self, job))
+    )
+    assert run(jobs=2)[0].code == 0
+    assert begun == ["long", "first", "short", "second"]
+
+
 def test_dry_run_says_why_and_does_nothing(here):
     here.output("one")
     here.output("two", more="parameters = {sed = 1}")

@@ -114,7 +114,8 @@ class Session:
                     self._stamp()
                 ready += self._checked([entry])
             while ready and (self._pool is None or self._pool.free):
-                self._start(ready.pop(0))
+                ready.remove(one := self._next(ready))
+                self._start(one)
             if self._pool and self._running:
                 self._show.tick(self._pool.running)
                 if finished := self._pool.next(timeout=1.0):
@@ -127,7 +128,7 @@ class Session:
         files.write_text(paths.state("runs", mode, "now.json"), json.dumps(now))
 
     def _checked(self, entries: list[Entry]) -> list[Step]:
-        """The steps that must and can be run; the others are booked. Longest first, by their last run."""
+        """The steps that must and can be run; the others are booked."""
         due = []
         for entry in entries:
             decided = step(entry, self._catalogue, self._options)
@@ -149,12 +150,25 @@ class Session:
                 self._show.outcome(one.entry.id, "unavailable", detail=f"needs {', '.join(gaps)}")
             else:
                 runnable.append(one)
+        return runnable
 
-        def expected(one: Step) -> float:
-            record = Record.read(self._options.mode, one.entry.id)
-            return record.seconds if record else 30.0
+    def _next(self, ready: Sequence[Step]) -> Step:
+        """Which of these to run now: the longest, but not beside another output of its notebook where others can be.
 
-        return sorted(runnable, key=expected, reverse=True)
+        What one notebook asks for its outputs is mostly the same: run one after the other, the later reads its scores.
+        """
+        busy = {one.entry.path for one, _, _ in self._running.values()}
+        return max(ready, key=lambda one: (one.entry.path not in busy, self._seconds(one.entry)))
+
+    def _seconds(self, entry: Entry) -> float:
+        """How long an output will take: as its last run here, else as the saved result did."""
+        if record := Record.read(self._options.mode, entry.id):
+            return record.seconds
+        try:
+            saved = (paths.results() / entry.paper / f"{entry.id}.json").read_text(encoding="utf-8")
+            return float(json.loads(saved)["wall_seconds"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return 30.0
 
     def _start(self, one: Step) -> None:
         self._pool = self._pool or Pool(self._options.jobs)
