@@ -13,7 +13,7 @@ import nlgeval_lib
 
 PACKAGE = Path(nlgeval_lib.__file__).parent
 BASE = {"schema", "paths", "files", "cache", "names", "notebook"}
-BESIDE = {"papers", "report", "figures", "provenance", "catalogue", "scoreboard"}
+BESIDE = {"papers", "report", "figures", "provenance", "catalogue"}
 
 # part -> the other parts of nlgeval_lib that it may import
 ALLOWED: dict[str, set[str]] = {
@@ -35,7 +35,6 @@ TOP = {
     "runner",
     "cli",
     "judged",
-    "site",
     "scoring",
     "recorded",
     "ablations",

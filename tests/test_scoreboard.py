@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from runner_tools import Checkout, HerePool
 
-from nlgeval_lib import catalogue, report, scoreboard
+from nlgeval_lib import catalogue, report
+from nlgeval_lib.report import scoreboard
 from nlgeval_lib.runner import session, stale
 from nlgeval_lib.runner.progress import Progress
 from nlgeval_lib.runner.stale import Options
@@ -194,7 +195,7 @@ def run(mode: str = "full") -> session.Outcome:
     return session.Session(listed, Options(mode), Progress(9, io.StringIO())).run(listed.outputs)
 
 
-BUILD = "from nlgeval_lib import scoreboard\nscoreboard.save(scoreboard.build(mode), mode)"
+BUILD = "from nlgeval_lib.report import scoreboard\nscoreboard.save(scoreboard.build(mode), mode)"
 
 
 def test_run_now_and_kept_since(here):
