@@ -16,25 +16,23 @@ def of(paper: str, names: Sequence[str], title: str = "") -> tuple[tables.Table,
     from nlgeval_lib.papers.audit import CONTRADICTS
 
     found = papers.audit(paper, tables=names)
-    facts, lines, rows = {}, [], []
+    facts, said, rows = {}, [], []
     for name in names:
         part = found[found["table"] == name]
         wrong = part[part["verdict"] == CONTRADICTS]
         several = f"{name}: " if len(names) > 1 else ""
         if part.empty:
-            lines.append(f"{several}no relation among its printed numbers is known to check")
+            said.append(f"{several}no relation among its printed numbers is known to check")
         else:
             what = f"{len(wrong)} contradict" if len(wrong) else "nothing found"
-            lines.append(f"{several}{what}: {len(part)} relations among the printed numbers checked")
+            said.append(f"{several}{what}: {len(part)} relations among the printed numbers checked")
         rows += [_row(one) for one in wrong.itertuples(index=False)]
         facts[name] = {"checked": len(part), "contradictions": [_sentence(row) for row in rows if row["table"] == name]}
     if not rows:
-        text = "\n".join(lines)
-        foot = "".join(f"<div>{tables.esc(line)}</div>" for line in lines)
-        return tables.Table(f'{tables.STYLE}<div class="nlgeval-notes">{foot}</div>', text), facts
+        return tables.lines(said), facts
     frame = pd.DataFrame(rows)
     shown = frame.drop(columns=["table"] * (len(names) == 1) + ["note"] * (not frame["note"].any()))
-    return tables.show(shown, title or "Printed numbers that contradict each other", notes=lines), facts
+    return tables.show(shown, title or "Printed numbers that contradict each other", notes=said), facts
 
 
 def _row(one: Any) -> dict[str, str]:
