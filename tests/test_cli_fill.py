@@ -15,9 +15,9 @@ from runner_tools import Checkout, HerePool
 from nlgeval_lib import catalogue, judged, paths
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.judged import filling, jobs
-from nlgeval_lib.runner import fingerprint, session
-from nlgeval_lib.runner.plan import Options
+from nlgeval_lib.runner import session, stale
 from nlgeval_lib.runner.progress import Progress
+from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.scoring import make
 from nlgeval_lib.store import Store
 
@@ -49,7 +49,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-test")
     monkeypatch.setattr(session, "Pool", HerePool)
-    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
     for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
         monkeypatch.delenv(name, raising=False)
     checkout = Checkout(tmp_path / "checkout")

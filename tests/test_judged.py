@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from pathlib import Path
 
@@ -10,10 +11,9 @@ import pytest
 from runner_tools import Checkout
 
 from nlgeval_lib import catalogue, datasets, judged, paths
-from nlgeval_lib import notebook as notebooks
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.judged import jobs
-from nlgeval_lib.runner import fingerprint
+from nlgeval_lib.runner import stale
 from nlgeval_lib.scoring import ProgressBar, make
 from nlgeval_lib.store import Store
 
@@ -64,10 +64,10 @@ def here(tmp_path, monkeypatch) -> Checkout:
     shutil.copy(MINI, tmp_path / "data" / "mini")
     checkout.notebook("one", "x = 1")
     checkout.catalogue(ENTRY)
-    fingerprint.forget()
+    stale.forget()
     yield checkout
     judged.scores.__globals__["_held"].clear()
-    fingerprint.forget()
+    stale.forget()
 
 
 @pytest.fixture
@@ -254,17 +254,17 @@ def test_an_output_is_stale_when_its_models_completions_came_and_not_otherwise(h
     entry = listed["one"]
 
     def parts(judges=None):
-        fingerprint.forget()
-        source = notebooks.read(entry.path)
-        return fingerprint.parts(entry, source, {}, {}, {}, listed.judges_of("one") if judges is None else judges)
+        stale.forget()
+        judged = listed if judges is None else dataclasses.replace(listed, judges=judges)
+        return stale.parts(entry, judged, "full", {})
 
     before, plain = parts(), parts(())
     answers(paths.state("completions"), 2, "somebody-elses")
-    assert fingerprint.changed(before, parts()) == []
+    assert stale.changed(before, parts()) == []
     answers(paths.state("completions"), 1)
-    assert fingerprint.changed(before, parts()) == ["completions"]
-    assert fingerprint.changed(plain, parts(())) == []
-    assert fingerprint.changed(before, parts(listed.judges_of("one")[:1])) != []
+    assert stale.changed(before, parts()) == ["completions"]
+    assert stale.changed(plain, parts(())) == []
+    assert stale.changed(before, parts(listed.judges_of("one")[:1])) != []
 
 
 def test_the_rows_that_the_catalogue_names_are_asked_about(here, engine):

@@ -29,17 +29,17 @@ def of(paper: str, names: Sequence[str], title: str = "") -> tuple[tables.Table,
     from nlgeval_lib.papers.audit import CONTRADICTS, UNTOLD
 
     found = papers.audit(paper, tables=names, data=public)
-    facts, lines, rows = {}, [], []
+    facts, said, rows = {}, [], []
     for name in names:
         part = found[found["table"] == name]
         wrong, untold = (part[part["verdict"] == verdict] for verdict in (CONTRADICTS, UNTOLD))
         several = f"{name}: " if len(names) > 1 else ""
         if part.empty:
-            lines.append(f"{several}no relation among its printed numbers is known to check")
+            said.append(f"{several}no relation among its printed numbers is known to check")
         else:
             what = f"{len(wrong)} contradict" if len(wrong) else "nothing found"
-            lines.append(f"{several}{what}: {len(part)} relations among the printed numbers checked")
-        lines += [
+            said.append(f"{several}{what}: {len(part)} relations among the printed numbers checked")
+        said += [
             f"{several}cannot be told: {one.place}: {one.relation} ({one.note})"
             for one in untold.itertuples(index=False)
         ]
@@ -48,12 +48,10 @@ def of(paper: str, names: Sequence[str], title: str = "") -> tuple[tables.Table,
         if len(untold):
             facts[name]["untold"] = len(untold)
     if not rows:
-        text = "\n".join(lines)
-        foot = "".join(f"<div>{tables.esc(line)}</div>" for line in lines)
-        return tables.Table(f'{tables.STYLE}<div class="nlgeval-notes">{foot}</div>', text), facts
+        return tables.lines(said), facts
     frame = pd.DataFrame(rows)
     shown = frame.drop(columns=["table"] * (len(names) == 1) + ["note"] * (not frame["note"].any()))
-    return tables.show(shown, title or "Printed numbers that contradict each other", notes=lines), facts
+    return tables.show(shown, title or "Printed numbers that contradict each other", notes=said), facts
 
 
 def _row(one: Any) -> dict[str, str]:

@@ -8,8 +8,6 @@ import json
 import re
 from typing import Any
 
-from nlgeval_lib.site import formula
-
 _TAGS = {
     "a", "abbr", "b", "blockquote", "br", "caption", "code", "col", "colgroup", "dd", "del", "details", "div", "dl",
     "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "ins", "kbd", "li", "ol", "p", "pre", "s", "samp",
@@ -25,6 +23,7 @@ _ATTRIBUTES = {
 _STYLES = ("color", "background-color", "font-weight", "font-style", "text-align", "width", "height", "vertical-align")
 _IMAGES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif")
 _DROPPED = re.compile(r"<(style|script|head|template|iframe|object)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_MARK = re.compile(r"xpicture(\d+)x")  # what stands for a picture until the page is clean: they are long, and made here
 
 
 def body(document: dict[str, Any]) -> str:
@@ -33,19 +32,16 @@ def body(document: dict[str, Any]) -> str:
     from nbconvert import HTMLExporter
 
     parsed = nbformat.reads(json.dumps(document), as_version=4)
-    pictures: list[str] = []  # put in last: they are long, and made here
+    pictures: list[str] = []
     for cell in parsed.cells:
-        if cell.cell_type == "markdown":
-            cell.source, found = formula.kept(cell.source, len(pictures))
-            pictures += found
-        elif cell.cell_type == "code":
-            cell.outputs = [made for output in cell.outputs if (made := shown(output, pictures)) is not None]
+        if cell.cell_type == "code":
+            cell.outputs = [made for output in cell.outputs if (made := _shown(output, pictures)) is not None]
     exporter = HTMLExporter(template_name="basic", exclude_anchor_links=True)
     page, _ = exporter.from_notebook_node(parsed)
-    return formula.put(safe(page), pictures)
+    return _MARK.sub(lambda found: pictures[int(found[1])] if int(found[1]) < len(pictures) else found[0], _clean(page))
 
 
-def shown(output: Any, pictures: list[str]) -> Any:
+def _shown(output: Any, pictures: list[str]) -> Any:
     """An output with one form that can be shown: a mark for a picture, a table, or text; None where it has none."""
     data = output.get("data")
     if data is None:
@@ -54,7 +50,7 @@ def shown(output: Any, pictures: list[str]) -> Any:
         if mime in data:
             told = output.get("metadata", {}).get(mime, {})
             pictures.append(_image(mime, data[mime], told.get("alt") or data.get("text/plain", ""), told.get("width")))
-            output.data = type(data)({"text/html": formula.mark(len(pictures) - 1)})
+            output.data = type(data)({"text/html": f"xpicture{len(pictures) - 1}x"})
             return output
     kept = next((mime for mime in ("text/html", "text/plain") if mime in data), None)
     if kept is None:
@@ -63,7 +59,7 @@ def shown(output: Any, pictures: list[str]) -> Any:
     return output
 
 
-def safe(fragment: str) -> str:
+def _clean(fragment: str) -> str:
     """HTML without scripts, styles, frames and addresses to load from; links may lead elsewhere, pictures may not."""
     import bleach
     from bleach.css_sanitizer import CSSSanitizer

@@ -12,6 +12,7 @@ import itertools
 import json
 import re
 import shutil
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,7 @@ import pandas as pd
 
 from nlgeval_lib import files, paths
 from nlgeval_lib.catalogue import Catalogue, Entry
-from nlgeval_lib.runner import fingerprint, inputs
-from nlgeval_lib.runner.plan import Options, step
+from nlgeval_lib.runner import session, stale
 from nlgeval_lib.runner.pool import Job, Pool
 from nlgeval_lib.runner.progress import Progress, plain
 
@@ -52,7 +52,7 @@ class Point:
         except (OSError, ValueError):
             return {}
         whole = all((self.folder / name).is_file() for name in kept.get("files", ()))
-        return kept if whole and not fingerprint.changed(kept.get("parts", {}), self.parts) else {}
+        return kept if whole and not stale.changed(kept.get("parts", {}), self.parts, kept.get("modules", ())) else {}
 
 
 class SweepError(ValueError):
@@ -93,12 +93,11 @@ def points(listed: Catalogue, entry: Entry, given: Mapping[str, str], mode: str 
         raise SweepError("which parameter? Give -p NAME=VALUE,VALUE,...")
     if not entry.saves:
         raise SweepError(f"{entry.id} saves no result: there is nothing to join")
-    fingerprint.forget()
-    inputs.forget()
+    stale.forget()
     found = []
     for chosen in itertools.product(*map(values, given.values())):
         point = dict(zip(given, chosen, strict=True))
-        decided = step(entry, listed, Options(mode=mode, overrides=point))
+        decided = stale.step(entry, listed, stale.Options(mode=mode, overrides=point))
         if decided.action == "refused":
             raise SweepError(decided.reason)
         folder = _folder(entry, mode) / _name(point)
@@ -124,41 +123,36 @@ def run(
     Raises: KeyboardInterrupt; OSError where results cannot be written.
     """
     show = progress or Progress(len(todo))
-    lacking = inputs.missing(entry.inputs)
+    lacking = stale.missing(entry.inputs)
     if lacking:
         raise SweepError("; ".join(f"{name} cannot be had here: {why}" for name, why in lacking.items()))
+    failed: list[Point] = []
     waiting = []
     for point in todo:
         if point.record and not force:
             show.outcome(point.label, "cached")
         else:
             waiting.append(point)
-    failed: list[Point] = []
     open_points: dict[str, Point] = {}
     pool = Pool(jobs) if waiting else None
     try:
-        while waiting or open_points:
+        while pool and (waiting or open_points):
             while waiting and pool.free:
                 point = waiting.pop(0)
                 open_points[point.label] = point
                 pool.submit(_job(entry, point, timeout))
             show.tick(pool.running)
-            finished = pool.next(timeout=1.0)
-            if finished:
+            if finished := pool.next(timeout=1.0):
                 job, answer, seconds = finished
                 point = open_points.pop(job.name)
                 problem = _keep(entry, point, answer, seconds)
                 show.outcome(point.label, "failed" if problem else "ran", seconds)
                 if problem:
                     failed.append(point)
-                    show.say("    " + problem.replace("\n", "\n    "))
+                    show.say(textwrap.indent(problem, "    "))
+    finally:
         if pool:
             pool.close()
-    except BaseException:
-        if pool:
-            pool.close(interrupted=True)
-        raise
-    finally:
         show.close()
     return [point for point in todo if point not in failed], failed
 
@@ -232,18 +226,15 @@ def _job(entry: Entry, point: Point, timeout: int | None) -> Job:
 def _keep(entry: Entry, point: Point, answer: Mapping[str, Any], seconds: float) -> str:
     """Note a finished point; what is wrong with it, in words."""
     if not answer["ok"]:
-        trace = plain(answer.get("traceback", "")).rstrip()
-        return f"{answer['error']}" + (f"\n{trace}" if trace else "")
-    try:
-        saved = json.loads((point.folder / "saved.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return f"the notebook ran to its end but saved nothing: end it with out.save() on Output({entry.id!r})"
-    if saved["id"] != entry.id:
-        return f"the notebook saved {saved['id']!r}; its catalogue entry is {entry.id!r} (use parameter output_id)"
+        return "\n".join(filter(None, [answer["error"], plain(answer.get("traceback", "")).rstrip()]))
+    saved, problem = session.reported(entry, point.folder / "saved.json")
+    if problem:
+        return problem
     record = {
         "given": dict(point.given),
         "values": dict(point.values),
-        "parts": dict(point.parts),
+        "parts": {**point.parts, stale.CODE: stale.code(saved.get("modules", ()))},
+        "modules": saved.get("modules", ()),
         "seconds": round(seconds, 2),
         "files": list(saved["files"]),
     }

@@ -28,7 +28,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import catalogue, files, papers, paths
+from nlgeval_lib import catalogue, files, papers, paths, provenance
 from nlgeval_lib.catalogue import Entry, Row
 from nlgeval_lib.report import saving, tables
 
@@ -218,6 +218,7 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     given = os.environ.get("NLGEVAL_RECORD")
     if given:
         report = {"id": catalogue.SCOREBOARD, "folder": folder.rstrip("/"), "line": line, "files": list(contents)}
+        report["modules"] = provenance.modules()
         files.write_text(Path(given), json.dumps(report))
     print(line)
     return list(contents)
@@ -270,7 +271,7 @@ def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
 
 def _saved_cells(name: str) -> pd.DataFrame | None:
     """The cells that an output compared; None where there is no such file. Raises: ValueError naming a damaged one."""
-    path = saving.located(name)
+    path = paths.located(name)
     if not path.exists():
         return None
     blank = dict.fromkeys(("ours", "difference"), "")
