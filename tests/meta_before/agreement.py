@@ -1,0 +1,278 @@
+"""How far raters agree with each other. Ratings come as `R[rater, item]`, NaN where a rater did not rate an item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from . import apart, checks, draws, kernels, resampling
+from .checks import Floats
+
+METRICS = ("nominal", "ordinal", "interval", "ratio")
+DISTANCES = {"none": "nominal", "linear": "linear", "quadratic": "quadratic"}
+ICC_KINDS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One agreement coefficient: 1 is perfect, 0 what chance would give; NaN with a reason where not defined.
+
+    n: items with at least two ratings. n_left_out: the other items. low, high: interval over resampled items (ICC: from
+    the F distribution).
+    """
+
+    value: float
+    name: str
+    n: int
+    n_raters: int
+    n_left_out: int
+    low: float = NAN
+    high: float = NAN
+    ci: str | None = None
+    n_boot: int = 0
+    seed: int | None = None
+    confidence: float = 0.95
+    reason: str = ""
+
+    def __float__(self) -> float:
+        return self.value
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        parts = [f"agree:{self.name}", f"raters:{self.n_raters}", f"items:{self.n}", f"left-out:{self.n_left_out}"]
+        if self.ci:
+            parts.append(f"ci:{self.ci}" + (f"/{self.n_boot}|seed:{self.seed}" if self.n_boot else ""))
+            if self.confidence != 0.95:
+                parts.append(f"conf:{checks.exactly(self.confidence)}")
+        return "|".join(parts)
+
+
+def krippendorff_alpha(
+    ratings: Any, metric: str = "interval", ci: bool = False, n_boot: int = 1000, seed: int = 0
+) -> Agreement:
+    """How much more do raters agree than chance, for any number of raters and any gaps?
+
+    ratings: `R[rater, item]`, NaN missing. metric: how far two values are apart: nominal, ordinal, interval, ratio
+    (values must not be negative). ci: bootstrap over items.
+    Raises: ValueError for bad arrays, negative values under ratio, no item with two ratings.
+    Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability.
+    """
+    checks.choice(metric, METRICS, "metric")
+    every = checks.matrix(ratings, "ratings")
+    given = apart.listed(every, at_least=2)
+    if not len(given.size):
+        raise ValueError("ratings: no item has two ratings; agreement needs at least one that has")
+    if metric == "ratio" and given.values.min() < 0:
+        raise ValueError(f"metric='ratio': got {given.values.min():g}; ratios need values of at least 0")
+    kind = {"nominal": "nominal", "ratio": "ratio"}.get(metric, "quadratic")
+    values = kernels.rescaled(given.values)
+    seen = None if metric == "ordinal" else given.within(values, kind) / (given.size - 1)
+
+    def alpha(counts: Floats) -> float:
+        totals = given.totals(counts)
+        places, here = values, seen
+        if here is None:  # the distance between two ordered values is how many ratings lie between them
+            places = np.cumsum(totals) - totals / 2
+            here = given.within(places, kind) / (given.size - 1)
+        expected = apart.between(places, totals, totals, kind)
+        return 1 - (totals.sum() - 1) * (counts @ here) / expected if expected > 0 else NAN
+
+    return _with_interval(f"alpha-{metric}", alpha, len(given.size), len(every), given.n_left_out, ci, n_boot, seed)
+
+
+def weighted_kappa(
+    first: Any,
+    second: Any,
+    weights: str = "quadratic",
+    scale: Sequence[float] | None = None,
+    ci: bool = False,
+    n_boot: int = 1000,
+    seed: int = 0,
+) -> Agreement:
+    """How much more do two raters agree than their own habits would give by chance?
+
+    first, second: flat, NaN missing. weights: none, linear or quadratic in the distance of the values themselves.
+    scale: all values that could be given; those seen when None.
+    Raises: ValueError for unequal shapes, values off the scale, no common item.
+    Source: Cohen 1960, 1968.
+    """
+    checks.choice(weights, DISTANCES, "weights")
+    checks.same_index(first=first, second=second)
+    a, b = checks.pair(checks.vector(first, "first"), checks.vector(second, "second"), ("first", "second"))
+    here = ~(np.isnan(a) | np.isnan(b))
+    if not here.any():
+        raise ValueError(f"got no common item of {len(a)}; both raters must have rated at least one")
+    a, b = a[here], b[here]
+    values = _scale(np.concatenate([a, b]), scale)
+    codes = [np.searchsorted(values, one) for one in (a, b)]
+    values = kernels.rescaled(values)
+    seen = apart.distance(*(values[code] for code in codes), DISTANCES[weights])
+
+    def kappa(counts: Floats) -> float:
+        p, q = (np.bincount(code, weights=counts, minlength=len(values)) for code in codes)
+        expected = apart.between(values, p, q, DISTANCES[weights])
+        return 1 - counts.sum() * (counts @ seen) / expected if expected > 0 else NAN
+
+    return _with_interval(f"kappa-{weights}{_told(scale)}", kappa, len(a), 2, int((~here).sum()), ci, n_boot, seed)
+
+
+def gwet_ac(
+    ratings: Any,
+    weights: str = "none",
+    scale: Sequence[float] | None = None,
+    ci: bool = False,
+    n_boot: int = 1000,
+    seed: int = 0,
+) -> Agreement:
+    """How much do raters agree beyond chance, with a chance term that stays sane when almost all ratings are the same?
+
+    ratings: `R[rater, item]`, NaN missing. weights none is AC1; linear or quadratic is AC2. scale as `weighted_kappa`.
+    Raises: ValueError for bad arrays, values off the scale, no item with two ratings.
+    Source: Gwet 2008; Gwet 2014, Handbook of Inter-Rater Reliability, 4th edition (missing ratings, AC2).
+    """
+    checks.choice(weights, DISTANCES, "weights")
+    every = checks.matrix(ratings, "ratings")
+    values = _scale(every[~np.isnan(every)], scale)
+    given = apart.listed(every, at_least=1, values=values)
+    twice = given.size >= 2
+    if not twice.any():
+        raise ValueError("ratings: no item has two ratings; agreement needs at least one that has")
+    kind, size, values = DISTANCES[weights], len(values), kernels.rescaled(values)
+    widest = 1.0 if weights == "none" or size < 2 else float(apart.distance(values[-1], values[0], kind))
+    pairs = np.where(twice, given.size * (given.size - 1), 1.0)
+    agree = np.where(twice, 1 - given.within(values, kind) / pairs / widest, 0.0)
+    similar = size**2 - apart.between(values, np.ones(size), np.ones(size), kind) / widest
+
+    def ac(counts: Floats) -> float:
+        if size < 2 or not (counts * twice).sum():
+            return NAN
+        observed = (counts * agree).sum() / (counts * twice).sum()
+        use = given.totals(counts / given.size) / counts.sum()
+        chance = similar / (size * (size - 1)) * (use * (1 - use)).sum()
+        return (observed - chance) / (1 - chance)
+
+    name = ("ac1" if weights == "none" else f"ac2-{weights}") + _told(scale)
+    return _with_interval(name, ac, len(given.size), len(every), given.n_left_out, ci, n_boot, seed)
+
+
+def icc(ratings: Any, kind: str = "2,1", confidence: float = 0.95) -> Agreement:
+    """What share of the variance of ratings is between items, not between raters or noise?
+
+    ratings: `R[rater, item]`; items that a rater left out are dropped and counted. kind: "1,1" raters differ by item,
+    "2,1" raters are a sample (absolute agreement), "3,1" these raters only (consistency); "1,k", "2,k", "3,k" the same
+    for the mean of all raters.
+    Raises: ValueError for fewer than 2 raters or 2 complete items, an unknown kind.
+    Source: Shrout and Fleiss 1979; intervals as in McGraw and Wong 1996.
+    """
+    checks.choice(kind, ICC_KINDS, "kind")
+    checks.between(confidence, "confidence")
+    every = kernels.rescaled(checks.matrix(ratings, "ratings"))
+    complete = ~np.isnan(every).any(axis=0)
+    data = every[:, complete].T
+    data = data - data[:1, :1]  # large ratings lose digits otherwise
+    n, k = data.shape
+    if k < 2 or n < 2:
+        raise ValueError(f"ratings: got {k} rater(s) and {n} complete item(s); at least 2 of each are needed")
+    grand = data.mean()
+    rows = k * ((data.mean(axis=1) - grand) ** 2).sum() / (n - 1)
+    columns = n * ((data.mean(axis=0) - grand) ** 2).sum() / (k - 1)
+    total = ((data - grand) ** 2).sum()
+    within = (total - rows * (n - 1)) / (n * (k - 1))
+    error = (total - rows * (n - 1) - columns * (k - 1)) / ((n - 1) * (k - 1))
+    within, error = (noise if noise > 1e-14 * total else 0.0 for noise in (within, error))
+    out = dict(name=f"icc({kind})", n=n, n_raters=k, n_left_out=int((~complete).sum()), confidence=confidence)
+    if total <= 1e-24 * max((every[:, complete] ** 2).sum(), 1e-300):
+        return Agreement(NAN, reason="all ratings are equal: there is no variance to share out", **out)
+    value, low, high = map(float, _icc(kind, rows, columns, error, within, n, k, confidence))
+    if not value <= 1 + 1e-9 or value == -np.inf:
+        return Agreement(NAN, reason="the variance that is to be shared out is estimated as 0 or less", **out)
+    ends = np.isfinite(low) and np.isfinite(high)
+    reason = "" if ends else "no interval: the variance between items or the error is estimated as 0"
+    return Agreement(value, low=low if ends else NAN, high=high if ends else NAN, ci="f", reason=reason, **out)
+
+
+def _icc(
+    kind: str, rows: float, columns: float, error: float, within: float, n: int, k: int, confidence: float
+) -> tuple[float, float, float]:
+    tail = (1 + confidence) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if kind[0] == "2":
+            value = (rows - error) / (rows + (k - 1) * error + k * (columns - error) / n)
+            ratio = np.float64(columns) / error
+            spread = n * (1 + (k - 1) * value) - k * value
+            df = (k - 1) * (n - 1) * (k * value * ratio + spread) ** 2
+            df /= (n - 1) * k**2 * value**2 * ratio**2 + spread**2
+            if error == 0 and value != 0:  # the limit
+                df = k - 1
+            upper, lower = stats.f.ppf(tail, n - 1, df), stats.f.ppf(tail, df, n - 1)
+            rest = k * columns + (k * n - k - n) * error
+            low = n * (rows - upper * error) / (upper * rest + n * rows)
+            high = n * (lower * rows - error) / (rest + n * lower * rows)
+        else:
+            noise, df = (within, n * (k - 1)) if kind[0] == "1" else (error, (n - 1) * (k - 1))
+            value = (rows - noise) / (rows + (k - 1) * noise)
+            ratio = np.float64(rows) / noise
+            low, high = ratio / stats.f.ppf(tail, n - 1, df), ratio * stats.f.ppf(tail, df, n - 1)
+            low, high = ((f - 1) / (f + k - 1) if np.isfinite(f) else 1.0 for f in (low, high))
+        if kind[2] == "k":
+            if kind[0] == "2":
+                value = (rows - error) / (rows + (columns - error) / n)
+            else:
+                value = k * value / (1 + (k - 1) * value)
+            low, high = (k * r / (1 + (k - 1) * r) for r in (low, high))
+    return value, low, high
+
+
+def _scale(seen: Floats, scale: Sequence[float] | None) -> Floats:
+    if scale is None:
+        return np.unique(seen)
+    values = np.unique(checks.vector(scale, "scale"))
+    off = seen[~np.isin(seen, values)]
+    if len(off):
+        raise ValueError(f"got {off[0]:g}, which is not on the scale {', '.join(f'{v:g}' for v in values)}")
+    return values
+
+
+def _told(scale: Sequence[float] | None) -> str:
+    """The scale that was given, for the name of what was computed."""
+    return "" if scale is None else f"({','.join(map(checks.exactly, np.unique(scale)))})"
+
+
+def _with_interval(
+    name: str,
+    statistic: Callable[[Floats], float],
+    n: int,
+    n_raters: int,
+    left_out: int,
+    ci: bool,
+    n_boot: int,
+    seed: int,
+) -> Agreement:
+    value = float(statistic(np.ones(n)))
+    low = high = NAN
+    reason = "" if value == value else "all ratings are equal: chance alone explains them"
+    if ci:
+        n_boot = checks.whole(n_boot, "n_boot")
+        checks.whole(seed, "seed", low=0)
+        chunks = (chunk.rows.T.astype(float) for chunk in draws.bootstrap((n,), "rows", n_boot, seed))
+        replicates = np.array([statistic(counts) for chunk in chunks for counts in chunk])
+        low, high, _, why = resampling.interval(replicates, value)
+        reason = reason or why
+    return Agreement(
+        value=value,
+        name=name,
+        n=n,
+        n_raters=n_raters,
+        n_left_out=left_out,
+        low=low,
+        high=high,
+        ci="boot-items" if ci else None,
+        n_boot=n_boot if ci else 0,
+        seed=seed if ci else None,
+        reason=reason,
+    )

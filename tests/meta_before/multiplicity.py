@@ -1,0 +1,211 @@
+"""Many comparisons at once: corrected p-values over declared families, rank clusters, and a league of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from . import checks
+from .checks import Floats
+from .correlation import Correlation, correlate_many
+from .significance import Comparison, compare, together
+
+METHODS = {"none": None, "bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh", "by": "fdr_by"}
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """p-values corrected within their families.
+
+    p, adjusted: in [0, 1], NaN where no test was possible; such a test is in no family's count. rejected: at alpha.
+    """
+
+    names: tuple[Any, ...]
+    families: tuple[Any, ...]
+    p: tuple[float, ...]
+    adjusted: tuple[float, ...]
+    rejected: tuple[bool, ...]
+    method: str
+    alpha: float
+
+    def __getitem__(self, name: Any) -> float:
+        """The adjusted p-value of one test."""
+        return self.adjusted[self.names.index(name)]
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        tested = sum(value == value for value in self.p)
+        families = len(set(self.families))
+        return f"correct:{self.method}|families:{families}|tests:{tested}|alpha:{checks.exactly(self.alpha)}"
+
+
+def correct(
+    p: Mapping[Any, float] | Sequence[float],
+    method: str = "holm",
+    families: Mapping[Any, Any] | Sequence[Any] | None = None,
+    alpha: float = 0.05,
+) -> Corrected:
+    """Which of many tests remain once it is counted how many were made?
+
+    p: p-values by name, or in order. families: the family of each, the same way; None is one family of all.
+    method: none, bonferroni, holm (any false rejection), bh (share of false rejections, independent or positively
+    dependent tests), by (the same under any dependence).
+    Raises: ValueError for p outside [0, 1], families that do not match, an unknown method.
+    Source: Holm 1979; Benjamini and Hochberg 1995; Benjamini and Yekutieli 2001; computed by statsmodels.
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    checks.choice(method, METHODS, "method")
+    checks.between(alpha, "alpha")
+    if not isinstance(p, Mapping) and (isinstance(p, str) or not hasattr(p, "__len__")):
+        raise ValueError(f"p: got {type(p).__name__}; pass p-values by name, or a list of them")
+    names = tuple(p) if isinstance(p, Mapping) else tuple(range(len(p)))
+    values = checks.vector(list(p.values()) if isinstance(p, Mapping) else p, "p")
+    if ((values < 0) | (values > 1)).any():
+        raise ValueError(f"p: got values from {np.nanmin(values):g} to {np.nanmax(values):g}; they must lie in [0, 1]")
+    family = _families(names, families, isinstance(p, Mapping))
+    for name, label in zip(names, family, strict=True):
+        if not isinstance(label, Hashable) or label != label:
+            raise ValueError(f"families: got {label!r} for {name!r}; pass labels, not NaN or lists")
+    adjusted = np.full(len(values), np.nan)
+    for label in dict.fromkeys(family):
+        here = np.array([one == label for one in family]) & ~np.isnan(values)
+        if here.any():
+            kind = METHODS[method]
+            adjusted[here] = values[here] if kind is None else multipletests(values[here], alpha, kind)[1]
+    return Corrected(
+        names=names,
+        families=family,
+        p=tuple(map(float, values)),
+        adjusted=tuple(map(float, adjusted)),
+        rejected=tuple(bool(value <= alpha) for value in adjusted),
+        method=method,
+        alpha=alpha,
+    )
+
+
+def _families(names: tuple[Any, ...], families: Any, mapped: bool) -> tuple[Any, ...]:
+    if families is None:
+        return ("all",) * len(names)
+    if mapped:
+        if not isinstance(families, Mapping) or set(families) != set(names):
+            raise ValueError("families: pass a mapping with exactly the names of the p-values")
+        return tuple(families[name] for name in names)
+    if isinstance(families, Mapping) or len(families) != len(names):
+        raise ValueError(f"families: pass one label for each of the {len(names)} p-values, in order")
+    return tuple(families)
+
+
+def rank_clusters(values: Any, p: Any, alpha: float = 0.05) -> tuple[int, ...]:
+    """Which judges share a rank because no difference among them is significant?
+
+    values: one a judge, higher is better, NaN ranks last and alone (0). p: `[judge, judge]`, symmetric; NaN is not
+    significant. Going down from the best, a judge opens the next rank as soon as it differs from any in the current.
+    Raises: ValueError for shapes that do not fit or p that is not symmetric or not in [0, 1].
+    Source: the rule of the WMT metrics shared tasks (Freitag et al. 2022).
+    """
+    values, p = checks.vector(values, "values"), checks.matrix(p, "p")
+    checks.between(alpha, "alpha")
+    if p.shape != (len(values), len(values)):
+        raise ValueError(f"p: got shape {p.shape} for {len(values)} values; pass p[judge, judge]")
+    if ((p < 0) | (p > 1)).any():
+        raise ValueError(f"p: got values from {np.nanmin(p):g} to {np.nanmax(p):g}; they must lie in [0, 1]")
+    if not np.array_equal(p, p.T, equal_nan=True):
+        raise ValueError("p: got a matrix that is not symmetric; p[a, b] and p[b, a] are one test")
+    ranks = [0] * len(values)
+    members: list[int] = []
+    rank = 0
+    for judge in sorted(np.flatnonzero(~np.isnan(values)), key=lambda j: -values[j]):
+        if not members or any(p[judge, other] <= alpha for other in members):
+            rank, members = rank + 1, []
+        members.append(int(judge))
+        ranks[judge] = rank
+    return tuple(ranks)
+
+
+@dataclass(frozen=True)
+class League:
+    """All judges against the same ratings, each pair tested, corrected as one family, and ranked in clusters."""
+
+    names: tuple[str, ...]
+    correlations: tuple[Correlation, ...]
+    comparisons: tuple[Comparison, ...]
+    corrected: Corrected
+    ranks: tuple[int, ...]
+    n: int
+
+    def p_matrix(self, adjusted: bool = True) -> Floats:
+        """p-values `[judge, judge]`, NaN on the diagonal."""
+        out = np.full((len(self.names), len(self.names)), np.nan)
+        values = self.corrected.adjusted if adjusted else self.corrected.p
+        for (a, b), p in zip(self.corrected.names, values, strict=True):
+            i, j = self.names.index(a), self.names.index(b)
+            out[i, j] = out[j, i] = p
+        return out
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        test = f"|{self.comparisons[0].signature()}" if self.comparisons else ""
+        return f"judges:{len(self.names)}|common:{self.n}{test}|{self.corrected.signature()}"
+
+
+def league(
+    judges: Mapping[str, Any],
+    y: Any,
+    coef: str = "kendall-b",
+    level: str = "dataset",
+    units: str = "both",
+    n_perm: int = 1000,
+    seed: int = 0,
+    nan: str = "drop",
+    scaling: str = "z",
+    method: str = "holm",
+    alpha: float = 0.05,
+    ci: str | None = None,
+    n_boot: int = 1000,
+) -> League:
+    """Which judges are better than which, with the number of comparisons counted?
+
+    judges: name to scores shaped like y. All are compared on the items that every judge scored; else as `compare` and
+    `correct`. Ranks are by `rank_clusters` on the corrected p-values.
+    Raises: ValueError as those, and for fewer than 2 judges.
+    """
+    if not isinstance(judges, Mapping) or len(judges) < 2:
+        raise ValueError("judges: pass a mapping from name to scores with at least 2 judges")
+    shared, scores, lost = _on_common_items(judges, y, nan)
+    told = dict(nan=nan, n_missing=lost)  # what was filled or left out before, so that results and signatures say so
+    correlations = {
+        name: replace(result, **told)
+        for name, result in correlate_many(scores, shared, coef, level, "drop", ci, n_boot, seed).items()
+    }
+    comparisons = {
+        (a, b): replace(
+            compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, scaling=scaling), **told
+        )
+        for a, b in combinations(scores, 2)
+    }
+    corrected = correct({pair: result.p for pair, result in comparisons.items()}, method, alpha=alpha)
+    names = tuple(scores)
+    values = [correlations[name].value for name in names]
+    blank = League(names, tuple(correlations.values()), tuple(comparisons.values()), corrected, (), 0)
+    ranks = rank_clusters(values, blank.p_matrix(), alpha)
+    n = int((~np.isnan(shared)).sum())
+    return League(names, blank.correlations, blank.comparisons, corrected, ranks, n)
+
+
+def _on_common_items(judges: Mapping[str, Any], y: Any, nan: str) -> tuple[Floats, dict[str, Floats], int]:
+    """The ratings and each judge's scores on the items that all have, and how many items lacked one at first."""
+    scores, gone, lacking = {}, False, np.isnan(checks.floats(y, "y"))
+    for name, x in judges.items():
+        try:
+            scores[name], _, ratings, _ = together(x, x, y, nan)
+        except ValueError as error:
+            raise ValueError(f"judge {name!r}: {error}") from error
+        gone, lacking = gone | np.isnan(ratings), lacking | np.isnan(checks.floats(x, name))
+    ratings = checks.floats(y, "y")
+    ratings[gone] = np.nan
+    return ratings, {name: np.where(gone, np.nan, x) for name, x in scores.items()}, int(lacking.sum())
