@@ -1,18 +1,64 @@
-"""The same correlation under every missing policy, and how far missing scores could move it at worst."""
+"""Does the correlation hold: under other treatments of missing scores, and within each kind of item?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from . import checks, draws, levels
+from . import checks, levels, missing
 from .checks import Floats
 from .correlation import Correlation, correlate
 
 NAN = float("nan")
+
+
+def by_stratum(
+    x: Any,
+    y: Any,
+    strata: Any,
+    coef: str = "kendall-b",
+    level: str = "dataset",
+    nan: str = "drop",
+    ci: str | None = None,
+    n_boot: int = 1000,
+    seed: int = 0,
+) -> dict[Any, Correlation]:
+    """How well does the judge follow the ratings within each kind of item?
+
+    strata: a label for each item (shaped like x) or for each input of `X[system, input]`. Else as `correlate`. A
+    stratum with too few items has NaN and says so. The order is that of first appearance.
+    Raises: ValueError as `correlate`, and for labels that do not fit.
+    """
+    a, b = checks.pair(x, y)
+    checks.same_labels("item", x=checks.items(x, last=True), strata=checks.items(strata, last=True))
+    labels = np.asarray(strata)
+    if a.ndim == 2 and labels.shape == (a.shape[1],):
+        labels = np.broadcast_to(labels, a.shape)
+    if labels.shape != a.shape:
+        raise ValueError(f"strata: got shape {labels.shape} for items {a.shape}; pass a label for each item or input")
+    if gone := sum(label is None or label != label for label in labels.ravel().tolist()):
+        raise ValueError(f"strata: {gone} of {labels.size} labels are missing; name them, or leave those items out")
+    lacks = np.isnan(a) | np.isnan(b)
+    if nan != "drop":
+        filled = missing.apply(a, b, nan)
+        a, b = filled.x, filled.y
+    out: dict[Any, Correlation] = {}
+    for label in dict.fromkeys(labels.ravel().tolist()):
+        inside = labels == label
+        size, lacking = int(inside.sum()), int((inside & lacks).sum())
+        columns = inside.any(axis=0) if a.ndim == 2 else inside
+        part = [np.where(inside, side, np.nan)[..., columns] for side in (a, b)]
+        try:
+            result = correlate(*part, coef, level, "drop", ci, n_boot, seed)
+            out[label] = replace(result, n_missing=lacking, total=size, nan=nan)
+        except ValueError as error:
+            if "common item" not in str(error):
+                raise
+            out[label] = Correlation(NAN, coef, level, size - lacking, 0, lacking, 0, size, nan, reason=str(error))
+    return out
 
 
 @dataclass(frozen=True)
@@ -56,24 +102,18 @@ def bounds(x: Any, y: Any, low: float, high: float, coef: str = "kendall-b", lev
         raise ValueError(f"x: got {off[0]:g} on a scale from {low:g} to {high:g}")
     point = correlate(a, b, coef, level)
     gap = np.isnan(a) & ~np.isnan(b)
-    counts = dict(coef=point.coef, level=level, n_missing=int(gap.sum()), total=a.size, scale=(float(low), float(high)))
-    if not gap.any():
-        return Bounds(point.value, point.value, point.value, n_fills=0, **counts)
     values = [point.value]
-    fills = 0
-    for fill in _fills(b[gap], low, high):
+    for fill in _fills(b[gap], low, high) if gap.any() else ():
         filled = a.copy()
         filled[gap] = fill
-        side = np.where(np.isnan(filled) | np.isnan(b), np.nan, filled), np.where(np.isnan(filled), np.nan, b)
-        values.append(float(levels.plan(*side, point.coef, level).values(draws.everything(a.shape))[0]))
-        fills += 1
-    values = np.array(values)
-    if np.isnan(values).all():
-        return Bounds(NAN, NAN, point.value, n_fills=fills, **counts)
-    return Bounds(float(np.nanmin(values)), float(np.nanmax(values)), point.value, n_fills=fills, **counts)
+        filled = missing.apply(filled, b)
+        values.append(levels.value(filled.x, filled.y, point.coef, level))
+    ends = np.fmin.reduce(values), np.fmax.reduce(values)
+    counts = int(gap.sum()), a.size, len(values) - 1, (low, high)
+    return Bounds(float(ends[0]), float(ends[1]), point.value, point.coef, level, *counts)
 
 
-def _fills(ratings: Floats, low: float, high: float, most_cuts: int = 60) -> Any:
+def _fills(ratings: Floats, low: float, high: float, most_cuts: int = 60) -> Iterator[Floats]:
     """Scores for the missing items: two-valued by a cut in the ratings, and the same with a slight order within."""
     cuts = np.unique(ratings)
     if len(cuts) > most_cuts:

@@ -1,4 +1,4 @@
-"""May a judge replace a person? The alternative annotator test."""
+"""The judge beside the raters: how well a person follows the others, and whether a judge may take a person's place."""
 
 from __future__ import annotations
 
@@ -9,13 +9,133 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from . import checks, kernels
+from . import checks, intervals, levels, missing
 from .checks import Floats
+from .correlation import correlate
 from .multiplicity import correct
 
 SCORES = ("rmse", "accuracy")
 TESTS = ("t", "wilcoxon")
 NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Mean correlation with the leave-one-out means of the raters.
+
+    value: mean over raters of `each`, NaN with a reason where one is not defined. who: "raters" (each rater against the
+    others) or "judge" (the judge against the same means, to be set beside them).
+    """
+
+    value: float
+    each: tuple[float, ...]
+    who: str
+    coef: str
+    level: str
+    n: int
+    n_raters: int
+    total: int
+    low: float = NAN
+    high: float = NAN
+    ci: str | None = None
+    n_boot: int = 0
+    seed: int | None = None
+    reason: str = ""
+
+    def __float__(self) -> float:
+        return self.value
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        ci = f"|ci:{self.ci}/{self.n_boot}|seed:{self.seed}" if self.ci else ""
+        gone = f"({self.total - self.n}/{self.total})" if self.n < self.total else ""
+        return f"level:{self.level}|coef:{self.coef}|{self.who}:leave-one-out({self.n_raters})|nan:drop{gone}{ci}"
+
+
+def human_ceiling(
+    ratings: Any,
+    coef: str = "kendall-b",
+    level: str = "dataset",
+    ci: str | None = None,
+    n_boot: int = 1000,
+    seed: int = 0,
+) -> Ceiling:
+    """How well does each rater follow the mean of the others, on average?
+
+    ratings: `R[rater, item]` (dataset level) or `R[rater, system, input]`, NaN missing; at least two raters. An item
+    counts for a rater who rated it and whom at least one other joined. ci as in `correlate`, one set of resamples for
+    all raters.
+    Raises: ValueError as `correlate`, and for fewer than two raters.
+    """
+    stack = _stack(ratings)
+    pairs = [(stack[r], _others(stack, r)) for r in range(len(stack))]
+    return _leave_one_out(pairs, "raters", coef, level, ci, n_boot, seed)
+
+
+def against_leave_one_out(
+    judge: Any,
+    ratings: Any,
+    coef: str = "kendall-b",
+    level: str = "dataset",
+    ci: str | None = None,
+    n_boot: int = 1000,
+    seed: int = 0,
+) -> Ceiling:
+    """How well does a judge follow the same leave-one-out means as the raters of `human_ceiling`?
+
+    judge: shaped like one rater's ratings. The mean of all raters is less noisy than that of all but one, so a judge's
+    plain correlation is not comparable with the ceiling; this one is. Each mean is used on the items that the left-out
+    rater rated.
+    Raises: ValueError as `human_ceiling`, and for unequal shapes.
+    """
+    checks.same_labels("item", judge=checks.items(judge), ratings=checks.items(ratings, last=True))
+    stack = _stack(ratings)
+    x = checks.floats(judge, "judge")
+    checks.same_shape(judge=x, rating=stack[0])
+    pairs = [(np.where(np.isnan(stack[r]), np.nan, x), _others(stack, r)) for r in range(len(stack))]
+    return _leave_one_out(pairs, "judge", coef, level, ci, n_boot, seed)
+
+
+def _stack(ratings: Any) -> Floats:
+    stack = checks.floats(ratings, "ratings")
+    if stack.ndim not in (2, 3) or len(stack) < 2:
+        raise ValueError(
+            f"ratings: got shape {stack.shape}; pass R[rater, item] or R[rater, system, input] with at least 2 raters"
+        )
+    return checks.nonempty(stack, "ratings")
+
+
+def _others(stack: Floats, rater: int) -> Floats:
+    rest = np.delete(stack, rater, axis=0)
+    count = (~np.isnan(rest)).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.nansum(rest, axis=0) / np.where(count > 0, count, np.nan)
+
+
+def _leave_one_out(
+    pairs: list[tuple[Floats, Floats]], who: str, coef: str, level: str, ci: str | None, n_boot: int, seed: int
+) -> Ceiling:
+    coef = levels.named(coef)
+    results = []
+    for rater, (x, y) in enumerate(pairs):
+        with checks.about(f"rater {rater}"):
+            results.append(correlate(x, y, coef, level))
+    each = tuple(result.value for result in results)
+    value, shape = float(np.mean(each)), pairs[0][0].shape
+    reason = next((f"rater {r}: {result.reason}" for r, result in enumerate(results) if result.reason), "")
+    interval: tuple[Any, ...] = ()
+    if ci is not None:
+        method, units = intervals.parse(ci, shape)
+        if method != "percentile":
+            raise ValueError(f"ci: got {ci!r}; means over raters have percentile intervals only ('boot-...')")
+        plans = [levels.plan(*missing.common(x, y), coef, level) for x, y in pairs]
+        (low, high, _, why), _ = intervals.resampled(
+            lambda drawn: np.mean([plan.values(drawn) for plan in plans], axis=0),
+            value, shape, units, method, n_boot, seed,
+        )  # fmt: skip
+        reason, interval = reason or why, (low, high, ci, n_boot, seed)
+    n = min(result.n for result in results)
+    return Ceiling(value, each, who, coef, level, n, len(pairs), pairs[0][0].size, *interval, reason=reason)
 
 
 @dataclass(frozen=True)
@@ -92,7 +212,7 @@ def alt_test(
     usable = ((~np.isnan(every)).sum(axis=0) >= min_raters) & ~np.isnan(x)
     x, every = x[usable], every[:, usable]
     if score == "rmse":  # squares neither overflow nor vanish; who is closer does not depend on the unit
-        x, *every = kernels.rescaled(np.vstack([x, every]))
+        x, *every = levels.rescaled(np.vstack([x, every]))
         every = np.array(every)
     closeness = score if callable(score) else _rmse if score == "rmse" else _accuracy
     rows = [_one_rater(x, every, rater, closeness, epsilon, min_items, test) for rater in range(len(every))]
@@ -111,12 +231,12 @@ def alt_test(
         adjusted=corrected.adjusted,
         won=won,
         epsilon=float(epsilon),
-        score=score if isinstance(score, str) else getattr(score, "__name__", "function"),
         test=test,
         q=q,
+        score=score if isinstance(score, str) else getattr(score, "__name__", "function"),
         n_items=int(usable.sum()),
         n_left_out=int((~usable).sum()),
-        raters_left_out=tuple(int(r) for r in np.flatnonzero(~tested)),
+        raters_left_out=tuple(np.flatnonzero(~tested).tolist()),
         least=(min_raters, min_items),
         reason="" if tested.any() else f"no rater has {min_items} items with another rater and a judgment",
     )
