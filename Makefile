@@ -22,7 +22,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge mini-ablations lab bench lint lock clean distclean
+.PHONY: help setup data test test-bare fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge mini-ablations lab bench lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -45,6 +45,14 @@ test: $(READY)  ## the test suite (under 8 minutes on 2 cores)
 
 test-slow: $(READY)  ## the long tests
 	@$(PY) -m pytest -m "slow and not gpu"
+
+# As on a fresh machine: an empty home folder (no caches of models, data or fonts), no variable of the user's
+BARE := $(wildcard tests/test_cli_*.py) tests/test_reference_metrics.py tests/test_meteor_rematch.py \
+	tests/test_metric_cache.py tests/test_bertscore.py tests/test_semscore.py tests/test_likelihood_metrics.py
+
+test-bare: $(READY)  ## the tests of metrics and commands with an empty home folder and no variables set
+	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && env -i PATH="$$PATH" HOME="$$home" TMPDIR="$${TMPDIR:-/tmp}" \
+	HF_HUB_OFFLINE=1 $(PY) -m pytest -m "not slow and not gpu" -n $(JOBS) --dist loadfile $(BARE)
 
 fuzz: $(READY)  ## the property tests on examples that no run has seen before
 	@$(PY) -m pytest -m "not slow and not gpu" -n $(JOBS) --dist loadfile --hypothesis-profile=fuzz $$(grep -l hypothesis tests/test_*.py)
@@ -75,10 +83,10 @@ completions: $(READY)  ## fill the store for all outputs: ENGINE=vllm [ARGS="--d
 	@$(NLGEVAL) completions $(foreach name,EVALUATOR DATA ENGINE MODEL,$(if $($(name)),--$(call lower,$(name)) "$($(name))")) $(ARGS)
 
 mini-judge: $(READY)  ## train the miniature judge (up to 2 hours on 2 cores), measure it, write its card [ARGS="--help"]
-	@$(PY) -m nlgeval_lib.training.mini $(ARGS)
+	@$(PY) -m tools.mini_judge $(ARGS)
 
 mini-ablations: $(READY)  ## the papers' training ablations at miniature scale (about an hour, resumable) [ARGS="--list"]
-	@$(PY) -m nlgeval_lib.training.mini.ablations $(ARGS)
+	@$(PY) -m tools.mini_judge.ablate $(ARGS)
 
 lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 8890"]
 	@$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_ARGS)

@@ -29,6 +29,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_report_header() -> str:
+    """Which data the suite sees."""
+    return datasets.fetch.mirror_line()
+
+
 def pytest_make_parametrize_id(val, argname):
     """Bytes give a test no name: packed ones may hold the time, and two workers must collect the same names."""
     return argname if isinstance(val, bytes) else None
@@ -42,7 +47,7 @@ def needs(*names: str) -> None:
     for name in names:
         for relpath in datasets.files(name):
             if datasets.fetch.local(relpath) is None:
-                pytest.skip(f"{name} is not here: {relpath} is neither in data/raw nor in NLGEVAL_DATA_MIRROR")
+                pytest.skip(f"{name} is not here: {relpath} is neither in data/raw nor in a data mirror")
 
 
 @pytest.fixture(name="needs", scope="session")
@@ -57,7 +62,7 @@ def mirror():
     for folder in (datasets.fetch.mirror(), datasets.fetch.paths.raw()):
         if folder is not None and (folder / "summeval" / "bartscore_data.pkl").is_file():
             return folder
-    pytest.skip("no public data here: neither NLGEVAL_DATA_MIRROR nor data/raw")
+    pytest.skip("no public data here: neither a data mirror nor data/raw")
 
 
 @pytest.fixture(scope="session")

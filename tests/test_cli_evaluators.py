@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pandas as pd
 import pytest
 import tiny_model
@@ -47,29 +53,62 @@ def test_every_judge_from_the_command_line(nl, judge, tmp_path, name):
     assert ", 0 made" in again.out
 
 
-def test_every_metric_from_the_command_line(nl, tmp_path, tiny_folder):
+# what a metric may open: Python and its packages, the checkout, this test's folder, the system; time zones and fonts,
+# which pandas and matplotlib list and the metrics do not read
+BARE = """
+import json, os, sys, sysconfig
+from pathlib import Path
+from nlgeval_lib import cli, paths
+here = Path.cwd().resolve()
+known = [here, paths.root(), Path(sys.prefix).resolve(), *map(Path, ("/proc", "/sys", "/dev", "/etc"))]
+known += [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
+known += [Path(base, name) for base in ("/usr/share", "/usr/local/share") for name in ("zoneinfo", "fonts")]
+opened = set()
+sys.addaudithook(lambda event, what: event == "open" and isinstance(what[0], str) and opened.add(what[0]))
+codes = {}
+for name, more in json.loads(Path("calls.json").read_text()).items():
+    sys.argv = ["nlgeval", "score", "-e", name, "-i", "my.jsonl", *more, "-o", f"{name}.csv"]
+    try:
+        cli.main()
+        codes[name] = 0
+    except SystemExit as end:
+        codes[name] = end.code or 0
+real = {Path(name).resolve() for name in opened if os.path.exists(name)}
+outside = sorted(str(one) for one in real if not any(one.is_relative_to(place) for place in known))
+Path("done.json").write_text(json.dumps([codes, outside]))
+"""
+NEEDY = {"comet": "unbabel-comet is not installed", "bleurt": "BLEURT is not installed", "unieval": "HF_HUB_OFFLINE"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system's folders are those of Linux")
+def test_every_metric_from_the_command_line(tmp_path, tiny_folder):
+    """An empty home, no variable set, and no file read that the set-up did not bring."""
     jsonl(tmp_path / "my.jsonl", rows(3, **TEXTS))
-    models = {"bartscore": tiny_model.build_seq2seq(tmp_path / "seq2seq"), "gptscore": tiny_folder}
-    fixed = ("-s", 'fixed={"task": "Rate", "quality": "well"}')
-    for name in sorted(set(evaluators.names()) - set(JUDGES) - {"words"}):
-        more = ("--model", str(models[name])) if name in models else ()
-        got = nl(
-            "score",
-            "-e",
-            name,
-            "-i",
-            "my.jsonl",
-            *more,
-            *(fixed if name == "gptscore" else MORE.get(name, ())),
-            "-o",
-            "s.csv",
-        )
-        frame = pd.read_csv("s.csv", keep_default_na=False)
+    more = {
+        **MORE,
+        "bartscore": ("--model", str(tiny_model.build_seq2seq(tmp_path / "seq2seq"))),
+        "gptscore": ("--model", str(tiny_folder), "-s", 'fixed={"task": "Rate", "quality": "well"}'),
+    }
+    names = sorted(set(evaluators.names()) - set(JUDGES) - {"words"})
+    (tmp_path / "calls.json").write_text(json.dumps({name: more.get(name, ()) for name in names}))
+    folders = {name: str(tmp_path / name) for name in ("HOME", "TMPDIR", "NLGEVAL_STATE")}
+    for folder in folders.values():
+        Path(folder).mkdir()
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "OMP_NUM_THREADS") if name in os.environ}
+    environment = {**kept, **folders, "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-c", BARE]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    codes, outside = json.loads((tmp_path / "done.json").read_text())
+    assert [name for name in outside if not Path(name).is_relative_to(tiny_folder)] == []
+    for name in names:
+        frame = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False)
         assert len(frame) == 3, name
-        if name in ("comet", "bleurt", "unieval") and got.code == 1:  # what they need is not on every machine
-            assert set(frame["status"]) == {"unavailable"} and frame["reason"].ne("").all()
+        if name in NEEDY:  # packages and models that no set-up step brings: said, and nothing else
+            assert codes[name] == 1 and set(frame["status"]) == {"unavailable"}
+            assert frame["reason"].str.contains(NEEDY[name]).all(), frame["reason"][0]
         else:
-            assert got.code == 0 and set(frame["status"]) == {"ok"}, (name, got.err)
+            assert codes[name] == 0 and set(frame["status"]) == {"ok"}, (name, frame["reason"][0])
 
 
 def test_a_model_in_this_process(nl, tmp_path, tiny_folder):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import figures
-from nlgeval_lib.figures.scoreboard import STATUS
+from nlgeval_lib.figures.scoreboard import SHARES, STATUS
 from nlgeval_lib.figures.style import CYCLE, PALETTE
 
 
@@ -49,15 +49,11 @@ def bars() -> pd.DataFrame:
     return frame
 
 
-def lines() -> pd.DataFrame:
-    frame = pd.DataFrame({"k": [3, 1, 2] * 2, "g": ["LR"] * 3 + ["RF"] * 3, "value": [0.3, 0.1, 0.2, 0.2, 0.1, 0.15]})
-    return frame.assign(low=frame["value"] - 0.05, high=frame["value"] + 0.05)
-
-
 def board() -> pd.DataFrame:
     ids = [f"table_{i:02}" for i in range(1, 19)] + ["figure_01"]
     status = list(itertools.islice(itertools.cycle(STATUS), len(ids)))
-    one = pd.DataFrame({"id": ids, "status": status, "cells_printed": 192, "cells_compared": 180, "cells_equal": 120})
+    counts = dict(printed=192, recomputed=90, recomputed_equal=60, consistent=70, consistent_equal=50)
+    one = pd.DataFrame({"id": ids, "status": status, **counts, "orientation": 12, "construction": 10})
     return pd.concat([one.assign(paper="hdeval"), one.assign(paper="semscore")])
 
 
@@ -69,7 +65,7 @@ def drawn() -> dict[str, object]:
         "many columns": figures.paper_vs_ours(cells(rows=2, columns=12, statistics=("count",))),
         "bars": figures.bars_with_intervals(bars(), label="metric", group="level", title="Bars", reference=0.5),
         "narrow bars": figures.bars_with_intervals(bars()[:3], label="metric", width=figures.COLUMN),
-        "lines": figures.lines_with_bands(lines(), x="k", group="g", xlabel="aspects"),
+        "heat map": figures.heatmap(bars().pivot(index="metric", columns="level", values="value"), label="r"),
         "scoreboard": figures.scoreboard(board()),
     }
 
@@ -94,21 +90,20 @@ def test_the_same_figure_gives_the_same_bytes():
     assert other["svg"] != first["svg"] and other["png"] != first["png"]
 
 
-def test_files_hold_no_date_and_no_foreign_font(tmp_path):
-    written = figures.save(figures.bars_with_intervals(bars(), label="metric"), tmp_path / "a" / "bars.svg")
-    assert [path.name for path in written] == ["bars.svg", "bars.png"]
-    svg = written[0].read_text()
+def test_a_matplotlibrc_of_the_users_own_changes_nothing():
+    import matplotlib as mpl
+
+    first = figures.render(figures.paper_vs_ours(cells(), "Table"))
+    with mpl.rc_context({"axes.facecolor": "red", "savefig.bbox": "tight", "axes.edgecolor": "blue"}):
+        assert figures.render(figures.paper_vs_ours(cells(), "Table")) == first
+
+
+def test_files_hold_no_date_and_no_foreign_font():
+    drawn = figures.render(figures.bars_with_intervals(bars(), label="metric"))
+    svg = drawn["svg"].decode()
     ET.fromstring(svg)
     assert "<dc:date>" not in svg and "font-family" not in svg and "http://www.w3.org" in svg
-    assert written[1].read_bytes().startswith(b"\x89PNG")
-    assert b"Software" not in written[1].read_bytes()
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["bars.png", "bars.svg"]
-
-
-def test_saving_where_nothing_can_be_written(tmp_path):
-    (tmp_path / "a").write_text("in the way")
-    with pytest.raises(OSError, match="cannot write"):
-        figures.save(figures.bars_with_intervals(bars(), label="metric"), tmp_path / "a" / "bars")
+    assert drawn["png"].startswith(b"\x89PNG") and b"Software" not in drawn["png"]
 
 
 def test_dollar_signs_from_data_are_drawn_as_they_are():
@@ -125,7 +120,7 @@ def test_printed_and_ours_stand_where_they_should():
     labels = {label.get_text(): tick for label, tick in zip(ax.get_yticklabels(), ax.get_yticks(), strict=True)}
     for row, ours in (("Metric 0", 0.6), ("Metric 1", 0.5)):
         assert {(0.5, labels[row]), (ours, labels[row])} <= points
-    assert "1 of 2 compared cells equal, 1 missing" in fig.get_suptitle()
+    assert "recomputed: 1 of 2 equal; missing: 1" in fig.get_suptitle()
 
 
 def test_bad_frames_are_refused():
@@ -135,8 +130,8 @@ def test_bad_frames_are_refused():
         figures.bars_with_intervals(bars().rename(columns={"metric": "m"}), label="metric")
     with pytest.raises(ValueError, match="holds no number"):
         figures.bars_with_intervals(bars().assign(value=np.nan), label="metric")
-    with pytest.raises(ValueError, match="no column k"):
-        figures.lines_with_bands(bars(), x="k")
+    with pytest.raises(ValueError, match="no finite number"):
+        figures.heatmap(bars()[["value"]] * np.nan)
     with pytest.raises(ValueError, match="no rows"):
         figures.scoreboard(board().iloc[:0])
     with pytest.raises(ValueError, match="unknown status"):
@@ -180,12 +175,13 @@ def test_the_first_colours_are_told_apart(sight):
         assert gap > 15, (a, b, gap)
 
 
-def test_the_scoreboard_can_be_read_and_its_signs_differ():
-    for name, (fill, ink, _) in STATUS.items():
-        light, dark = sorted((float(linear(c) @ [0.2126, 0.7152, 0.0722]) for c in (fill, ink)), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5, name
-    signs = [sign for _, _, sign in STATUS.values()]
-    assert len(set(signs)) == len(signs)
+def test_the_scoreboards_signs_and_shades_differ():
+    assert len(set(STATUS.values())) == len(STATUS)
+    plain = {
+        name: float(linear(fill) @ [0.2126, 0.7152, 0.0722]) for name, (fill, hatch) in SHARES.items() if not hatch
+    }
+    assert len(plain) == len(SHARES) - 1, "one share is told by its hatch"
+    assert plain["recomputed, equal"] < 0.3 < plain["consistent, equal"], "light and dark, whatever the hue"
 
 
 @pytest.mark.parametrize(("dots", "pictures"), [(100, 0), (500, 2)])

@@ -30,6 +30,11 @@ def here(tmp_path, monkeypatch) -> Checkout:
     return checkout
 
 
+def output(id: str = "one", **options) -> report.Output:
+    """An output with the parameters that the catalogue has for it."""
+    return report.Output(id, **dict(parameters=dict(seed=0)) | options)
+
+
 def ours(*values: float, **more) -> pd.DataFrame:
     rows = [
         dict(row=row, column="A", statistic="accuracy", value=value, **more)
@@ -39,7 +44,7 @@ def ours(*values: float, **more) -> pd.DataFrame:
 
 
 def saved(id: str = "one", *values: float, mode: str = "full", **options) -> report.Output:
-    out = report.Output(id, mode=mode, **options)
+    out = output(id, mode=mode, **options)
     out.compare(ours(*(values or (0.5, 0.2))), "table_01")
     out.save()
     return out
@@ -54,7 +59,7 @@ def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def test_what_is_saved(here, capsys):
-    out = report.Output("one", parameters=dict(seed=3))
+    out = output("one")
     out.compare(ours(0.5, 0.2))
     out.frame(pd.DataFrame({"x": [1.0, np.nan], "y": ["a", "b"]}), "extra")
     out.missing("BARTScore", "no weights here")
@@ -67,12 +72,15 @@ def test_what_is_saved(here, capsys):
     assert cells["difference"].tolist() == pytest.approx([0.0, -0.05])
     assert here.result("hdeval/one__extra.csv").read_text() == "x,y\n1,a\n,b\n"
     record = json.loads(here.result("hdeval/one.json").read_text())
-    assert record["coverage"] == {"printed": 2, "compared": 2, "equal": 1, "missing": 0, "numbers": 2}
-    assert record["seeds"] == {"seed": 3} and record["model"] == "m" and record["prompts"] == {"p": "9f3c"}
+    assert record["coverage"] == {
+        **{"printed": 2, "recomputed": 2, "recomputed_equal": 1, "consistent": 0, "consistent_equal": 0},
+        **{"orientation": 0, "construction": 0, "missing": 0, "numbers": 2},
+    }
+    assert record["seeds"] == {"seed": 0} and record["model"] == "m" and record["prompts"] == {"p": "9f3c"}
     assert record["missing"] == [{"what": "BARTScore", "reason": "no weights here"}]
     assert record["files"] == ["results/hdeval/one.csv", "results/hdeval/one__extra.csv"]
     line = capsys.readouterr().out
-    assert line.count("\n") == 1 and line.startswith("one: 2 of 2 printed numbers compared, 1 equal")
+    assert line.count("\n") == 1 and line.startswith("one: 2 printed numbers; recomputed: 1 of 2 equal")
 
 
 def test_equal_values_leave_every_byte_alone(here, capsys):
@@ -82,7 +90,7 @@ def test_equal_values_leave_every_byte_alone(here, capsys):
     assert snapshot(here.result("hdeval")) == before
     assert "unchanged: results/hdeval/one" in capsys.readouterr().out
     trace = json.loads((here.root / ".nlgeval/saved/full/one.json").read_text())
-    assert trace["changed"] is False and trace["coverage"]["equal"] == 1
+    assert trace["changed"] is False and trace["coverage"]["recomputed_equal"] == 1
 
 
 def test_other_values_are_written(here):
@@ -91,12 +99,61 @@ def test_other_values_are_written(here):
     assert pd.read_csv(here.result("hdeval/one.csv"))["ours"].tolist() == pytest.approx([0.5, 0.200005], abs=1e-9)
 
 
-def test_other_parameters_are_written_though_the_values_are_equal(here):
-    saved("one", parameters=dict(seed=0))
-    table = snapshot(here.result("hdeval"))[str(here.result("hdeval/one.csv"))]
+def test_a_parameters_cell_that_an_editor_saved_publishes_nothing_by_itself(here, monkeypatch, capsys):
+    saved("one")
+    before = snapshot(here.result("hdeval"))
+    here.notebook("one", parameters="mode = 'full'\nseed = 1")
     saved("one", parameters=dict(seed=1))
+    assert "result there was made with seed 0, here 1 (nlgeval run one publishes" in capsys.readouterr().out
+    assert snapshot(here.result("hdeval")) == before
+    monkeypatch.setenv("NLGEVAL_RECORD", str(here.root / "saved.json"))  # the runner
+    saved("one", parameters=dict(seed=1))
+    after = snapshot(here.result("hdeval"))
     assert json.loads(here.result("hdeval/one.json").read_text())["parameters"] == {"seed": 1}
-    assert snapshot(here.result("hdeval"))[str(here.result("hdeval/one.csv"))] == table
+    assert before[str(here.result("hdeval/one.csv"))] == after[str(here.result("hdeval/one.csv"))]
+
+
+PLAYED = """mode = "full"  # share
+figure = "a"  # which
+share = 0.5  # of rows
+seeds = [1, 2]  # draws
+fast = False  # or slow
+limit: int | None = None  # rows"""
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({}, ""),
+        ({"share": 1 / 2, "seeds": (1, 2.0), "limit": None}, ""),
+        ({"mode": "quick", "output_id": "one"}, ""),
+        ({"share": 0.5000001}, "share is 0.5000001, the catalogue's is 0.5"),
+        ({"figure": "a"}, "figure is 'a', the catalogue's is 'b'"),
+        ({"seeds": [2, 1]}, "seeds is [2, 1]"),
+        ({"seeds": "[1, 2]"}, "seeds is '[1, 2]'"),
+        ({"fast": 0}, "fast is 0, the catalogue's is False"),
+        ({"limit": 0}, "limit is 0, the catalogue's is None"),
+        ({"seeds": [1, True]}, "seeds is [1, True]"),
+        ({"more": 1}, "more is no parameter of played.ipynb"),
+    ],
+)
+def test_playing_with_parameters_does_not_publish(here, capsys, other, said):
+    here.output("played", more='parameters = {figure = "b"}', parameters=PLAYED)
+    own = dict(figure="b", share=0.5, seeds=[1, 2], fast=False, limit=None)
+    saved("played", parameters=own | other)
+    assert here.result("hdeval/played.csv").exists() == (not said)
+    assert here.result("partial/hdeval/played.csv").exists() == bool(said)
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert (f"saved: results/partial/hdeval/played because {said}" in last) if said else "because" not in last
+
+
+def test_what_a_notebook_does_not_tell_is_not_trusted(here, capsys):
+    saved("one", parameters={})
+    assert "partial/hdeval/one because seed is not passed to Output" in capsys.readouterr().out
+    here.notebook("one", parameters=None)
+    saved("one")
+    assert "the catalogue's parameters cannot be read" in capsys.readouterr().out
+    assert not here.result("hdeval").exists()
 
 
 def test_less_never_replaces_more(here, capsys):
@@ -105,9 +162,86 @@ def test_less_never_replaces_more(here, capsys):
     saved("one", 0.5)
     assert snapshot(here.result("hdeval")) == before
     assert pd.read_csv(here.result("partial/hdeval/one.csv"))["ours"].notna().sum() == 1
-    assert "because 1 numbers here, 2 in the result there" in capsys.readouterr().out
+    assert "because 1 cell of one.csv (ROUGE) would be lost" in capsys.readouterr().out
     saved("one", 0.5, 0.25)
     assert pd.read_csv(here.result("hdeval/one.csv"))["ours"].tolist() == [0.5, 0.25]
+
+
+SCORES = "table,judge,score,of\nt1,BLEU,0.1,300\nt1,METEOR,0.2,300\nt2,BLEU,0.3,\nt2,METEOR,0.5,1600\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lost"),
+    [
+        (SCORES, SCORES, ""),
+        (SCORES, SCORES.replace("0.1", "0.7").replace(",\nt2", ",9\nt2"), ""),
+        (SCORES, SCORES + "t2,TER,0.1,2\n", ""),
+        (SCORES, SCORES.replace("judge", "metric"), "4 rows of a__f.csv (t1, BLEU; t1, METEOR; t2, BLEU; …)"),
+        (SCORES, SCORES.replace("METEOR", "TER"), "2 rows of a__f.csv (t1, METEOR; t2, METEOR)"),
+        (SCORES, SCORES.replace("t1,METEOR,0.2,300\n", ""), "1 row of a__f.csv (t1, METEOR)"),
+        (SCORES, SCORES.replace("0.2", ""), "1 row of a__f.csv (t1, METEOR)"),
+        (SCORES, SCORES.replace("0.2", "none"), "1 row of a__f.csv (t1, METEOR)"),
+        (SCORES, SCORES.replace("0.2", "nan"), "1 row of a__f.csv (t1, METEOR)"),
+        (SCORES, "", "4 rows of a__f.csv (t1, BLEU; t1, METEOR; t2, BLEU; …)"),
+        ("a,reason\nx,none here\n", "a,reason\nx,\n", ""),
+        ("a,a text\nx,y\nx,z\n", "a,a text\nx,y\n", "1 row of a__f.csv (z)"),
+        ("n,v\n1,2\n2,3\n", "n,v\n1,2\n", "1 row of a__f.csv"),
+        ("n,v\n1,2\n2,3\n", "n,v\n1,2\n5,3\n", ""),
+    ],
+)
+def test_rows_and_numbers_of_a_frame_are_not_lost(here, old, new, lost):
+    """A judge that could not be asked takes its rows with it, however many others come in."""
+    name = "results/hdeval/a__f.csv"
+    here.result("hdeval").mkdir(parents=True)
+    here.result("hdeval/a__f.csv").write_text(old)
+    found = saving.lost({"files": [name, "results/hdeval/gone.csv"]}, {name: new.encode()} if new else {})
+    assert saving.listed(found) == lost
+
+
+def scores(*judges: str, drawn: tuple[str, ...] = ()) -> report.Output:
+    from matplotlib.figure import Figure
+
+    out = output("one")
+    out.compare(ours(0.5, 0.25))
+    out.frame(pd.DataFrame([dict(judge=judge, score=0.5) for judge in judges]), "scores")
+    if drawn:
+        figure = Figure()
+        figure.subplots().bar(list(drawn), range(len(drawn)))
+        out.figure(figure, "bars")
+    return out
+
+
+def test_a_metric_that_is_not_to_be_had_takes_no_row_and_no_figure_with_it(here, capsys):
+    """Incident: without WordNet the rows of METEOR went from a committed frame, since all cells were there."""
+    both = ("BLEU", "METEOR")
+    scores(*both, drawn=both).save()
+    proof = here.result("hdeval/one.json")
+    proof.write_text(proof.read_text().replace('"date": "', '"date": "2024-05-06T00:00:00", "was": "'))
+    before = snapshot(here.result("hdeval")) | snapshot(here.root / "figures" / "hdeval")
+    for out, said in (
+        (scores("BLEU", drawn=both), "1 row of one__scores.csv (METEOR)"),
+        (scores("BLEU", "ROUGE", drawn=both), "1 row of one__scores.csv (METEOR)"),
+        (scores(*both, drawn=("BLEU",)), "one__bars.svg (METEOR)"),
+        (scores(*both), "one__bars.svg"),
+    ):
+        out.missing("METEOR", "no WordNet")
+        assert re.search(rf"kept from 2024-05-06 +{re.escape(said)}; not made by this run", out.closing().text)
+        capsys.readouterr()
+        out.save()
+        line = capsys.readouterr().out
+        assert f"because {said} would be lost" in line and "the result of 2024-05-06 is kept" in line
+        assert snapshot(here.result("hdeval")) | snapshot(here.root / "figures" / "hdeval") == before
+    assert here.result("partial/hdeval/one__scores.csv").exists()
+    scores(*both, "TER", drawn=(*both, "TER")).save()
+    assert "TER" in here.result("hdeval/one__scores.csv").read_text() and "partial" not in capsys.readouterr().out
+
+
+def test_mini_results_do_not_shrink_either(here):
+    for rows in (3, 2):
+        out = output("small")
+        out.frame(pd.DataFrame({"x": range(rows)}), "scores")
+        out.save()
+    assert len(pd.read_csv(here.result("mini/hdeval/small__scores.csv"))) == 3
 
 
 def test_a_judge_that_was_run_is_not_replaced_by_a_weaker_route(here):
@@ -120,7 +254,7 @@ def test_a_judge_that_was_run_is_not_replaced_by_a_weaker_route(here):
 
 def test_quick_and_mini_have_folders_of_their_own(here):
     saved("one", 0.1, 0.1, mode="quick")
-    out = report.Output("small")
+    out = output("small")
     out.frame(pd.DataFrame({"x": [1]}), "scores")
     out.save()
     names = sorted(
@@ -134,11 +268,14 @@ def test_quick_and_mini_have_folders_of_their_own(here):
     ]
 
 
-def test_files_that_are_no_longer_made_go(here):
-    out = report.Output("one")
+def test_files_that_are_no_longer_made_go_when_told_to(here, monkeypatch):
+    out = output("one")
     out.compare(ours(0.5, 0.2))
     out.frame(pd.DataFrame({"x": [1]}), "old")
     out.save()
+    saved("one")
+    assert here.result("hdeval/one__old.csv").exists()
+    monkeypatch.setenv("NLGEVAL_REPLACE", "1")
     saved("one")
     assert not here.result("hdeval/one__old.csv").exists()
 
@@ -155,7 +292,7 @@ def test_scratch_outputs(here):
 
 
 def test_the_last_comparison_of_a_table_counts(here):
-    out = report.Output("both")
+    out = output("both")
     out.compare(ours(0.1, 0.1), "table_01")
     out.compare(ours(0.5, 0.25), "table_01")
     out.compare(ours(0.5), "table_02")
@@ -211,7 +348,7 @@ def test_bad_calls(here):
         report.Output("one", mode="fast")
     with pytest.raises(ValueError, match="route is 'guess'"):
         report.Output("one", route="guess")
-    out = report.Output("one")
+    out = output("one")
     with pytest.raises(ValueError, match="nothing to save"):
         out.save()
     with pytest.raises(ValueError, match="lower-case"):
@@ -312,7 +449,7 @@ EVIL = '<script>alert(1)</script> & "q"'
 
 
 def cells(here, *values, **more) -> pd.DataFrame:
-    return papers.compare("hdeval", "table_01", ours(*values, **more), reason=EVIL)
+    return papers.compare("hdeval", "table_01", ours(*values, **more), reason=EVIL, route="public")
 
 
 def test_everything_is_escaped(here):
@@ -328,11 +465,21 @@ def test_everything_is_escaped(here):
 def test_a_comparison_shows_verdicts_and_reasons(here):
     table = tables.comparison(cells(here, 0.5), "First")
     assert 'class="equal"' in table.html and 'class="missing"' in table.html
-    assert "1 of 2 printed numbers compared, 1 equal" in table.text
+    assert "2 printed numbers; recomputed: 1 of 1 equal" in table.text
     assert re.search(r"BLEU\s+0\.50 = \(0\.50\)", table.text)
     assert re.search(r"ROUGE\s+- \[1\] \(0\.25\)", table.text)
     assert f"(1) {EVIL}" in table.text
     assert repr(table) == table.text and table._repr_html_() == table.html
+
+
+@pytest.mark.parametrize(
+    ("value", "route", "kind", "mark"),
+    [(0.5, "public", "equal", "="), (0.5, "published", "follows", "≙"), (0.5, "recorded", "orientation", "○")],
+)
+def test_each_count_has_its_shade_and_its_sign(here, value, route, kind, mark):
+    table = tables.comparison(cells(here, value, route=route))
+    assert f'class="{kind}"' in table.html and f"0.50 {mark} (0.50)" in table.text and f"td.{kind}{{" in tables.STYLE
+    assert mark in tables.LEGEND
 
 
 @pytest.mark.parametrize(("value", "kind", "gap"), [(0.52, "near", "+0.02"), (0.7, "off", "+0.2"), (-0.5, "far", "-1")])
@@ -381,7 +528,7 @@ def test_show_marks_what_is_missing_and_cuts_long_frames():
 
 
 def test_closing_lists_what_is_missing(here):
-    out = report.Output("one")
+    out = output("one")
     out.compare(ours(0.5, signature="level:dataset"), reason="needs a judge")
     out.missing("BARTScore", "no weights")
     text = out.closing().text
@@ -390,7 +537,7 @@ def test_closing_lists_what_is_missing(here):
 
 
 def test_places_of_this_machine_do_not_get_into_results(here):
-    out = report.Output("one")
+    out = output("one")
     out.compare(ours(0.5), reason=f"no file {here.root}/data/raw/x.csv nor /opt/elsewhere/y.csv")
     out.save()
     text = here.result("hdeval/one.csv").read_text()
@@ -399,7 +546,7 @@ def test_places_of_this_machine_do_not_get_into_results(here):
 
 @pytest.mark.parametrize(
     ("output", "wrong"),
-    [("tigerscore_table_04", 5), ("hdeval_table_02", 0), ("coascore_tables_03_12", 1)],
+    [("tigerscore_table_04", 7), ("hdeval_table_02", 0), ("coascore_tables_03_12", 4)],
 )
 def test_the_audit_of_the_covered_tables(monkeypatch, tmp_path, output, wrong):
     monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
@@ -421,7 +568,7 @@ def test_audit_findings_are_saved_with_the_result(monkeypatch, tmp_path):
     monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
     monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path))
-    out = report.Output("tigerscore_table_05", mode="quick")
+    out = report.Output("tigerscore_table_05", mode="quick", parameters=dict(confidence=0.95))
     out.audit("table_05")
     out.frame(pd.DataFrame({"a": [1]}), "some")
     out.save()

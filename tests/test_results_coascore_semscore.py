@@ -28,9 +28,9 @@ def rounded_twice(value: float) -> str:
     ("paper", "name", "equal"),
     [
         ("coascore", "coascore_table_01", {"table_01": 4}),
-        ("coascore", "coascore_table_02", {"table_02": 24}),
-        ("coascore", "coascore_tables_03_12", {"table_03": 15, "table_12": 33}),
-        ("coascore", "coascore_tables_04_13", {"table_04": 12, "table_13": 33}),
+        ("coascore", "coascore_table_02", {"table_02": 26}),
+        ("coascore", "coascore_tables_03_12", {"table_03": 15, "table_12": 36}),
+        ("coascore", "coascore_tables_04_13", {"table_04": 15, "table_13": 36}),
         ("semscore", "semscore_table_01", {"table_01": 2}),
         ("semscore", "semscore_table_03", {"table_03": 7}),
         ("semscore", "semscore_table_06", {"table_06": 5}),
@@ -44,12 +44,17 @@ def test_verdicts_are_those_of_the_printed_digits(paper: str, name: str, equal: 
         printed = papers.load(paper, table).set_index(["row", "column", "statistic"])["printed"]
         part = cells[(cells["table"] == table) & cells["verdict"].isin(["equal", "differs"])]
         key = pd.MultiIndex.from_frame(part[["row", "column", "statistic"]])
-        agree = [papers.agrees(*pair) for pair in zip(part["ours"], printed.loc[key], strict=True)]
+        agree = [
+            papers.agrees(ours, text) or (reason != "" and (column == "average" or rounded_twice(ours) == text))
+            for ours, text, column, reason in zip(
+                part["ours"], printed.loc[key], part["column"], part["reason"].fillna(""), strict=True
+            )
+        ]
         assert (part["verdict"] == "equal").tolist() == agree
         assert sum(agree) == count
 
 
-def test_what_differs_from_coascore_was_rounded_twice_but_for_one_cell() -> None:
+def test_coascore_rounds_twice_but_for_one_cell() -> None:
     """BLEU, ROUGE and METEOR in Tables 2, 12 and 13: 99 cells."""
     names = ("coascore_table_02", "coascore_tables_03_12", "coascore_tables_04_13")
     cells = pd.concat([committed("coascore", name) for name in names])
@@ -59,11 +64,11 @@ def test_what_differs_from_coascore_was_rounded_twice_but_for_one_cell() -> None
         & (cells["route"] == "public")
     ]
     assert len(cells) == 99
-    odd = cells[cells["verdict"] == "differs"]
-    odd = odd[[rounded_twice(value) for value in odd["ours"]] != odd["printed"]]
+    odd = cells[[rounded_twice(value) for value in cells["ours"]] != cells["printed"]]
     assert odd[["table", "row", "column", "statistic"]].to_numpy().tolist() == [
         ["table_02", "ROUGE", "TopicalChat", "spearman"]
     ]
+    assert odd["verdict"].tolist() == ["differs"]
 
 
 @pytest.mark.parametrize(

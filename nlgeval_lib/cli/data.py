@@ -15,6 +15,7 @@ Examples:
   nlgeval data --fetch             get every public file, verified by its sha256
   nlgeval data --fetch summeval    only these
   NLGEVAL_DATA_MIRROR=/mnt/mirror nlgeval data --fetch     take them from a folder
+  NLGEVAL_DATA_MIRROR= nlgeval data                        from none, also where ../shared/data lies beside the checkout
 """
 
 
@@ -39,6 +40,8 @@ def data(
             datasets.files(name)
     except datasets.UnknownName as error:
         raise typer.BadParameter(str(error), param_hint="NAMES") from None
+    if not describe:
+        typer.echo(datasets.fetch.mirror_line())
     if fetch:
         datasets.fetch.all(chosen)
         return

@@ -19,7 +19,7 @@ Examples:
   nlgeval run                                   everything
   nlgeval run --paper hdeval --jobs 4           one paper
   nlgeval run hdeval_table_01 --force           one output, whatever changed
-  nlgeval run hdeval_table_01 --replace         let it shrink: fewer numbers than the saved result has
+  nlgeval run hdeval_table_01 --replace         let it shrink: less than the saved result has
   nlgeval run hdeval_table_01 -p seed=7         a trial; results go to results/partial/
   nlgeval run --mode quick                      a share of the data; results go to results/quick/
   nlgeval run --dry-run                         what would run, and why
@@ -41,9 +41,7 @@ def run(
         int | None, typer.Option("--jobs", "-j", min=1, help="Notebooks at a time; default: 2, or 1 on one core.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Run also what nothing changed for.")] = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Let a result with fewer numbers replace one with more.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Let a result with less replace one with more.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would run and why; run nothing.")] = False,
     parameter: Annotated[
         list[str] | None,
@@ -55,9 +53,9 @@ def run(
 ) -> None:
     """Run the chosen outputs; see HELP."""
     from nlgeval_lib import catalogue
-    from nlgeval_lib.runner.plan import MODES, Options
     from nlgeval_lib.runner.pool import cpus
     from nlgeval_lib.runner.session import Session, listing
+    from nlgeval_lib.runner.stale import MODES, Options
 
     if mode not in MODES:
         raise typer.BadParameter(f"{mode!r}; allowed: {', '.join(MODES)}", param_hint="--mode")

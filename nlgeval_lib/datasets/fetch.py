@@ -14,12 +14,27 @@ from nlgeval_lib.datasets import download, registry, verify
 from nlgeval_lib.datasets.errors import DataError, DataUnavailable
 
 MIRROR = "NLGEVAL_DATA_MIRROR"
+BESIDE = "shared/data"
 
 
 def mirror() -> Path | None:
-    """The mirror folder that NLGEVAL_DATA_MIRROR names, or None."""
-    value = os.environ.get(MIRROR, "").strip()
-    return Path(value).expanduser() if value else None
+    """The folder with copies of the public files: NLGEVAL_DATA_MIRROR, or None where that is set and empty; where it
+    is not set, the folder `shared/data` beside the checkout, if there is one.
+    """
+    value = os.environ.get(MIRROR)
+    if value is not None:
+        return Path(value.strip()).expanduser() if value.strip() else None
+    beside = paths.root().parent / BESIDE
+    return beside if beside.is_dir() else None
+
+
+def mirror_line() -> str:
+    """Where files come from that are not in data/raw, in one line."""
+    folder = mirror()
+    if folder is None:
+        why = f"{MIRROR} is empty" if MIRROR in os.environ else f"no {MIRROR}, no ../{BESIDE}"
+        return f"data mirror: none ({why})"
+    return f"data mirror: {folder} ({MIRROR if MIRROR in os.environ else f'beside the checkout; {MIRROR}= for none'})"
 
 
 def local(relpath: str) -> Path | None:

@@ -1,10 +1,9 @@
-"""Figures that notebooks share: printed beside ours, bars and lines with intervals."""
+"""Figures that notebooks share: printed beside ours, bars with intervals, numbers as coloured cells."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,15 @@ import pandas as pd
 from nlgeval_lib.figures.style import COLUMN, WIDE, color, new
 
 _MAX_HEADS = 8
-_LEGEND = ("printed", "ours, equal", "ours, differs", "interval")
+# how a cell of ours is drawn: its name in the legend, marker, colour, whether a line leads to the printed number
+_DRAWN = {
+    "recomputed": ("ours, equal", "o", "equal", False),
+    "consistent": ("equal, from other printed numbers", "s", "sky", False),
+    "differs": ("ours, differs", "D", "differs", True),
+    "orientation": ("for orientation", "x", "purple", True),
+    "construction": ("equal by construction", "+", "grey", False),
+}
+_LEGEND = ("printed", *(name for name, *_ in _DRAWN.values()), "interval")
 _CORRELATIONS = {"pearson", "spearman", "kendall"}  # one scale, so that panels can be read against each other
 
 
@@ -21,12 +28,13 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
     """A dot plot of printed numbers and ours with their intervals: a panel a column and statistic, a line a row.
 
     cells: as `papers.compare` returns them; those without a printed number or without ours are left out, and the title
-    says how many. Draw one table at a time where tables have different rows. Returns the figure.
+    says how many. Cells for orientation are crosses. Draw one table at a time where tables have different rows.
+    Returns the figure.
     Raises: ValueError where no cell has both numbers.
     """
-    from nlgeval_lib.papers import parse
+    from nlgeval_lib.papers import counts, in_words, parse
 
-    both = cells[cells["ours"].notna() & cells["verdict"].isin(("equal", "differs"))].copy()
+    both = cells[cells["ours"].notna() & (cells["verdict"] != "extra")].copy()
     if both.empty:
         raise ValueError("no cell has a printed number and one of ours; there is nothing to draw")
     both["number"] = [float(parse(text)) for text in both["printed"]]
@@ -63,9 +71,8 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
             ax.axvline(0, color="#777777", lw=0.8, zorder=0)
     for ax in list(axes.flat)[len(panels) :]:
         ax.set_visible(False)
-    lacking = int((cells["verdict"] == "missing").sum())
-    equal = int((both["verdict"] == "equal").sum())
-    said = f"{equal} of {len(both)} compared cells equal" + (f", {lacking} missing" if lacking else "")
+    found = counts(cells)
+    said = in_words(found) + (f"; missing: {found['missing']}" if found["missing"] else "")
     said = textwrap.fill(f"{title}: {said}" if title else said, int(width * 14))
     fig.suptitle(said, x=0.01, ha="left", fontsize=9, fontweight="bold")
     fig.legend(*_legend(axes.flat), loc="outside lower left", ncols=4 if width > COLUMN + 1 else 2)
@@ -99,15 +106,17 @@ def _legend(axes: Any) -> tuple[list[Any], list[str]]:
 def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
     ours, printed = part["ours"].to_numpy(float), part["number"].to_numpy(float)
     low, high = part["ci_low"].to_numpy(float), part["ci_high"].to_numpy(float)
-    equal = (part["verdict"] == "equal").to_numpy()
     known = ~np.isnan(low) & ~np.isnan(high)
     if known.any():
         ax.hlines(y[known], low[known], high[known], color=color("sky"), lw=2.2, label="interval", zorder=1)
-    if equal.any():
-        ax.scatter(ours[equal], y[equal], s=20, color=color("equal"), label="ours, equal", zorder=3)
-    if not equal.all():
-        ax.hlines(y[~equal], printed[~equal], ours[~equal], color=color("differs"), lw=0.9, zorder=2)
-        ax.scatter(ours[~equal], y[~equal], s=20, color=color("differs"), marker="D", label="ours, differs", zorder=3)
+    equal = np.where(part["route"] == "published", "consistent", "recomputed")
+    kinds = np.where(part["verdict"] == "equal", equal, part["verdict"])
+    for kind, (label, marker, name, led) in _DRAWN.items():
+        here = kinds == kind
+        if led and here.any():
+            ax.hlines(y[here], printed[here], ours[here], color=color(name), lw=0.9, zorder=2)
+        if here.any():
+            ax.scatter(ours[here], y[here], s=20, color=color(name), marker=marker, label=label, zorder=3)
     ax.scatter(printed, y, s=34, facecolors="none", edgecolors=color("printed"), lw=0.9, label="printed", zorder=4)
     ax.grid(axis="y", visible=False)
 
@@ -173,37 +182,39 @@ def _ends(y: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
     return both - reach, both + reach
 
 
-def lines_with_bands(
+def heatmap(
     frame: pd.DataFrame,
     *,
-    x: str,
-    value: str = "value",
-    low: str = "low",
-    high: str = "high",
-    group: str | None = None,
     title: str = "",
-    xlabel: str = "",
-    ylabel: str = "",
-    width: float = COLUMN,
-    height: float = 2.5,
+    label: str = "",
+    digits: int = 2,
+    diverging: bool = True,
+    width: float = WIDE,
 ) -> Any:
-    """Lines over an ordered variable with their intervals as bands, a line a `group`, each with its own marker.
+    """One cell a number, with the number in it: rows are the frame's index, columns its columns.
 
-    x, value, low, high, group: column names; NaN in low or high draws no band. Returns the figure.
-    Raises: ValueError for columns that are not there.
+    label: what the numbers are, written beside the colour bar. diverging: white at 0, blue below, orange above; else
+    from white at the smallest. NaN stays grey and empty. Returns the figure.
+    Raises: ValueError for a frame without a number.
     """
-    lacking = [name for name in filter(None, [x, value, low, high, group]) if name not in frame]
-    if lacking:
-        raise ValueError(f"no column {', '.join(lacking)}; the frame has {', '.join(map(str, frame.columns))}")
-    fig, ax = new(width, height)
-    groups: Sequence[Any] = [None] if group is None else list(dict.fromkeys(frame[group]))
-    for g, name in enumerate(groups):
-        part = (frame if name is None else frame[frame[group] == name]).sort_values(x)
-        ax.plot(
-            part[x], part[value], marker="osD^vPX"[g % 7], color=color(g), label=None if name is None else str(name)
-        )
-        ax.fill_between(part[x].to_numpy(float), part[low], part[high], color=color(g), alpha=0.18, lw=0)
-    ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
-    if group is not None:
-        fig.legend(loc="outside lower left", ncols=2 if width < 5 else 4)
+    import seaborn as sns
+
+    values = frame.to_numpy(dtype=float)
+    if not np.isfinite(values).any():
+        raise ValueError("the frame holds no finite number; there is nothing to draw")
+    fig, ax = new(width, 0.9 + 0.26 * len(frame))
+    reach = float(np.nanmax(np.abs(values)))
+    palette = sns.diverging_palette(245, 40, s=85, l=60, as_cmap=True) if diverging else "Blues"
+    limits = {"vmin": -reach, "vmax": reach} if diverging else {}
+    sns.heatmap(
+        frame.astype(float), ax=ax, cmap=palette, annot=True, fmt=f".{digits}f", annot_kws={"fontsize": 7.5},
+        linewidths=1.2, linecolor="white", cbar_kws={"label": label, "shrink": 0.8, "pad": 0.02}, **limits,
+    )  # fmt: skip
+    ax.set_facecolor("#EEEEEE")
+    ax.grid(False)
+    ax.set_title(title)
+    ax.set(xlabel="", ylabel="")
+    ax.tick_params(length=0)
+    ax.set_yticks(np.arange(len(frame)) + 0.5, frame.index, rotation=0)
+    ax.set_xticks(np.arange(frame.shape[1]) + 0.5, frame.columns, rotation=0)
     return fig

@@ -2,13 +2,18 @@
 
 `data/paper_tables/<paper>/<table>.csv` holds one printed table or figure each, a row a cell, the value exactly as
 printed; `text_claims.csv` the numbers of the running text (column: the table they speak of; numbers spelt out in the
-text are in digits); `index.csv` lists every table and figure of a paper, numeric or not.
+text are in digits) and single words that the audit compares (statistic: text); `marks.csv` the cells in bold or
+underlined, where the text keeps such marks; `relations.toml` what numbers and sentences must obey; `index.csv` every
+table and figure of a paper, numeric or not. Beside the folders, `rounding.csv` names the papers' rounding habits,
+`by_construction.csv` the cells that no measurement could change.
 """
 
 from __future__ import annotations
 
 from nlgeval_lib.papers.audit import audit
 from nlgeval_lib.papers.comparison import OPTIONAL, RESULT, compare
+from nlgeval_lib.papers.counts import VERDICTS, by_construction, counts, in_words
+from nlgeval_lib.papers.habits import habits, tried
 from nlgeval_lib.papers.numbers import TOLERANCE, Number, agrees, difference, exact, is_blank, parse
 from nlgeval_lib.papers.tables import (
     COLUMNS,
@@ -24,6 +29,7 @@ from nlgeval_lib.papers.tables import (
 )  # fmt: skip
 
 __all__ = [
-    "COLUMNS", "INDEX_COLUMNS", "KEY", "KINDS", "OPTIONAL", "PAPERS", "RESULT", "TOLERANCE", "Number", "agrees",
-    "audit", "cell", "compare", "difference", "exact", "folder", "index", "is_blank", "load", "parse", "tables",
+    "COLUMNS", "INDEX_COLUMNS", "KEY", "KINDS", "OPTIONAL", "PAPERS", "RESULT", "TOLERANCE", "VERDICTS", "Number",
+    "agrees", "audit", "by_construction", "cell", "compare", "counts", "difference", "exact", "folder", "habits",
+    "in_words", "index", "is_blank", "load", "parse", "tables", "tried",
 ]  # fmt: skip

@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from nlgeval_lib.papers.counts import by_construction
+from nlgeval_lib.papers.habits import explains
 from nlgeval_lib.papers.numbers import TOLERANCE, difference, exact, parse
 from nlgeval_lib.papers.tables import KEY, keys_in_words, load, nearest
 
@@ -14,13 +16,17 @@ OPTIONAL = ("route", "reason", "n", "ci_low", "ci_high", "signature")
 RESULT = ("paper", "table", *KEY, "printed", "ours", "difference", "verdict", *OPTIONAL)
 
 
-def compare(paper: str, table: str, ours: pd.DataFrame, *, reason: str = "not computed") -> pd.DataFrame:
+def compare(
+    paper: str, table: str, ours: pd.DataFrame, *, reason: str = "not computed", route: str = ""
+) -> pd.DataFrame:
     """Our numbers beside the printed ones, a row a printed number, in the printed order; extras at the end.
 
     `ours` has the columns `row, column, statistic, value` in printed units (percent where percent is printed), and
     where wanted `n, ci_low, ci_high, signature, route, reason` and `extra` (bool: a row that has no printed
-    counterpart and is meant so). Verdicts: `equal` (within 0.51 steps of the last printed digit), `differs`,
-    `missing` (no value; the reason says why, `reason` where ours has no such row), `extra`.
+    counterpart and is meant so). `route` stands for numbers that name none. Verdicts: `equal` (within 0.51 steps of the
+    last printed digit, or by a rounding habit of the paper, which the reason then names), `differs`, `orientation`
+    (route recorded: shown, not compared), `construction` (equal whatever was measured; the reason says why), `missing`
+    (no value; the reason says why, `reason` where ours has no such row), `extra`.
     Printed cells without a number take no part.
     Raises: ValueError for unknown or double keys, unknown columns, infinite or non-numeric values.
     """
@@ -33,14 +39,25 @@ def compare(paper: str, table: str, ours: pd.DataFrame, *, reason: str = "not co
     _refuse_unknown([key for key in rows if key not in numeric | wordy and not rows[key]["extra"]], printed)
     if clash := [key for key in rows if key in numeric and rows[key]["extra"]]:
         raise ValueError(f"{paper} {table} prints these cells, yet they are marked extra: {keys_in_words(clash)}")
+    for mine in rows.values():
+        if not mine.get("route") and exact(mine["value"]) is not None:
+            mine["route"] = route
+    values = {key: mine["value"] for key, mine in rows.items()}
     out = []
     for key, text in numeric.items():
         mine = rows.get(key, {"reason": reason})
         gap = difference(mine.get("value"), text)
+        equal = gap is not None and abs(gap) <= TOLERANCE * parse(text).unit
         if gap is None:
             filled = {"verdict": "missing", "reason": mine.get("reason") or "the value is NaN and no reason was given"}
+        elif mine.get("route") == "recorded":
+            filled = {"verdict": "orientation"}
+        elif equal and (why := by_construction().get((paper, table, *key, mine.get("route", "")))):
+            filled = {"verdict": "construction", "reason": f"by construction: {why}"}
+        elif not equal and (habit := explains(paper, values, key, text)):
+            filled = {"verdict": "equal", "reason": f"equal by the paper's rounding: {habit}"}
         else:
-            filled = {"verdict": "equal" if abs(gap) <= TOLERANCE * parse(text).unit else "differs"}
+            filled = {"verdict": "equal" if equal else "differs"}
         out.append(_row(paper, table, key, mine) | {"printed": text, "difference": _float(gap)} | filled)
     for key, mine in rows.items():
         if key in numeric:

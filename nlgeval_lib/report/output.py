@@ -6,6 +6,7 @@ import json
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ class Output:
     """Collects the cells, frames and figures of one output and saves them together.
 
     id: an entry of `notebooks/catalogue.toml`. mode: "full" or "quick" (results kept apart). parameters: the values
-    that the notebook ran with. route: where the numbers come from in this run, if not as the catalogue says.
+    that the notebook ran with, all but `mode` and `output_id`; with others than the catalogue's, results go to
+    `results/partial/`. route: where the numbers come from in this run, if not as the catalogue says.
     scratch: for an id that is in no catalogue; results go to `results/partial/`, and `route` must be given.
 
     Raises: CatalogueError for an unknown id; ValueError for an unknown mode or route.
@@ -52,8 +54,7 @@ class Output:
         self.id, self.paper, self.mode = id, self.entry.paper, mode
         self.route = route or self.entry.route
         self.parameters = dict(parameters or {})
-        self._trial = scratch or bool(os.environ.get("NLGEVAL_TRIAL"))
-        self._apart = ""
+        self._apart = "it is a scratch output" if scratch else ""
         self._began = time.monotonic()
         self._cells: list[pd.DataFrame] = []
         self._frames: dict[str, pd.DataFrame] = {}
@@ -79,10 +80,9 @@ class Output:
             if len(self.entry.covers) != 1:
                 raise ValueError(f"{self.id} covers {list(self.entry.covers)}; say which: out.compare(ours, table=...)")
             table = self.entry.covers[0]
-        cells = papers.compare(paper or self.paper, table, ours, reason=reason)
+        cells = papers.compare(paper or self.paper, table, ours, reason=reason, route=self.route)
         cells["reason"] = [provenance.without_places(text) for text in cells["reason"]]
         here = cells["ours"].notna()
-        cells.loc[here & (cells["route"] == ""), "route"] = self.route
         wrong = sorted(set(cells.loc[here, "route"]) - set(catalogue.ROUTES))
         if wrong:
             raise ValueError(f"{self.id}: unknown route {wrong}; allowed: {', '.join(catalogue.ROUTES)}")
@@ -157,8 +157,9 @@ class Output:
         self._facts.update(facts)
 
     def closing(self) -> tables.Table:
-        """The end of a notebook: coverage, signatures, notes and what is missing, in one table."""
+        """The end of a notebook: coverage, signatures, notes, what is missing and what was kept, in one table."""
         cells = self._all_cells()
+        place = self._place(cells)
         rows: list[tuple[str, str]] = []
         if cells is not None:
             rows.append(("cells", tables.summary(cells)))
@@ -168,15 +169,18 @@ class Output:
             gaps = cells[cells["verdict"] == "missing"]
             rows += [(f"missing ({len(part)} cells)", reason) for reason, part in gaps.groupby("reason", sort=False)]
         rows += [("missing", f"{gap['what']}: {gap['reason']}") for gap in self._missing]
+        rows += [(f"kept from {place.since}", f"{loss}; not made by this run") for loss in place.losses]
+        if place.why:
+            rows.append(("set apart", f"this run is in {self._name('results', place.folder, '')}: {place.why}"))
         frame = pd.DataFrame(rows or [("missing", "nothing")], columns=["", "what"])
         return tables.show(frame, f"{self.id}, mode {self.mode}, route {self.route}")
 
     def save(self) -> None:
         """Save everything, or nothing, and print one line.
 
-        Full runs go to `results/<paper>/`; quick ones to `results/quick/`, those of route mini to `results/mini/`, and
-        those that have less than the result already there to `results/partial/`; figures likewise. Files whose values
-        did not change (1e-6) are left as they are.
+        Full runs go to `results/<paper>/`; quick ones to `results/quick/`, those of route mini to `results/mini/`.
+        A run with other parameters than the catalogue's, or with less than the result already there, goes to
+        `results/partial/` ; figures likewise. Files whose values did not change (1e-6) are left alone.
 
         Raises: ValueError where there is nothing to save; OSError where the folder cannot be written.
         """
@@ -184,17 +188,9 @@ class Output:
         if cells is None and not self._frames and not self._figures:
             raise ValueError(f"{self.id}: nothing to save; call out.compare(), out.frame() or out.figure() first")
         record = self._provenance(cells)
-        folder = "quick" if self.mode == "quick" else "mini" if self.route == "mini" else ""
-        why = self._apart or ("parameters or id are not the catalogue's" if self._trial else "")
-        old = None
-        if why:
-            folder = "partial"
-        elif not folder:
-            old = saving.read_json(self._name("results", "", ".json"))
-            why = saving.lesser(old, record) if old and not os.environ.get("NLGEVAL_REPLACE") else ""
-            folder = "partial" if why else ""
-        if folder:
-            old = saving.read_json(self._name("results", folder, ".json"))
+        place = self._place(cells)
+        folder = place.folder
+        old = saving.read_json(self._name("results", folder, ".json"))
         contents = self._contents(cells, folder)
         record["files"] = sorted(contents)
         changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
@@ -203,9 +199,26 @@ class Output:
             gone = tuple(set(old.get("files", ()) if old else ()) - set(contents))
             proof = self._name("results", folder, ".json")
             saving.write({proof: saving.json_text(record).encode(), **changed}, gone)
-        line = self._line(cells, folder, why, new)
-        self._report(record, folder, why, line, new)
+        line = self._line(cells, place, new)
+        self._report(record, place, line, new)
         print(f"{self.id}: {line}")
+
+    def _place(self, cells: pd.DataFrame | None) -> saving.Place:
+        """Where this run is saved: its own folder, or apart, and why."""
+        folder = "quick" if self.mode == "quick" else "mini" if self.route == "mini" else ""
+        trial = "it is a trial" if os.environ.get("NLGEVAL_TRIAL") else ""
+        why = self._apart or saving.others(self.entry, self.parameters) or trial
+        if why:
+            return saving.Place("partial", why)
+        old = None if folder == "quick" else saving.read_json(self._name("results", folder, ".json"))
+        if old is None or os.environ.get("NLGEVAL_REPLACE"):
+            return saving.Place(folder)
+        losses = saving.lost(old, self._contents(cells, folder))
+        new = {"output": self.id, "route": self.route, "parameters": self.parameters}
+        why = saving.lesser(old, new, losses, alone=not os.environ.get("NLGEVAL_RECORD"))
+        return (
+            saving.Place("partial", why, tuple(losses), str(old.get("date", ""))[:10]) if why else saving.Place(folder)
+        )
 
     def _name(self, top: str, folder: str, end: str) -> str:
         return "/".join(filter(None, [top, folder, self.paper, f"{self.id}{end}"]))
@@ -232,18 +245,15 @@ class Output:
         return made
 
     def _coverage(self, cells: pd.DataFrame | None) -> dict[str, int]:
+        from nlgeval_lib import papers
+
         if cells is None:
-            numbers = sum(int(frame.notna().to_numpy().sum()) for frame in self._frames.values())
-            return {"printed": 0, "compared": 0, "equal": 0, "missing": 0, "numbers": numbers}
-        counts = cells["verdict"].value_counts()
-        equal, differs, gaps = (int(counts.get(name, 0)) for name in ("equal", "differs", "missing"))
-        return {
-            "printed": equal + differs + gaps,
-            "compared": equal + differs,
-            "equal": equal,
-            "missing": gaps,
-            "numbers": equal + differs,
-        }
+            return {
+                "printed": 0,
+                "numbers": sum(int(frame.notna().to_numpy().sum()) for frame in self._frames.values()),
+            }
+        numbers = int((cells["ours"].notna() & (cells["verdict"] != "extra")).sum())
+        return papers.counts(cells) | {"numbers": numbers}
 
     def _provenance(self, cells: pd.DataFrame | None) -> dict[str, Any]:
         facts = {key: value for key, value in self._facts.items() if key != "signatures"}
@@ -265,7 +275,7 @@ class Output:
             facts=facts,
         )
 
-    def _line(self, cells: pd.DataFrame | None, folder: str, why: str, changed: bool) -> str:
+    def _line(self, cells: pd.DataFrame | None, place: saving.Place, changed: bool) -> str:
         said = []
         if cells is not None:
             said.append(tables.summary(cells).rstrip("."))
@@ -273,25 +283,33 @@ class Output:
         if signatures:
             more = f" (+{len(signatures) - 1})" if len(signatures) > 1 else ""
             said.append(signatures[0] + more)
-        place = self._name("results", folder, "")
-        said.append(f"{'saved' if changed else 'unchanged'}: {place}" + (f" because {why}" if why else ""))
+        name = self._name("results", place.folder, "")
+        said.append(f"{'saved' if changed else 'unchanged'}: {name}" + (f" because {place.why}" if place.why else ""))
+        if place.since:
+            said.append(f"the result of {place.since} is kept")
         return "; ".join(said)
 
-    def _report(self, record: Mapping[str, Any], folder: str, why: str, line: str, changed: bool) -> None:
+    def _report(self, record: Mapping[str, Any], place: saving.Place, line: str, changed: bool) -> None:
         """Tell the runner, or leave a trace for whoever runs the notebook alone."""
         given = os.environ.get("NLGEVAL_RECORD")
         target = Path(given) if given else paths.state("saved", self.mode, f"{self.id}.json")
-        proof = self._name("results", folder, ".json")
+        proof = self._name("results", place.folder, ".json")
+        counts = Counter[str]()
+        for loss in place.losses:
+            counts[loss.kind] += loss.count
         text = json.dumps(
             {
                 "id": self.id,
-                "folder": folder,
-                "why": why,
+                "folder": place.folder,
+                "why": place.why,
+                "kept": dict(counts),
+                "since": place.since,
                 "changed": changed,
                 "line": line,
                 "coverage": record["coverage"],
                 "files": [proof, *record["files"]],
                 "date": record["date"],
+                "modules": provenance.modules(),
             }
         )
         files.write_text(target, text)

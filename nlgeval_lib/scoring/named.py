@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import sys
 from collections.abc import Iterable, Sequence
@@ -11,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nlgeval_lib import engines, evaluators, paths
-from nlgeval_lib.engines import Engine, Request, Sampling
+from nlgeval_lib.engines import Engine, Request
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import options
@@ -132,39 +131,31 @@ def engine(
             arguments[key] = value
     if name == "replay":
         return engines.ReplayEngine(kept if kept is not None else store(), **arguments)
-    if unloaded and name in ("vllm", "transformers"):
-        return Unloaded(name, model, revision, arguments.get("name"), tokenizer)
+    local = name in ("vllm", "transformers")
     try:
-        made = engines.make(name, **arguments)
+        made = (
+            _unloaded(name, model, revision, arguments.get("name"))
+            if unloaded and local
+            else engines.make(name, **arguments)
+        )
     except (ValueError, TypeError) as error:
         raise InputError(f"engine {name}: {error}") from error
-    if unloaded and tokenizer:
-        found = _tokenizer(tokenizer, None)
-        if found is None:
+    if unloaded and (local or tokenizer):
+        counter = _tokenizer(tokenizer or model, None if tokenizer else revision or None)
+        if counter is None and not local:
             raise InputError(f"no tokenizer {tokenizer}; give a folder that has one")
-        made.count_tokens = functools.partial(_count, found)  # type: ignore[method-assign]
+        made.count_tokens = lambda requests: _count(counter, requests)
     return made
 
 
-class Unloaded(Engine):
-    """A model that is not loaded: its name and revision, for keys, and its tokenizer where that is here."""
+def _unloaded(name: str, model: str, revision: str, label: str | None) -> Engine:
+    """A model that is not loaded: an engine that can only be planned with, and knows its name and revision for keys."""
+    from nlgeval_lib.engines import models
 
-    def __init__(self, name: str, model: str, revision: str, label: str | None, tokenizer: str = "") -> None:
-        from nlgeval_lib.engines import models
-
-        self.name = name
-        self.model, found = models.identify(model, revision or None, label)
-        self.revision = found or models.hub_revision(model, revision or None)
-        self._tokenizer = _tokenizer(tokenizer or model, None if tokenizer else revision or None)
-
-    def count_tokens(self, requests: Sequence[Request]) -> list[int] | None:
-        return None if self._tokenizer is None else _count(self._tokenizer, requests)
-
-    def check(self, sampling: Sampling) -> None:
-        """Passes: what it takes is known once it is loaded."""
-
-    def generate(self, asks: Any, sampling: Sampling) -> Any:
-        raise NotImplementedError("this engine only plans")
+    called, found = models.identify(model, revision or None, label)
+    made = engines.ScriptedEngine((), model=called, revision=found or models.hub_revision(model, revision or None))
+    made.name = name
+    return made
 
 
 def _tokenizer(model: str, revision: str | None) -> Any:
@@ -177,10 +168,12 @@ def _tokenizer(model: str, revision: str | None) -> Any:
         return None
 
 
-def _count(tokenizer: Any, requests: Sequence[Request]) -> list[int]:
-    """Prompt tokens, those of a chat's template included where the tokenizer has one."""
+def _count(tokenizer: Any, requests: Sequence[Request]) -> list[int] | None:
+    """Prompt tokens, those of a chat's template included where the tokenizer has one; None without a tokenizer."""
     from nlgeval_lib.engines import models
 
+    if tokenizer is None:
+        return None
     if getattr(tokenizer, "chat_template", None) is None:
         return [len(tokenizer(request.text()).input_ids) for request in requests]
     return models.count(tokenizer, requests, None, "the model")
