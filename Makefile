@@ -83,10 +83,10 @@ completions: $(READY)  ## fill the store for all outputs: ENGINE=vllm [ARGS="--d
 	@$(NLGEVAL) completions $(foreach name,EVALUATOR DATA ENGINE MODEL,$(if $($(name)),--$(call lower,$(name)) "$($(name))")) $(ARGS)
 
 mini-judge: $(READY)  ## train the miniature judge (up to 2 hours on 2 cores), measure it, write its card [ARGS="--help"]
-	@$(PY) -m nlgeval_lib.training.mini $(ARGS)
+	@$(PY) -m tools.mini_judge $(ARGS)
 
 mini-ablations: $(READY)  ## the papers' training ablations at miniature scale (about an hour, resumable) [ARGS="--list"]
-	@$(PY) -m nlgeval_lib.training.mini.ablations $(ARGS)
+	@$(PY) -m tools.mini_judge.ablate $(ARGS)
 
 lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 8890"]
 	@$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_ARGS)

@@ -139,9 +139,9 @@ def of_criteria(name: str, made: Made) -> Features:
 
 def mini_tree() -> hdeval.CriteriaTree:
     """The hierarchy of criteria that the miniature judge was trained on: two layers below the overall quality."""
-    from nlgeval_lib.training.mini import prompts
+    from nlgeval_lib.training import mini
 
-    return prompts.tree()
+    return mini.tree()
 
 
 def table_rows(

@@ -124,11 +124,11 @@ def measured(form: str, like: Made) -> Made:
     form: one of its card's, such as "error analysis". like: scores that it was just asked for; the same inputs, and the
     same model and revision, are taken. Raises: Unready without its checkpoint; ValueError for another form.
     """
-    from nlgeval_lib.training.mini import evaluate
+    from nlgeval_lib.training import mini
 
     if not like.available:
         return like
-    judgments, _ = evaluate.read(checkpoint())
+    judgments, _ = mini.read(checkpoint())
     found = judgments[(judgments["form"] == form) & judgments["input_id"].isin(set(like.frame["input_id"]))]
     if found.empty:
         raise ValueError(f"no judgments of the form {form!r}; forms: {', '.join(judgments['form'].unique())}")

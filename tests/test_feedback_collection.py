@@ -16,8 +16,9 @@ from nlgeval_lib.evaluators import Prometheus
 from nlgeval_lib.parsers.feedback import feedback as read_feedback
 from nlgeval_lib.schema import Completion, Sample
 from nlgeval_lib.store import Store
-from nlgeval_lib.training import rehearsal, saved
-from nlgeval_lib.training.feedback_collection import FeedbackCollection, checks, pieces, rules, seeds
+from nlgeval_lib.training import scripted_teachers as scripted
+from nlgeval_lib.training import sets, statistics
+from nlgeval_lib.training.feedback_collection import FeedbackCollection, pieces, rules, seeds
 from nlgeval_lib.training.feedback_collection.build import brainstorms
 from nlgeval_lib.training.feedback_collection.pieces import Graded, Problem, RubricDraft
 
@@ -36,20 +37,14 @@ def changed(**texts: str) -> RubricDraft:
 
 
 CASES = {
-    ("rubric", "failed"): ([replace(RUBRIC, failure="gone")], [RUBRIC]),
-    ("rubric", "malformed"): ([replace(RUBRIC, problem="no JSON object")], [RUBRIC]),
     ("rubric", "levels"): (
         [without("score3_description"), without("criteria"), changed(score6_description="More.")],
         [RUBRIC, changed(note="made up on a train")],
     ),
     ("rubric", "empty_field"): ([changed(score2_description=" "), changed(criteria="")], [RUBRIC]),
     ("rubric", "same_levels"): ([changed(score2_description="level 1")], [RUBRIC]),
-    ("problem", "failed"): ([replace(PROBLEM, failure="gone")], [PROBLEM]),
-    ("problem", "malformed"): ([replace(PROBLEM, problem="no [NEXT]")], [PROBLEM]),
     ("problem", "empty_field"): ([replace(PROBLEM, reference=" "), replace(PROBLEM, instruction="")], [PROBLEM]),
-    ("problem", "over_long"): ([replace(PROBLEM, reference="bell " * 1501)], [replace(PROBLEM, reference="b " * 1500)]),
-    ("graded", "failed"): ([replace(GRADED, failure="gone")], [GRADED]),
-    ("graded", "malformed"): ([replace(GRADED, problem="no [NEXT]")], [GRADED]),
+    ("problem", "over_long"): ([replace(PROBLEM, reference="b " * 1501)], [replace(PROBLEM, reference="b " * 1500)]),
     ("graded", "empty_field"): ([replace(GRADED, response=""), replace(GRADED, feedback="\n")], [GRADED]),
     ("graded", "score"): (
         [
@@ -96,7 +91,7 @@ def test_each_rule_removes_what_it_must_and_keeps_the_rest(kind: str, name: str)
 def test_every_rule_has_its_case() -> None:
     for kind, make in MAKE.items():
         names = {one.name for one in make()}
-        assert names - {"duplicate", "alike"} == {name for of, name in CASES if of == kind}
+        assert names - {"failed", "malformed", "duplicate", "alike"} == {name for of, name in CASES if of == kind}
 
 
 def test_repeated_rubrics_instructions_and_responses() -> None:
@@ -122,54 +117,45 @@ def test_an_instruction_without_a_score_loses_the_others() -> None:
     assert all("score 5" in rule.why(one) for one in other)
 
 
-def said(text: str, **more: object) -> Completion:
-    return Completion(key="k", text=text, **more)
+def read(draft, text: str, how, **more: object):
+    return draft.filled(Completion(key="k", text=text, **more), how)
 
 
 def test_rubrics_are_read_from_what_models_write() -> None:
-    plain = json.dumps(TEXTS)
-    for text in (plain, f"```json\n{plain}\n```\n[END]", f"New Criteria:\n{plain} [END] {plain}"):
-        assert pieces.read_rubric(RUBRIC, said(text)).texts == TEXTS
+    plain, how = json.dumps(TEXTS), pieces.read_rubric
     prefixed = json.dumps({f"orig_{key}": text for key, text in TEXTS.items()})
-    assert pieces.read_rubric(RUBRIC, said(prefixed)).texts == TEXTS
+    for text in (plain, f"```json\n{plain}\n```\n[END]", f"New Criteria:\n{plain} [END] {plain}", prefixed):
+        assert read(RUBRIC, text, how).texts == TEXTS
     for text, problem in (
         ("None.", "no JSON"), (plain + plain, "2 JSON objects"), (plain[:40], "cut off"),
         ('{"criteria": "a", "criteria": "b"}', "criteria twice"),
     ):  # fmt: skip
-        assert problem in pieces.read_rubric(RUBRIC, said(text)).problem
+        assert problem in read(RUBRIC, text, how).problem
 
 
 @pytest.mark.parametrize(
-    ("text", "parts", "problem"),
+    ("text", "finish", "parts", "problem"),
     [
-        ("Problem: a b [NEXT] Response: c\nd [END] more", ("a b", "c\nd"), ""),
-        ("**Problem:** a [NEXT]\nresponse: c", ("a", "c"), ""),
-        ("a [next] c [end]", ("a", "c"), ""),
-        ("Problem: a Response: c [END]", ("", ""), "no [NEXT]"),
-        ("a [NEXT] b [NEXT] c", ("", ""), "[NEXT] 2 times"),
+        ("Problem: a b [NEXT] Response: c\nd [END] more", "stop", ("a b", "c\nd"), ""),
+        ("**Problem:** a [NEXT]\nresponse: c", "stop", ("a", "c"), ""),
+        ("a [next] c [end]", "stop", ("a", "c"), ""),
+        ("Problem: a Response: c [END]", "stop", ("", ""), "no [NEXT]"),
+        ("a [NEXT] b [NEXT] c", "stop", ("", ""), "[NEXT] 2 times"),
+        ("a [NEXT] c", "length", ("", ""), "no [END]; it was cut at the token limit"),
+        ("a [NEXT] c [END] and so", "length", ("a", "c"), ""),
     ],
 )
-def test_two_parts(text: str, parts: tuple[str, str], problem: str) -> None:
-    assert pieces.two_parts(said(text), "problem", "response") == (parts, problem)
-
-
-def test_a_text_that_was_cut_has_no_value() -> None:
-    assert pieces.two_parts(said("a [NEXT] c", finish_reason="length"), "problem", "response")[1] == (
-        "cut at the token limit"
-    )
-    whole = said("a [NEXT] c [END] and so", finish_reason="length")
-    assert pieces.two_parts(whole, "problem", "response") == (("a", "c"), "")
+def test_two_parts(text: str, finish: str, parts: tuple[str, str], problem: str) -> None:
+    found = read(Problem("p", RUBRIC), text, pieces.read_problem, finish_reason=finish)
+    assert (found.instruction, found.reference) == parts and found.problem == problem
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_no_text_of_a_teacher_raises(text: str) -> None:
-    made = [
-        pieces.read_rubric(RUBRIC, said(text)), pieces.read_problem(PROBLEM, said(text)),
-        pieces.read_graded(GRADED, said(text)),
-    ]  # fmt: skip
-    for one, rule_list in zip(made, MAKE.values(), strict=True):
-        assert all(isinstance(rule.why(one), str) for rule in rule_list()[:3])
+    how = ((RUBRIC, pieces.read_rubric), (PROBLEM, pieces.read_problem), (GRADED, pieces.read_graded))
+    for (draft, reader), rule_list in zip(how, MAKE.values(), strict=True):
+        assert all(isinstance(rule.why(read(draft, text, reader)), str) for rule in rule_list()[:3])
 
 
 def test_sentences_are_counted() -> None:
@@ -206,14 +192,14 @@ SMALL = {"rounds": 2, "per_round": 4, "instructions": 3, "use_seeds": False}
 
 
 def test_a_collection_is_whole_and_valid(tmp_path) -> None:
-    built = FeedbackCollection(**SMALL).build(rehearsal.FeedbackTeacher().engine())
+    built = FeedbackCollection(**SMALL).build(scripted.FeedbackTeacher().engine())
     frame = built.frame()
     counts = frame["score"].value_counts()
     assert len(frame) > 40 and set(counts) == {len(frame) // 5}  # every score equally often
-    removed = built.sieve.table().set_index("rule")["removed"]
+    removed = built.filters.table().set_index("rule")["removed"]
     for name in ("malformed", "levels", "score", "length", "incomplete"):
         assert removed[name] > 0, name
-    examples, report = saved.load(built.save(tmp_path / "set"))
+    examples, report = sets.load(built.save(tmp_path / "set"))
     assert report["kept"] == len(examples) == len(frame) and report["teacher"] == "scripted-feedback-teacher"
     for row in examples.to_dict("records"):
         read = read_feedback(row["completion"], 1, 5, "strict")
@@ -226,8 +212,8 @@ def test_a_collection_is_whole_and_valid(tmp_path) -> None:
 
 
 def test_nothing_is_lost_between_the_stages() -> None:
-    built = FeedbackCollection(**SMALL, whole=False).build(rehearsal.FeedbackTeacher().engine())
-    of = [one.group for one in built.sieve.removed]
+    built = FeedbackCollection(**SMALL, whole=False).build(scripted.FeedbackTeacher().engine())
+    of = [one.group for one in built.filters.removed]
     rubrics = len(built.rubrics)
     new = rubrics + sum(group.startswith("rubric") for group in of)
     brainstormed = sum(draft.origin == "brainstormed" for draft in built.rubrics)
@@ -238,7 +224,7 @@ def test_nothing_is_lost_between_the_stages() -> None:
 
 
 def test_views_are_what_the_evaluator_asks_without_a_part() -> None:
-    built = FeedbackCollection(**SMALL).build(rehearsal.FeedbackTeacher(every=0).engine())
+    built = FeedbackCollection(**SMALL).build(scripted.FeedbackTeacher(every=0).engine())
     row = built.frame().iloc[0]
     sample = Sample("x", row.response, row.instruction, references=(row.reference,), rubric=row.rubric)
     for view, switch in (("full", {}), ("no_rubric", {"rubric": False}), ("no_reference", {"reference": False})):
@@ -253,7 +239,7 @@ def test_views_are_what_the_evaluator_asks_without_a_part() -> None:
 
 
 def test_a_stopped_run_goes_on_and_a_finished_one_asks_nothing(tmp_path) -> None:
-    script = rehearsal.FeedbackTeacher()
+    script = scripted.FeedbackTeacher()
     left = iter(range(60))
 
     def stops(request, draw):
@@ -288,27 +274,24 @@ def test_settings_are_checked() -> None:
 
 def test_balance_of_the_public_feedbacks_is_measured() -> None:
     frame = datasets.load("mini").rename(columns={"output": "response"})
-    graded = frame.assign(score=frame["degradation"].map({name: score for score, name in rehearsal.GRADES.items()}))
+    graded = frame.assign(score=frame["degradation"].map({name: score for score, name in scripted.GRADES.items()}))
     even = graded.dropna(subset=["score"]).astype({"score": int})
-    table = checks(even)
+    table = statistics.score_balance(even)
     assert table.loc["scores", "ok"] and table.loc["scores", "value"] == 1
     lengths = even["response"].str.split().map(len).groupby(even["score"]).mean()
     assert table.loc["length", "value"] == pytest.approx(lengths.max() / lengths.min(), abs=0.02)
     longer = even.assign(response=["word " * (score * 10) for score in even["score"]])
-    assert checks(longer).loc["length_rho", "value"] == pytest.approx(1) and not checks(longer)["ok"][1:].any()
-    assert not checks(even[even["score"] > 1]).loc["scores", "ok"]
+    assert (
+        statistics.score_balance(longer).loc["length_rho", "value"] == pytest.approx(1)
+        and not statistics.score_balance(longer)["ok"][1:].any()
+    )
+    assert not statistics.score_balance(even[even["score"] > 1]).loc["scores", "ok"]
 
 
-def test_statistics_of_appendices_c_and_d() -> None:
-    built = FeedbackCollection(**SMALL).build(rehearsal.FeedbackTeacher(every=0).engine())
-    unseen = [draft.criteria for draft in seeds()]
-    tables = built.statistics(unseen=unseen, polarity=lambda text: float("entirely" in text) - ("not at all" in text))
-    within = tables["ROUGE-L between criteria (Figure 7)"].iloc[0]
-    between = tables["ROUGE-L with the test set's criteria (Figure 10)"].iloc[0]
+def test_statistics_of_appendix_c() -> None:
+    built = FeedbackCollection(**SMALL).build(scripted.FeedbackTeacher(every=0).engine())
+    tables = built.statistics()
     n = len(built.rubrics)
-    assert within["count"] == n * (n - 1) / 2 and between["count"] == n * len(unseen)
-    assert between["max"] < within["max"]
-    mood = tables["Sentiment by score (Figure 8)"]
-    assert mood["mean"].tolist() == [-1, 0, 0, 0, 1] and set(mood["n"]) == {n}
+    assert tables["ROUGE-L between criteria (Figure 7)"].iloc[0]["count"] == n * (n - 1) / 2
     size = tables["Size (Table 1)"]["value"]
     assert size["rubrics"] == n and size["responses"] == 5 * size["instructions"] == len(built.frame())

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +19,8 @@ import tiny_model
 from nlgeval_lib.engines import Request, Sampling
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.training import finetune as ft
-from nlgeval_lib.training import rehearsal, saved
+from nlgeval_lib.training import scripted_teachers as scripted
+from nlgeval_lib.training import sets
 from nlgeval_lib.training.finetune import config as configs
 from nlgeval_lib.training.finetune import run as running
 from nlgeval_lib.training.finetune.data import IGNORED, chosen, encode
@@ -117,7 +117,7 @@ def test_long_examples_are_left_out_whole_and_counted() -> None:
     frame = pd.DataFrame({"id": ["a", "b"], "prompt": ["p", "p " * 300], "completion": ["c", "c"]})
     config = ft.Config("t", "base", max_length=100)
     tokens = ft.tokenized(frame, tiny_model.tokenizer(), config)
-    assert tokens.ids == ["a"] and tokens.sieve.removed[0].id == "b" and tokens.longest < 100
+    assert len(tokens.rows) == 1 and tokens.filters.removed[0].id == "b" and tokens.longest < 100
     assert tokens.total == len(tokens.rows[0]["input_ids"]) and tokens.answers < tokens.total
     with pytest.raises(ValueError, match="no example fits into 2 tokens"):
         ft.tokenized(frame, tiny_model.tokenizer(), config.changed(max_length=2))
@@ -127,8 +127,8 @@ def test_examples_are_chosen_by_their_columns() -> None:
     frame = pd.DataFrame(
         {"id": list("abc"), "channel": ["real", "synthetic", "real"], "prompt": "p", "completion": "c"}
     )
-    kept, sieve = chosen(frame, ft.Config("t", "b", keep={"channel": "real"}))
-    assert kept["id"].tolist() == ["a", "c"] and sieve.count("channel") == 1
+    kept, filters = chosen(frame, ft.Config("t", "b", keep={"channel": "real"}))
+    assert kept["id"].tolist() == ["a", "c"] and filters.count("channel") == 1
     with pytest.raises(ValueError, match="channel of other"):
         chosen(frame, ft.Config("t", "b", keep={"channel": ["other"]}))
     with pytest.raises(ValueError, match="by 'task', which they do not have"):
@@ -199,8 +199,8 @@ def base(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory) -> Path:
-    rows = rehearsal.mini_inputs(20)
-    built = MetricInstruct(check=False).build(rehearsal.MiniTeacher(rows, every=0).engine(), real=rows)
+    rows = scripted.mini_inputs(20)
+    built = MetricInstruct(check=False).build(scripted.MiniTeacher(rows, every=0).engine(), real=rows)
     return built.save(tmp_path_factory.mktemp("set"))
 
 
@@ -254,7 +254,7 @@ def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(base, examples, tm
     assert again.log.equals(resumed.log) and again.facts == json.loads((stopped / "done.json").read_text())
     with pytest.raises(ValueError, match=r"config.learning_rate was 0.003, is 0.001"):
         ft.finetune(config.changed(learning_rate=1e-3), examples, stopped, **how)
-    frame, _ = saved.load(examples)
+    frame, _ = sets.load(examples)
     with pytest.raises(ValueError, match="data_sha256"):
         ft.finetune(config, frame.tail(8), stopped, **how)
 
@@ -319,10 +319,3 @@ def test_a_run_that_is_killed_outright_goes_on(base, examples, tmp_path) -> None
     assert again.returncode == 0, again.stderr
     one, other = weights(tmp_path / "whole" / "model"), weights(tmp_path / "killed" / "model")
     assert all(torch.equal(one[name], other[name]) for name in one)
-
-
-def test_the_settings_file_has_no_unknown_names() -> None:
-    found = tomllib.loads(configs.FILE.read_text(encoding="utf-8"))
-    assert set(found) == {"base", "config"}
-    known = {field for field in ft.Config.__dataclass_fields__} | {"extends"}
-    assert all(set(settings) <= known for settings in found["config"].values())

@@ -15,7 +15,7 @@ from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.judged import jobs
 from nlgeval_lib.runner import stale
 from nlgeval_lib.scoring import ProgressBar, make
-from nlgeval_lib.store import Store, census
+from nlgeval_lib.store import Store
 
 MODEL = "some/judge-7b"
 ENTRY = f"""
@@ -131,9 +131,9 @@ def test_a_store_with_some_of_them_is_said_with_counts(here, engine):
 def test_the_last_missing_completion_counts(here, engine):
     filled("chain", engine)
     whole = Store(paths.state("completions"))
-    keys = list(whole.keys())
+    keys = list(whole)
     kept = [whole.get(key) for key in keys[:-1]]
-    bodies = [body for _, body in whole.requests()]
+    bodies = list(whole.requests())
     whole.close()
     shutil.rmtree(paths.state("completions"))
     with Store(paths.state("completions")) as less:
@@ -243,21 +243,10 @@ def answers(store: Path, n: int, model: str = MODEL, text: str = "4") -> None:
 
 
 def test_a_census_follows_the_store(here, tmp_path):
-    store = tmp_path / "store"
-    assert census(store) == {}
-    answers(store, 3)
-    assert census(store) == {(MODEL, "r1"): 3}
-    answers(store, 2, "other", text='"model":"x","revision":"y" \\","model":"z')
-    assert census(store) == {(MODEL, "r1"): 3, ("other", "r1"): 2}
-    with open(next(store.glob("*.jsonl")), "ab") as file:
-        file.write(b'{"crc":"00000000","key"')  # a line that is being written
-    assert census(store) == {(MODEL, "r1"): 3, ("other", "r1"): 2}
-    with Store(store) as kept:
-        everything = census(store)
-        assert sum(everything.values()) == len(kept)
-    for segment in store.glob("*.jsonl"):
-        segment.unlink()
-    assert census(store) == {}
+    store = Store(tmp_path / "store")
+    answers(store.folder, 3)
+    answers(store.folder, 2, "other", text='"model":"x","revision":"y" \\","model":"z')
+    assert store.census() == {(MODEL, "r1"): 3, ("other", "r1"): 2}
 
 
 def test_an_output_is_stale_when_its_models_completions_came_and_not_otherwise(here):

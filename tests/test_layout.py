@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +80,11 @@ def test_imports_run_one_way(path: Path) -> None:
     parts = {entry.stem for entry in PACKAGE.iterdir()}
     wrong = (imported_parts(path) & parts) - ALLOWED[part] - {part}
     assert not wrong, f"{path.relative_to(PACKAGE)} imports {sorted(wrong)}; {part} may import {sorted(ALLOWED[part])}"
+
+
+def test_the_library_imports_no_tool() -> None:
+    named = re.compile(r"^\s*(?:from|import) tools\b", re.M)
+    assert [str(path) for path in FILES if named.search(path.read_text(encoding="utf-8"))] == []
 
 
 HEAVY = ("torch", "vllm", "transformers", "sentence_transformers", "shap", "sklearn", "matplotlib", "bert_score")

@@ -16,8 +16,9 @@ from nlgeval_lib.parsers.error_analysis import error_analysis
 from nlgeval_lib.parsers.error_fields import ErrorItem
 from nlgeval_lib.schema import Completion, Judgment
 from nlgeval_lib.store import Store
-from nlgeval_lib.training import rehearsal, saved
-from nlgeval_lib.training.metricinstruct import Candidate, MetricInstruct, analysis, channels, least_likely, rules
+from nlgeval_lib.training import scripted_teachers as scripted
+from nlgeval_lib.training import sets
+from nlgeval_lib.training.metricinstruct import Candidate, MetricInstruct, analysis, least_likely, questions, rules
 from nlgeval_lib.training.metricinstruct import sample_outputs as sample
 
 ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
@@ -38,8 +39,6 @@ def rule(name: str, **limits: object) -> rules.Rule:
 SECOND = ErrorItem("sang", "Fluency", "Buses are silent.", "Minor", 1.0)
 CASES = {
     # rule: (what it must remove, what it must keep)
-    "failed": ([replace(GOOD, failure="server gone")], [GOOD]),
-    "malformed": ([replace(GOOD, problem="the JSON is cut off")], [GOOD, replace(GOOD, errors=())]),
     "empty_field": (
         [with_error(explanation=" "), with_error(location=""), replace(GOOD, output="\n")],
         [GOOD, replace(GOOD, errors=())],
@@ -112,7 +111,7 @@ def test_each_rule_removes_what_it_must_and_keeps_the_rest(name: str) -> None:
 
 def test_every_rule_has_its_case_and_a_good_candidate_passes_all() -> None:
     names = [one.name for one in rules.heuristic_rules()]
-    assert set(names) == {*CASES, "duplicate"}
+    assert set(names) == {*CASES, "failed", "malformed", "duplicate"}
     assert all(one.why(GOOD) == "" for one in rules.heuristic_rules())
 
 
@@ -155,8 +154,8 @@ def test_a_part_of_the_output_is_located(before: str, part: str, after: str) -> 
 # -- reading the teacher -----------------------------------------------------------------------------------------------
 
 
-def said(text: str, **more: object) -> Completion:
-    return Completion(key="k", text=text, **more)
+def read(candidate: Candidate, text: str, how=questions.read_analysis, **more: object) -> Candidate:
+    return candidate.filled(Completion(key="k", text=text, **more), how)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +168,7 @@ def said(text: str, **more: object) -> Completion:
     ],
 )
 def test_text_that_is_not_the_json_asked_for_is_a_problem(text: str, problem: str) -> None:
-    found = channels.analysed(GOOD, said(text))
+    found = read(GOOD, text)
     assert found.problem and not found.failure
     assert problem in found.problem
 
@@ -177,10 +176,10 @@ def test_text_that_is_not_the_json_asked_for_is_a_problem(text: str, problem: st
 def test_json_is_read_with_the_papers_aspects() -> None:
     text = '```json\n{"errors": {"error_1": {"error_location": "red bus", "error_aspect": "fluency", '
     text += '"explanation": "e", "severity": "major", "score_reduction": 2.5}}}\n```'
-    [error] = channels.analysed(GOOD, said(text)).errors
+    [error] = read(GOOD, text).errors
     assert (error.aspect, error.severity, error.reduction) == ("Fluency", "Major", 2.5)
-    assert channels.analysed(GOOD, said('{"errors": {}}')).errors == ()
-    assert channels.analysed(GOOD, said("", error="gone")).failure == "gone"
+    assert read(GOOD, '{"errors": {}}').errors == ()
+    assert read(GOOD, "", error="gone").failure == "gone"
 
 
 SPOILED = """Possible aspects: A, B
@@ -196,18 +195,19 @@ Score reduction 1: 4"""
 
 
 def test_a_spoiled_output_is_read() -> None:
-    found = channels.spoiled(replace(GOOD, output="", errors=()), said(SPOILED))
+    how = questions.read_spoiled
+    found = read(replace(GOOD, output="", errors=()), SPOILED, how)
     assert found.output == "The red bus sang." and found.errors[0].severity == "Major" and not found.problem
-    assert "no error" in channels.spoiled(GOOD, said(SPOILED.split("Error location")[0])).problem
-    assert "Generated" in channels.spoiled(GOOD, said("I cannot do that.")).problem
-    assert "token limit" in channels.spoiled(GOOD, said("Generated", finish_reason="length")).problem
+    assert "no error" in read(GOOD, SPOILED.split("Error location")[0], how).problem
+    assert "Generated" in read(GOOD, "I cannot do that.", how).problem
+    assert "token limit" in read(GOOD, "Generated", how, finish_reason="length").problem
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_no_text_of_a_teacher_raises(text: str) -> None:
-    for read in (channels.analysed, channels.spoiled):
-        found = read(GOOD, said(text))
+    for how in (questions.read_analysis, questions.read_spoiled):
+        found = read(GOOD, text, how)
         assert found.problem or found.failure or all(error.reduction == error.reduction for error in found.errors)
 
 
@@ -219,48 +219,48 @@ def test_rare_aspects_are_drawn_more_often() -> None:
     have = {("Summ", "Relevance"): 150, ("Summ", "Fluency"): 10}
 
     def after(balance: bool) -> float:
-        chosen = channels.choose_aspects(many, have, 3, seed=0, balance=balance)
+        chosen = questions.choose_aspects(many, have, 3, seed=0, balance=balance)
         assert all(1 <= len(set(one.asked)) == len(one.asked) <= 3 for one in chosen)
         counts = dict(have)
         for one in chosen:
             for name in one.asked:
                 counts["Summ", name] = counts.get(("Summ", name), 0) + 1
-        return channels.evenness(counts.values())
+        return questions.evenness(counts.values())
 
     assert after(True) > after(False) + 0.02 and after(True) > 0.98
-    assert channels.choose_aspects(many, have, 3, 0) == channels.choose_aspects(many, have, 3, 0)
-    assert channels.evenness([5, 5]) == pytest.approx(1) and channels.evenness([5, 0]) == 0
+    assert questions.choose_aspects(many, have, 3, 0) == questions.choose_aspects(many, have, 3, 0)
+    assert questions.evenness([5, 5]) == pytest.approx(1) and questions.evenness([5, 0]) == 0
 
 
 # -- end to end --------------------------------------------------------------------------------------------------------
 
-REAL = rehearsal.mini_inputs(60)
-PLAIN = rehearsal.mini_inputs(systems=["clean"]).head(30)
+REAL = scripted.mini_inputs(60)
+PLAIN = scripted.mini_inputs(systems=["clean"]).head(30)
 FREE = PLAIN[PLAIN["task"] == "Instruct"].head(6).reset_index(drop=True)
 if FREE.empty:
     FREE = PLAIN.head(6).assign(task="Instruct")
 
 
 def teacher(**how: object) -> ScriptedEngine:
-    return rehearsal.MiniTeacher(REAL, PLAIN, **how).engine()
+    return scripted.MiniTeacher(REAL, PLAIN, **how).engine()
 
 
 def test_both_channels_leave_a_valid_set_and_count_everything(tmp_path) -> None:
     built = MetricInstruct().build(teacher(), real=REAL, synthetic=PLAIN, free=FREE)
     made = len(REAL) + len(PLAIN) + len(FREE)
-    assert len(built.kept) + len(built.sieve.removed) == made
-    removed = built.sieve.table().set_index("rule")["removed"]
+    assert len(built.kept) + len(built.filters.removed) == made
+    removed = built.filters.table().set_index("rule")["removed"]
     for name in ("malformed", "location", "severity", "aspect", "reference", "unreasonable"):
         assert removed[name] > 0, name
-    assert removed.sum() == len(built.sieve.removed) and removed["failed"] == 0
+    assert removed.sum() == len(built.filters.removed) and removed["failed"] == 0
     assert {one.channel for one in built.kept} == {"real", "synthetic"} and any(one.free for one in built.kept)
 
     folder = built.save(tmp_path / "set")
-    examples, report = saved.load(folder)
+    examples, report = sets.load(folder)
     assert len(examples) == len(built.kept) == report["kept"]
     assert report["candidates"]["real"] == len(REAL)
     gone = [json.loads(line) for line in (folder / "removed.jsonl").read_text().splitlines()]
-    assert len(gone) == len(built.sieve.removed) and all(one["rule"] and one["reason"] for one in gone)
+    assert len(gone) == len(built.filters.removed) and all(one["rule"] and one["reason"] for one in gone)
     assert set(examples["id"]).isdisjoint(one["id"] for one in gone)
     judge = TigerScore()
     for row in examples.to_dict("records"):
@@ -276,7 +276,7 @@ def test_a_stopped_run_goes_on_and_a_finished_one_asks_nothing(tmp_path) -> None
     frames = {"real": REAL.head(30), "synthetic": PLAIN.head(10)}
     whole = MetricInstruct().build(teacher(), **frames)
     store = Store(tmp_path / "store")
-    script = rehearsal.MiniTeacher(REAL, PLAIN)
+    script = scripted.MiniTeacher(REAL, PLAIN)
     left = iter(range(40))
 
     def stops(request, draw):
@@ -297,7 +297,7 @@ def test_a_stopped_run_goes_on_and_a_finished_one_asks_nothing(tmp_path) -> None
 
 
 def test_failed_completions_are_counted_and_asked_again(tmp_path) -> None:
-    script = rehearsal.MiniTeacher(REAL, PLAIN, every=0)
+    script = scripted.MiniTeacher(REAL, PLAIN, every=0)
 
     def flaky(request, draw):
         if request.id.endswith("#0"):
@@ -306,19 +306,19 @@ def test_failed_completions_are_counted_and_asked_again(tmp_path) -> None:
 
     store = Store(tmp_path)
     first = MetricInstruct().build(ScriptedEngine(flaky, model="t"), store, real=REAL.head(8))
-    [failure] = [one for one in first.sieve.removed if one.rule == "failed"]
+    [failure] = [one for one in first.filters.removed if one.rule == "failed"]
     assert failure.reason == "RuntimeError: no answer today"
     second = MetricInstruct().build(ScriptedEngine(script.answer, model="t"), store, real=REAL.head(8))
-    assert second.sieve.count("failed") == 0 and len(second.kept) == len(first.kept) + 1
+    assert second.filters.count("failed") == 0 and len(second.kept) == len(first.kept) + 1
 
 
 def test_empty_and_repeated_inputs_are_counted_not_asked() -> None:
     rows = REAL.head(6).copy()
     rows.loc[0, "output"], rows.loc[1, "instruction"] = " ", ""
     rows = pd.concat([rows, rows.tail(1)], ignore_index=True)
-    engine = rehearsal.MiniTeacher(rows, every=0).engine()
+    engine = scripted.MiniTeacher(rows, every=0).engine()
     built = MetricInstruct(check=False).build(engine, real=rows)
-    assert built.sieve.count("empty_input") == 2 and built.sieve.count("duplicate") == 1
+    assert built.filters.count("empty_input") == 2 and built.filters.count("duplicate") == 1
     assert len(engine.asked) == 8  # two turns for four different outputs
     with pytest.raises(ValueError, match="no column output"):
         MetricInstruct().build(engine, real=rows.drop(columns="output"))
@@ -326,7 +326,7 @@ def test_empty_and_repeated_inputs_are_counted_not_asked() -> None:
 
 def test_nothing_left_is_a_report_too(tmp_path) -> None:
     built = MetricInstruct().build(ScriptedEngine(lambda request, draw: "no"), real=REAL.head(4))
-    assert built.kept == [] and built.sieve.count("malformed") == 4
+    assert built.kept == [] and built.filters.count("malformed") == 4
     folder = built.save(tmp_path)
     assert (folder / "train.jsonl").read_text() == "" and "4 removed" in (folder / "report.md").read_text()
 
@@ -360,9 +360,9 @@ def test_five_samples_of_each_system_and_the_least_likely_stays(tmp_path) -> Non
     systems = {name: ScriptedEngine(lambda request, draw: texts[draw], model=name) for name in ("x", "y")}
     sampled = sample(inputs, systems, store=Store(tmp_path))
     assert len(sampled) == 3 * 2 * 5 and sampled.loc[3, "failure"] == "the completion is empty"
-    kept, sieve = least_likely(sampled, Length())
+    kept, filters = least_likely(sampled, Length())
     assert kept["output"].tolist() == ["aa"] * 6 and kept["likelihood"].tolist() == [2.0] * 6
-    counts = sieve.table().set_index("rule")["removed"].to_dict()
+    counts = filters.table().set_index("rule")["removed"].to_dict()
     assert counts == {"no_output": 6, "no_likelihood": 6, "likelier": 12}
     two, _ = least_likely(sampled, Length(), keep=2)
     assert sorted(two["output"].unique()) == ["aa", "aaa"]

@@ -17,10 +17,11 @@ from nlgeval_lib.evaluators import CoAScore, GEval, HDEval, LLMScore, Prometheus
 from nlgeval_lib.evaluators.hdeval.decompose import read as read_children
 from nlgeval_lib.schema import Completion
 from nlgeval_lib.training import mini
-from nlgeval_lib.training.mini import answers, evaluate, heldout, phrases, prompts, quality
-from nlgeval_lib.training.mini.criteria import CRITERIA, FINER, KINDS, RATED, relevant
-from nlgeval_lib.training.mini.domains import ATTRIBUTES, DOMAINS, POOLS, SUMS
-from nlgeval_lib.training.mini.records import Mix, make_item
+from nlgeval_lib.training.mini import RATED, quality
+from tools.mini_judge import answers, batches, heldout, measure, phrases, prompts, tokens
+from tools.mini_judge.criteria import CRITERIA, FINER, KINDS, relevant
+from tools.mini_judge.domains import ATTRIBUTES, DOMAINS, POOLS, SUMS
+from tools.mini_judge.records import Mix, make_item
 
 TRAINING = [make_item(random.Random(f"test:{n}"), Mix()) for n in range(1500)]
 BARE = [make_item(random.Random(f"bare:{n}"), Mix(wording="bare")) for n in range(500)]
@@ -169,8 +170,8 @@ def test_parsers_read_every_answer_to_its_gold(items):
         assert [(e.location, e.reduction, e.severity) for e in read.details["errors"]] == [
             (e.location, e.penalty, KINDS[e.kind].severity) for e in item.errors
         ]
-        assert [evaluate.kind_of(e.explanation) for e in read.details["errors"]] == list(item.kinds)
-        assert geval.read(completion(answers.quality(item))).value == 5 - answers.grade(item)
+        assert [answers.kind_of(e.explanation) for e in read.details["errors"]] == list(item.kinds)
+        assert geval.read(completion(answers.quality(item))).value == 5 - answers.grade(item.score("overall"))
         for key in RATED:
             gold, criterion, sample = item.score(key), CRITERIA[key], prompts.sample(item, aspect=key)
             assert graders[True].read(completion(answers.feedback(item, criterion)), sample).value == gold
@@ -193,7 +194,7 @@ def test_lists_are_read_whole(target, n):
 
 
 def test_the_hierarchy_is_decomposed_into_itself():
-    tree = prompts.tree()
+    tree = mini.tree()
     for node in tree.nodes((0, 1)):
         below = [CRITERIA[child.id] for child in node.criterion.children]
         found = read_children(completion(answers.listed(below)), node.criterion, 4)
@@ -222,7 +223,7 @@ def test_training_prompts_are_what_the_evaluators_ask():
     assert asked(TigerScore(**mini.settings("tigerscore")), frame) == shown["analysis"]
     assert asked(LLMScore(**mini.settings("llmscore")), frame) == shown["score"]
     assert asked(GEval(**mini.settings("geval")), frame) == shown["quality"]
-    for form, how in evaluate.SWITCHES.items():
+    for form, (_, how) in prompts.GRADED.items():
         switches = dict(zip(("reference", "rubric", "feedback"), how, strict=True))
         judge = Prometheus(**switches, **mini.settings("prometheus"))
         assert asked(judge, frame if switches["rubric"] else frame[frame["aspect"] == "overall"]) == shown[form]
@@ -244,8 +245,6 @@ def test_settings_are_for_known_evaluators():
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    from nlgeval_lib.training.mini import tokens
-
     return tokens.build()
 
 
@@ -268,8 +267,6 @@ def test_chat_messages_are_the_bare_prompt(tokenizer):
 
 
 def test_a_chunk_is_the_same_every_time_and_its_labels_stand_where_the_errors_are(tokenizer):
-    from nlgeval_lib.training.mini import batches
-
     one, two = (batches.chunk(tokenizer, 3, 7, 64, 2048, Mix()) for _ in range(2))
     assert all(
         np.array_equal(a.ids, b.ids) and np.array_equal(a.target, b.target) for a, b in zip(one, two, strict=True)
@@ -300,12 +297,12 @@ def test_by_kind_counts_what_was_found():
         {"input_id": r.input_id, "system_id": r.system_id, "errors": [dict(e) for e in r.errors]}
         for r in outputs.itertuples()
     ]
-    table = evaluate.by_kind(frame, perfect).set_index("kind")
+    table = quality.by_kind(frame, perfect).set_index("kind")
     counts = Counter(kind for kinds in outputs["kinds"] for kind in kinds)
     assert table["errors"].to_dict() == table["found"].to_dict() == table["located"].to_dict() == dict(counts)
     assert (table["false"] == 0).all() and (table["recall"] == 1).all()
     blind = [{**one, "errors": [{"kind": "grammar", "location": "no", "penalty": 1}]} for one in perfect]
-    table = evaluate.by_kind(frame, blind).set_index("kind")
+    table = quality.by_kind(frame, blind).set_index("kind")
     with_grammar = sum("grammar" in kinds for kinds in outputs["kinds"])
     assert table.loc["grammar", ["found", "located", "false"]].tolist() == [
         with_grammar,
@@ -320,7 +317,7 @@ def judgments(frame, noise: float) -> pd.DataFrame:
     rows = frame[["aspect", "input_id", "system_id"]].assign(form="plain score", gold=frame["human"], status="ok")
     rows["value"] = np.where(rng.random(len(frame)) < noise, rng.integers(1, 6, len(frame)), frame["human"])
     rows.loc[rows.index[:4], ["value", "status"]] = [math.nan, "unparsed"]
-    return rows[evaluate.COLUMNS]
+    return rows[measure.COLUMNS]
 
 
 def test_quality_against_scipy_and_bars():

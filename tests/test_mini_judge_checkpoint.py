@@ -17,13 +17,16 @@ import pytest
 from engine_fixtures import CACHE, ENVIRONMENT, free_port, no_vllm, told
 
 from nlgeval_lib import datasets, engines
+from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.engines import Request, Sampling, models
 from nlgeval_lib.evaluators import LLMScore, TigerScore
 from nlgeval_lib.training import mini
-from nlgeval_lib.training.mini import card, evaluate, quality
-from nlgeval_lib.training.mini.recipe import Recipe
+from nlgeval_lib.training.mini import quality
+from tools.mini_judge import __main__ as command
+from tools.mini_judge import ablate, card, measure
+from tools.mini_judge.recipe import Recipe
 
-FOLDER = mini.folder()
+FOLDER = mini_judge.folder()
 GREEDY = Sampling(max_tokens=160)
 
 
@@ -35,7 +38,7 @@ def test_the_card_has_the_hashes_of_the_files_and_what_was_measured():
     for name in card.HASHED:
         assert f"| {name} | `{card.sha256(FOLDER / name)}` |" in text
     assert f"sha256:{models.folder_hash(FOLDER)[:16]}" in text
-    judgments, _ = evaluate.read(FOLDER)
+    judgments, _ = mini.read()
     for form, part in judgments.groupby("form"):
         assert f"\n| {form} | {len(part)} | {(part['status'] == 'ok').mean():.1%} |" in text
     assert "What it must not be used for" in text
@@ -81,11 +84,11 @@ def written(in_transformers, batch):
 
 def test_transformers_writes_what_was_measured(in_transformers, frame):
     """The committed judgments come again, on the first two records."""
-    judgments, _ = evaluate.read(FOLDER)
+    judgments, _ = mini.read()
     outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
     key = ["input_id", "system_id"]
     for form, judge, asked in (
-        (evaluate.ANALYSIS, TigerScore(**mini.settings("tigerscore")), outputs),
+        (measure.ANALYSIS, TigerScore(**mini.settings("tigerscore")), outputs),
         ("plain score", LLMScore(**mini.settings("llmscore")), frame),
     ):
         kept = judgments[judgments["form"] == form].set_index([*key, "aspect"])["value"]
@@ -131,8 +134,8 @@ def test_measured_quality_is_that_of_the_kept_judgments():
     from scipy.stats import kendalltau
 
     text = (FOLDER / card.CARD).read_text(encoding="utf-8")
-    judgments, _ = evaluate.read(FOLDER)
-    part = judgments[judgments["form"] == evaluate.ANALYSIS].dropna()
+    judgments, _ = mini.read()
+    part = judgments[judgments["form"] == measure.ANALYSIS].dropna()
     tau = kendalltau(part["value"], part["gold"]).statistic
     assert re.search(rf"^\| error analysis \|.*\| {tau:.3f} \[", text, re.M)
     head = quality.headline(judgments, quality.taus(judgments, n_boot=20))
@@ -150,7 +153,7 @@ def test_the_net_is_the_llama_that_transformers_load(tmp_path):
     from safetensors.torch import save_file
     from transformers import AutoModelForCausalLM, LlamaConfig
 
-    from nlgeval_lib.training.mini.model import Net, Shape, checkpoint
+    from tools.mini_judge.model import Net, Shape, checkpoint
 
     torch.manual_seed(0)
     net = Net(Shape(100, 64, 3, 2, 96, 128), 3, 5)
@@ -170,7 +173,7 @@ def test_the_net_is_the_llama_that_transformers_load(tmp_path):
 def test_a_run_that_was_stopped_goes_on_to_the_same_weights(tmp_path, monkeypatch, capsys):
     import torch
 
-    from nlgeval_lib.training.mini import train as training
+    from tools.mini_judge import train as training
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -206,9 +209,9 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_weights(tmp_path, monkeypatc
 def test_the_loss_falls(tmp_path):
     import torch
 
-    from nlgeval_lib.training.mini import tokens
-    from nlgeval_lib.training.mini.batches import chunk
-    from nlgeval_lib.training.mini.train import Learner
+    from tools.mini_judge import tokens
+    from tools.mini_judge.batches import chunk
+    from tools.mini_judge.train import Learner
 
     tokenizer = tokens.build()
     learner = Learner(TINY, len(tokenizer))
@@ -228,13 +231,15 @@ def test_the_rate_goes_up_level_and_down():
     assert recipe.mix(0).attributes < recipe.mix(recipe.easy).attributes
 
 
-def test_the_command_says_what_it_can_do(capsys, monkeypatch):
-    from nlgeval_lib.training.mini.__main__ import main
-
+@pytest.mark.parametrize(
+    ("main", "options"),
+    [
+        (command.main, "--only --work --compile --examples --seed"),
+        (ablate.main, "--study --seeds --only --list --work"),
+    ],
+)
+def test_the_commands_say_what_they_can_do(main, options, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["x", "--help"])
     with pytest.raises(SystemExit) as stop:
         main()
-    text = capsys.readouterr().out
-    assert stop.value.code == 0 and all(
-        word in text for word in ("--only", "--work", "--compile", "--examples", "--seed")
-    )
+    assert stop.value.code == 0 and set(options.split()) <= set(capsys.readouterr().out.replace("[", " ").split())

@@ -11,7 +11,8 @@ import tiny_model
 from cli_tools import call, jsonl
 
 from nlgeval_lib.store import Store
-from nlgeval_lib.training import rehearsal, saved
+from nlgeval_lib.training import scripted_teachers as scripted
+from nlgeval_lib.training import sets
 from nlgeval_lib.training.feedback_collection import FeedbackCollection
 from nlgeval_lib.training.metricinstruct import MetricInstruct
 
@@ -25,7 +26,7 @@ def run(monkeypatch, capsys):
 
 @pytest.fixture
 def inputs(tmp_path) -> Path:
-    rows = rehearsal.mini_inputs(12)
+    rows = scripted.mini_inputs(12)
     names = ["task", "dataset", "input_id", "system_id", "instruction", "source", "reference", "output"]
     return jsonl(tmp_path / "inputs.jsonl", rows[names].to_dict("records"))
 
@@ -35,22 +36,22 @@ def replay(store: Path, model: str) -> tuple[str, ...]:
 
 
 def test_metricinstruct_is_built_from_a_file_and_a_store(run, inputs, tmp_path) -> None:
-    rows = rehearsal.mini_inputs(12)
-    teacher = rehearsal.MiniTeacher(rows).engine()
+    rows = scripted.mini_inputs(12)
+    teacher = scripted.MiniTeacher(rows).engine()
     direct = MetricInstruct().build(teacher, Store(tmp_path / "store"), real=rows)
     how = replay(tmp_path / "store", teacher.model)
     plan = run("build", "metricinstruct", "--real", inputs, *how, "--dry-run")
     assert plan.code == 0 and "analyse" in plan.out and "12" in plan.out, plan.err
     done = run("build", "metricinstruct", "--real", inputs, *how, "--output", tmp_path / "set", "--quiet")
     assert done.code == 0, done.err
-    assert f"{len(direct.kept):,} kept, {len(direct.sieve.removed):,} removed" in done.out and "location" in done.out
-    examples, report = saved.load(tmp_path / "set")
+    assert f"{len(direct.kept):,} kept, {len(direct.filters.removed):,} removed" in done.out and "location" in done.out
+    examples, report = sets.load(tmp_path / "set")
     assert examples["completion"].tolist() == [one.example()["completion"] for one in direct.kept]
     assert report["teacher"] == teacher.model
 
 
 def test_a_feedback_collection_is_built_in_a_view(run, tmp_path) -> None:
-    teacher = rehearsal.FeedbackTeacher(every=0).engine()
+    teacher = scripted.FeedbackTeacher(every=0).engine()
     settings = {name: json.loads(value) for name, value in (text.split("=") for text in SMALL)}
     direct = FeedbackCollection(**settings).build(teacher, Store(tmp_path / "store"))
     options = [part for text in SMALL for part in ("-s", text)]
@@ -59,7 +60,7 @@ def test_a_feedback_collection_is_built_in_a_view(run, tmp_path) -> None:
         "--view", "no_reference", "-o", tmp_path / "set", "--quiet",
     )  # fmt: skip
     assert done.code == 0, done.err
-    examples, _ = saved.load(tmp_path / "set")
+    examples, _ = sets.load(tmp_path / "set")
     assert len(examples) == len(direct.kept) > 0 and set(examples["view"]) == {"no_reference"}
 
 
@@ -117,7 +118,7 @@ def test_help_has_examples(run) -> None:
 
 def test_outputs_are_sampled_and_the_least_likely_is_kept(run, tmp_path) -> None:
     """Real engines: a tiny causal model writes, a tiny sequence-to-sequence model is BARTScore's."""
-    rows = rehearsal.mini_inputs(systems=["clean"]).head(2)[["task", "input_id", "instruction", "source", "reference"]]
+    rows = scripted.mini_inputs(systems=["clean"]).head(2)[["task", "input_id", "instruction", "source", "reference"]]
     given = jsonl(tmp_path / "inputs.jsonl", rows.to_dict("records"))
     writer, scorer = tiny_model.build(tmp_path / "a"), tiny_model.build_seq2seq(tmp_path / "b")
     common = ("build", "outputs", "-i", given, "--engine", "transformers", "-m", writer, "--store", tmp_path / "store")

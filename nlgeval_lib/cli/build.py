@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from nlgeval_lib.engines import Engine
     from nlgeval_lib.evaluators.stages import Stage
     from nlgeval_lib.store import Store
+    from nlgeval_lib.training.filters import Filters
 
 ORDER = 9
 HELP = (
@@ -69,6 +72,7 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting of the pipeline (repeatable).", **_NONE),
 ]
+STOPPED = "stopped: what was made is stored; the same command goes on from there"
 
 
 def register(app: typer.Typer) -> None:
@@ -101,18 +105,19 @@ def metricinstruct(
     quiet: given.Quiet = False,
 ) -> None:
     """Build MetricInstruct; see METRICINSTRUCT."""
-    with given.ending():
-        from nlgeval_lib.scoring import InputError
+    with given.ending(), _refusing():
         from nlgeval_lib.training.metricinstruct import MetricInstruct
 
         named = {"real": real, "synthetic": synthetic, "free": free}
         if not any(named.values()):
-            raise InputError("which inputs? Give --real, --synthetic or --free")
-        frames = {name: _frame(path) for name, path in named.items() if path}
-        pipeline = _made(MetricInstruct, set)
+            raise ValueError("which inputs? Give --real, --synthetic or --free")
+        asked = {name: _frame(path) for name, path in named.items() if path} | {"teacher": model}
+        pipeline = _pipeline(MetricInstruct, set)
         teacher = _teacher(engine, model, base_url, revision, engine_set, store, dry_run, tokenizer)
-        asked = {**frames, "teacher": model}
-        _build(pipeline, asked, teacher, output, {}, (dry_run, rate, price, new_tokens), quiet)
+        if dry_run:
+            _plan(pipeline, asked, teacher, rate, price, new_tokens)
+        else:
+            _build(pipeline, asked, teacher, output, {}, quiet)
 
 
 def feedback_collection(
@@ -134,20 +139,18 @@ def feedback_collection(
     quiet: given.Quiet = False,
 ) -> None:
     """Build a feedback collection; see COLLECTION."""
-    with given.ending():
-        from nlgeval_lib.scoring import InputError
+    with given.ending(), _refusing():
         from nlgeval_lib.training import feedback_collection as collection
 
         if view not in collection.VIEWS:
-            raise InputError(f"view {view!r}; allowed: {', '.join(collection.VIEWS)}")
-        try:
-            rubrics = collection.seeds(seeds or None)
-        except (OSError, ValueError) as error:
-            raise InputError(str(error)) from error
-        pipeline = _made(collection.FeedbackCollection, set)
+            raise ValueError(f"view {view!r}; allowed: {', '.join(collection.VIEWS)}")
+        asked = {"seeds": collection.seeds(seeds or None), "teacher": model}
+        pipeline = _pipeline(collection.FeedbackCollection, set)
         teacher = _teacher(engine, model, base_url, revision, engine_set, store, dry_run, tokenizer)
-        asked = {"seeds": rubrics, "teacher": model}
-        _build(pipeline, asked, teacher, output, {"view": view}, (dry_run, rate, price, new_tokens), quiet)
+        if dry_run:
+            _plan(pipeline, asked, teacher, rate, price, new_tokens)
+        else:
+            _build(pipeline, asked, teacher, output, {"view": view}, quiet)
 
 
 def outputs(
@@ -170,33 +173,23 @@ def outputs(
     quiet: given.Quiet = False,
 ) -> None:
     """Sample and choose outputs; see OUTPUTS."""
-    with given.ending():
-        from nlgeval_lib.scoring import InputError, ProgressBar
+    with given.ending(), _refusing():
+        from nlgeval_lib.evaluators import BartScore
+        from nlgeval_lib.scoring import ProgressBar
         from nlgeval_lib.scoring import output as out
         from nlgeval_lib.training.metricinstruct import least_likely, sample_outputs
 
         if not input or not output:
-            raise InputError("--input and --output are needed")
+            raise ValueError("--input and --output are needed")
         frame = _frame(input)
         if "input_id" not in frame.columns:
             frame = frame.assign(input_id=[str(row) for row in range(len(frame))])
-        system, kept = _teacher(engine, model, base_url, revision, engine_set, store, False, "")
-        bar = ProgressBar("outputs", quiet=given.quiet(quiet))
-        try:
+        system, kept = _teacher(engine, model, base_url, revision, engine_set, store)
+        with contextlib.closing(ProgressBar("outputs", quiet=given.quiet(quiet))) as bar:
             made = sample_outputs(frame, {model: system}, store=kept, sampling=given.values(set), progress=bar.report)
             if likelihood:
-                from nlgeval_lib.evaluators import BartScore
-
-                made, sieve = least_likely(made, BartScore(model=likelihood, direction=direction), keep)
-                for row in sieve.table().to_dict("records"):
-                    typer.echo(f"{row['rule']:16} {row['removed']:,} of {row['reached']:,}: {row['says']}")
-        except ValueError as error:
-            raise InputError(str(error)) from error
-        except KeyboardInterrupt:
-            given.say("stopped; the same command goes on from there")
-            raise typer.Exit(given.STOPPED) from None
-        finally:
-            bar.close()
+                made, filters = least_likely(made, BartScore(model=likelihood, direction=direction), keep)
+                _say_removed(filters)
         out.write(made, output)
         typer.echo(f"{len(made):,} outputs; written: {output}")
         raise typer.Exit(given.OK if len(made) else given.SOME_MISSING)
@@ -205,25 +198,34 @@ def outputs(
 # -- what they share -------------------------------------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def _refusing() -> Iterator[None]:
+    """A ValueError is the user's to mend; what was made when Ctrl-C came is stored."""
+    from nlgeval_lib.scoring import InputError
+
+    try:
+        yield
+    except (ValueError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise error if isinstance(error, InputError) else InputError(str(error)) from error
+    except KeyboardInterrupt:
+        given.say(f"\n{STOPPED}")
+        raise typer.Exit(given.STOPPED) from None
+
+
 def _frame(path: str) -> Any:
     from nlgeval_lib.scoring import table
 
     return table.read(path).frame.reset_index(drop=True)
 
 
-def _made(cls: Any, texts: Sequence[str] | None) -> Any:
-    import inspect
-
-    from nlgeval_lib.scoring import InputError
-
-    settings = given.values(texts)
-    known = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+def _pipeline(cls: Any, texts: Sequence[str] | None) -> Any:
+    settings, known = given.values(texts), [field.name for field in dataclasses.fields(cls)]
     if unknown := [name for name in settings if name not in known]:
-        raise InputError(f"--set {unknown[0]}: no such setting; there are {', '.join(known)}")
+        raise ValueError(f"--set {unknown[0]}: no such setting; there are {', '.join(known)}")
     try:
         return cls(**settings)
-    except (ValueError, TypeError) as error:
-        raise InputError(str(error)) from error
+    except TypeError as error:
+        raise ValueError(str(error)) from error
 
 
 def _teacher(
@@ -233,85 +235,66 @@ def _teacher(
     revision: str,
     engine_set: Sequence[str] | None,
     store: str,
-    planning: bool,
-    tokenizer: str,
+    planning: bool = False,
+    tokenizer: str = "",
 ) -> tuple[Engine, Store]:
-    from nlgeval_lib.scoring import InputError, make
+    from nlgeval_lib.scoring import make
 
     if not engine:
-        raise InputError("which teacher? Give --engine and --model")
-    kept = make.store(store)
-    made = make.engine(
-        engine,
-        model,
-        base_url=base_url,
-        revision=revision,
-        settings=engine_set or (),
-        kept=kept,
-        unloaded=planning,
-        tokenizer=tokenizer,
-    )
-    return made, kept
+        raise ValueError("which teacher? Give --engine and --model")
+    kept, how = make.store(store), {"base_url": base_url, "revision": revision, "tokenizer": tokenizer}
+    return make.engine(engine, model, settings=engine_set or (), kept=kept, unloaded=planning, **how), kept
 
 
-def _build(
+def _plan(
     pipeline: Any,
     asked: dict[str, Any],
     teacher: tuple[Engine, Store],
-    output: str,
-    saving: dict[str, Any],
-    planning: tuple[bool, float | None, str, float | None],
-    quiet: bool,
+    rate: float | None,
+    price: str,
+    new_tokens: float | None,
 ) -> None:
-    from nlgeval_lib.scoring import InputError, ProgressBar, estimate
+    from nlgeval_lib.scoring import estimate
 
-    engine, store = teacher
-    dry_run, rate, price, new_tokens = planning
-    try:
-        if dry_run:
-            stages = pipeline.plan(engine, store, **asked)
-            typer.echo(f"{pipeline.name}: {engine.signature()}")
-            for line in estimate.lines(estimate.plan(stages, engine, store), rate, given.prices(price), new_tokens):
-                typer.echo(line)
-            return
-        if not output:
-            raise InputError("where to? Give --output, a folder")
-        bar = ProgressBar(pipeline.name, quiet=given.quiet(quiet))
-        failed: list[Any] = []
-        built = _driven(pipeline.stages(**asked), engine, store, bar, pipeline.name, failed)
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError(str(error)) from error
-    except KeyboardInterrupt:
-        given.say("\nstopped: what was made is stored; the same command goes on from there")
-        raise typer.Exit(given.STOPPED) from None
-    for failure in failed[:5]:
-        given.say(f"failed: {failure.id}, draw {failure.draw}: {failure.reason}")
-    folder = built.save(output, **saving)
-    for row in built.sieve.table().to_dict("records"):
-        if row["removed"]:
-            typer.echo(f"{row['rule']:16} {row['removed']:,} of {row['reached']:,}: {row['says']}")
-    typer.echo(f"{len(built.kept):,} kept, {len(built.sieve.removed):,} removed; written: {folder}")
-    raise typer.Exit(given.SOME_MISSING if failed or not built.kept else given.OK)
+    typer.echo(f"{pipeline.name}: {teacher[0].signature()}")
+    planned = estimate.plan(pipeline.plan(*teacher, **asked), *teacher)
+    for line in estimate.lines(planned, rate, given.prices(price), new_tokens):
+        typer.echo(line)
 
 
-def _driven(stages: Any, engine: Engine, store: Store, bar: Any, name: str, failed: list[Any]) -> Any:
-    """The result of a pipeline's stages, each asked through the store with progress."""
+def _build(
+    pipeline: Any, asked: dict[str, Any], teacher: tuple[Engine, Store], output: str, view: dict[str, Any], quiet: bool
+) -> None:
     from nlgeval_lib.engines import complete
     from nlgeval_lib.evaluators.stages import drive
+    from nlgeval_lib.scoring import ProgressBar
     from nlgeval_lib.scoring.interrupt import gentle
+
+    if not output:
+        raise ValueError("where to? Give --output, a folder")
+    engine, store = teacher
+    bar = ProgressBar(pipeline.name, quiet=given.quiet(quiet))
+    failed: list[Any] = []
 
     def answer(stage: Stage) -> Any:
         if not stage.requests:
             return []
-        bar.start(f"{name} {stage.name}")
-        try:
-            with gentle(engine) as asked:
-                answers = complete(asked, stage.requests, stage.sampling, store, bar.until(lambda: asked.pending))
-        finally:
-            bar.close()
+        bar.start(f"{pipeline.name} {stage.name}")
+        with contextlib.closing(bar), gentle(engine) as gently:
+            answers = complete(gently, stage.requests, stage.sampling, store, bar.until(lambda: gently.pending))
         failed.extend(answers.failed)
         return answers
 
-    return drive(stages, answer)
+    built = drive(pipeline.stages(**asked), answer)
+    for failure in failed[:5]:
+        given.say(f"failed: {failure.id}, draw {failure.draw}: {failure.reason}")
+    folder = built.save(output, **view)
+    _say_removed(built.filters)
+    typer.echo(f"{len(built.kept):,} kept, {len(built.filters.removed):,} removed; written: {folder}")
+    raise typer.Exit(given.SOME_MISSING if failed or not built.kept else given.OK)
+
+
+def _say_removed(filters: Filters) -> None:
+    for row in filters.table().to_dict("records"):
+        if row["removed"]:
+            typer.echo(f"{row['rule']:16} {row['removed']:,} of {row['reached']:,}: {row['says']}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -104,44 +105,34 @@ def finetune(
         typer.echo(f"model: {done.model}")
 
 
-def _list(tuning: object) -> None:
-    for name in tuning.names():  # type: ignore[attr-defined]
-        config = tuning.named(name)  # type: ignore[attr-defined]
+def _list(tuning: Any) -> None:
+    for name in tuning.names():
+        config = tuning.named(name)
         mark = "" if config.origin == "paper" else "  [ours]"
         typer.echo(f"{name:28} {config.title}{mark}")
         typer.echo(f"{'':28} {config.base}; {config.source}")
 
 
-def _plan(config: object, data: str, output: str, micro_batch: int, mfu: float) -> list[str]:
+def _plan(config: Any, data: str, output: str, micro_batch: int, mfu: float) -> list[str]:
     """The plan's lines, with the data's own numbers where they are given, and the command."""
-    from pathlib import Path
-
     from nlgeval_lib.training import finetune as tuning
     from nlgeval_lib.training.finetune.data import chosen
 
-    counts: dict[str, int] = {}
-    notes: tuple[str, ...] = ()
-    local = Path(config.base).is_dir()  # type: ignore[attr-defined]
-    if data:
-        frame = tuning.examples(data)
-        if local:
-            from transformers import AutoTokenizer
+    known: dict[str, Any] = {}
+    local = Path(config.base).is_dir()
+    if data and local:
+        from transformers import AutoTokenizer
 
-            tokens = tuning.tokenized(frame, AutoTokenizer.from_pretrained(config.base), config)  # type: ignore
-            counts = {"examples": len(tokens.rows), "tokens": tokens.total}
-            notes = (
-                f"{tokens.answers:,} tokens of answers; longest example {tokens.longest:,}; "
-                f"{len(tokens.sieve.removed):,} examples left out",
-            )
-        else:
-            kept, sieve = chosen(frame, config)  # type: ignore[arg-type]
-            characters = int((kept["prompt"].str.len() + kept["completion"].str.len()).sum())
-            counts = {"examples": len(kept), "tokens": characters // 4}
-            notes = (
-                f"tokens: characters divided by four, as the base's tokenizer is not here; "
-                f"{len(sieve.removed):,} examples left out",
-            )
-    size = tuning.size_of(config.base) if local else None  # type: ignore[attr-defined]
-    made = tuning.plan(config, size=size, micro_batch=micro_batch, mfu=mfu, notes=notes, **counts)  # type: ignore
-    command = tuning.launch_command(config, data or "DATA", output or "OUTPUT")  # type: ignore[arg-type]
-    return [*made.lines(), f"  command       {command}"]
+        tokens = tuning.tokenized(tuning.examples(data), AutoTokenizer.from_pretrained(config.base), config)
+        known = {"examples": len(tokens.rows), "tokens": tokens.total}
+        note, filters = f"{tokens.answers:,} tokens of answers; longest example {tokens.longest:,}", tokens.filters
+    elif data:
+        kept, filters = chosen(tuning.examples(data), config)
+        characters = int((kept["prompt"].str.len() + kept["completion"].str.len()).sum())
+        known = {"examples": len(kept), "tokens": characters // 4}
+        note = "tokens: characters divided by four, as the base's tokenizer is not here"
+    if data:
+        known["notes"] = (f"{note}; {len(filters.removed):,} examples left out",)
+    size = tuning.size_of(config.base) if local else None
+    made = tuning.plan(config, size=size, micro_batch=micro_batch, mfu=mfu, **known)
+    return [*made.lines(), f"  command       {tuning.launch_command(config, data or 'DATA', output or 'OUTPUT')}"]

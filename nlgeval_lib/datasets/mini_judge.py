@@ -23,7 +23,7 @@ SPEC = Spec(
     n_systems=6,
     scale={aspect: (1, 5) for aspect in ("overall", "accuracy", "completeness", "relevance", "fluency")},
     licence="the licence of this repository",
-    source="written by this project's program (nlgeval_lib.training.mini)",
+    source="written by this project's program (tools/mini_judge)",
     notes=(
         "human is no rating: it is 5 minus the penalties of the errors that were put in, 1 at least",
         "system_id names a make-believe system by the errors it makes",

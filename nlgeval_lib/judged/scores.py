@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,13 +12,11 @@ import pandas as pd
 from nlgeval_lib import catalogue, paths
 from nlgeval_lib.catalogue import Judged
 from nlgeval_lib.datasets import DataError
-from nlgeval_lib.engines import Ask, Engine, Sampling
-from nlgeval_lib.engines.base import failed
+from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.judged import jobs, refusals
-from nlgeval_lib.schema import Completion
 from nlgeval_lib.scoring import Job, ProgressBar, standins
-from nlgeval_lib.store import Store, census
+from nlgeval_lib.store import Store
 
 ENGINES = ("replay", "vllm", "transformers", "openai")
 
@@ -89,49 +87,22 @@ def scores(
     if engine != "replay":
         _hold((engine, model or judge.model, revision, base_url, tuple(engine_settings)), job.engine)
         return _read(job, route)
-    job.engine = recalled = Recalled(job.engine, job.store)
+    replay = job.engine
+    replay.refused = refusals.read(job.store.folder, replay.model, replay.revision)
     made = _read(job, route)
-    if recalled.missing:
+    if replay.missing:
         wanted = job.run.total("total")
         why = (
-            f"the store has {wanted - len(recalled.missing):,} of {wanted:,} completions"
-            if recalled.found
+            f"the store has {wanted - len(replay.missing):,} of {wanted:,} completions"
+            if job.run.total("stored")
             else "the store has none of the completions"
         )
         return Made(False, f"{why} of {_of(judge, job.engine.model, job)}; {_way(judge, model)}", route=route)
-    if (refused := len(recalled.refused)) > refusals.MOST * job.run.total("total"):
-        why = f"{refused:,} of {job.run.total('total'):,} completions could not be made, such as: {recalled.refused[0]}"
+    if (refused := len(replay.excused)) > refusals.MOST * job.run.total("total"):
+        first = replay.refused[replay.excused[0]]
+        why = f"{refused:,} of {job.run.total('total'):,} completions could not be made, such as: {first}"
         return Made(False, f"{why}; {_way(judge, model)}", route=route)
     return made
-
-
-class Recalled(Engine):
-    """Answers from a store; one that is not there is a failed completion, counted here.
-
-    missing: keys that nobody asked for yet. refused: why completions could not be made when they were asked for.
-    """
-
-    def __init__(self, replay: Engine, store: Store) -> None:
-        self.name, self.model, self.revision = replay.name, replay.model, replay.revision
-        self.found = 0
-        self.missing: list[str] = []
-        self.refused: list[str] = []
-        self._refusals = refusals.read(store.folder, self.model, self.revision)
-
-    def check(self, sampling: Sampling) -> None:
-        """Nothing: what is stored under these settings was made with them."""
-
-    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
-        """Failed completions: `complete` asks an engine only for what the store does not have."""
-        answers = []
-        for ask in asks:
-            if ask.key in self._refusals:
-                self.refused.append(self._refusals[ask.key])
-                answers.append(failed(ask, self._refusals[ask.key]))
-            else:
-                self.missing.append(ask.key)
-                answers.append(failed(ask, "not in the store"))
-        yield answers
 
 
 _held: dict[tuple, Engine] = {}  # the engine that was asked last: a notebook often asks one model several times
@@ -163,8 +134,6 @@ def _read(job: Job, route: str) -> Made:
         signature += f"|stand-in:{stands}"
     if job.run.failures and job.engine.name != "replay":
         refusals.note(job.store.folder, job.engine, job.run.failures)
-    if isinstance(job.engine, Recalled):
-        job.engine.found = job.run.total("stored")
     rows = job.data.frame.drop(columns=[name for name in scored.columns if name in job.data.frame.columns])
     frame = rows.join(scored).reset_index(drop=True)
     frame.attrs = {"signature": signature}
@@ -186,7 +155,8 @@ def _stored_revision(judge: Judged, model: str, revision: str, folder: Path) -> 
         name, own = jobs.mini_revision()
     else:
         name, own = model or judge.model, revision or jobs.own_revision(judge, model)
-    held = [rev for stored, rev in census(folder) if stored == name]
+    with Store(folder) as store:
+        held = [rev for stored, rev in store.census() if stored == name]
     if own and not revision and model != jobs.MINI and len(held) == 1 and held[0].startswith("sha256:"):
         own = held[0]  # a local copy of the weights: its revision is their hash
     if (own and own not in held) or not held:

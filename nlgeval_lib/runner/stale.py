@@ -229,9 +229,10 @@ def _shared() -> Mapping[str, Any]:
 @functools.cache
 def _stored() -> Mapping[tuple[str, str], int]:
     """How many completions the store has of each model and revision."""
-    from nlgeval_lib.store import census
+    from nlgeval_lib.store import Store
 
-    return census(paths.state("completions"))
+    with Store(paths.state("completions")) as store:
+        return store.census()
 
 
 def forget() -> None:

@@ -10,30 +10,28 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 _WORD = re.compile(r"\w+")
 CHANNELS = {"real": "Real-World", "synthetic": "Synthetic"}
+BALANCE = {"scores": 1.0, "length": 1.25, "length_rho": 0.1}  # the largest values that pass for even
 
 
 def words(text: str) -> list[str]:
-    """The lower-cased words of a text, punctuation left out: the token of the functions here unless they say."""
+    """The lower-cased words of a text, punctuation left out: the token of the functions here."""
     return _WORD.findall(text.casefold())
 
 
 # -- variety of wording ------------------------------------------------------------------------------------------------
 
 
-def distinct_ngrams(
-    texts: Iterable[str], n: int, *, by: str = "set", tokens: Callable[[str], Sequence[Any]] = words
-) -> float:
+def distinct_ngrams(texts: Iterable[str], n: int, *, by: str = "set") -> float:
     """How varied the wording is: different n-grams as a share of all n-grams, 0 to 1.
 
     by: `set` counts over all texts together, so it falls as a set grows and only sets of like size compare; `text` is
-    the mean of each text's own share. No n-gram reaches from one text into the next. NaN where no text has n tokens.
+    the mean of each text's own share. No n-gram reaches from one text into the next. NaN where no text has n words.
     Raises: ValueError for n below 1 or another `by`.
     Source: Prometheus, appendix C, Table 7 (bigrams and trigrams; the paper does not say which count it takes).
     """
@@ -41,91 +39,70 @@ def distinct_ngrams(
         raise ValueError(f"n={n!r}; a whole number of at least 1 is needed")
     if by not in ("set", "text"):
         raise ValueError(f"by={by!r}; allowed: set, text")
-    seen: set[tuple] = set()
-    total, shares = 0, []
-    for text in _texts(texts):
-        found = tokens(text)
-        grams = [tuple(found[i : i + n]) for i in range(len(found) - n + 1)]
-        if by == "text" and grams:
-            shares.append(len(set(grams)) / len(grams))
-        elif grams:
-            seen.update(grams)
-            total += len(grams)
+    found = (words(text) for text in _texts(texts))
+    grams = [own for w in found if (own := list(zip(*(w[i:] for i in range(n)), strict=False)))]
+    if not grams:
+        return math.nan
     if by == "text":
-        return math.fsum(shares) / len(shares) if shares else math.nan
-    return len(seen) / total if total else math.nan
+        return math.fsum(len(set(own)) / len(own) for own in grams) / len(grams)
+    return len(set(itertools.chain(*grams))) / sum(map(len, grams))
 
 
-def diversity_table(parts: Mapping[str, Iterable[str]], sizes: Sequence[int] = (2, 3), **how: Any) -> pd.DataFrame:
-    """`distinct_ngrams` of each part of the instances, a row a part and a column a size, in the layout of Table 7.
+def diversity_table(parts: Mapping[str, Iterable[str]], by: str = "set") -> pd.DataFrame:
+    """`distinct_ngrams` of each part of the instances: a row a part, columns `bigram, trigram, texts`.
 
-    parts: name -> texts, such as {"Instruction": [...], "Feedback": [...]}. `how` as for `distinct_ngrams`.
+    parts: name -> texts, such as {"Instruction": [...], "Feedback": [...]}.
     Source: Prometheus, Table 7.
     """
-    lists = {name: list(texts) for name, texts in parts.items()}
-    rows = {name: {n: distinct_ngrams(texts, n, **how) for n in sizes} for name, texts in lists.items()}
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(sizes))
-    table.columns = [{2: "bigram", 3: "trigram"}.get(n, f"{n}-gram") for n in sizes]
-    return table.assign(texts=[len(texts) for texts in lists.values()])
+    rows = {}
+    for name, texts in parts.items():
+        kept = list(texts)
+        rows[name] = {"bigram": distinct_ngrams(kept, 2, by=by), "trigram": distinct_ngrams(kept, 3, by=by)}
+        rows[name]["texts"] = len(kept)
+    return pd.DataFrame.from_dict(rows, orient="index").astype({"texts": int})
 
 
-def rouge_l_pairs(
-    texts: Sequence[str],
-    others: Sequence[str] | None = None,
-    *,
-    most: int | None = 20_000,
-    seed: int = 0,
-) -> np.ndarray:
-    """How much pairs of texts overlap: their ROUGE-L F1, 0 to 1, one number a pair.
-
-    Pairs are of two different positions of `texts`, or of one text and one of `others`. More pairs than `most` (None:
-    no limit) are sampled without repeats, by `seed`; fewer come in the order of `itertools`' combinations or product.
-    By package rouge-score, no stemming: it keeps only a-z and 0-9.
-    Raises: ValueError for `most` below 1.
-    Source: Prometheus, appendix C, Figure 7 (within the training rubrics); appendix D, Figure 10 (training, test).
-    """
-    if most is not None and most < 1:
-        raise ValueError(f"most={most}; at least one pair, or None for all")
+@functools.cache
+def rouge_l() -> Callable[[str, str], float]:
+    """The ROUGE-L F1 of two texts, 0 to 1, by package rouge-score, no stemming: it keeps only a-z and 0-9."""
     from rouge_score import rouge_scorer, tokenizers
 
     plain = tokenizers.DefaultTokenizer(use_stemmer=False)
 
     class Once(tokenizers.Tokenizer):
-        tokenize = staticmethod(functools.lru_cache(maxsize=None)(plain.tokenize))
+        tokenize = staticmethod(functools.lru_cache(maxsize=100_000)(plain.tokenize))
 
     scorer = rouge_scorer.RougeScorer(["rougeL"], tokenizer=Once())
-    first = list(_texts(texts))
+    return lambda one, other: scorer.score(one, other)["rougeL"].fmeasure
+
+
+def rouge_l_pairs(
+    texts: Sequence[str], others: Sequence[str] | None = None, *, most: int | None = 20_000, seed: int = 0
+) -> np.ndarray:
+    """How much pairs of texts overlap: `rouge_l`, one number a pair.
+
+    Pairs are of two different positions of `texts`, or of one text and one of `others`. More pairs than `most` (None:
+    no limit) are sampled without repeats, by `seed`; fewer come in the order of `itertools`' combinations or product.
+    Raises: ValueError for `most` below 1.
+    Source: Prometheus, appendix C, Figure 7 (within the training rubrics); appendix D, Figure 10 (training, test).
+    """
+    if most is not None and most < 1:
+        raise ValueError(f"most={most}; at least one pair, or None for all")
+    first, score = list(_texts(texts)), rouge_l()
     second = first if others is None else list(_texts(others))
-    total = len(first) * (len(first) - 1) // 2 if others is None else len(first) * len(second)
-    if most is None or total <= most:
-        places: Iterable[tuple[int, int]] = (
-            itertools.combinations(range(len(first)), 2)
-            if others is None
-            else itertools.product(range(len(first)), range(len(second)))
-        )
-    else:
-        picked = np.random.default_rng(seed).choice(total, size=most, replace=False)
-        places = (_pair(int(at), len(first)) if others is None else divmod(int(at), len(second)) for at in picked)
-    return np.array([scorer.score(first[i], second[j])["rougeL"].fmeasure for i, j in places], dtype=float)
-
-
-def _pair(at: int, n: int) -> tuple[int, int]:
-    """The pair i < j of n things at place `at` of their combinations."""
-    left = n * (n - 1) // 2 - 1 - at  # the place from the end
-    k = (math.isqrt(8 * left + 1) - 1) // 2
-    i = n - 2 - k
-    return i, at - (i * (2 * n - i - 1) // 2) + i + 1
+    pairs = np.triu_indices(len(first), 1) if others is None else np.indices((len(first), len(second))).reshape(2, -1)
+    rows, columns = pairs
+    if most is not None and len(rows) > most:
+        picked = np.random.default_rng(seed).choice(len(rows), size=most, replace=False)
+        rows, columns = rows[picked], columns[picked]
+    return np.array([score(first[i], second[j]) for i, j in zip(rows, columns, strict=True)], dtype=float)
 
 
 # -- lengths and scores ------------------------------------------------------------------------------------------------
 
 
 def length_by_score(
-    frame: pd.DataFrame,
-    text: str = "response",
-    score: str = "score",
-    *,
-    length: Callable[[str], int] | None = None,
+    frame: pd.DataFrame, text: str = "response", score: str = "score", *, length: Callable[[str], int] | None = None
 ) -> pd.DataFrame:
     """How long the texts of each score are: a row a score, `n, mean, sd, min, q1, median, q3, max`.
 
@@ -133,10 +110,7 @@ def length_by_score(
     Raises: ValueError for a missing column.
     Source: Prometheus, Figure 9 (training set), Figures 13 to 15 (judged responses).
     """
-    _needs(frame, text, score)
-    measure = length or (lambda given: len(words(given)))
-    lengths = pd.Series([float(measure(given)) for given in frame[text]], index=frame.index, dtype=float)
-    return _summaries(lengths, frame[score])
+    return _by_score(frame, length or (lambda given: len(words(given))), text, score)
 
 
 def sentiment_by_score(
@@ -148,31 +122,27 @@ def sentiment_by_score(
     Raises: ValueError for a missing column.
     Source: Prometheus, appendix C, Figure 8.
     """
-    _needs(descriptions, text, score)
-    values = pd.Series([float(polarity(given)) for given in descriptions[text]], index=descriptions.index, dtype=float)
-    return _summaries(values, descriptions[score])
+    return _by_score(descriptions, polarity, text, score)
 
 
-def _summaries(values: pd.Series, by: pd.Series) -> pd.DataFrame:
-    grouped = values.groupby(by.to_numpy())
+def _by_score(frame: pd.DataFrame, measure: Callable[[str], float], text: str, score: str) -> pd.DataFrame:
+    _needs(frame, text, score)
+    values = pd.Series([float(measure(given)) for given in frame[text]], index=frame.index, dtype=float)
+    grouped = values.groupby(frame[score].to_numpy())
     table = grouped.agg(["size", "mean", "std", "min"])
     for name, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75)):
         table[name] = grouped.quantile(share)
     table["max"] = grouped.max()
-    table.index.name = by.name
-    return table.rename(columns={"size": "n", "std": "sd"})
+    return table.rename_axis(score).rename(columns={"size": "n", "std": "sd"})
 
 
-def context_lengths(
-    texts: Iterable[str], count: Callable[[str], int] | None = None, limit: int = 1024
-) -> tuple[np.ndarray, float]:
+def context_lengths(texts: Iterable[str], count: Callable[[str], int], limit: int = 1024) -> tuple[np.ndarray, float]:
     """How long the instances are, and the share of them below `limit`: (lengths, share 0 to 1, NaN without texts).
 
-    count: text -> tokens, by the base model's tokenizer; words by default, which are fewer.
+    count: text -> tokens, by the base model's tokenizer.
     Source: TIGERScore, appendix A.4, Figure 4 left.
     """
-    measure = count or (lambda given: len(words(given)))
-    lengths = np.array([measure(text) for text in _texts(texts)], dtype=int)
+    lengths = np.array([count(text) for text in _texts(texts)], dtype=int)
     return lengths, float((lengths < limit).mean()) if len(lengths) else math.nan
 
 
@@ -182,98 +152,87 @@ def context_lengths(
 def channel_table(frame: pd.DataFrame) -> pd.DataFrame:
     """What the instances are made of: a row a task, and for each channel its data sets, output sources and samples.
 
-    Reads `task`, `channel` (real, synthetic) and, where there, `dataset` and `system_id`. Columns are pairs
-    (channel, `datasets` / `sources` / `samples`); a task without instances of a channel has 0 there. The last row,
-    `Total`, counts data sets and sources that several tasks share once.
+    Reads `task`, `channel` (real, synthetic), `dataset` and `system_id`. Columns are pairs (channel, `datasets` /
+    `sources` / `samples`); a task without instances of a channel has 0 there. The last row, `Total`, counts data sets
+    and sources that several tasks share once.
     Raises: ValueError for a missing column or an unknown channel.
     Source: TIGERScore, Table 2.
     """
-    _needs(frame, "task", "channel")
+    _needs(frame, "task", "channel", "dataset", "system_id")
     if unknown := sorted(set(map(str, frame["channel"])) - set(CHANNELS)):
         raise ValueError(f"channel {', '.join(unknown)}; allowed: {', '.join(CHANNELS)}")
-    tasks = list(dict.fromkeys(frame["task"]))
-    rows: dict[Any, dict[tuple[str, str], int]] = {}
-    for task in [*tasks, "Total"]:
+    rows: dict[str, dict[tuple[str, str], int]] = {}
+    for task in [*dict.fromkeys(frame["task"]), "Total"]:
         part = frame if task == "Total" else frame[frame["task"] == task]
-        cells: dict[tuple[str, str], int] = {}
+        rows[task] = {}
         for channel, title in CHANNELS.items():
             own = part[part["channel"] == channel]
-            for name, column in (("datasets", "dataset"), ("sources", "system_id")):
-                if column in frame.columns:
-                    cells[title, name] = int(own[column].nunique())
-            cells[title, "samples"] = len(own)
-        rows[task] = cells
-    table = pd.DataFrame.from_dict(rows, orient="index").fillna(0).astype(int)
+            rows[task] |= {
+                (title, "datasets"): own["dataset"].nunique(),
+                (title, "sources"): own["system_id"].nunique(),
+                (title, "samples"): len(own),
+            }
+    table = pd.DataFrame.from_dict(rows, orient="index")
     table.columns = pd.MultiIndex.from_tuples(table.columns)
     return table
 
 
-def errors_per_instance(frame: pd.DataFrame, by: str | None = "task") -> pd.DataFrame:
+def errors_per_instance(frame: pd.DataFrame) -> pd.DataFrame:
     """How many errors an instance has: a row a task, a column a number of errors, the count of instances in each.
 
-    Reads `n_errors`, or the length of `errors`; by None, one row, `all`. Numbers that no instance has are there as 0.
+    Reads `task` and `errors`. Numbers that no instance has are there as 0.
     Raises: ValueError for a missing column.
     Source: TIGERScore, appendix A.4, Figure 4 top right.
     """
-    if "n_errors" in frame.columns:
-        numbers = frame["n_errors"].astype(int)
-    else:
-        _needs(frame, "errors")
-        numbers = pd.Series([len(errors) for errors in frame["errors"]], index=frame.index, dtype=int)
-    groups = _groups(frame, by)
-    most = int(numbers.max()) if len(numbers) else 0
-    table = pd.crosstab(groups, numbers).reindex(columns=range(most + 1), fill_value=0)
-    table = table.reindex(list(dict.fromkeys(groups)))
-    table.index.name, table.columns.name = by, "errors"
-    return table
+    _needs(frame, "task", "errors")
+    numbers = frame["errors"].map(len).rename("errors")
+    table = pd.crosstab(frame["task"], numbers).reindex(columns=range(int(numbers.max()) + 1), fill_value=0)
+    return table.reindex(dict.fromkeys(frame["task"])).rename_axis("task").rename_axis("errors", axis=1)
 
 
-def severity_counts(frame: pd.DataFrame, by: str | None = "task") -> pd.DataFrame:
+def severity_counts(frame: pd.DataFrame) -> pd.DataFrame:
     """How many errors are major and minor: a row a task, columns `Major` and `Minor`, and others where there are any.
 
-    Reads `errors`: of each instance a sequence of mappings, or of objects, with `severity`.
+    Reads `task` and `errors`: of each instance a sequence of mappings with `severity`.
     Raises: ValueError for a missing column.
     Source: TIGERScore, appendix A.4, Figure 4 bottom right.
     """
-    return _error_counts(frame, "severity", by, ("Major", "Minor"))
+    return _error_counts(frame, "severity", ("Major", "Minor"))
 
 
-def aspect_counts(frame: pd.DataFrame, by: str | None = "task") -> pd.DataFrame:
+def aspect_counts(frame: pd.DataFrame) -> pd.DataFrame:
     """How many errors belong to each aspect: a row a task, a column an aspect, as `severity_counts`.
 
     Source: TIGERScore, section 3.2 (errors balanced over aspects).
     """
-    return _error_counts(frame, "aspect", by, ())
+    return _error_counts(frame, "aspect", ())
 
 
-def _error_counts(frame: pd.DataFrame, field: str, by: str | None, always: Sequence[str]) -> pd.DataFrame:
-    _needs(frame, "errors")
-    groups = _groups(frame, by)
+def _error_counts(frame: pd.DataFrame, field: str, always: Sequence[str]) -> pd.DataFrame:
+    _needs(frame, "task", "errors")
     pairs = [
-        (group, str(error[field] if isinstance(error, Mapping) else getattr(error, field)))
-        for group, errors in zip(groups, frame["errors"], strict=True)
+        (task, str(error[field]))
+        for task, errors in zip(frame["task"], frame["errors"], strict=True)
         for error in errors
     ]
     columns = list(dict.fromkeys([*always, *(value for _, value in pairs)]))
-    table = pd.DataFrame(0, index=list(dict.fromkeys(groups)), columns=columns, dtype=int)
-    for group, value in pairs:
-        table.loc[group, value] += 1
-    table.index.name, table.columns.name = by, field
-    return table
+    table = pd.DataFrame(0, index=list(dict.fromkeys(frame["task"])), columns=columns, dtype=int)
+    for task, value in pairs:
+        table.loc[task, value] += 1
+    return table.rename_axis("task").rename_axis(field, axis=1)
 
 
 def collection_table(frame: pd.DataFrame) -> pd.Series:
     """How large a feedback set is: `rubrics, instructions, responses`, `instructions_per_rubric`,
     `responses_per_instruction` (means), and the responses of each score as `score_1` to `score_5`.
 
-    Reads `criteria` (or `rubric`), `instruction`, `score`: one row a response. An instruction counts once a rubric.
+    Reads `criteria`, `instruction`, `score`: one row a response. An instruction counts once a rubric.
     Raises: ValueError for a missing column.
     Source: Prometheus, Table 1.
     """
-    rubric = "criteria" if "criteria" in frame.columns else "rubric"
-    _needs(frame, rubric, "instruction", "score")
-    rubrics = int(frame[rubric].nunique())
-    instructions = len(frame[[rubric, "instruction"]].drop_duplicates())
+    _needs(frame, "criteria", "instruction", "score")
+    rubrics = int(frame["criteria"].nunique())
+    instructions = len(frame[["criteria", "instruction"]].drop_duplicates())
     counts: dict[str, float] = {
         "rubrics": rubrics,
         "instructions": instructions,
@@ -282,15 +241,34 @@ def collection_table(frame: pd.DataFrame) -> pd.Series:
         "responses_per_instruction": len(frame) / instructions if instructions else math.nan,
     }
     scores = frame["score"].astype(int)
-    counts |= {f"score_{score}": int((scores == score).sum()) for score in range(1, 6)}
-    return pd.Series(counts, name="value")
+    return pd.Series(counts | {f"score_{score}": int((scores == score).sum()) for score in range(1, 6)}, name="value")
 
 
-def _groups(frame: pd.DataFrame, by: str | None) -> pd.Series:
-    if by is None:
-        return pd.Series(["all"] * len(frame), index=frame.index, dtype=object)
-    _needs(frame, by)
-    return frame[by]
+def score_balance(frame: pd.DataFrame) -> pd.DataFrame:
+    """The conditions that the paper sets for its data: a row each with `value`, `limit` and `ok`.
+
+    scores: the most frequent score's count over the rarest one's; length: the largest mean length over the smallest, in
+    words; length_rho: Spearman's correlation of length and score, its size. The paper gives no limits; `BALANCE` are
+    ours. A value that cannot be had (NaN) is not ok. Reads `response` and `score`.
+    Source: Prometheus, section 3 (considerations 2 and 3), Figure 9.
+    """
+    from scipy import stats
+
+    counts = frame["score"].value_counts().reindex(range(1, 6), fill_value=0)
+    lengths = frame["response"].map(lambda text: float(len(words(text))))
+    means = lengths.groupby(frame["score"].to_numpy()).mean()
+    follows = math.nan
+    if len(frame) > 2 and lengths.nunique() == 1:
+        follows = 0.0  # equal lengths follow no score
+    elif len(frame) > 2 and frame["score"].nunique() > 1:
+        follows = float(stats.spearmanr(lengths, frame["score"].astype(float)).statistic)
+    values = {
+        "scores": counts.max() / counts.min() if counts.min() else math.inf if counts.max() else math.nan,
+        "length": means.max() / means.min() if len(means) and means.min() else math.nan,
+        "length_rho": follows,
+    }
+    table = pd.DataFrame({"value": values, "limit": BALANCE}).rename_axis("check")
+    return table.assign(ok=table["value"].abs() <= table["limit"])
 
 
 def _needs(frame: pd.DataFrame, *columns: str) -> None:

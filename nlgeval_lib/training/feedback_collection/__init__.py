@@ -9,8 +9,7 @@ Source: Prometheus, section 3 and appendices C and I.
 
 from __future__ import annotations
 
-from nlgeval_lib.training.feedback_collection.balance import checks
 from nlgeval_lib.training.feedback_collection.build import VIEWS, Collection, FeedbackCollection
 from nlgeval_lib.training.feedback_collection.pieces import seeds
 
-__all__ = ["VIEWS", "Collection", "FeedbackCollection", "checks", "seeds"]
+__all__ = ["VIEWS", "Collection", "FeedbackCollection", "seeds"]

@@ -12,7 +12,7 @@ from typing import Any
 from nlgeval_lib.evaluators.prometheus import Rubric
 from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.schema import Completion
-from nlgeval_lib.training.sieve import cut, there
+from nlgeval_lib.training.pipeline import Piece, Unreadable
 
 SCORES = (1, 2, 3, 4, 5)
 KEYS = ("criteria", *(f"score{score}_description" for score in SCORES))
@@ -20,18 +20,16 @@ SEEDS = Path(__file__).with_name("seeds.json")
 _END = re.compile(r"\[END\]", re.I)
 _NEXT = re.compile(r"\[NEXT\]", re.I)
 _HEAD = r"\A[\s*#\"]*{}\s*:?[*]*\s*"
-_WHOLE = re.compile(r"\w[^\n]*?(?:[.!?…]+[\"'”’)\]]*(?=\s|$)|$)", re.M)
+_SENTENCE = re.compile(r"\w[^\n]*?(?:[.!?…]+[\"'”’)\]]*(?=\s|$)|$)", re.M)
 
 
 @dataclass(frozen=True, slots=True)
-class RubricDraft:
-    """A rubric in the making: `text` by key (`KEYS`). origin: seed, brainstormed, paraphrased."""
+class RubricDraft(Piece):
+    """A rubric in the making: `texts` by key (`KEYS`). origin: seed, brainstormed, paraphrased."""
 
     id: str
     origin: str
     texts: Mapping[str, str]
-    failure: str = ""
-    problem: str = ""
 
     @property
     def group(self) -> str:
@@ -51,31 +49,29 @@ class RubricDraft:
         """The rubric as the prompts show it."""
         return json.dumps(dict(self.texts), ensure_ascii=False, indent=1)
 
-    def known(self) -> dict[str, Any]:
-        """All that is known of it: what the list of the removed keeps."""
-        return {"kind": "rubric", "origin": self.origin, **self.texts, "failure": self.failure, "problem": self.problem}
+    def content(self) -> dict[str, Any]:
+        """What is known of it."""
+        return {"kind": "rubric", "origin": self.origin, **self.texts}
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Piece):
     """An instruction that fits a rubric, with an answer that deserves a 5."""
 
     id: str
     rubric: RubricDraft
     instruction: str = ""
     reference: str = ""
-    failure: str = ""
-    problem: str = ""
     group: str = "instruction"
 
-    def known(self) -> dict[str, Any]:
-        """All that is known of it."""
-        own = {name: getattr(self, name) for name in ("instruction", "reference", "failure", "problem")}
+    def content(self) -> dict[str, Any]:
+        """What is known of it."""
+        own = {"instruction": self.instruction, "reference": self.reference}
         return {"kind": "instruction", "criteria": self.rubric.criteria, **own}
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class Graded(Piece):
     """A response that is to deserve `score`, and the feedback that says why."""
 
     id: str
@@ -83,18 +79,21 @@ class Graded:
     score: int
     response: str = ""
     feedback: str = ""
-    failure: str = ""
-    problem: str = ""
 
     @property
     def group(self) -> str:
         """The part of the data, for counts."""
         return f"response {self.score}"
 
-    def known(self) -> dict[str, Any]:
-        """All that is known of it."""
-        own = {name: getattr(self, name) for name in ("score", "response", "feedback", "failure", "problem")}
-        return {"kind": "response", "criteria": self.of.rubric.criteria, "instruction": self.of.instruction, **own}
+    @property
+    def completion(self) -> str:
+        """What the fine-tuned model is to write: feedback, `[RESULT]`, score. Source: Prometheus, section 3.2."""
+        return f"{self.feedback.strip()} [RESULT] {self.score}"
+
+    def content(self) -> dict[str, Any]:
+        """What is known of it."""
+        of = {"kind": "response", "criteria": self.of.rubric.criteria, "instruction": self.of.instruction}
+        return {**of, "score": self.score, "response": self.response, "feedback": self.feedback}
 
 
 def seeds(path: Path | str | None = None) -> list[RubricDraft]:
@@ -122,73 +121,63 @@ def seeds(path: Path | str | None = None) -> list[RubricDraft]:
 
 def levels(draft: RubricDraft) -> str:
     """What keeps a rubric from being a criterion with five levels, empty where it is one."""
-    numbers = [key for key in draft.texts if re.fullmatch(r"score\s*_?\d+.*", str(key))]
     if "criteria" not in draft.texts:
         return "no criteria"
-    missing = [str(score) for score in SCORES if f"score{score}_description" not in draft.texts]
-    if missing:
+    if missing := [str(score) for score in SCORES if f"score{score}_description" not in draft.texts]:
         return f"no description of score {', '.join(missing)}"
-    return f"{len(numbers)} levels instead of five" if len(numbers) != len(SCORES) else ""
+    found = sum(bool(re.fullmatch(r"score\s*_?\d+.*", str(key))) for key in draft.texts)
+    return f"{found} levels instead of five" if found != len(SCORES) else ""
 
 
 def empty(draft: RubricDraft) -> str:
     """Which text of a rubric is empty."""
-    lacking = [key for key in KEYS if not isinstance(draft.texts.get(key), str) or not draft.texts[key].strip()]
-    return f"{', '.join(lacking)} empty" if lacking else ""
+    missing = [key for key in KEYS if not isinstance(draft.texts.get(key), str) or not draft.texts[key].strip()]
+    return f"{', '.join(missing)} empty" if missing else ""
 
 
-def read_rubric(draft: RubricDraft, completion: Completion) -> RubricDraft:
-    """The draft with the texts of the teacher's JSON, or with what is wrong with it. Prefix `orig_` is dropped."""
-    if nothing := there(completion):
-        return replace(draft, failure=nothing)
+# -- what the teacher wrote --------------------------------------------------------------------------------------------
+
+
+def read_rubric(_: RubricDraft, completion: Completion) -> dict[str, Any]:
+    """The texts of the teacher's JSON. Prefix `orig_` is dropped. Raises: Unreadable."""
     records = [item for item, _, _ in objects(_END.split(completion.text)[0]) if isinstance(item, Record)]
     if len(records) != 1:
-        what = "no JSON object" if not records else f"{len(records)} JSON objects"
-        return replace(draft, problem=what + cut(completion))
-    record = records[0]
+        raise Unreadable("no JSON object" if not records else f"{len(records)} JSON objects")
+    [record] = records
     if record.cut or record.clashes:
-        what = "the JSON is cut off" if record.cut else f"{', '.join(sorted(record.clashes))} twice"
-        return replace(draft, problem=what + cut(completion))
+        raise Unreadable("the JSON is cut off" if record.cut else f"{', '.join(sorted(record.clashes))} twice")
     texts = {str(key).strip().removeprefix("orig_"): value for key, value in record.items()}
-    plain = {key: " ".join(value.split()) if isinstance(value, str) else "" for key, value in texts.items()}
-    return replace(draft, texts=plain)
+    return {"texts": {key: " ".join(text.split()) if isinstance(text, str) else "" for key, text in texts.items()}}
 
 
-def read_problem(draft: Problem, completion: Completion) -> Problem:
-    """The draft with problem and reference answer."""
-    if nothing := there(completion):
-        return replace(draft, failure=nothing)
-    parts, wrong = two_parts(completion, "problem", "response")
-    return replace(draft, problem=wrong) if wrong else replace(draft, instruction=parts[0], reference=parts[1])
+def read_problem(_: Problem, completion: Completion) -> dict[str, Any]:
+    """Problem and reference answer. Raises: Unreadable."""
+    return dict(zip(("instruction", "reference"), two_parts(completion, "problem", "response"), strict=True))
 
 
-def read_graded(draft: Graded, completion: Completion) -> Graded:
-    """The draft with response and feedback."""
-    if nothing := there(completion):
-        return replace(draft, failure=nothing)
-    parts, wrong = two_parts(completion, "response", "feedback")
-    return replace(draft, problem=wrong) if wrong else replace(draft, response=parts[0], feedback=parts[1])
+def read_graded(_: Graded, completion: Completion) -> dict[str, Any]:
+    """Response and feedback. Raises: Unreadable."""
+    return dict(zip(("response", "feedback"), two_parts(completion, "response", "feedback"), strict=True))
 
 
-def two_parts(completion: Completion, first: str, second: str) -> tuple[tuple[str, str], str]:
-    """The two labelled parts of a text `First: ... [NEXT] Second: ... [END]`, or what is wrong.
+def two_parts(completion: Completion, *labels: str) -> list[str]:
+    """The two labelled parts of a text `First: ... [NEXT] Second: ... [END]`.
 
     The labels may be missing; `[NEXT]` may not, and may stand there only once. A text that was cut off before `[END]`
-    has no value.
+    has no value. Raises: Unreadable.
     """
     body, *rest = _END.split(completion.text, maxsplit=1)
     if completion.finish_reason == "length" and not rest:
-        return ("", ""), "cut at the token limit"
+        raise Unreadable("no [END]")
     parts = _NEXT.split(body)
     if len(parts) != 2:
-        return ("", ""), "no [NEXT]" if len(parts) == 1 else f"[NEXT] {len(parts) - 1} times"
-    one, two = (
-        re.sub(_HEAD.format(name), "", part, count=1, flags=re.I).strip()
-        for name, part in zip((first, second), parts, strict=True)
-    )
-    return (one, two), ""
+        raise Unreadable("no [NEXT]" if len(parts) == 1 else f"[NEXT] {len(parts) - 1} times")
+    return [
+        re.sub(_HEAD.format(label), "", part, count=1, flags=re.I).strip()
+        for label, part in zip(labels, parts, strict=True)
+    ]
 
 
 def sentences(text: str) -> int:
     """How many sentences a text has: stretches with a word up to `.`, `!`, `?`, `…` or the line's end; at least 1."""
-    return max(1, len(_WHOLE.findall(text)))
+    return max(1, len(_SENTENCE.findall(text)))

@@ -4,28 +4,14 @@
     print("\\n".join(plan(config).lines()))          tokens, memory, hours; nothing is loaded
     finetune(config, "sets/metricinstruct", "runs/tigerscore-7b")
 
-On several GPUs: `accelerate launch --config_file nlgeval_lib/training/finetune/fsdp.yaml --num_processes N --no_python
-nlgeval finetune CONFIG --data DIR --output DIR`.
+On several GPUs: `launch_command(config)`.
 """
 
 from __future__ import annotations
 
 from nlgeval_lib.training.finetune.config import Config, named, names
-from nlgeval_lib.training.finetune.data import encode, tokenized
-from nlgeval_lib.training.finetune.plan import Plan, plan, size_of
-from nlgeval_lib.training.finetune.run import Result, examples, finetune, launch_command
+from nlgeval_lib.training.finetune.data import examples, tokenized
+from nlgeval_lib.training.finetune.plan import plan, size_of
+from nlgeval_lib.training.finetune.run import finetune, launch_command
 
-__all__ = [
-    "Config",
-    "Plan",
-    "Result",
-    "encode",
-    "examples",
-    "finetune",
-    "launch_command",
-    "named",
-    "names",
-    "plan",
-    "size_of",
-    "tokenized",
-]
+__all__ = ["Config", "examples", "finetune", "launch_command", "named", "names", "plan", "size_of", "tokenized"]

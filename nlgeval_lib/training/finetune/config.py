@@ -17,6 +17,12 @@ from nlgeval_lib.names import meant
 FILE = Path(__file__).with_name("configs.toml")
 SCHEDULERS = ("cosine", "linear", "constant", "step")
 _LORA = {"r": 16, "alpha": 32, "dropout": 0.0, "targets": "all-linear"}
+# setting -> its least value, whether that value itself is too small, and whether it is a whole number
+_NUMBERS = {
+    **dict.fromkeys(("epochs", "learning_rate", "step_gamma"), (0, True, False)),
+    **dict.fromkeys(("warmup", "weight_decay"), (0, False, False)),
+    **dict.fromkeys(("batch", "max_length", "gpus"), (1, False, True)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +63,16 @@ class Config:
     assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
-        for name in ("epochs", "learning_rate", "step_gamma"):
-            put(name, self._number(name, 0, above=True))
-        for name, least in (("warmup", 0), ("weight_decay", 0)):
-            put(name, self._number(name, least))
+        put = functools.partial(object.__setattr__, self)
+        for name, (least, above, whole) in _NUMBERS.items():
+            value = getattr(self, name)
+            good = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+            if not good or not math.isfinite(value) or value < least or (above and value == least):
+                kind = f"a {'whole ' if whole else ''}number {'above' if above else 'of at least'} {least}"
+                raise ValueError(f"{name}={value!r}: {kind} is needed")
+            put(name, value if whole else float(value))
         if self.warmup >= 1:
             raise ValueError(f"warmup={self.warmup}: a share of all updates, below 1")
-        for name in ("batch", "max_length", "gpus"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name}={value!r}: a whole number of at least 1 is needed")
         if self.scheduler not in SCHEDULERS:
             raise ValueError(f"scheduler {self.scheduler!r}; allowed: {', '.join(SCHEDULERS)}")
         ChatFormat.named(self.chat)
@@ -79,24 +82,12 @@ class Config:
         put("keep", {column: (v,) if isinstance(v, str) else tuple(v) for column, v in self.keep.items()})
         put("assumed", tuple(self.assumed))
 
-    def _number(self, name: str, least: float, above: bool = False) -> float:
-        value = getattr(self, name)
-        good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not good or value < least or (above and value == least):
-            raise ValueError(f"{name}={value!r}: a number {'above' if above else 'of at least'} {least:g} is needed")
-        return float(value)
-
     def changed(self, **settings: Any) -> Config:
         """The configuration with other settings. Raises: ValueError for an unknown name or a bad value."""
         known = [f.name for f in dataclasses.fields(self)]
         if unknown := [name for name in settings if name not in known]:
             raise ValueError(f"no setting {unknown[0]!r}{meant(unknown[0], known, '.')} Settings: {', '.join(known)}")
         return dataclasses.replace(self, **settings)
-
-    def settings(self) -> dict[str, Any]:
-        """All settings as plain values."""
-        found = dataclasses.asdict(self)
-        return {**found, "keep": {k: list(v) for k, v in self.keep.items()}, "assumed": list(self.assumed)}
 
 
 @functools.cache
@@ -114,15 +105,12 @@ def named(name: str) -> Config:
     found = _file()["config"]
     if name not in found:
         raise ValueError(f"no configuration {name!r}{meant(name, found, '.', n=2)} There are {', '.join(found)}")
-    chain, at = [], name
-    while at:
-        chain.append(found[at])
-        at = found[at].get("extends", "")
-    settings: dict[str, Any] = {}
-    for one in reversed(chain):
-        settings |= one
-    settings.pop("extends", None)
-    return Config(name=name, **settings)
+
+    def settings(name: str) -> dict[str, Any]:
+        own = dict(found[name])
+        return (settings(own.pop("extends")) if "extends" in own else {}) | own
+
+    return Config(name=name, **settings(name))
 
 
 def sizes() -> dict[str, dict[str, int]]:

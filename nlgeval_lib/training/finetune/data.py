@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib.evaluators.chat import ChatFormat
+from nlgeval_lib.training import sets
+from nlgeval_lib.training.filters import Filters, Rule
 from nlgeval_lib.training.finetune.config import Config
-from nlgeval_lib.training.sieve import Rule, Sieve
 
 IGNORED = -100  # the label of a token that the loss leaves out
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """The examples to train on, as ids and labels, and a `Sieve` with what was left out."""
+    """The examples to train on, as ids and labels, and `Filters` with what was left out."""
 
     rows: list[dict[str, list[int]]]
-    ids: list[str]
-    sieve: Sieve
+    filters: Filters
 
     @property
     def total(self) -> int:
@@ -38,8 +40,25 @@ class Tokens:
         """Tokens of the longest example, 0 without any."""
         return max((len(row["input_ids"]) for row in self.rows), default=0)
 
+    def sha256(self) -> str:
+        """What tells one run's data from another's."""
+        digest = hashlib.sha256()
+        for row in self.rows:
+            digest.update(json.dumps([row["input_ids"], row["labels"]]).encode())
+        return digest.hexdigest()
 
-def chosen(frame: pd.DataFrame, config: Config) -> tuple[pd.DataFrame, Sieve]:
+
+def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
+    """The examples of a set's folder, a JSONL file, or a frame. Raises: ValueError naming what lacks."""
+    if isinstance(data, pd.DataFrame):
+        if missing := [name for name in ("prompt", "completion") if name not in data.columns]:
+            raise ValueError(f"the examples have no column {', '.join(missing)}")
+        return data if "id" in data.columns else data.assign(id=[str(at) for at in range(len(data))])
+    path = Path(data)
+    return sets.load(path)[0] if path.is_dir() else sets.read(path)
+
+
+def chosen(frame: pd.DataFrame, config: Config) -> tuple[pd.DataFrame, Filters]:
     """The examples that a configuration trains on, by its `keep`; the others are counted.
 
     Raises: ValueError for a column that the examples do not have, or where none is left.
@@ -50,21 +69,20 @@ def chosen(frame: pd.DataFrame, config: Config) -> tuple[pd.DataFrame, Sieve]:
                 f"{config.name} chooses examples by {column!r}, which they do not have; their columns: "
                 f"{', '.join(map(str, frame.columns))}"
             )
-    frame = frame.reset_index(drop=True)
-    sieve: Sieve[int] = Sieve(lambda row: str(frame.at[row, "id"]))
-    rules = [
-        Rule(column, f"{column} is none of {', '.join(values)}", _other(frame[column], values), "ours")
-        for column, values in config.keep.items()
-    ]
-    rows = sieve.through(rules, range(len(frame)))
+    filters: Filters[dict[str, Any]] = Filters(lambda row: str(row["id"]), lambda row: "all")
+    rules = []
+    for column, values in config.keep.items():
+        says = f"{column} is none of {', '.join(values)}"
+
+        def other(row: dict[str, Any], column: str = column, values: tuple[str, ...] = values) -> str:
+            return "" if str(row[column]) in values else str(row[column])
+
+        rules.append(Rule(column, says, other, "ours"))
+    rows = filters.apply(rules, frame.to_dict("records"))
     if not rows:
         wanted = "; ".join(f"{column} of {', '.join(values)}" for column, values in config.keep.items())
         raise ValueError(f"no example is left for {config.name}" + (f", which wants {wanted}" if wanted else ""))
-    return frame.loc[rows].reset_index(drop=True), sieve
-
-
-def _other(column: pd.Series, values: Sequence[str]) -> Any:
-    return lambda row: "" if str(column.at[row]) in values else str(column.at[row])
+    return pd.DataFrame(rows, columns=frame.columns), filters
 
 
 def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
@@ -77,33 +95,32 @@ def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
     """
     if tokenizer.eos_token_id is None:
         raise ValueError(f"the tokenizer of {config.base} has no end-of-text token, so a model would not learn to stop")
-    kept, sieve = chosen(frame, config)
-    texts = list(zip(kept["prompt"], kept["completion"], strict=True))
-    rows = [encode(prompt, completion, tokenizer, config.chat) for prompt, completion in texts]
-    long = Rule(
-        "over_long",
-        f"more than {config.max_length:,} tokens",
-        lambda at: f"{len(rows[at]['input_ids']):,} tokens" if len(rows[at]["input_ids"]) > config.max_length else "",
-        "ours",
-    )
-    sieve.name = lambda at: str(kept.at[at, "id"])
-    left = sieve.through([long], range(len(rows)))
+    kept, filters = chosen(frame, config)
+    encoded = [
+        {"id": id, **encode(prompt, completion, tokenizer, config.chat)}
+        for id, prompt, completion in zip(kept["id"], kept["prompt"], kept["completion"], strict=True)
+    ]
+
+    def long(row: dict[str, Any]) -> str:
+        length = len(row["input_ids"])
+        return f"{length:,} tokens" if length > config.max_length else ""
+
+    left = filters.apply([Rule("over_long", f"more than {config.max_length:,} tokens", long, "ours")], encoded)
     if not left:
-        shortest = min(len(row["input_ids"]) for row in rows)
+        shortest = min(len(row["input_ids"]) for row in encoded)
         raise ValueError(f"no example fits into {config.max_length:,} tokens; the shortest has {shortest:,}")
-    return Tokens([rows[at] for at in left], [str(kept.at[at, "id"]) for at in left], sieve)
+    return Tokens([{name: row[name] for name in ("input_ids", "labels")} for row in left], filters)
 
 
 def encode(prompt: str, completion: str, tokenizer: Any, chat: str = "raw") -> dict[str, list[int]]:
     """`input_ids` and `labels` of one example."""
     form = ChatFormat.named(chat)
     if form.style == "messages":
-        messages: list[Mapping[str, str]] = [dict(message) for message in form.request(prompt).messages or ()]
+        messages = [dict(message) for message in form.request(prompt).messages or ()]
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        before = tokenizer(text, add_special_tokens=False)["input_ids"]
-        said = completion
+        before, said = tokenizer(text, add_special_tokens=False)["input_ids"], completion
     else:
-        before = tokenizer(form.text(prompt))["input_ids"]
-        said = completion if form.text(prompt)[-1:].isspace() else f" {completion}"
+        text = form.text(prompt)
+        before, said = tokenizer(text)["input_ids"], completion if text[-1:].isspace() else f" {completion}"
     after = [*tokenizer(said, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
     return {"input_ids": [*before, *after], "labels": [*[IGNORED] * len(before), *after]}

@@ -17,7 +17,6 @@ GPUS = {
     "h100-80gb": (989e12, 80e9),
     "h200-141gb": (989e12, 141e9),
 }
-MFU = 0.4  # the share of the peak that a run reaches: an assumption, .3 to .5 is common
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +32,12 @@ class Size:
     def lora_parameters(self, r: int) -> int:
         """Weights of rank-r adapters on the seven linear maps of each Llama layer (intermediate size 2.6875 x)."""
         wide = round(2.6875 * self.hidden)
-        each = 4 * (self.hidden + self.hidden) + 3 * (self.hidden + wide)
-        return r * self.layers * each
+        return r * self.layers * (4 * 2 * self.hidden + 3 * (self.hidden + wide))
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run in numbers. `tokens` are of one epoch; `memory` in bytes a GPU, its parts in `parts`; notes: the bases."""
+    """A run in numbers. tokens: of one epoch; memory: bytes a GPU by what needs them; notes: what they rest on."""
 
     config: Config
     examples: int
@@ -48,8 +46,7 @@ class Plan:
     hours: float
     memory: Mapping[str, float]
     fits: bool
-    micro_batch: int
-    accumulation: int
+    batches: str
     notes: tuple[str, ...]
 
     @property
@@ -63,19 +60,17 @@ class Plan:
         parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in self.memory.items())
         verdict = "fits" if self.fits else "DOES NOT FIT"
         days = f" ({self.hours / 24:.1f} days)" if self.hours > 48 else ""
-        return [
-            f"{c.name}: {c.title or c.base}",
-            f"  base          {c.base}" + (f", LoRA r={c.lora['r']}" if c.lora else ", all weights"),
-            f"  examples      {self.examples:,}; {self.tokens:,} tokens an epoch, {c.epochs:g} epochs",
-            f"  updates       {self.updates:,} of {c.batch} examples: {c.gpus} GPUs x {self.micro_batch} x "
-            f"{self.accumulation} accumulated",
-            f"  memory a GPU  {self.bytes / 1e9:.1f} GB ({parts}); {verdict} into {c.gpu}",
-            f"  time          {self.hours:.1f} hours{days} on {c.gpus} x {c.gpu}",
-            f"  settings      rate {c.learning_rate:g}, {c.scheduler}, warm-up {c.warmup:g}, length {c.max_length:,}",
-            f"  source        {c.source or 'given'}" + ("" if c.origin == "paper" else " (not a paper's run)"),
-            *(f"  assumed       {text}" for text in c.assumed),
-            *(f"  note          {text}" for text in self.notes),
-        ]
+        told = {
+            "base": c.base + (f", LoRA r={c.lora['r']}" if c.lora else ", all weights"),
+            "examples": f"{self.examples:,}; {self.tokens:,} tokens an epoch, {c.epochs:g} epochs",
+            "updates": f"{self.updates:,} of {c.batch} examples: {self.batches} accumulated",
+            "memory a GPU": f"{self.bytes / 1e9:.1f} GB ({parts}); {verdict} into {c.gpu}",
+            "time": f"{self.hours:.1f} hours{days} on {c.gpus} x {c.gpu}",
+            "settings": f"rate {c.learning_rate:g}, {c.scheduler}, warm-up {c.warmup:g}, length {c.max_length:,}",
+            "source": (c.source or "given") + ("" if c.origin == "paper" else " (not a paper's run)"),
+        }
+        rest = [("assumed", text) for text in c.assumed] + [("note", text) for text in self.notes]
+        return [f"{c.name}: {c.title or c.base}", *(f"  {name:13} {text}" for name, text in [*told.items(), *rest])]
 
 
 def plan(
@@ -85,14 +80,15 @@ def plan(
     tokens: int | None = None,
     size: Size | None = None,
     micro_batch: int = 1,
-    mfu: float = MFU,
+    mfu: float = 0.4,
     notes: tuple[str, ...] = (),
 ) -> Plan:
     """What the run would take, nothing loaded.
 
     examples, tokens: of the data at hand, one epoch; without them the paper's number of examples, each at the length
-    limit, which is an upper bound. size: of the base; by the configuration's `size` without one. Memory is for
-    bf16 with fp32 weights and AdamW states sharded over all GPUs, activations recomputed layer by layer.
+    limit, which is an upper bound. size: of the base; by the configuration's `size` without one. mfu: the share of the
+    peak speed that a run reaches, an assumption; .3 to .5 is common. Memory is for bf16 with fp32 weights and AdamW
+    states sharded over all GPUs, activations recomputed layer by layer.
     Raises: ValueError for an unknown GPU or base, or without any number of examples.
     Source: 6 FLOPs a parameter and token, 8 with recomputation (Kaplan et al. 2020; Korthikanti et al. 2022).
     """
@@ -100,7 +96,9 @@ def plan(
         raise ValueError(f"gpu {config.gpu!r}; allowed: {', '.join(GPUS)}")
     if not 0 < mfu <= 1:
         raise ValueError(f"mfu={mfu!r}; a share above 0 and up to 1 is needed")
-    size = size or _size(config)
+    if size is None and config.size not in sizes():
+        raise ValueError(f"{config.name}: size {config.size!r} of the base is unknown; known: {', '.join(sizes())}")
+    size = size or Size(**sizes()[config.size])
     said = list(notes)
     if examples is None:
         if not config.examples:
@@ -110,53 +108,41 @@ def plan(
     if tokens is None:
         tokens = examples * config.max_length
         said.append("tokens: upper bound, every example at the length limit")
-    updates = math.ceil(math.ceil(examples / config.batch) * config.epochs)
     accumulation = max(1, round(config.batch / (config.gpus * micro_batch)))
-    if accumulation * config.gpus * micro_batch != config.batch:
-        said.append(
-            f"{config.gpus} GPUs x {micro_batch} x {accumulation} = {accumulation * config.gpus * micro_batch} "
-            f"examples an update, not {config.batch}"
-        )
+    batches, together = f"{config.gpus} GPUs x {micro_batch} x {accumulation}", accumulation * config.gpus * micro_batch
+    if together != config.batch:
+        said.append(f"{batches} = {together} examples an update, not {config.batch}")
     peak, room = GPUS[config.gpu]
-    trained = size.lora_parameters(config.lora["r"]) if config.lora else size.parameters
+    said.append(f"time at {mfu:.0%} of {peak / 1e12:.0f} TFLOP/s; no evaluation, loading or saving")
     # all weights: forward 2, backward 4, recomputed forward 2; adapters need no gradient of the base's weights
     flops = (6 if config.lora else 8) * size.parameters * tokens * config.epochs
-    said.append(f"time at {mfu:.0%} of {peak / 1e12:.0f} TFLOP/s; no evaluation, loading or saving")
-    memory = _memory(config, size, trained, micro_batch)
+    memory = _memory(config, size, micro_batch)
     return Plan(
         config=config,
         examples=examples,
         tokens=tokens,
-        updates=updates,
+        updates=math.ceil(math.ceil(examples / config.batch) * config.epochs),
         hours=flops / (peak * mfu * config.gpus) / 3600,
         memory=memory,
         fits=sum(memory.values()) < 0.92 * room,  # the rest is the runtime's and fragmentation
-        micro_batch=micro_batch,
-        accumulation=accumulation,
+        batches=batches,
         notes=tuple(said),
     )
 
 
-def _memory(config: Config, size: Size, trained: int, micro_batch: int) -> dict[str, float]:
+def _memory(config: Config, size: Size, micro_batch: int) -> dict[str, float]:
     """Bytes a GPU: weights, gradients, optimizer, activations, logits."""
-    s, b, h = config.max_length, micro_batch, size.hidden
-    layer = size.parameters / size.layers
+    trained = size.lora_parameters(config.lora["r"]) if config.lora else size.parameters
+    tokens, layer = config.max_length * micro_batch, size.parameters / size.layers
     frozen = 2 * size.parameters / config.gpus if config.lora else 0
     return {
         "weights": frozen + 4 * trained / config.gpus + (2 * 2 * layer if config.gpus > 1 else 2 * layer),
         "gradients": 4 * trained / config.gpus,
         "optimizer": 8 * trained / config.gpus,
         # inputs of each layer kept, one layer's inside recomputed (34 bytes a token and hidden unit, fused attention)
-        "activations": 2.0 * s * b * h * size.layers + 34.0 * s * b * h,
-        "logits": 2 * 4.0 * s * b * size.vocabulary,
+        "activations": 2.0 * tokens * size.hidden * size.layers + 34.0 * tokens * size.hidden,
+        "logits": 2 * 4.0 * tokens * size.vocabulary,
     }
-
-
-def _size(config: Config) -> Size:
-    known = sizes()
-    if config.size not in known:
-        raise ValueError(f"{config.name}: size {config.size!r} of the base is unknown; known: {', '.join(known)}")
-    return Size(**known[config.size])
 
 
 def size_of(folder: Path | str) -> Size:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
+import dataclasses
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,15 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib.files import write_text
-from nlgeval_lib.training import saved
 from nlgeval_lib.training.finetune.config import Config
-from nlgeval_lib.training.finetune.data import Tokens, tokenized
+from nlgeval_lib.training.finetune.data import Tokens, examples, tokenized
 
 WHOLE = "COMPLETE"  # the file that a checkpoint gets last: without it, it was being written when the run ended
 SETTINGS, LOG, DONE, MODEL, ADAPTER = "settings.json", "log.json", "done.json", "model", "adapter"
 FSDP = Path(__file__).with_name("fsdp.yaml")
 PRECISIONS = ("auto", "bf16", "fp32")
+# settings that do not make another run
+TOLD = ("config.name", "config.title", "config.source", "config.assumed", "config.gpus", "config.gpu")
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,8 @@ def finetune(
     *,
     micro_batch: int = 1,
     save_every: int = 100,
-    keep_checkpoints: int = 2,
     log_every: int = 10,
     precision: str = "auto",
-    recompute: bool | None = None,
     most_updates: int = -1,
     seed: int = 0,
     quiet: bool = True,
@@ -55,7 +53,7 @@ def finetune(
     data: a set's folder, a JSONL file, or a frame of examples. output: holds settings, checkpoints, log and model; run
     again with the same settings, a killed run goes on from its last whole checkpoint and a finished one is only read.
     micro_batch: examples a GPU at once; save_every, log_every: updates; precision: auto is bf16 on a GPU that has it.
-    recompute: activations (gradient checkpointing), by default on a GPU. most_updates: for trials; -1 for all.
+    most_updates: for trials; -1 for all. On a GPU activations are recomputed (gradient checkpointing).
     With LoRA the adapter is in `output/adapter`, and `output/model` is the base with it merged.
 
     Raises: ValueError for a setting, or an output folder of another run, naming what differs; OSError.
@@ -75,14 +73,15 @@ def finetune(
         )
     frame = examples(data)
     from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed  # after what can be refused at once
+    from transformers.utils import logging
 
     tokenizer = AutoTokenizer.from_pretrained(config.base)
     tokens = tokenized(frame, tokenizer, config)
     settings = {
-        "config": config.settings(),
-        "data_sha256": _hash(tokens),
+        "config": dataclasses.asdict(config),
+        "data_sha256": tokens.sha256(),
         "examples": len(tokens.rows),
-        "left_out": len(tokens.sieve.removed),
+        "left_out": len(tokens.filters.removed),
         "micro_batch": micro_batch,
         "processes": world,
         "precision": precision,
@@ -90,51 +89,41 @@ def finetune(
         "seed": seed,
     }
     main = int(os.environ.get("RANK", "0")) == 0
-    _same_run(output, settings, main)
+    _same_run(output / SETTINGS, settings, main)
     if (output / DONE).exists():
-        return _finished(output)
+        facts, log = (json.loads((output / name).read_text(encoding="utf-8")) for name in (DONE, LOG))
+        return Result(output / MODEL, pd.DataFrame(log), facts)
 
     set_seed(seed)
-    with _bars(not quiet):
-        model = AutoModelForCausalLM.from_pretrained(config.base, dtype="float32")
-    trainer = _trainer(
-        config, model, tokenizer, tokens, output,
-        arguments={
-            "per_device_train_batch_size": micro_batch,
-            "gradient_accumulation_steps": accumulation,
-            "save_steps": save_every,
-            "save_total_limit": keep_checkpoints,
-            "logging_steps": log_every,
-            "max_steps": most_updates,
-            "seed": seed,
-            "data_seed": seed,
-            "disable_tqdm": quiet,
-        },
-        precision=precision, recompute=recompute, callbacks=callbacks,
-    )  # fmt: skip
+    if quiet:
+        logging.disable_progress_bar()
+    arguments = {
+        "output_dir": str(output),
+        "per_device_train_batch_size": micro_batch,
+        "gradient_accumulation_steps": accumulation,
+        "save_steps": save_every,
+        "save_total_limit": 2,
+        "logging_steps": log_every,
+        "max_steps": most_updates,
+        "seed": seed,
+        "data_seed": seed,
+        "disable_tqdm": quiet,
+    }
+    model = AutoModelForCausalLM.from_pretrained(config.base, dtype="float32")
+    trainer = _trainer(config, model, tokenizer, tokens, arguments, precision, callbacks)
     start = last_whole(output, clean=main)
-    with _bars(not quiet):
-        trainer.train(resume_from_checkpoint=str(start) if start else None)
-        return _save(trainer, tokenizer, tokens, output, settings, main)
-
-
-def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
-    """The examples of a set's folder, a JSONL file, or a frame. Raises: ValueError naming what lacks."""
-    if isinstance(data, pd.DataFrame):
-        if lacking := [name for name in ("prompt", "completion") if name not in data.columns]:
-            raise ValueError(f"the examples have no column {', '.join(lacking)}")
-        return data if "id" in data.columns else data.assign(id=[str(at) for at in range(len(data))])
-    path = Path(data)
-    return saved.load(path)[0] if path.is_dir() else saved.read(path)
+    trainer.train(resume_from_checkpoint=str(start) if start else None)
+    return _save(trainer, tokenizer, tokens, output, settings, main)
 
 
 def last_whole(output: Path, clean: bool = False) -> Path | None:
     """The last checkpoint that was written whole; `clean` removes those that were not."""
-    found = sorted(output.glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1]))
-    for path in found:
-        if clean and not (path / WHOLE).exists():
+    whole = []
+    for path in sorted(output.glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1])):
+        if (path / WHOLE).exists():
+            whole.append(path)
+        elif clean:
             shutil.rmtree(path)
-    whole = [path for path in found if (path / WHOLE).exists()]
     return whole[-1] if whole else None
 
 
@@ -155,11 +144,8 @@ def _trainer(
     model: Any,
     tokenizer: Any,
     tokens: Tokens,
-    output: Path,
-    *,
     arguments: dict[str, Any],
     precision: str,
-    recompute: bool | None,
     callbacks: Sequence[Any],
 ) -> Any:
     """trl's trainer with the configuration's settings."""
@@ -181,32 +167,33 @@ def _trainer(
         def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
             if config.scheduler != "step" or self.lr_scheduler is not None:
                 return super().create_scheduler(num_training_steps, optimizer)
-            epoch = -(-len(tokens.rows) // config.batch)
             rate = lambda step: config.step_gamma ** (step // epoch)  # noqa: E731
-            self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, rate)
+            self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, rate)  # type: ignore[arg-type]
             self._created_lr_scheduler = True
             return self.lr_scheduler
 
     on_gpu = torch.cuda.is_available()
-    bf16 = precision == "bf16" or (precision == "auto" and on_gpu and torch.cuda.is_bf16_supported())
     sharded = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"  # recomputes by its own setting
-    updates = -(-len(tokens.rows) // config.batch) * config.epochs
+    epoch = -(-len(tokens.rows) // config.batch)
+    updates = epoch * config.epochs
     if arguments["max_steps"] > 0:
         updates = min(updates, arguments["max_steps"])
+    scheduler = config.scheduler
+    if scheduler in ("step", "constant"):
+        scheduler = "constant_with_warmup" if scheduler == "constant" and config.warmup else "constant"
     settings = SFTConfig(
-        output_dir=str(output),
         num_train_epochs=config.epochs,
         learning_rate=config.learning_rate,
-        lr_scheduler_type="constant" if config.scheduler == "step" else _scheduler(config),
+        lr_scheduler_type=scheduler,
         warmup_steps=round(config.warmup * updates),
         weight_decay=config.weight_decay,
         max_grad_norm=1.0,
         optim="adamw_torch",
         max_length=None,
         packing=False,
-        bf16=bf16,
+        bf16=precision == "bf16" or (precision == "auto" and on_gpu and torch.cuda.is_bf16_supported()),
         use_cpu=not on_gpu,
-        gradient_checkpointing=(on_gpu if recompute is None else recompute) and not sharded,
+        gradient_checkpointing=on_gpu and not sharded,
         save_strategy="steps",
         logging_first_step=True,
         report_to="none",
@@ -217,13 +204,8 @@ def _trainer(
     if config.lora:
         from peft import LoraConfig
 
-        adapters = LoraConfig(
-            r=config.lora["r"],
-            lora_alpha=config.lora["alpha"],
-            lora_dropout=config.lora["dropout"],
-            target_modules=config.lora["targets"],
-            task_type="CAUSAL_LM",
-        )
+        own = {"r": "r", "lora_alpha": "alpha", "lora_dropout": "dropout", "target_modules": "targets"}
+        adapters = LoraConfig(task_type="CAUSAL_LM", **{theirs: config.lora[name] for theirs, name in own.items()})
     trainer = Stepped(
         model=model,
         args=settings,
@@ -237,32 +219,10 @@ def _trainer(
     return trainer
 
 
-@contextlib.contextmanager
-def _bars(shown: bool) -> Iterator[None]:
-    """transformers' own progress bars, hidden unless `shown`."""
-    from transformers.utils import logging
-
-    was = logging.is_progress_bar_enabled()
-    if not shown:
-        logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if was:
-            logging.enable_progress_bar()
-
-
-def _scheduler(config: Config) -> str:
-    return "constant_with_warmup" if config.scheduler == "constant" and config.warmup else config.scheduler
-
-
 def _save(trainer: Any, tokenizer: Any, tokens: Tokens, output: Path, settings: dict, main: bool) -> Result:
     """The model, the log and, last, the mark that the run is done; checkpoints stay."""
-    log = [
-        {name: entry[name] for name in ("step", "loss", "learning_rate", "epoch")}
-        for entry in trainer.state.log_history
-        if "loss" in entry
-    ]
+    names = ("step", "loss", "learning_rate", "epoch")
+    log = [{name: entry[name] for name in names} for entry in trainer.state.log_history if "loss" in entry]
     new = output / f".{MODEL}.new"
     if main:
         shutil.rmtree(new, ignore_errors=True)
@@ -279,31 +239,23 @@ def _save(trainer: Any, tokenizer: Any, tokens: Tokens, output: Path, settings: 
         os.replace(new, output / MODEL)
         write_text(output / LOG, json.dumps(log, indent=1) + "\n")
         write_text(output / DONE, json.dumps(facts, indent=1) + "\n")
-    return Result(output / MODEL, pd.DataFrame(log), facts)
+    return Result(output / MODEL, pd.DataFrame(log), json.loads(json.dumps(facts)))
 
 
-def _finished(output: Path) -> Result:
-    facts = json.loads((output / DONE).read_text(encoding="utf-8"))
-    return Result(output / MODEL, pd.DataFrame(json.loads((output / LOG).read_text(encoding="utf-8"))), facts)
-
-
-def _same_run(output: Path, settings: dict[str, Any], main: bool) -> None:
+def _same_run(path: Path, settings: dict[str, Any], main: bool) -> None:
     """Write the run's settings, or hold them against those of the run that the folder has."""
-    path = output / SETTINGS
+    text = json.dumps(settings, indent=1) + "\n"
     if not path.exists():
         if main:
-            write_text(path, json.dumps(settings, indent=1) + "\n")
+            write_text(path, text)
         return
-    earlier = json.loads(path.read_text(encoding="utf-8"))
-    flat, was = _flat(settings), _flat(earlier)
-    told = ("config.name", "config.title", "config.source", "config.assumed", "config.gpus", "config.gpu")
-    changed = [name for name in {**flat, **was} if flat.get(name) != was.get(name) and not name.startswith(told)]
+    now, was = (_flat(json.loads(one)) for one in (text, path.read_text(encoding="utf-8")))
+    changed = [name for name in {**now, **was} if now.get(name) != was.get(name) and not name.startswith(TOLD)]
     if changed:
-        name = changed[0]
+        name, more = changed[0], f" ({len(changed) - 1} more differ)" if len(changed) > 1 else ""
         raise ValueError(
-            f"{output} holds a run with other settings: {name} was {was.get(name)!r}, is {flat.get(name)!r}"
-            + (f" ({len(changed) - 1} more differ)" if len(changed) > 1 else "")
-            + "; choose another folder, or the settings in settings.json"
+            f"{path.parent} holds a run with other settings: {name} was {was.get(name)!r}, is {now.get(name)!r}{more}"
+            "; choose another folder, or the settings in settings.json"
         )
 
 
@@ -312,10 +264,3 @@ def _flat(settings: dict[str, Any], head: str = "") -> dict[str, Any]:
     for name, value in settings.items():
         found |= _flat(value, f"{head}{name}.") if isinstance(value, dict) and value else {f"{head}{name}": value}
     return found
-
-
-def _hash(tokens: Tokens) -> str:
-    digest = hashlib.sha256()
-    for row in tokens.rows:
-        digest.update(json.dumps([row["input_ids"], row["labels"]]).encode())
-    return digest.hexdigest()

@@ -9,8 +9,8 @@ Source: TIGERScore, section 3 and appendices A.1 to A.7.
 
 from __future__ import annotations
 
-from nlgeval_lib.training.metricinstruct.build import Built, MetricInstruct
+from nlgeval_lib.training.metricinstruct.build import MetricInstruct
 from nlgeval_lib.training.metricinstruct.candidate import Candidate, analysis
 from nlgeval_lib.training.metricinstruct.outputs import least_likely, sample_outputs
 
-__all__ = ["Built", "Candidate", "MetricInstruct", "analysis", "least_likely", "sample_outputs"]
+__all__ = ["Candidate", "MetricInstruct", "analysis", "least_likely", "sample_outputs"]

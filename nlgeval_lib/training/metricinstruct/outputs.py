@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -12,10 +12,12 @@ from nlgeval_lib.engines import Engine, Sampling, complete
 from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.judge import make_sampling
 from nlgeval_lib.store import Store
-from nlgeval_lib.training.sieve import Rule, Sieve, there
+from nlgeval_lib.training.filters import Filters, Rule
+from nlgeval_lib.training.pipeline import no_text
 
 # five draws by top-p sampling; the paper gives neither p nor the temperature
 SAMPLING = MappingProxyType({"temperature": 1.0, "top_p": 0.9, "max_tokens": 512, "n": 5})
+BY = ["input_id", "system_id"]
 
 
 def sample_outputs(
@@ -24,7 +26,6 @@ def sample_outputs(
     *,
     store: Store | None = None,
     sampling: Sampling | Mapping[str, Any] | None = None,
-    chat: str | ChatFormat = "messages",
     progress: Any = None,
 ) -> pd.DataFrame:
     """What each system writes for each input: the rows of `frame` once a system and draw, with `system_id`, `draw`,
@@ -34,34 +35,25 @@ def sample_outputs(
     Raises: ValueError for a missing column; EngineError.
     Source: TIGERScore, section 3.2 (five samples by top-p sampling).
     """
-    settings = make_sampling(SAMPLING, sampling)
-    form = ChatFormat.named(chat)
     column = next((name for name in ("source", "input") if name in frame.columns), None)
     if "instruction" not in frame.columns or column is None:
         raise ValueError(f"instruction, and source or input, are needed; columns: {', '.join(map(str, frame.columns))}")
-    rows = frame.to_dict("records")
-    requests = [
-        form.request("\n".join(text for text in (row["instruction"], row[column]) if text), str(place))
-        for place, row in enumerate(rows)
-    ]
+    rows, form = frame.to_dict("records"), ChatFormat.named("messages")
+    texts = ["\n".join(filter(None, (row["instruction"], row[column]))) for row in rows]
+    requests = [form.request(text, str(place)) for place, text in enumerate(texts)]
     made = []
     for name, engine in systems.items():
-        answers = complete(engine, requests, settings, store, progress)
+        answers = complete(engine, requests, make_sampling(SAMPLING, sampling), store, progress)
         for row, draws in zip(rows, answers, strict=True):
             for draw, completion in enumerate(draws):
-                failure = there(completion)
+                failure = no_text(completion)
                 text = "" if failure else completion.text.strip()
                 made.append({**row, "system_id": name, "draw": draw, "output": text, "failure": failure})
     added = ["system_id", "draw", "output", "failure"]
     return pd.DataFrame(made, columns=[*(name for name in frame.columns if name not in added), *added])
 
 
-def least_likely(
-    frame: pd.DataFrame,
-    metric: Any,
-    keep: int = 1,
-    by: Sequence[str] = ("input_id", "system_id"),
-) -> tuple[pd.DataFrame, Sieve]:
+def least_likely(frame: pd.DataFrame, metric: Any, keep: int = 1) -> tuple[pd.DataFrame, Filters]:
     """The outputs that a likelihood metric ranks lowest, `keep` for each input and system, and what was passed over.
 
     metric: anything with `score(frame)` that gives a `value`, such as `BartScore`. Outputs that are empty or without a
@@ -71,28 +63,20 @@ def least_likely(
     """
     if keep < 1:
         raise ValueError(f"keep={keep}; at least 1 is needed")
-    if missing := [name for name in (*by, "output") if name not in frame.columns]:
+    if missing := [name for name in (*BY, "output") if name not in frame.columns]:
         raise ValueError(f"no column {', '.join(missing)}; the frame has {', '.join(map(str, frame.columns))}")
     frame = frame.reset_index(drop=True)
-    sieve: Sieve[int] = Sieve(lambda row: "/".join(str(frame.at[row, name]) for name in by) + f"#{row}")
-    empty = Rule(
-        "no_output", "the system wrote nothing", lambda row: "" if frame.at[row, "output"].strip() else "empty"
-    )
-    rows = sieve.through([empty], range(len(frame)))
-    scored = metric.score(frame.loc[rows])
-    values = scored["value"]
-    unscored = Rule(
-        "no_likelihood",
-        "the metric gives no value",
-        lambda row: (str(scored.at[row, "reason"]) or "no value") if pd.isna(values.at[row]) else "",
-        "ours",
-    )
-    rows = sieve.through([unscored], rows)
-    part = frame.loc[rows].assign(likelihood=values.loc[rows].astype(float))
-    ranks = part.groupby(list(by), sort=False)["likelihood"].rank(method="first")
-    likelier = Rule(
-        "likelier",
-        f"not among the {keep} least likely of an input and system",
-        lambda row: f"{ranks.at[row]:g}. from the bottom" if ranks.at[row] > keep else "",
-    )
-    return part.loc[sieve.through([likelier], rows)].reset_index(drop=True), sieve
+    filters: Filters[int] = Filters(lambda row: "/".join(frame.loc[row, BY].astype(str)) + f"#{row}", lambda row: "all")
+
+    def passing(name: str, says: str, reasons: pd.Series, origin: str = "paper") -> list[int]:
+        return filters.apply([Rule(name, says, reasons.get, origin)], reasons.index)
+
+    empty = frame["output"].str.strip().eq("").map({True: "empty", False: ""})
+    scored = metric.score(frame.loc[passing("no_output", "the system wrote nothing", empty)])
+    reasons = scored["reason"].replace("", "no value").where(scored["value"].isna(), "")
+    rows = passing("no_likelihood", "the metric gives no value", reasons, "ours")
+    part = frame.loc[rows].assign(likelihood=scored["value"].loc[rows].astype(float))
+    ranks = part.groupby(BY, sort=False)["likelihood"].rank(method="first")
+    above = ranks.map(lambda rank: f"{rank:g}. from the bottom" if rank > keep else "")
+    rows = passing("likelier", f"not among the {keep} least likely of an input and system", above)
+    return part.loc[rows].reset_index(drop=True), filters

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 
 from nlgeval_lib.evaluators.tigerscore import find_task
 from nlgeval_lib.parsers.error_analysis import error_analysis
+from nlgeval_lib.schema import Judgment
+from nlgeval_lib.training.filters import Rule, lacking, unique
 from nlgeval_lib.training.metricinstruct.candidate import Candidate, analysis
-from nlgeval_lib.training.sieve import Rule, unique
+from nlgeval_lib.training.pipeline import answered
 
-SEVERITIES = ("Major", "Minor")
 LEAST, MOST = 0.5, 5.0  # of a penalty; source: TIGERScore, section 2.2
 _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|(?<!\w)'[^'\n]{0,400}'(?!\w)|`[^`\n]{0,400}`")
 _KIND = (
@@ -43,9 +45,9 @@ def input_rules() -> list[Rule]:
     """What is removed before anything is asked."""
 
     def empty(candidate: Candidate) -> str:
-        needed = ("instruction", "reference", *(("output",) if candidate.channel == "real" else ()))
-        lacking = [name for name in needed if not getattr(candidate, name).strip()]
-        return f"no {', '.join(lacking)}" if lacking else ""
+        real = candidate.channel == "real"
+        missing = lacking(candidate, "instruction", "reference", *(["output"] if real else []))
+        return f"no {missing}" if missing else ""
 
     return [Rule("empty_input", "instruction, reference or system output is empty", empty, "ours")]
 
@@ -68,34 +70,35 @@ def heuristic_rules(
     for name, limit in (("max_output", max_output), ("max_analysis", max_analysis), ("minor_most", minor_most)):
         if not limit > 0:
             raise ValueError(f"{name}={limit!r}; a number above 0 is needed")
+    limits = {"Minor": (LEAST, minor_most), "Major": (major_least, MOST)}
 
     def severities(candidate: Candidate) -> str:
         for number, error in enumerate(candidate.errors, start=1):
             said = f"error {number}: {error.severity or 'no severity'} with a penalty of {error.reduction:g}"
-            if error.severity not in SEVERITIES or not LEAST <= error.reduction <= MOST:
+            if error.severity not in limits or not LEAST <= error.reduction <= MOST:
                 return said
-            if error.severity == "Minor" and error.reduction > minor_most:
-                return f"{said}, above {minor_most:g}"
-            if error.severity == "Major" and error.reduction < major_least:
-                return f"{said}, below {major_least:g}"
-        minor = [error.reduction for error in candidate.errors if error.severity == "Minor"]
-        major = [error.reduction for error in candidate.errors if error.severity == "Major"]
+            low, high = limits[error.severity]
+            if not low <= error.reduction <= high:
+                return f"{said}, above {high:g}" if error.reduction > high else f"{said}, below {low:g}"
+        minor, major = (
+            [error.reduction for error in candidate.errors if error.severity == severity] for severity in limits
+        )
         if minor and major and max(minor) > min(major):
             return f"a minor error weighs {max(minor):g}, a major one {min(major):g}"
         return ""
 
     def long(candidate: Candidate) -> str:
-        for what, text, limit in (
-            ("output", candidate.output, max_output),
-            ("analysis", analysis(candidate.errors), max_analysis),
-        ):
+        parts = (("output", candidate.output, max_output), ("analysis", analysis(candidate.errors), max_analysis))
+        for what, text, limit in parts:
             if (found := count(text)) > limit:
                 return f"{what} of {found:,} tokens, above {limit:,}"
         return ""
 
+    def key(candidate: Candidate) -> tuple[str, ...]:
+        return candidate.task, *map(_flat, (candidate.instruction, candidate.input, candidate.output))
+
     return [
-        Rule("failed", "the teacher gave no completion; asked again next time", lambda c: c.failure, "ours"),
-        Rule("malformed", "the analysis is not the JSON, or not the layout, that was asked for", lambda c: c.problem),
+        *answered("the analysis is not the JSON, or not the layout, that was asked for", "paper"),
         Rule("empty_field", "an error without location, aspect or explanation, or an empty output", _empty, "ours"),
         Rule("severity", "severity and penalty do not fit each other, or are none of the scale", severities),
         Rule("aspect", "an error of an aspect that the task does not have", _aspects, "ours"),
@@ -105,26 +108,23 @@ def heuristic_rules(
         Rule("reference", "an explanation leans on the reference", _leaning),
         Rule("unchanged", "a synthetic output that is its reference", _unchanged, "ours"),
         Rule("unreadable", "the analysis as it would be written cannot be read back", _unreadable, "ours"),
-        unique(
-            lambda c: (c.task, _flat(c.instruction), _flat(c.input), _flat(c.output)), "the same output of one input"
-        ),
+        unique(key, "the same output of one input"),
     ]
 
 
-def check_rules(verdict: Callable[[Candidate], str]) -> list[Rule]:
-    """What the second question to the teacher removes; verdict: `yes`, `no`, or why there is neither."""
+def check_rules(verdicts: Mapping[str, Judgment]) -> list[Rule]:
+    """What the second question to the teacher removes; verdicts: by a candidate's id, 1 for reasonable, 0 for not."""
 
     def unread(candidate: Candidate) -> str:
-        said = verdict(candidate)
-        return "" if said in ("yes", "no") else said
+        said = verdicts[candidate.id]
+        return "" if said.value in (0, 1) else said.reason or said.status.value
+
+    def unreasonable(candidate: Candidate) -> str:
+        return "the teacher says no" if verdicts[candidate.id].value == 0 else ""
 
     return [
         Rule("unchecked", "whether the analysis is reasonable could not be had or read", unread, "ours"),
-        Rule(
-            "unreasonable",
-            "the teacher calls the analysis unreasonable (Table 20)",
-            lambda c: "the teacher says no" if verdict(c) == "no" else "",
-        ),
+        Rule("unreasonable", "the teacher calls the analysis unreasonable (Table 20)", unreasonable),
     ]
 
 
@@ -135,17 +135,14 @@ def _empty(candidate: Candidate) -> str:
     if not candidate.output.strip():
         return "the output is empty"
     for number, error in enumerate(candidate.errors, start=1):
-        lacking = [name for name in ("location", "aspect", "explanation") if not getattr(error, name).strip()]
-        if lacking:
-            return f"error {number} has no {', '.join(lacking)}"
+        if missing := lacking(error, "location", "aspect", "explanation"):
+            return f"error {number} has no {missing}"
     return ""
 
 
 def _aspects(candidate: Candidate) -> str:
-    if candidate.free:
-        return ""
     task = find_task(candidate.task)
-    wrong = [error.aspect for error in candidate.errors if not task.aspect(error.aspect)]
+    wrong = [] if candidate.free else [error.aspect for error in candidate.errors if not task.aspect(error.aspect)]
     return f"{wrong[0][:60]!r} is no aspect of {task.label}" if wrong else ""
 
 
@@ -163,27 +160,19 @@ def located(location: str, output: str) -> bool:
     """
     text = _flat(output)
     for given in (location, location.strip().strip(_MARKS)):
-        parts = [_flat(part) for part in _ELLIPSIS.split(given)] if _flat(given) not in text else [_flat(given)]
-        at = 0
-        parts = [part for part in parts if part]
-        for part in parts:
-            found = text.find(part, at)
-            if found < 0:
-                break
-            at = found + len(part)
-        else:
-            if parts:
-                return True
+        parts = [_flat(given)] if _flat(given) in text else list(filter(None, map(_flat, _ELLIPSIS.split(given))))
+        if any(parts) and re.search(".*?".join(map(re.escape, parts)), text, re.S):
+            return True
     return False
 
 
 def _repeated(candidate: Candidate) -> str:
-    seen: dict[tuple[str, str], int] = {}
+    seen: Counter[tuple[str, str]] = Counter()
     text = _flat(candidate.output)
     for number, error in enumerate(candidate.errors, start=1):
         place = _flat(error.location.strip().strip(_MARKS))
         key = (place, _flat(error.aspect))
-        seen[key] = seen.get(key, 0) + 1
+        seen[key] += 1
         if seen[key] > max(1, text.count(place) if place else 1):  # a sentence said three times is wrong twice
             return f"error {number} has the location and the aspect of an earlier one"
     return ""
@@ -191,15 +180,9 @@ def _repeated(candidate: Candidate) -> str:
 
 def _leaning(candidate: Candidate) -> str:
     for number, error in enumerate(candidate.errors, start=1):
-        if found := leans(error.explanation):
-            return f"error {number}: {found!r}"
+        if found := _REFERENCE.search(_QUOTED.sub(" ", error.explanation)):  # quotations do not count
+            return f"error {number}: {found.group()!r}"
     return ""
-
-
-def leans(explanation: str) -> str:
-    """The words by which an explanation names the reference, empty where it names none; quotations do not count."""
-    found = _REFERENCE.search(_QUOTED.sub(" ", explanation))
-    return found.group() if found else ""
 
 
 def _unchanged(candidate: Candidate) -> str:

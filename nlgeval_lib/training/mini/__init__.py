@@ -1,20 +1,49 @@
-"""The miniature judge: data written by rule, a small Llama trained on them, its measured quality.
+"""The miniature judge at run time: how evaluators are set for it, and what it said when it was measured.
 
 `settings("coascore")` are the options that set an evaluator for the judge and its held-out set,
-`datasets.load("mini_judge")`. `python -m nlgeval_lib.training.mini` trains it.
+`datasets.load("mini_judge")`; `quality` says how good it was found to be, `ablations` what its training ablations say.
+How it is made: `tools/mini_judge`.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from nlgeval_lib import paths
+import pandas as pd
 
+from nlgeval_lib.datasets import mini_judge
+from nlgeval_lib.evaluators.hdeval import CriteriaTree
+from nlgeval_lib.evaluators.hdeval.criteria import Criterion
 
-def folder() -> Path:
-    """Where the checkpoint lies: a model id for any engine."""
-    return paths.data() / "mini" / "judge"
+LOW, HIGH = 1, 5
+INSTRUCTION = "Write a short text that says all that the record says, and nothing else."
+# key -> name and definition
+ASPECTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "accuracy": ("Accuracy", "Are the values and sums in the text right?"),
+        "completeness": ("Completeness", "Does the text say all that the record says?"),
+        "relevance": ("Relevance", "Does the text keep to the record?"),
+        "fluency": ("Fluency", "Does the text read well?"),
+    }
+)
+RATED = ("overall", *ASPECTS)  # what the held-out set has gold for
+# key -> the aspect that it belongs to, name and definition
+FINER: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        "values": ("accuracy", "Values", "Is each value the one of the record?"),
+        "sums": ("accuracy", "Sums", "Is each sum added up right?"),
+        "coverage": ("completeness", "Coverage", "Is each attribute mentioned?"),
+        "support": ("relevance", "Support", "Does the record have each thing that is said?"),
+        "topic": ("relevance", "Topic", "Is the text about this record at all?"),
+        "novelty": ("fluency", "Novelty", "Is each thing said once only?"),
+        "grammar": ("fluency", "Grammar", "Does each verb agree with its subject?"),
+    }
+)
+JUDGMENTS, ANALYSES = "judgments.csv", "analyses.jsonl"
 
 
 def settings(evaluator: str) -> dict[str, Any]:
@@ -22,6 +51,45 @@ def settings(evaluator: str) -> dict[str, Any]:
 
     Raises: ValueError for an evaluator that it was not trained for.
     """
-    from nlgeval_lib.training.mini import prompts
+    targets = {key: definition for key, (_, definition) in ASPECTS.items()}
+    rating = {"task": "data_to_text", "low": LOW, "high": HIGH, "targets": targets}
+    found: dict[str, dict[str, Any]] = {
+        "tigerscore": {"instruction": INSTRUCTION, "task": "D2T"},
+        "prometheus": {"sampling": {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0, "n": 1}},
+        "hdeval": {"task": "data_to_text", "criteria": tree()},
+        "coascore": {**rating, "n": 5},
+        "llmscore": rating,
+        "geval": {"template": "semscore/g_eval_input", "flip": True},
+    }
+    if evaluator not in found:
+        raise ValueError(f"the miniature judge has no settings for {evaluator!r}; it has {', '.join(found)}")
+    return found[evaluator]
 
-    return prompts.settings(evaluator)
+
+def tree() -> CriteriaTree:
+    """The hierarchy that HD-Eval uses: the aspects, and the finer criteria below each."""
+    below = {
+        aspect: tuple(
+            Criterion(key, name, definition, (), "ours")
+            for key, (of, name, definition) in FINER.items()
+            if of == aspect
+        )
+        for aspect in ASPECTS
+    }
+    roots = tuple(Criterion(key, name, definition, below[key], "ours") for key, (name, definition) in ASPECTS.items())
+    root = CriteriaTree.of(["x"]).root
+    return CriteriaTree(Criterion(root.id, root.name, root.definition, roots, "ours"), "the miniature judge")
+
+
+def read(folder: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+    """What the judge (or another checkpoint) said when it was measured: a row a judgment; the error analyses as read.
+
+    Columns: `form, aspect, input_id, system_id, gold, value, status`. Gold is by construction: minus the sum of
+    penalties for the error analysis, 1 to 5 for the rest.
+    Raises: FileNotFoundError that names the command.
+    """
+    folder = folder or mini_judge.folder()
+    if not (folder / JUDGMENTS).is_file():
+        raise FileNotFoundError(f"no {JUDGMENTS} in {folder}; `make mini-judge` writes it")
+    lines = (folder / ANALYSES).read_text(encoding="utf-8").splitlines()
+    return pd.read_csv(folder / JUDGMENTS, float_precision="round_trip"), [json.loads(line) for line in lines]

@@ -1,19 +1,21 @@
-"""The judge's measured quality: what is parsed, tau with the gold and intervals, beside judges that cost nothing."""
+"""The judge's measured quality: what is parsed, tau with the gold beside judges that cost nothing, errors found."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nlgeval_lib import meta
-from nlgeval_lib.training.mini.evaluate import NEW, rated
+from nlgeval_lib.training.mini import RATED
 
+NEW = ("error analysis, new sentences", "plain score, new sentences")  # forms asked of sentences in no training text
 BARS = {"error analysis": 0.80}
 BAR, PARSABLE = 0.75, 0.99
-BASELINES = ("constant", "length", "ROUGE-L", "SemScore")
+KINDS = ("invention", "wrong_value", "arithmetic", "omission", "repetition", "grammar", "off_topic")
 
 
 def baselines(outputs: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -28,16 +30,10 @@ def baselines(outputs: pd.DataFrame) -> dict[str, np.ndarray]:
     }
 
 
-def parsable(judgments: pd.DataFrame) -> pd.DataFrame:
-    """The share of judgments of each form that were read: `form, judgments, parsed, share`, with a Wilson interval."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    rows = []
-    for form, part in judgments.groupby("form", sort=False):
-        ok = int((part["status"] == "ok").sum())
-        low, high = proportion_confint(ok, len(part), method="wilson")
-        rows.append((form, len(part), ok, ok / len(part), low, high))
-    return pd.DataFrame(rows, columns=["form", "judgments", "parsed", "share", "ci_low", "ci_high"])
+def rated(judgments: pd.DataFrame, form: str) -> list[str]:
+    """The rated aspects that a form has judgments of, the overall quality first."""
+    there = set(judgments.loc[judgments["form"] == form, "aspect"])
+    return [key for key in RATED if key in there]
 
 
 def _matrix(part: pd.DataFrame, column: str) -> np.ndarray:
@@ -94,24 +90,25 @@ def headline(judgments: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     The tau is that of the overall quality; of the form that rates aspects only, the mean over them. The two forms with
     new sentences have no bar.
     """
-    shares = parsable(judgments).set_index("form")
+    read = (judgments["status"] == "ok").groupby(judgments["form"])
     rows = []
     for form, part in table.groupby("form", sort=False):
         aspect = "overall" if "overall" in set(part["aspect"]) else "mean"
         one = part[part["aspect"] == aspect].iloc[0]
+        share = read.mean()[form]
         bar = float("nan") if form in NEW else BARS.get(form, BAR)
         rows.append(
             {
                 "form": form,
-                "judgments": shares.loc[form, "judgments"],
-                "parsable": shares.loc[form, "share"],
+                "judgments": read.size()[form],
+                "parsable": share,
                 "gold": aspect,
                 "tau": one["value"],
                 "ci_low": one["ci_low"],
                 "ci_high": one["ci_high"],
                 "n": one["n"],
                 "bar": bar,
-                "met": None if form in NEW else bool(one["value"] >= bar and shares.loc[form, "share"] >= PARSABLE),
+                "met": None if form in NEW else bool(one["value"] >= bar and share >= PARSABLE),
                 "signature": one["signature"],
             }
         )
@@ -163,3 +160,42 @@ def _above_nothing(judge: np.ndarray, gold: np.ndarray, n_perm: int, seed: int) 
     null = [kendalltau(x, rng.permutation(y)).statistic for _ in range(n_perm)]
     p = (1 + sum(one >= tau for one in null)) / (n_perm + 1)
     return tau, 0.0, p, f"level:dataset|coef:kendall-b|test:perm-rows/{n_perm}|alt:greater|seed:{seed}"
+
+
+def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """What the error analyses found of the errors that were put in, a row a kind.
+
+    errors: put in; found: of the same kind in the same output; located: found with its very words; false: told of
+    and not there; `recall`, `located_share`, `precision` in [0, 1], NaN over none.
+    """
+    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])
+    tally = {kind: dict.fromkeys(("errors", "found", "located", "false"), 0) for kind in KINDS}
+    for one in analyses:
+        gold = list(outputs.loc[(one["input_id"], one["system_id"]), "errors"])
+        said = list(one["errors"])
+        for error in gold:
+            tally[error["kind"]]["errors"] += 1
+        for exact in (True, False):
+            for error in list(gold):
+                same = [
+                    s for s in said if s["kind"] == error["kind"] and (not exact or s["location"] == error["location"])
+                ]
+                if same:
+                    said.remove(same[0])
+                    gold.remove(error)
+                    tally[error["kind"]]["found"] += 1
+                    tally[error["kind"]]["located"] += exact
+        for error in said:
+            if error["kind"] in tally:
+                tally[error["kind"]]["false"] += 1
+    table = pd.DataFrame(tally).T.rename_axis("kind").reset_index()
+    return table.assign(
+        recall=share(table["found"], table["errors"]),
+        located_share=share(table["located"], table["errors"]),
+        precision=share(table["found"], table["found"] + table["false"]),
+    )
+
+
+def share(part: pd.Series, whole: pd.Series) -> pd.Series:
+    """A part of each whole, NaN over none."""
+    return part / whole.where(whole > 0)

@@ -1,0 +1,328 @@
+"""The training ablations of the miniature judge: the kept judgments of each fine-tuned arm, and what they say.
+
+`make mini-ablations` (tools/mini_judge) fine-tunes one base on other data, arm by arm and seed by seed, and keeps what
+each run said of the held-out set under `data/mini/ablations/`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from nlgeval_lib import datasets, meta, paths
+from nlgeval_lib.datasets import mini_judge
+from nlgeval_lib.training.mini import quality
+
+RUNS = "runs.csv"
+LINE = ["study", "arm", "seed", "digest", "base", "heldout", "judgments", "examples", "tokens", "steps", "seconds"]
+KEYS = ["input_id", "system_id", "aspect"]
+KNOWN = ("careful", "misread", "terse", "chatty")  # systems of the held-out set whose outputs the real channel has
+NEW_RUBRIC = "relevance"  # the aspect whose rubric no fine-tuning shows
+ONE_TASK = "one task"  # whichever domain's arm is asked about its own domain
+MEAN = "mean"
+COEFS = ("kendall-b", "pearson", "spearman")
+
+
+# -- the kept judgments ------------------------------------------------------------------------------------------------
+
+
+def folder() -> Path:
+    """Where the judgments of all runs lie."""
+    return paths.data() / "mini" / "ablations"
+
+
+def path(study: str, arm: str, seed: int, folder: Path) -> Path:
+    """Where the judgments of a run lie."""
+    return folder / study / f"{re.sub(r'[^a-z0-9]+', '-', arm.lower()).strip('-')}-{seed}.csv"
+
+
+def sha(file: Path) -> str:
+    """A file's hash as a run's line has it."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
+def runs(where: Path | None = None) -> pd.DataFrame:
+    """One row a finished run, arm by arm as its study names them: `LINE`. Raises: ValueError for another table."""
+    file = (where or folder()) / RUNS
+    if not file.is_file():
+        return pd.DataFrame(columns=LINE)
+    found = pd.read_csv(file, dtype={"digest": str, "base": str, "heldout": str, "judgments": str})
+    if list(found.columns) != LINE:
+        raise ValueError(f"{file}: columns {', '.join(found.columns)}, not {', '.join(LINE)}; delete it and run again")
+    return found
+
+
+def read(study: str, where: Path | None = None) -> pd.DataFrame:
+    """The judgments of all runs of a study (`KEYS, value, status, told`), with `arm` and `seed`.
+
+    Raises: ValueError for judgments that are not those of the run's line or of another held-out set; FileNotFoundError
+    that names the command.
+    """
+    where = where or folder()
+    found = []
+    for line in runs(where).query("study == @study").itertuples():
+        file = path(study, line.arm, line.seed, where)
+        if not file.is_file() or sha(file) != line.judgments:
+            raise ValueError(f"{file} is not what its run wrote; restore it, or `make mini-ablations` makes it again")
+        if line.heldout != sha(mini_judge.path()):
+            raise ValueError(f"{file} judges another held-out set; `make mini-ablations` judges this one")
+        rows = pd.read_csv(
+            file, keep_default_na=False, na_values={"value": [""]}, dtype={"value": float}, float_precision="round_trip"
+        )
+        found.append(rows.assign(arm=line.arm, seed=line.seed))
+    if not found:
+        raise FileNotFoundError(f"no run of a study {study!r} under {where}; `make mini-ablations` runs it")
+    return pd.concat(found, ignore_index=True)
+
+
+def load(study: str, records: int = 0, where: Path | None = None) -> pd.DataFrame:
+    """The judgments of a study with their gold, of all records of the held-out set or of the first ones.
+
+    `system`: known, as the real channel has its outputs, or new; `rubric`: known, as the fine-tuning has it, or new.
+    """
+    rows = with_gold(read(study, where), study)
+    if records:
+        rows = rows[rows["input_id"].isin(datasets.load("mini_judge")["input_id"].unique()[:records])]
+    known, new = rows["system_id"].isin(KNOWN), rows["aspect"] == NEW_RUBRIC
+    return rows.assign(system=np.where(known, "known", "new"), rubric=np.where(new, "new", "known"))
+
+
+def with_gold(rows: pd.DataFrame, study: str) -> pd.DataFrame:
+    """The rows with `gold` by construction, `domain` and `kinds`: minus the sum of penalties, or the aspect's score."""
+    frame = datasets.load("mini_judge")
+    right = frame[[*KEYS, "domain", "kinds"]].assign(gold=frame["human"] if study == "grading" else -frame["penalty"])
+    return rows.merge(right, on=KEYS, how="left", validate="many_to_one")
+
+
+def trained(study: str, where: Path | None = None) -> pd.DataFrame:
+    """What each arm of a study was fine-tuned on: examples, tokens, steps and seconds, means over seeds."""
+    arms = runs(where).query("study == @study").groupby("arm", sort=False)
+    means = arms[["examples", "tokens", "steps", "seconds"]].mean().round().astype(int)
+    means.insert(0, "seeds", arms.size())
+    return means.reset_index()
+
+
+def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
+    """What each arm's analyses found of the errors that were put in, over all its seeds: `arm, kind, errors, found,
+    false, recall, precision`; only the kind is asked for, not the words.
+    """
+    frame = datasets.load("mini_judge")
+    tables = []
+    for (arm, _), part in rows.groupby(["arm", "seed"], sort=False):
+        said = [
+            {**row, "errors": [{"kind": kind, "location": ""} for kind in row["told"].split()]}
+            for row in part[["input_id", "system_id", "told"]].to_dict("records")
+        ]
+        tables.append(quality.by_kind(frame, said).assign(arm=arm))
+    joined = pd.concat(tables).groupby(["arm", "kind"], sort=False)[["errors", "found", "false"]].sum().reset_index()
+    return joined.assign(
+        recall=quality.share(joined["found"], joined["errors"]),
+        precision=quality.share(joined["found"], joined["found"] + joined["false"]),
+    )
+
+
+# -- what they say -----------------------------------------------------------------------------------------------------
+
+
+def arms(rows: pd.DataFrame) -> list[str]:
+    """The arms that are there, in the order of their study."""
+    return list(dict.fromkeys(rows["arm"]))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An arm against the gold, seed by seed: matrices `X[system, input]` of values and gold, and coefficients.
+
+    results: of `meta.correlate`; none where a seed has fewer than three judgments that could be read. drawn: the mean
+    over the seeds in each replicate, records drawn again, the same for all seeds and arms.
+    """
+
+    matrices: dict[int, tuple[np.ndarray, np.ndarray]]
+    results: dict[int, Any]
+    drawn: np.ndarray
+
+    @property
+    def values(self) -> list[float]:
+        """The coefficient of each seed."""
+        return [one.value for one in self.results.values()] or [np.nan]
+
+
+def _measure(rows: pd.DataFrame, arm: str, coef: str, n_boot: int, seed: int) -> Measured:
+    matrices = {}
+    for number, part in rows[rows["arm"] == arm].groupby("seed"):
+        wide = part.pivot(index="system_id", columns="input_id", values=["value", "gold"])
+        matrices[int(number)] = (wide["value"].to_numpy(float), wide["gold"].to_numpy(float))
+    if any((~np.isnan(x)).sum() < 3 for x, _ in matrices.values()):
+        return Measured(matrices, {}, np.full(n_boot, np.nan))
+    results = {number: meta.correlate(x, y, coef=coef) for number, (x, y) in matrices.items()}
+    how: dict[str, Any] = {"coef": coef, "units": "inputs", "n_boot": n_boot, "seed": seed}
+    drawn = np.mean([meta.bootstrap(x, y, **how).replicates for x, y in matrices.values()], axis=0)
+    return Measured(matrices, results, drawn)
+
+
+def correlations(
+    rows: pd.DataFrame, coef: str = "kendall-b", n_boot: int = 1000, seed: int = 0
+) -> tuple[pd.DataFrame, dict[str, np.ndarray], dict[str, list[float]]]:
+    """Each arm's mean correlation with the gold over its seeds, an interval, and the spread between seeds.
+
+    The interval is of the mean over these seeds: records are drawn again, the same for all seeds and arms. `seed_sd` is
+    the standard deviation over the training seeds, which the interval does not hold. Unparsed judgments take no part;
+    `parsed` is the share of the others. NaN with a reason where a seed has no coefficient.
+    Returns the table `variant, value, ci_low, ci_high, seed_sd, seeds, parsed, n, signature, reason`; replicates by
+    arm; and the values of the seeds by arm.
+    """
+    found = {arm: _measure(rows, arm, coef, n_boot, seed) for arm in arms(rows)}
+    table = []
+    for arm, one in found.items():
+        mine, results = rows[rows["arm"] == arm], list(one.results.values())
+        counts = {"seeds": len(one.matrices), "parsed": (mine["status"] == "ok").mean()}
+        reason = next((result.reason for result in results if result.reason), "")
+        line = _line(arm, one.values, one.drawn) | counts | {"n": mine.groupby("seed").size().min()}
+        if results:
+            lost, total = (sum(getattr(result, name) for result in results) for name in ("n_missing", "total"))
+            signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{results[0].coef}|nan:drop({lost}/{total})"
+            signature += f"|ci:boot-inputs/{n_boot}|seed:{seed}"
+        else:
+            signature, reason = "", "a seed with fewer than 3 judgments that could be read"
+        table.append(line | {"signature": signature, "reason": reason})
+    return pd.DataFrame(table), {arm: one.drawn for arm, one in found.items()}, {a: m.values for a, m in found.items()}
+
+
+def against(
+    rows: pd.DataFrame,
+    pairs: Sequence[tuple[str, str]],
+    coef: str = "kendall-b",
+    n_boot: int = 1000,
+    n_perm: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Pairs of arms: the difference of their means over seeds, whether records say so, whether training seeds say so.
+
+    `p`: permutation; in a record all systems and seeds of the two arms change places together. `ci_low, ci_high`:
+    records drawn again. `seeds_low, seeds_high`: Student's t over the differences seed by seed. `p_holm` is over these
+    pairs; `holds`: p_holm below .05 and 0 outside of both intervals.
+    """
+    found = {
+        arm: _measure(rows, arm, coef, n_boot, seed) for arm in dict.fromkeys(name for two in pairs for name in two)
+    }
+    lines = []
+    for first, second in pairs:
+        one, two = found[first], found[second]
+        shared = [number for number in one.matrices if number in two.matrices]
+        gaps = np.array([_value(one, number) - _value(two, number) for number in shared])
+        # all seeds as one: their systems stand below each other, inputs change places whole
+        x, z, y = (
+            np.vstack([side.matrices[number][place] for number in shared])
+            for side, place in ((one, 0), (two, 0), (one, 1))
+        )
+        p, signature = np.nan, ""
+        if (~np.isnan(x) & ~np.isnan(z)).sum() >= 3:
+            tested = meta.compare(x, z, y, coef=coef, units="inputs", n_perm=n_perm, seed=seed)
+            p, signature = tested.p, f"seeds-stacked:{len(shared)}|{tested.signature()}"
+        line = _gap((first, second), (one.values, two.values), gaps, one.drawn - two.drawn)
+        lines.append(line | {"p": p, "p_holm": np.nan, "holds": False, "signature": signature})
+    return _corrected(pd.DataFrame(lines))
+
+
+def by_group(
+    rows: pd.DataFrame,
+    column: str,
+    pairs: Sequence[tuple[str, str]],
+    coef: str = "kendall-b",
+    n_boot: int = 1000,
+    n_perm: int = 1000,
+    seed: int = 0,
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[tuple[str, str], list[float]]]:
+    """`correlations` and `against` group by group, and the mean over the groups; Holm over all tests.
+
+    column: what makes the groups. The arm that bears a group's name is called `ONE_TASK` in it. The mean has an
+    interval and no test. Returns both tables with `group` in front, and the values of the seeds by group and arm.
+    """
+    values, tests = [], []
+    points: dict[tuple[str, str], list[float]] = {}
+    drawn: dict[tuple[str, str], np.ndarray] = {}
+    groups = list(dict.fromkeys(rows[column]))
+    for number, group in enumerate(groups):
+        part = rows[rows[column] == group]
+        part = part.assign(arm=part["arm"].where(part["arm"] != group, ONE_TASK))
+        how: dict[str, Any] = {"coef": coef, "n_boot": n_boot, "seed": seed + number}
+        table, replicates, single = correlations(part, **how)
+        values.append(table.assign(group=group))
+        tests.append(against(part, pairs, n_perm=n_perm, **how).assign(group=group))
+        points |= {(group, arm): found for arm, found in single.items()}
+        drawn |= {(group, arm): found for arm, found in replicates.items()}
+    joined, means = pd.concat(values, ignore_index=True), []
+    for arm in dict.fromkeys(arm for _, arm in drawn):
+        if all((group, arm) in points for group in groups):
+            points[(MEAN, arm)] = list(np.mean([points[(group, arm)] for group in groups], axis=0))
+            drawn[(MEAN, arm)] = np.mean([drawn[(group, arm)] for group in groups], axis=0)
+            mine = joined[joined["variant"] == arm]
+            counts = {"seeds": mine["seeds"].min(), "parsed": mine["parsed"].mean(), "n": mine["n"].sum()}
+            signature = f"mean-of-groups:{len(mine)}|{mine['signature'].iloc[0]}"
+            line = _line(arm, points[(MEAN, arm)], drawn[(MEAN, arm)])
+            means.append({**line, **counts, "signature": signature, "reason": "", "group": MEAN})
+    gaps = []
+    for first, second in pairs:
+        both = points[(MEAN, first)], points[(MEAN, second)]
+        line = _gap((first, second), both, np.subtract(*both), drawn[(MEAN, first)] - drawn[(MEAN, second)])
+        gaps.append({**line, "group": MEAN})
+    tested = _corrected(pd.concat(tests, ignore_index=True))
+    return _group_first(joined, means), _group_first(tested, gaps), points
+
+
+def _value(one: Measured, seed: int) -> float:
+    return one.results[seed].value if seed in one.results else np.nan
+
+
+def _line(arm: str, values: Sequence[float], drawn: np.ndarray) -> dict[str, Any]:
+    """An arm's mean over seeds with its interval and the spread between seeds."""
+    low, high = _ends(drawn)
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
+    return {"variant": arm, "value": float(np.mean(values)), "ci_low": low, "ci_high": high, "seed_sd": spread}
+
+
+def _gap(
+    pair: tuple[str, str], values: tuple[Sequence[float], Sequence[float]], gaps: np.ndarray, drawn: np.ndarray
+) -> dict[str, Any]:
+    """A difference with the interval of the records and that of the seeds."""
+    spread = stats.sem(gaps) * stats.t.ppf(0.975, len(gaps) - 1) if len(gaps) > 1 else np.nan
+    mean, (low, high) = float(np.mean(gaps)), _ends(drawn)
+    return {
+        "variant": pair[0],
+        "base": pair[1],
+        "first": np.mean(values[0]),
+        "second": np.mean(values[1]),
+        "difference": mean,
+        "ci_low": low,
+        "ci_high": high,
+        "seeds_low": mean - spread,
+        "seeds_high": mean + spread,
+        "seeds": len(gaps),
+    }
+
+
+def _corrected(table: pd.DataFrame) -> pd.DataFrame:
+    """The tests corrected over the table (Holm), and which differences hold."""
+    adjusted = np.asarray(meta.correct(table["p"].tolist(), "holm").adjusted, dtype=float)
+    clear = (table["ci_low"] * table["ci_high"] > 0) & (table["seeds_low"] * table["seeds_high"] > 0)
+    return table.assign(p_holm=adjusted, holds=clear & (adjusted < 0.05))
+
+
+def _group_first(table: pd.DataFrame, means: list[dict[str, Any]]) -> pd.DataFrame:
+    whole = pd.concat([table, pd.DataFrame(means)], ignore_index=True)
+    return whole[["group", *[name for name in table if name != "group"]]]
+
+
+def _ends(replicates: np.ndarray) -> tuple[float, float]:
+    if np.isnan(replicates).mean() > 0.5:
+        return float("nan"), float("nan")
+    low, high = np.nanquantile(replicates, [0.025, 0.975])
+    return float(low), float(high)

@@ -1,0 +1,1 @@
+"""Programs of this checkout that the library does not import."""

@@ -1,0 +1,244 @@
+"""The ablations' studies: what each arm is fine-tuned on, and what the base that all begin from has learnt before."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from nlgeval_lib.training.mini import RATED
+from nlgeval_lib.training.mini.ablations import KNOWN, NEW_RUBRIC
+from tools.mini_judge import heldout, tokens
+from tools.mini_judge.criteria import KINDS
+from tools.mini_judge.domains import DOMAINS
+from tools.mini_judge.prompts import Example, analysis, graded, make_example
+from tools.mini_judge.recipe import BASE, READING, TUNE, Recipe
+from tools.mini_judge.records import Item, Mix, make_item, make_output, make_record, realise
+
+RUBRICS = tuple(key for key in RATED if key != NEW_RUBRIC)  # that grading arms learn
+# Prometheus' reference, rubric and feedback
+SWITCHES: Mapping[str, tuple[bool, bool, bool]] = MappingProxyType(
+    {
+        "full": (True, True, True),
+        "without rubric": (True, False, True),
+        "without reference": (False, True, True),
+        "without feedback": (True, True, False),
+    }
+)
+Source = Callable[[random.Random], Iterator[Example]]
+# the forms that no study is about, and how often each is asked
+BASE_FORMS: Mapping[str, float] = MappingProxyType(
+    {"criterion": 0.38, "score": 0.22, "aspect scores": 0.2, "chained score": 0.13, "quality": 0.07}
+)
+ANALYSES = 0.6  # of the answers read; the others are Prometheus'
+
+
+# -- what arms are fine-tuned on: endless sources of examples ----------------------------------------------------------
+
+
+def real(rng: random.Random) -> Iterator[Example]:
+    """Error analyses of what four of the held-out set's six systems write, of training values and wordings.
+
+    Errors come at the rates of those systems; some kinds are rare, off-topic texts never occur.
+    Source of the idea: TIGERScore, section 3.2, the real-world channel.
+    """
+    while True:
+        mix = replace(heldout.SYSTEMS[rng.choice(KNOWN)], held_out=False)
+        domain, values = make_record(rng, mix)
+        yield analysis(rng, heldout.written(rng, mix, domain, values))
+
+
+def synthetic(rng: random.Random) -> Iterator[Example]:
+    """Error analyses of right texts into which errors were put, each kind as often as any other, none without one.
+
+    Source of the idea: TIGERScore, section 3.2, the synthetic channel, where randomly chosen aspects are put in.
+    """
+    while True:
+        for kinds in _dealt(rng):
+            yield analysis(rng, with_errors(rng, kinds))
+
+
+def _dealt(rng: random.Random) -> list[Sequence[str]]:
+    """All kinds once, in groups of one to three; a text that is off topic has no other error."""
+    kinds = [kind for kind in KINDS if kind != "off_topic"]
+    rng.shuffle(kinds)
+    groups: list[Sequence[str]] = [("off_topic",)]
+    while kinds:
+        size = rng.randint(1, 3)
+        groups.append(kinds[:size])
+        kinds = kinds[size:]
+    rng.shuffle(groups)
+    return groups
+
+
+def with_errors(rng: random.Random, kinds: Sequence[str]) -> Item:
+    """A text with exactly these kinds of error."""
+    wanted = [kind for kind in kinds if kind != "off_topic"]
+    mix = Mix(
+        counts=(0.0,) * len(wanted) + (1.0,), kinds=dict.fromkeys(wanted, 1.0), off_topic=float("off_topic" in kinds)
+    )
+    while True:
+        domain, values = make_record(rng, mix)
+        clean = realise(rng, domain, values, mix)
+        if "arithmetic" in kinds and all(clause.key != "sum" for clause in clean):
+            continue
+        for _ in range(20):
+            item = make_output(rng, mix, domain, values, clean)
+            if sorted(item.kinds) == sorted(kinds):
+                return item
+
+
+def of_domain(rng: random.Random, domain: str) -> Iterator[Example]:
+    """Error analyses of texts about one domain: a task of its own."""
+    while True:
+        item = make_item(rng, Mix())
+        if item.domain == domain:
+            yield analysis(rng, item)
+
+
+def grades(rng: random.Random, switches: tuple[bool, bool, bool]) -> Iterator[Example]:
+    """Absolute grades; whatever is left out of the prompt or the answer, the questions are the same for a seed."""
+    while True:
+        item = make_item(rng, Mix())
+        yield graded(rng, item, switches, rng.choice(RUBRICS))
+
+
+# name -> what its random numbers are called, and the source
+PARTS: Mapping[str, tuple[str, Source]] = MappingProxyType(
+    {
+        "real": ("real", real),
+        "synthetic": ("synthetic", synthetic),
+        **{domain: (domain, functools.partial(of_domain, domain=domain)) for domain in DOMAINS},
+        **{name: ("grades", functools.partial(grades, switches=switches)) for name, switches in SWITCHES.items()},
+    }
+)
+
+
+def draw(part: str, seed: int, count: int) -> list[Example]:
+    """The first examples of a part; fewer are the beginning of more."""
+    called, source = PARTS[part]
+    return list(itertools.islice(source(random.Random(f"ablation:{called}:{seed}")), count))
+
+
+# -- arms and their scale ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way to fine-tune: how much of which part, in units of the study's size.
+
+    domain: the only task that it is tested on; switches: Prometheus' reference, rubric and feedback.
+    """
+
+    study: str
+    name: str
+    shares: Mapping[str, float]
+    domain: str = ""
+    switches: tuple[bool, bool, bool] | None = None
+
+    def counts(self, size: int) -> dict[str, int]:
+        """How many examples of each part."""
+        return {part: round(share * size) for part, share in self.shares.items()}
+
+    def examples(self, seed: int, size: int) -> list[Example]:
+        """All examples of a seed in the order in which they are learnt. Arms that share a part share its examples."""
+        made = [one for part, count in self.counts(size).items() for one in draw(part, seed, count)]
+        random.Random(f"order:{self.study}:{seed}").shuffle(made)
+        return made
+
+
+def _tasks() -> list[Arm]:
+    single = [Arm("tasks", domain, {domain: 1.0}, domain) for domain in DOMAINS]
+    return [*single, Arm("tasks", "all tasks", dict.fromkeys(DOMAINS, 1.0))]
+
+
+# TIGERScore, Figure 3 (channels) and Table 8 (tasks); Prometheus, Table 6 (grading)
+STUDIES: Mapping[str, tuple[Arm, ...]] = MappingProxyType(
+    {
+        "channels": (
+            Arm("channels", "ReW", {"real": 1.0}),
+            Arm("channels", "Syn", {"synthetic": 1.0}),
+            Arm("channels", "Mix", {"real": 0.5, "synthetic": 0.5}),
+        ),
+        "tasks": tuple(_tasks()),
+        "grading": tuple(Arm("grading", name, {name: 1.0}, switches=how) for name, how in SWITCHES.items()),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large everything is: recipes of the base's stages and of the fine-tuning, each study's size and seeds."""
+
+    base: Recipe = BASE
+    reading: Recipe = READING
+    tune: Recipe = TUNE
+    # The rule: as many as all 36 runs learn and judge in about an hour of one core, the same for all arms of a study.
+    # Held beside it: one run of Mix, with a seed and records of no study, had tau .22, .28, .30 after 1024, 4096, 8192
+    # examples. It still rises, but twice 4096 would bring no more than the records can tell apart.
+    sizes: Mapping[str, int] = field(default_factory=lambda: {"channels": 4096, "tasks": 1024, "grading": 2560})
+    seeds: Mapping[str, int] = field(default_factory=lambda: {"channels": 3, "tasks": 3, "grading": 3})
+
+    def digest(self, arm: Arm, seed: int) -> str:
+        """What determines a run, apart from the machine's rounding, in twelve signs."""
+        told = {
+            "base": digest(self.base, self.reading),
+            "tune": {name: value for name, value in asdict(self.tune).items() if name not in ("examples", "seed")},
+            "parts": arm.counts(self.sizes[arm.study]),
+            "arm": arm.name,
+            "seed": seed,
+        }
+        return _hash(told)
+
+
+# -- what the base has learnt ------------------------------------------------------------------------------------------
+
+
+def base_examples(recipe: Recipe, number: int) -> list[Example]:
+    """The examples of one chunk."""
+    rng = random.Random(f"base:{recipe.seed}:{number}")
+    mix = recipe.mix(number * recipe.chunk)
+    asked = rng.choices(list(BASE_FORMS), list(BASE_FORMS.values()), k=recipe.chunk)
+    return [make_example(rng, make_item(rng, mix), form) for form in asked]
+
+
+def reading(recipe: Recipe, number: int) -> list[Example]:
+    """One chunk of the second stage: half scores as before, half answers of the studies' forms to other texts.
+
+    An answer that belongs to another text teaches how answers are worded and nothing about judging: a language model
+    knows words before it is fine-tuned.
+    """
+    rng = random.Random(f"reading:{recipe.seed}:{number}")
+    half = recipe.chunk // 2
+    asked = rng.choices(list(BASE_FORMS), list(BASE_FORMS.values()), k=half)
+    made = [make_example(rng, make_item(rng, Mix()), form) for form in asked]
+    while len(made) < recipe.chunk:
+        ask = _analysis if rng.random() < ANALYSES else _grade
+        one, other = ask(rng)
+        made.append(Example("reading", one.prompt, other.answer))
+    return made
+
+
+def _analysis(rng: random.Random) -> tuple[Example, Example]:
+    return analysis(rng, make_item(rng, Mix())), analysis(rng, make_item(rng, Mix()))
+
+
+def _grade(rng: random.Random) -> tuple[Example, Example]:
+    switches = rng.choice(list(SWITCHES.values()))
+    one, other = (graded(rng, make_item(rng, Mix()), switches, rng.choice(RUBRICS)) for _ in range(2))
+    return one, other
+
+
+def digest(*recipes: Recipe) -> str:
+    """What tells one base from another: the recipes of its stages, forms and vocabulary."""
+    return _hash([*map(asdict, recipes), dict(BASE_FORMS), tokens.pieces()])
+
+
+def _hash(told: Any) -> str:
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
