@@ -63,7 +63,7 @@ def test_exit_codes(here, monkeypatch, capsys):
     [
         (["run", "god"], "no output 'god' in notebooks/catalogue.toml; nearest: good"),
         (["run", "--paper", "bleu"], "unknown paper 'bleu'"),
-        (["run", "--mode", "fast"], "'fast'; allowed: full, quick"),
+        (["run", "--mode", "fast"], "'fast' is not one of 'full', 'quick'"),
         (["run", "--jobs", "0"], "--jobs"),
         (["run", "good", "-p", "seed"], "not NAME=VALUE"),
         (["run", "-p", "seed=1"], "a trial needs the ids"),

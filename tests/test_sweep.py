@@ -103,7 +103,7 @@ def test_quick_is_kept_apart(here, nl):
         (["one", "-p", "n=1", "-p", "n=2"], "each name once"),
         (["one", "-p", "n"], "the form is NAME=VALUE"),
         (["two", "-p", "n=1"], "no output 'two'"),
-        (["one", "-p", "n=1", "--mode", "slow"], "allowed: full, quick"),
+        (["one", "-p", "n=1", "--mode", "slow"], "'slow' is not one of 'full', 'quick'"),
     ],
 )
 def test_wrong_calls_end_with_2(nl, here, arguments, said):

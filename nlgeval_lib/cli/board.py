@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 def scoreboard(
     paper: Annotated[list[str] | None, typer.Option(help="Print only this paper (may be repeated).")] = None,
-    mode: Annotated[str, typer.Option(help="full or quick.")] = "full",
+    mode: Annotated[Literal["full", "quick"], typer.Option(help="Of quick mode, results are kept apart.")] = "full",
 ) -> None:
     """Build, write and print the scoreboard; see HELP."""
     from nlgeval_lib.catalogue import PAPERS
@@ -32,8 +32,6 @@ def scoreboard(
     wrong = [name for name in paper or () if name not in PAPERS]
     if wrong:
         raise typer.BadParameter(f"{wrong[0]!r}; one of {', '.join(PAPERS)}", param_hint="--paper")
-    if mode not in ("full", "quick"):
-        raise typer.BadParameter(f"{mode!r}; allowed: full, quick", param_hint="--mode")
     frame = board.build(mode)
     shown = frame[frame["paper"].isin(paper)] if paper else frame
     short = board.brief(shown).drop(columns=["what", "reason", "largest difference"])

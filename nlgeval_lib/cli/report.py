@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -28,15 +28,13 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    mode: Annotated[str, typer.Option(help="full or quick.")] = "full",
+    mode: Annotated[Literal["full", "quick"], typer.Option(help="Of quick mode, results are kept apart.")] = "full",
     output: Annotated[str, typer.Option("--output", "-o", help="The folder.", show_default=False)] = "",
 ) -> None:
     """Build the site; see HELP."""
     from nlgeval_lib.notebook import shown
     from nlgeval_lib.report import pages
 
-    if mode not in ("full", "quick"):
-        raise typer.BadParameter(f"{mode!r}; allowed: full, quick", param_hint="--mode")
     built = pages.build(Path(output) if output else None, mode)
     run = len(built.pages) - len(built.unrun)
     typer.echo(f"{len(built.pages)} pages, {run} of them run in this checkout: {shown(built.index)}")

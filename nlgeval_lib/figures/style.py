@@ -32,7 +32,7 @@ ROLES = {
     "baseline": PALETTE["grey"],
 }
 CYCLE = ("blue", "vermilion", "green", "orange", "purple", "sky", "grey")
-_RC = {
+_RC: Any = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that a figure is the same everywhere
     "font.size": 8,
     "axes.titlesize": 9,

@@ -16,7 +16,7 @@ import time
 import weakref
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import Any, cast
 
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
@@ -171,7 +171,7 @@ class Process:
 class Forked(LocalProvisioner):
     """A kernel is forked; one that cannot be is started as usual."""
 
-    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> dict[str, Any]:
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
         """Launch the kernel; the connection information for it."""
         folder = os.path.abspath(kwargs.get("cwd") or os.getcwd())
         try:
@@ -184,7 +184,7 @@ class Forked(LocalProvisioner):
             TEMPLATE.add(self)
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             return await super().launch_kernel(cmd, **{**kwargs, **quiet})
-        self.process = Process(pid)
+        self.process = cast(Any, Process(pid))
         self.pid = self.pgid = pid  # a session of its own, so its group has its number
         self.cwd = folder
         return self.connection_info

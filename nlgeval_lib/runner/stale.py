@@ -16,7 +16,6 @@ import nlgeval_lib
 from nlgeval_lib import files, notebook, paths
 from nlgeval_lib.catalogue import META, PAPERS, SCOREBOARD, Catalogue, CatalogueError, Entry
 
-MODES = ("full", "quick")
 FORMAT = 1  # of a record
 LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".yaml", ".gz")
 CODE = "library code"  # the part that only a record can narrow to what the notebook loads
