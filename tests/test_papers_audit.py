@@ -802,7 +802,7 @@ def test_whose_differences_on_long_form_answers_are_printed(found):
         ("table_25", "+5", 4.62, HOLDS), ("table_25", "+9", 9.15, HOLDS),
         ("table_26", "+5", 5.26, HOLDS), ("table_26", "+5", 4.39, CONTRADICTS),
     ]  # fmt: skip
-    assert rows["note"].iloc[-1] == "the better of ours gives 5.28"
+    assert "the better of ours gives 5.28; or +5 over the reference-free" in rows["note"].iloc[-1]
 
 
 SWAPPED = [("2.33", 1), ("1.67", 2.67), ("4.00", 3.33), ("3.33", 1.67), ("2.67", 4), ("3.33", 2.33), ("1.00", 3.33)]

@@ -91,7 +91,7 @@ def check(relation: Mapping[str, Any], tables: Tables, data: Callable[..., Any] 
         note, name, assumes = (
             said.get(one.place, "") if isinstance(said := relation.get(what, ""), Mapping) else said for what in SAID_OF
         )
-        told = dict(verdict=UNTOLD) if assumes and one.verdict == CONTRADICTS else {}
+        told: dict[str, Any] = {"verdict": UNTOLD} if assumes and one.verdict == CONTRADICTS else {}
         notes = "; ".join(part for part in (one.note, note, assumes if told else "") if part)
         name = name or f"{relation['table']}: {one.place}: {one.relation}"
         out.append(dataclasses.replace(one, note=notes, name=name, **told))
