@@ -25,6 +25,12 @@ def test_figure_4s_counts():
     tasks = ["Summ", "Trans", "D2T", "LF-QA", "MathQA", "Instruct"]
     assert errors.index.tolist() == severities.index.tolist() == tasks
     assert errors.sum().sum() == 48277, "what the notebook says that it reads"
+    said = papers.load("tigerscore", "text_claims").set_index("row")["number"]
+    assert said["authors' notebook of Figure 4: instances"] == 48277
+    few = 100 * errors[[1, 2]].sum(axis=1) / errors.sum(axis=1)
+    assert few.round(1).to_dict() == {
+        task: said[f"authors' notebook of Figure 4: {task}, 1 or 2 errors"] for task in tasks
+    }
     assert errors.columns.tolist() == list(range(9)) and errors.loc["Summ"].tolist()[-2:] == [1, 1]
     for task in tasks:  # most errors have a severity, none has two
         listed = (errors.loc[task] * errors.columns).sum()

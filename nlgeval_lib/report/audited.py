@@ -37,7 +37,9 @@ def of(paper: str, names: Sequence[str], title: str = "") -> tuple[tables.Table,
         if part.empty:
             said.append(f"{several}no relation among its printed numbers is known to check")
         else:
-            what = f"{len(wrong)} contradict" if len(wrong) else "nothing found"
+            facts_in = wrong["finding"].nunique()
+            separate = f" ({facts_in} separate findings)" if facts_in < len(wrong) else ""
+            what = f"{len(wrong)} contradict{separate}" if len(wrong) else "nothing found"
             said.append(f"{several}{what}: {len(part)} relations among the printed numbers checked")
         said += [
             f"{several}cannot be told: {one.place}: {one.relation} ({one.note})"

@@ -20,7 +20,7 @@ from nlgeval_lib.papers.tables import tables as printed_tables
 
 COLUMNS = (
     "paper", "table", "place", "rule", "relation", "printed", "recomputed", "allowed_low", "allowed_high", "verdict",
-    "note",
+    "note", "finding",
 )  # fmt: skip
 
 __all__ = [
@@ -38,9 +38,9 @@ def audit(
     """Every relation that printed numbers and sentences of the papers must obey, and whether they do.
 
     One row a relation: `paper, table, place, rule, relation, printed, recomputed, allowed_low, allowed_high, verdict,
-    note`. `recomputed` takes the other cells at face value; allowed is what they give when each is anything that
-    rounds to what is printed; both are NaN where words or marks are compared. Verdicts: "holds", "holds within
-    rounding", "cannot be told" (the note says why), "contradicts".
+    note, finding`; rows of one `finding` show the same fact. `recomputed` takes the other cells at face value; allowed
+    is what they give when each is anything that rounds to what is printed; both are NaN where words or marks are
+    compared. Verdicts: "holds", "holds within rounding", "cannot be told" (the note says why), "contradicts".
     `paper`: one or several (None: all five); `verdict`: only rows with it; `tables`: only relations of these tables;
     `data`: gives a public data set as a frame by name, or None where it is not at hand.
     Raises: ValueError for an unknown paper, verdict or table.
@@ -66,8 +66,8 @@ def audit(
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{one} {relation['table']}, rule {relation['rule']!r}: {error}") from error
             for found in findings:
-                note = "; ".join(part for part in (found.note, relation.get("note")) if part)
                 rows.append((one, relation["table"], found.place, relation["rule"], found.relation, found.printed,
-                             found.recomputed, found.low, found.high, found.verdict, note))  # fmt: skip
+                             found.recomputed, found.low, found.high, found.verdict, found.note,
+                             found.name))  # fmt: skip
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame if verdict is None else frame[frame["verdict"] == verdict].reset_index(drop=True)

@@ -39,8 +39,8 @@ def multiples(tables: Tables, table: str, n: Mapping[str, int], scale: int = 100
 def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int]) -> list[Finding]:
     """Whether a printed overall percentage is that of all items together, from the percentages of its parts.
 
-    `n`: column -> number of items. Each part stands for the whole counts that round to it; where none does, for its
-    printed value.
+    `n`: column -> number of items. Each part stands for the whole counts that round to it; where none does, for the
+    counts below and above it.
     """
     cells = tables[table]
     cells.known("column", [result, *n])
@@ -51,9 +51,8 @@ def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int])
         right = Quantity.exactly(0)
         for name, size in n.items():
             part = cells[line[name]] * size / 100
-            low, high = math.ceil(part.low), math.floor(part.high)
-            face = min(max(round(part.face), low), high)
-            right = right + (Quantity(Fraction(face), Fraction(low), Fraction(high)) if low <= high else part)
+            low, high = sorted((math.ceil(part.low), math.floor(part.high)))
+            right = right + Quantity(*map(Fraction, (min(max(round(part.face), low), high), low, high)))
         value = right * 100 / sum(n.values())
         found.append(check(place(row, result, statistic), f"share of all {sum(n.values())}", cells.text[line[result]],
                            value))  # fmt: skip
@@ -208,7 +207,7 @@ def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> list[Finding]
             others = [score for row, score in scores.items() if row != key[0]]
             value = Quantity(
                 Fraction(first + sum(other.face > mine.face for other in others)),
-                Fraction(first + sum(other.low > mine.high for other in others)),
+                Fraction(first + sum(other.low >= mine.high and other.face > mine.face for other in others)),
                 Fraction(first + sum(other.high > mine.low for other in others)),
             )
             found.append(check(place(*key), "rank of its score", cells.text[key], value, exact=True))

@@ -100,6 +100,7 @@ class Finding:
     high: float
     verdict: str
     note: str = ""
+    name: str = ""  # of the fact, the same in every row that shows it
 
 
 def verdict(printed: Quantity, recomputed: Quantity) -> str:
@@ -110,19 +111,23 @@ def verdict(printed: Quantity, recomputed: Quantity) -> str:
     """
     if printed.low <= recomputed.face <= printed.high:
         return HOLDS
-    return ROUNDED if recomputed.low <= printed.high and printed.low <= recomputed.high else CONTRADICTS
+    return ROUNDED if meet(printed, recomputed) else CONTRADICTS
+
+
+def meet(first: Quantity, second: Quantity) -> bool:
+    """Whether two ranges share a value.
+
+    Ranges that only touch do not, whichever way ties are rounded: 0.361 and 0.362 are two numbers. An exact number may
+    lie at an end of the other's range.
+    """
+    low, high = max(first.low, second.low), min(first.high, second.high)
+    exact = first.low == first.high or second.low == second.high
+    return low < high or (exact and low == high)
 
 
 def same(first: Quantity, second: Quantity) -> str:
-    """Whether two printed numbers can be one value, rounded twice.
-
-    Intervals that only touch do not do: 0.361 and 0.362 are two numbers. 0.36 and 0.361 are one.
-    """
-    if first.face == second.face:
-        return HOLDS
-    low, high = max(first.low, second.low), min(first.high, second.high)
-    thin = first.low == first.high or second.low == second.high
-    return ROUNDED if low < high or (thin and low == high) else CONTRADICTS
+    """Whether two printed numbers can be one value, rounded twice: 0.36 and 0.361 can."""
+    return HOLDS if first.face == second.face else ROUNDED if meet(first, second) else CONTRADICTS
 
 
 def check(

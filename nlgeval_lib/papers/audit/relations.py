@@ -1,19 +1,21 @@
 """The relations of the papers: data in `data/paper_tables/<paper>/relations.toml`, and the rules that check them.
 
-A relation names its `rule` and `table`; what else it holds are the rule's options, and `note`, which goes to its
-findings. "@name" stands for an entry of the file's `[names]`; `each` repeats a relation, a list of settings whose
-values are put where "{name}" stands.
+A relation names its `rule` and `table`; what else it holds are the rule's options and what is said of its findings, in
+one text or place by place: `note`; `finding`, the name of one fact that shows in several rows; `assumes`, what it needs
+that the paper does not print, so that no finding contradicts. "@name" stands for an entry of the file's `[names]`;
+`each` repeats a relation, a list of settings whose values are put where "{name}" stands.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from nlgeval_lib.papers.audit import attainable, sentences, values
 from nlgeval_lib.papers.audit.cells import Tables
-from nlgeval_lib.papers.audit.quantity import Finding
+from nlgeval_lib.papers.audit.quantity import CONTRADICTS, UNTOLD, Finding
 from nlgeval_lib.papers.tables import folder
 
 RULES: dict[str, Callable[..., list[Finding]]] = {
@@ -37,6 +39,7 @@ RULES: dict[str, Callable[..., list[Finding]]] = {
     "data": sentences.in_data,
     "not printed": sentences.not_printed,
 }
+SAID_OF = ("note", "finding", "assumes")
 
 
 def relations(paper: str) -> list[dict[str, Any]]:
@@ -76,11 +79,20 @@ def _filled(node: Any, known: Mapping[str, Any], sign: str) -> Any:
 
 
 def check(relation: Mapping[str, Any], tables: Tables, data: Callable[..., Any] | None = None) -> list[Finding]:
-    """The findings of a relation. Raises: ValueError where it finds nothing to check."""
-    options = {name: value for name, value in relation.items() if name not in ("rule", "note")}
+    """The findings of a relation, notes included. Raises: ValueError where it finds nothing to check."""
+    options = {name: value for name, value in relation.items() if name not in ("rule", *SAID_OF)}
     if relation["rule"] == "data":
         options["data"] = data
     found = RULES[relation["rule"]](tables, **options)
     if not found:
         raise ValueError(f"it finds nothing to check: {options}")
-    return found
+    out = []
+    for one in found:
+        note, name, assumes = (
+            said.get(one.place, "") if isinstance(said := relation.get(what, ""), Mapping) else said for what in SAID_OF
+        )
+        told: dict[str, Any] = {"verdict": UNTOLD} if assumes and one.verdict == CONTRADICTS else {}
+        notes = "; ".join(part for part in (one.note, note, assumes if told else "") if part)
+        name = name or f"{relation['table']}: {one.place}: {one.relation}"
+        out.append(dataclasses.replace(one, note=notes, name=name, **told))
+    return out

@@ -141,8 +141,8 @@ def copied(tables: Tables, table: str, also: Sequence[str] = (), without: Sequen
 
     `also`: other tables with columns of that name; `without`: rows that repeat others by right. How often chance does
     it is counted in the table itself: how many pairs of rows come near each other there (within `NEAR` units in both
-    cells, but not equal), over the number of ways to be near. A repetition that is expected less than `RARE` times is
-    no accident.
+    cells, but not equal), over the number of ways to be near. Of a group of equal ones all but the first are counted.
+    So many that chance gives them less than `RARE` times are no accident.
     """
     runs: dict[Any, list[tuple[str, tuple[Key, Key], list[Quantity]]]] = {}
     for name in (*also, table):
@@ -165,27 +165,26 @@ def copied(tables: Tables, table: str, also: Sequence[str] = (), without: Sequen
     words = f"{pairs} pairs of neighbours; {expected:.2g} equal by chance expected"
     if not equal:
         return [in_words("all rows", "no two neighbouring numbers twice", "none", HOLDS, words)]
-    likely = 1 - math.exp(-expected) * sum(expected**k / math.factorial(k) for k in range(len(equal)))
-    said = CONTRADICTS if likely < RARE else UNTOLD
     first = {(name, keys): (other, theirs) for name, keys, other, theirs in reversed(equal)}
+    likely = 1 - math.exp(-expected) * sum(expected**k / math.factorial(k) for k in range(len(first)))
+    said = CONTRADICTS if likely < RARE else UNTOLD
     found = []
     for (name, keys), (other, theirs) in reversed(first.items()):
         text = ", ".join(tables[name].text[key] for key in keys)
         there = place(*([other] if other != table else []), theirs[0][0])
         found.append(in_words(place(*keys[0][:2]), "has numbers of its own", text, said,
-                              f"as in {there}; {len(equal)} such among {words}, p = {likely:.1g}"))  # fmt: skip
+                              f"as in {there}; {len(first)} such among {words}, p = {likely:.1g}"))  # fmt: skip
     return found
 
 
 def in_data(
     tables: Tables, data: Any, table: str, cell: Sequence[Any], dataset: str, take: str,
-    where: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None, part: str = "",
+    where: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None,
 ) -> list[Finding]:  # fmt: skip
     """Whether printed counts or ratings are those of the public data.
 
     `data(name, **options)` gives a long frame, or None where its files are not here. `take`: "outputs"; "distinct
-    COLUMN"; "columns PREFIX"; "mean COLUMN". `where`: column -> value of the rows that count. `part`: why the data
-    hold less than the paper had, where they do.
+    COLUMN"; "columns PREFIX"; "mean COLUMN". `where`: column -> value of the rows that count.
     """
     cells, key = tables.one(cell)
     frame: pd.DataFrame | None = data(dataset, **(options or {})) if data and dataset else None
@@ -206,10 +205,7 @@ def in_data(
         count = sum(name.startswith(column) for name in frame.columns)
     else:
         count = Fraction(frame[column].mean()).limit_denominator(1000)
-    one = check(cells.where(key), words, cells.text[key], Quantity.exactly(count), is_exact(key[2]))
-    if one.verdict == CONTRADICTS and part:
-        return [in_words(one.place, words, one.printed, UNTOLD, f"{count}: {part}")]
-    return [one]
+    return [check(cells.where(key), words, cells.text[key], Quantity.exactly(count), is_exact(key[2]))]
 
 
 def not_printed(tables: Tables, table: str, says: str, place: str, why: str) -> list[Finding]:

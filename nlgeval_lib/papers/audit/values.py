@@ -157,7 +157,7 @@ def equal(tables: Tables, table: str, of: Sequence[Any], factors: Sequence[int] 
     factors = list(factors) or [1] * len(places)
     cells, key = places[0]
     words = f"same as {place(key[0]) if cells.name == SAID else place(cells.name, *key)}"
-    if key not in cells:
+    if any(one not in there for there, one in places):
         return [
             in_words(there.where(one), words, there.all[one],
                      HOLDS if there.all[one] == cells.all[key] else CONTRADICTS, f"there: {cells.all[key]}")
