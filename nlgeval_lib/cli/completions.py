@@ -9,7 +9,7 @@ import typer
 from nlgeval_lib.scoring import arguments as given
 
 if TYPE_CHECKING:
-    from nlgeval_lib.judged import Ways
+    from nlgeval_lib.study import EngineOptions
 
 ORDER = 8
 HELP = """Fill the store with the completions that the catalogue's outputs need, or an evaluator for a data set or file.
@@ -104,16 +104,18 @@ def completions(
         own |= {"--new-tokens": new_tokens, "--skip-incomplete": skip_incomplete}
         _one_way(evaluator, own if not evaluator else chosen)
         if not evaluator:
-            from nlgeval_lib import catalogue, judged
+            from nlgeval_lib import catalogue
+            from nlgeval_lib.study import EngineOptions
+            from nlgeval_lib.study.completions import select
 
             if mode not in ("full", "quick"):
                 raise InputError(f"--mode {mode}; allowed: full, quick")
             if not engine:
                 raise InputError("which engine? --engine vllm, transformers, or openai for models served by an API")
             folders = dict(_pair(text) for text in model_path or ())
-            ways = judged.Ways(engine, model, revision, base_url, engine_set or (), folders, store, mode, tokenizer)
+            ways = EngineOptions(engine, model, revision, base_url, engine_set or (), folders, store, mode, tokenizer)
             listed = catalogue.load()
-            todo, other = judged.select(listed, ways, outputs or (), paper or (), for_model or ())
+            todo, other = select(listed, ways, outputs or (), paper or (), for_model or ())
             raise typer.Exit(_all(todo, other, ways, dry_run, rate, given.quiet(quiet)))
         if not make.asks(evaluator):
             raise InputError(f"{evaluator} asks no language model: there is nothing to make; use `nlgeval score`")
@@ -143,24 +145,24 @@ def completions(
         raise typer.Exit(1 if job.run.failures else 0)
 
 
-def _all(todo: list, other: list, ways: Ways, dry_run: bool, rate: float | None, quiet: bool) -> int:
+def _all(todo: list, other: list, ways: EngineOptions, dry_run: bool, rate: float | None, quiet: bool) -> int:
     """Plan or fill the catalogue's judges; the exit code."""
-    from nlgeval_lib import judged
-    from nlgeval_lib.judged import filling
+    from nlgeval_lib.study import completions
 
     if dry_run:
-        for line in filling.lines(judged.plan(todo, ways), rate) if todo else ():
+        for line in completions.lines(completions.plan(todo, ways), rate) if todo else ():
             typer.echo(line)
     unfinished = 0
     if todo and not dry_run:
         try:
-            unfinished = judged.fill(todo, ways, typer.echo, quiet)
+            unfinished = completions.fill(todo, ways, typer.echo, quiet)
         except KeyboardInterrupt:
             raise typer.Exit(given.STOPPED) from None
     if other:
-        names = ", ".join(dict.fromkeys(judge.model for judge in other))
+        names = ", ".join(dict.fromkeys(question.judge.model for question in other))
         engine = "vllm" if ways.engine == "openai" else "openai"
-        typer.echo(f"{len(other)} judges are for --engine {engine}, or for --base-url with a server of yours: {names}")
+        count = len({question.judge.id for question in other})
+        typer.echo(f"{count} judges are for --engine {engine}, or for --base-url with a server of yours: {names}")
     return given.SOME_MISSING if unfinished else given.OK
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import json
@@ -12,7 +13,7 @@ from typing import Any
 
 import nlgeval_lib
 from nlgeval_lib import paths
-from nlgeval_lib.catalogue import META, PAPERS, Entry, Judged
+from nlgeval_lib.catalogue import META, PAPERS, Entry, Question
 from nlgeval_lib.notebook import Source
 
 LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".yaml", ".gz")
@@ -82,12 +83,12 @@ def parts(
     values: Mapping[str, Any],
     data: Mapping[str, str],
     results: Mapping[str, Any],
-    judges: Sequence[Judged] = (),
+    judges: Sequence[Question] = (),
 ) -> dict[str, str]:
     """The hashes that decide whether `entry` must be made again, by what they are of.
 
     `data`: sha256 of each input file by its registry path; `results`: what the outputs named in `after` hold now;
-    `judges`: those of this output, whose completions in the store count.
+    `judges`: what this output reads of judges, whose completions in the store count.
     """
     shared = _shared_parts()
     printed = shared["printed"] if entry.paper == META else shared["printed"][entry.paper]
@@ -96,9 +97,9 @@ def parts(
         inputs["data/mini"] = shared["mini"]
     completions = {}
     if judges:
-        named = [[getattr(judge, name) for name in judge.__slots__] for judge in judges]
+        named = [dataclasses.astuple(question) for question in judges]
         held = {f"{model}@{revision}": n for (model, revision), n in _stored().items()}
-        models = tuple(f"{judge.model}@" for judge in judges)
+        models = tuple(f"{question.judge.model}@" for question in judges)
         completions["completions"] = digest([named, {key: n for key, n in held.items() if key.startswith(models)}])
     return completions | {
         "notebook": digest(source.cells),

@@ -63,7 +63,7 @@ def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
         values = source.resolve(given, {"mode": options.mode, "output_id": entry.id})
     except notebook.NotebookRefused as error:
         return Step(entry, "refused", str(error))
-    judges = tuple(judge for judge in catalogue.judges if judge.output == entry.id)
+    judges = tuple(one for one in catalogue.questions if one.output == entry.id)
     parts = fingerprint.parts(entry, source, values, data, _others(entry, catalogue, options.mode), judges)
     if options.force or (options.replace and entry.id != SCOREBOARD):
         return Step(entry, "run", "--force" if options.force else "--replace", values, parts)

@@ -30,11 +30,8 @@ PRELOADED = (
     "matplotlib.pyplot",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg",
-    "nlgeval_lib.aggregation",
-    "nlgeval_lib.chained",
     "nlgeval_lib.experiments",
     "nlgeval_lib.figures",
-    "nlgeval_lib.judged",
     "nlgeval_lib.report",
 )
 INLINE = "module://matplotlib_inline.backend_inline"  # ipykernel's choice, which matplotlib reads when it is imported
