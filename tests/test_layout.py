@@ -29,19 +29,14 @@ ALLOWED: dict[str, set[str]] = {
 }
 # these may import anything
 TOP = {
-    "aggregation",
     "experiments",
-    "chained",
+    "study",
     "run",
     "runner",
     "cli",
-    "judged",
     "sweep",
     "site",
     "scoring",
-    "recorded",
-    "ablations",
-    "exercise",
 }
 
 

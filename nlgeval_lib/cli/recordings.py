@@ -90,10 +90,11 @@ def _scores(name: str, path: str) -> None:
     if len(sets) > 1 or frame["draw"].nunique() > 1 or frame["prompt_form"].nunique() > 1:
         raise InputError(f"{name} has several data sets, draws or prompt forms: no column a judge can be made of it")
     rows = datasets.load(sets[0])
-    keys = ["dataset", "input_id", "system_id", "aspect", "human"]
-    kept = rows[[*keys, *(c for c in rows.columns if str(c).startswith("rater_"))]]
+    shown = ["dataset", "input_id", "system_id", "aspect", "human"]
+    shown += [column for column in rows.columns if str(column).startswith("rater_")]
     for judge, part in frame.groupby("judge", sort=False):
-        kept = datasets.recordings.attach(kept, part, str(judge))
-        kept[f"{judge}_status"] = kept[judge].notna().map({True: "ok", False: "unavailable"})
-    output.write(kept, path)
-    typer.echo(f"{len(kept):,} rows, {frame['judge'].nunique()} judges; written: {path}")
+        rows = datasets.recordings.attach(rows, part, str(judge))
+        rows[f"{judge}_status"] = rows[judge].notna().map({True: "ok", False: "unavailable"})
+        shown += [str(judge), f"{judge}_status"]
+    output.write(rows[shown], path)
+    typer.echo(f"{len(rows):,} rows, {frame['judge'].nunique()} judges; written: {path}")

@@ -113,13 +113,12 @@ def fill(store: Store, name: str, **options: Any) -> StoredCounts:
 def rows(name: str, **options: Any) -> Iterator[tuple[str, Request, list[str]]]:
     """Judge, request and the texts of its draws, for everything that was asked with a prompt that is known."""
     how = of(name)
-    frame = _with_prompts(name, options)
-    for key, draws in frame.groupby(_ASKED, sort=False):
-        judge, label = key[4], "/".join(map(str, (*key[1:4], key[5])))
-        draws = draws.sort_values("draw", kind="stable")
-        prompt = draws["prompt"].iat[0]
-        request = Request.chat(prompt, id=label) if how.chat else Request(prompt=prompt, id=label)
-        yield str(judge), request, draws["text"].tolist()
+    frame = _with_prompts(name, options).sort_values("draw", kind="stable")
+    for _, one in frame.groupby(_ASKED, sort=False).agg(prompt=("prompt", "first"), texts=("text", list)).iterrows():
+        _, *output, judge, form = one.name
+        label = "/".join((*output, form))
+        request = Request.chat(one["prompt"], id=label) if how.chat else Request(prompt=one["prompt"], id=label)
+        yield judge, request, one["texts"]
 
 
 def _with_prompts(name: str, options: Mapping[str, Any]) -> pd.DataFrame:
