@@ -15,6 +15,7 @@ from scipy import stats
 from nlgeval_lib import catalogue, datasets, experiments, papers, paths, report
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.study import JudgeScores, criteria_scores, jobs, miniature
+from nlgeval_lib.training import mini
 
 LISTED = catalogue.load()
 # outputs that ask a language model, by what their notebook does with the miniature one
@@ -109,7 +110,7 @@ def test_gold_references_are_what_the_miniature_judge_is_given():
 
 def test_criteria_of_the_miniature_judge_are_features_of_its_own_texts():
     frame = datasets.quick(datasets.load("mini_judge"), 4)
-    names = [node.id for node in criteria_scores.mini_tree().nodes()]
+    names = [node.id for node in mini.tree().nodes()]
     for place, name in enumerate(names):
         frame[name] = frame.groupby(["input_id", "system_id"], sort=False).ngroup() % (2 + place)
     one = criteria_scores.of_judge("topical_chat", JudgeScores(True, frame=frame, route="mini", criteria=tuple(names)))

@@ -31,11 +31,7 @@ def tables_4_and_5(
 
     def fitted(kind: str, share: float = 1.0, up_to: int | None = None) -> dict[str, np.ndarray]:
         X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
-        if share < 1:
-            made = hdeval.by_share(X, given.Y, test, [share], [seed], kind, **given.settings)
-        else:
-            made = hdeval.by_aggregator(X, given.Y, test, [kind], [seed], **given.settings)
-        return _by_target(made)
+        return _by_target(hdeval.by_share(X, given.Y, test, [share], [seed], kind, **given.settings))
 
     plain = {kind: _by_target(rows) for kind, rows in unfitted(given, test).groupby("kind", sort=False)}
     scores = {f"50% data | HD-Eval-{PRINTED_NAMES.get(kind, kind)}": fitted(kind) for kind in kinds}
@@ -65,7 +61,7 @@ def tables_6_and_7(
     """
     test = given.test_rows("row", seed, 1 - share)
     part = given.items.iloc[test].reset_index(drop=True)
-    scores = {label: {t: p for t, p in _by_target(unfitted(given, test).query("kind == @OWN")).items()}}
+    scores = {label: _by_target(unfitted(given, test).query("kind == @OWN"))}
     for kind in kinds:
         made = hdeval.by_aggregator(given.X, given.Y, test, [kind], [seed], **given.settings)
         scores[f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}"] = _by_target(made)
@@ -116,13 +112,9 @@ def on_splits(
         test = given.test_rows(unit, seed)
         parts = [unfitted(given, test)]
         for kind in kinds:
-            extra = {"options": (options or {}).get(kind)}
-            if share >= 1:
-                one = hdeval.by_aggregator(given.X, given.Y, test, [kind], [seed], **given.settings, **extra)
-            else:
-                one = hdeval.by_share(given.X, given.Y, test, [share], [seed], kind, **given.settings, **extra)
-                one = one.drop(columns="share").assign(kind=kind)
-            parts.append(one.replace({"kind": PRINTED_NAMES}))
+            settings = {**given.settings, "options": (options or {}).get(kind)}
+            one = hdeval.by_share(given.X, given.Y, test, [share], [seed], kind, **settings)
+            parts.append(one.drop(columns="share").assign(kind=PRINTED_NAMES.get(kind, kind)))
         found.append(qualities(pd.concat(parts, ignore_index=True), ["kind"]).assign(split=seed))
     return pd.concat(found, ignore_index=True).assign(data=given.label, unit=unit)
 

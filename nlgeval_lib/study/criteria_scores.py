@@ -7,7 +7,7 @@ as criteria are, so that aggregators, training shares and attributions can be st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,10 @@ from nlgeval_lib import datasets, experiments
 from nlgeval_lib.evaluators import hdeval
 from nlgeval_lib.study.aspect_scores import draw_means
 from nlgeval_lib.study.judges import JudgeScores
+from nlgeval_lib.training import mini
 
 NAMES = ("summeval", "topical_chat")
 UNITS = ("row", "document")
-_SHORT = {"coherence": "coh", "consistency": "con", "fluency": "flu", "relevance": "rel", "naturalness": "nat",
-          "engagingness": "eng", "groundedness": "grd"}  # fmt: skip
-_PROMPTS = {"geval": "score", "geval_no_auto_cot": "score, no steps", "llm_eval_no_cot": "free",
-            "rate_explain": "rate-explain", "rate_explain_auto_cot": "rate-explain, steps",
-            "analyze_rate": "analyze-rate", "analyze_rate_auto_cot": "analyze-rate, steps"}  # fmt: skip
 MINI = "mini_judge"  # the miniature judge's own texts, whatever data set it was asked in the place of
 LABELS = {"summeval": "SummEval", "topical_chat": "Topical-Chat", "sfhot": "SFHOT", "sfres": "SFRES",
           MINI: "Made-up texts (mini)"}  # fmt: skip
@@ -122,7 +118,7 @@ def of_judge(name: str, made: JudgeScores) -> CriteriaScores:
         items = items[items["system_id"] != "Original Ground Truth"].reset_index(drop=True)
     rated = [column.removeprefix("human_") for column in items.columns if column.startswith("human_")]
     aspects = [aspect for aspect in ASPECTS.get(name, rated) if aspect in rated]
-    tree = mini_tree() if name == MINI else hdeval.CriteriaTree.published(TREES.get(name, "summeval"))
+    tree = mini.tree() if name == MINI else hdeval.CriteriaTree.published(TREES.get(name, "summeval"))
     known = {node.id: node.layer for node in tree.nodes()}
     own = {aspect: (found,) for aspect in aspects if (found := tree.of_target(aspect)) in names}
     groups = (tuple(aspects[:3]), tuple(aspects[3:])) if name == "topical_chat" else None
@@ -132,16 +128,3 @@ def of_judge(name: str, made: JudgeScores) -> CriteriaScores:
     return CriteriaScores(
         name, LABELS.get(name, name), items, X, Y, own, groups, what, {n: known.get(n, 0) for n in names}
     )
-
-
-def mini_tree() -> hdeval.CriteriaTree:
-    """The hierarchy of criteria that the miniature judge was trained on: two layers below the overall quality."""
-    from nlgeval_lib.training import mini
-
-    return mini.tree()
-
-
-def short(names: Iterable[str]) -> list[str]:
-    """Names of features as a figure shows them: "gpt-4o coherence" becomes "gpt-4o coh"; others stay as they are."""
-    parts = [(name, *name.rpartition(" ")[::2]) for name in names]
-    return [f"{_PROMPTS.get(head, head)} {_SHORT[tail]}" if tail in _SHORT else name for name, head, tail in parts]
