@@ -237,7 +237,7 @@ def _near(name: str, known: Iterable[str]) -> str:
     return f"; nearest: {', '.join(found)}" if found else ""
 
 
-def _typed(item: dict[str, Any], where: str, allowed: dict[str, type], needed: Iterable[str]) -> list[str]:
+def _typed(item: dict[str, Any], where: str, allowed: Mapping[str, type], needed: Iterable[str]) -> list[str]:
     faults = [
         f"{where}: unknown key {key!r}{_near(key, allowed)}; allowed: {', '.join(allowed)}"
         for key in item.keys() - allowed

@@ -69,7 +69,8 @@ def job(
     Raises: JudgeUnavailable without the miniature judge's checkpoint; and what `scoring.prepared` raises.
     """
     judge, mini = question.judge, options.model == MINI
-    source, settings, given = Source(data=judge.data, mapping=question.map, fill=question.fill), judge.settings, {}
+    source, settings = Source(data=judge.data, mapping=question.map, fill=question.fill), judge.settings
+    given: dict[str, Any] = {}
     model, revision = options.model_of(question)
     engine_settings = tuple(options.engine_settings)
     if mini:

@@ -102,6 +102,7 @@ def compare(
     ratings = items[human].to_numpy(float)
     table = experiments.correlations(items, scores, {"human": ratings}, coefs=(coef,), n_boot=n_boot, seed=seed)
     table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
+    pairs: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray, np.ndarray]]
     pairs = {(name,): (values, scores[base], ratings) for name, values in scores.items() if name != base}
     tests = paired_tests(items, pairs, ("variant",), coef=coef, n_perm=n_perm, n_boot=n_boot, seed=seed)
     return table, tests
