@@ -40,3 +40,9 @@ def figures() -> Path:
 def state(*parts: str) -> Path:
     """`.nlgeval/` (or the folder named by `NLGEVAL_STATE`): caches, completions, runner state; git-ignored."""
     return Path(os.environ.get("NLGEVAL_STATE") or root() / ".nlgeval").joinpath(*parts)
+
+
+def located(name: str) -> Path:
+    """The place of a result file by the name that records give it: `results/...` or `figures/...`."""
+    top, _, rest = name.partition("/")
+    return {"results": results(), "figures": figures()}[top] / rest

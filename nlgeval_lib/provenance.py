@@ -122,6 +122,13 @@ def packages() -> dict[str, str]:
     return found
 
 
+def modules() -> list[str]:
+    """The modules of this library that this process has loaded, as paths below its folder."""
+    folder = Path(nlgeval_lib.__file__).parent
+    places = {one.__file__ for name, one in list(sys.modules.items()) if name.partition(".")[0] == folder.name}
+    return sorted(Path(place).relative_to(folder).as_posix() for place in places if place)
+
+
 @functools.cache
 def hardware() -> Mapping[str, Any]:
     """Processor model, cores, memory in GiB, accelerators, operating system and architecture."""

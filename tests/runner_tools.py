@@ -125,7 +125,7 @@ class HerePool:
         del self.running[job.name]
         return job, answer, seconds
 
-    def close(self, interrupted: bool = False) -> None:
+    def close(self) -> None:
         """Nothing to end."""
 
 

@@ -64,14 +64,6 @@ def test_the_best_of_several_references_equals_the_package(model: str) -> None:
     np.testing.assert_allclose(ours, theirs(model, OUTPUTS, several), atol=1e-5)
 
 
-def test_idf_equals_the_package(model: str) -> None:
-    texts = [*REFERENCES, "the the the", "of the mat"]
-    ours = BertScore(idf=texts)
-    expected = theirs(model, OUTPUTS, REFERENCES, idf=True, idf_sents=texts, nthreads=0)[0]
-    np.testing.assert_allclose(ours.score_texts(OUTPUTS, REFERENCES), expected, atol=1e-5)
-    assert ours.signature() != BertScore(idf=texts[:-1]).signature() != BertScore().signature()
-
-
 def test_values_do_not_depend_on_order_or_batches() -> None:
     first = BertScore(cache=False).score_texts(OUTPUTS, REFERENCES)
     again = BertScore(cache=False, batch_size=2).score_texts(OUTPUTS[::-1], REFERENCES[::-1])

@@ -131,10 +131,10 @@ def test_the_real_catalogue_holds(monkeypatch):
     """Every entry of this checkout: its notebook reads strictly, takes its parameters, and has known inputs."""
     monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
     from nlgeval_lib import notebook
-    from nlgeval_lib.runner import inputs
+    from nlgeval_lib.runner import stale
 
     for entry in catalogue.load().outputs:
         source = notebook.read(entry.path)
         assert "mode" in source.parameters, entry.id
         source.resolve(entry.parameters, {"mode": "full", "output_id": entry.id})
-        inputs.needed(entry)
+        stale.needed(entry)

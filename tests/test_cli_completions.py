@@ -130,12 +130,15 @@ def test_wrong_calls_end_with_2(nl, arguments, said):
 
 
 def test_a_model_is_planned_without_loading_it_and_its_tokens_are_counted(nl, tiny_folder):
-    from nlgeval_lib.engines import Request, models
+    from transformers import AutoTokenizer
+
+    from nlgeval_lib.engines import Request
     from nlgeval_lib.scoring import make
 
     engine = make.engine("vllm", str(tiny_folder), unloaded=True)
     count = engine.count_tokens([Request.chat("say it")])[0]
-    assert count == models.count(engine._tokenizer, [Request.chat("say it")], None, "tiny")[0] > 2
+    tokenizer, chat = AutoTokenizer.from_pretrained(tiny_folder), [{"role": "user", "content": "say it"}]
+    assert count == len(tokenizer.apply_chat_template(chat, add_generation_prompt=True)["input_ids"]) > 2
     got = nl("completions", "-e", "geval", "--data", "my.jsonl", "--engine", "vllm", "-m", str(tiny_folder), "-n")
     assert got.code == 0 and "counted by the tokenizer" in got.out and "sha256:" in got.out
     other = ("--engine", "openai", "-m", "x", "-n", "--tokenizer", str(tiny_folder))

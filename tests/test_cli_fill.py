@@ -14,11 +14,11 @@ from runner_tools import Checkout, HerePool
 
 from nlgeval_lib import catalogue, datasets, paths
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.runner import fingerprint, session
-from nlgeval_lib.runner.plan import Options
+from nlgeval_lib.runner import session, stale
 from nlgeval_lib.runner.progress import Progress
+from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.scoring import make
-from nlgeval_lib.store import Store, census
+from nlgeval_lib.store import Store
 from nlgeval_lib.study import EngineOptions, completions, jobs, judge_scores
 
 LLAMA, PROMETHEUS, API = "meta-llama/Llama-2-7b-chat-hf", "kaist-ai/prometheus-7b-v1.0", "gpt-4-0613"
@@ -56,7 +56,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-test")
     monkeypatch.setattr(session, "Pool", HerePool)
-    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
     for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
         monkeypatch.delenv(name, raising=False)
     checkout = Checkout(tmp_path / "checkout")
@@ -148,7 +148,7 @@ def test_every_model_is_loaded_once_and_nothing_is_asked_twice(here, nl, loaded)
     assert got.code == 0 and [engine.model for engine in loaded] == [LLAMA, PROMETHEUS], got
     assert "[1/3] n=2 aspect=coherence: " in got.out and "[3/3] absolute rubric=" in got.out
     asked = [ask.key for engine in loaded for ask in engine.asked]
-    assert len(asked) == len(set(asked)) == sum(census(paths.state("completions")).values())
+    assert len(asked) == len(set(asked)) == sum(Store(paths.state("completions")).census().values())
     again = nl("completions", "--engine", "vllm", "--mode", "quick")
     assert again.code == 0 and len(loaded) == 2 and again.out.count("all stored") == 3
     assert "nothing to ask" in nl("completions", "--engine", "vllm", "--mode", "quick", "--dry-run").out
@@ -216,7 +216,7 @@ def test_ctrl_c_keeps_what_was_made(here, nl, loaded, monkeypatch):
     whole = completions.Job.fill
     monkeypatch.setattr(completions.Job, "fill", interrupted)
     got = nl("completions", "--engine", "vllm", "--mode", "quick")
-    made = sum(census(paths.state("completions")).values())
+    made = sum(Store(paths.state("completions")).census().values())
     assert got.code == 130 and f"stopped: {made:,} completions made now are stored" in got.out and made > 100
 
 
@@ -244,7 +244,9 @@ def test_stand_ins_keep_out_of_real_stores(here, nl, tiny_folder, tmp_path, monk
 
         complete(ScriptedEngine(["4"], model=LLAMA, revision="main"), ["a prompt"], Sampling(), store)
     refused = nl(*way, "--store", str(real))
-    assert refused.code == 1 and "holds other completions" in refused.out and census(real) == {(LLAMA, "main"): 1}
+    assert (
+        refused.code == 1 and "holds other completions" in refused.out and Store(real).census() == {(LLAMA, "main"): 1}
+    )
     single = ("completions", "-e", "llmscore", "-s", "task=summary", "--fill", "aspect=fluency", "--data", "mini")
     refused = nl(*single, "--engine", "transformers", "-m", tiny_folder, "--engine-set", f"name={LLAMA}",
                  "--store", str(real))  # fmt: skip
@@ -266,7 +268,7 @@ def test_vllm_fills_the_store_and_notebooks_read_it(here, nl, tiny_folder, monke
     way += ("--model-path", f"{LLAMA}={tiny_folder}", "--model-path", f"{PROMETHEUS}={tiny_folder}")
     made = nl(*way)
     assert made.code == 0, made.out + made.err
-    held = census(paths.state("completions"))
+    held = Store(paths.state("completions")).census()
     assert {model for model, _ in held} == {LLAMA, PROMETHEUS}
     assert {revision.partition(":")[0] for _, revision in held} == {"sha256"}
     after = run()
@@ -279,7 +281,7 @@ def test_vllm_fills_the_store_and_notebooks_read_it(here, nl, tiny_folder, monke
             frame["route"].eq("mini").all() and frame["signature"].str.contains("|stand-in:sha256:", regex=False).all()
         )
     again = nl(*way)
-    assert again.code == 0 and again.out.count("all stored") == 3 and census(paths.state("completions")) == held
+    assert again.code == 0 and again.out.count("all stored") == 3 and Store(paths.state("completions")).census() == held
     assert "0 run, 2 cached" in run()
     real = nl("completions", "--engine", "vllm", "--output", "one", "-m", "some/real-model")
     assert real.code == 1 and "error" in real.out

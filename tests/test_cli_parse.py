@@ -12,7 +12,7 @@ import pytest
 from cli_tools import call, jsonl
 
 from nlgeval_lib import parsers
-from nlgeval_lib.engines import Sampling, record
+from nlgeval_lib.engines import Sampling, ScriptedEngine, complete
 from nlgeval_lib.scoring import InputError, reading
 from nlgeval_lib.store import Store
 
@@ -93,8 +93,9 @@ def test_parsers_with_other_values(nl):
 def test_everything_that_is_stored(nl, tmp_path):
     store = Store(tmp_path / "kept")
     sampling = Sampling(temperature=1.0, n=2)
-    record(store, [("a", ["Score: 4", "Score: 5"]), ("b", ["Score: 1", "none"])], sampling, model="one")
-    record(store, [("a", ["Score: 2", "Score: 2"])], sampling, model="two")
+    said = ["Score: 4", "Score: 5", "Score: 1", "none"]
+    complete(ScriptedEngine(said, model="one"), ["a", "b"], sampling, store)
+    complete(ScriptedEngine(["Score: 2", "Score: 2"], model="two"), ["a"], sampling, store)
     store.close()
     got = nl(*RATING, "--store", "kept", "--model", "one", "--output", "read.csv")
     assert got.out.startswith("4 texts: 3 ok (75.0%)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from runner_tools import Checkout, HerePool
 from typer.testing import CliRunner
 
 from nlgeval_lib import cli
-from nlgeval_lib.runner import check, fingerprint, inputs, session
+from nlgeval_lib.runner import check, session, stale
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def here(tmp_path, monkeypatch) -> Checkout:
     for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(session, "Pool", HerePool)
-    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
     return Checkout(tmp_path)
 
 
@@ -173,14 +174,14 @@ def test_check_tells_what_cannot_be_had_here_from_what_differs(here, monkeypatch
     path.write_text(whole)
     code, out, _ = call(monkeypatch, capsys, "check")
     assert code == 0 and "equal, less one" in out and "1 cells cannot be had here: needs a judge" in out
-    monkeypatch.setattr(inputs, "checksums", lambda name: {"a": "1" * 64})
-    monkeypatch.setattr(inputs, "missing", lambda names: {"summeval": "no network"} if list(names) else {})
+    monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {"a": "1" * 64}))
+    monkeypatch.setattr(session, "missing", lambda names: {"summeval": "no network"} if list(names) else {})
     here.entries[0] += 'inputs = ["summeval"]\n'
     here.catalogue()
     code, out, _ = call(monkeypatch, capsys, "check")
     assert code == 0 and "not run     one" in out
     path.write_text(whole.replace("value=0.5", "value=1/0"))
-    monkeypatch.setattr(inputs, "missing", lambda names: {})
+    monkeypatch.setattr(session, "missing", lambda names: {})
     assert call(monkeypatch, capsys, "check")[0] == 1
 
 
@@ -192,8 +193,8 @@ def test_nothing_to_do_loads_nothing_heavy(here, monkeypatch, capsys):
     here.output("good")
     call(monkeypatch, capsys, "run")
     code = (
-        "import sys\nfrom pathlib import Path\nfrom nlgeval_lib.runner import fingerprint\n"
-        f"fingerprint.library = lambda: Path({str(here.root / 'library')!r})\n"
+        "import sys\nfrom pathlib import Path\nfrom nlgeval_lib.runner import stale\n"
+        f"stale.library = lambda: Path({str(here.root / 'library')!r})\n"
         "sys.argv = ['nlgeval', 'run']\nfrom nlgeval_lib import cli\n"
         "try:\n    cli.main()\nexcept SystemExit as end:\n    assert not end.code\n"
         "print([m for m in ('pandas', 'papermill', 'matplotlib', 'torch', 'nbformat') if m in sys.modules])"

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import evaluators
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.evaluators.coascore import VARIANTS, CoAScore
-from nlgeval_lib.evaluators.llmscore import LLMScore, LLMScoreCoT
-from nlgeval_lib.evaluators.tasks import Aspect, RatingTask, count_word
+from nlgeval_lib.evaluators.coascore import VARIANTS, CoAScore, count_word
+from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore, LLMScoreCoT, RatingTask
 from nlgeval_lib.schema import Completion, Sample
 from nlgeval_lib.store import Store
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from nlgeval_lib import figures, papers, scoreboard
+from nlgeval_lib import figures, papers
 from nlgeval_lib.papers.habits import rounded
+from nlgeval_lib.report import scoreboard
 
 ROOT = Path(__file__).parent.parent
 

@@ -11,15 +11,14 @@ from hostile_server import Handler, HostileServer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgeval_lib.engines import EngineError, OpenAIEngine, Request, Sampling, _faults, _http, _protocol, complete
-from nlgeval_lib.engines._pacing import Clock
+from nlgeval_lib.engines import EngineError, OpenAIEngine, Request, Sampling, _attempts, _http, _protocol, complete
 from nlgeval_lib.store import Store
 
 KEY = "sk-proj-" + "".join(chr(97 + i * 7 % 26) for i in range(150))
 
 
-def faults(key: str = KEY) -> _faults.Faults:
-    return _faults.Faults(key, "THE_VARIABLE", 20.0, 60.0, Clock())
+def faults(key: str = KEY) -> _attempts.Faults:
+    return _attempts.Faults(key, "THE_VARIABLE", 20.0, 60.0, _attempts.Clock())
 
 
 class Says(HostileServer):
@@ -84,7 +83,7 @@ def test_no_reason_has_the_key_or_its_beginning(before, cut, after):
 
 def test_a_word_for_a_server_without_keys_is_no_secret():
     faults("EMPTY").refuse_key(text("EMPTY"))
-    with pytest.raises(_faults.KeySentBack):
+    with pytest.raises(_attempts.KeySentBack):
         faults().refuse_key(text(KEY))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from nlgeval_lib import engines
 from nlgeval_lib.engines import OpenAIEngine, Request, Sampling, UnsupportedSetting
-from nlgeval_lib.engines._pacing import Clock, Gate, backoff, retry_after
+from nlgeval_lib.engines._attempts import Clock, Gate, backoff, retry_after
 from nlgeval_lib.store import Store
 
 KEY = "sk-secret-0123456789"
@@ -278,7 +278,7 @@ def test_the_key_is_sent_and_kept_nowhere(server, tmp_path, caplog):
     assert s.sent_keys == {f"Bearer {KEY}"}
     assert len(answers.failed) == 2 and all("[key]" in failure.reason for failure in answers.failed)
     seen = [repr(e), str(vars(e)), repr(answers), str(answers.failed), str(answers.flat), e.signature(), caplog.text]
-    seen += [path.read_text() for path in tmp_path.iterdir()]
+    seen += [path.read_bytes().decode(errors="replace") for path in tmp_path.iterdir()]
     assert not [text for text in seen if KEY in text]
 
 

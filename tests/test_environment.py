@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nlgeval_lib.runner import fingerprint
+from nlgeval_lib.runner import stale
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -72,7 +72,7 @@ def test_every_file_beside_the_code_is_installed_and_decides_what_is_stale() -> 
     patterns = PYPROJECT["tool"]["setuptools"]["package-data"]["nlgeval_lib"]
     installed = {path for pattern in patterns for path in package.glob(pattern)}
     beside = {p for p in package.rglob("*") if p.is_file() and p.suffix != ".py" and "__pycache__" not in p.parts}
-    assert beside == installed and {path.suffix for path in beside} <= set(fingerprint.LIBRARY)
+    assert beside == installed and {path.suffix for path in beside} <= set(stale.LIBRARY)
 
 
 TARGETS = """

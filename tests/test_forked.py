@@ -10,7 +10,7 @@ import textwrap
 import nbformat
 import pytest
 
-from nlgeval_lib.runner import forked, pool, template
+from nlgeval_lib.runner import kernels, pool, template
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
 
@@ -37,6 +37,10 @@ FINDS = """
     assert not hasattr(pandas, "trace") and "TRACE" not in os.environ and papers.load is not None
     assert "name" not in globals() and numpy.random.random() != first["draw"] and os.getpid() != first["pid"]
     assert os.getpid() == os.getpgid(0) == os.getsid(0) and "sklearn" not in sys.modules
+    from nlgeval_lib import provenance
+    loaded = {name.split("/")[0] for name in provenance.modules()}
+    assert {"__init__.py", "report", "figures", "papers", "provenance.py"} <= loaded, loaded
+    assert not loaded & {"meta", "evaluators", "judged", "parsers", "store", "engines"}, loaded
     a = numpy.random.default_rng(0).normal(size=(400, 400))
     assert numpy.allclose(a @ a, numpy.einsum("ij,jk->ik", a, a))
     assert numpy.allclose(scipy.linalg.inv(a) @ a, numpy.eye(400))
@@ -46,11 +50,11 @@ FINDS = """
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch):
-    """Execute a cell of code in a worker's kernel, and return its answer and the executed copy's outputs."""
+    """Execute a cell of code in a kernel, and return its answer and the executed copy's outputs."""
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
-    worker = pool.Worker(0, pool._environment(1))
+    ran = pool.Pool(1)
 
     def execute(name: str, code: str) -> tuple[dict, str]:
         parameters = nbformat.v4.new_code_cell("folder = ''", metadata={"tags": ["parameters"]})
@@ -58,11 +62,12 @@ def ask(tmp_path, monkeypatch):
         source, target = tmp_path / f"{name}.ipynb", tmp_path / f"{name}.done.ipynb"
         nbformat.write(nbformat.v4.new_notebook(cells=cells), source)
         environment = {"NLGEVAL_RECORD": f"{name}.saved"}
-        answer = worker.execute(pool.Job(name, source, target, {"folder": str(tmp_path)}, environment))
+        ran.submit(pool.Job(name, source, target, {"folder": str(tmp_path)}, environment))
+        _, answer, _ = ran.next()
         return answer, target.read_text() if target.exists() else ""
 
     yield execute
-    worker.stop()
+    ran.close()
 
 
 def test_one_kernel_leaves_nothing_to_the_next_and_a_lost_template_is_replaced(ask, tmp_path):
@@ -83,38 +88,28 @@ def test_one_kernel_leaves_nothing_to_the_next_and_a_lost_template_is_replaced(a
 def test_where_it_is_turned_off_or_fails_kernels_are_started(ask, tmp_path, monkeypatch):
     monkeypatch.setenv("NLGEVAL_FORK", "0")
     assert ask("first", LEAVES)[0] == {"ok": True}
-    assert "nlgeval_lib.runner.worker" in json.loads((tmp_path / "first.json").read_text())["parent"]
-    assert not forked.wanted()
+    assert "nlgeval_lib.runner.template" not in json.loads((tmp_path / "first.json").read_text())["parent"]
+    assert not kernels.wanted()
 
 
-async def launched(monkeypatch, **changes):
-    """What LocalProvisioner is asked to start where forking is not possible."""
-    started = []
-
-    async def start(self, cmd, **kwargs):
-        started.append(cmd)
-        return {}
-
-    monkeypatch.setattr(forked.LocalProvisioner, "launch_kernel", start)
-    provisioner = forked.Forked(kernel_id="x")
-    command = changes.pop("cmd", [sys.executable, "-m", "ipykernel_launcher", "-f", "x.json"])
-    await provisioner.launch_kernel(command, env={}, cwd=os.getcwd())
-    return started
-
-
-def test_a_foreign_kernel_and_a_broken_template_are_left_to_jupyter(monkeypatch):
+def test_a_broken_template_is_left_to_jupyter(monkeypatch):
     import asyncio
 
     def refuse(self, request):
         raise OSError("the template process ended (exit 1)")
 
-    monkeypatch.setattr(forked.Template, "start", lambda self: None)
-    monkeypatch.setattr(forked.Template, "pid", 1)
-    monkeypatch.setattr(forked.Template, "ask", refuse)
-    own = asyncio.run(launched(monkeypatch))
-    assert own == [[sys.executable, "-m", "ipykernel_launcher", "-f", "x.json"]]
-    monkeypatch.setattr(forked.Template, "ask", lambda self, request: pytest.fail("a foreign kernel was forked"))
-    assert asyncio.run(launched(monkeypatch, cmd=["R", "--slave"])) == [["R", "--slave"]]
+    async def start(self, cmd, **kwargs):
+        started.append(cmd)
+        return {}
+
+    started: list[list[str]] = []
+    monkeypatch.setattr(kernels.LocalProvisioner, "launch_kernel", start)
+    monkeypatch.setattr(kernels.Template, "start", lambda self: None)
+    monkeypatch.setattr(kernels.Template, "pid", 1)
+    monkeypatch.setattr(kernels.Template, "ask", refuse)
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "x.json"]
+    asyncio.run(kernels.Forked(kernel_id="x").launch_kernel(command, env={}, cwd=os.getcwd()))
+    assert started == [command]
 
 
 def test_what_is_preloaded_exists_and_nothing_rarely_used_comes_with_it():

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from nlgeval_lib.engines import Request, Sampling, ScriptedEngine
 from nlgeval_lib.evaluators.chat import ChatFormat
-from nlgeval_lib.evaluators.draws import Missing, combine
-from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.judge import Judge, Missing, combine
 from nlgeval_lib.evaluators.samples import samples
 from nlgeval_lib.evaluators.stages import Stage, run
 from nlgeval_lib.parsers.rating import rating

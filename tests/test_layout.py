@@ -14,7 +14,7 @@ import nlgeval_lib
 
 PACKAGE = Path(nlgeval_lib.__file__).parent
 BASE = {"schema", "paths", "files", "cache", "names", "notebook"}
-BESIDE = {"papers", "report", "figures", "provenance", "catalogue", "scoreboard"}
+BESIDE = {"papers", "report", "figures", "provenance", "catalogue"}
 
 # part -> the other parts of nlgeval_lib that it may import
 ALLOWED: dict[str, set[str]] = {
@@ -34,8 +34,6 @@ TOP = {
     "run",
     "runner",
     "cli",
-    "sweep",
-    "site",
     "scoring",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import math
 import sys
 import types
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 import tiny_model
 
-from nlgeval_lib.evaluators import BartScore, Bleurt, Comet, GPTScore, UniEval, adapters, cached
+from nlgeval_lib.evaluators import BartScore, Bleurt, Comet, GPTScore, UniEval, adapters
 
 OUTPUTS = ["a cat sat", "the dog", "a cat sat"]
 REFERENCES = ["the cat sat down", "a dog", "one"]
@@ -294,9 +295,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list:
     bleurt.score = score
     for name, module in (("comet", comet), ("bleurt", bleurt), ("bleurt.score", score)):
         monkeypatch.setitem(sys.modules, name, module)
-    real = cached.importlib.metadata.version
+    real = importlib.metadata.version
     known = {"unbabel-comet": "2.2", "BLEURT": "0.0.2"}
-    monkeypatch.setattr(cached.importlib.metadata, "version", lambda name: known.get(name) or real(name))
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: known.get(name) or real(name))
     return calls
 
 
@@ -339,9 +340,9 @@ def test_bleurt_reads_pairs_and_says_what_it_needs(installed: list, tmp_path: Pa
 
 def test_packages_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def version(name: str) -> str:
-        raise cached.importlib.metadata.PackageNotFoundError(name)
+        raise importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(cached.importlib.metadata, "version", version)
+    monkeypatch.setattr(importlib.metadata, "version", version)
     (tmp_path / "model.ckpt").write_bytes(b"weights")
     for metric, words in (
         (Comet(model=str(tmp_path / "model.ckpt")), "pip install unbabel-comet"),

@@ -132,20 +132,11 @@ def test_baselines_are_score_producers():
     assert (meta.baselines.uniform(y.shape, 4) != meta.baselines.uniform(y.shape, 5)).any()
     np.testing.assert_array_equal(meta.baselines.length(["ab c", "", None]), [4, 0, np.nan])
     np.testing.assert_array_equal(meta.baselines.length(["ab c", ""], "words"), [2, 0])
-    assert (meta.baselines.majority([3, 1, 1, 3, 2]) == 1).all()
-    assert (meta.baselines.majority([3, 1], train=[5, 5, 1]) == 5).all()
-    oracle = meta.baselines.oracle_system(y)
-    assert oracle[1, 2] == pytest.approx(np.nanmean(np.delete(y[1], 2)))
-    seen = meta.baselines.oracle_system(y, leave_out=False)
-    assert meta.correlate(seen, y, "pearson", "system").value == pytest.approx(1.0)
-    np.testing.assert_allclose(meta.baselines.oracle_input(y), meta.baselines.oracle_system(y.T).T)
     for bad in (
         lambda: meta.baselines.constant((3,), math.inf),
         lambda: meta.baselines.uniform((3,), -1),
         lambda: meta.baselines.length([3]),
         lambda: meta.baselines.length(["a"], "tokens"),
-        lambda: meta.baselines.majority([np.nan]),
-        lambda: meta.baselines.oracle_system([1.0, 2.0]),
     ):
         with pytest.raises(ValueError):
             bad()
@@ -159,10 +150,7 @@ def test_samples_are_joined_by_named_rules():
         np.testing.assert_array_equal(result.scores, scores)
         assert (result.n_failed, result.n_empty, result.n_draws) == (3, 1, 2)
     assert meta.mean_of_samples(draws).signature() == "samples:nan-mean(3/6 failed, 1 empty)"
-    joined, policy = meta.authors(draws, "acloserlook-table-3")
-    np.testing.assert_array_equal(joined.scores, expected["zero"])
-    assert policy == "zero" and set(meta.SAMPLE_RULES) == set(expected)
-    assert all(entry.source and entry.items in meta.POLICIES for entry in meta.AUTHORS.values())
+    assert set(meta.SAMPLE_RULES) == set(expected)
     for bad in (([1.0, 2.0], "nan-mean"), (draws, "median"), (np.empty((0, 3)), "zero")):
         with pytest.raises(ValueError):
             meta.mean_of_samples(*bad)

@@ -44,7 +44,7 @@ def test_masked_entries_and_whole_numbers_at_the_limit_are_taken():
     [
         lambda: meta.weighted_kappa(pd.Series([1, 2, 3]), pd.Series([1, 2, 3], index=[2, 1, 0])),
         lambda: meta.position_bias(pd.Series([1, -1]), pd.Series([1, -1], index=[1, 0])),
-        lambda: meta.by_input(pd.DataFrame(X), pd.DataFrame(Y)[list(range(10))[::-1]]),
+        lambda: meta.correlate(pd.DataFrame(X), pd.DataFrame(Y)[list(range(10))[::-1]]),
         lambda: meta.pairwise_accuracy(pd.DataFrame(X), pd.DataFrame(Y, index=[3, 2, 1, 0])),
         lambda: meta.soft_pairwise_accuracy(pd.DataFrame(X), pd.DataFrame(Y, index=[3, 2, 1, 0])),
         lambda: meta.minimum_detectable_difference(pd.DataFrame(X), pd.DataFrame(Y, index=[3, 2, 1, 0])),
@@ -82,7 +82,6 @@ def test_tables_in_another_order_are_refused(call):
         (lambda: meta.minimum_detectable_difference(X, Y, shares=("a",)), "shares"),
         (lambda: meta.minimum_detectable_difference(X, Y, shares=(math.nan,)), "shares"),
         (lambda: meta.by_stratum(FLAT, OTHER, [math.nan] * 10 + [1.0] * 20), "10 of 30 labels are missing"),
-        (lambda: meta.association(X, Y, level="input", units="inputs"), "breaks the pairing"),
         (lambda: baselines.constant((2,), "a"), "value: got 'a'"),
         (lambda: baselines.length("abc"), "one text"),
     ],

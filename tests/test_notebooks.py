@@ -14,7 +14,7 @@ import papermill
 import pytest
 
 from nlgeval_lib import catalogue, notebook, papers
-from nlgeval_lib.report import guard, saving
+from nlgeval_lib.report import saving
 from nlgeval_lib.runner import worker
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -131,11 +131,11 @@ def test_every_output_has_its_result_and_provenance(entry: catalogue.Entry) -> N
 def test_a_row_less_is_noticed_in_every_committed_table(entry: catalogue.Entry) -> None:
     record = saving.read_json(f"results/{entry.paper}/{entry.id}.json")
     whole = {name: (ROOT / name).read_bytes() for name in record["files"]}
-    assert guard.lost(record, whole) == []
+    assert saving.lost(record, whole) == []
     for name in (name for name in whole if name.endswith(".csv")):
         frame = pd.read_csv(ROOT / name, dtype=str, keep_default_na=False)
         shorter = saving.csv_text(frame.iloc[: len(frame) // 2]).encode()
-        [loss] = guard.lost(record, whole | {name: shorter})
+        [loss] = saving.lost(record, whole | {name: shorter})
         assert loss.count == len(frame) - len(frame) // 2 and loss.file == Path(name).name
 
 
@@ -145,7 +145,7 @@ def test_the_rows_of_meteor_stay_where_it_cannot_be_had() -> None:
     whole = {name: (ROOT / name).read_bytes() for name in record["files"]}
     name = "results/coascore/coascore_cases__scores.csv"
     without = b"".join(line for line in whole[name].splitlines(keepends=True) if b",METEOR," not in line)
-    said = guard.listed(guard.lost(record, whole | {name: without}))
+    said = saving.listed(saving.lost(record, whole | {name: without}))
     assert said == "2 rows of coascore_cases__scores.csv (table_14, METEOR; table_15, METEOR)"
 
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlgeval_lib import prompts
-from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, record
+from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
 from nlgeval_lib.evaluators import Prometheus
-from nlgeval_lib.evaluators.prometheus import Rubric, agreement, family, rankings_of
+from nlgeval_lib.evaluators.prometheus import Rubric, family
 from nlgeval_lib.schema import Completion, Sample, Status
 from nlgeval_lib.store import Store
 
@@ -283,11 +283,9 @@ def test_signatures_tell_settings_apart():
     ways = [{}, {"reference": False}, {"rubric": RUBRIC}, {"rubric": Rubric("c", ("a", "b"))}, {"verbalizer": True}]
     ways += [{"wording": "appendix"}, {"feedback": False}, {"low": 1, "high": 5}, {"chat": "raw"}, {"structured": True}]
     judges = [Prometheus(**way) for way in ways]
-    rankings = [Prometheus().ranking_signature(**how) for how in ({}, {"redraws": 2}, {"by": "relative"})]
-    rankings += [Prometheus().ranking_signature(by="relative", tie=True)]
-    assert len({judge.signature() for judge in judges} | set(rankings)) == len(ways) + 4
+    rankings = [Prometheus().ranking_signature(**how) for how in ({}, {"redraws": 2})]
+    assert len({judge.signature() for judge in judges} | set(rankings)) == len(ways) + 2
     assert "mode:rank-absolute|" in rankings[0] and "|redraws:9|" in rankings[0] and "|n:3|" not in rankings[0]
-    assert "prompt:0ae04ee4" in rankings[2] and rankings[2].startswith("prometheus|mode:rank-relative|")
 
 
 # --- GPT-4 on Vicuna Bench and MT Bench
@@ -301,11 +299,9 @@ def test_the_recorded_judge_gives_its_row_of_table_3(data, tmp_path, name, alike
     texts = frame[[f"feedback_gpt4_{draw}" for draw in range(3)]].to_numpy()
     judge = Prometheus(chat="raw", sampling={"repetition_penalty": 1.0})
     with Store(tmp_path) as store:
-        said = [
-            [f"{text} [RESULT] {score:.0f}" for text, score in zip(*row, strict=True)]
-            for row in zip(texts, raters, strict=True)
-        ]
-        record(store, zip(frame["prompt"], said, strict=True), judge.sampling, model="gpt-4-0613")
+        said = [f"{text} [RESULT] {score:.0f}" for text, score in zip(texts.ravel(), raters.ravel(), strict=True)]
+        engine = ScriptedEngine(said, model="gpt-4-0613", revision="recorded")
+        complete(engine, frame["prompt"], judge.sampling, store)
         scores = judge.score(frame, engine=ReplayEngine(store, "gpt-4-0613"))
     assert scores["value"].to_numpy() == pytest.approx(frame["gpt4"].to_numpy())
     assert scores.attrs["details"]["coverage"] == 1
@@ -334,46 +330,32 @@ def ranked(scores: dict[str, list], redraws: int = 9, **options):
     return ranking, engine
 
 
-def test_different_grades_need_one_round():
-    ranking, engine = ranked({"a": [2], "b": [4]})
-    assert ranking.winner == "b" and ranking.ranks == (2, 1) and ranking.rounds == 1
-    assert len(engine.asked) == 2 and ranking.ties == () and ranking.reason == ""
+RANKED = [
+    # scores draw by draw, redraws -> ranks, how often each was drawn, the winner
+    ("different grades need one round", {"a": [2], "b": [4]}, 9, (2, 1), (1, 1), "b"),
+    ("equal grades are drawn again", {"a": [3, 3, 2], "b": [3, 3, 4]}, 9, (2, 1), (3, 3), "b"),
+    ("redraws are bounded, a tie is a tie", {"a": [3], "b": [3]}, 4, (1, 1), (5, 5), None),
+    ("no redraws", {"a": [3], "b": [3]}, 0, (1, 1), (1, 1), None),
+    (
+        "only the tied are drawn again",
+        {"a": [3, 1], "b": [5], "c": [3, 5], "d": [1]},
+        9,
+        (3, 1, 2, 4),
+        (2, 1, 2, 1),
+        "b",
+    ),
+    ("no score is drawn again", {"a": [None, None, 5], "b": [4]}, 9, (1, 2), (3, 1), "a"),
+    ("no score at all", {"a": [None], "b": [4], "c": [2]}, 2, (None, 1, 2), (3, 1, 1), None),
+    ("a tie stays where redraws give no score", {"a": [3, None], "b": [3, 4]}, 2, (1, 1), (3, 2), None),
+]
 
 
-def test_equal_grades_are_drawn_again_until_they_differ():
-    ranking, engine = ranked({"a": [3, 3, 2], "b": [3, 3, 4]})
-    assert ranking.winner == "b" and ranking.scores == ((3, 3, 2), (3, 3, 4))
-    assert [ask.draw for ask in engine.asked] == [0, 0, 1, 1, 2, 2]
-
-
-def test_redraws_are_bounded_and_a_tie_is_a_tie():
-    ranking, engine = ranked({"a": [3], "b": [3]}, redraws=4)
-    assert ranking.winner is None and ranking.ranks == (1, 1) and ranking.ties == (("a", "b"),)
-    assert ranking.rounds == 5 and len(engine.asked) == 10 and ranking.missing == ()
-    assert ranked({"a": [3], "b": [3]}, redraws=0)[0].rounds == 1
-
-
-def test_only_the_tied_are_drawn_again_and_keep_their_place():
-    ranking, engine = ranked({"a": [3, 1], "b": [5], "c": [3, 5], "d": [1]})
-    assert ranking.ranks == (3, 1, 2, 4) and ranking.winner == "b"
-    assert [len(row) for row in ranking.scores] == [2, 1, 2, 1] and len(engine.asked) == 6
-
-
-def test_a_draw_without_a_score_is_drawn_again():
-    ranking, _ = ranked({"a": [None, None, 5], "b": [4]})
-    assert ranking.winner == "a" and ranking.rounds == 3 and len(ranking.scores[1]) == 1
-    assert math.isnan(ranking.scores[0][0])
-
-
-def test_a_response_without_any_score_has_no_rank():
-    ranking, _ = ranked({"a": [None], "b": [4], "c": [2]}, redraws=2)
-    assert math.isnan(ranking.ranks[0]) and ranking.ranks[1:] == (1, 2)
-    assert ranking.winner is None and ranking.missing == ("a",) and "a: no score in 3 draws" in ranking.reason
-
-
-def test_a_tie_stays_one_where_the_redraws_give_no_score():
-    ranking, _ = ranked({"a": [3, None], "b": [3, 4]}, redraws=2)
-    assert ranking.ties == (("a", "b"),) and ranking.missing == ()
+@pytest.mark.parametrize(("name", "scores", "redraws", "ranks", "drawn", "winner"), RANKED, ids=lambda v: str(v)[:40])
+def test_ranks_by_redraws(name, scores, redraws, ranks, drawn, winner):
+    ranking, engine = ranked(scores, redraws)
+    assert tuple(None if math.isnan(rank) else rank for rank in ranking.ranks) == ranks
+    assert tuple(map(len, ranking.scores)) == drawn and len(engine.asked) == sum(drawn) and ranking.winner == winner
+    assert ("no score in 3 draws" in ranking.reason) == (None in ranks)
 
 
 @settings(max_examples=40)
@@ -387,7 +369,7 @@ def test_rankings_are_rankings(scores, redraws):
     there = [rank for rank in ranking.ranks if not math.isnan(rank)]
     assert sorted(there) == sorted(1.0 + sum(other < rank for other in there) for rank in there)
     assert len(engine.asked) == len({(ask.key, ask.draw) for ask in engine.asked})  # nothing twice
-    assert ranking.rounds <= redraws + 1
+    assert max(map(len, ranking.scores)) <= redraws + 1
     first = [row[0] for row in scores]
     if None not in first:
         for (a, x), (b, y) in itertools.combinations(zip(first, ranking.ranks, strict=True), 2):
@@ -399,15 +381,14 @@ def test_rankings_are_rankings(scores, redraws):
 def test_equal_texts_are_the_same_request_and_tie():
     engine = says(3, 4, 5)
     [ranking] = Prometheus(engine=engine).rank([[sample("a", "x"), sample("b", "x")]], redraws=3)
-    assert ranking.ties == (("a", "b"),) and len(engine.asked) == 4
+    assert ranking.ranks == (1, 1) and len(engine.asked) == 4
 
 
 def test_a_frame_is_ranked_group_by_group(tmp_path):
     frame = pd.DataFrame(
         {
             "input_id": ["i", "j", "i", "j"], "system_id": ["a", "a", "b", "b"], "output": ["1", "2", "3", "4"],
-            "instruction": ["x", "y", "x", "y"], "rubric": RUBRIC.text(), "human": [0, 1, 1, 0],
-            "kind": ["k", "l", "k", "l"],
+            "instruction": ["x", "y", "x", "y"], "rubric": RUBRIC.text(),
         }
     )  # fmt: skip
     engine = ScriptedEngine(lambda request, draw: f"x [RESULT] {request.text().split('evaluate:')[2].strip()[0]}")
@@ -416,8 +397,6 @@ def test_a_frame_is_ranked_group_by_group(tmp_path):
         rankings = judge.rank(frame, store=store)
         judge.rank(frame, store=store)
     assert [(r.group, r.winner) for r in rankings] == [("i", "b"), ("j", "b")] and len(engine.asked) == 4
-    table = agreement(rankings, frame, category="kind")
-    assert table["accuracy"].to_dict() == {"k": 1.0, "l": 0.0, "total": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -427,7 +406,6 @@ def test_a_frame_is_ranked_group_by_group(tmp_path):
         ([[sample("a"), sample("a", "x")]], {}, "more than one response called a"),
         ([[sample("a"), sample("b", instruction="Other.")]], {}, "'a' and 'b' differ in instruction"),
         ([sample("a"), sample("b")], {}, "a list of lists of samples"),
-        ([[sample("a"), sample("b")]], {"by": "taste"}, "allowed: absolute, relative"),
         ([[sample("a"), sample("b")]], {"redraws": -1}, "0 or more"),
     ],
 )
@@ -440,88 +418,4 @@ def test_greedy_redraws_would_be_the_same():
     greedy = Prometheus(engine=says(3), sampling=Sampling())
     with pytest.raises(ValueError, match="temperature 0"):
         greedy.rank([[sample("a"), sample("b", "x")]])
-    assert greedy.rank([[sample("a"), sample("b", "x")]], redraws=0)[0].ties
-
-
-# --- ranking by comparison
-
-
-def compared(verdict, names="abc", **options):
-    """Rankings of responses by a judge that says `verdict(shown as A, shown as B)`."""
-
-    def script(request, draw):
-        text = request.text()
-        shown = [text.split(f"###Response {side} to evaluate:\n")[1].split("\n")[0] for side in "AB"]
-        return f"Feedback: x [RESULT] {verdict(*shown)}"
-
-    engine = ScriptedEngine(script)
-    judge = Prometheus(engine=engine, sampling=Sampling(), **options.pop("judge", {}))
-    return judge.rank([[sample(name, name) for name in names]], by="relative", **options)[0], engine
-
-
-def test_comparisons_give_an_order():
-    ranking, engine = compared(lambda a, b: "A" if a > b else "B")
-    assert ranking.ranks == (3, 2, 1) and ranking.winner == "c" and ranking.by == "relative"
-    assert ranking.agreement == 1 and len(engine.asked) == 6
-    assert ranking.scores == ((0, 0), (1, 0), (1, 1))
-
-
-def test_a_liking_for_the_first_place_cancels():
-    ranking, _ = compared(lambda a, b: "A", names="ab")
-    assert ranking.ties == (("a", "b"),) and ranking.winner is None and ranking.agreement == 0
-
-
-def test_a_comparison_without_a_verdict():
-    ranking, _ = compared(lambda a, b: "?", names="ab")
-    assert ranking.missing == ("a", "b") and "no verdict" in ranking.reason
-    one_way, _ = compared(lambda a, b: "A" if a < b else "?", names="ab")
-    assert one_way.winner == "a" and math.isnan(one_way.agreement)
-
-
-def test_ties_are_verdicts_only_where_they_are_allowed():
-    assert compared(lambda a, b: "TIE", names="ab")[0].missing == ("a", "b")
-    ranking, engine = compared(lambda a, b: "TIE", names="ab", tie=True)
-    assert ranking.ties == (("a", "b"),) and ranking.agreement == 1
-    assert 'one of "A", "B", "TIE"' in engine.asked[0].request.text()
-
-
-def test_the_prompt_of_a_comparison():
-    _, engine = compared(lambda a, b: "A", names="ab")
-    text = engine.asked[0].request.text()
-    assert "###Reference Answer:\nGood day.\n" in text and f"###Score Rubrics:\n{RUBRIC.text()}\n" in text
-    _, engine = compared(lambda a, b: "A", names="ab", judge={"reference": False})
-    assert "Reference" not in engine.asked[0].request.text()
-    with pytest.raises(ValueError, match="rubric and a feedback"):
-        compared(lambda a, b: "A", judge={"rubric": False})
-
-
-# --- agreement with people
-
-
-def test_longer_wins_on_hhh(data):
-    frame = data("hhh")
-    rankings = rankings_of(frame, frame["output"].str.len())
-    table = agreement(rankings, frame, category="category")
-    assert table.loc["total", "pairs"] == 221 and table["pairs"].to_dict() | {"total": 0} == {
-        "harmless": 58, "helpful": 59, "honest": 61, "other": 43, "total": 0,
-    }  # fmt: skip
-    assert table.loc["total", "tied"] == 2
-    assert agreement(rankings, frame, ties="wrong").loc["total", "accuracy"] == pytest.approx(0.629, abs=5e-4)
-
-
-def test_ties_and_missing_verdicts_by_policy():
-    frame = pd.DataFrame(
-        {"input_id": list("aabbccddee"), "system_id": ["x", "y"] * 5, "human": [1, 0, 1, 0, 0, 1, 0, 1, 1, 1]}
-    )
-    rankings = rankings_of(frame, [2, 1, 1, 1, 2, 1, 1, math.nan, 3, 3])
-    half = agreement(rankings, frame).loc["total"]
-    assert half[["pairs", "right", "wrong", "tied", "missing"]].tolist() == [4, 1, 1, 1, 1]
-    assert half["accuracy"] == pytest.approx(1.5 / 3)
-    assert agreement(rankings, frame, ties="wrong").loc["total", "accuracy"] == pytest.approx(1 / 3)
-    assert agreement(rankings, frame, ties="drop").loc["total", "accuracy"] == pytest.approx(1 / 2)
-    with_ties = agreement(rankings, frame, human_ties="match").loc["total"]
-    assert with_ties["pairs"] == 5 and with_ties["right"] == 2
-    with pytest.raises(ValueError, match="allowed: half"):
-        agreement(rankings, frame, ties="lose")
-    with pytest.raises(ValueError, match="no row of group"):
-        agreement(rankings, frame.iloc[2:])
+    assert greedy.rank([[sample("a"), sample("b", "x")]], redraws=0)[0].ranks == (1, 1)

@@ -51,8 +51,6 @@ SHA = {
     "prometheus/augment_response": "41df0532be03",
     "prometheus/augment_rubric": "703269be7671",
     "prometheus/chat_v1": "9ae6d65ab5d3",
-    "prometheus/relative": "0ae04ee4c36e",
-    "prometheus/relative_no_reference": "1773cb68c9d6",
     "semscore/g_eval": "723390cae9ae",
     "semscore/g_eval_input": "c36bdf8a8f51",
     "tigerscore/aspects_candidates": "3653ee1388d8",
@@ -91,7 +89,7 @@ def test_names_and_headers():
     assert {name.partition("/")[0] for name in prompts.names()} == {
         "coascore", "hdeval", "prometheus", "semscore", "tigerscore",
     }  # fmt: skip
-    assert len(prompts.names()) == len(list(FOLDER.rglob("*.txt"))) == 49
+    assert len(prompts.names()) == len(list(FOLDER.rglob("*.txt"))) == 47
     assert prompts.names("semscore") == ["semscore/g_eval", "semscore/g_eval_input"]
     for name in prompts.names():
         template = prompts.template(name)

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from runner_tools import Checkout, HerePool
 
-from nlgeval_lib import catalogue, report, scoreboard
-from nlgeval_lib.runner import fingerprint, session
-from nlgeval_lib.runner.plan import Options
+from nlgeval_lib import catalogue, report
+from nlgeval_lib.report import scoreboard
+from nlgeval_lib.runner import session, stale
 from nlgeval_lib.runner.progress import Progress
+from nlgeval_lib.runner.stale import Options
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def here(tmp_path, monkeypatch) -> Checkout:
     for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(session, "Pool", HerePool)
-    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
     return Checkout(tmp_path)
 
 
@@ -194,7 +195,7 @@ def run(mode: str = "full") -> session.Outcome:
     return session.Session(listed, Options(mode), Progress(9, io.StringIO())).run(listed.outputs)
 
 
-BUILD = "from nlgeval_lib import scoreboard\nscoreboard.save(scoreboard.build(mode), mode)"
+BUILD = "from nlgeval_lib.report import scoreboard\nscoreboard.save(scoreboard.build(mode), mode)"
 
 
 def test_run_now_and_kept_since(here):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from pathlib import Path
 
@@ -10,11 +11,10 @@ import pytest
 from runner_tools import Checkout
 
 from nlgeval_lib import catalogue, datasets, paths, study
-from nlgeval_lib import notebook as notebooks
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.runner import fingerprint
+from nlgeval_lib.runner import stale
 from nlgeval_lib.scoring import ProgressBar, make
-from nlgeval_lib.store import Store, census
+from nlgeval_lib.store import Store
 from nlgeval_lib.study import jobs, judges
 
 MODEL = "some/judge-7b"
@@ -63,10 +63,10 @@ def here(tmp_path, monkeypatch) -> Checkout:
     shutil.copy(MINI, tmp_path / "data" / "mini")
     checkout.notebook("one", "x = 1")
     checkout.catalogue(ENTRY)
-    fingerprint.forget()
+    stale.forget()
     yield checkout
     judges._held.clear()
-    fingerprint.forget()
+    stale.forget()
 
 
 @pytest.fixture
@@ -130,9 +130,9 @@ def test_a_store_with_some_of_them_is_said_with_counts(here, engine):
 def test_the_last_missing_completion_counts(here, engine):
     filled("chain", engine)
     whole = Store(paths.state("completions"))
-    keys = list(whole.keys())
+    keys = list(whole)
     kept = [whole.get(key) for key in keys[:-1]]
-    bodies = [body for _, body in whole.requests()]
+    bodies = list(whole.requests())
     whole.close()
     shutil.rmtree(paths.state("completions"))
     with Store(paths.state("completions")) as less:
@@ -245,21 +245,10 @@ def answers(store: Path, n: int, model: str = MODEL, text: str = "4") -> None:
 
 
 def test_a_census_follows_the_store(here, tmp_path):
-    store = tmp_path / "store"
-    assert census(store) == {}
-    answers(store, 3)
-    assert census(store) == {(MODEL, "r1"): 3}
-    answers(store, 2, "other", text='"model":"x","revision":"y" \\","model":"z')
-    assert census(store) == {(MODEL, "r1"): 3, ("other", "r1"): 2}
-    with open(next(store.glob("*.jsonl")), "ab") as file:
-        file.write(b'{"crc":"00000000","key"')  # a line that is being written
-    assert census(store) == {(MODEL, "r1"): 3, ("other", "r1"): 2}
-    with Store(store) as kept:
-        everything = census(store)
-        assert sum(everything.values()) == len(kept)
-    for segment in store.glob("*.jsonl"):
-        segment.unlink()
-    assert census(store) == {}
+    store = Store(tmp_path / "store")
+    answers(store.folder, 3)
+    answers(store.folder, 2, "other", text='"model":"x","revision":"y" \\","model":"z')
+    assert store.census() == {(MODEL, "r1"): 3, ("other", "r1"): 2}
 
 
 def test_an_output_is_stale_when_its_models_completions_came_and_not_otherwise(here):
@@ -267,19 +256,17 @@ def test_an_output_is_stale_when_its_models_completions_came_and_not_otherwise(h
     entry = listed["one"]
 
     def parts(questions=None):
-        fingerprint.forget()
-        source = notebooks.read(entry.path)
-        return fingerprint.parts(
-            entry, source, {}, {}, {}, listed.questions_of("one") if questions is None else questions
-        )
+        stale.forget()
+        asking = listed if questions is None else dataclasses.replace(listed, questions=questions)
+        return stale.parts(entry, asking, "full", {})
 
     before, plain = parts(), parts(())
     answers(paths.state("completions"), 2, "somebody-elses")
-    assert fingerprint.changed(before, parts()) == []
+    assert stale.changed(before, parts()) == []
     answers(paths.state("completions"), 1)
-    assert fingerprint.changed(before, parts()) == ["completions"]
-    assert fingerprint.changed(plain, parts(())) == []
-    assert fingerprint.changed(before, parts(listed.questions_of("one")[:1])) != []
+    assert stale.changed(before, parts()) == ["completions"]
+    assert stale.changed(plain, parts(())) == []
+    assert stale.changed(before, parts(listed.questions_of("one")[:1])) != []
 
 
 def test_the_rows_that_the_catalogue_names_are_asked_about(here, engine):

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runner_tools import Checkout, HerePool
 
-from nlgeval_lib import sweep
-from nlgeval_lib.runner import fingerprint
+from nlgeval_lib.runner import stale, sweep
 
 PARAMETERS = """mode = "full"  # share
 n = 1  # a count
@@ -34,7 +33,7 @@ def here(tmp_path, monkeypatch) -> Checkout:
     for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sweep, "Pool", HerePool)
-    monkeypatch.setattr(fingerprint, "library", lambda: tmp_path / "library")
+    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
     checkout = Checkout(tmp_path)
     checkout.output("one", SAVES, parameters=PARAMETERS)
     return checkout

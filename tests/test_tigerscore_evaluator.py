@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib import prompts
-from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, record
+from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
 from nlgeval_lib.evaluators import AnalysisCheck, TigerScore, TigerScoreReferenceBased
-from nlgeval_lib.evaluators.tigerscore import find_task, gold_shares, read_analysis, references_as_outputs, tasks
+from nlgeval_lib.evaluators.tigerscore import find_task, gold_shares, read_analysis, tasks
 from nlgeval_lib.evaluators.tigerscore.analysis import PERFECT, analysis_form
-from nlgeval_lib.evaluators.tigerscore.checks import says_it_has
+from nlgeval_lib.evaluators.tigerscore.teacher import says_it_has
 from nlgeval_lib.schema import Completion, Sample, Status
 from nlgeval_lib.store import Store
 
@@ -111,8 +111,8 @@ def test_replayed_outputs_of_the_published_model(outputs, tmp_path):
     items = [Sample(name, f"output {name}", instruction="Unknown.", source="Unknown.") for name in outputs["input_id"]]
     judge = TigerScore()
     with Store(tmp_path) as store:
-        rows = [(judge.requests(item)[0], [text]) for item, text in zip(items, outputs["text"], strict=True)]
-        record(store, rows, judge.sampling, model="TIGERScore-7B")
+        requests = [judge.requests(item)[0] for item in items]
+        complete(ScriptedEngine(outputs["text"], model="TIGERScore-7B"), requests, judge.sampling, store)
         scores = judge.score(items, engine=ReplayEngine(store, "TIGERScore-7B"))
     assert scores.attrs["details"]["coverage"] > 0.98
     read = scores[scores["status"] == "ok"]
@@ -205,30 +205,6 @@ def test_aspects_of_another_task_are_counted_as_other():
 
 
 # --- references as outputs
-
-
-def test_references_are_scored_once_each():
-    frame = pd.DataFrame(
-        {
-            "input_id": ["i", "i", "j"], "system_id": ["a", "b", "a"], "output": ["1", "2", "3"], "aspect": "overall",
-            "instruction": "Sum up.", "references": [("r", "s"), ("r", "s"), ("t",)], "human": [1.0, 2.0, 3.0],
-        }
-    )  # fmt: skip
-    assert references_as_outputs(frame)["output"].tolist() == ["r", "t"]
-    gold = references_as_outputs(frame, "all")
-    assert gold["output"].tolist() == ["r", "s", "t"] and "human" not in gold
-    engine = ScriptedEngine(lambda request, draw: TWO if "\nt\n" in request.text() else PERFECT)
-    scores = TigerScore(engine=engine).score_references(frame, which="all")
-    assert scores[["input_id", "output", "value"]].to_numpy().tolist() == [
-        ["i", "r", 0],
-        ["i", "s", 0],
-        ["j", "t", -4.5],
-    ]
-    assert scores.attrs["signature"].startswith("tigerscore|")
-    with pytest.raises(ValueError, match="has no references"):
-        references_as_outputs(frame.drop(columns="references"))
-    with pytest.raises(ValueError, match="allowed: first, all"):
-        references_as_outputs(frame, "last")
 
 
 def test_the_shares_of_table_6():

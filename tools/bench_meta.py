@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from nlgeval_lib.meta import draws, levels, significance, swaps
+from nlgeval_lib.meta import comparison, draws, levels
 
 SYSTEMS, INPUTS = 16, 100
 NAMES = {"kendall-b": "kendall", "spearman": "spearman"}
@@ -87,11 +87,11 @@ def _three(method: str, level: str, coef: str, kind: str, n: int, few: int) -> t
         pairs = [((first[s][:, i], y[s][:, i]),) for s, i in zip(index["systems"], index["inputs"], strict=True)]
         theirs = _nlpstats_bootstrap(first, y, level, coef, index)
     else:
-        one, two = (significance.scaled(side, "z") for side in (first, second))
+        one, two = (comparison.scaled(side, "z") for side in (first, second))
         masks = draws.swap_masks(y.shape, "both", few, 0)
 
         def ours(b: int = n) -> Any:
-            plan = swaps.plan(one, two, y, coef, level)
+            plan = levels.Swapped(one, two, y, coef, level)
             return np.concatenate([np.subtract(*plan.values(chunk)) for chunk in draws.swaps(y.shape, "both", b, 0)])
 
         swap = [(s[:, None] ^ i[None]).astype(bool) for s, i in zip(masks["systems"], masks["inputs"], strict=True)]

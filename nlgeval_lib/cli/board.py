@@ -26,8 +26,8 @@ def scoreboard(
     mode: Annotated[str, typer.Option(help="full or quick.")] = "full",
 ) -> None:
     """Build, write and print the scoreboard; see HELP."""
-    from nlgeval_lib import scoreboard as board
     from nlgeval_lib.catalogue import PAPERS
+    from nlgeval_lib.report import scoreboard as board
 
     wrong = [name for name in paper or () if name not in PAPERS]
     if wrong:

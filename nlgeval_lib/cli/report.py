@@ -32,11 +32,11 @@ def report(
     output: Annotated[str, typer.Option("--output", "-o", help="The folder.", show_default=False)] = "",
 ) -> None:
     """Build the site; see HELP."""
-    from nlgeval_lib import site
     from nlgeval_lib.notebook import shown
+    from nlgeval_lib.report import pages
 
     if mode not in ("full", "quick"):
         raise typer.BadParameter(f"{mode!r}; allowed: full, quick", param_hint="--mode")
-    built = site.build(Path(output) if output else None, mode)
+    built = pages.build(Path(output) if output else None, mode)
     run = len(built.pages) - len(built.unrun)
     typer.echo(f"{len(built.pages)} pages, {run} of them run in this checkout: {shown(built.index)}")

@@ -53,9 +53,9 @@ def run(
 ) -> None:
     """Run the chosen outputs; see HELP."""
     from nlgeval_lib import catalogue
-    from nlgeval_lib.runner.plan import MODES, Options
     from nlgeval_lib.runner.pool import cpus
     from nlgeval_lib.runner.session import Session, listing
+    from nlgeval_lib.runner.stale import MODES, Options
 
     if mode not in MODES:
         raise typer.BadParameter(f"{mode!r}; allowed: {', '.join(MODES)}", param_hint="--mode")

@@ -50,11 +50,11 @@ def sweep(
 ) -> None:
     """Sweep; see HELP."""
     from nlgeval_lib import catalogue
-    from nlgeval_lib import sweep as sweeping
     from nlgeval_lib.notebook import shown
     from nlgeval_lib.report import show
-    from nlgeval_lib.runner.plan import MODES
+    from nlgeval_lib.runner import sweep as sweeping
     from nlgeval_lib.runner.pool import cpus
+    from nlgeval_lib.runner.stale import MODES
 
     if mode not in MODES:
         raise typer.BadParameter(f"{mode!r}; allowed: {', '.join(MODES)}", param_hint="--mode")

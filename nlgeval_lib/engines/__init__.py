@@ -11,15 +11,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from nlgeval_lib.engines.bar import Bar
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request
-from nlgeval_lib.engines.completion import Answers, Failure, Plan, Progress, complete, plan
+from nlgeval_lib.engines.completion import Answers, Failure, Progress, complete
 from nlgeval_lib.engines.sampling import Sampling, UnsupportedSetting
 from nlgeval_lib.names import meant as _meant
 
 if TYPE_CHECKING:
     from nlgeval_lib.engines.openai_compatible import OpenAIEngine
-    from nlgeval_lib.engines.replay import MissingCompletions, ReplayEngine, record
+    from nlgeval_lib.engines.replay import MissingCompletions, ReplayEngine
     from nlgeval_lib.engines.scripted import ScriptedEngine
     from nlgeval_lib.engines.transformers import LogLikelihood, TransformersEngine
     from nlgeval_lib.engines.vllm import VLLMEngine
@@ -31,7 +30,6 @@ _WHERE = {
     "OpenAIEngine": "openai_compatible",
     "ReplayEngine": "replay",
     "MissingCompletions": "replay",
-    "record": "replay",
     "ScriptedEngine": "scripted",
 }
 _NAMES = {
@@ -45,14 +43,12 @@ _NAMES = {
 __all__ = [
     "Answers",
     "Ask",
-    "Bar",
     "Engine",
     "EngineError",
     "Failure",
     "LogLikelihood",
     "MissingCompletions",
     "OpenAIEngine",
-    "Plan",
     "Progress",
     "ReplayEngine",
     "Request",
@@ -64,8 +60,6 @@ __all__ = [
     "complete",
     "make",
     "names",
-    "plan",
-    "record",
 ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from nlgeval_lib.engines.sampling import Sampling, UnsupportedSetting
 from nlgeval_lib.schema import Completion
-from nlgeval_lib.store import draw_keys, request_body
+from nlgeval_lib.store import draw_keys
 
 ROLES = ("system", "user", "assistant")
 
@@ -53,13 +53,8 @@ class Request:
 
     def body(self, engine: Engine, sampling: Sampling) -> dict[str, Any]:
         """What is asked, as the store keeps it."""
-        return request_body(
-            model=engine.model,
-            revision=engine.revision,
-            prompt=self.prompt,
-            messages=self.messages,
-            sampling=sampling.key(),
-        )
+        prompt = {"prompt": self.prompt} if self.messages is None else {"messages": [dict(m) for m in self.messages]}
+        return {"model": engine.model, "revision": engine.revision, **prompt, "sampling": sampling.key()}
 
 
 def _message(message: Mapping[str, str]) -> dict[str, str]:

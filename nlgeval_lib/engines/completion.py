@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 from nlgeval_lib.engines.base import Ask, Engine, Request, failed
 from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.files import whole
 from nlgeval_lib.schema import Completion
 from nlgeval_lib.store import Store
 
 _SYNC_SECONDS = 2.0
+_POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,95 +61,26 @@ class Failure:
     reason: str
 
 
-class Answers(Sequence[tuple[Completion, ...]]):
+class Answers(list[tuple[Completion, ...]]):
     """For every request, in order, the tuple of its `n` completions. `failed` names those that could not be made."""
 
     def __init__(
-        self, completions: list[tuple[Completion, ...]], failed: tuple[Failure, ...], progress: Progress
+        self, completions: Iterable[tuple[Completion, ...]], failed: tuple[Failure, ...], progress: Progress
     ) -> None:
-        self._completions, self.failed, self.progress = completions, failed, progress
-
-    def __len__(self) -> int:
-        return len(self._completions)
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[Completion, ...]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[tuple[Completion, ...]]: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        return self._completions[index]
-
-    def __iter__(self) -> Iterator[tuple[Completion, ...]]:
-        return iter(self._completions)
+        super().__init__(completions)
+        self.failed, self.progress = failed, progress
 
     @property
     def flat(self) -> list[Completion]:
         """All completions, request by request, draw by draw."""
-        return [completion for draws in self._completions for completion in draws]
+        return [completion for draws in self for completion in draws]
 
     def __repr__(self) -> str:
         p = self.progress
         return f"Answers({len(self)} requests: {p.stored} stored, {p.done} made, {p.failed} failed)"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run would ask, without asking. `characters` are of the prompts that are missing."""
-
-    requests: int
-    wanted: int
-    duplicates: int
-    stored: int
-    missing: int
-    characters: int
-    max_tokens: int
-
-    def estimate(
-        self,
-        *,
-        prompt_tokens: int | None = None,
-        tokens_per_second: float | None = None,
-        prices: tuple[float, float] | None = None,
-    ) -> dict[str, float]:
-        """Upper bounds: prompt and completion tokens, seconds from a pace, cost from prices for a million tokens.
-
-        Without `prompt_tokens`, four characters count as a token.
-        """
-        prompt = self.characters / 4 if prompt_tokens is None else prompt_tokens
-        bound: dict[str, float] = {"prompt_tokens": prompt, "completion_tokens": self.missing * self.max_tokens}
-        if tokens_per_second is not None:
-            bound["seconds"] = bound["completion_tokens"] / tokens_per_second
-        if prices is not None:
-            bound["cost"] = (prompt * prices[0] + bound["completion_tokens"] * prices[1]) / 1e6
-        return bound
-
-
 Report = Callable[[Progress, Sequence[Completion]], None]
-
-
-def _named(requests: Iterable[Request | str]) -> list[Request]:
-    """The requests, each with an id: its own, or its position."""
-    named = [Request(prompt=r) if isinstance(r, str) else r for r in requests]
-    return [r if r.id else replace(r, id=f"#{i}") for i, r in enumerate(named)]
-
-
-def plan(engine: Engine, requests: Iterable[Request | str], sampling: Sampling, store: Store | None = None) -> Plan:
-    """How many completions would be asked, and how many are stored already."""
-    named = _named(requests)
-    asks = [ask for r in named for ask in Ask.all(r, r.body(engine, sampling), sampling)]
-    unique = {ask.key: ask for ask in asks}
-    if store is not None:
-        store.refresh()
-    missing = [ask for key, ask in unique.items() if store is None or key not in store]
-    return Plan(
-        requests=len(named),
-        wanted=len(asks),
-        duplicates=len(asks) - len(unique),
-        stored=len(unique) - len(missing),
-        missing=len(missing),
-        characters=sum(len(ask.request.text()) for ask in missing),
-        max_tokens=sampling.max_tokens,
-    )
 
 
 def complete(
@@ -161,11 +94,13 @@ def complete(
 
     Each finished completion is stored as soon as the engine hands it over, so a run that is stopped - Ctrl-C, a crash,
     an error of the engine - resumes where it was. What fails is named in `Answers.failed` and asked again next time.
+    What another process is asking for on the same store is waited for, not asked twice.
     `progress` is called at the start and after each batch with a `Progress` and the batch.
 
     Raises: UnsupportedSetting before anything is asked; EngineError; StoreError; KeyboardInterrupt.
     """
-    named = _named(requests)
+    named = [Request(prompt=r) if isinstance(r, str) else r for r in requests]
+    named = [r if r.id else replace(r, id=f"#{i}") for i, r in enumerate(named)]
     bodies = [request.body(engine, sampling) for request in named]
     asks = [Ask.all(request, body, sampling) for request, body in zip(named, bodies, strict=True)]
     unique: dict[str, tuple[Ask, dict[str, Any]]] = {}
@@ -173,26 +108,25 @@ def complete(
         for ask in draws:
             unique.setdefault(ask.key, (ask, body))
 
-    have: dict[str, Completion] = {}
-    if store is not None:
-        store.refresh()
-        have = store.get_many(unique)
+    have = store.get_many(unique) if store is not None else {}
+    state = Progress(total=len(unique), stored=len(have))
     missing = [ask for key, (ask, _) in unique.items() if key not in have]
-    state = start = Progress(total=len(unique), stored=len(have))
-    if progress is not None:
-        progress(state, ())
-    if broken := [failed(ask, _HALF) for ask in missing if not _encodable(ask.request.text())]:
+    tell = progress or (lambda state, batch: None)
+    tell(state, ())
+    if broken := [failed(ask, _HALF) for ask in missing if whole(ask.request.text()) != ask.request.text()]:
         have.update((completion.key, completion) for completion in broken)
         missing = [ask for ask in missing if ask.key not in have]
-        state = start = replace(start, failed=len(broken))
-        if progress is not None:
-            progress(state, broken)
+        state = replace(state, failed=len(broken))
+        tell(state, broken)
     if missing:
         engine.check(sampling)
-        for state, batch in _generate(engine, missing, sampling, store, unique, start):
+        if store is None or engine.name == "replay":
+            batches = _generate(engine, missing, sampling, store, unique, state)
+        else:
+            batches = _shared(engine, missing, sampling, store, unique, state)
+        for state, batch in batches:
             have.update((completion.key, completion) for completion in batch)
-            if progress is not None:
-                progress(state, batch)
+            tell(state, batch)
     failures = [
         Failure(ask.request.id, ask.draw, ask.key, have[ask.key].error)
         for draws in asks
@@ -202,61 +136,78 @@ def complete(
     return Answers([tuple(have[ask.key] for ask in draws) for draws in asks], tuple(failures), state)
 
 
+Asked = Mapping[str, tuple[Ask, dict[str, Any]]]  # by key: what is asked, and what the store keeps of it
 _HALF = "the prompt has half a character (a lone surrogate), which no model can be sent"
 
 
-def _encodable(text: str) -> bool:
-    """Whether a text can be written in UTF-8, as every tokenizer and every server needs it."""
-    if text.isascii():
-        return True
+def _shared(
+    engine: Engine,
+    missing: list[Ask],
+    sampling: Sampling,
+    store: Store,
+    unique: Asked,
+    state: Progress,
+) -> Iterator[tuple[Progress, list[Completion]]]:
+    """Ask for what no other process is asking for; then take what those came to, or ask for what they gave up."""
+    synced = time.monotonic()
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        with store.claimant() as name:
+            while missing:
+                mine = store.claim(name, [ask.key for ask in missing])
+                asked = [ask for ask in missing if ask.key in mine]
+                batches = _generate(engine, asked, sampling, store, unique, state) if asked else ()
+                for state, batch in batches:
+                    yield state, batch
+                    if time.monotonic() - synced > _SYNC_SECONDS:
+                        store.sync()
+                        synced = time.monotonic()
+                others = store.get_many(ask.key for ask in missing if ask.key not in mine)
+                missing = [ask for ask in missing if ask.key not in mine and ask.key not in others]
+                if others:
+                    state = replace(state, stored=state.stored + len(others))
+                    yield state, list(others.values())
+                elif not asked:
+                    if getattr(engine, "pending", False):  # a Ctrl-C that is held back until the engine is asked
+                        raise KeyboardInterrupt
+                    time.sleep(_POLL_SECONDS)
+    finally:
+        store.sync()
 
 
 def _generate(
     engine: Engine,
-    missing: list[Ask],
+    asked: list[Ask],
     sampling: Sampling,
     store: Store | None,
-    unique: dict[str, tuple[Ask, dict[str, Any]]],
+    unique: Asked,
     state: Progress,
 ) -> Iterator[tuple[Progress, list[Completion]]]:
-    """Store each batch of the engine's and yield it with the progress after it."""
-    open_keys = {ask.key for ask in missing}
-    began = synced = time.monotonic()
-    batches = engine.generate(missing, sampling)
-    try:
-        with contextlib.ExitStack() as stack:
-            stack.callback(getattr(batches, "close", lambda: None))
-            for batch in batches:
-                stray = [completion.key for completion in batch if completion.key not in open_keys]
-                if stray:
-                    raise RuntimeError(
-                        f"{engine!r} gave {len(stray)} completions that were not asked, or gave them twice"
-                    )
-                good = [completion for completion in batch if completion.finish_reason != "error"]
-                open_keys.difference_update(completion.key for completion in batch)
-                if store is not None and good:
-                    store.put_many(good, (unique[completion.key][1] for completion in good))
-                    if time.monotonic() - synced > _SYNC_SECONDS:
-                        store.sync()
-                        synced = time.monotonic()
-                state = replace(
-                    state,
-                    done=state.done + len(good),
-                    failed=state.failed + len(batch) - len(good),
-                    prompt_tokens=state.prompt_tokens + sum(completion.prompt_tokens for completion in good),
-                    completion_tokens=state.completion_tokens
-                    + sum(completion.completion_tokens for completion in good),
-                    seconds=time.monotonic() - began,
-                )
-                yield state, batch
-        if open_keys:
-            lost = [failed(ask, "the engine gave no answer") for ask in missing if ask.key in open_keys]
-            yield replace(state, failed=state.failed + len(lost)), lost
-    finally:
-        if store is not None:
-            store.sync()
+    """Store each batch of the engine's and yield it, as the store has it, with the progress after it."""
+    open_keys = {ask.key for ask in asked}
+    began = time.monotonic() - state.seconds
+    batches = engine.generate(asked, sampling)
+    with contextlib.ExitStack() as stack:
+        stack.callback(getattr(batches, "close", lambda: None))
+        for batch in batches:
+            stray = [completion.key for completion in batch if completion.key not in open_keys]
+            if stray:
+                raise RuntimeError(f"{engine!r} gave {len(stray)} completions that were not asked, or gave them twice")
+            good = [completion for completion in batch if completion.finish_reason != "error"]
+            open_keys.difference_update(completion.key for completion in batch)
+            if store is not None and good:
+                new = store.put_many(good, (unique[completion.key][1] for completion in good))
+                if new < len(good):  # another process was first: one completion is the truth for both
+                    kept = store.get_many(completion.key for completion in good)
+                    batch = [kept.get(completion.key, completion) for completion in batch]
+            state = replace(
+                state,
+                done=state.done + len(good),
+                failed=state.failed + len(batch) - len(good),
+                prompt_tokens=state.prompt_tokens + sum(completion.prompt_tokens for completion in good),
+                completion_tokens=state.completion_tokens + sum(completion.completion_tokens for completion in good),
+                seconds=time.monotonic() - began,
+            )
+            yield state, batch
+    if open_keys:
+        lost = [failed(ask, "the engine gave no answer") for ask in asked if ask.key in open_keys]
+        yield replace(state, failed=state.failed + len(lost)), lost

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlgeval_lib.engines import _faults, _http, _protocol
-from nlgeval_lib.engines._pacing import Clock, Gate, backoff
+from nlgeval_lib.engines import _http, _protocol
+from nlgeval_lib.engines._attempts import Clock, Faults, Gate, backoff
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, failed
 from nlgeval_lib.engines.sampling import Sampling
 from nlgeval_lib.schema import Completion
@@ -147,8 +147,9 @@ class OpenAIEngine(Engine):
         except KeyboardInterrupt:  # what has arrived is paid for: hand it over before the end
             run.stop()
             thread.join()
-            while (batch := run.out.get()) is not None:
-                yield batch
+            while not run.out.empty():
+                if (batch := run.out.get()) is not None:
+                    yield batch
             raise
         finally:
             run.stop()
@@ -165,7 +166,7 @@ class _Run:
 
     def __init__(self, engine: OpenAIEngine, asks: Sequence[Ask], sampling: Sampling, key: str) -> None:
         self.engine, self.sampling, self._key = engine, sampling, key
-        self._faults = _faults.Faults(key, engine.api_key_env, engine.timeout, engine.max_wait, engine._clock)
+        self._faults = Faults(key, engine.api_key_env, engine.timeout, engine.max_wait, engine._clock)
         self.todo = deque(_groups(asks) if engine.group_draws else ([ask] for ask in asks))
         self.out: queue.SimpleQueue[list[Completion] | None] = queue.SimpleQueue()
         self._finished: list[Completion] = []

@@ -34,7 +34,8 @@ class ScriptedEngine(Engine):
         if batch_size < 1:
             raise ValueError(f"batch_size={batch_size}: at least 1 is needed")
         self.model, self.revision, self.batch_size = model, revision, batch_size
-        self._script = answers if callable(answers) else _from_list(answers)
+        self._script = answers if callable(answers) else None
+        self._answers = iter(()) if callable(answers) else iter(answers)
         self.asked: list[Ask] = []
 
     def check(self, sampling: Sampling) -> None:
@@ -51,12 +52,16 @@ class ScriptedEngine(Engine):
 
     def _answer(self, ask: Ask) -> Completion:
         self.asked.append(ask)
-        try:
-            answer = self._script(ask.request, ask.draw)
-        except _TooShort as error:
-            raise ValueError(str(error)) from None
-        except Exception as error:
-            return failed(ask, f"{type(error).__name__}: {error}")
+        if self._script is None:
+            answer = next(self._answers, None)
+            if answer is None:
+                given = len(self.asked) - 1
+                raise ValueError(f"the script has {given} answers, and request {ask.request.id} needs one more")
+        else:
+            try:
+                answer = self._script(ask.request, ask.draw)
+            except Exception as error:
+                return failed(ask, f"{type(error).__name__}: {error}")
         if isinstance(answer, Completion):
             return replace(answer, key=ask.key, model=self.model, revision=self.revision)
         return Completion(
@@ -67,23 +72,3 @@ class ScriptedEngine(Engine):
             model=self.model,
             revision=self.revision,
         )
-
-
-class _TooShort(Exception):
-    pass
-
-
-def _from_list(answers: Iterable[str | Completion]) -> Script:
-    """A script that gives the answers one after another."""
-    left, given = iter(answers), 0
-
-    def script(request: Request, draw: int) -> str | Completion:
-        nonlocal given
-        try:
-            answer = next(left)
-        except StopIteration:
-            raise _TooShort(f"the script has {given} answers, and request {request.id} needs one more") from None
-        given += 1
-        return answer
-
-    return script

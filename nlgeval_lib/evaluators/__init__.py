@@ -11,7 +11,6 @@ from typing import Any
 
 from nlgeval_lib.evaluators.base import (
     Evaluator,
-    JudgeEvaluator,
     Unavailable,
     get,
     names,
@@ -49,7 +48,6 @@ _EXPORTS = {target.partition(":")[2]: target.partition(":")[0] for target in _BU
 
 __all__ = [
     "Evaluator",
-    "JudgeEvaluator",
     "Unavailable",
     "get",
     "names",

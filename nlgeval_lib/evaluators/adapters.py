@@ -11,10 +11,10 @@ from typing import Any
 
 import pandas as pd
 
+from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import base, encoders
 from nlgeval_lib.evaluators.base import Unavailable
-from nlgeval_lib.evaluators.cached import CachedMetric, Item, Missing, Values, choose, version
-from nlgeval_lib.evaluators.pairwise import PairMetric
+from nlgeval_lib.evaluators.metric import CachedMetric, Item, Missing, PairMetric, Values, choose, mean, version
 from nlgeval_lib.evaluators.samples import samples
 from nlgeval_lib.schema import Judgment, Status
 
@@ -69,7 +69,8 @@ class Comet(CachedMetric):
         """
         given = samples(frame, needs=("output", "source", "references"), name=self.name)
         items = [(one.output, one.source, one.references[0]) for one in given]
-        return _framed(self, frame, [[item] if item[0].strip() else [] for item in items])
+        nothing = Judgment.missing(Status.EMPTY, "output is empty")
+        return self.framed(frame.index, [[item] if item[0].strip() else nothing for item in items], mean)
 
     def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
         import torch
@@ -116,48 +117,6 @@ class Bleurt(PairMetric):
         return [_finite(value) for value in found]
 
 
-# task -> aspect -> question, what the output is called, then the columns that follow it and what they are called
-_QUESTIONS: dict[str, dict[str, tuple[str, str, dict[str, str]]]] = {
-    "summarization": {
-        "coherence": ("Is this a coherent summary to the document?", "summary", {"source": "document"}),
-        "consistency": ("Is this claim consistent with the document?", "claim", {"source": "document"}),
-        "fluency": ("Is this a fluent paragraph?", "paragraph", {}),
-        "relevance": ("Is this summary relevant to the reference?", "summary", {"references": "reference"}),
-    },
-    "dialogue": {
-        "naturalness": ("Is this a natural response in the dialogue?", "response", {}),
-        "coherence": (
-            "Is this a coherent response given the dialogue history?",
-            "response",
-            {"source": "dialogue history"},
-        ),
-        "engagingness": (
-            "Is this an engaging and informative response according to the dialogue history and fact?",
-            "response",
-            {"source": "dialogue history", "context": "fact"},
-        ),
-        "groundedness": ("Is this response consistent with knowledge in the fact?", "response", {"context": "fact"}),
-        "understandability": ("Is this an understandable response in the dialogue?", "response", {}),
-    },
-    "data2text": {
-        "naturalness": ("Is this a fluent utterance?", "utterance", {}),
-        "informativeness": (
-            "Is this sentence informative according to the reference?",
-            "sentence",
-            {"references": "reference"},
-        ),
-    },
-}
-_CHECKPOINTS = {
-    "summarization": "MingZhong/unieval-sum",
-    "dialogue": "MingZhong/unieval-dialog",
-    "data2text": "MingZhong/unieval-sum",
-}
-# asked of each sentence, and joined so
-_BY_SENTENCE = {("summarization", "consistency"): "mean", ("summarization", "fluency"): "mean"}
-_BY_SENTENCE |= {("dialogue", "engagingness"): "sum"}
-
-
 class UniEval(CachedMetric):
     """UniEval: the probability of Yes against No to a question about the output, 0 to 1, by the published T5 models.
 
@@ -186,11 +145,13 @@ class UniEval(CachedMetric):
         **common: Any,
     ) -> None:
         super().__init__(**common)
-        self.task = choose("task", task, tuple(_QUESTIONS))
-        self.aspect = choose("aspect", aspect, tuple(_QUESTIONS[task]))
-        self.model, self.revision = model if model is not None else _CHECKPOINTS[task], revision
+        known = prompts.load_definitions("unieval")["tasks"]
+        self.task = choose("task", task, tuple(known))
+        self.aspect = choose("aspect", aspect, tuple(known[task]["aspects"]))
+        self.asked = known[task]["aspects"][aspect]
+        self.model, self.revision = model if model is not None else known[task]["checkpoint"], revision
         self.max_tokens, self.batch_size, self.device = max_tokens, batch_size, device
-        self.join = _BY_SENTENCE.get((task, aspect))
+        self.join = self.asked.get("sentences")  # where each sentence is asked about: what their values become
 
     def settings(self) -> dict[str, Any]:
         # the question is part of each input, so values are shared between aspects that ask the same
@@ -210,7 +171,7 @@ class UniEval(CachedMetric):
 
         Raises: ValueError naming the column or the row.
         """
-        question, called, columns = _QUESTIONS[self.task][self.aspect]
+        question, called, columns = (self.asked[name] for name in ("question", "output", "shown"))
         given = samples(frame, needs=("output", *columns), name=f"{self.name} {self.aspect}")
         try:
             split = _splitter() if self.join else lambda text: [text] if text.strip() else []
@@ -222,8 +183,8 @@ class UniEval(CachedMetric):
             texts = [one.references[0] if column == "references" else getattr(one, column) for column in columns]
             follows = [f"{name}: {text}" for name, text in zip(columns.values(), texts, strict=True)]
             asked = [" </s> ".join([f"question: {question}", f"{called}: {s}", *follows]) for s in split(one.output)]
-            rows.append([(text,) for text in asked])
-        return _framed(self, frame, rows, self.join)
+            rows.append([(text,) for text in asked] or Judgment.missing(Status.EMPTY, "output is empty"))
+        return self.framed(frame.index, rows, math.fsum if self.join == "sum" else mean)
 
     @functools.cached_property
     def _loaded(self) -> tuple[Any, Any, str]:
@@ -258,24 +219,6 @@ class UniEval(CachedMetric):
             cuts = (float(length > self.max_tokens) for length in lengths)
             values += [(chance, cut) for chance, cut in zip(chances, cuts, strict=True)]
         return values
-
-
-def _framed(metric: CachedMetric, frame: pd.DataFrame, rows: list[list[Item]], join: str | None = None) -> pd.DataFrame:
-    """The score frame of rows of items: one item's value, or the mean or sum of several."""
-    values = metric.values([item for row in rows for item in row])
-    judged = []
-    for row in rows:
-        parts = [metric.judgment(values[item]) for item in row]
-        missing = next((part for part in parts if part.status is not Status.OK), None)
-        if not parts:
-            judged.append(Judgment.missing(Status.EMPTY, "output is empty"))
-        elif missing is not None:
-            judged.append(missing)
-        else:
-            total = math.fsum(part.value for part in parts)
-            judged.append(Judgment(total if join == "sum" else total / len(parts)))
-    metric.details |= {"items": len(rows), "missing": sum(j.status is not Status.OK for j in judged)}
-    return base.score_frame(frame.index, judged, metric.signature(), metric.details)
 
 
 def _splitter() -> Any:

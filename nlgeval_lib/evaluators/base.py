@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.names import meant
-from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+from nlgeval_lib.schema import Judgment, Status
 
 COLUMNS = ["value", "status", "reason"]
 
@@ -33,19 +33,6 @@ class Evaluator(Protocol):
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
         """`value, status, reason` for each row of `frame`, with the same index."""
-        ...
-
-
-@runtime_checkable
-class JudgeEvaluator(Evaluator, Protocol):
-    """An evaluator whose scores are read from the completions of a language model."""
-
-    def requests(self, sample: Sample) -> Sequence[Any]:
-        """What the engine is asked for this sample, in order."""
-        ...
-
-    def parse(self, completion: Completion) -> Judgment:
-        """What one completion says. Never raises on any text."""
         ...
 
 
@@ -137,69 +124,3 @@ def score_frame(
     )
     frame.attrs.update(signature=signature, details=dict(details or {}))
     return frame
-
-
-# -- reading what was given --------------------------------------------------------------------------------------------
-
-
-def check_texts(values: Iterable[Any], what: str, labels: Sequence[Any] | None = None) -> list[str]:
-    """`values` as a list of str. Raises: ValueError that names the first row that is not text."""
-    if isinstance(values, str | bytes):
-        raise ValueError(f"{what} is one text ({str(values)[:40]!r}); give a list of texts, one an item")
-    texts = list(values)
-    for position, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ValueError(
-                f"{row_name(position, labels)}: {what} is {_show(text)}; a text is needed ('' if there is none)"
-            )
-    return texts
-
-
-def check_references(
-    values: Iterable[Any], labels: Sequence[Any] | None = None, what: str = "reference"
-) -> list[tuple[str, ...]]:
-    """Each item's references as a tuple; a single text counts as one reference.
-
-    Raises: ValueError that names the first row that holds anything but texts.
-    """
-    if isinstance(values, str | bytes):
-        raise ValueError(f"{what} is one text ({str(values)[:40]!r}); give a list with one entry an item")
-    checked: list[tuple[str, ...]] = []
-    for position, entry in enumerate(values):
-        if isinstance(entry, str):
-            checked.append((entry,))
-            continue
-        if not isinstance(entry, Sequence | np.ndarray) or isinstance(entry, bytes):
-            raise ValueError(
-                f"{row_name(position, labels)}: {what} is {_show(entry)}; a text or a list of texts is needed"
-            )
-        for number, text in enumerate(entry):
-            if not isinstance(text, str):
-                raise ValueError(f"{row_name(position, labels)}: {what} {number} is {_show(text)}; a text is needed")
-        checked.append(tuple(entry))
-    return checked
-
-
-def column(frame: pd.DataFrame, *choices: str) -> pd.Series:
-    """The first of the columns `choices` that `frame` has. Raises: ValueError that lists the columns there are."""
-    if not isinstance(frame, pd.DataFrame):
-        raise ValueError(f"a data frame is needed, got {type(frame).__name__}")
-    for name in choices:
-        if name in frame.columns:
-            if isinstance(frame[name], pd.DataFrame):
-                raise ValueError(f"the frame has {frame[name].shape[1]} columns {name!r}; one is needed")
-            return frame[name]
-    raise ValueError(
-        f"the frame has no column {' or '.join(map(repr, choices))}; its columns: {', '.join(map(str, frame.columns))}"
-    )
-
-
-def row_name(position: int, labels: Sequence[Any] | None) -> str:
-    """How an error names a row: its position, and its index label where that differs."""
-    if labels is None or labels[position] == position:
-        return f"row {position}"
-    return f"row {position} (index {labels[position]!r})"
-
-
-def _show(value: Any) -> str:
-    return f"{type(value).__name__} {str(value)[:40]}" if value is not None else "None"

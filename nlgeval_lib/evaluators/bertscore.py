@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from nlgeval_lib.evaluators import encoders
-from nlgeval_lib.evaluators.base import check_texts
-from nlgeval_lib.evaluators.cached import Item, Missing, Values, version
-from nlgeval_lib.evaluators.pairwise import PairMetric
+from nlgeval_lib.evaluators.metric import Item, Missing, PairMetric, Values, version
 from nlgeval_lib.schema import Status
 
 DIGITS = 5
@@ -24,7 +21,7 @@ class BertScore(PairMetric):
     model: None is the packaged MiniLM, else a folder or a hub id, such as `microsoft/deberta-xlarge-mnli`.
     layer: whose token vectors; None: the one that bert-score recommends for a hub model it knows, else the last.
     value: `"f"`, `"p"` or `"r"`.
-    idf: None weighs tokens alike; a list of texts weighs them by their rarity in these texts.
+    Tokens weigh alike: no weights by rarity.
     batch_size, device: how it runs. Values are rounded to 5 decimals: float32 differs by about 1e-7 from one way of
     running to another, and would break ties at random.
 
@@ -46,22 +43,19 @@ class BertScore(PairMetric):
         revision: str | None = None,
         layer: int | None = None,
         value: str = "f",
-        idf: Sequence[str] | None = None,
         batch_size: int = 32,
         device: str | None = None,
         **common: Any,
     ) -> None:
         super().__init__(part=value, **common)
         self.model, self.revision, self.layer = model, revision, layer
-        self.idf = None if idf is None else tuple(check_texts(idf, "idf text"))
         self.batch_size, self.device = batch_size, device
 
     def settings(self) -> dict[str, Any]:
-        idf = "no" if self.idf is None else hashlib.sha256("\0".join(self.idf).encode()).hexdigest()[:8]
         return {
             "model": encoders.locate(self.model, self.revision).label,
             "layer": self._layer(),
-            "idf": idf,
+            "idf": "no",
             "bert-score": version("bert-score"),
             "transformers": version("transformers"),
         }
@@ -77,16 +71,11 @@ class BertScore(PairMetric):
 
     @functools.cached_property
     def _loaded(self) -> tuple[encoders.TokenEncoder, dict[int, float]]:
-        from bert_score.utils import get_idf_dict
-
-        located = encoders.locate(self.model, self.revision)
-        encoder = encoders.TokenEncoder(located, layer=self._layer(), device=self.device)
-        if self.idf is None:
-            weights: dict[int, float] = defaultdict(lambda: 1.0)
-            weights |= {encoder.tokenizer.sep_token_id: 0.0, encoder.tokenizer.cls_token_id: 0.0}
-        else:
-            weights = get_idf_dict(list(self.idf), encoder.tokenizer, nthreads=0)
-        return encoder, weights
+        encoder = encoders.TokenEncoder(
+            encoders.locate(self.model, self.revision), layer=self._layer(), device=self.device
+        )
+        weights: dict[int, float] = defaultdict(lambda: 1.0)
+        return encoder, weights | {encoder.tokenizer.sep_token_id: 0.0, encoder.tokenizer.cls_token_id: 0.0}
 
     def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
         encoder, weights = self._loaded

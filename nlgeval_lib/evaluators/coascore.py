@@ -10,24 +10,19 @@ import hashlib
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Sampling
-from nlgeval_lib.evaluators.draws import combine
-from nlgeval_lib.evaluators.judge import Judge, make_sampling
-from nlgeval_lib.evaluators.llmscore import rating_words
+from nlgeval_lib.evaluators.judge import combine, make_sampling, most_frequent
+from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore, RatingTask
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.evaluators.tasks import Aspect, RatingTask, count_word
 from nlgeval_lib.parsers.aspects import aspect_scores, aspects
 from nlgeval_lib.parsers.json_rating import normal
-from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.schema import Completion, Judgment, Sample, Status
 
@@ -44,6 +39,10 @@ UNSCORED = {
     "keep": "name it without a score",
     "missing": "no score where one is missing",
 }
+_NUMBERS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
 STAND_IN = "A judge lists an aspect with about as many words as this line has, to say what is asked for by it."
 
 
@@ -56,7 +55,7 @@ class Chain:
     missing: Judgment | None = None
 
 
-class CoAScore(Judge):
+class CoAScore(LLMScore):
     """A score for the aspect that each sample names, read in the light of n relevant aspects and their scores.
 
     task: dialogue, summary, story, data_to_text, translation, general, or a `RatingTask`. n: how many relevant aspects
@@ -72,7 +71,6 @@ class CoAScore(Judge):
     """
 
     name = "coascore"
-    defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 64})
 
     def __init__(
         self,
@@ -81,24 +79,19 @@ class CoAScore(Judge):
         variant: str = "full",
         *,
         seed: int = 0,
-        low: int | None = None,
-        high: int | None = None,
-        targets: Mapping[str, str] | None = None,
         aspects: Mapping[str, Mapping[str, str]] | None = None,
         few: str = "missing",
         unscored: str = "omit",
         list_sampling: Sampling | Mapping[str, Any] | None = None,
         aspect_sampling: Sampling | Mapping[str, Any] | None = None,
-        **judge: Any,
+        **rating: Any,
     ) -> None:
-        super().__init__(**judge)
+        super().__init__(task, **rating)
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ValueError(f"n is {n!r}; a whole number of at least 1 is needed")
         for value, allowed in ((variant, VARIANTS), (few, FEW), (unscored, UNSCORED)):
             if value not in allowed:
                 raise ValueError(f"got {value!r}; allowed: {', '.join(map(repr, allowed))}")
-        self.task = RatingTask.named(task, low=low, high=high, targets=targets)
-        self.needs = self.task.needs
         self.n, self.variant, self.seed, self.few, self.unscored = n, variant, seed, few, unscored
         self.own = {self.task.target(key): _aspects(value) for key, value in (aspects or {}).items()}
         self.list_sampling = make_sampling({"temperature": 0.0, "max_tokens": 128 + 64 * n}, list_sampling)
@@ -149,7 +142,8 @@ class CoAScore(Judge):
                 self.chat.request(self._scores_prompt(samples[row], chains[row].aspects), f"{samples[row].id}#aspects")
                 for row in rows
             ]
-            stand_in = [_json_scores(chains[row].aspects, self.task) for row in rows]
+            middle = (self.task.low + self.task.high) // 2
+            stand_in = [json.dumps({aspect.name: middle for aspect in chains[row].aspects}) for row in rows]
             sampling = self.aspect_sampling
             if group:
                 sampling = dataclasses.replace(sampling, regex=self._scores_form(group))
@@ -202,28 +196,19 @@ class CoAScore(Judge):
 
     def read_scores(self, draws: Sequence[Completion], aspects: Sequence[Aspect]) -> dict[str, Judgment]:
         """The score of each aspect: the mean over the draws, or why there is none. Never raises on any text."""
-        names = [aspect.name for aspect in aspects]
-        each = [_scores_of(completion, names, self.task) for completion in draws]
-        return {name: combine([scores[name] for scores in each], self.missing) for name in names}
-
-    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The target's score in a completion of the last stage."""
-        label = None if sample is None else self.task.target(sample.aspect).name
-        return rating(completion.text, self.task.low, self.task.high, label).judgment()
+        each = [_scores_of(completion, [aspect.name for aspect in aspects], self.task) for completion in draws]
+        return {aspect.name: combine([scores[aspect.name] for scores in each], self.missing) for aspect in aspects}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         """n lines with a name and a definition, or a number of the scale; for stage II see `_scores_form`."""
         if stage == "aspects":
             return {"regex": rf"([A-Z][a-z]{{3,12}}: [A-Z][a-z ]{{8,40}}[.]\n){{{self.n}}}"}
-        return {"choice": self._numbers()}
+        return super().form(stage)
 
     def _scores_form(self, aspects: Sequence[Aspect]) -> str:
         """A regular expression for one JSON object with a number for each aspect."""
         names = [re.sub(r"([][\\.^$*+?{}|()])", r"\\\1", json.dumps(aspect.name)) for aspect in aspects]
-        return r"\{" + ", ".join(f"{name}: ({'|'.join(self._numbers())})" for name in names) + r"\}"
-
-    def _numbers(self) -> tuple[str, ...]:
-        return tuple(map(str, range(self.task.low, self.task.high + 1)))
+        return r"\{" + ", ".join(f"{name}: ({'|'.join(self.task.numbers)})" for name in names) + r"\}"
 
     # -- between the stages ---------------------------------------------------------------------------------------
 
@@ -242,9 +227,9 @@ class CoAScore(Judge):
             return None
         lost = {name: judgment for name, judgment in scores.items() if judgment.status is not Status.OK}
         if lost and (self.unscored == "missing" or len(lost) == len(scores)):
-            status = Counter(judgment.status for judgment in lost.values()).most_common(1)[0][0]
-            name, first = next((n, j) for n, j in lost.items() if j.status is status)
-            reason = f"{len(lost)} of {len(scores)} aspects without a score: {name}: {first.reason}"
+            status, why = most_frequent(list(lost.values()))
+            name = next(name for name, judgment in lost.items() if judgment.status is status)
+            reason = f"{len(lost)} of {len(scores)} aspects without a score: {name}: {why}"
             return Judgment.missing(status, reason, **_details(chain, scores))
         return None
 
@@ -261,7 +246,8 @@ class CoAScore(Judge):
     def _list_prompt(self, target: Aspect) -> str:
         return prompts.render(
             "coascore/generate_aspects",
-            **self.task.words("task_definition", "output_name"),
+            task_definition=self.task.task_definition,
+            output_name=self.task.output_name,
             count=count_word(self.n),
             aspect=target.in_sentence,
             aspect_name=target.name,
@@ -269,18 +255,11 @@ class CoAScore(Judge):
         )
 
     def _scores_prompt(self, sample: Sample, aspects: Sequence[Aspect]) -> str:
-        return prompts.render(
-            "coascore/score_aspects",
-            **self.task.words("task_instruction", "output_name", "output_label", "input_name"),
-            low=self.task.low,
-            high=self.task.high,
-            aspects="\n".join(aspect.line for aspect in aspects),
-            input=self.task.shown(sample),
-            output=sample.output,
-        )
+        lines = "\n".join(aspect.line for aspect in aspects)
+        return prompts.render("coascore/score_aspects", **self.task.words(sample), aspects=lines)
 
     def _target_prompt(self, sample: Sample, target: Aspect, chain: Chain, scores: Mapping[str, Judgment]) -> str:
-        words = rating_words(self.task, target, sample)
+        words = self.task.words(sample, target)
         if self.variant == "w/o score":
             lines = "\n".join(aspect.line for aspect in chain.aspects)
             return prompts.render("coascore/score_target_without_scores", **words, aspects=lines)
@@ -297,8 +276,7 @@ class CoAScore(Judge):
 
     def settings(self) -> dict[str, Any]:
         return {
-            "task": self.task.name,
-            "scale": f"{self.task.low}-{self.task.high}",
+            **super().settings(),
             "variant": self.variant,
             "aspects": self.n if self.variant != "inter" else "rated",
             **({"own": len(self.own)} if self.own else {}),
@@ -312,6 +290,11 @@ class CoAScore(Judge):
         first = [] if self.variant == "inter" else ["generate_aspects"]
         second = [] if self.variant in ("w/o score", "random") else ["score_aspects"]
         return tuple(prompts.template(f"coascore/{name}") for name in (*first, *second, *last))
+
+
+def count_word(n: int) -> str:
+    """A number as a word, as the prompts write it: five, ten, twenty; digits above twenty."""
+    return _NUMBERS[n] if 0 <= n < len(_NUMBERS) else str(n)
 
 
 def _aspects(given: Mapping[str, str]) -> tuple[Aspect, ...]:
@@ -344,12 +327,6 @@ def _details(chain: Chain, scores: Mapping[str, Judgment]) -> dict[str, Any]:
         "aspect_scores": {name: judgment.value for name, judgment in scores.items()},
         "n_missing_aspects": sum(judgment.status is not Status.OK for judgment in scores.values()),
     }
-
-
-def _json_scores(aspects: Sequence[Aspect], task: RatingTask) -> str:
-    """A completion of stage II as a judge might write it."""
-    middle = (task.low + task.high) // 2
-    return "{" + ", ".join(f'"{aspect.name}": {middle}' for aspect in aspects) + "}"
 
 
 def _printed(value: float) -> str:

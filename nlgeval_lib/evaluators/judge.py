@@ -20,8 +20,11 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -33,12 +36,34 @@ from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.base import score_frame
 from nlgeval_lib.evaluators.base import signature as _signature
 from nlgeval_lib.evaluators.chat import ChatFormat
-from nlgeval_lib.evaluators.draws import Missing, combine
 from nlgeval_lib.evaluators.samples import check_needs, samples
 from nlgeval_lib.evaluators.stages import Ask, Stage, Stages
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.schema import Completion, Judgment, Sample, Status
 from nlgeval_lib.store import Store
+
+_FILL = re.compile(r"fill:(-?\d+(?:\.\d+)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What becomes of draws without a number.
+
+    drop: the mean of the others, missing only where all are. all: one missing draw makes the judgment missing.
+    fill:X: a draw whose text gave no number counts as X; draws that the engine could not produce are dropped.
+    """
+
+    policy: str = "drop"
+
+    def __post_init__(self) -> None:
+        if self.policy not in ("drop", "all") and not _FILL.fullmatch(self.policy):
+            raise ValueError(f"missing policy {self.policy!r}; allowed: 'drop', 'all', 'fill:<number>' as in 'fill:0'")
+
+    @property
+    def filling(self) -> float | None:
+        """The number that a draw without one counts as, None where it counts as missing."""
+        found = _FILL.fullmatch(self.policy)
+        return float(found.group(1)) if found else None
 
 
 class Judge:
@@ -217,6 +242,39 @@ def read(completion: Completion, parse: Callable[[Completion], Judgment]) -> Jud
         reason = f"cut at the token limit; {judgment.reason}"
         return Judgment(judgment.value, Status.TRUNCATED, reason, judgment.details)
     return judgment
+
+
+def combine(judgments: Sequence[Judgment], missing: Missing | None = None) -> Judgment:
+    """The mean of the draws of one judgment; a single draw stays what it is, missing draws go by the policy.
+
+    details: those of a single draw as they are; `n` draws, `n_missing` of them without a number; with more than one
+    draw also `values`, `statuses` and `draws`, the details of each.
+    """
+    missing = missing or Missing()
+    if not judgments:
+        return Judgment.missing(Status.FAILED, "no completion came back", n=0, n_missing=0)
+    lost = [judgment for judgment in judgments if judgment.status is not Status.OK]
+    details: dict[str, Any] = {"n": len(judgments), "n_missing": len(lost)}
+    if len(judgments) == 1:
+        details = {**judgments[0].details, **details}
+    else:
+        details["values"] = tuple(judgment.value for judgment in judgments)
+        details["statuses"] = tuple(judgment.status.value for judgment in judgments)
+        details["draws"] = tuple(judgment.details for judgment in judgments)
+    values = [judgment.value for judgment in judgments if judgment.status is Status.OK]
+    if missing.filling is not None:  # where there is no completion there is nothing to count as an answer
+        values += [missing.filling for one in lost if one.status not in (Status.FAILED, Status.UNAVAILABLE)]
+    if values and not (missing.policy == "all" and lost):
+        return Judgment(math.fsum(values) / len(values), Status.OK, "", MappingProxyType(details))
+    status, reason = most_frequent(lost)
+    reason = f"{len(lost)} of {len(judgments)} draws missing: {reason}" if len(judgments) > 1 else reason
+    return Judgment(math.nan, status, reason, MappingProxyType(details))
+
+
+def most_frequent(lost: Sequence[Judgment]) -> tuple[Status, str]:
+    """The most frequent status of judgments without a number, and the first reason given for it."""
+    status = Counter(judgment.status for judgment in lost).most_common(1)[0][0]
+    return status, next(judgment.reason for judgment in lost if judgment.status is status)
 
 
 def make_sampling(defaults: Mapping[str, Any], given: Sampling | Mapping[str, Any] | None) -> Sampling:

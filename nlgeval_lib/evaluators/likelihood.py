@@ -10,8 +10,7 @@ import pandas as pd
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import base, encoders
-from nlgeval_lib.evaluators.cached import CachedMetric, Item, Missing, Values, choose, version
-from nlgeval_lib.evaluators.pairwise import PairMetric
+from nlgeval_lib.evaluators.metric import CachedMetric, Item, Missing, PairMetric, Values, choose, mean, version
 from nlgeval_lib.evaluators.samples import COLUMNS, samples
 from nlgeval_lib.prompts.template import Template, parse_body
 from nlgeval_lib.schema import Judgment, Sample, Status
@@ -170,11 +169,8 @@ class GPTScore(_Scorer):
         items = [
             (self.prompt.render(**{slot: _slot(sample, slot) for slot in slots}), sample.output) for sample in given
         ]
-        values = self.values([item for item in items if item[1].strip()])
         nothing = Judgment.missing(Status.EMPTY, "output is empty")
-        judged = [self.judgment(values[item]) if item[1].strip() else nothing for item in items]
-        self.details |= {"items": len(items), "missing": sum(j.status is not Status.OK for j in judged)}
-        return base.score_frame(frame.index, judged, self.signature(), self.details)
+        return self.framed(frame.index, [[item] if item[1].strip() else nothing for item in items], mean)
 
     def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
         means = self.means([prompt for prompt, _ in items], [output for _, output in items])

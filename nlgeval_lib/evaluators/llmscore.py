@@ -1,20 +1,150 @@
-"""LLMScore: one prompt, one score for one aspect; and the same after a chain of thought.
+"""LLMScore: one prompt, one score for one aspect, also after a chain of thought; and the tasks that can be rated.
 
-Source: CoAScore, section 4.2; prompt: Table 8.
+Source: CoAScore, section 4.2; Tables 8 to 11 (dialogue; the other tasks' words are ours).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.judge import Judge
-from nlgeval_lib.evaluators.tasks import Aspect, RatingTask
 from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.schema import Completion, Judgment, Sample
+
+# a task's input -> the field of a sample that holds it, where it has another name (data sets keep the fact as context)
+_FIELDS = {"dialogue": {"context": "source", "fact": "context"}}
+# aspect of a data set -> the task's own name for it
+_ALIASES = {"coherence": "context", "engagingness": "interest", "quality": "overall"}
+_WORDS = ("task_instruction", "task_definition", "input_name", "output_name", "output_label", "low", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class Aspect:
+    """A quality of a text: its name as a label, and what it asks."""
+
+    name: str
+    definition: str
+
+    @property
+    def line(self) -> str:
+        """`Name: definition`."""
+        return f"{self.name}: {self.definition}"
+
+    @property
+    def in_sentence(self) -> str:
+        """The name inside a sentence, such as overall quality."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class RatingTask:
+    """A task: inputs are label -> field of a sample; targets are the aspects that can be rated, by key."""
+
+    name: str
+    task_instruction: str
+    task_definition: str
+    input_name: str
+    inputs: Mapping[str, str]
+    output_name: str
+    output_label: str
+    low: int
+    high: int
+    targets: Mapping[str, Aspect]
+
+    @classmethod
+    def named(
+        cls,
+        name: str | RatingTask,
+        *,
+        low: int | None = None,
+        high: int | None = None,
+        targets: Mapping[str, Any] | None = None,
+    ) -> RatingTask:
+        """dialogue, summary, story, data_to_text, translation, or general for anything else.
+
+        low, high replace the scale; targets add aspects: {name: definition}. Raises: ValueError for an unknown name or
+        a scale that is none.
+        """
+        task = name if isinstance(name, RatingTask) else cls._published(name)
+        low, high = (task.low if low is None else low), (task.high if high is None else high)
+        for end in (low, high):
+            if isinstance(end, bool) or not isinstance(end, int):
+                raise ValueError(f"a scale of whole numbers is needed, got {low!r} to {high!r}")
+        if low >= high:
+            raise ValueError(f"a scale needs low < high, got {low} to {high}")
+        added = {key: Aspect(key.replace("_", " ").capitalize(), text) for key, text in (targets or {}).items()}
+        return replace(task, low=low, high=high, targets={**task.targets, **added})
+
+    @classmethod
+    def _published(cls, name: str) -> RatingTask:
+        known = prompts.load_definitions("coascore_tasks")["tasks"]
+        if name not in known:
+            raise ValueError(f"task {name!r}; there are {', '.join(known)}, or give a RatingTask")
+        data, fields = known[name], _FIELDS.get(name, {})
+        return cls(
+            name=name,
+            **{key: data[key] for key in _WORDS},
+            inputs={label: fields.get(slot, slot) for slot, label in data["input_labels"].items()},
+            targets={key: Aspect(entry["name"], entry["definition"]) for key, entry in data["targets"].items()},
+        )
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The fields that each sample must have: all inputs, but none where any of several may be empty."""
+        return ("output", *(() if self.name == "general" else self.inputs.values()))
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The scores of the scale, as they are written."""
+        return tuple(map(str, range(self.low, self.high + 1)))
+
+    def target(self, aspect: str) -> Aspect:
+        """The aspect to rate, by key, name or a data set's name for it; without one the overall quality.
+
+        Raises: ValueError naming the aspects that the task has.
+        """
+        wanted = _plain(aspect) or "overall"
+        for key, target in self.targets.items():
+            if wanted in (_plain(key), _plain(target.name)):
+                return target
+        if _ALIASES.get(wanted) in self.targets:
+            return self.targets[_ALIASES[wanted]]
+        raise ValueError(
+            f"task {self.name!r} has no aspect {aspect or 'overall'!r}; it has {', '.join(self.targets)}. Give its "
+            f"definition: targets={{{aspect or 'overall'!r}: '...'}}"
+        )
+
+    def others(self, target: Aspect) -> tuple[Aspect, ...]:
+        """The task's aspects but for one and the overall quality: what its data set also rates."""
+        return tuple(a for key, a in self.targets.items() if a != target and key != "overall")
+
+    def words(self, sample: Sample, target: Aspect | None = None) -> dict[str, str | int]:
+        """The variables of the prompts that ask for scores of a sample: Table 10, with a target Tables 8 and 11."""
+        named = ("task_instruction", "output_name", "output_label", "input_name", "low", "high")
+        words = {name: getattr(self, name) for name in named}
+        words |= {"input": self.shown(sample), "output": sample.output}
+        if target is None:
+            return words
+        return words | {
+            "aspect_name": target.name,
+            "aspect": target.in_sentence,
+            "aspect_definition": target.definition,
+        }
+
+    def shown(self, sample: Sample) -> str:
+        """The labelled inputs, as the prompts show them; in the general task those that are not empty."""
+        parts = []
+        for label, field in self.inputs.items():
+            text = getattr(sample, field) if field in Sample.__slots__ else sample.extra.get(field, "")
+            if text or self.name != "general":
+                parts.append(f"{label}:\n{text}")
+        return "\n\n".join(parts)
 
 
 class LLMScore(Judge):
@@ -42,10 +172,9 @@ class LLMScore(Judge):
         super().__init__(**judge)
         self.task = RatingTask.named(task, low=low, high=high, targets=targets)
         self.needs = self.task.needs
-        self.prompt = prompts.template(self.template)
 
     def render(self, sample: Sample) -> str:
-        return self.prompt.render(**rating_words(self.task, self.task.target(sample.aspect), sample))
+        return prompts.render(self.template, **self.task.words(sample, self.task.target(sample.aspect)))
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score that the completion gives; one labelled with another aspect than the sample's is not taken."""
@@ -53,13 +182,13 @@ class LLMScore(Judge):
         return rating(completion.text, self.task.low, self.task.high, label).judgment()
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        return {"choice": tuple(map(str, range(self.task.low, self.task.high + 1)))}
+        return {"choice": self.task.numbers}
 
     def settings(self) -> dict[str, Any]:
         return {"task": self.task.name, "scale": f"{self.task.low}-{self.task.high}"}
 
     def templates(self) -> tuple[Template, ...]:
-        return (self.prompt,)
+        return (prompts.template(self.template),)
 
 
 class LLMScoreCoT(LLMScore):
@@ -77,15 +206,5 @@ class LLMScoreCoT(LLMScore):
         raise ValueError(f"{self.name}: a chain of thought has no form to hold it to; leave structured off")
 
 
-def rating_words(task: RatingTask, target: Aspect, sample: Sample) -> dict[str, str | int]:
-    """The variables of the prompts that ask for one score: Tables 8 and 11."""
-    return {
-        **task.words("task_instruction", "output_name", "output_label", "input_name"),
-        "aspect_name": target.name,
-        "aspect": target.in_sentence,
-        "aspect_definition": target.definition,
-        "low": task.low,
-        "high": task.high,
-        "input": task.shown(sample),
-        "output": sample.output,
-    }
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.evaluators.base import row_name
 from nlgeval_lib.schema import Sample
 
 # field of a sample -> the columns it is read from, the first that the frame has
@@ -34,10 +33,7 @@ def samples(
 
     Raises: ValueError naming a missing column, or the first row and column without text.
     """
-    if not isinstance(frame, pd.DataFrame):
-        raise ValueError(f"a data frame is needed, got {type(frame).__name__}")
-    if doubled := sorted(set(frame.columns[frame.columns.duplicated()].map(str))):
-        raise ValueError(f"the frame has column {', '.join(doubled)} more than once")
+    check_frame(frame)
     needs = ("output", *(field for field in needs if field != "output"))
     extras = [field for field in (*needs, *uses) if field not in COLUMNS]
     labels = list(frame.index)
@@ -55,6 +51,42 @@ def samples(
         read = _references if field == "references" else _text
         values[field] = _column(frame[column], column, labels, field in needs, field == "output", read, name)
     return _build(frame, values, dict.fromkeys(extras), labels)
+
+
+def pairs(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Each row's output, and what is in the first of `columns` that the frame has, as a tuple of texts.
+
+    Raises: ValueError naming a missing column, or the first row that holds anything but texts.
+    """
+    check_frame(frame)
+    column = next((name for name in columns if name in frame.columns), None)
+    if column is None or "output" not in frame.columns:
+        wanted = "'output'" if column else " or ".join(map(repr, columns))
+        raise ValueError(f"the frame has no column {wanted}; its columns: {', '.join(map(str, frame.columns))}")
+    labels, outputs, groups = list(frame.index), frame["output"].tolist(), []
+    for position, (output, entry) in enumerate(zip(outputs, frame[column], strict=True)):
+        texts = [entry] if isinstance(entry, str | bytes) or not isinstance(entry, Sequence | np.ndarray) else entry
+        for what, value in [("output", output), *((column, text) for text in texts)]:
+            if not isinstance(value, str):
+                raise ValueError(
+                    f"{row_name(position, labels)}: {what} is {type(value).__name__} {str(value)[:40]}; a text is "
+                    "needed ('' if there is none)"
+                )
+        groups.append(tuple(texts))
+    return outputs, groups
+
+
+def check_frame(frame: Any) -> None:
+    """Raises: ValueError for what is no data frame, or one that has a column twice."""
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(f"a data frame is needed, got {type(frame).__name__}")
+    if doubled := sorted(set(frame.columns[frame.columns.duplicated()].map(str))):
+        raise ValueError(f"the frame has column {', '.join(doubled)} more than once")
+
+
+def row_name(position: int, labels: Sequence[Any]) -> str:
+    """How an error names a row: its position, and its index label where that differs."""
+    return f"row {position}" if labels[position] == position else f"row {position} (index {labels[position]!r})"
 
 
 def check_needs(given: Sequence[Sample], needs: Iterable[str], name: str = "the evaluator") -> list[Sample]:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from nlgeval_lib.evaluators import encoders
-from nlgeval_lib.evaluators.cached import Item, Missing, Values, choose, version
-from nlgeval_lib.evaluators.pairwise import PairMetric
+from nlgeval_lib.evaluators.metric import Item, Missing, PairMetric, Values, choose, version
 from nlgeval_lib.schema import Status
 
 _REMEMBERED = 50_000  # embeddings kept in memory between calls: the same targets are compared with every system

@@ -73,8 +73,6 @@ def plan(stages: Stages[Any], engine: Engine | None = None, store: Store | None 
     """
     planned: list[Stage] = []
     exact = True
-    if store is not None:
-        store.refresh()
 
     def answer(stage: Stage) -> Sequence[Draws]:
         nonlocal exact

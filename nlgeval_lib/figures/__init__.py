@@ -8,10 +8,9 @@ out.figure(fig)
 
 from __future__ import annotations
 
-from nlgeval_lib.figures.compare import bars_with_intervals, lines_with_bands, paper_vs_ours
-from nlgeval_lib.figures.heatmap import heatmap
+from nlgeval_lib.figures.compare import bars_with_intervals, heatmap, paper_vs_ours
 from nlgeval_lib.figures.scoreboard import scoreboard
-from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, new, render, save, show, use
+from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, new, render, show, use
 
 __all__ = [
     "COLUMN",
@@ -20,11 +19,9 @@ __all__ = [
     "bars_with_intervals",
     "color",
     "heatmap",
-    "lines_with_bands",
     "new",
     "paper_vs_ours",
     "render",
-    "save",
     "scoreboard",
     "show",
     "use",

@@ -1,10 +1,9 @@
-"""Figures that notebooks share: printed beside ours, bars and lines with intervals."""
+"""Figures that notebooks share: printed beside ours, bars with intervals, numbers as coloured cells."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -183,37 +182,39 @@ def _ends(y: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
     return both - reach, both + reach
 
 
-def lines_with_bands(
+def heatmap(
     frame: pd.DataFrame,
     *,
-    x: str,
-    value: str = "value",
-    low: str = "low",
-    high: str = "high",
-    group: str | None = None,
     title: str = "",
-    xlabel: str = "",
-    ylabel: str = "",
-    width: float = COLUMN,
-    height: float = 2.5,
+    label: str = "",
+    digits: int = 2,
+    diverging: bool = True,
+    width: float = WIDE,
 ) -> Any:
-    """Lines over an ordered variable with their intervals as bands, a line a `group`, each with its own marker.
+    """One cell a number, with the number in it: rows are the frame's index, columns its columns.
 
-    x, value, low, high, group: column names; NaN in low or high draws no band. Returns the figure.
-    Raises: ValueError for columns that are not there.
+    label: what the numbers are, written beside the colour bar. diverging: white at 0, blue below, orange above; else
+    from white at the smallest. NaN stays grey and empty. Returns the figure.
+    Raises: ValueError for a frame without a number.
     """
-    lacking = [name for name in filter(None, [x, value, low, high, group]) if name not in frame]
-    if lacking:
-        raise ValueError(f"no column {', '.join(lacking)}; the frame has {', '.join(map(str, frame.columns))}")
-    fig, ax = new(width, height)
-    groups: Sequence[Any] = [None] if group is None else list(dict.fromkeys(frame[group]))
-    for g, name in enumerate(groups):
-        part = (frame if name is None else frame[frame[group] == name]).sort_values(x)
-        ax.plot(
-            part[x], part[value], marker="osD^vPX"[g % 7], color=color(g), label=None if name is None else str(name)
-        )
-        ax.fill_between(part[x].to_numpy(float), part[low], part[high], color=color(g), alpha=0.18, lw=0)
-    ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
-    if group is not None:
-        fig.legend(loc="outside lower left", ncols=2 if width < 5 else 4)
+    import seaborn as sns
+
+    values = frame.to_numpy(dtype=float)
+    if not np.isfinite(values).any():
+        raise ValueError("the frame holds no finite number; there is nothing to draw")
+    fig, ax = new(width, 0.9 + 0.26 * len(frame))
+    reach = float(np.nanmax(np.abs(values)))
+    palette = sns.diverging_palette(245, 40, s=85, l=60, as_cmap=True) if diverging else "Blues"
+    limits = {"vmin": -reach, "vmax": reach} if diverging else {}
+    sns.heatmap(
+        frame.astype(float), ax=ax, cmap=palette, annot=True, fmt=f".{digits}f", annot_kws={"fontsize": 7.5},
+        linewidths=1.2, linecolor="white", cbar_kws={"label": label, "shrink": 0.8, "pad": 0.02}, **limits,
+    )  # fmt: skip
+    ax.set_facecolor("#EEEEEE")
+    ax.grid(False)
+    ax.set_title(title)
+    ax.set(xlabel="", ylabel="")
+    ax.tick_params(length=0)
+    ax.set_yticks(np.arange(len(frame)) + 0.5, frame.index, rotation=0)
+    ax.set_xticks(np.arange(frame.shape[1]) + 0.5, frame.columns, rotation=0)
     return fig

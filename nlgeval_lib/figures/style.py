@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
 from typing import Any
-
-from nlgeval_lib import files
 
 COLUMN, WIDE = 3.3, 7.0  # inches: one column of a two-column page, and its full width
 DPI = 200
@@ -145,14 +142,3 @@ def show(fig: Any, png: bytes, name: str) -> None:
 
     plt.close(fig)
     display(Image(png, width=round(fig.get_figwidth() * _RC["figure.dpi"]), alt=name))
-
-
-def save(fig: Any, path: Path | str) -> list[Path]:
-    """Write `path` with the endings .svg and .png, each whole or not at all; return both paths."""
-    path = Path(path)
-    written = []
-    for end, content in render(fig).items():
-        target = path.with_name(f"{path.name.removesuffix('.svg').removesuffix('.png')}.{end}")
-        files.write_bytes(target, content)
-        written.append(target)
-    return written

@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from . import baselines
+from . import baselines, intervals, missing
 from .agreement import Agreement, gwet_ac, icc, krippendorff_alpha, weighted_kappa
-from .alttest import AltTest, alt_test
-from .association import Association, association
-from .bias import LengthBias, SelfPreference, length_bias, self_preference
-from .ceiling import Ceiling, against_leave_one_out, human_ceiling
-from .classical import Classical, fisher_interval, fisher_test, steiger, williams
-from .correlation import Correlation, by_input, correlate, correlate_many
-from .kernels import COEFFICIENTS
-from .levels import LEVELS
-from .many import coefficients
-from .missing import AUTHORS, POLICIES, SAMPLE_RULES, Samples, authors, mean_of_samples
+from .bias import (
+    LengthBias,
+    PositionBias,
+    ScaleUse,
+    SelfPreference,
+    length_bias,
+    position_bias,
+    scale_use,
+    self_preference,
+)
+from .comparison import Classical, Comparison, compare, fisher_test, steiger, williams
+from .correlation import Correlation, coefficients, correlate, correlate_many
+from .intervals import Bootstrap, Resampled, bootstrap, fisher_interval, resampled_t
+from .levels import COEFFICIENTS, LEVELS
+from .missing import POLICIES, SAMPLE_RULES, Samples, mean_of_samples
 from .multiplicity import Corrected, League, correct, league, rank_clusters
-from .pairwise import PairwiseAccuracy, pairwise_accuracy, soft_pairwise_accuracy
-from .policies import Bounds, bounds, side_by_side
-from .position import PositionBias, position_bias
+from .pairwise import (
+    PairwiseAccuracy,
+    TieAccuracy,
+    acc_eq,
+    calibrate_ties,
+    held_out_acc_eq,
+    pairwise_accuracy,
+    soft_pairwise_accuracy,
+)
 from .power import Detectable, minimum_detectable_difference
-from .resampling import Bootstrap, bootstrap
-from .scale import ScaleUse, scale_use
-from .significance import Comparison, compare
-from .splits import Resampled, resampled_t
-from .strata import by_stratum
-from .ties import TieAccuracy, acc_eq, calibrate_ties, held_out_acc_eq
+from .raters import AltTest, Ceiling, against_leave_one_out, alt_test, human_ceiling
+from .robustness import Bounds, bounds, by_stratum, side_by_side
 
 __all__ = [
-    "AUTHORS",
     "COEFFICIENTS",
     "LEVELS",
     "POLICIES",
     "SAMPLE_RULES",
     "Agreement",
     "AltTest",
-    "Association",
     "Bootstrap",
     "Bounds",
     "Ceiling",
@@ -55,12 +60,9 @@ __all__ = [
     "acc_eq",
     "against_leave_one_out",
     "alt_test",
-    "association",
-    "authors",
     "baselines",
     "bootstrap",
     "bounds",
-    "by_input",
     "by_stratum",
     "calibrate_ties",
     "coefficients",
@@ -74,11 +76,13 @@ __all__ = [
     "held_out_acc_eq",
     "human_ceiling",
     "icc",
+    "intervals",
     "krippendorff_alpha",
     "league",
     "length_bias",
     "mean_of_samples",
     "minimum_detectable_difference",
+    "missing",
     "pairwise_accuracy",
     "position_bias",
     "rank_clusters",

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
-from . import apart, checks, draws, kernels, resampling
+from . import checks, draws, intervals
 from .checks import Floats
+from .levels import rescaled
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")
 DISTANCES = {"none": "nominal", "linear": "linear", "quadratic": "quadratic"}
@@ -64,13 +66,13 @@ def krippendorff_alpha(
     """
     checks.choice(metric, METRICS, "metric")
     every = checks.matrix(ratings, "ratings")
-    given = apart.listed(every, at_least=2)
+    given = listed(every, at_least=2)
     if not len(given.size):
         raise ValueError("ratings: no item has two ratings; agreement needs at least one that has")
     if metric == "ratio" and given.values.min() < 0:
         raise ValueError(f"metric='ratio': got {given.values.min():g}; ratios need values of at least 0")
     kind = {"nominal": "nominal", "ratio": "ratio"}.get(metric, "quadratic")
-    values = kernels.rescaled(given.values)
+    values = rescaled(given.values)
     seen = None if metric == "ordinal" else given.within(values, kind) / (given.size - 1)
 
     def alpha(counts: Floats) -> float:
@@ -79,7 +81,7 @@ def krippendorff_alpha(
         if here is None:  # the distance between two ordered values is how many ratings lie between them
             places = np.cumsum(totals) - totals / 2
             here = given.within(places, kind) / (given.size - 1)
-        expected = apart.between(places, totals, totals, kind)
+        expected = between(places, totals, totals, kind)
         return 1 - (totals.sum() - 1) * (counts @ here) / expected if expected > 0 else NAN
 
     return _with_interval(f"alpha-{metric}", alpha, len(given.size), len(every), given.n_left_out, ci, n_boot, seed)
@@ -110,12 +112,12 @@ def weighted_kappa(
     a, b = a[here], b[here]
     values = _scale(np.concatenate([a, b]), scale)
     codes = [np.searchsorted(values, one) for one in (a, b)]
-    values = kernels.rescaled(values)
-    seen = apart.distance(*(values[code] for code in codes), DISTANCES[weights])
+    values = rescaled(values)
+    seen = distance(*(values[code] for code in codes), DISTANCES[weights])
 
     def kappa(counts: Floats) -> float:
         p, q = (np.bincount(code, weights=counts, minlength=len(values)) for code in codes)
-        expected = apart.between(values, p, q, DISTANCES[weights])
+        expected = between(values, p, q, DISTANCES[weights])
         return 1 - counts.sum() * (counts @ seen) / expected if expected > 0 else NAN
 
     return _with_interval(f"kappa-{weights}{_told(scale)}", kappa, len(a), 2, int((~here).sum()), ci, n_boot, seed)
@@ -138,15 +140,15 @@ def gwet_ac(
     checks.choice(weights, DISTANCES, "weights")
     every = checks.matrix(ratings, "ratings")
     values = _scale(every[~np.isnan(every)], scale)
-    given = apart.listed(every, at_least=1, values=values)
+    given = listed(every, at_least=1, values=values)
     twice = given.size >= 2
     if not twice.any():
         raise ValueError("ratings: no item has two ratings; agreement needs at least one that has")
-    kind, size, values = DISTANCES[weights], len(values), kernels.rescaled(values)
-    widest = 1.0 if weights == "none" or size < 2 else float(apart.distance(values[-1], values[0], kind))
+    kind, size, values = DISTANCES[weights], len(values), rescaled(values)
+    widest = 1.0 if weights == "none" or size < 2 else float(distance(values[-1], values[0], kind))
     pairs = np.where(twice, given.size * (given.size - 1), 1.0)
     agree = np.where(twice, 1 - given.within(values, kind) / pairs / widest, 0.0)
-    similar = size**2 - apart.between(values, np.ones(size), np.ones(size), kind) / widest
+    similar = size**2 - between(values, np.ones(size), np.ones(size), kind) / widest
 
     def ac(counts: Floats) -> float:
         if size < 2 or not (counts * twice).sum():
@@ -171,7 +173,7 @@ def icc(ratings: Any, kind: str = "2,1", confidence: float = 0.95) -> Agreement:
     """
     checks.choice(kind, ICC_KINDS, "kind")
     checks.between(confidence, "confidence")
-    every = kernels.rescaled(checks.matrix(ratings, "ratings"))
+    every = rescaled(checks.matrix(ratings, "ratings"))
     complete = ~np.isnan(every).any(axis=0)
     data = every[:, complete].T
     data = data - data[:1, :1]  # large ratings lose digits otherwise
@@ -257,22 +259,96 @@ def _with_interval(
     low = high = NAN
     reason = "" if value == value else "all ratings are equal: chance alone explains them"
     if ci:
-        n_boot = checks.whole(n_boot, "n_boot")
-        checks.whole(seed, "seed", low=0)
-        chunks = (chunk.rows.T.astype(float) for chunk in draws.bootstrap((n,), "rows", n_boot, seed))
-        replicates = np.array([statistic(counts) for chunk in chunks for counts in chunk])
-        low, high, _, why = resampling.interval(replicates, value)
+
+        def replicates(drawn: draws.Draws) -> Floats:
+            return np.array([statistic(counts) for counts in drawn.rows.T.astype(float)])
+
+        (low, high, _, why), _ = intervals.resampled(replicates, value, (n,), "rows", "percentile", n_boot, seed)
         reason = reason or why
-    return Agreement(
-        value=value,
-        name=name,
-        n=n,
-        n_raters=n_raters,
-        n_left_out=left_out,
-        low=low,
-        high=high,
-        ci="boot-items" if ci else None,
-        n_boot=n_boot if ci else 0,
-        seed=seed if ci else None,
-        reason=reason,
+    interval = (low, high, "boot-items", n_boot, seed) if ci else ()
+    return Agreement(value, name, n, n_raters, left_out, *interval, reason=reason)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """All ratings of the items kept: `item[rating]` ascending, `code[rating]` the place of its value in `values`.
+
+    size: ratings of each item. n_left_out: items with fewer than were asked for.
+    """
+
+    item: npt.NDArray[np.int64]
+    code: npt.NDArray[np.int64]
+    values: Floats
+    size: Floats
+    n_left_out: int
+
+    def totals(self, weights: Floats) -> Floats:
+        """How often each value is given, `[value]`; a rating counts as much as `weights` says for its item."""
+        return np.bincount(self.code, weights=weights[self.item], minlength=len(self.values))
+
+    def within(self, values: Floats, kind: str) -> Floats:
+        """The distances between the ratings of each item, summed over ordered pairs, `[item]`; `values[value]`."""
+        given = values[self.code]
+        out = np.zeros(len(self.size))
+        for step in range(1, int(self.size.max())):
+            same = self.item[step:] == self.item[:-step]
+            gaps = distance(given[step:][same], given[:-step][same], kind)
+            out += np.bincount(self.item[step:][same], weights=gaps, minlength=len(out))
+        return 2 * out
+
+
+def listed(ratings: Floats, at_least: int, values: Floats | None = None) -> Listed:
+    """The ratings `R[rater, item]` (NaN missing) of items with `at_least` of them.
+
+    values: all that can be given, ascending; those seen when None.
+    """
+    seen = ~np.isnan(ratings)
+    if values is None:
+        values = np.unique(ratings[seen])
+    size = seen.sum(axis=0)
+    kept = size >= at_least
+    place, rater = np.nonzero((seen & kept).T)
+    item = (np.cumsum(kept) - 1)[place]
+    code = np.searchsorted(values, ratings[rater, place])
+    return Listed(item, code, values, size[kept].astype(float), int((~kept).sum()))
+
+
+def distance(a: Floats, b: Floats, kind: str) -> Floats:
+    """How far `a` and `b` lie apart, entry by entry: nominal (0 or 1), linear, quadratic, or ratio (values of 0 up)."""
+    if kind == "nominal":
+        return (a != b).astype(float)
+    gap = np.abs(a - b)
+    if kind == "linear":
+        return gap
+    if kind == "ratio":
+        together = a + b
+        gap = np.divide(gap, together, out=np.zeros(np.shape(gap)), where=together > 0)
+    return gap**2
+
+
+def between(values: Floats, p: Floats, q: Floats, kind: str) -> float:
+    """The distance of each pair of values times `p` of the one and `q` of the other, summed; `values` ascending.
+
+    Exactly 0 where p and q lie on one and the same value. Time and room grow with the number of values (ratio: time
+    with its square).
+    """
+    if kind == "nominal":
+        return float(p.sum() * q.sum() - (p * q).sum())
+    if kind == "linear":
+        p_below, q_below = np.cumsum(p), np.cumsum(q)
+        crossing = p_below * (q_below[-1] - q_below) + q_below * (p_below[-1] - p_below)
+        return float((crossing[:-1] * np.diff(values)).sum())
+    if kind == "quadratic":
+        used = np.flatnonzero((p > 0) | (q > 0))
+        if not len(used):
+            return 0.0
+        x, p, q = values[used] - values[used[0]], p[used], q[used]
+        x = x - (p + q) @ x / (p + q).sum()
+        return float(p.sum() * (q @ x**2) + q.sum() * (p @ x**2) - 2 * (p @ x) * (q @ x))
+    step = max(1, 2**20 // len(values))  # distances held at once
+    return float(
+        sum(
+            p[start : start + step] @ (distance(values[start : start + step, None], values[None], kind) @ q)
+            for start in range(0, len(values), step)
+        )
     )

@@ -1,4 +1,4 @@
-"""What else than quality moves a judge: the length of an output, and whose output it is."""
+"""What else than quality moves a judge: an output's length, whose it is, its place; and how the scale is used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from . import checks, draws, kernels, levels, resampling
+from . import checks, draws, intervals, levels, missing
 from .checks import Floats
 
 NAN = float("nan")
@@ -82,8 +82,8 @@ def length_bias(
     draws.check_units(units, sides[0].shape)
     if covariance != "HC3" and sides[0].ndim != 2:
         raise ValueError(f"covariance={covariance!r} needs x[system, input]; got a flat vector")
-    sides = [kernels.rescaled(side) for side in sides]  # squares neither overflow nor vanish
-    a, b, c = resampling.common(*sides)
+    sides = [levels.rescaled(side) for side in sides]  # squares neither overflow nor vanish
+    a, b, c = missing.common(*sides)
     if covariance != "HC3":
         groups = (~np.isnan(a)).any(axis=0 if covariance == "cluster-inputs" else 1).sum()
         if groups < 2:
@@ -94,31 +94,19 @@ def length_bias(
     plans = [levels.plan(*pair, coef, "dataset") for pair in ((a, b), (a, c), (b, c))]
     score_rating, score_length, rating_length = (plan.values(draws.everything(a.shape))[0] for plan in plans)
     partial = float(_partial(score_rating, score_length, rating_length))
-    chunks = draws.bootstrap(a.shape, units, checks.whole(n_boot, "n_boot"), checks.whole(seed, "seed", low=0))
-    replicates = np.concatenate([_partial(*(plan.values(chunk) for plan in plans)) for chunk in chunks])
-    low, high, _, reason = resampling.interval(replicates, partial)
+    (low, high, _, reason), _ = intervals.resampled(
+        lambda drawn: _partial(*(plan.values(drawn) for plan in plans)),
+        partial, a.shape, units, "percentile", n_boot, seed,
+    )  # fmt: skip
     flat = any(_flat(side[~np.isnan(side)]) for side in (a, b, c))
     slope = (NAN, NAN, NAN, NAN) if flat or partial != partial else _slope(a, b, c, covariance)
     if flat and partial == partial:
         reason = "; ".join(filter(None, (reason, "no slope: a side is constant but for rounding")))
     if np.isnan(slope[1]) and slope[0] == slope[0]:
         reason = "; ".join(filter(None, (reason, ALONE)))
-    return LengthBias(
-        float(score_length),
-        float(rating_length),
-        partial,
-        low,
-        high,
-        *slope,
-        coef=coef,
-        covariance=covariance,
-        n=n,
-        n_missing=a.size - n,
-        units=units,
-        n_boot=n_boot,
-        seed=seed,
-        reason=reason if partial == partial else "a side is constant, or two sides agree perfectly",
-    )
+    reason = reason if partial == partial else "a side is constant, or two sides agree perfectly"
+    found = float(score_length), float(rating_length), partial, low, high, *slope
+    return LengthBias(*found, coef, covariance, n, a.size - n, units, n_boot, seed, reason)
 
 
 def _partial(xy: Floats, xl: Floats, yl: Floats) -> Floats:
@@ -199,7 +187,7 @@ def self_preference(x: Any, y: Any, own: Any) -> SelfPreference:
         return SelfPreference(NAN, NAN, NAN, NAN, NAN, reason="constant scores or ratings", **counts)
     import statsmodels.api as sm
 
-    target, rating = (stats.zscore(kernels.rescaled(side[here])) for side in (a, b))
+    target, rating = (stats.zscore(levels.rescaled(side[here])) for side in (a, b))
     design = np.column_stack([np.ones(len(target)), rating, mask[here]])
     if np.linalg.matrix_rank(design) < 3:
         why = "ratings say whose output it is: the two cannot be told apart"
@@ -225,3 +213,127 @@ def _system_share(target: Floats, rating: Floats, mask: np.ndarray, here: np.nda
         design = np.column_stack([np.ones(len(target)), rating, system == candidate])
         count += np.linalg.lstsq(design, target, rcond=None)[0][2] >= gap - 1e-12
     return float(count / len(candidates))
+
+
+@dataclass(frozen=True)
+class PositionBias:
+    """How a pairwise judge changes its mind when the two outputs change places.
+
+    consistency: share of pairs with the same winner in both orders, low, high its Wilson interval. first_rate: share of
+    all decided verdicts that went to the output shown first; 0.5 is fair. first_both, second_both: pairs where the same
+    place won twice; p: exact two-sided test that these are equally likely.
+    """
+
+    consistency: float
+    low: float
+    high: float
+    first_rate: float
+    first_both: int
+    second_both: int
+    p: float
+    n: int
+    n_missing: int
+    reason: str = ""
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        return f"bias:position|nan:drop({self.n_missing}/{self.n + self.n_missing})|ci:wilson|test:binomial"
+
+
+def position_bias(order: Any, swapped: Any) -> PositionBias:
+    """Does the place of an output decide for the judge?
+
+    order, swapped: verdicts on the same pairs in both orders, flat: +1 for the output shown first, -1 for the one shown
+    second, 0 for a tie, NaN where there is none.
+    Raises: ValueError for other values, unequal lengths, no pair judged in both orders.
+    Source: Wang et al. 2023, Large Language Models are not Fair Evaluators (swapping).
+    """
+    from statsmodels.stats.proportion import proportion_confint
+
+    checks.same_index(order=order, swapped=swapped)
+    a, b = checks.pair(checks.vector(order, "order"), checks.vector(swapped, "swapped"), ("order", "swapped"))
+    for name, side in (("order", a), ("swapped", b)):
+        odd = side[~np.isnan(side) & ~np.isin(side, (-1, 0, 1))]
+        if len(odd):
+            raise ValueError(f"{name}: got {odd[0]:g}; a verdict is +1 (first), -1 (second), 0 (tie) or NaN")
+    here = ~(np.isnan(a) | np.isnan(b))
+    n = int(here.sum())
+    if n == 0:
+        raise ValueError(f"got no pair of {len(a)} with a verdict in both orders")
+    a, b = a[here], b[here]
+    same = int((a == -b).sum())
+    low, high = proportion_confint(same, n, method="wilson")
+    first, second = int(((a == 1) & (b == 1)).sum()), int(((a == -1) & (b == -1)).sum())
+    verdicts = np.concatenate([a, b])
+    decided = verdicts[verdicts != 0]
+    first_rate = float((decided == 1).mean()) if len(decided) else NAN
+    p = float(stats.binomtest(first, first + second).pvalue) if first + second else NAN
+    reason = "" if first + second else "no pair was won by one place twice: nothing to test"
+    missing = int((~here).sum())
+    return PositionBias(same / n, float(low), float(high), first_rate, first, second, p, n, missing, reason)
+
+
+@dataclass(frozen=True)
+class ScaleUse:
+    """Which part of its scale a judge uses.
+
+    entropy: bits; evenness: entropy over that of even use of all `steps` values, in [0, 1]; NaN for a continuous scale.
+    ties: share of pairs of items with equal scores. floor, ceiling: share at the ends of the scale.
+    """
+
+    n: int
+    n_missing: int
+    distinct: int
+    mean: float
+    sd: float
+    entropy: float
+    evenness: float
+    ties: float
+    floor: float
+    ceiling: float
+    counts: tuple[tuple[float, int], ...]
+    scale: tuple[float, float]
+    steps: int | None = None
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        low, high = map(checks.exactly, self.scale)
+        steps = f"/{self.steps}" if self.steps else ""
+        return f"bias:scale-use|scale:{low}-{high}{steps}|nan:drop({self.n_missing}/{self.n + self.n_missing})"
+
+
+def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> ScaleUse:
+    """How much of the scale do the scores use?
+
+    x: scores of any shape, NaN missing; low, high: ends of the scale; steps: values on it, None if continuous.
+    Raises: ValueError for low >= high, scores off the scale, more different scores than steps, fewer than 2 scores.
+    """
+    values = checks.floats(x, "x").ravel()
+    low, high = checks.scale(low, high)
+    if steps is not None:
+        checks.whole(steps, "steps", low=2)
+    here = values[~np.isnan(values)]
+    if len(here) < 2:
+        raise ValueError(f"x: got {len(here)} scores; at least 2 are needed")
+    if here.min() < low or here.max() > high:
+        raise ValueError(f"x: got scores from {here.min():g} to {here.max():g} on a scale from {low:g} to {high:g}")
+    distinct, counts = np.unique(here, return_counts=True)
+    if steps is not None and len(distinct) > steps:
+        raise ValueError(f"x: got {len(distinct)} different scores on a scale of {steps} steps; pass steps=None")
+    share = counts / len(here)
+    entropy = float(max(-(share * np.log2(share)).sum(), 0.0))
+    return ScaleUse(
+        n=len(here),
+        n_missing=len(values) - len(here),
+        distinct=len(distinct),
+        mean=float(here.mean()),
+        sd=float(here.std(ddof=1)),
+        entropy=entropy,
+        evenness=float(entropy / np.log2(steps)) if steps else NAN,
+        ties=float((counts * (counts - 1.0)).sum() / (len(here) * (len(here) - 1.0))),
+        floor=float((here == low).mean()),
+        ceiling=float((here == high).mean()),
+        counts=tuple((float(value), int(count)) for value, count in zip(distinct, counts, strict=True)),
+        scale=(low, high),
+        steps=steps,
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,33 @@ def number(value: Any, name: str, low: float = -np.inf, high: float = np.inf) ->
 def exactly(value: float) -> str:
     """A setting for a signature: the shortest text that tells it from every other number."""
     return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
+
+
+def unusual(confidence: float) -> str:
+    """A confidence for a signature, where it is not the usual .95."""
+    return "" if confidence == 0.95 else f"|conf:{exactly(confidence)}"
+
+
+def correlation(value: Any) -> float:
+    """The value as a float.
+
+    Raises: ValueError for anything but a number in [-1, 1].
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not -1 <= value <= 1:
+        raise ValueError(f"got a correlation of {value!r}; it must lie in [-1, 1]")
+    return float(value)
+
+
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Errors from within say what they are about.
+
+    Raises: ValueError, the one raised within with `what` before it.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error
 
 
 def scale(low: Any, high: Any) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import checks, kernels, levels, missing, resampling
+from . import checks, intervals, levels, missing
 from .checks import Floats
 from .draws import everything
 from .levels import LEVELS
@@ -53,10 +53,7 @@ class Correlation:
         if self.level == "input" or self.n_skipped:
             parts.append(f"skipped:{self.n_skipped}")
         if self.ci:
-            parts.append(f"ci:{self.ci}/{self.n_boot}")
-            if self.confidence != 0.95:
-                parts.append(f"conf:{checks.exactly(self.confidence)}")
-            parts.append(f"seed:{self.seed}")
+            parts.append(f"ci:{self.ci}/{self.n_boot}{checks.unusual(self.confidence)}|seed:{self.seed}")
         return "|".join(parts)
 
 
@@ -84,25 +81,18 @@ def correlate(
     system level), fewer than 2 systems at input level, and unknown words. A constant side gives NaN with a reason.
     Source: levels and resampling units as in Deutsch, Dror and Roth 2021.
     """
-    coef = kernels.named(coef)
+    coef = levels.named(coef)
     checks.choice(level, LEVELS, "level")
-    x, y = checks.pair(x, y)
-    filled = missing.apply(x, y, nan)
+    filled = missing.apply(*checks.pair(x, y), nan)
     result = _point(filled, coef, level)
     if ci is None:
         return result
-    method, units = resampling.parse_interval(ci, x.shape)
-    checks.whole(n_boot, "n_boot")
-    boot = resampling.bootstrap(filled.x, filled.y, coef, level, units, method, n_boot, confidence, seed)
+    method, units = intervals.parse(ci, filled.x.shape)
+    boot = intervals.bootstrap(filled.x, filled.y, coef, level, units, method, n_boot, confidence, seed)
     return replace(
         result,
-        low=boot.low,
-        high=boot.high,
+        **{name: getattr(boot, name) for name in ("low", "high", "confidence", "n_boot", "n_undefined", "seed")},
         ci=ci,
-        confidence=confidence,
-        n_boot=n_boot,
-        n_undefined=boot.n_undefined,
-        seed=seed,
         reason=result.reason or boot.reason,
     )
 
@@ -127,62 +117,61 @@ def correlate_many(
         raise ValueError(f"judges: got {type(judges).__name__}; pass a mapping from name to scores, with one at least")
     out = {}
     for name, x in judges.items():
-        try:
+        with checks.about(f"judge {name!r}"):
             out[name] = correlate(x, y, coef, level, nan, ci, n_boot, seed, confidence)
-        except ValueError as error:
-            raise ValueError(f"judge {name!r}: {error}") from error
     return out
 
 
-def by_input(x: Any, y: Any, coef: str = "kendall-b", nan: str = "drop") -> Floats:
-    """The coefficient of each input over its systems: x, y `X[system, input]` to (inputs,), NaN where not defined.
+def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset", nan: str = "drop") -> Floats:
+    """How strongly does each of many judges follow the same ratings? Numbers only; `correlate` explains one.
 
-    Raises: ValueError as `correlate` with level="input".
+    x: `X[judge, item]` or `X[judge, system, input]`; y: one judge's shape. Returns (judges,), equal to `correlate` of
+    each; NaN where a coefficient is not defined or a judge has fewer than 3 common items (systems at system level).
+    Raises: ValueError for bad arrays, shapes that do not fit, unknown words.
     """
-    coef = kernels.named(coef)
-    checks.same_index(x=x, y=y)
-    x, y = checks.pair(checks.matrix(x, "x"), checks.matrix(y, "y"))
-    filled = missing.apply(x, y, nan)
-    levels.check(filled.x, "input")
-    return levels.Inputs(filled.x, filled.y, coef).each(everything(x.shape))[0]
+    coef = levels.named(coef)
+    checks.choice(level, LEVELS, "level")
+    checks.same_labels("item", x=checks.items(x, last=True), y=checks.items(y) if np.ndim(y) == 1 else None)
+    stack, ratings = checks.floats(x, "x"), checks.nonempty(checks.floats(y, "y"), "y")
+    if stack.ndim != ratings.ndim + 1 or stack.shape[1:] != ratings.shape or ratings.ndim not in (1, 2):
+        raise ValueError(f"got x {stack.shape} and y {ratings.shape}; pass X[judge, item] or X[judge, system, input]")
+    if level != "dataset" and ratings.ndim != 2:
+        raise ValueError(f"level={level!r} needs x[judge, system, input]; got {stack.shape}")
+    out = np.full(len(stack), NAN)
+    for judge, side in enumerate(stack):
+        filled = missing.apply(side, ratings, nan)
+        here = ~np.isnan(filled.x)
+        if here.sum() >= 3 and (level != "system" or here.any(axis=1).sum() >= 3):
+            out[judge] = levels.value(filled.x, filled.y, coef, level)
+    return out
 
 
 def _point(filled: missing.Filled, coef: str, level: str) -> Correlation:
     levels.check(filled.x, level)
     here = ~np.isnan(filled.x)
     n = units = int(here.sum())
-    skipped = 0
-    plan = levels.plan(filled.x, filled.y, coef, level)
-    whole = everything(filled.x.shape)
+    skipped, reason = 0, ""
+    plan, whole = levels.plan(filled.x, filled.y, coef, level), everything(filled.x.shape)
     value = float(plan.values(whole)[0])
-    reason = ""
+    sides: tuple[Floats, ...] = (filled.x, filled.y)
     if isinstance(plan, levels.Inputs):
         skipped = int(np.isnan(plan.each(whole)).sum())
         units = here.shape[1] - skipped
-        if np.isnan(value):
-            reason = f"none of {skipped} inputs has two systems that differ in scores and in ratings"
+        reason = f"none of {skipped} inputs has two systems that differ in scores and in ratings"
     if isinstance(plan, levels.Systems):
         units = int(here.any(axis=1).sum())
         skipped = len(here) - units
-    if np.isnan(value) and not reason:
-        sides = plan.means(whole)[:2] if isinstance(plan, levels.Systems) else (filled.x, filled.y)
-        reason = _why(*sides, level)
+        sides = plan.means(whole)[:2]
+    if value == value:
+        reason = ""
+    elif not reason:
+        reason = _why(*sides, "mean " if level == "system" else "")
     return Correlation(
-        value=value,
-        coef=coef,
-        level=level,
-        n=n,
-        n_units=units,
-        n_missing=filled.n_missing,
-        n_skipped=skipped,
-        total=filled.total,
-        nan=filled.policy,
-        reason=reason,
+        value, coef, level, n, units, filled.n_missing, skipped, filled.total, filled.policy, reason=reason
     )
 
 
-def _why(x: Floats, y: Floats, level: str) -> str:
-    what = "mean " if level == "system" else ""
+def _why(x: Floats, y: Floats, what: str) -> str:
     sides = []
     for name, side in ((f"{what}scores", x), (f"{what}ratings", y)):
         low, high = np.nanmin(side), np.nanmax(side)

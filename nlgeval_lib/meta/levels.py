@@ -1,28 +1,42 @@
-"""A coefficient at one level as a function of the resample: prepared once, evaluated for many resamples at once."""
+"""A coefficient at one level as a function of the resample: prepared once, evaluated for many resamples at once.
+
+dataset: all items in one list; input: a list an input, over its systems, then the mean; system: one list of the
+systems' means.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+from typing import Any
 
-from . import kernels
+import numpy as np
+import numpy.typing as npt
+
+from . import checks, draws
 from .checks import Floats
-from .columns import Crossed, columns
-from .draws import Draws
-from .flat import Flat
+from .draws import Draws, Weights
 
 LEVELS = ("dataset", "input", "system")
+COEFFICIENTS = ("pearson", "spearman", "kendall-a", "kendall-b", "kendall-c", "acc-eq")
+
+LANES = 256
+Ints = npt.NDArray[np.integer]
 
 
-def plan(x: Floats, y: Floats, coef: str, level: str) -> Dataset | Inputs | Systems:
-    """The prepared coefficient. x, y: flat or `[system, input]`, NaN in both where an item takes no part."""
-    return {"dataset": Dataset, "input": Inputs, "system": Systems}[level](x, y, coef)
+def named(coef: str) -> str:
+    """The coefficient's full name; "kendall" alone is kendall-b.
+
+    Raises: ValueError for an unknown coefficient.
+    """
+    return checks.choice("kendall-b" if coef == "kendall" else coef, COEFFICIENTS, "coef")
 
 
 def check(side: Floats, level: str) -> None:
     """Passes silently where the level can be had from one side of the common items, NaN elsewhere.
 
-    Raises: ValueError for fewer than 3 items, flat data at input or system level, and too few systems.
+    Raises: ValueError for an unknown level, fewer than 3 items, flat data at input or system level, too few systems.
     """
+    checks.choice(level, LEVELS, "level")
     here = ~np.isnan(side)
     n = int(here.sum())
     if n < 3:
@@ -37,50 +51,125 @@ def check(side: Floats, level: str) -> None:
         raise ValueError(f"level={level!r}: got {systems} system(s), at least {least} are needed: {what}")
 
 
+class Lists:
+    """A coefficient of each of many lists of items as a function of the items' weights.
+
+    x, y: `[list, item]`, an entry with NaN on either side takes no part. places: each entry's place in row-major order
+    of `X[system, input]` (or in flat data). inputs: how many inputs there are.
+    """
+
+    def __init__(self, x: Floats, y: Floats, coef: str, places: Ints, inputs: int) -> None:
+        self.coef, self.number, self.inputs = coef, len(x), inputs
+        number, entry = np.nonzero(~(np.isnan(x) | np.isnan(y)))
+        a, b, self.places = x[number, entry], y[number, entry], places[number, entry]
+        edges = np.arange(self.number + 1)
+        self.space: Weights | None = None
+        self.prepared: tuple[Any, ...] = np.searchsorted(number, edges), a, b
+        if coef == "pearson" or not len(a):
+            return
+        # all are symmetric; what costs is the number of different values of the second side
+        a, b = _codes(a, number), _codes(b, number)
+        self.turned = coef != "spearman" and bool(a.max() < b.max())
+        a, b = (b, a) if self.turned else (a, b)
+        order = np.lexsort((b, a, number))
+        self.places, number, a, b = self.places[order], number[order], a[order], b[order]
+        new = np.append(True, (a[1:] != a[:-1]) | (b[1:] != b[:-1]) | (number[1:] != number[:-1]))
+        cells = np.append(np.flatnonzero(new), len(new))  # items tied on both sides share one
+        self.prepared = cells, np.searchsorted(number[new], edges), a[new], b[new]
+
+    def values(self, drawn: Draws) -> Floats:
+        """The coefficient of each list in each resample: (lists, b); NaN where not defined.
+
+        Where items are in or out, (2 * lists, b): then of those that are out.
+        """
+        out = np.full((self.number * (2 if drawn.base else 1), len(drawn)), np.nan)
+        if not len(self.places):
+            return out
+        from . import _kernels
+
+        left, a, right, b = _factors(drawn, self.places, self.inputs)
+        for start in range(0, len(drawn), LANES):
+            block = slice(start, start + LANES)
+            part_a, part_b = np.ascontiguousarray(a[:, block]), np.ascontiguousarray(b[:, block])
+            part = np.empty((len(out), part_a.shape[1]))
+            data = left, right, *self.prepared
+            if self.coef == "pearson":
+                _kernels.pearson(*data, part_a, part_b, drawn.base, part)
+            else:
+                space, number = self._scratch(part_a), COEFFICIENTS.index(self.coef)
+                _kernels.ranked(number, *data, self.turned, part_a, part_b, drawn.base, space, part)
+            out[:, block] = part
+        return out
+
+    def _scratch(self, a: Weights) -> Weights:
+        """Room for the weights of all cells of a list and of all values, twice."""
+        _, bounds, _, y = self.prepared
+        size = a.shape[1] * int(np.diff(bounds).max() + 2 * y.max() + 3)
+        if self.space is None or len(self.space) < size or self.space.dtype != a.dtype:
+            self.space = np.empty(size, dtype=a.dtype)
+        return self.space
+
+
+def _factors(drawn: Draws, places: Ints, inputs: int) -> tuple[Ints, Weights, Ints, Weights]:
+    """Rows and weights of both factors of the items' weights; ones where there is but one factor."""
+    given = next(a for a in (drawn.rows, drawn.systems, drawn.inputs) if a is not None)
+    alone = np.zeros_like(places), np.ones((1, len(drawn)), dtype=given.dtype)
+    if drawn.rows is not None:
+        return places, drawn.rows, *alone
+    left = alone if drawn.systems is None else (places // inputs, drawn.systems)
+    return *left, *(alone if drawn.inputs is None else (places % inputs, drawn.inputs))
+
+
+def _codes(values: Floats, number: Ints) -> Ints:
+    """Dense ranks from 0 of the values of each list; `number` tells the list, ascending."""
+    order = np.lexsort((values, number))
+    ordered, number = values[order], number[order]
+    first = np.append(True, number[1:] != number[:-1])
+    code = np.cumsum(np.append(False, (ordered[1:] != ordered[:-1]) | first[1:]))
+    out = np.empty_like(code)
+    out[order] = code - np.repeat(code[first], np.diff(np.append(np.flatnonzero(first), len(code))))
+    return out
+
+
+def plan(x: Floats, y: Floats, coef: str, level: str) -> Dataset | Inputs | Systems:
+    """The prepared coefficient. x, y: flat or `[system, input]`, NaN in both where an item takes no part."""
+    return {"dataset": Dataset, "input": Inputs, "system": Systems}[level](x, y, coef)
+
+
+def value(x: Floats, y: Floats, coef: str, level: str) -> float:
+    """The coefficient of the data themselves."""
+    return float(plan(x, y, coef, level).values(draws.everything(x.shape))[0])
+
+
 class Dataset:
     """All items in one list."""
 
     def __init__(self, x: Floats, y: Floats, coef: str) -> None:
-        self.shape = x.shape
-        places = np.flatnonzero(~(np.isnan(x) | np.isnan(y)).ravel())
-        self.complete = len(places) == x.size
-        self.flat = Flat(x.ravel()[places], y.ravel()[places], coef, None if self.complete else places)
+        flat = [(rescaled(side) if coef == "pearson" else side).reshape(1, -1) for side in (x, y)]
+        self.lists = Lists(*flat, coef, np.arange(x.size)[None], x.shape[-1])
 
-    def values(self, draws: Draws) -> Floats:
+    def values(self, drawn: Draws) -> Floats:
         """The coefficient for each resample: (b,)."""
-        powers = draws.power_sum(self.shape, self.flat.power) if self.complete and self.flat.power else None
-        return self.flat.values(draws.items(self.shape), powers)
+        return self.lists.values(drawn)[0]
 
 
 class Inputs:
     """One coefficient an input, over the systems; then the mean of those that are defined."""
 
     def __init__(self, x: Floats, y: Floats, coef: str) -> None:
-        self.x, self.y, self.coef = x, y, coef
-        self.here = ~(np.isnan(x) | np.isnan(y))
-        self.crossed: Crossed | None = None
-        self.fixed: Floats | None = None
+        sides = [rescaled(side.T, axis=1) if coef == "pearson" else side.T for side in (x, y)]
+        self.lists = Lists(*sides, coef, np.arange(x.size).reshape(x.shape).T, x.shape[1])
+        self.once = np.ones((len(x), 1), dtype=np.float32)
 
-    def each(self, draws: Draws) -> Floats:
-        """The coefficient for each resample and input: (b, inputs), or (1, inputs) where no system was redrawn."""
-        if draws.rows is not None:
-            n_systems, n_inputs = self.x.shape
-            weights = draws.rows.reshape(n_systems, -1) * np.repeat(self.here, len(draws), axis=1)
-            wide = [np.repeat(side, len(draws), axis=1) for side in (self.x, self.y)]
-            return columns(*wide, weights, self.coef).reshape(n_inputs, -1).T
-        if draws.systems is None or (len(draws.systems) == 1 and (draws.systems == 1).all()):
-            if self.fixed is None:
-                self.fixed = columns(self.x, self.y, self.here.astype(np.int16), self.coef)[None]
-            return self.fixed
-        if self.crossed is None:
-            self.crossed = Crossed(self.x, self.y, self.coef)
-        return self.crossed.values(draws.systems)
+    def each(self, drawn: Draws) -> Floats:
+        """The coefficient for each input and resample: (inputs, b), or (inputs, 1) where no system was redrawn."""
+        if drawn.rows is None and drawn.systems is None:
+            return self.lists.values(Draws(systems=self.once))
+        return self.lists.values(replace(drawn, inputs=None))
 
-    def values(self, draws: Draws) -> Floats:
+    def values(self, drawn: Draws) -> Floats:
         """The mean coefficient for each resample: (b,); NaN where no input has one."""
-        each = self.each(draws)
-        weights = np.ones((len(draws), 1)) if draws.inputs is None else draws.inputs.astype(float)
-        return mean_of_defined(each, weights)
+        return mean_of_defined(self.each(drawn), drawn.inputs)
 
 
 class Systems:
@@ -93,61 +182,127 @@ class Systems:
         self.sides = [tame(np.where(here, side, 0.0)) for side in (x, y)]
         self.rounding = [rounding(side) for side in self.sides]
 
-    def means(self, draws: Draws) -> tuple[Floats, Floats, Floats]:
+    def means(self, drawn: Draws) -> tuple[Floats, Floats, Floats]:
         """System means of scores and of ratings, and the number of items behind them: three times (systems, b)."""
-        if draws.rows is not None:
-            weights = draws.rows.reshape(*self.here.shape, -1) * self.here[:, :, None]
+        if drawn.rows is not None:
+            weights = drawn.rows.reshape(*self.here.shape, -1) * self.here[:, :, None]
             n = weights.sum(axis=1)
             sums = [np.einsum("sib,si->sb", weights, side) for side in self.sides]
         else:
-            weights = np.ones((1, self.here.shape[1])) if draws.inputs is None else draws.inputs.astype(float)
-            n = self.here @ weights.T
-            sums = [side @ weights.T for side in self.sides]
+            once = np.ones((self.here.shape[1], 1))
+            weights = once if drawn.inputs is None else drawn.inputs.astype(float)
+            n, *sums = (side @ weights for side in (self.here, *self.sides))
         with np.errstate(invalid="ignore", divide="ignore"):
             return sums[0] / n, sums[1] / n, n
 
-    def values(self, draws: Draws) -> Floats:
+    def values(self, drawn: Draws) -> Floats:
         """The coefficient for each resample: (b,)."""
-        x, y, n = self.means(draws)
-        weights = (n > 0).astype(np.int64)
-        if draws.systems is not None:
-            weights = weights * draws.systems.T
-        x, y = np.broadcast_to(x, weights.shape), np.broadcast_to(y, weights.shape)
-        if self.coef != "pearson":
-            x, y = (levelled(side, size) for side, size in zip((x, y), self.rounding, strict=True))
-        return columns(x, y, weights, self.coef)
+        x, y, n = self.means(drawn)
+        weights = (n > 0) * (1.0 if drawn.systems is None else drawn.systems)
+        return across(x, y, *self.rounding, weights, self.coef)
+
+
+def across(x: Floats, y: Floats, slack_x: Floats, slack_y: Floats, weights: Floats, coef: str) -> Floats:
+    """The coefficient over systems, whose values differ by resample: all `[system, b]`, slack (systems,), to (b,).
+
+    Values that differ by no more than rounding are tied: sums of thirds taken in another order differ in the last bit.
+    """
+    from . import _kernels
+
+    out = np.empty(weights.shape[1])
+    x, y = (np.where(weights > 0, side, np.nan) for side in (x, y))
+    if coef == "pearson":
+        x, y = rescaled(x, axis=0), rescaled(y, axis=0)
+    _kernels.across(COEFFICIENTS.index(coef), x, y, slack_x, slack_y, weights.astype(float), out)
+    return out
+
+
+class Swapped:
+    """Two judges' coefficients after exchanging some of their scores: both judges' scores are pooled, and each judge
+    holds the half that the mask gives it.
+
+    first, second, y: flat or `[system, input]`, NaN in all three where an item takes no part.
+    """
+
+    def __init__(self, first: Floats, second: Floats, y: Floats, coef: str, level: str) -> None:
+        self.shape, self.level, self.coef = y.shape, level, coef
+        if level != "system":
+            self.pool = plan(np.concatenate([first, second]), np.concatenate([y, y]), coef, level)
+            return
+        here = ~np.isnan(y)
+        self.n = here.sum(axis=1, keepdims=True)
+        self.first, self.second, ratings = (np.where(here, side, 0.0) for side in (first, second, y))
+        with np.errstate(invalid="ignore"):
+            self.ratings = ratings.sum(axis=1, keepdims=True) / self.n
+        self.slack = np.maximum(rounding(self.first), rounding(self.second)), rounding(ratings)
+
+    def values(self, masks: Draws) -> tuple[Floats, Floats]:
+        """Both coefficients after each exchange: (b,) and (b,)."""
+        if self.level == "system":
+            return self._of_means(masks)
+        # as coins of one half up or down, so that their product says which judge has what
+        rows = None if masks.rows is None else np.concatenate([0.5 - masks.rows, masks.rows - 0.5])
+        systems, inputs = masks.systems, None
+        if systems is None:
+            systems = np.zeros((self.shape[0], 1 if self.level == "input" else len(masks)), dtype=np.float32)
+        systems = np.concatenate([0.5 - systems, systems - 0.5]).astype(np.float32)
+        if self.level == "dataset" and masks.inputs is not None:
+            inputs = 1 - 2 * masks.inputs
+        drawn = Draws(systems if rows is None else None, inputs, rows, base=0.5)
+        if self.level == "dataset":
+            one, other = self.pool.lists.values(drawn)
+            return one, other
+        one, other = np.split(self.pool.lists.values(drawn), 2)
+        if masks.inputs is not None:
+            flip = masks.inputs.astype(bool)
+            one, other = np.where(flip, other, one), np.where(flip, one, other)
+        return mean_of_defined(one), mean_of_defined(other)
+
+    def _of_means(self, masks: Draws) -> tuple[Floats, Floats]:
+        total = (self.first + self.second).sum(axis=1, keepdims=True)
+        gain = self.second - self.first
+        sums = self.first.sum(axis=1, keepdims=True)
+        if masks.rows is not None:
+            sums = sums + np.einsum("si,sib->sb", gain, masks.rows.reshape(*gain.shape, -1).astype(float))
+        elif masks.inputs is not None:
+            sums = sums + gain @ masks.inputs.astype(float)
+        sums = np.broadcast_to(sums, (len(sums), len(masks)))
+        if masks.systems is not None:
+            sums = np.where(masks.systems == 1, total - sums, sums)
+        weights = np.broadcast_to(self.n > 0, sums.shape)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = sums / self.n, (total - sums) / self.n
+        y = np.broadcast_to(self.ratings, sums.shape)
+        one, other = (across(side, y, *self.slack, weights, self.coef) for side in means)
+        return one, other
 
 
 def tame(side: Floats) -> Floats:
     """The values, scaled down where they are so large that their sum would overflow."""
-    return kernels.rescaled(side) if np.abs(side).max(initial=0.0) > 1e280 else side
+    return rescaled(side) if np.abs(side).max(initial=0.0) > 1e280 else side
+
+
+def rescaled(values: Floats, axis: int | None = None) -> Floats:
+    """Values divided by a power of two near their largest magnitude: squares neither overflow nor vanish, no rounding.
+
+    NaN is left alone.
+    """
+    with np.errstate(invalid="ignore"):
+        largest = np.fmax.reduce(np.abs(values), axis=axis, keepdims=axis is not None, initial=0.0)
+    return np.ldexp(values, -np.frexp(largest)[1])
 
 
 def rounding(side: Floats) -> Floats:
-    """How far rounding alone can move each system's mean: (systems, 1)."""
-    return 16 * np.finfo(float).eps * np.abs(side).max(axis=1, keepdims=True)
+    """How far rounding alone can move each system's mean: (systems,)."""
+    return 16 * np.finfo(float).eps * np.abs(side).max(axis=1)
 
 
-def levelled(means: Floats, size: Floats) -> Floats:
-    """Ranks of means down each column in which means that differ by rounding error only are tied.
-
-    Sums of thirds taken in another order differ in the last bit; without this such ties would break at random.
-    """
-    order = np.argsort(means, axis=0, kind="stable")
-    ordered = np.take_along_axis(means, order, axis=0)
-    slack = np.take_along_axis(np.broadcast_to(size, means.shape), order, axis=0)
-    with np.errstate(invalid="ignore"):
-        apart = np.diff(ordered, axis=0) > np.maximum(slack[1:], slack[:-1])
-    rank = np.zeros(means.shape)
-    np.cumsum(apart, axis=0, out=rank[1:])
-    out = np.empty_like(rank)
-    np.put_along_axis(out, order, rank, axis=0)
-    return out
-
-
-def mean_of_defined(each: Floats, weights: Floats) -> Floats:
-    """Weighted mean along the last axis over what is not NaN; NaN where nothing is left."""
+def mean_of_defined(each: Floats, weights: Weights | None = None) -> Floats:
+    """Weighted mean down the first axis over what is not NaN; NaN where nothing is left."""
+    weights = np.ones((len(each), 1)) if weights is None else weights
     defined = ~np.isnan(each)
-    filled = np.where(defined, each, 0.0)
+    if not defined.all():
+        each, weights = np.where(defined, each, 0.0), defined * weights
+    each, weights = np.broadcast_arrays(each, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return (filled * weights).sum(axis=1) / (defined * weights).sum(axis=1)
+        return np.einsum("ib,ib->b", each, weights, dtype=float) / weights.sum(axis=0, dtype=float)

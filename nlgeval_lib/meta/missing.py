@@ -18,6 +18,13 @@ POLICIES: dict[str, str] = {
     "min": "a missing judge score counts as the judge's lowest score",
     "max": "a missing judge score counts as the judge's highest score",
 }
+FILLS = {"zero": lambda x: 0.0, "mean": np.nanmean, "min": np.nanmin, "max": np.nanmax}
+SAMPLE_RULES: dict[str, str] = {
+    "nan-mean": "mean of the draws that gave a score; NaN where none did",
+    "zero": "a failed draw counts as 0",
+    "all": "NaN unless every draw gave a score",
+    "first": "the first draw that gave a score; NaN where none did",
+}
 
 
 @dataclass(frozen=True)
@@ -30,9 +37,6 @@ class Filled:
     n_missing: int  # items that lacked a score or a rating before the policy
     n_filled: int  # judge scores that the policy invented
     total: int
-
-    def signature(self) -> str:
-        return f"nan:{self.policy}({self.n_missing}/{self.total})"
 
 
 def apply(x: Floats, y: Floats, policy: str = "drop") -> Filled:
@@ -49,24 +53,26 @@ def apply(x: Floats, y: Floats, policy: str = "drop") -> Filled:
             f"nan='error': {int(gone_x.sum())} scores and {int(gone_y.sum())} ratings of {x.size} are missing; "
             f"find out why, or name a policy: {', '.join(POLICIES)}"
         )
+    fill = gone_x & ~gone_y & (policy in FILLS)
     filled = x
-    fill = gone_x & ~gone_y if policy in ("zero", "mean", "min", "max") else np.zeros_like(gone)
     if fill.any():
         if policy != "zero" and gone_x.all():
             raise ValueError(f"nan={policy!r}: all {x.size} scores are missing, there is nothing to fill from")
-        value = {"zero": lambda: 0.0, "mean": lambda: np.nanmean(x), "min": lambda: np.nanmin(x)}.get(
-            policy, lambda: np.nanmax(x)
-        )()
-        filled = np.where(fill, value, x)
+        filled = np.where(fill, FILLS[policy](x), x)
     left = np.isnan(filled) | gone_y
-    return Filled(
-        x=np.where(left, np.nan, filled),
-        y=np.where(left, np.nan, y),
-        policy=policy,
-        n_missing=int(gone.sum()),
-        n_filled=int(fill.sum()),
-        total=int(x.size),
-    )
+    x, y = (np.where(left, np.nan, side) for side in (filled, y))
+    return Filled(x, y, policy, int(gone.sum()), int(fill.sum()), int(x.size))
+
+
+def common(*sides: Floats) -> tuple[Floats, ...]:
+    """The arrays with NaN in all of them wherever any has it.
+
+    Raises: ValueError when fewer than 3 items are left.
+    """
+    gone = np.isnan(sides).any(axis=0)
+    if gone.size - gone.sum() < 3:
+        raise ValueError(f"got {gone.size - int(gone.sum())} common item(s) of {gone.size}; at least 3 are needed")
+    return tuple(np.where(gone, np.nan, side) for side in sides)
 
 
 @dataclass(frozen=True)
@@ -83,14 +89,6 @@ class Samples:
     def signature(self) -> str:
         """What was computed, in one line."""
         return f"samples:{self.rule}({self.n_failed}/{self.n_draws * self.counts.size} failed, {self.n_empty} empty)"
-
-
-SAMPLE_RULES: dict[str, str] = {
-    "nan-mean": "mean of the draws that gave a score; NaN where none did",
-    "zero": "a failed draw counts as 0",
-    "all": "NaN unless every draw gave a score",
-    "first": "the first draw that gave a score; NaN where none did",
-}
 
 
 def mean_of_samples(samples: Any, rule: str = "nan-mean") -> Samples:
@@ -110,32 +108,7 @@ def mean_of_samples(samples: Any, rule: str = "nan-mean") -> Samples:
         if rule == "zero":
             scores = total / len(draws)
         elif rule == "first":
-            first = here.argmax(axis=0)
-            scores = np.take_along_axis(draws, first[None], axis=0)[0]
+            scores = np.take_along_axis(draws, here.argmax(axis=0)[None], axis=0)[0]
         else:
             scores = total / np.where(counts >= (len(draws) if rule == "all" else 1), counts, np.nan)
     return Samples(scores, counts.astype(float), rule, len(draws), int((~here).sum()), int((counts == 0).sum()))
-
-
-@dataclass(frozen=True)
-class AuthorsPolicy:
-    """What a publication did with missing scores: how it joined draws, and what an item without a score counted as."""
-
-    samples: str
-    items: str
-    source: str
-
-
-AUTHORS: dict[str, AuthorsPolicy] = {
-    "acloserlook-table-2": AuthorsPolicy("nan-mean", "drop", "Chiang and Lee 2023, Table 2 (Topical-Chat), by replay"),
-    "acloserlook-table-3": AuthorsPolicy("zero", "zero", "Chiang and Lee 2023, Table 3, by replay"),
-}
-
-
-def authors(samples: Any, name: str) -> tuple[Samples, str]:
-    """Scores as the named publication made them from draws, and its policy for items, to pass on as `nan`.
-
-    Raises: ValueError as `mean_of_samples`, and for a name not in `AUTHORS`.
-    """
-    policy = AUTHORS[checks.choice(name, AUTHORS, "name")]
-    return mean_of_samples(samples, policy.samples), policy.items

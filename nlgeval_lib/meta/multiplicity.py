@@ -11,8 +11,8 @@ import numpy as np
 
 from . import checks
 from .checks import Floats
+from .comparison import Comparison, compare, together
 from .correlation import Correlation, correlate_many
-from .significance import Comparison, compare, together
 
 METHODS = {"none": None, "bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh", "by": "fdr_by"}
 
@@ -77,15 +77,8 @@ def correct(
         if here.any():
             kind = METHODS[method]
             adjusted[here] = values[here] if kind is None else multipletests(values[here], alpha, kind)[1]
-    return Corrected(
-        names=names,
-        families=family,
-        p=tuple(map(float, values)),
-        adjusted=tuple(map(float, adjusted)),
-        rejected=tuple(bool(value <= alpha) for value in adjusted),
-        method=method,
-        alpha=alpha,
-    )
+    rejected = tuple(bool(value <= alpha) for value in adjusted)
+    return Corrected(names, family, tuple(values.tolist()), tuple(adjusted.tolist()), rejected, method, alpha)
 
 
 def _families(names: tuple[Any, ...], families: Any, mapped: bool) -> tuple[Any, ...]:
@@ -178,33 +171,24 @@ def league(
         raise ValueError("judges: pass a mapping from name to scores with at least 2 judges")
     shared, scores, lost = _on_common_items(judges, y, nan)
     told = dict(nan=nan, n_missing=lost)  # what was filled or left out before, so that results and signatures say so
-    correlations = {
-        name: replace(result, **told)
-        for name, result in correlate_many(scores, shared, coef, level, "drop", ci, n_boot, seed).items()
-    }
-    comparisons = {
-        (a, b): replace(
-            compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, scaling=scaling), **told
-        )
-        for a, b in combinations(scores, 2)
-    }
-    corrected = correct({pair: result.p for pair, result in comparisons.items()}, method, alpha=alpha)
-    names = tuple(scores)
-    values = [correlations[name].value for name in names]
-    blank = League(names, tuple(correlations.values()), tuple(comparisons.values()), corrected, (), 0)
-    ranks = rank_clusters(values, blank.p_matrix(), alpha)
+    found = correlate_many(scores, shared, coef, level, "drop", ci, n_boot, seed)
+    correlations = tuple(replace(one, **told) for one in found.values())
+    comparisons = {}
+    for a, b in combinations(scores, 2):
+        one = compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, scaling=scaling)
+        comparisons[a, b] = replace(one, **told)
+    corrected = correct({pair: one.p for pair, one in comparisons.items()}, method, alpha=alpha)
     n = int((~np.isnan(shared)).sum())
-    return League(names, blank.correlations, blank.comparisons, corrected, ranks, n)
+    table = League(tuple(scores), correlations, tuple(comparisons.values()), corrected, (), n)
+    return replace(table, ranks=rank_clusters([one.value for one in correlations], table.p_matrix(), alpha))
 
 
 def _on_common_items(judges: Mapping[str, Any], y: Any, nan: str) -> tuple[Floats, dict[str, Floats], int]:
     """The ratings and each judge's scores on the items that all have, and how many items lacked one at first."""
     scores, gone, lacking = {}, False, np.isnan(checks.floats(y, "y"))
     for name, x in judges.items():
-        try:
+        with checks.about(f"judge {name!r}"):
             scores[name], _, ratings, _ = together(x, x, y, nan)
-        except ValueError as error:
-            raise ValueError(f"judge {name!r}: {error}") from error
         gone, lacking = gone | np.isnan(ratings), lacking | np.isnan(checks.floats(x, name))
     ratings = checks.floats(y, "y")
     ratings[gone] = np.nan

@@ -1,4 +1,4 @@
-"""Does a judge order systems as people do? Pairwise accuracy, hard and soft."""
+"""On how many pairs do judge and raters agree? Outputs with ties and thresholds; systems, hard and soft."""
 
 from __future__ import annotations
 
@@ -11,7 +11,190 @@ from . import checks, levels, missing
 from .checks import Floats
 from .draws import everything
 
+LEVELS = ("dataset", "input")
 TIES = ("exclude", "half", "equal")
+MOST_PAIRS = 20_000_000
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of items that are compared: one group for the data set, or one an input."""
+
+    gap: Floats  # |x_i - x_j|
+    agree: np.ndarray  # the two sides order the pair alike, neither tied
+    tied_y: np.ndarray
+    group: np.ndarray
+    size: Floats  # pairs in each group
+
+
+@dataclass(frozen=True)
+class TieAccuracy:
+    """Share of pairs ordered alike or tied alike, scores within epsilon of each other counting as tied.
+
+    value: in [0, 1], mean over groups; NaN with a reason where there is no pair. folds: number of held-out parts (0:
+    the threshold was given, or chosen on the same data, as `calibration` says). epsilons: each fold's threshold.
+    """
+
+    value: float
+    epsilon: float
+    level: str
+    calibration: str
+    n_pairs: int
+    n_groups: int
+    n_missing: int
+    total: int
+    nan: str
+    folds: int = 0
+    epsilons: tuple[float, ...] = ()
+    seed: int | None = None
+    reason: str = ""
+
+    def __float__(self) -> float:
+        return self.value
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        fold = f"/{self.folds}|seed:{self.seed}" if self.folds else ""
+        epsilon = checks.exactly(self.epsilon) if self.calibration == "given" else f"{self.epsilon:.6g}"
+        return (
+            f"level:{self.level}|coef:acc-eq|eps:{self.calibration}({epsilon}){fold}"
+            f"|nan:{self.nan}({self.n_missing}/{self.total})"
+        )
+
+
+def acc_eq(x: Any, y: Any, epsilon: float = 0.0, level: str = "input", nan: str = "drop") -> TieAccuracy:
+    """On how many pairs of items do scores and ratings say the same, ties included, with a given tie threshold?
+
+    x, y: flat (level dataset) or `X[system, input]`; level input averages the share over inputs. epsilon >= 0, in units
+    of x. A constant judge is not undefined here: it scores the share of tied ratings.
+    Raises: ValueError as `correlate`, for a negative epsilon, and beyond 20 million pairs.
+    Source: Deutsch, Foster and Freitag 2023 (Ties Matter).
+    """
+    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.number)) or not 0 <= epsilon < np.inf:
+        raise ValueError(f"epsilon: got {epsilon!r}; pass a number of at least 0, in units of the scores")
+    pairs, filled = _prepare(x, y, level, nan)
+    return _result(_accuracy(pairs, float(epsilon)), float(epsilon), level, "given", pairs, filled)
+
+
+def calibrate_ties(x: Any, y: Any, level: str = "input", nan: str = "drop") -> TieAccuracy:
+    """Which tie threshold makes the judge's accuracy highest, on the same data it is then judged by?
+
+    Every gap between two scores is tried; of equally good thresholds the smallest is taken. The value is optimistic:
+    see `held_out_acc_eq`. Arguments and errors as `acc_eq`.
+    Source: Deutsch, Foster and Freitag 2023 (tie calibration).
+    """
+    pairs, filled = _prepare(x, y, level, nan)
+    epsilon, value = _best(pairs)
+    return _result(value, epsilon, level, "in-sample", pairs, filled)
+
+
+def held_out_acc_eq(
+    x: Any, y: Any, level: str = "input", folds: int = 2, seed: int = 0, nan: str = "drop"
+) -> TieAccuracy:
+    """How accurate is the judge with a tie threshold learned on other inputs than those it is judged by?
+
+    Inputs `X[system, input]` (items, for flat data) are split at random into folds; each is judged by the threshold
+    that is best on the others, and the folds' values are averaged by their number of groups (dataset level: of pairs).
+    epsilon of the result is the mean. Arguments and errors as `acc_eq`; ValueError for more folds than inputs.
+    """
+    checks.choice(level, LEVELS, "level")
+    a, b = checks.pair(x, y)
+    folds = checks.whole(folds, "folds", low=2)
+    checks.whole(seed, "seed", low=0)
+    if folds > a.shape[-1]:
+        raise ValueError(f"folds: got {folds} for {a.shape[-1]} inputs; pass at most as many folds as inputs")
+    part = np.random.default_rng(seed).permutation(a.shape[-1]) % folds
+    whole, filled = _prepare(a, b, level, nan)
+    values, epsilons, weights = [], [], []
+    for fold in range(folds):
+        inside = part == fold
+        train = _pairs(filled.x[..., ~inside], filled.y[..., ~inside], level)
+        test = _pairs(filled.x[..., inside], filled.y[..., inside], level)
+        if not len(train.gap) or not len(test.gap):
+            continue
+        epsilon = _best(train)[0]
+        values.append(_accuracy(test, epsilon))
+        epsilons.append(epsilon)
+        weights.append(float((test.size > 0).sum()) if level == "input" else float(len(test.gap)))
+    if not values:
+        return _result(NAN, NAN, level, "held-out", whole, filled)
+    value, epsilon = np.average(values, weights=weights), np.mean(epsilons)
+    return _result(float(value), float(epsilon), level, "held-out", whole, filled, folds, tuple(epsilons), seed)
+
+
+def _prepare(x: Any, y: Any, level: str, nan: str) -> tuple[Pairs, missing.Filled]:
+    checks.choice(level, LEVELS, "level")
+    a, b = checks.pair(x, y)
+    if level == "input" and a.ndim != 2:
+        raise ValueError(f"level='input': got a flat vector of {a.size}; pass x[system, input], or level='dataset'")
+    filled = missing.apply(a, b, nan)
+    n = int((~np.isnan(filled.x)).sum())
+    if n < 3:
+        raise ValueError(f"got {n} common item(s) of {filled.total}; at least 3 need both a score and a rating")
+    if level == "input" and a.shape[0] < 2:
+        raise ValueError("level='input': got 1 system; an input needs at least 2 to make a pair")
+    return _pairs(filled.x, filled.y, level), filled
+
+
+def _pairs(x: Floats, y: Floats, level: str) -> Pairs:
+    if level == "dataset":
+        here = ~np.isnan(x)
+        x, y = x[here][:, None], y[here][:, None]
+    n, groups = x.shape
+    if n * (n - 1) // 2 * groups > MOST_PAIRS:
+        raise ValueError(
+            f"got {n * (n - 1) // 2 * groups} pairs, more than {MOST_PAIRS}; use level='input', or coef='acc-eq' of "
+            "`correlate`, which needs no pairs"
+        )
+    first, second = np.triu_indices(n, 1)
+    gap_x, gap_y = x[first] - x[second], y[first] - y[second]
+    here = ~np.isnan(gap_x)
+    group = np.broadcast_to(np.arange(groups), here.shape)[here]
+    gap_x, gap_y = gap_x[here], gap_y[here]
+    agree = (np.sign(gap_x) == np.sign(gap_y)) & (gap_y != 0)
+    size = np.bincount(group, minlength=groups).astype(float)
+    return Pairs(np.abs(gap_x), agree, gap_y == 0, group, size)
+
+
+def _accuracy(pairs: Pairs, epsilon: float) -> float:
+    right = np.where(pairs.gap <= epsilon, pairs.tied_y, pairs.agree)
+    filled = pairs.size > 0
+    if not filled.any():
+        return NAN
+    share = np.bincount(pairs.group, weights=right, minlength=len(pairs.size))[filled] / pairs.size[filled]
+    return float(share.mean())
+
+
+def _best(pairs: Pairs) -> tuple[float, float]:
+    """The best threshold: with pairs sorted by gap, each that becomes a tie changes the accuracy by a known step."""
+    if not len(pairs.gap):
+        return NAN, NAN
+    order = np.argsort(pairs.gap, kind="stable")
+    gap = pairs.gap[order]
+    step = (pairs.tied_y[order].astype(float) - pairs.agree[order]) / pairs.size[pairs.group[order]]
+    gain = np.concatenate([[0.0], np.cumsum(step)])
+    ends = np.flatnonzero(np.append(gap[1:] != gap[:-1], True)) + 1
+    thresholds = np.concatenate([[0.0], gap[ends - 1]])
+    gains = np.concatenate([[gain[np.searchsorted(gap, 0.0, side="right")]], gain[ends]])
+    best = int(np.flatnonzero(gains >= gains.max() - 1e-12)[0])
+    return float(thresholds[best]), _accuracy(pairs, float(thresholds[best]))
+
+
+def _result(
+    value: float,
+    epsilon: float,
+    level: str,
+    calibration: str,
+    pairs: Pairs,
+    filled: missing.Filled,
+    folds: int = 0,
+    epsilons: tuple[float, ...] = (),
+    seed: int | None = None,
+) -> TieAccuracy:
+    counts = len(pairs.gap), int((pairs.size > 0).sum()), filled.n_missing, filled.total, filled.policy
+    reason = "" if value == value else "no pair of items with both a score and a rating"
+    return TieAccuracy(value, epsilon, level, calibration, *counts, folds, epsilons, seed, reason)
 
 
 @dataclass(frozen=True)
@@ -49,32 +232,22 @@ def pairwise_accuracy(x: Any, y: Any, ties: str = "exclude", nan: str = "drop") 
     Source: Kocmi et al. 2021.
     """
     checks.choice(ties, TIES, "ties")
-    filled, plan = _systems(x, y, nan)
-    mean_x, mean_y, n = plan.means(everything(filled.x.shape))
+    filled, plan = _of_systems(x, y, nan)
+    *means, n = plan.means(everything(filled.x.shape))
     here = n[:, 0] > 0
-    rank_x, rank_y = (
-        levels.levelled(side, size)[here, 0] for side, size in zip((mean_x, mean_y), plan.rounding, strict=True)
-    )
-    first, second = np.triu_indices(len(rank_x), 1)
-    sign_x, sign_y = np.sign(rank_x[first] - rank_x[second]), np.sign(rank_y[first] - rank_y[second])
+    first, second = np.triu_indices(int(here.sum()), 1)
+    gaps = [mean[here, 0][first] - mean[here, 0][second] for mean in means]
+    slack = [np.maximum(size[here][first], size[here][second]) for size in plan.rounding]
+    sign_x, sign_y = (np.sign(gap) * (np.abs(gap) > near) for gap, near in zip(gaps, slack, strict=True))
     right = (sign_x == sign_y).astype(float)
     tied = sign_y == 0
     if ties == "half":
         right[tied] = 0.5
     counted = ~tied if ties == "exclude" else np.ones_like(tied)
-    value = float(right[counted].mean()) if counted.any() else float("nan")
-    return PairwiseAccuracy(
-        value=value,
-        kind="hard",
-        ties=ties,
-        n_systems=len(rank_x),
-        n_pairs=int(counted.sum()),
-        n_tied=int(tied.sum()),
-        n_missing=filled.n_missing,
-        total=filled.total,
-        nan=nan,
-        reason="" if counted.any() else "all mean ratings are equal: no pair of systems to agree on",
-    )
+    value = float(right[counted].mean()) if counted.any() else NAN
+    reason = "" if counted.any() else "all mean ratings are equal: no pair of systems to agree on"
+    counts = int(here.sum()), int(counted.sum()), int(tied.sum()), filled.n_missing, filled.total
+    return PairwiseAccuracy(value, "hard", ties, *counts, nan, reason=reason)
 
 
 def soft_pairwise_accuracy(x: Any, y: Any, n_perm: int = 1000, seed: int = 0, nan: str = "drop") -> PairwiseAccuracy:
@@ -87,30 +260,19 @@ def soft_pairwise_accuracy(x: Any, y: Any, n_perm: int = 1000, seed: int = 0, na
     """
     n_perm = checks.whole(n_perm, "n_perm")
     checks.whole(seed, "seed", low=0)
-    filled, _ = _systems(x, y, nan)
+    filled, _ = _of_systems(x, y, nan)
     here = (~np.isnan(filled.x)).any(axis=1)
     rng = np.random.default_rng(seed)
     signs = rng.integers(0, 2, (n_perm, filled.x.shape[1])).astype(float) * 2 - 1
-    p_x, p_y = (pair_p_values(side[here], signs) for side in (filled.x, filled.y))
+    p_x, p_y = (_pair_p_values(side[here], signs) for side in (filled.x, filled.y))
     shared = ~(np.isnan(p_x) | np.isnan(p_y))
-    value = float((1 - np.abs(p_x - p_y))[shared].mean()) if shared.any() else float("nan")
-    return PairwiseAccuracy(
-        value=value,
-        kind="soft",
-        ties="p-value",
-        n_systems=int(here.sum()),
-        n_pairs=int(shared.sum()),
-        n_tied=0,
-        n_missing=filled.n_missing,
-        total=filled.total,
-        nan=nan,
-        n_perm=n_perm,
-        seed=seed,
-        reason="" if shared.any() else "no two systems share an input",
-    )
+    value = float((1 - np.abs(p_x - p_y))[shared].mean()) if shared.any() else NAN
+    reason = "" if shared.any() else "no two systems share an input"
+    counts = int(here.sum()), int(shared.sum()), 0, filled.n_missing, filled.total
+    return PairwiseAccuracy(value, "soft", "p-value", *counts, nan, n_perm, seed, reason)
 
 
-def pair_p_values(side: Floats, signs: Floats) -> Floats:
+def _pair_p_values(side: Floats, signs: Floats) -> Floats:
     """One-sided p of "the first system is better" for each pair of systems: `X[system, input]` to (pairs,).
 
     signs: (permutations, inputs) of +1 and -1: an input's two scores stay or are exchanged. NaN where none is shared.
@@ -125,7 +287,7 @@ def pair_p_values(side: Floats, signs: Floats) -> Floats:
     return np.where(alone, np.nan, (count + 1) / (len(signs) + 1))
 
 
-def _systems(x: Any, y: Any, nan: str) -> tuple[missing.Filled, levels.Systems]:
+def _of_systems(x: Any, y: Any, nan: str) -> tuple[missing.Filled, levels.Systems]:
     checks.same_index(x=x, y=y)
     a, b = checks.pair(checks.matrix(x, "x"), checks.matrix(y, "y"))
     filled = missing.apply(a, b, nan)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import checks, draws, kernels, levels, missing, significance
+from . import checks, comparison, draws, levels, missing
 from .checks import Floats
 
 NAN = float("nan")
@@ -66,7 +66,7 @@ def minimum_detectable_difference(
     the rate of p <= alpha; the answer is read off between the shares.
     Raises: ValueError as `compare`, for shares outside (0, 1] or not rising.
     """
-    coef = kernels.named(coef)
+    coef = levels.named(coef)
     checks.choice(level, levels.LEVELS, "level")
     checks.between(power, "power")
     checks.between(alpha, "alpha")
@@ -85,39 +85,20 @@ def minimum_detectable_difference(
     curve = []
     for number, share in enumerate(shares):
         rng = np.random.default_rng([checks.whole(seed, "seed", low=0), number])
-        outcome = [_one(filled.x, filled.y, share, size, coef, level, units, n_perm, rng) for _ in range(n_sim)]
+        outcome = [_one(filled.x, filled.y, share, size, rng, coef, level, units, n_perm) for _ in range(n_sim)]
         defined = [(d, p) for d, p in outcome if d == d]
         found = sum(p <= alpha and d > 0 for d, p in defined) / n_sim
         curve.append((share, float(np.mean([d for d, _ in defined])) if defined else NAN, found))
     difference = _read_off(curve, power)
-    return Detectable(
-        difference=difference,
-        power=power,
-        alpha=alpha,
-        coef=coef,
-        level=level,
-        units=units,
-        n_systems=a.shape[0],
-        n_inputs=size,
-        n_sim=n_sim,
-        n_perm=n_perm,
-        seed=seed,
-        curve=tuple(curve),
-        reason=_why(curve, power) if np.isnan(difference) else "",
-    )
+    reason = _why(curve, power) if np.isnan(difference) else ""
+    settings = power, alpha, coef, level, units, a.shape[0], size, n_sim, n_perm, seed
+    return Detectable(difference, *settings, tuple(curve), reason)
 
 
 def _one(
-    x: Floats,
-    y: Floats,
-    share: float,
-    size: int,
-    coef: str,
-    level: str,
-    units: str,
-    n_perm: int,
-    rng: np.random.Generator,
+    x: Floats, y: Floats, share: float, size: int, rng: np.random.Generator, *settings: Any
 ) -> tuple[float, float]:
+    """Difference and p of one simulated data set; settings: coefficient, level, units and permutations of `compare`."""
     inputs = rng.integers(0, x.shape[1], size)
     x, y = x[:, inputs], y[:, inputs]
     here = np.flatnonzero(~np.isnan(x))
@@ -125,7 +106,7 @@ def _one(
     worse = x.copy()
     worse.flat[moved] = x.flat[rng.permutation(moved)]
     try:
-        result = significance.compare(x, worse, y, coef, level, units, n_perm, int(rng.integers(2**31)))
+        result = comparison.compare(x, worse, y, *settings, int(rng.integers(2**31)))
     except ValueError:
         return NAN, NAN
     return result.difference, result.p

@@ -21,6 +21,7 @@ COLUMNS = ("paper", "table", "row", "column", "statistic", "value")
 KEY = ("row", "column", "statistic")
 # a point too many, a decimal comma, a letter O or l for a digit, digits of another script
 _MISPRINT = re.compile(r"\s*[+-]?(?=.*\d)[\dOolI.,]+\s*%?\s*")
+MARK_COLUMNS = ("table", *KEY, "mark")
 INDEX_COLUMNS = ("paper", "id", "number", "kind", "title", "cells", "place", "note")
 KINDS = ("numeric", "figure", "prompt", "text", "diagram")
 
@@ -36,7 +37,7 @@ def tables(paper: str) -> list[str]:
     Raises: ValueError for an unknown paper.
     """
     _known(paper, PAPERS, "paper")
-    return sorted(path.stem for path in (folder() / paper).glob("*.csv") if path.stem != "index")
+    return sorted(path.stem for path in (folder() / paper).glob("*.csv") if path.stem not in ("index", "marks"))
 
 
 def load(paper: str, table: str) -> pd.DataFrame:
@@ -72,6 +73,19 @@ def index() -> pd.DataFrame:
     if not frames:
         return pd.DataFrame(columns=list(INDEX_COLUMNS)).astype({"cells": int})
     return pd.concat(frames, ignore_index=True).astype({"cells": int})
+
+
+def marks(paper: str) -> pd.DataFrame:
+    """The printed cells in bold or underlined: `table, row, column, statistic, mark`; none where the text keeps none.
+
+    Raises: ValueError for an unknown paper, and for a mark other than bold and underline.
+    """
+    _known(paper, PAPERS, "paper")
+    path = folder() / paper / "marks.csv"
+    frame = strings(path, MARK_COLUMNS) if path.exists() else pd.DataFrame(columns=list(MARK_COLUMNS))
+    for mark in frame["mark"].unique():
+        _known(mark, ("bold", "underline"), "mark")
+    return frame
 
 
 def cell(paper: str, table: str, row: str, column: str, statistic: str) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import catalogue, files, paths, provenance
-from nlgeval_lib.report import audited, guard, saving, tables
+from nlgeval_lib.report import audited, saving, tables
 
 MODES = ("full", "quick")
 _CORRELATIONS = ("pearson", "spearman", "kendall")
@@ -180,7 +180,7 @@ class Output:
 
         Full runs go to `results/<paper>/`; quick ones to `results/quick/`, those of route mini to `results/mini/`.
         A run with other parameters than the catalogue's, or with less than the result already there, goes to
-        `results/partial/` (see `guard`); figures likewise. Files whose values did not change (1e-6) are left alone.
+        `results/partial/` ; figures likewise. Files whose values did not change (1e-6) are left alone.
 
         Raises: ValueError where there is nothing to save; OSError where the folder cannot be written.
         """
@@ -203,20 +203,22 @@ class Output:
         self._report(record, place, line, new)
         print(f"{self.id}: {line}")
 
-    def _place(self, cells: pd.DataFrame | None) -> guard.Place:
+    def _place(self, cells: pd.DataFrame | None) -> saving.Place:
         """Where this run is saved: its own folder, or apart, and why."""
         folder = "quick" if self.mode == "quick" else "mini" if self.route == "mini" else ""
         trial = "it is a trial" if os.environ.get("NLGEVAL_TRIAL") else ""
-        why = self._apart or guard.others(self.entry, self.parameters) or trial
+        why = self._apart or saving.others(self.entry, self.parameters) or trial
         if why:
-            return guard.Place("partial", why)
+            return saving.Place("partial", why)
         old = None if folder == "quick" else saving.read_json(self._name("results", folder, ".json"))
         if old is None or os.environ.get("NLGEVAL_REPLACE"):
-            return guard.Place(folder)
-        losses = guard.lost(old, self._contents(cells, folder))
+            return saving.Place(folder)
+        losses = saving.lost(old, self._contents(cells, folder))
         new = {"output": self.id, "route": self.route, "parameters": self.parameters}
-        why = guard.lesser(old, new, losses, alone=not os.environ.get("NLGEVAL_RECORD"))
-        return guard.Place("partial", why, tuple(losses), str(old.get("date", ""))[:10]) if why else guard.Place(folder)
+        why = saving.lesser(old, new, losses, alone=not os.environ.get("NLGEVAL_RECORD"))
+        return (
+            saving.Place("partial", why, tuple(losses), str(old.get("date", ""))[:10]) if why else saving.Place(folder)
+        )
 
     def _name(self, top: str, folder: str, end: str) -> str:
         return "/".join(filter(None, [top, folder, self.paper, f"{self.id}{end}"]))
@@ -273,7 +275,7 @@ class Output:
             facts=facts,
         )
 
-    def _line(self, cells: pd.DataFrame | None, place: guard.Place, changed: bool) -> str:
+    def _line(self, cells: pd.DataFrame | None, place: saving.Place, changed: bool) -> str:
         said = []
         if cells is not None:
             said.append(tables.summary(cells).rstrip("."))
@@ -287,7 +289,7 @@ class Output:
             said.append(f"the result of {place.since} is kept")
         return "; ".join(said)
 
-    def _report(self, record: Mapping[str, Any], place: guard.Place, line: str, changed: bool) -> None:
+    def _report(self, record: Mapping[str, Any], place: saving.Place, line: str, changed: bool) -> None:
         """Tell the runner, or leave a trace for whoever runs the notebook alone."""
         given = os.environ.get("NLGEVAL_RECORD")
         target = Path(given) if given else paths.state("saved", self.mode, f"{self.id}.json")
@@ -307,6 +309,7 @@ class Output:
                 "coverage": record["coverage"],
                 "files": [proof, *record["files"]],
                 "date": record["date"],
+                "modules": provenance.modules(),
             }
         )
         files.write_text(target, text)

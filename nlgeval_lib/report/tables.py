@@ -6,11 +6,12 @@ Everything that comes from data is escaped. Meaning never hangs on colour alone:
 from __future__ import annotations
 
 import html
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -59,6 +60,13 @@ class Table:
         return self.text
 
 
+class _Cell(NamedTuple):
+    """One cell, for a terminal and for a page."""
+
+    text: str
+    html: str
+
+
 def esc(value: Any) -> str:
     """`value` as text that HTML shows and never runs."""
     return html.escape("" if value is None else str(value), quote=True)
@@ -86,15 +94,12 @@ def show(
     if len(frame) > rows:
         notes.append(f"{len(frame) - rows} further rows are not shown.")
         frame = frame.iloc[:rows]
-    head = "".join(f"<th>{esc(column)}</th>" for column in frame.columns)
-    body, lines = [], []
-    for values in frame.itertuples(index=False, name=None):
-        cells = [_plain(value, digits) for value in values]
-        lines.append(cells)
-        shades = [classes(str(column), value) for column, value in zip(frame.columns, values, strict=True)]
-        body.append("<tr>" + "".join(map(_td, cells, values, shades)) + "</tr>")
-    text = _grid([list(map(str, frame.columns)), *lines])
-    return _table(f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>", text, caption, notes)
+    names = [str(column) for column in frame.columns]
+    body = [
+        [_td(_plain(value, digits), value, classes(name, value)) for name, value in zip(names, values, strict=True)]
+        for values in frame.itertuples(index=False, name=None)
+    ]
+    return _joined([_drawn(names, _head(names), body, caption)], notes)
 
 
 def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = (), layout: str = "auto") -> Table:
@@ -108,19 +113,17 @@ def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()
     if cells.empty:
         raise ValueError("there is no cell to show: compare first")
     reasons = _Reasons()
-    parts, texts = [], []
+    parts = []
     for (paper, table), part in cells.groupby(["paper", "table"], sort=False):
         wide = layout == "wide" or (layout == "auto" and _fits(part))
         title = caption if cells["table"].nunique() == 1 else f"{caption} {paper} {table}".strip()
-        inner, text = (_wide if wide else _long)(part, reasons)
-        one = _table(inner, text, title, [], styled=not parts)
-        parts.append(one.html)
-        texts.append(one.text)
-    said = [LEGEND, summary(cells), *reasons.lines(), *_signatures(cells), *notes]
-    foot = "".join(f"<div>{esc(line)}</div>" for line in said)
-    return Table(
-        "".join(parts) + f'<div class="nlgeval-notes">{foot}</div>', "\n\n".join(texts) + "\n" + "\n".join(said)
-    )
+        parts.append(_drawn(*(_wide if wide else _long)(part, reasons), title))
+    return _joined(parts, [LEGEND, summary(cells), *reasons.lines(), *_signatures(cells), *notes], "\n\n")
+
+
+def lines(said: Sequence[str]) -> Table:
+    """Sentences in the style of the notes below a table."""
+    return _joined([], said)
 
 
 class _Reasons:
@@ -142,13 +145,15 @@ def _fits(part: pd.DataFrame) -> bool:
     return len(columns) <= 16 and len(part) >= 0.4 * rows * len(columns)
 
 
-def _wide(part: pd.DataFrame, reasons: _Reasons) -> tuple[str, str]:
+_Lines = tuple[list[str], str, list[list[_Cell]]]  # heads as texts, heads as HTML, and the lines below them
+
+
+def _wide(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
     keys = list(part[["column", "statistic"]].drop_duplicates().itertuples(index=False, name=None))
     several = len({statistic for _, statistic in keys}) > 1
     heads = [[*column.split(" | "), *([statistic] if several else [])] for column, statistic in keys]
-    rows = list(dict.fromkeys(part["row"]))
-    labels = [row.split(" | ") for row in rows]
-    depth, width = max(map(len, heads)), max(map(len, labels))
+    labels = {row: row.split(" | ") for row in part["row"]}
+    depth, width = max(map(len, heads)), max(map(len, labels.values()))
     heads = [head[:-1] + [""] * (depth - len(head)) + head[-1:] for head in heads]
     at = {(one.row, one.column, one.statistic): one for one in part.itertuples(index=False)}
     statistic = "" if several else keys[0][1]
@@ -157,70 +162,52 @@ def _wide(part: pd.DataFrame, reasons: _Reasons) -> tuple[str, str]:
         corner = f'<th colspan="{width}">{esc(statistic if level == depth - 1 else "")}</th>'
         top.append(f"<tr>{corner}{_spans([head[: level + 1] for head in heads])}</tr>")
     body = []
-    lines = [[*[""] * (width - 1), statistic, *[" ".join(filter(None, head)) for head in heads]]]
     before: list[str] = []
-    for row, label in zip(rows, labels, strict=True):
+    for row, label in labels.items():
         last = len(label) - 1
         shown = [name if label[: i + 1] != before[: i + 1] or i == last else "" for i, name in enumerate(label)]
         before = label
-        heads_html = "".join(f"<th>{esc(name)}</th>" for name in shown[:-1])
-        heads_html += f'<th colspan="{width - last}">{esc(shown[-1])}</th>'
-        found = [at.get((row, *key)) for key in keys]
-        body.append("<tr>" + heads_html + "".join(_cell(one, reasons) for one in found) + "</tr>")
-        lines.append([*shown, *[""] * (width - len(shown)), *[_cell_text(one, reasons) for one in found]])
-    return f"<thead>{''.join(top)}</thead><tbody>{''.join(body)}</tbody>", _grid(lines)
+        names = [_Cell(name, f"<th>{esc(name)}</th>") for name in shown[:-1]]
+        names.append(_Cell(shown[-1], f'<th colspan="{width - last}">{esc(shown[-1])}</th>'))
+        names += [_Cell("", "")] * (width - len(shown))
+        body.append([*names, *[_cell(at.get((row, *key)), reasons) for key in keys]])
+    texts = [*[""] * (width - 1), statistic, *[" ".join(filter(None, head)) for head in heads]]
+    return texts, "".join(top), body
 
 
 def _spans(heads: list[list[str]]) -> str:
-    out, start = [], 0
-    for i in range(1, len(heads) + 1):
-        if i == len(heads) or heads[i] != heads[start]:
-            out.append(f'<th colspan="{i - start}">{esc(heads[start][-1])}</th>')
-            start = i
-    return "".join(out)
+    groups = [list(same) for _, same in itertools.groupby(heads)]
+    return "".join(f'<th colspan="{len(same)}">{esc(same[0][-1])}</th>' for same in groups)
 
 
-def _long(part: pd.DataFrame, reasons: _Reasons) -> tuple[str, str]:
+def _long(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
     names = ["row", "column", "statistic", "printed", "ours", "n", "interval", "route"]
-    body, lines = [], [names]
+    body = []
     for one in part.itertuples(index=False):
-        texts = [one.row, one.column, one.statistic]
+        texts = [_Cell(text, f'<td class="text">{esc(text)}</td>') for text in (one.row, one.column, one.statistic)]
         ends = ["" if pd.isna(one.n) else str(one.n), _interval(one), one.route]
-        body.append(
-            "<tr>"
-            + "".join(f'<td class="text">{esc(text)}</td>' for text in texts)
-            + f"<td>{esc(one.printed)}</td>"
-            + _cell(one, reasons, printed=False)
-            + "".join(f"<td>{esc(text)}</td>" for text in ends)
-            + "</tr>"
-        )
-        lines.append([*texts, one.printed, _cell_text(one, reasons, printed=False), *ends])
-    head = "".join(f"<th>{name}</th>" for name in names)
-    return f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>", _grid(lines)
+        first, *rest = [_Cell(text, f"<td>{esc(text)}</td>") for text in (one.printed, *ends)]
+        body.append([*texts, first, _cell(one, reasons, printed=False), *rest])
+    return names, _head(names), body
 
 
-def _cell(one: Any, reasons: _Reasons, printed: bool = True) -> str:
+def _cell(one: Any, reasons: _Reasons, printed: bool = True) -> _Cell:
+    """Ours with its mark; where `printed`, the printed number below it."""
     if one is None:
-        return "<td></td>"
+        return _Cell("", "<td></td>")
     below = f"<br><small>{esc(one.printed)}</small>" if printed else ""
+    said = f" ({one.printed})" if printed and one.printed else ""
+    why = reasons.mark(one.reason) if one.reason or one.verdict == "missing" else ""
     if one.verdict == "missing":
-        return f'<td class="missing" title="{esc(one.reason)}">– <sup>{reasons.mark(one.reason)}</sup>{below}</td>'
+        shown = f'<td class="missing" title="{esc(one.reason)}">– <sup>{why}</sup>{below}</td>'
+        return _Cell(f"- [{why}]{said}", shown)
     hints = [one.signature, f"n {one.n}" if not pd.isna(one.n) else "", _interval(one), one.route, one.reason]
     title = esc("; ".join(filter(None, hints)))
-    why = f" <sup>{reasons.mark(one.reason)}</sup>" if one.reason else ""
     mark = _mark(one)
-    mark = f" <small>{esc(mark)}</small>" if len(mark) > 1 else f" {mark}".rstrip()
-    return f'<td class="{_kind(one)}" title="{title}">{esc(_ours(one))}{mark}{why}{below}</td>'
-
-
-def _cell_text(one: Any, reasons: _Reasons, printed: bool = True) -> str:
-    if one is None:
-        return ""
-    said = f" ({one.printed})" if printed and one.printed else ""
-    if one.verdict == "missing":
-        return f"- [{reasons.mark(one.reason)}]{said}"
-    why = f" [{reasons.mark(one.reason)}]" if one.reason else ""
-    return f"{_ours(one)} {_mark(one)}".rstrip() + f"{why}{said}"
+    signed = f" <small>{esc(mark)}</small>" if len(mark) > 1 else f" {mark}".rstrip()
+    raised = f" <sup>{why}</sup>" if why else ""
+    shown = f'<td class="{_kind(one)}" title="{title}">{esc(_ours(one))}{signed}{raised}{below}</td>'
+    return _Cell(f"{_ours(one)} {mark}".rstrip() + (f" [{why}]" if why else "") + said, shown)
 
 
 def _mark(one: Any) -> str:
@@ -295,23 +282,31 @@ def _plain(value: Any, digits: int) -> str:
     return str(value)
 
 
-def _td(text: str, value: Any, shade: str | None) -> str:
+def _td(text: str, value: Any, shade: str | None) -> _Cell:
     form = ("text" if len(value) > 24 else "word") if isinstance(value, str) else ""
     kinds = " ".join(filter(None, [form, shade]))
-    return f'<td class="{kinds}">{esc(text)}</td>' if kinds else f"<td>{esc(text)}</td>"
+    return _Cell(text, f'<td class="{kinds}">{esc(text)}</td>' if kinds else f"<td>{esc(text)}</td>")
 
 
-def _table(inner: str, text: str, caption: str, notes: list[str], styled: bool = True) -> Table:
+def _head(names: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<th>{esc(name)}</th>' for name in names)}</tr>"
+
+
+def _drawn(heads: list[str], top: str, body: list[list[_Cell]], caption: str) -> Table:
+    """One table without its notes."""
     title = f"<caption>{esc(caption)}</caption>" if caption else ""
+    rows = "".join(f"<tr>{''.join(cell.html for cell in row)}</tr>" for row in body)
+    inner = f"{title}<thead>{top}</thead><tbody>{rows}</tbody>"
+    grid = [[printable(text) for text in line] for line in (heads, *[[cell.text for cell in row] for row in body])]
+    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
+    aligned = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in grid]
+    text = "\n".join([caption, *aligned] if caption else aligned)
+    return Table(f'<div class="nlgeval-box"><table class="nlgeval">{inner}</table></div>', text)
+
+
+def _joined(parts: Sequence[Table], notes: Sequence[str], between: str = "\n") -> Table:
+    """Tables, and sentences below them."""
     foot = "".join(f"<div>{esc(note)}</div>" for note in notes)
     below = f'<div class="nlgeval-notes">{foot}</div>' if notes else ""
-    box = f'<div class="nlgeval-box"><table class="nlgeval">{title}{inner}</table></div>{below}'
-    return Table((STYLE if styled else "") + box, "\n".join(filter(None, [caption, text, *notes])))
-
-
-def _grid(lines: list[list[str]]) -> str:
-    lines = [[printable(cell) for cell in line] for line in lines]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    text = between.join(part.text for part in parts)
+    return Table(STYLE + "".join(part.html for part in parts) + below, "\n".join(filter(None, [text, *notes])))

@@ -13,8 +13,8 @@ from pathlib import Path
 from nlgeval_lib import paths
 from nlgeval_lib.catalogue import Catalogue, Entry
 from nlgeval_lib.report import saving
-from nlgeval_lib.runner.plan import Options
 from nlgeval_lib.runner.session import Session
+from nlgeval_lib.runner.stale import Options
 
 
 def again(catalogue: Catalogue, entries: Sequence[Entry], jobs: int, say: Callable[[str], None]) -> int:

@@ -1,14 +1,9 @@
-"""A few worker processes and the queue before them. A worker that dies costs its notebook and is replaced."""
+"""Notebooks executed side by side: a thread each in this process, a kernel each beside it."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import queue
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -16,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib import paths
-from nlgeval_lib.runner.worker import kernel_folder
+from nlgeval_lib import files, paths
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _FOLDERS = ("NLGEVAL_ROOT", "NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_DATA_MIRROR")
+_PATIENCE = 8.0  # seconds for threads to notice that their kernels were ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +27,7 @@ class Job:
     target: Path
     parameters: Mapping[str, Any]
     environment: Mapping[str, str]
-    timeout: int | None = None
-
-    def request(self) -> str:
-        """The line that a worker reads."""
-        return json.dumps(
-            {
-                "source": str(self.source),
-                "target": str(self.target),
-                "folder": str(self.source.parent),
-                "parameters": dict(self.parameters),
-                "environment": dict(self.environment),
-                "timeout": self.timeout,
-            }
-        )
+    timeout: int | None = None  # seconds a cell may take
 
 
 def cpus() -> int:
@@ -53,96 +35,74 @@ def cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Worker:
-    """One process that executes notebooks, one after the other."""
+def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Run one notebook to `job.target`; the answer says `ok`, or which cell failed and how."""
+    import papermill
+    from nbclient.exceptions import CellTimeoutError, DeadKernelError
+    from traitlets.config import Config
 
-    def __init__(self, number: int, environment: Mapping[str, str]) -> None:
-        self._log = paths.state("logs", f"worker-{os.getpid()}-{number}.log")
-        self._environment = dict(environment)
-        self._process: subprocess.Popen[str] | None = None
+    from nlgeval_lib.runner import kernels
 
-    def execute(self, job: Job) -> dict[str, Any]:
-        """The worker's answer; a worker that ends without one is an answer too."""
-        process = self._running()
-        try:
-            assert process.stdin is not None and process.stdout is not None
-            process.stdin.write(job.request() + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except OSError:
-            line = ""
-        if line:
-            return json.loads(line)
-        code = process.wait()
+    try:
+        papermill.execute_notebook(
+            str(job.source),
+            str(job.target),
+            parameters=dict(job.parameters),
+            kernel_name=kernels.NAME,
+            language="python",
+            progress_bar=False,
+            start_timeout=120,
+            execution_timeout=job.timeout,
+            kernel_manager_class=kernels.manager({**environment, **job.environment}),
+            resources={"metadata": {"path": str(job.source.parent)}},  # papermill's own `cwd` moves all threads
+            config=Config({"KernelManager": {"shutdown_wait_time": 2.0}}),
+        )
+    except papermill.PapermillExecutionError as error:
         return {
             "ok": False,
-            "error": f"the worker process ended (exit {code}: killed, or out of memory?)\n{self._tail()}",
+            "cell": error.exec_count,
+            "source": error.source,
+            "error": f"{error.ename}: {error.evalue}",
+            "traceback": "\n".join(error.traceback),
         }
-
-    def stop(self, grace: float = 0.0) -> None:
-        """End the process: at once when idle, else interrupted and, after `grace` seconds, killed."""
-        process = self._process
-        if process is None:
-            return
-        with contextlib.suppress(OSError):
-            if grace:
-                process.send_signal(signal.SIGTERM)
-            else:
-                assert process.stdin is not None
-                process.stdin.close()
-        try:
-            process.wait(timeout=grace or 5.0)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        self._log.unlink(missing_ok=True)
-
-    def _running(self) -> subprocess.Popen[str]:
-        if self._process is None or self._process.poll() is not None:
-            self._log.parent.mkdir(parents=True, exist_ok=True)
-            with open(self._log, "w", encoding="utf-8") as log:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-m", "nlgeval_lib.runner.worker"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    text=True,
-                    encoding="utf-8",
-                    env={**os.environ, **self._environment},
-                    start_new_session=True,  # the terminal's Ctrl-C reaches the runner only, which stops the workers
-                )
-        return self._process
-
-    def _tail(self) -> str:
-        with contextlib.suppress(OSError):
-            return self._log.read_text(encoding="utf-8", errors="replace")[-2000:].strip()
-        return ""
+    except CellTimeoutError:
+        return {"ok": False, "error": f"a cell took longer than {job.timeout} s (--timeout)"}
+    except DeadKernelError:
+        return {"ok": False, "error": "the kernel died (out of memory, or killed)"}
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in files.NO_ROOM:
+            where = job.target.parent
+            return {"ok": False, "error": f"cannot write the executed copy in {where}: {files.way_out(error)}"}
+        return {"ok": False, "error": f"{type(error).__name__}: {error}"}
+    return {"ok": True}
 
 
 class Pool:
-    """`jobs` workers. `submit` a job whenever `free`; `next` waits for one to be done."""
+    """`jobs` threads. `submit` a job whenever `free`; `next` waits for one to be done."""
 
     def __init__(self, jobs: int) -> None:
+        from nlgeval_lib.runner import kernels
+
         self.jobs = jobs
-        self._environment = _environment(jobs)
-        self._todo: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._done: queue.SimpleQueue[tuple[Job, dict[str, Any], float]] = queue.SimpleQueue()
-        self._workers: list[Worker] = []
         self.running: dict[str, float] = {}  # name -> started, by time.monotonic()
+        self._environment = _environment(jobs)
+        self._done: queue.SimpleQueue[tuple[Job, dict[str, Any], float]] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._template = kernels.TEMPLATE
+        if kernels.wanted():
+            self._template.start(self._environment)
 
     @property
     def free(self) -> bool:
-        """Is a worker without work?"""
+        """Is a thread without work?"""
         return len(self.running) < self.jobs
 
     def submit(self, job: Job) -> None:
-        """Give `job` to the next idle worker."""
+        """Begin `job` at once."""
         self.running[job.name] = time.monotonic()
-        if len(self._workers) < min(self.jobs, len(self.running)):
-            worker = Worker(len(self._workers), self._environment)
-            self._workers.append(worker)
-            threading.Thread(target=self._serve, args=(worker,), daemon=True).start()
-        self._todo.put(job)
+        self._threads = [one for one in self._threads if one.is_alive()]
+        self._threads.append(threading.Thread(target=self._work, args=(job,), daemon=True))
+        self._threads[-1].start()
 
     def next(self, timeout: float | None = None) -> tuple[Job, dict[str, Any], float] | None:
         """The next finished job, its answer and its seconds; None where none finished within `timeout` seconds."""
@@ -153,38 +113,26 @@ class Pool:
         del self.running[job.name]
         return job, answer, seconds
 
-    def close(self, interrupted: bool = False) -> None:
-        """End all workers; when `interrupted`, those at work too."""
-        for _ in self._workers:
-            self._todo.put(None)
-        stops = [
-            threading.Thread(target=worker.stop, kwargs={"grace": 8.0 if interrupted else 0.0})
-            for worker in self._workers
-        ]
-        for thread in stops:
-            thread.start()
-        for thread in stops:
-            thread.join()
+    def close(self) -> None:
+        """End the kernels, those at work too, and wait for what their threads still write."""
+        self._template.stop()
+        until = time.monotonic() + _PATIENCE
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
 
-    def _serve(self, worker: Worker) -> None:
-        while (job := self._todo.get()) is not None:
-            began = time.monotonic()
-            try:
-                answer = worker.execute(job)
-            except Exception as error:
-                answer = {"ok": False, "error": f"the worker could not be used: {type(error).__name__}: {error}"}
-            self._done.put((job, answer, time.monotonic() - began))
+    def _work(self, job: Job) -> None:
+        began = time.monotonic()
+        answer = execute(job, self._environment)
+        self._done.put((job, answer, time.monotonic() - began))
 
 
 def _environment(jobs: int) -> dict[str, str]:
-    """What workers and their kernels run with: this Python, few threads, nothing of the user's own Jupyter set-up."""
+    """What kernels run with: few threads, the folders that this process uses, nothing of the user's own IPython."""
     threads = str(max(1, cpus() // jobs))
-    search = [str(kernel_folder(paths.state()).resolve()), *filter(None, [os.environ.get("JUPYTER_PATH")])]
     return {
         # a kernel's working folder is its notebook's, so what was given relative to ours must not stay so
         **{name: str(Path(os.environ[name]).expanduser().resolve()) for name in _FOLDERS if os.environ.get(name)},
         **{name: os.environ.get(name) or threads for name in _THREADS},
-        "JUPYTER_PATH": os.pathsep.join(search),
         "IPYTHONDIR": str(paths.state("ipython").resolve()),
         "PYTHONHASHSEED": "0",
         "TOKENIZERS_PARALLELISM": "false",

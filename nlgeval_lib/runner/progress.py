@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TextIO
 
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_WORDS = {
-    "ran": "done",
-    "cached": "cached",
-    "failed": "FAILED",
-    "unavailable": "not run",
-}
+_WORDS = {"ran": "done", "cached": "cached", "failed": "FAILED", "unavailable": "not run"}
 
 
 def plain(text: str) -> str:
@@ -28,8 +27,9 @@ class Progress:
 
     def __init__(self, total: int, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
-        self._live = self._stream.isatty()
-        self._total = total
+        self._console = Console(file=self._stream)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self.total = total
         self._began = time.monotonic()
         self.counts: Counter[str] = Counter()
 
@@ -40,27 +40,24 @@ class Progress:
 
     def say(self, text: str) -> None:
         """One line that stays."""
-        self._clear()
+        self.close()
         print(plain(text), file=self._stream, flush=True)
 
     def outcome(self, name: str, what: str, seconds: float | None = None, detail: str = "") -> None:
         """`name` ended as `what`: ran, cached, failed, unavailable."""
         self.counts[what] += 1
         took = f" {seconds:6.1f} s" if seconds is not None else " " * 9
-        width = len(str(self._total))
-        place = f"[{self.counts.total():{width}}/{self._total}]"
+        width = len(str(self.total))
+        place = f"[{self.counts.total():{width}}/{self.total}]"
         self.say(f"{place} {_WORDS[what]:8}{took}  {name}{'  ' + detail if detail else ''}")
 
     def tick(self, running: Iterable[str]) -> None:
         """Redraw the live line (terminals only)."""
-        if not self._live:
-            return
-        names = ", ".join(running)
-        done = f"{self.counts.total()}/{self._total} | {self.summary()} | {self.seconds:.0f} s"
-        text = f"{done} | running: {names or 'nothing'}"
-        columns = _columns()
-        self._clear()
-        print(text if len(text) < columns else text[: columns - 2] + "…", end="", file=self._stream, flush=True)
+        if self._console.is_terminal:
+            done = f"{self.counts.total()}/{self.total} | {self.summary()} | {self.seconds:.0f} s"
+            text = f"{done} | running: {', '.join(running) or 'nothing'}"
+            self._live.start()
+            self._live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def summary(self, kept: str = "") -> str:
         """How many ran, were cached, failed, were not run; `kept`: what stands from earlier runs, since these had less.
@@ -78,14 +75,4 @@ class Progress:
 
     def close(self) -> None:
         """Leave the terminal's line clean."""
-        self._clear()
-
-    def _clear(self) -> None:
-        if self._live:
-            print("\r\x1b[2K", end="", file=self._stream)
-
-
-def _columns() -> int:
-    import shutil
-
-    return shutil.get_terminal_size((100, 24)).columns
+        self._live.stop()

@@ -10,7 +10,7 @@ import shutil
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,21 @@ from typing import Any
 from nlgeval_lib import files, paths
 from nlgeval_lib.catalogue import SCOREBOARD, Catalogue, Entry, scoreboard_entry
 from nlgeval_lib.notebook import shown
-from nlgeval_lib.runner import fingerprint, inputs, records
-from nlgeval_lib.runner.plan import Options, Step, current, step, waits_for
 from nlgeval_lib.runner.pool import Job, Pool
 from nlgeval_lib.runner.progress import Progress, plain
+from nlgeval_lib.runner.stale import (
+    CODE,
+    Options,
+    Record,
+    Step,
+    code,
+    current,
+    file_hash,
+    forget,
+    missing,
+    step,
+    waits_for,
+)
 
 
 @dataclass(slots=True)
@@ -39,6 +50,11 @@ class Outcome:
         """The exit code: 1 where anything failed; what is unavailable is no failure."""
         return 1 if self.failed else 0
 
+    @property
+    def closed(self) -> set[str]:
+        """The outputs that nothing more happens to."""
+        return {*self.ran, *self.cached, *self.failed, *self.unavailable}
+
 
 class Session:
     """Runs the chosen entries of a catalogue, then the scoreboard."""
@@ -46,63 +62,64 @@ class Session:
     def __init__(self, catalogue: Catalogue, options: Options, progress: Progress | None = None) -> None:
         self._catalogue = catalogue
         self._options = options
-        self._progress = progress
+        self._show = progress or Progress(0)
         self._outcome = Outcome()
-        self._steps: dict[str, tuple[Step, Path, Path]] = {}
+        self._running: dict[str, tuple[Step, Path, Path]] = {}
         self._pool: Pool | None = None
-        fingerprint.forget()
-        inputs.forget()
+        forget()
 
     def run(self, entries: Sequence[Entry]) -> Outcome:
         """Run what is stale of `entries` and of the scoreboard.
 
         Raises: CatalogueError for unknown inputs; OSError where results or state cannot be written.
         """
-        _writable()
+        for folder in (paths.results(), paths.state("runs")):  # better refused now than after an hour
+            files.write_text(folder / ".writable", "")
+            (folder / ".writable").unlink(missing_ok=True)  # another run may look at the same time
         todo = list(entries)
         if not self._options.aside and scoreboard_entry().path.exists():
             todo.append(scoreboard_entry())
-        show = self._progress = self._progress or Progress(len(todo))
+        self._show.total = self._show.total or len(todo)
         if any(entry.inputs for entry in entries):
-            show.say(inputs.mirror_line())
+            from nlgeval_lib.datasets import fetch
+
+            self._show.say(fetch.mirror_line())
         try:
             self._all(todo)
-            if self._pool:
-                self._pool.close()
         except BaseException:
             if self._pool:
-                show.say("stopping; what was finished is kept")
-                self._pool.close(interrupted=True)
+                self._show.say("stopping; what was finished is kept")
             raise
         finally:
-            _sweep()
-            show.close()
+            if self._pool:
+                self._pool.close()
+            for folder, end in ((paths.results() / "executed", "ipynb"), (paths.state("runs"), "saved")):
+                for half_made in folder.rglob(f".*.{os.getpid()}.{end}"):
+                    half_made.unlink(missing_ok=True)
+            self._show.close()
         self._report()
         return self._outcome
 
     def _all(self, todo: list[Entry]) -> None:
-        show = self._show
-        open_ids = {entry.id for entry in todo}
+        ids = {entry.id for entry in todo}
         waiting = [entry for entry in todo if entry.after]
         ready = self._checked([entry for entry in todo if not entry.after])
         if self._outcome.cached:
-            show.say(f"cached: {len(self._outcome.cached)} outputs, unchanged since they were run here")
-        open_ids -= self._closed()
-        while ready or waiting or (self._pool and self._pool.running):
-            for entry in [one for one in waiting if not waits_for(one, self._catalogue) & open_ids]:
+            self._show.say(f"cached: {len(self._outcome.cached)} outputs, unchanged since they were run here")
+        while ready or waiting or self._running:
+            still = ids - self._outcome.closed
+            for entry in [one for one in waiting if not waits_for(one, self._catalogue) & still]:
                 waiting.remove(entry)
                 if entry.id == SCOREBOARD:
                     self._stamp()
                 ready += self._checked([entry])
-                open_ids -= self._closed()
             while ready and (self._pool is None or self._pool.free):
-                self._start(ready.pop(0))
-            if self._pool and self._pool.running:
-                show.tick(self._pool.running)
-                finished = self._pool.next(timeout=1.0)
-                if finished:
+                ready.remove(one := self._next(ready))
+                self._start(one)
+            if self._pool and self._running:
+                self._show.tick(self._pool.running)
+                if finished := self._pool.next(timeout=1.0):
                     self._finish(*finished)
-            open_ids -= self._closed()
 
     def _stamp(self) -> None:
         """Write down which outputs stand as this checkout made them, for the scoreboard."""
@@ -111,64 +128,76 @@ class Session:
         files.write_text(paths.state("runs", mode, "now.json"), json.dumps(now))
 
     def _checked(self, entries: list[Entry]) -> list[Step]:
-        """The steps that must and can be run; the others are booked. Longest first, by their last run."""
-        stale = []
+        """The steps that must and can be run; the others are booked."""
+        due = []
         for entry in entries:
             decided = step(entry, self._catalogue, self._options)
             if decided.action == "cached":
                 self._outcome.cached.append(entry.id)
-                record = records.read(self._options.mode, entry.id)
+                record = Record.read(self._options.mode, entry.id)
                 self._kept(entry.id, record.saved if record else {})
                 self._show.counts["cached"] += 1
             elif decided.action == "refused":
-                self._fail(entry, {"error": decided.reason})
+                self._fail(decided, {"error": decided.reason})
             else:
-                stale.append(decided)
-        lacking = inputs.missing(name for one in stale for name in one.entry.inputs)
+                due.append(decided)
+        lacking = missing(name for one in due for name in one.entry.inputs)
         runnable = []
-        for one in stale:
+        for one in due:
             gaps = {name: lacking[name] for name in one.entry.inputs if name in lacking}
             if gaps:
                 self._outcome.unavailable[one.entry.id] = gaps
                 self._show.outcome(one.entry.id, "unavailable", detail=f"needs {', '.join(gaps)}")
             else:
                 runnable.append(one)
+        return runnable
 
-        def expected(one: Step) -> float:
-            record = records.read(self._options.mode, one.entry.id)
-            return record.seconds if record else 30.0
+    def _next(self, ready: Sequence[Step]) -> Step:
+        """Which of these to run now: the longest, but not beside another output of its notebook where others can be.
 
-        return sorted(runnable, key=expected, reverse=True)
+        What one notebook asks for its outputs is mostly the same: run one after the other, the later reads its scores.
+        """
+        busy = {one.entry.path for one, _, _ in self._running.values()}
+        return max(ready, key=lambda one: (one.entry.path not in busy, self._seconds(one.entry)))
+
+    def _seconds(self, entry: Entry) -> float:
+        """How long an output will take: as its last run here, else as the saved result did."""
+        if record := Record.read(self._options.mode, entry.id):
+            return record.seconds
+        try:
+            saved = (paths.results() / entry.paper / f"{entry.id}.json").read_text(encoding="utf-8")
+            return float(json.loads(saved)["wall_seconds"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return 30.0
 
     def _start(self, one: Step) -> None:
-        if self._pool is None:
-            self._pool = Pool(self._options.jobs)
+        self._pool = self._pool or Pool(self._options.jobs)
         entry = one.entry
-        target = _executed(entry, self._options)
+        apart = "trial" if self._options.overrides else "quick" if self._options.mode == "quick" else ""
+        target = paths.results() / "executed" / apart / entry.paper / f"{entry.id}.ipynb"
         work = target.with_name(f".{entry.id}.{os.getpid()}.ipynb")
         report = paths.state("runs", self._options.mode, f".{entry.id}.{os.getpid()}.saved").resolve()
         try:
             work.parent.mkdir(parents=True, exist_ok=True)
             report.unlink(missing_ok=True)
         except OSError as error:
-            self._fail(entry, {"error": f"cannot write to {shown(work.parent)}: {error.strerror}"})
+            self._fail(one, {"error": f"cannot write to {shown(work.parent)}: {error.strerror}"})
             return
-        self._steps[entry.id] = (one, target, report)
         environment = {
             "NLGEVAL_RECORD": str(report),
             "NLGEVAL_TRIAL": "1" if self._options.overrides else "",
             "NLGEVAL_REPLACE": "1" if self._options.replace else "",
         }
+        self._running[entry.id] = (one, target, report)
         job = Job(entry.id, entry.path.resolve(), work.resolve(), one.values, environment, self._options.timeout)
         self._pool.submit(job)
 
     def _finish(self, job: Job, answer: dict[str, Any], seconds: float) -> None:
-        one, target, report = self._steps.pop(job.name)
+        one, target, report = self._running.pop(job.name)
         saved: dict[str, Any] = {}
-        if answer["ok"]:
-            saved, problem = _saved(one.entry, report)
-            if problem:
-                answer = {"ok": False, "error": problem}
+        if answer["ok"] and one.entry.saves:
+            saved, problem = reported(one.entry, report)
+            answer = {"ok": False, "error": problem} if problem else answer
         report.unlink(missing_ok=True)
         if answer["ok"]:
             try:
@@ -178,7 +207,9 @@ class Session:
             except OSError as error:
                 answer = {"ok": False, "error": f"cannot keep the run: {error}"}
         if not answer["ok"]:
-            self._fail(one.entry, answer, seconds, job.target, one)
+            with contextlib.suppress(OSError):
+                self._keep(one, "failed", seconds, {})
+            self._fail(one, answer, seconds, job.target)
             return
         self._outcome.ran.append(job.name)
         self._kept(job.name, saved)
@@ -191,114 +222,66 @@ class Session:
     def _keep(self, one: Step, status: str, seconds: float, saved: dict[str, Any]) -> None:
         if self._options.aside:
             return
+        parts = {**one.parts, CODE: code(saved.get("modules", ()))}
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        hashes = {name: fingerprint.file_hash(records.located(name)) for name in saved.get("files", ())}
-        records.write(
-            records.Record(
-                one.entry.id, self._options.mode, status, dict(one.parts), round(seconds, 2), now, saved, hashes
-            )
-        )
+        record = Record(one.entry.id, self._options.mode, status, parts, round(seconds, 2), now, saved)
+        hashes = {name: file_hash(paths.located(name)) for name in saved.get("files", ())}
+        replace(record, files=hashes).write()
 
     def _fail(
-        self,
-        entry: Entry,
-        answer: dict[str, Any],
-        seconds: float | None = None,
-        made: Path | None = None,
-        one: Step | None = None,
+        self, one: Step, answer: Mapping[str, Any], seconds: float | None = None, made: Path | None = None
     ) -> None:
+        entry, aside = one.entry, ""
         self._outcome.failed.append(entry.id)
-        kept = ""
         if made is not None and made.exists():
-            aside = _aside(entry)
             with contextlib.suppress(OSError):
-                aside.parent.mkdir(parents=True, exist_ok=True)
-                shutil.move(made, aside)
-                kept = f"kept aside: {shown(aside)}"
-        if one is not None:
-            with contextlib.suppress(OSError):
-                self._keep(one, "failed", seconds or 0.0, {})
+                _aside(entry).parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(made, _aside(entry))
+                aside = f"kept aside: {shown(_aside(entry))}"
         self._show.outcome(entry.id, "failed", seconds, answer["error"].splitlines()[0] if "cell" in answer else "")
-        for line in _told(entry, answer, kept):
-            self._show.say(line)
+        for line in (*in_lines(entry, answer), aside):
+            if line:
+                self._show.say(textwrap.indent(line, "    "))
 
     def _report(self) -> None:
         show, outcome = self._show, self._outcome
         costs: dict[str, list[str]] = defaultdict(list)
-        reasons: dict[str, str] = {}
         for name, gaps in outcome.unavailable.items():
-            for dataset, why in gaps.items():
-                costs[dataset].append(name)
-                reasons[dataset] = why
-        for dataset, names in costs.items():
-            show.say(f"unavailable: {dataset}: {_short(reasons[dataset])}; not run: {', '.join(names)}")
+            for dataset, why in gaps.items():  # without addresses, and without the advice that is given once below
+                costs[f"{dataset}: {re.sub(r'https?://[^ ]+: ', '', why.partition('. Set ')[0])}"].append(name)
+        for what, names in costs.items():
+            show.say(f"unavailable: {what}; not run: {', '.join(names)}")
         if costs:
             show.say(
-                f"to get {', '.join(costs)}: set NLGEVAL_DATA_MIRROR to a folder with these files, or run again where "
-                "the network reaches their addresses; results saved before are kept"
+                f"to get {', '.join(what.partition(':')[0] for what in costs)}: set NLGEVAL_DATA_MIRROR to a folder "
+                "with these files, or run again where the network reaches their addresses; what was saved is kept"
             )
         if outcome.failed:
             show.say(f"failed: {', '.join(outcome.failed)}")
+        total = Counter[str]()
         for name, saved in outcome.kept.items():
             show.say(f"kept from {saved['since']}: {name}: {_counted(saved['kept'])}; this run: {saved['why']}")
-        total = Counter[str]()
-        for saved in outcome.kept.values():
             total.update(saved["kept"])
         ended = show.summary(f"{_counted(total)} of {len(outcome.kept)} outputs" if outcome.kept else "")
         show.say(f"{ended} in {show.seconds:.1f} s")
 
-    @property
-    def _show(self) -> Progress:
-        assert self._progress is not None
-        return self._progress
-
-    def _closed(self) -> set[str]:
-        outcome = self._outcome
-        return {*outcome.ran, *outcome.cached, *outcome.failed, *outcome.unavailable}
-
 
 def listing(catalogue: Catalogue, options: Options, entries: Sequence[Entry]) -> Iterator[str]:
     """What a run would do, a line an output; nothing is run, fetched or written."""
-    fingerprint.forget()
-    inputs.forget()
-    stale: set[str] = set()
+    forget()
+    due: set[str] = set()
     for entry in [*entries, *([scoreboard_entry()] if scoreboard_entry().path.exists() else [])]:
         decided = step(entry, catalogue, options)
         action, reason = decided.action, decided.reason
-        if action == "cached" and waits_for(entry, catalogue) & stale:
+        if action == "cached" and waits_for(entry, catalogue) & due:
             action, reason = "run", "where the outputs before it give other results"
         if action == "run":
-            stale.add(entry.id)
+            due.add(entry.id)
         yield f"{action:8} {entry.id}{'  (' + reason + ')' if reason else ''}"
 
 
-def _counted(kept: Mapping[str, int]) -> str:
-    """How much was kept, in words: `39 cells, 12 rows`."""
-    return ", ".join(f"{count} {kind if count > 1 else kind[:-1]}" for kind, count in kept.items())
-
-
-def _short(reason: str) -> str:
-    """A data set's reason in one line: without addresses, and without the advice that is given once below."""
-    return re.sub(r"https?://\S+: ", "", reason.partition(". Set ")[0])
-
-
-def _executed(entry: Entry, options: Options) -> Path:
-    folder = paths.results() / "executed"
-    if options.overrides:
-        folder = folder / "trial"
-    elif options.mode == "quick":
-        folder = folder / "quick"
-    return folder / entry.paper / f"{entry.id}.ipynb"
-
-
-def _aside(entry: Entry) -> Path:
-    return paths.state("failed", f"{entry.id}.ipynb")
-
-
-def _saved(entry: Entry, report: Path) -> tuple[dict[str, Any], str]:
-    """What the notebook reported to have saved, and what is wrong with that."""
-    if not entry.saves:
-        return {}, ""
+def reported(entry: Entry, report: Path) -> tuple[dict[str, Any], str]:
+    """What the notebook told of what it saved, and what is wrong with that."""
     try:
         saved = json.loads(report.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -308,26 +291,20 @@ def _saved(entry: Entry, report: Path) -> tuple[dict[str, Any], str]:
     return saved, ""
 
 
-def _told(entry: Entry, answer: dict[str, Any], kept: str) -> Iterator[str]:
+def in_lines(entry: Entry, answer: Mapping[str, Any]) -> Iterator[str]:
+    """A failure in words: the cell and its traceback, or what else went wrong."""
     if "cell" not in answer:
-        yield textwrap.indent(answer["error"], "    ")
+        yield answer["error"]
     else:
-        yield f"    {shown(entry.path)}, In[{answer['cell']}]:"
-        yield textwrap.indent(answer["source"].rstrip(), "    | ")
-        yield textwrap.indent(plain(answer["traceback"]).rstrip(), "    ")
-    if kept:
-        yield f"    {kept}"
+        yield f"{shown(entry.path)}, In[{answer['cell']}]:"
+        yield textwrap.indent(answer["source"].rstrip(), "| ")
+        yield plain(answer["traceback"]).rstrip()
 
 
-def _writable() -> None:
-    """Refuse to begin where results or state cannot be written: better now than after an hour."""
-    for folder in (paths.results(), paths.state("runs")):
-        files.write_text(folder / ".writable", "")
-        (folder / ".writable").unlink(missing_ok=True)  # another run may look at the same time
+def _counted(kept: Mapping[str, int]) -> str:
+    """How much was kept, in words: `39 cells, 12 rows`."""
+    return ", ".join(f"{count} {kind if count > 1 else kind[:-1]}" for kind, count in kept.items())
 
 
-def _sweep() -> None:
-    """Remove what this process left half-made."""
-    for folder, end in ((paths.results() / "executed", "ipynb"), (paths.state("runs"), "saved")):
-        for path in folder.rglob(f".*.{os.getpid()}.{end}"):
-            path.unlink(missing_ok=True)
+def _aside(entry: Entry) -> Path:
+    return paths.state("failed", f"{entry.id}.ipynb")

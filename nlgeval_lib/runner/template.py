@@ -1,6 +1,6 @@
 """The process that kernels are forked from: what every notebook imports is imported once, not once a notebook.
 
-Started by a worker as `python -m nlgeval_lib.runner.template`: one JSON request a line in, one JSON answer a line out.
+Started by `kernels.Template` as `python -m nlgeval_lib.runner.template`: a JSON request a line in, a JSON answer out.
 It imports, and computes nothing: no thread of Python's, no event loop, no socket and no cached value passes into a
 kernel (what OpenBLAS and Arrow start when they are imported, they end and start again around a fork by themselves).
 Each kernel is a process of its own, in its own session, with the environment and working folder of its request.
@@ -18,8 +18,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-# What nearly every notebook imports by itself. A package that only some of them use stays out: a result's provenance
-# names the packages that its kernel has imported.
+# What nearly every notebook imports by itself. What only some of them use stays out: a result's provenance names the
+# packages that its kernel has imported, and its record the modules of ours, any of which makes it stale when edited.
 PRELOADED = (
     "ipykernel.ipkernel",
     "ipykernel.kernelapp",
@@ -30,7 +30,6 @@ PRELOADED = (
     "matplotlib.pyplot",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg",
-    "nlgeval_lib.experiments",
     "nlgeval_lib.figures",
     "nlgeval_lib.report",
 )
@@ -50,7 +49,7 @@ def preload() -> None:
 def serve() -> Mapping[str, Any] | None:
     """Answer requests until standard input ends; in a forked child, return the request that it is to become."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a library or a kernel prints goes to the worker's log, not between the answers
+    os.dup2(2, 1)  # what a library or a kernel prints goes nowhere, and not between the answers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     here = os.getpid()
     children: dict[int, int | None] = {}  # pid -> exit code, once it has one
@@ -67,7 +66,7 @@ def serve() -> Mapping[str, Any] | None:
             answer = {"pid": pid}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
-    for pid in children:  # the worker is gone, so nobody will read what they make
+    for pid in children:  # the runner is gone, so nobody will read what they make
         if _ended(children, pid) is None:
             with contextlib.suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)
@@ -75,6 +74,8 @@ def serve() -> Mapping[str, Any] | None:
 
 
 def _ended(children: dict[int, int | None], pid: int) -> int | None:
+    if pid not in children:  # of a template that ended before this one was started, and so did its kernels
+        return -signal.SIGKILL
     if children[pid] is None:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:

@@ -14,7 +14,7 @@ from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import Judge
-from nlgeval_lib.evaluators.pairwise import PairMetric
+from nlgeval_lib.evaluators.metric import PairMetric
 from nlgeval_lib.evaluators.stages import Stage
 from nlgeval_lib.schema import Judgment, Status
 from nlgeval_lib.scoring import columns, drive, make, standins, table
@@ -174,10 +174,9 @@ class Job:
     def unfitted(self) -> bool:
         """Whether the evaluator has criteria whose scores nothing joins yet."""
         from nlgeval_lib.evaluators.hdeval import HDEval
-        from nlgeval_lib.evaluators.hdeval.aggregator import PLAIN
 
         judge = self.evaluator
-        return isinstance(judge, HDEval) and not judge.aggregator.fitted and judge.aggregator.kind not in PLAIN
+        return isinstance(judge, HDEval) and not judge.aggregator.fitted and judge.aggregator.needs_ratings
 
     # -- what came of it ----------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nlgeval_lib import engines, evaluators, paths
-from nlgeval_lib.engines import Engine, Request, Sampling
+from nlgeval_lib.engines import Engine, Request
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import options
@@ -135,50 +135,31 @@ def engine(
             arguments[key] = value
     if name == "replay":
         return engines.ReplayEngine(kept if kept is not None else store(), **arguments)
-    if unloaded and name in ("vllm", "transformers"):
-        return Unloaded(name, model, revision, arguments.get("name"), tokenizer)
+    local = name in ("vllm", "transformers")
     try:
-        made = engines.make(name, **arguments)
+        made = (
+            _unloaded(name, model, revision, arguments.get("name"))
+            if unloaded and local
+            else engines.make(name, **arguments)
+        )
     except (ValueError, TypeError) as error:
         raise InputError(f"engine {name}: {error}") from error
-    return Counting(made, tokenizer) if unloaded and tokenizer else made
-
-
-class Unloaded(Engine):
-    """A model that is not loaded: its name and revision, for keys, and its tokenizer where that is here."""
-
-    def __init__(self, name: str, model: str, revision: str, label: str | None, tokenizer: str = "") -> None:
-        from nlgeval_lib.engines import models
-
-        self.name = name
-        self.model, found = models.identify(model, revision or None, label)
-        self.revision = found or models.hub_revision(model, revision or None)
-        self._tokenizer = _tokenizer(tokenizer or model, None if tokenizer else revision or None)
-
-    def count_tokens(self, requests: Sequence[Request]) -> list[int] | None:
-        return _count(self._tokenizer, requests)
-
-    def check(self, sampling: Sampling) -> None:
-        """Passes: what it takes is known once it is loaded."""
-
-    def generate(self, asks: Any, sampling: Sampling) -> Any:
-        raise NotImplementedError("this engine only plans")
-
-
-class Counting:
-    """Another engine, with prompt tokens counted by a tokenizer that was named."""
-
-    def __init__(self, made: Engine, tokenizer: str) -> None:
-        self._made = made
-        self._tokenizer = _tokenizer(tokenizer, None)
-        if self._tokenizer is None:
+    if unloaded and (local or tokenizer):
+        counter = _tokenizer(tokenizer or model, None if tokenizer else revision or None)
+        if counter is None and not local:
             raise InputError(f"no tokenizer {tokenizer}; give a folder that has one")
+        made.count_tokens = lambda requests: _count(counter, requests)
+    return made
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._made, name)
 
-    def count_tokens(self, requests: Sequence[Request]) -> list[int] | None:
-        return _count(self._tokenizer, requests)
+def _unloaded(name: str, model: str, revision: str, label: str | None) -> Engine:
+    """A model that is not loaded: an engine that can only be planned with, and knows its name and revision for keys."""
+    from nlgeval_lib.engines import models
+
+    called, found = models.identify(model, revision or None, label)
+    made = engines.ScriptedEngine((), model=called, revision=found or models.hub_revision(model, revision or None))
+    made.name = name
+    return made
 
 
 def _tokenizer(model: str, revision: str | None) -> Any:

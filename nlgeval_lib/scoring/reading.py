@@ -88,7 +88,7 @@ def texts(path: str, format: str = "", column: str = "", delimiter: str = "") ->
 def stored(folder: str, model: str = "") -> tuple[Table, str]:
     """The texts of a store, of one model or of all, in the order they were stored. Raises: InputError without any."""
     kept = Store(Path(folder))
-    found = [completion for key in kept if (completion := kept.get(key)) is not None]
+    found = list(kept.get_many(kept).values())
     mine = [one for one in found if not model or one.model == model]
     if not mine:
         models = ", ".join(sorted({one.model for one in found})) or "no completions"

@@ -145,11 +145,12 @@ def _miniature(engine: str) -> str:
 def _stored_elsewhere(model: str, revision: str, options: EngineOptions) -> str:
     """The revision of a store that was filled on another machine, where the weights are not on this one."""
     from nlgeval_lib.engines import models
-    from nlgeval_lib.store import census
+    from nlgeval_lib.store import Store
 
     if options.engine not in ("vllm", "transformers") or revision or Path(model).is_dir():
         return revision
-    held = [rev for name, rev in census(options.store or paths.state("completions")) if name == model]
+    with Store(options.store or paths.state("completions")) as kept:
+        held = [rev for name, rev in kept.census() if name == model]
     return held[0] if len(held) == 1 and models.hub_revision(model, None) == "main" else ""
 
 

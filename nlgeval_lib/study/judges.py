@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,12 +12,10 @@ import pandas as pd
 from nlgeval_lib import catalogue, paths
 from nlgeval_lib.catalogue import Question
 from nlgeval_lib.datasets import DataError
-from nlgeval_lib.engines import Ask, Engine, Sampling
-from nlgeval_lib.engines.base import failed
+from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import Unavailable
-from nlgeval_lib.schema import Completion
 from nlgeval_lib.scoring import Job, ProgressBar, standins
-from nlgeval_lib.store import Store, census
+from nlgeval_lib.store import Store
 from nlgeval_lib.study import jobs, refusals
 
 ENGINES = ("replay", "vllm", "transformers", "openai")
@@ -80,44 +78,17 @@ def judge_scores(
     if engine != "replay":
         _hold(held, job.engine)
         return _read(job, route)
-    job.engine = recalled = Recalled(job.engine, job.store)
+    replay = job.engine
+    replay.refused = refusals.read(job.store.folder, replay.model, replay.revision)
     made = _read(job, route)
     why, total = "", job.run.total("total")
-    if recalled.missing:
-        there = f"{total - len(recalled.missing):,} of {total:,}" if recalled.found else "none of the"
-        why = f"the store has {there} completions of {_of(question, job.engine.model, job)}"
-    elif (refused := len(recalled.refused)) > refusals.MOST * total:
-        why = f"{refused:,} of {total:,} completions could not be made, such as: {recalled.refused[0]}"
+    if replay.missing:
+        there = f"{total - len(replay.missing):,} of {total:,}" if job.run.total("stored") else "none of the"
+        why = f"the store has {there} completions of {_of(question, replay.model, job)}"
+    elif (refused := len(replay.excused)) > refusals.MOST * total:
+        first = replay.refused[replay.excused[0]]
+        why = f"{refused:,} of {total:,} completions could not be made, such as: {first}"
     return JudgeScores(False, f"{why}; {_way(question, model)}", route=route) if why else made
-
-
-class Recalled(Engine):
-    """Answers from a store; one that is not there is a failed completion, counted here.
-
-    missing: keys that nobody asked for yet. refused: why completions could not be made when they were asked for.
-    """
-
-    def __init__(self, replay: Engine, store: Store) -> None:
-        self.name, self.model, self.revision = replay.name, replay.model, replay.revision
-        self.found = 0
-        self.missing: list[str] = []
-        self.refused: list[str] = []
-        self._refusals = refusals.read(store.folder, self.model, self.revision)
-
-    def check(self, sampling: Sampling) -> None:
-        """Nothing: what is stored under these settings was made with them."""
-
-    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
-        """Failed completions: `complete` asks an engine only for what the store does not have."""
-        answers = []
-        for ask in asks:
-            if ask.key in self._refusals:
-                self.refused.append(self._refusals[ask.key])
-                answers.append(failed(ask, self._refusals[ask.key]))
-            else:
-                self.missing.append(ask.key)
-                answers.append(failed(ask, "not in the store"))
-        yield answers
 
 
 _held: dict[tuple, Engine] = {}  # the engine that was asked last: a notebook often asks one model several times
@@ -149,8 +120,6 @@ def _read(job: Job, route: str) -> JudgeScores:
         signature += f"|stand-in:{stands}"
     if job.run.failures and job.engine.name != "replay":
         refusals.note(job.store.folder, job.engine, job.run.failures)
-    if isinstance(job.engine, Recalled):
-        job.engine.found = job.run.total("stored")
     rows = job.data.frame.drop(columns=[name for name in scored.columns if name in job.data.frame.columns])
     frame = rows.join(scored).reset_index(drop=True)
     frame.attrs = {"signature": signature}
@@ -173,7 +142,8 @@ def _stored_revision(question: Question, options: jobs.EngineOptions) -> str:
     """
     mini = options.model == jobs.MINI
     name, own = jobs.mini_revision() if mini else options.model_of(question)
-    held = [rev for stored, rev in census(options.store) if stored == name]
+    with Store(options.store) as store:
+        held = [rev for stored, rev in store.census() if stored == name]
     if own and not options.revision and not mini and len(held) == 1 and held[0].startswith("sha256:"):
         own = held[0]  # a local copy of the weights: its revision is their hash
     if (own and own not in held) or not held:

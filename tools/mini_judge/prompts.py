@@ -11,9 +11,8 @@ from types import MappingProxyType
 from nlgeval_lib.evaluators.coascore import Chain, CoAScore
 from nlgeval_lib.evaluators.geval import GEval
 from nlgeval_lib.evaluators.hdeval import HDEval, decompose
-from nlgeval_lib.evaluators.llmscore import LLMScore
+from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.prometheus import Prometheus, Rubric
-from nlgeval_lib.evaluators.tasks import Aspect
 from nlgeval_lib.evaluators.tigerscore import TigerScore
 from nlgeval_lib.schema import Judgment, Sample
 from nlgeval_lib.training.mini import HIGH, INSTRUCTION, LOW, RATED, settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from nlgeval_lib.evaluators.hdeval.ablation import by_aggregator, by_criteria, by_share
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
 from nlgeval_lib.evaluators.hdeval.attribution import (
     ShapValues,
@@ -13,9 +12,10 @@ from nlgeval_lib.evaluators.hdeval.attribution import (
     weights,
 )
 from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Criterion
+from nlgeval_lib.evaluators.hdeval.decompose import Growth, Layer, Trained
 from nlgeval_lib.evaluators.hdeval.evaluator import HDEval
 from nlgeval_lib.evaluators.hdeval.scoring import CriteriaScores, Task
-from nlgeval_lib.evaluators.hdeval.train import Growth, Layer, Trained
+from nlgeval_lib.evaluators.hdeval.sweeps import by_aggregator, by_criteria, by_share
 
 __all__ = [
     "Aggregator",

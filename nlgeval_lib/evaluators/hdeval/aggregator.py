@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.evaluators.hdeval import models
-
-FITTED = {
+ESTIMATORS = {
     "lr": "linear regression",
     "ridge": "ridge regression",
     "dt": "decision tree",
     "rf": "random forest",
     "mlp": "multi-layer perceptron with ReLU",
 }
-PLAIN = {
+WITHOUT_RATINGS = {
     "average": "the mean of all criteria, for every target (Table 4, without aggregator)",
     "criterion": "the one criterion that is the target itself (Table 4, without layers)",
 }
@@ -52,8 +50,8 @@ class Aggregator:
         groups: Sequence[Sequence[str]] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        if kind not in FITTED and kind not in PLAIN:
-            raise ValueError(f"aggregator {kind!r}; allowed: {', '.join([*FITTED, *PLAIN])}")
+        if kind not in ESTIMATORS and kind not in WITHOUT_RATINGS:
+            raise ValueError(f"aggregator {kind!r}; allowed: {', '.join([*ESTIMATORS, *WITHOUT_RATINGS])}")
         if impute not in IMPUTE:
             raise ValueError(f"impute is {impute!r}; allowed: {', '.join(IMPUTE)}")
         if not 0 <= max_missing < 1:
@@ -63,9 +61,20 @@ class Aggregator:
         self.options = dict(options or {})
         self.criteria: tuple[str, ...] = ()
         self.targets: tuple[str, ...] = ()
-        self.fitted: tuple[tuple[tuple[int, ...], models.Model], ...] = ()  # columns of the targets, their model
-        self.fill: np.ndarray | None = None
+        self.fitted = False
+        self.estimators: tuple[tuple[list[int], Any], ...] = ()  # columns of the targets, what predicts them
+        self.fill: np.ndarray | None = None  # the value that a missing score of each criterion becomes
         self.notes: dict[str, Any] = {}
+
+    @property
+    def needs_ratings(self) -> bool:
+        """Whether there is something to fit."""
+        return self.kind in ESTIMATORS
+
+    def fresh(self, **options: Any) -> Aggregator:
+        """An aggregator with the same settings that is not fitted; `options` join its own."""
+        settings = {name: getattr(self, name) for name in ("seed", "impute", "max_missing", "groups")}
+        return Aggregator(self.kind, **settings, options={**self.options, **options})
 
     # -- fitting --------------------------------------------------------------------------------------------------
 
@@ -75,99 +84,75 @@ class Aggregator:
         A row trains the targets of a group where all of them are rated and its criteria are there or imputed; `notes`
         counts the rows used and left out. Raises: ValueError where rows, columns or what is left do not do.
         """
-        self._name(X.columns, Y.columns)
+        self.name(X.columns, Y.columns)
         if len(X) != len(Y):
             raise ValueError(f"{len(X)} rows of criteria scores, {len(Y)} rows of ratings; one for each is needed")
         scores, ratings = _matrix(X, "criterion"), _matrix(Y, "target")
         self._learn_fill(scores)
-        ready, _ = self._filled(scores)
-        fitted, self.notes = [], {}
-        for columns in self._columns():
-            model = self._plain(columns)
-            if model is None:
-                rated = ~np.isnan(ratings[:, columns]).any(axis=1)
-                rows = np.flatnonzero(rated & ~np.isnan(ready).any(axis=1))
-                names = ", ".join(self.targets[c] for c in columns)
-                if len(rows) < 2:
-                    raise ValueError(self._too_few(scores, rated, names, len(rows)))
-                model, note = self._estimate(ready[rows], ratings[np.ix_(rows, list(columns))])
-                self.notes[names] = {"rows": len(rows), "left_out": len(ratings) - len(rows), **note}
-            fitted.append((columns, model))
-        self.fitted = tuple(fitted)
+        ready = self.filled(scores)
+        self.estimators, self.notes, self.fitted = (), {}, False
+        for group, columns in self.parts():
+            rated = ~np.isnan(ratings[:, columns]).any(axis=1)
+            rows = np.flatnonzero(rated & ~np.isnan(ready).any(axis=1))
+            names = ", ".join(group)
+            if len(rows) < 2:
+                raise ValueError(self._too_few(scores, rated, names, len(rows)))
+            estimator, note = self._estimate(ready[rows], ratings[np.ix_(rows, columns)])
+            self.estimators += ((columns, estimator),)
+            self.notes[names] = {"rows": len(rows), "left_out": len(ratings) - len(rows), **note}
+        self.fitted = True
         return self
 
     def unfitted(self, criteria: Sequence[str], targets: Sequence[str]) -> Aggregator:
         """Make `average` or `criterion` ready without any ratings. Raises: ValueError for a kind that needs them."""
-        if self.kind not in PLAIN or self.impute != "drop":
+        if self.needs_ratings or self.impute != "drop":
             raise ValueError(
                 f"aggregator {self.kind!r} with impute {self.impute!r} needs ratings: call fit; without them there are "
-                f"{' and '.join(PLAIN)} with impute 'drop'"
+                f"{' and '.join(WITHOUT_RATINGS)} with impute 'drop'"
             )
-        self._name(criteria, targets)
-        found = [(columns, self._plain(columns)) for columns in self._columns()]
-        self.fitted = tuple((columns, model) for columns, model in found if model is not None)
+        self.name(criteria, targets)
+        self.fitted = True
         return self
 
-    def fresh(self, **options: Any) -> Aggregator:
-        """An aggregator with the same settings that is not fitted; `options` join its own."""
-        return Aggregator(
-            self.kind,
-            seed=self.seed,
-            impute=self.impute,
-            max_missing=self.max_missing,
-            groups=self.groups,
-            options={**self.options, **options},
-        )
-
-    def _name(self, criteria: Sequence[str], targets: Sequence[str]) -> None:
+    def name(self, criteria: Sequence[str], targets: Sequence[str]) -> None:
+        """Take the columns' names. Raises: ValueError for doubled ones, and where groups or options do not fit them."""
         self.criteria, self.targets = tuple(map(str, criteria)), tuple(map(str, targets))
         for what, names in (("criterion", self.criteria), ("target", self.targets)):
             if not names or len(set(names)) < len(names):
                 raise ValueError(f"one or more different names of a {what} are needed, got {list(names)}")
-        if self.groups is not None:
-            grouped = [target for group in self.groups for target in group]
-            if sorted(grouped) != sorted(self.targets):
+        grouped = [target for group in self.groups or () for target in group]
+        if self.groups is not None and sorted(grouped) != sorted(self.targets):
+            raise ValueError(
+                f"groups hold {grouped}; each of the targets {list(self.targets)} must be in exactly one group"
+            )
+        for target in self.targets if self.kind == "criterion" else ():
+            if self.own(target) not in self.criteria:
                 raise ValueError(
-                    f"groups hold {grouped}; each of the targets {list(self.targets)} must be in exactly one group"
+                    f"no criterion {self.own(target)!r} for the target {target!r}; criteria: "
+                    f"{', '.join(self.criteria)}. Say which with options={{{target!r}: 'criterion'}}"
                 )
 
-    def _columns(self) -> list[tuple[int, ...]]:
-        groups = self.groups or (self.targets,)
-        return [tuple(self.targets.index(target) for target in group) for group in groups]
+    def own(self, target: str) -> str:
+        """The criterion that the kind `criterion` takes for a target."""
+        return self.options.get(target, target)
 
-    def _plain(self, columns: tuple[int, ...]) -> models.Model | None:
-        if self.kind == "average":
-            return models.Average(len(columns))
-        if self.kind == "criterion":
-            return models.Pick(np.array([self._same(self.targets[c]) for c in columns], dtype=np.intp))
-        return None
+    def parts(self) -> list[tuple[tuple[str, ...], list[int]]]:
+        """The targets of each estimator, and their columns; nothing for a kind without estimators."""
+        groups = (self.groups or (self.targets,)) if self.needs_ratings else ()
+        return [(group, [self.targets.index(target) for target in group]) for group in groups]
 
-    def _same(self, target: str) -> int:
-        wanted = self.options.get(target, target)
-        if wanted not in self.criteria:
-            raise ValueError(
-                f"no criterion {wanted!r} for the target {target!r}; criteria: {', '.join(self.criteria)}. Say which "
-                f"with options={{{target!r}: 'criterion'}}"
-            )
-        return self.criteria.index(wanted)
-
-    def _estimate(self, X: np.ndarray, Y: np.ndarray) -> tuple[models.Model, dict[str, Any]]:
+    def _estimate(self, X: np.ndarray, Y: np.ndarray) -> tuple[Any, dict[str, Any]]:
         from sklearn.exceptions import ConvergenceWarning
 
         estimator = make_estimator(self.kind, self.seed, self.options)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
             estimator.fit(X, Y if Y.shape[1] > 1 else Y.ravel())
-        for warning in caught:
-            if not issubclass(warning.category, ConvergenceWarning):
-                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        model = models.of_estimator(estimator)
-        theirs = estimator.predict(X).reshape(len(X), -1)
-        if not np.allclose(model.predict(X), theirs, rtol=1e-9, atol=1e-9):
-            raise RuntimeError(f"{type(estimator).__name__}: the kept numbers do not predict what scikit-learn does")
         if self.kind != "mlp":
-            return model, {}
-        return model, {"steps": int(estimator.n_iter_), "converged": estimator.n_iter_ < estimator.max_iter}
+            return estimator, {}
+        # one layout in memory: equal rows get equal predictions, before and after saving
+        estimator.coefs_ = [np.ascontiguousarray(weights) for weights in estimator.coefs_]
+        return estimator, {"steps": int(estimator.n_iter_), "converged": estimator.n_iter_ < estimator.max_iter}
 
     def _too_few(self, scores: np.ndarray, rated: np.ndarray, names: str, left: int) -> str:
         gaps = np.isnan(scores).mean(axis=0)
@@ -189,14 +174,14 @@ class Aggregator:
             raise ValueError(f"no score at all of {names}: nothing to impute; leave the criterion out")
         self.fill = (np.nanmean if self.impute == "mean" else np.nanmedian)(scores, axis=0)
 
-    def _filled(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The scores with what the policy puts in the gaps (rows that stay missing are NaN), and the gaps."""
-        gaps = np.isnan(scores)
+    def filled(self, scores: np.ndarray) -> np.ndarray:
+        """The scores [rows, criteria] with what the policy puts in the gaps; NaN in rows that stay missing."""
         if self.fill is None:
-            return scores, gaps
+            return scores
+        gaps = np.isnan(scores)
         filled = np.where(gaps, self.fill, scores)
         filled[gaps.mean(axis=1) > self.max_missing] = np.nan
-        return filled, gaps
+        return filled
 
     # -- predicting -----------------------------------------------------------------------------------------------
 
@@ -214,14 +199,15 @@ class Aggregator:
 
     def predict_array(self, scores: np.ndarray) -> np.ndarray:
         """As `predict`, from and to arrays, columns in the order of `criteria` and `targets`."""
-        filled, _ = self._filled(np.asarray(scores, dtype=np.float64))
+        filled = self.filled(np.asarray(scores, dtype=np.float64))
+        if self.kind == "criterion":  # a target needs no other criterion than its own
+            return filled[:, [self.criteria.index(self.own(target)) for target in self.targets]]
         rows = np.flatnonzero(~np.isnan(filled).any(axis=1))
         out = np.full((len(filled), len(self.targets)), np.nan)
-        for columns, model in self.fitted:
-            if isinstance(model, models.Pick):  # a target needs no other criterion than its own
-                out[:, columns] = model.predict(filled)
-            elif len(rows):
-                out[np.ix_(rows, list(columns))] = model.predict(filled[rows])
+        if self.kind == "average":
+            out[rows] = filled[rows].mean(axis=1, keepdims=True)
+        for columns, estimator in self.estimators if len(rows) else ():
+            out[np.ix_(rows, columns)] = estimator.predict(filled[rows]).reshape(len(rows), -1)
         return out
 
     def signature(self) -> dict[str, Any]:
@@ -236,48 +222,6 @@ class Aggregator:
         if self.groups:
             parts["groups"] = "/".join("+".join(group) for group in self.groups)
         return parts
-
-    # -- keeping --------------------------------------------------------------------------------------------------
-
-    def to_json(self) -> dict[str, Any]:
-        """The aggregator, fitted or not, as JSON values."""
-        return {
-            "kind": self.kind,
-            "seed": self.seed,
-            "impute": self.impute,
-            "max_missing": self.max_missing,
-            "groups": self.groups and [list(group) for group in self.groups],
-            "options": self.options,
-            "criteria": list(self.criteria),
-            "targets": list(self.targets),
-            "fill": None if self.fill is None else self.fill.tolist(),
-            "notes": self.notes,
-            "fitted": [{"targets": list(columns), **model.to_json()} for columns, model in self.fitted],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Aggregator:
-        """The aggregator of `to_json`. Raises: ValueError where something is missing or does not fit."""
-        try:
-            settings = {key: data[key] for key in ("kind", "seed", "impute", "max_missing", "groups", "options")}
-            self = cls(settings.pop("kind"), **settings)
-            names, fill, notes, fitted = data["criteria"], data["fill"], data["notes"], data["fitted"]
-            if names:
-                self._name(names, data["targets"])
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"not an aggregator: {error!r}") from None
-        self.notes = dict(notes)
-        self.fill = None if fill is None else models._numbers(fill, "fill", (len(self.criteria),))
-        if (self.fill is None) != (self.impute == "drop") and fitted:
-            raise ValueError(f"impute is {self.impute!r}, but the values to impute are {fill!r}")
-        expected = self._columns() if fitted else []
-        if [tuple(part.get("targets", ())) for part in fitted] != expected:
-            raise ValueError(f"the fitted parts are not those of the groups {self.groups or [self.targets]}")
-        self.fitted = tuple(
-            (columns, models.from_json(part, len(self.criteria), len(columns)))
-            for columns, part in zip(expected, fitted, strict=True)
-        )
-        return self
 
 
 def make_estimator(kind: str, seed: int, options: Mapping[str, Any] | None = None) -> Any:

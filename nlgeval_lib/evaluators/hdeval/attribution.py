@@ -12,28 +12,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.evaluators.hdeval import models
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
-
-SALIENCY = ("permutation", "shap", "weights")
-SCORING = ("r2", "mse")
 
 
 def permutation_importance(
-    aggregator: Aggregator, X: pd.DataFrame, Y: pd.DataFrame, *, repeats: int = 10, seed: int = 0, scoring: str = "r2"
+    aggregator: Aggregator, X: pd.DataFrame, Y: pd.DataFrame, *, repeats: int = 10, seed: int = 0
 ) -> pd.DataFrame:
-    """How much worse the prediction of each target becomes when a criterion's scores are shuffled.
+    """How much explained variance (R2) of each target is lost when a criterion's scores are shuffled.
 
-    scoring: r2 (the loss of explained variance, comparable between targets) or mse (the gain of squared error). Rows
-    without a prediction or a rating are left out. Index: criteria; columns: targets; `attrs["sd"]`: {target: standard
-    deviations over the repeats}. Source: HD-Eval, footnote 4; Figures 6 and 8.
+    Rows without a prediction or a rating are left out. Index: criteria; columns: targets; `attrs["sd"]`: {target:
+    standard deviations over the repeats}. Source: HD-Eval, footnote 4; Figures 6 and 8.
 
     Raises: ValueError where fewer than 2 rows are left for a target.
     """
     from sklearn.inspection import permutation_importance as shuffled
 
-    if scoring not in SCORING:
-        raise ValueError(f"scoring is {scoring!r}; allowed: {', '.join(SCORING)}")
     scores = X[list(aggregator.criteria)].to_numpy(dtype=np.float64, na_value=np.nan)
     ratings = Y[list(aggregator.targets)].to_numpy(dtype=np.float64, na_value=np.nan)
     rows = ~np.isnan(aggregator.predict_array(scores)).any(axis=1)
@@ -42,18 +35,17 @@ def permutation_importance(
         left = int((~np.isnan(ratings[:, column])).sum())
         if left < 2:
             raise ValueError(f"{left} rows with a prediction and a rating of {target}; at least 2 are needed")
+    variance = np.nanvar(ratings, axis=0)
+    unit = np.where(variance > 0, variance, 1.0)
 
     def quality(asked: _Predictor, shuffled_scores: np.ndarray, _: Any) -> dict[str, float]:
         error = np.nanmean((aggregator.predict_array(shuffled_scores) - ratings) ** 2, axis=0)
-        return dict(zip(aggregator.targets, -error, strict=True))
+        return dict(zip(aggregator.targets, -error / unit, strict=True))
 
     found = shuffled(_Predictor(), scores, ratings, scoring=quality, n_repeats=repeats, random_state=seed)
-    variance = np.nanvar(ratings, axis=0) if scoring == "r2" else np.ones(len(aggregator.targets))
-    unit = dict(zip(aggregator.targets, np.where(variance > 0, variance, 1.0), strict=True))
     index = pd.Index(aggregator.criteria, name="criterion")
-    importance = pd.DataFrame({t: found[t].importances_mean / unit[t] for t in aggregator.targets}, index=index)
-    importance.attrs.update(saliency="permutation", scoring=scoring, repeats=repeats, seed=seed)
-    importance.attrs["sd"] = {t: (found[t].importances_std / unit[t]).tolist() for t in aggregator.targets}
+    importance = pd.DataFrame({target: found[target].importances_mean for target in aggregator.targets}, index=index)
+    importance.attrs["sd"] = {target: found[target].importances_std.tolist() for target in aggregator.targets}
     return importance
 
 
@@ -79,11 +71,8 @@ class ShapValues:
 
     def importance(self) -> pd.DataFrame:
         """The mean size of the values of each criterion, for each target."""
-        return pd.DataFrame(
-            np.abs(self.values).mean(axis=0),
-            index=pd.Index(self.criteria, name="criterion"),
-            columns=list(self.targets),
-        )
+        sizes = np.abs(self.values).mean(axis=0)
+        return pd.DataFrame(sizes, index=pd.Index(self.criteria, name="criterion"), columns=list(self.targets))
 
 
 def shap_values(
@@ -108,52 +97,58 @@ def shap_values(
     rng = np.random.default_rng(seed)
     given = _complete(aggregator, X, rows, rng)
     behind = _complete(aggregator, X if background is None else background, 100, rng)
-    values = np.zeros((*given.shape, len(aggregator.targets)))
-    for columns, model in aggregator.fitted:
-        values[:, :, columns] = _explain(model, given, behind, seed, rounds)
-    base = np.zeros(len(aggregator.targets))
-    for columns, model in aggregator.fitted:
-        base[list(columns)] = model.predict(behind).mean(axis=0)
+    if aggregator.kind in ("dt", "rf", "mlp"):
+        values = np.zeros((*given.shape, len(aggregator.targets)))
+        for columns, estimator in aggregator.estimators:
+            found = _explain(estimator, given, behind, seed, rounds)
+            values[:, :, columns] = np.asarray(found).reshape(*given.shape, -1)
+    else:  # linear in each criterion: the value is what it adds to the prediction at the background's mean
+        middle = behind.mean(axis=0)
+        unit = aggregator.predict_array(middle + np.eye(len(middle))) - aggregator.predict_array(middle[None, :])
+        values = (given - middle)[:, :, None] * unit[None, :, :]
+    base = aggregator.predict_array(behind).mean(axis=0)
     return ShapValues(values, base, given, aggregator.criteria, aggregator.targets)
 
 
-def _explain(model: models.Model, X: np.ndarray, background: np.ndarray, seed: int, rounds: int) -> np.ndarray:
-    """Shapley values [rows, features, targets] of one model."""
-    if not isinstance(model, models.Trees | models.Perceptron):
-        # linear in each feature: the value is what the feature adds to the prediction at the background's mean
-        middle = background.mean(axis=0)
-        at_middle = model.predict(middle[None, :])
-        unit = model.predict(middle + np.eye(len(middle))) - at_middle
-        return (X - middle)[:, :, None] * unit[None, :, :]
+def _explain(estimator: Any, X: np.ndarray, background: np.ndarray, seed: int, rounds: int) -> Any:
+    """Shapley values of a tree, a forest or a perceptron."""
     import shap
 
-    if isinstance(model, models.Trees):
-        ensemble = {"trees": [_shap_tree(tree, len(model.trees)) for tree in model.trees]}
-        explainer = shap.TreeExplainer(ensemble, data=background, feature_perturbation="interventional")
-        return np.asarray(explainer.shap_values(X, check_additivity=False)).reshape(*X.shape, -1)
-    masker = shap.maskers.Independent(background, max_samples=len(background))
-    explainer = shap.explainers.Permutation(model.predict, masker, seed=seed)
-    found = explainer(X, max_evals=rounds * (2 * X.shape[1] + 1), silent=True)
-    return np.asarray(found.values).reshape(*X.shape, -1)
+    if hasattr(estimator, "coefs_"):
+        masker = shap.maskers.Independent(background, max_samples=len(background))
+        explainer = shap.explainers.Permutation(estimator.predict, masker, seed=seed)
+        return explainer(X, max_evals=rounds * (2 * X.shape[1] + 1), silent=True).values
+    # shap rounds thresholds to 32 bits, which moves scores across them where neighbours are that near: so it is given
+    # their ranks, how many of a criterion's thresholds lie below a score
+    trees = [member.tree_ for member in getattr(estimator, "estimators_", [estimator])]
+    cuts = [np.unique(np.concatenate([t.threshold[t.feature == c] for t in trees])) for c in range(X.shape[1])]
 
+    def ranked(scores: np.ndarray) -> np.ndarray:
+        columns = scores.astype(np.float32).T  # as scikit-learn rounds them
+        return np.stack([np.searchsorted(cut, one) for cut, one in zip(cuts, columns, strict=True)], axis=1)
 
-def _shap_tree(tree: models.Tree, trees: int) -> dict[str, np.ndarray]:
-    """A tree as shap reads it; the forest is the sum of its trees."""
-    return {
-        "children_left": tree.left.astype(np.int32),
-        "children_right": tree.right.astype(np.int32),
-        "children_default": tree.left.astype(np.int32),
-        "features": tree.feature.astype(np.int32),
-        "thresholds": tree.threshold,
-        "values": tree.value / trees,
-        "node_sample_weight": np.ones(len(tree.left)),
-    }
+    ensemble = [
+        {
+            "children_left": tree.children_left,
+            "children_right": tree.children_right,
+            "children_default": tree.children_left,
+            "features": tree.feature,
+            "thresholds": np.array(
+                [np.searchsorted(cuts[c], cut) for c, cut in zip(tree.feature, tree.threshold, strict=True)], float
+            ),
+            "values": tree.value[:, :, 0] / len(trees),
+            "node_sample_weight": tree.weighted_n_node_samples,
+        }
+        for tree in trees
+    ]
+    explainer = shap.TreeExplainer({"trees": ensemble}, data=ranked(background).astype(float))
+    return explainer.shap_values(ranked(X).astype(float), check_additivity=False)
 
 
 def _complete(aggregator: Aggregator, X: pd.DataFrame, rows: int | None, rng: np.random.Generator) -> np.ndarray:
     """At most `rows` random rows of X that have a prediction, gaps filled as the aggregator fills them."""
     scores = X[list(aggregator.criteria)].to_numpy(dtype=np.float64, na_value=np.nan)
-    filled, _ = aggregator._filled(scores)
+    filled = aggregator.filled(scores)
     filled = filled[~np.isnan(filled).any(axis=1)]
     if not len(filled):
         raise ValueError(f"none of {len(scores)} rows has the criteria scores that the aggregator needs")
@@ -170,37 +165,19 @@ def weights(aggregator: Aggregator, X: pd.DataFrame | None = None) -> pd.DataFra
 
     Raises: ValueError for a perceptron and for aggregators that are not fitted.
     """
-    columns = {}
-    for targets, model in aggregator.fitted:
-        for position, column in enumerate(targets):
-            if isinstance(model, models.Trees):
-                columns[column] = model.importances
-            elif isinstance(model, models.Linear):
-                columns[column] = np.abs(model.coef[position])
-                if X is not None:
-                    columns[column] = columns[column] * X[list(aggregator.criteria)].std(ddof=0).to_numpy()
-            else:
-                raise ValueError(f"{aggregator.kind} has no weights that say so; use permutation importance or SHAP")
-    if not columns:
+    if not aggregator.fitted:
         raise ValueError("the aggregator is not fitted yet; call fit")
     index = pd.Index(aggregator.criteria, name="criterion")
-    return pd.DataFrame({aggregator.targets[c]: columns[c] for c in sorted(columns)}, index=index)
-
-
-def saliency(
-    aggregator: Aggregator, X: pd.DataFrame, Y: pd.DataFrame, *, by: str = "permutation", seed: int = 0
-) -> pd.DataFrame:
-    """The importance of each criterion (index) for each target (columns), by one of `SALIENCY`.
-
-    Raises: ValueError for another way.
-    """
-    if by == "permutation":
-        return permutation_importance(aggregator, X, Y, seed=seed)
-    if by == "shap":
-        return shap_values(aggregator, X, seed=seed).importance()
-    if by == "weights":
-        return weights(aggregator, X)
-    raise ValueError(f"saliency is {by!r}; allowed: {', '.join(SALIENCY)}")
+    table = pd.DataFrame(np.nan, index=index, columns=list(aggregator.targets))
+    spread = 1.0 if X is None else X[list(aggregator.criteria)].std(ddof=0).to_numpy()
+    for columns, estimator in aggregator.estimators:
+        if hasattr(estimator, "coef_"):
+            table.iloc[:, columns] = (np.abs(np.atleast_2d(estimator.coef_)) * spread).T
+        elif hasattr(estimator, "feature_importances_"):
+            table.iloc[:, columns] = estimator.feature_importances_[:, None]
+    if table.isna().to_numpy().any():
+        raise ValueError(f"{aggregator.kind} has no weights that say so; use permutation importance or SHAP")
+    return table
 
 
 def overall(importance: pd.DataFrame) -> pd.Series:

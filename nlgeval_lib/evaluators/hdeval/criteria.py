@@ -5,14 +5,12 @@ Source: HD-Eval, section 2.1; published decompositions: Tables 10 to 12, Figure 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from nlgeval_lib import files, prompts
+from nlgeval_lib import prompts
 from nlgeval_lib.names import near
 
 PUBLISHED = ("data_to_text", "summeval", "topical_chat")
@@ -27,16 +25,6 @@ class Criterion:
     definition: str = ""
     children: tuple[Criterion, ...] = ()
     origin: str = ""  # printed, ours, generated
-
-    def to_json(self) -> dict[str, Any]:
-        """The node and all below it as JSON values."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "definition": self.definition,
-            "origin": self.origin,
-            "children": [child.to_json() for child in self.children],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,48 +83,40 @@ class CriteriaTree:
 
     def node(self, id: str) -> Node:
         """The node of an id. Raises: ValueError naming the nearest."""
-        for node in self.walk():
-            if node.id == id:
-                return node
-        known = [node.id for node in self.walk()]
-        nearest = near(id, known) or known
-        raise ValueError(f"no criterion {id!r}; nearest: {', '.join(nearest)}")
+        known = {node.id: node for node in self.walk()}
+        if id not in known:
+            raise ValueError(f"no criterion {id!r}; nearest: {', '.join(near(id, known) or known)}")
+        return known[id]
 
     def of_target(self, target: str) -> str | None:
         """The id of the layer-1 criterion that is the rated aspect `target`, by id or name; None if there is none."""
         wanted = _plain(target)
-        for node in self.nodes([1]):
-            if wanted in (_plain(node.id), _plain(node.criterion.name)):
-                return node.id
-        return None
+        names = ((node.id, {_plain(node.id), _plain(node.criterion.name)}) for node in self.nodes([1]))
+        return next((id for id, plain in names if wanted in plain), None)
 
     def show(self) -> str:
         """The tree as indented text."""
-        lines: list[str] = []
 
-        def add(criterion: Criterion, depth: int) -> None:
-            lines.append(f"{'  ' * depth}{criterion.name} ({criterion.id})")
-            for child in criterion.children:
-                add(child, depth + 1)
+        def lines(criterion: Criterion, depth: int) -> list[str]:
+            below = [line for child in criterion.children for line in lines(child, depth + 1)]
+            return [f"{'  ' * depth}{criterion.name} ({criterion.id})", *below]
 
-        add(self.root, 0)
-        return "\n".join(lines)
+        return "\n".join(lines(self.root, 0))
 
     # -- changing -------------------------------------------------------------------------------------------------
 
     def with_children(self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated") -> CriteriaTree:
         """The tree with finer criteria (name, definition) added below one; their ids are made from their names."""
-        taken = {node.id for node in self.walk()}
-        added = []
-        for name, definition in children:
-            new = new_id(name, taken)
-            taken.add(new)
-            added.append(Criterion(new, name, definition, origin=origin))
         self.node(id)
+        taken = {node.id for node in self.walk()}
+        added: tuple[Criterion, ...] = ()
+        for name, definition in children:
+            added += (Criterion(_new_id(name, taken), name, definition, origin=origin),)
+            taken.add(added[-1].id)
 
         def grown(criterion: Criterion) -> Criterion:
             below = tuple(grown(child) for child in criterion.children)
-            return replace(criterion, children=below + (tuple(added) if criterion.id == id else ()))
+            return replace(criterion, children=below + (added if criterion.id == id else ()))
 
         return replace(self, root=grown(self.root))
 
@@ -173,34 +153,20 @@ class CriteriaTree:
         layer1 = tuple(_criterion(entry) for entry in data["criteria"])
         return cls(replace(OVERALL, children=layer1), data["source"])
 
-    def to_json(self) -> dict[str, Any]:
-        """The tree as JSON values."""
-        return {"source": self.source, "root": self.root.to_json()}
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CriteriaTree:
-        """The tree of `to_json`. Raises: ValueError where something is missing."""
+        """The tree of `dataclasses.asdict`. Raises: ValueError where something is missing."""
         try:
             return cls(_criterion(data["root"]), str(data.get("source", "")))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a tree of criteria: {error!r}") from None
 
-    def save(self, path: Path | str) -> None:
-        """Write the tree as a JSON file, to be read, edited and loaded again."""
-        files.write_text(path, json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n")
-
-    @classmethod
-    def load(cls, path: Path | str) -> CriteriaTree:
-        """The tree of a JSON file. Raises: ValueError where it is none; OSError."""
-        return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
-
 
 OVERALL = Criterion("overall", "Overall quality", "How good the text is on the whole.", origin="ours")
 
 
-def new_id(name: str, taken: Iterable[str]) -> str:
+def _new_id(name: str, taken: set[str]) -> str:
     """A short id made from a name, unlike all that are taken."""
-    taken = set(taken)
     stem = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:40] or "criterion"
     return next(i for i in (stem, *(f"{stem}_{n}" for n in range(2, len(taken) + 3))) if i not in taken)
 

@@ -5,6 +5,8 @@ Source: HD-Eval (Liu et al. 2024), section 2.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -14,15 +16,14 @@ import pandas as pd
 
 from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.draws import combine
-from nlgeval_lib.evaluators.hdeval import attribution, saving, table
-from nlgeval_lib.evaluators.hdeval.aggregator import PLAIN, Aggregator
+from nlgeval_lib.evaluators.hdeval import ratings, saving
+from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
 from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Node
-from nlgeval_lib.evaluators.hdeval.decompose import TEMPLATE
-from nlgeval_lib.evaluators.hdeval.scoring import HIGH, LOW, CriteriaScores, Task, missing_row, read_score
-from nlgeval_lib.evaluators.hdeval.train import Growth, Layer, Trained, train
-from nlgeval_lib.evaluators.judge import Judge, make_sampling
+from nlgeval_lib.evaluators.hdeval.decompose import TEMPLATE, Growth, Trained, train
+from nlgeval_lib.evaluators.hdeval.scoring import HIGH, LOW, CriteriaScores, Task, missing_row
+from nlgeval_lib.evaluators.judge import Judge, combine, make_sampling
 from nlgeval_lib.evaluators.stages import Stage, Stages
+from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template, template
 from nlgeval_lib.schema import Completion, Judgment, Sample, Status
 
@@ -80,7 +81,7 @@ class HDEval(Judge):
             raise ValueError("layers and use both say which criteria are scored; give one of them")
         self.aggregator = aggregator
         self.decompose_sampling = make_sampling(self.decompose_defaults, decompose_sampling)
-        self.history: tuple[Layer, ...] = ()
+        self.grown = False  # whether a model decomposed the criteria
         self.used()
 
     # -- criteria -------------------------------------------------------------------------------------------------
@@ -122,8 +123,8 @@ class HDEval(Judge):
         return CriteriaScores(tuple(node.id for node in nodes), tuple(rows[place[text]] for text in shown))
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score of one criterion, 1 to 5."""
-        return read_score(completion.text)
+        """The score of one criterion, 1 to 5, at the beginning of its completion."""
+        return rating(completion.text, LOW, HIGH).judgment()
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         """A whole number from 1 to 5, or for the stage "decompose" a short list of names with definitions."""
@@ -141,10 +142,10 @@ class HDEval(Judge):
 
         Raises: ValueError where there is nothing to learn from.
         """
-        outputs, ratings = self._training(data, human, share)
-        aggregator = self.new_aggregator(self.tree, ratings.columns)
-        scores = staged.run(self.criteria_stages(outputs, self._needed(aggregator, ratings.columns)), self.ask(**ways))
-        self.aggregator = aggregator.fit(scores.frame(), ratings)
+        outputs, rated = self._training(data, human, share)
+        aggregator = self.new_aggregator(self.tree, rated.columns)
+        scores = staged.run(self.criteria_stages(outputs, self._needed(aggregator, rated.columns)), self.ask(**ways))
+        self.aggregator = aggregator.fit(scores.frame(), rated)
         return self
 
     def train(
@@ -155,26 +156,17 @@ class HDEval(Judge):
         Afterwards this evaluator has the finished tree and aggregator; `history` says what each iteration did.
         Raises: ValueError where there is nothing to learn from, or only some criteria are to be used.
         """
-        outputs, ratings = self._training(data, human, share)
-        trained = staged.run(self.training_stages(outputs, ratings, growth), self.ask(**ways))
-        self.tree, self.aggregator, self.history = trained.tree, trained.aggregator, trained.history
+        trained = staged.run(self.training_stages(data, human, growth=growth, share=share), self.ask(**ways))
+        self.tree, self.aggregator, self.grown = trained.tree, trained.aggregator, True
         return trained
 
     def training_stages(
-        self, outputs: Sequence[Sample], ratings: pd.DataFrame, growth: Growth | None = None
+        self, data: Any, human: Any = None, *, growth: Growth | None = None, share: float = 1.0
     ) -> Stages[Trained]:
         """The stages of `train`, for an engine or a plan."""
         if self.layers is not None or self.use is not None:
             raise ValueError("training grows the whole tree: leave out layers and use, and set Growth(layers=...)")
-        return train(self, outputs, ratings, growth or Growth())
-
-    def plan_training(
-        self, data: Any, human: Any = None, *, growth: Growth | None = None, share: float = 1.0, **ways: Any
-    ) -> list[Stage]:
-        """The stages that `train` would ask, none of them asked; later layers are estimates. `ways`: engine, store."""
-        outputs, ratings = self._training(data, human, share)
-        engine, store = ways.get("engine", self.engine), ways.get("store", self.store)
-        return staged.plan(self.training_stages(outputs, ratings, growth), engine, store)
+        return train(self, *self._training(data, human, share), growth or Growth())
 
     def new_aggregator(self, tree: CriteriaTree, targets: Iterable[str]) -> Aggregator:
         """An aggregator with this evaluator's settings, not fitted yet; `criterion` knows each target's criterion."""
@@ -191,25 +183,16 @@ class HDEval(Judge):
         picked = {aggregator.options[target] for target in targets}
         return [node for node in self.used() if node.id in picked] or self.used()
 
-    def importance(self, data: Any, human: Any = None, *, by: str = "permutation", **ways: Any) -> pd.DataFrame:
-        """What each criterion (index) contributes to each target (columns): permutation, shap or weights.
-
-        Source: HD-Eval, section 4.4. Raises: ValueError before `fit`.
-        """
-        outputs, ratings = self._training(data, human, 1.0)
-        scores = staged.run(self.criteria_stages(outputs, self._of_aggregator(self.aggregator)), self.ask(**ways))
-        return attribution.saliency(self.aggregator, scores.frame(), ratings, by=by, seed=self.seed)
-
     def _training(self, data: Any, human: Any, share: float) -> tuple[tuple[Sample, ...], pd.DataFrame]:
         given = tuple(self.given(data))
         if human is not None:
-            samples, ratings = given, table.named(human, len(given))
+            samples, rated = given, ratings.of_columns(human, len(given))
         elif isinstance(data, pd.DataFrame):
-            samples, ratings = table.of_frame(data, given, [self.task.show(sample) for sample in given])
+            samples, rated = ratings.of_frame(data, given, [self.task.show(sample) for sample in given])
         else:
             raise ValueError("samples without ratings: give human, a frame with a row a sample and a column a target")
-        chosen = table.training_share(len(samples), share, self.seed)
-        return tuple(samples[i] for i in chosen), ratings.iloc[chosen].reset_index(drop=True)
+        chosen = ratings.training_share(len(samples), share, self.seed)
+        return tuple(samples[i] for i in chosen), rated.iloc[chosen].reset_index(drop=True)
 
     # -- scoring --------------------------------------------------------------------------------------------------
 
@@ -224,14 +207,6 @@ class HDEval(Judge):
             for row, column in enumerate(columns)
         ]
 
-    def predict(self, data: Any, **ways: Any) -> pd.DataFrame:
-        """The ratings of every target (columns) for each row or sample; NaN where `score` would say why."""
-        given = self.given(data)
-        aggregator = self._ready(given)
-        scores = staged.run(self.criteria_stages(given, self._of_aggregator(aggregator)), self.ask(**ways))
-        index = data.index if isinstance(data, pd.DataFrame) else pd.Index([sample.id for sample in given])
-        return aggregator.predict(scores.frame(index))
-
     def _of_aggregator(self, aggregator: Aggregator) -> list[Node]:
         """The criteria that a fitted aggregator reads, in its order. Raises: ValueError for one the tree lacks."""
         return [self.tree.node(id) for id in aggregator.criteria]
@@ -239,7 +214,7 @@ class HDEval(Judge):
     def _judgment(self, row: Sequence[Judgment], aggregator: Aggregator, value: float, target: str) -> Judgment:
         names = aggregator.criteria
         if aggregator.kind == "criterion":
-            place = names.index(aggregator.options.get(target, target))
+            place = names.index(aggregator.own(target))
             names, row = (names[place],), (row[place],)
         details = {
             "target": target,
@@ -255,7 +230,7 @@ class HDEval(Judge):
         """The aggregator; one that needs no ratings is made ready for the aspects of the samples."""
         if self.aggregator.fitted:
             return self.aggregator
-        if self.aggregator.kind not in PLAIN:
+        if self.aggregator.needs_ratings:
             raise ValueError(f"hdeval: the aggregator {self.aggregator.kind!r} is not fitted; call fit, train or load")
         targets = list(dict.fromkeys(sample.aspect for sample in samples)) or [""]
         aggregator = self.new_aggregator(self.tree, targets)
@@ -268,7 +243,7 @@ class HDEval(Judge):
             return 0
         raise ValueError(
             f"sample {sample.id!r}: aspect {sample.aspect!r} is none of the targets {', '.join(aggregator.targets)}; "
-            "give a column 'aspect' that names one, or use predict() for all of them"
+            "give a column 'aspect' that names one"
         )
 
     # -- who said it, keeping -------------------------------------------------------------------------------------
@@ -277,14 +252,14 @@ class HDEval(Judge):
         """Task, criteria and aggregator."""
         return {
             "task": self.task.name,
-            "criteria": f"{len(self.used())}#{saving.digest([node.id for node in self.used()], self.tree)}",
+            "criteria": f"{len(self.used())}#{_digest(self.used())}",
             "layers": "all" if self.layers is None else "+".join(map(str, self.layers)),
             **self.aggregator.signature(),
         }
 
     def templates(self) -> tuple[Template, ...]:
         """The scoring prompt, and the decomposition prompt where the tree was grown."""
-        return (self.task.evaluate, *([template(TEMPLATE)] if self.history else []))
+        return (self.task.evaluate, *([template(TEMPLATE)] if self.grown else []))
 
     def save(self, path: Any) -> None:
         """Write criteria, aggregator and settings to a JSON file (whole or not at all)."""
@@ -297,6 +272,12 @@ class HDEval(Judge):
         Nothing in the file is run. Raises: ValueError where it is no saved evaluator; OSError.
         """
         return saving.load(cls, path, **judge)
+
+
+def _digest(nodes: Sequence[Node]) -> str:
+    """Six hexadecimal digits that change with the criteria's ids, names, definitions and parents."""
+    words = [(n.id, n.criterion.name, n.criterion.definition, n.parent and n.parent.name) for n in nodes]
+    return hashlib.sha256(json.dumps(words, ensure_ascii=True).encode()).hexdigest()[:6]
 
 
 def _tree(criteria: Any, task: Task) -> CriteriaTree:

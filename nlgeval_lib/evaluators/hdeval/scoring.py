@@ -15,7 +15,7 @@ import pandas as pd
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.hdeval.criteria import Node, in_sentence
-from nlgeval_lib.parsers.rating import rating
+from nlgeval_lib.evaluators.judge import most_frequent
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.schema import Judgment, Sample, Status
 
@@ -80,11 +80,6 @@ def field_of(sample: Sample, field: str) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def read_score(text: str) -> Judgment:
-    """The score of one criterion, 1 to 5, at the beginning of its completion. Never raises on any text."""
-    return rating(text, LOW, HIGH).judgment()
-
-
 @dataclass(frozen=True)
 class CriteriaScores:
     """The judgments of some outputs on some criteria: `judgments[output][criterion]`."""
@@ -92,38 +87,24 @@ class CriteriaScores:
     criteria: tuple[str, ...]
     judgments: tuple[tuple[Judgment, ...], ...]
 
-    @classmethod
-    def none(cls, outputs: int) -> CriteriaScores:
-        """No criteria yet, for so many outputs."""
-        return cls((), ((),) * outputs)
-
-    def matrix(self) -> np.ndarray:
-        """The scores [outputs, criteria], NaN where there is none."""
-        values = [[judgment.value for judgment in row] for row in self.judgments]
-        return np.array(values, dtype=np.float64).reshape(len(self.judgments), len(self.criteria))
-
     def frame(self, index: Any = None) -> pd.DataFrame:
-        """The scores as a frame, a column for each criterion."""
-        return pd.DataFrame(self.matrix(), index=index, columns=list(self.criteria))
+        """The scores [outputs, criteria], NaN where there is none."""
+        values = np.array([[judgment.value for judgment in row] for row in self.judgments], dtype=np.float64)
+        shape = (len(self.judgments), len(self.criteria))
+        return pd.DataFrame(values.reshape(shape), index=index, columns=list(self.criteria))
 
     def __add__(self, other: CriteriaScores) -> CriteriaScores:
         """The same outputs with further criteria."""
         rows = tuple((*mine, *theirs) for mine, theirs in zip(self.judgments, other.judgments, strict=True))
         return CriteriaScores(self.criteria + other.criteria, rows)
 
-    def select(self, criteria: Sequence[str]) -> CriteriaScores:
-        """The same outputs with some of the criteria, in that order."""
-        columns = [self.criteria.index(name) for name in criteria]
-        return CriteriaScores(tuple(criteria), tuple(tuple(row[c] for c in columns) for row in self.judgments))
-
     def coverage(self) -> pd.DataFrame:
         """For each criterion: how many scores there are, how many are missing, and the statuses of those."""
         rows = []
-        for column, name in enumerate(self.criteria):
-            tally = Counter(row[column].status.value for row in self.judgments)
-            ok = tally.pop(Status.OK.value, 0)
-            why = ", ".join(f"{status} {count}" for status, count in tally.most_common())
-            rows.append({"criterion": name, "n": len(self.judgments), "missing": len(self.judgments) - ok, "why": why})
+        for name, judgments in zip(self.criteria, zip(*self.judgments, strict=True), strict=True):
+            lost = Counter(judgment.status.value for judgment in judgments if judgment.status is not Status.OK)
+            why = ", ".join(f"{status} {count}" for status, count in lost.most_common())
+            rows.append({"criterion": name, "n": len(judgments), "missing": lost.total(), "why": why})
         return pd.DataFrame(rows, columns=["criterion", "n", "missing", "why"]).set_index("criterion")
 
 
@@ -132,8 +113,7 @@ def missing_row(row: Sequence[Judgment], criteria: Sequence[str], policy: str, d
     lost = [(name, j) for name, j in zip(criteria, row, strict=True) if j.status is not Status.OK]
     if not lost:
         return Judgment.missing(Status.UNPARSED, "no criterion was scored", **details)
-    status = Counter(judgment.status for _, judgment in lost).most_common(1)[0][0]
-    first = next(judgment for _, judgment in lost if judgment.status is status)
+    status, first = most_frequent([judgment for _, judgment in lost])
     names = ", ".join(name for name, _ in lost[:4]) + (", ..." if len(lost) > 4 else "")
-    reason = f"{len(lost)} of {len(row)} criteria without a score ({names}; impute {policy}): {first.reason}"
+    reason = f"{len(lost)} of {len(row)} criteria without a score ({names}; impute {policy}): {first}"
     return Judgment.missing(status, reason, **details)

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from nlgeval_lib.evaluators.prometheus.grading import Prometheus
-from nlgeval_lib.evaluators.prometheus.results import Ranking, agreement, rankings_of
+from nlgeval_lib.evaluators.prometheus.grading import Prometheus, family
+from nlgeval_lib.evaluators.prometheus.ranking import Ranking
 from nlgeval_lib.evaluators.prometheus.rubric import Rubric
-from nlgeval_lib.evaluators.prometheus.wrapping import family
 
-__all__ = ["Prometheus", "Ranking", "Rubric", "agreement", "family", "rankings_of"]
+__all__ = ["Prometheus", "Ranking", "Rubric", "family"]

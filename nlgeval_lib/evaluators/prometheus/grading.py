@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -12,11 +13,8 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.judge import Judge, short_hash
-from nlgeval_lib.evaluators.prometheus.ranking import rank
-from nlgeval_lib.evaluators.prometheus.relative import template_of
-from nlgeval_lib.evaluators.prometheus.results import Ranking
+from nlgeval_lib.evaluators.prometheus.ranking import Ranking, rank
 from nlgeval_lib.evaluators.prometheus.rubric import Rubric
-from nlgeval_lib.evaluators.prometheus.wrapping import asked, family, verdict_form
 from nlgeval_lib.evaluators.stages import Stage
 from nlgeval_lib.parsers.feedback import feedback as read_feedback
 from nlgeval_lib.parsers.rating import rating
@@ -24,6 +22,21 @@ from nlgeval_lib.prompts import Template
 from nlgeval_lib.schema import Completion, Judgment, Sample
 
 WORDINGS = ("released", "appendix")
+# the v1 checkpoints are Llama-2-Chat tuned on the paper's prompt; those of the second paper are Mistral-Instruct
+_FAMILIES = (
+    (re.compile(r"prometheus-\d+b-v1"), "prometheus-v1"),
+    (re.compile(r"prometheus-\d+x?\d*b-v2|prometheus-bgb"), "mistral"),
+    (re.compile(r"llama-?2-.*chat"), "llama2"),
+)
+
+
+def family(model: str) -> ChatFormat:
+    """The wrapping that the checkpoint called `model` was trained with; chat messages for a model not known.
+
+    Source: Prometheus, appendix J (Llama-2's conversation template).
+    """
+    found = (chat for pattern, chat in _FAMILIES if pattern.search(model.lower()))
+    return ChatFormat.named(next(found, "messages"))
 
 
 class Prometheus(Judge):
@@ -121,7 +134,9 @@ class Prometheus(Judge):
                 f"sample {sample.id!r}: its rubric goes from {low} to {high}, the form from {self.common_scale[0]} to "
                 f"{self.common_scale[1]}; with structured, give low and high and one scale a run"
             )
-        values: dict[str, Any] = {"low": low, "high": high, "response": sample.output, "instruction": asked(sample)}
+        # an instruction's input follows it
+        instruction = "\n\n".join(text for text in (sample.instruction, sample.source, sample.context) if text)
+        values: dict[str, Any] = {"low": low, "high": high, "response": sample.output, "instruction": instruction}
         if self.reference:
             values["reference"] = sample.references[0]
         if rubric is not None:
@@ -130,7 +145,7 @@ class Prometheus(Judge):
         return template.render(**{name: values[name] for name in template.variables})
 
     def templates(self) -> Sequence[Template]:
-        return (template_of(self.reference) if self.how["mode"] == "rank-relative" else self.template,)
+        return (self.template,)
 
     # -- the answer -----------------------------------------------------------------------------------------------
 
@@ -145,7 +160,10 @@ class Prometheus(Judge):
     def form(self, stage: str = "score") -> dict[str, Any]:
         """A feedback that leaves room for the verdict, then a score of the common scale."""
         low, high = self.common_scale
-        return {"regex": verdict_form(map(str, range(low, high + 1)), self.sampling.max_tokens, self.feedback)}
+        scores = [str(score) for score in range(low, high + 1)]
+        free = max(1, self.sampling.max_tokens - 12 - max(map(len, scores)))  # a token may be a letter
+        feedback = rf"[^\[\]\n]{{1,{free}}}" if self.feedback else ""
+        return {"regex": rf"{feedback}\[RESULT\] ({'|'.join(map(re.escape, scores))})"}
 
     # -- the judge ------------------------------------------------------------------------------------------------
 
@@ -181,20 +199,15 @@ class Prometheus(Judge):
             "parser": self.parser if self.feedback else "rating",
         }
 
-    def rank(self, data: Any, *, by: str = "absolute", redraws: int = 9, **options: Any) -> list[Ranking]:
+    def rank(self, data: Any, *, redraws: int = 9, **options: Any) -> list[Ranking]:
         """Each group of responses to one instruction put in order; see `ranking.rank`."""
-        return rank(self, data, by=by, redraws=redraws, **options)
+        return rank(self, data, redraws=redraws, **options)
 
-    def ranking_signature(
-        self, *, by: str = "absolute", redraws: int = 9, tie: bool = False, engine: Engine | None = None
-    ) -> str:
+    def ranking_signature(self, *, redraws: int = 9, engine: Engine | None = None) -> str:
         """What `signature` is for scores, for the rankings of `rank` with these options."""
         bound = copy.copy(self.for_engine(engine))
-        if by == "relative":
-            bound.how = {"mode": "rank-relative", "tie": tie}
-        else:
-            bound.how = {"mode": "rank-absolute", "redraws": redraws}
-            bound.sampling = dataclasses.replace(self.sampling, n=1)
+        bound.how = {"mode": "rank-absolute", "redraws": redraws}
+        bound.sampling = dataclasses.replace(self.sampling, n=1)
         return super(Prometheus, bound).signature(engine)
 
     # -- checks ---------------------------------------------------------------------------------------------------

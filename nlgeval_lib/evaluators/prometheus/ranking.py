@@ -1,30 +1,92 @@
-"""Responses to one instruction put in order, by repeated absolute grading or by relative grading."""
+"""Responses to one instruction put in order: each is graded, and what is tied is graded again until it differs.
+
+Source: Prometheus, appendix A.1 (ranking grading).
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import math
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.prometheus import redraws as redraws_
-from nlgeval_lib.evaluators.prometheus import relative
-from nlgeval_lib.evaluators.prometheus.results import Group, Ranking
-from nlgeval_lib.schema import Sample
+from nlgeval_lib.evaluators.stages import Stage, Stages
+from nlgeval_lib.schema import Judgment, Sample
 from nlgeval_lib.store import Store
 
 if TYPE_CHECKING:
     from nlgeval_lib.evaluators.prometheus.grading import Prometheus
+
+_SHARED = ("instruction", "source", "context", "references", "rubric")  # what the responses of a group have in common
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The order of one group's responses.
+
+    `ranks`: 1 is best; tied responses share the better rank; NaN for a response that got no score, and `reason` says
+    why. `scores`: those of each response, draw by draw, NaN for a draw without one.
+    """
+
+    group: str
+    responses: tuple[str, ...]
+    ranks: tuple[float, ...]
+    scores: tuple[tuple[float, ...], ...]
+    reason: str = ""
+
+    @property
+    def winner(self) -> str | None:
+        """The response that is better than all others; None where the best are tied or a response has no rank."""
+        best = [name for name, rank in zip(self.responses, self.ranks, strict=True) if rank == 1]
+        return best[0] if len(best) == 1 and not any(map(math.isnan, self.ranks)) else None
+
+
+@dataclass(slots=True)
+class _Response:
+    """One response while its group is ranked: all its draws, and the score that it has in the open comparison."""
+
+    name: str
+    sample: Sample
+    draws: list[Judgment] = field(default_factory=list)
+    score: float = math.nan
+
+
+@dataclass(slots=True)
+class _Tied:
+    """Responses not told apart yet. compared: whether all of them had a score once, and the scores were equal."""
+
+    members: list[_Response]
+    compared: bool = False
+
+    def split(self) -> list[_Tied]:
+        """By score, the best first; itself where a member has none. Those that stay together begin a new comparison."""
+        if len(self.members) == 1 or any(math.isnan(one.score) for one in self.members):
+            return [self]
+        by_score = sorted(self.members, key=lambda one: -one.score)
+        parts = [list(part) for _, part in itertools.groupby(by_score, key=lambda one: one.score)]
+        for one in itertools.chain.from_iterable(part for part in parts if len(part) > 1):
+            one.score = math.nan
+        return [_Tied(part, compared=True) for part in parts]
+
+    def settle(self) -> list[_Tied]:
+        """When no draws are left: the order of those that have a score, or of all where they were equal once."""
+        if len(self.members) == 1 or self.compared:
+            return [self]
+        scored = [one for one in self.members if not math.isnan(one.score)]
+        return _Tied(scored).split() if scored else []
 
 
 def rank(
     judge: Prometheus,
     data: Any,
     *,
-    by: str = "absolute",
     redraws: int = 9,
-    tie: bool = False,
     group: str = "input_id",
     response: str = "system_id",
     **ways: Any,
@@ -32,71 +94,90 @@ def rank(
     """One `Ranking` a group of two or more responses to the same instruction.
 
     data: a frame, one row a response, its groups in the column `group` and the responses' names in `response`; or a
-    list of groups, each a list of samples.
-    by="absolute": every response is graded once; those with equal scores, or without one, are drawn again, at most
-    `redraws` times, until they differ. What is still equal then is a tie. by="relative": the judge is asked which of
-    each two is better, in both orders; responses are ranked by the comparisons won. tie: whether it may call a tie.
+    list of groups, each a list of samples. Every response is graded once; those with equal scores, or without one, are
+    drawn again, at most `redraws` times, until they differ. What is still equal then is a tie.
     ways: engine, store, progress.
 
     Raises: ValueError for a group of fewer than two responses, or of different instructions; for redraws with
     temperature 0, as they would be the same; without an engine.
-    Source: Prometheus, appendix A.1 (ranking grading); relative grading is ours.
     """
-    groups = read_groups(judge, data, group, response)
-    judge = judge.for_engine(ways.get("engine"))
-    if by == "relative":
-        return staged.run(relative.stages(judge, groups, tie), judge.ask(**ways))
-    if by != "absolute":
-        raise ValueError(f"by={by!r}; allowed: absolute, relative")
     if redraws < 0:
         raise ValueError(f"redraws={redraws}; 0 or more")
     if redraws and judge.sampling.temperature == 0:
         raise ValueError("redraws with temperature 0 would all be the same; give redraws=0 or a temperature above 0")
+    groups = _groups(judge, data, group, response)
+    judge = judge.for_engine(ways.get("engine"))
     if ways.get("store") is not None or judge.store is not None:
-        return staged.run(redraws_.stages(judge, groups, redraws), judge.ask(**ways))
+        return staged.run(_stages(judge, groups, redraws), judge.ask(**ways))
     with tempfile.TemporaryDirectory() as folder, Store(folder) as store:  # the earlier draws of a redraw
-        return staged.run(redraws_.stages(judge, groups, redraws), judge.ask(**{**ways, "store": store}))
+        return staged.run(_stages(judge, groups, redraws), judge.ask(**{**ways, "store": store}))
 
 
-def read_groups(judge: Prometheus, data: Any, group: str, response: str) -> list[Group]:
+def _groups(judge: Prometheus, data: Any, group: str, response: str) -> dict[str, list[_Response]]:
     """The groups of a frame in the order of their first rows, or of a list of lists of samples."""
+    groups: dict[str, list[_Response]] = {}
     if isinstance(data, pd.DataFrame):
-        for column in (group, response):
-            if column not in data.columns:
-                raise ValueError(
-                    f"ranking needs a column {column!r}; the frame has {', '.join(map(str, data.columns))}"
-                )
-        samples = judge.given(data)
-        rows: dict[Any, list[int]] = {}
-        for position, name in enumerate(data[group]):
-            rows.setdefault(name, []).append(position)
-        names = list(map(str, data[response]))
-        groups = [
-            Group(str(name), tuple(names[row] for row in held), tuple(samples[row] for row in held))
-            for name, held in rows.items()
-        ]
+        if absent := [column for column in (group, response) if column not in data.columns]:
+            raise ValueError(f"ranking needs a column {absent[0]!r}; the frame has {', '.join(map(str, data.columns))}")
+        for name, who, sample in zip(data[group], data[response], judge.given(data), strict=True):
+            groups.setdefault(str(name), []).append(_Response(str(who), sample))
     else:
-        groups = []
         for number, members in enumerate(data):
             if isinstance(members, Sample):
                 raise ValueError("ranking takes groups: a list of lists of samples, or a frame")
-            given = judge.given(list(members))
-            groups.append(Group(str(number), tuple(sample.id for sample in given), tuple(given)))
-    for one in groups:
-        _check(one)
+            groups[str(number)] = [_Response(sample.id, sample) for sample in judge.given(list(members))]
+    for name, members in groups.items():
+        _check(name, members)
     return groups
 
 
-def _check(group: Group) -> None:
-    if len(group.samples) < 2:
-        raise ValueError(f"group {group.name!r} has {len(group.samples)} response; a ranking needs two or more")
-    if twice := sorted({name for name in group.responses if group.responses.count(name) > 1}):
-        raise ValueError(f"group {group.name!r} has more than one response called {', '.join(twice)}")
-    first = group.samples[0]
-    for sample in group.samples[1:]:
-        for name in ("instruction", "source", "context", "references", "rubric"):
-            if getattr(sample, name) != getattr(first, name):
-                raise ValueError(
-                    f"group {group.name!r}: {first.id!r} and {sample.id!r} differ in {name}; responses to one "
-                    "instruction, with one rubric and reference, can be ranked"
-                )
+def _check(name: str, members: Sequence[_Response]) -> None:
+    if len(members) < 2:
+        raise ValueError(f"group {name!r} has {len(members)} response; a ranking needs two or more")
+    names = [one.name for one in members]
+    if twice := sorted({one for one in names if names.count(one) > 1}):
+        raise ValueError(f"group {name!r} has more than one response called {', '.join(twice)}")
+    first = members[0].sample
+    for sample in (one.sample for one in members[1:]):
+        if other := [shared for shared in _SHARED if getattr(sample, shared) != getattr(first, shared)]:
+            raise ValueError(
+                f"group {name!r}: {first.id!r} and {sample.id!r} differ in {other[0]}; responses to one instruction, "
+                "with one rubric and reference, can be ranked"
+            )
+
+
+def _stages(judge: Prometheus, groups: dict[str, list[_Response]], redraws: int) -> Stages[list[Ranking]]:
+    """Grade, and grade again what is tied or has no score, in rounds; draws that are stored are not asked again."""
+    orders = {name: [_Tied(members)] for name, members in groups.items()}
+    for number in range(1 + redraws):
+        tied = [one for order in orders.values() for part in order if len(part.members) > 1 for one in part.members]
+        waiting = sorted((one for one in tied if math.isnan(one.score)), key=lambda one: len(one.draws))
+        for count, members in itertools.groupby(waiting, key=lambda one: len(one.draws)):
+            yield from _draw(judge, list(members), count, f"round {number + 1}")
+        orders = {name: [new for part in order for new in part.split()] for name, order in orders.items()}
+    return [_ranking(name, members, orders[name]) for name, members in groups.items()]
+
+
+def _draw(judge: Prometheus, members: list[_Response], count: int, name: str) -> Stages[None]:
+    """One more draw of responses that have `count` of them; the store has those."""
+    requests = [judge.chat.request(judge.render(one.sample), one.sample.id) for one in members]
+    sampling = judge.shaped("score", dataclasses.replace(judge.sampling, n=count + 1))
+    answers = yield Stage(name, requests, sampling, judge.stand_in)
+    for one, draws in zip(members, answers, strict=True):
+        one.draws.append(judge.read(draws[count], one.sample))
+        one.score = one.draws[-1].value
+
+
+def _ranking(name: str, members: list[_Response], order: list[_Tied]) -> Ranking:
+    ranks: dict[str, float] = {}
+    for part in (settled for tied in order for settled in tied.settle()):
+        ranks |= dict.fromkeys((one.name for one in part.members), len(ranks) + 1.0)
+    lost = [one for one in members if one.name not in ranks]
+    reasons = [f"{one.name}: no score in {len(one.draws)} draws ({one.draws[-1].reason})" for one in lost]
+    return Ranking(
+        name,
+        tuple(one.name for one in members),
+        tuple(ranks.get(one.name, math.nan) for one in members),
+        tuple(tuple(draw.value for draw in one.draws) for one in members),
+        "; ".join(reasons),
+    )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from nlgeval_lib.evaluators.tigerscore.analysis import TigerScore, gold_shares, read_analysis, references_as_outputs
-from nlgeval_lib.evaluators.tigerscore.aspects import Task, find_task, tasks
-from nlgeval_lib.evaluators.tigerscore.checks import AnalysisCheck
-from nlgeval_lib.evaluators.tigerscore.reference_based import TigerScoreReferenceBased
+from nlgeval_lib.evaluators.tigerscore.analysis import Task, TigerScore, find_task, gold_shares, read_analysis, tasks
+from nlgeval_lib.evaluators.tigerscore.teacher import AnalysisCheck, TigerScoreReferenceBased
 
 __all__ = [
     "AnalysisCheck",
@@ -15,6 +13,5 @@ __all__ = [
     "find_task",
     "gold_shares",
     "read_analysis",
-    "references_as_outputs",
     "tasks",
 ]

@@ -4,21 +4,77 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.judge import Judge, short_hash
-from nlgeval_lib.evaluators.tigerscore.aspects import Task, find_task
+from nlgeval_lib.names import meant
 from nlgeval_lib.parsers.error_analysis import error_analysis
 from nlgeval_lib.parsers.tigerscore_authors import tigerscore_authors
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.schema import Completion, Judgment, Sample
 
 PERFECT = "The model-generated output contains 0 errors, with a total score reduction of 0."
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task: its label in the paper's tables, its name in prompts, and its aspects, name -> definition.
+
+    Source: TIGERScore, Table 10.
+    """
+
+    label: str
+    name: str
+    aspects: dict[str, str]
+
+    @property
+    def aspects_list(self) -> str:
+        """The aspects' names, as a prompt lists them."""
+        return ", ".join(self.aspects)
+
+    @property
+    def aspects_descriptions(self) -> str:
+        """One line an aspect: `name: definition`."""
+        return "\n".join(f"{name}: {definition}" for name, definition in self.aspects.items())
+
+    def aspect(self, written: str) -> str:
+        """The aspect that a judge wrote, as the paper spells it; empty where it is none of this task.
+
+        Case, blanks and hyphens do not matter.
+        """
+        return {_plain(name): name for name in self.aspects}.get(_plain(written), "")
+
+
+def tasks() -> dict[str, Task]:
+    """Every task with aspects by its label: Summ, Trans, D2T, LF-QA, MathQA, Instruct."""
+    found = prompts.load_definitions("tigerscore_aspects")["tasks"]
+    return {
+        label: Task(label, entry["name"], {one["name"]: one["definition"] for one in entry["aspects"]})
+        for label, entry in found.items()
+    }
+
+
+def find_task(given: str | Task) -> Task:
+    """A task by its label or its name in prompts. Raises: ValueError with the labels there are."""
+    if isinstance(given, Task):
+        return given
+    known = tasks()
+    for one in known.values():
+        if _plain(given) in (_plain(one.label), _plain(one.name)):
+            return one
+    hint = meant(given, known, ".")
+    raise ValueError(f"no aspects for task {given!r}{hint} Tasks with aspects: {', '.join(known)}; or give a Task")
+
+
+def _plain(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 class TigerScore(Judge):
@@ -67,7 +123,7 @@ class TigerScore(Judge):
         return (prompts.template("tigerscore/evaluate"),)
 
     def settings(self) -> dict[str, Any]:
-        return {"decoder": self.decoder, **said_once(self.instruction)}
+        return {"decoder": self.decoder, **of_instruction(self.instruction)}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         return {"regex": analysis_form(self.sampling.max_tokens)}
@@ -75,19 +131,6 @@ class TigerScore(Judge):
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The penalties' sum. An analysis that cannot be read is missing, not perfect."""
         return read_analysis(completion.text, self.task, self.decoder)
-
-    def score_references(self, frame: pd.DataFrame, *, which: str = "first", **ways: Any) -> pd.DataFrame:
-        """The score frame of the references themselves, each judged once as if it were an output; see `gold_shares`.
-
-        which: `first` reference of each row, or `all`. The frame also says whose they are (`input_id`, `output`).
-        Raises: ValueError for a frame without references.
-        Source: TIGERScore, section 4.5, Table 6.
-        """
-        gold = references_as_outputs(frame, which)
-        scores = self.score(gold, **ways)
-        named = gold[[name for name in ("dataset", "input_id", "output") if name in gold]].join(scores)
-        named.attrs.update(scores.attrs)
-        return named
 
 
 def read_analysis(text: str, of: Task | None = None, decoder: str = "sum") -> Judgment:
@@ -109,7 +152,7 @@ def read_analysis(text: str, of: Task | None = None, decoder: str = "sum") -> Ju
     return found.judgment(**details)
 
 
-def said_once(instruction: str) -> dict[str, str]:
+def of_instruction(instruction: str) -> dict[str, str]:
     """What a signature says of an instruction that was given for all rows."""
     return {"instruction": short_hash(instruction)} if instruction else {}
 
@@ -119,25 +162,6 @@ def input_of(sample: Sample) -> str:
     return "\n".join(text for text in (sample.source, sample.context) if text)
 
 
-def references_as_outputs(frame: pd.DataFrame, which: str = "first") -> pd.DataFrame:
-    """One row a reference and input, the reference in the place of the output.
-
-    Raises: ValueError for a frame without references, or an unknown `which`.
-    """
-    if which not in ("first", "all"):
-        raise ValueError(f"which={which!r}; allowed: first, all")
-    column = next((name for name in ("references", "reference") if name in frame.columns), None)
-    if column is None:
-        raise ValueError(f"the frame has no references; its columns: {', '.join(map(str, frame.columns))}")
-    each = [(given,) if isinstance(given, str) else tuple(given) for given in frame[column]]
-    rows = [row for row, texts in enumerate(each) for _ in (texts[:1] if which == "first" else texts)]
-    texts = [text for texts in each for text in (texts[:1] if which == "first" else texts)]
-    gold = frame.iloc[rows].assign(output=texts, system_id="reference")
-    same = [name for name in ("dataset", "input_id", "instruction", "source", "context", "output") if name in gold]
-    gold = gold.drop(columns=[name for name in gold if str(name).startswith(("human", "rater_"))])
-    return gold.drop_duplicates(same).reset_index(drop=True)
-
-
 def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
     """How often the references come out as perfect, and nearly so: the two rows of Table 6.
 
@@ -145,18 +169,11 @@ def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
     score, of which both are shares; `n_missing`: how many have none. NaN without any.
     Source: TIGERScore, Table 6.
     """
-    values = [float(v) for v in (scores["value"] if isinstance(scores, pd.DataFrame) else scores)]
-    there = [value for value in values if not math.isnan(value)]
-
-    def share(count: int) -> float:
-        return 100.0 * count / len(there) if there else math.nan
-
-    return {
-        "zero": share(sum(value == 0 for value in there)),
-        "above_minus_2": share(sum(value > -2 for value in there)),
-        "n": len(there),
-        "n_missing": len(values) - len(there),
-    }
+    values = np.array(scores["value"] if isinstance(scores, pd.DataFrame) else scores, dtype=float)
+    there = values[~np.isnan(values)]
+    zero, above = ((there == 0).mean(), (there > -2).mean()) if len(there) else (math.nan, math.nan)
+    n = {"n": len(there), "n_missing": len(values) - len(there)}
+    return {"zero": 100.0 * zero, "above_minus_2": 100.0 * above, **n}
 
 
 def analysis_form(room: int) -> str:

@@ -1,32 +1,31 @@
-"""What a printed number can be at all: ranks, correlations of ranks, shares of whole counts, bounds."""
+"""What a printed number can be at all: rank correlations of few items, shares of whole counts, ranks, bounds."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.papers.audit.cells import Cells, place
-from nlgeval_lib.papers.audit.quantity import CONTRADICTS, HOLDS, Finding, Quantity, check, finding
+from nlgeval_lib.papers.audit.cells import Tables, place
+from nlgeval_lib.papers.audit.quantity import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, check, finding
 
-CORRELATIONS = ("pearson", "spearman", "kendall")
+FEW = 5  # items whose orders, ties included, are all tried
 
 
-def multiples(frame: pd.DataFrame, n: int | Mapping[str, int], scale: int = 100, **only: Any) -> list[Finding]:
+def multiples(tables: Tables, table: str, n: Mapping[str, int], scale: int = 100, **only: Any) -> list[Finding]:
     """Whether a printed accuracy or share is a whole number of n, for each cell; the nearest such share beside it.
 
-    `n`: one number for all columns, or column -> number. `scale`: 100 for percentages, 1 for shares. `only`: row,
-    column, statistic.
+    `n`: column -> number. `scale`: 100 for percentages, 1 for shares. `only`: row, column, statistic.
     """
-    cells = Cells(frame)
+    cells = tables[table]
     found = []
     for key in cells.pick(**only):
-        size = n.get(key[1]) if isinstance(n, Mapping) else n
-        if size is None:
+        if (size := n.get(key[1])) is None:
             continue
         printed = cells[key]
         nearest = round(printed.face * size / scale)
@@ -37,79 +36,27 @@ def multiples(frame: pd.DataFrame, n: int | Mapping[str, int], scale: int = 100,
     return found
 
 
-def pooled_shares(frame: pd.DataFrame, result: str, n: Mapping[str, int], scale: int = 100, skip: Sequence[str] = ()):
-    """Whether a printed overall accuracy is that of all items together, from the accuracies of its parts.
+def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int]) -> list[Finding]:
+    """Whether a printed overall percentage is that of all items together, from the percentages of its parts.
 
     `n`: column -> number of items. Each part stands for the whole counts that round to it; where none does, for its
     printed value.
     """
-    cells = Cells(frame)
+    cells = tables[table]
     cells.known("column", [result, *n])
     found = []
     for (row, statistic), line in cells.lines("column"):
-        if row in skip or result not in line or not all(name in line for name in n):
+        if result not in line or not all(name in line for name in n):
             continue
         right = Quantity.exactly(0)
         for name, size in n.items():
-            part = cells[line[name]] * size / scale
+            part = cells[line[name]] * size / 100
             low, high = math.ceil(part.low), math.floor(part.high)
             face = min(max(round(part.face), low), high)
             right = right + (Quantity(Fraction(face), Fraction(low), Fraction(high)) if low <= high else part)
-        value = right * scale / sum(n.values())
+        value = right * 100 / sum(n.values())
         found.append(check(place(row, result, statistic), f"share of all {sum(n.values())}", cells.text[line[result]],
                            value))  # fmt: skip
-    return found
-
-
-@functools.lru_cache(maxsize=64)
-def tie_counts(n: int) -> tuple[int, ...]:
-    """The numbers of tied pairs that n items can have, all items tied left out."""
-    counts: list[set[int]] = [{0}]
-    for size in range(1, n + 1):
-        counts.append({ties + math.comb(group, 2) for group in range(1, size + 1) for ties in counts[size - group]})
-    return tuple(sorted(counts[n] - {math.comb(n, 2)}))
-
-
-def attains(n: int, low: float, high: float, ties: bool = False) -> str:
-    """How n items can have a tau from `low` to `high`, in words; "" where they cannot.
-
-    Without ties tau is a number of pairs of the parity of n(n-1)/2 over it. With ties (tau-b) it is a whole number
-    over the geometric mean of the pairs untied on either side: a condition that is needed, not one that suffices.
-    """
-    pairs = math.comb(n, 2)
-    patterns = [(a, b) for a in tie_counts(n) for b in tie_counts(n) if a <= b] if ties else [(0, 0)]
-    for first, second in sorted(patterns, key=sum):
-        below = math.sqrt((pairs - first) * (pairs - second))
-        for count in range(math.ceil(low * below - 1e-9), math.floor(high * below + 1e-9) + 1):
-            # with ties on one side only, the untied pairs fix the parity of concordant less discordant
-            if abs(count) <= pairs - second and (first or (pairs - second - count) % 2 == 0):
-                tied = f" with {first} and {second} tied pairs" if second else ""
-                return f"{count} of {pairs} pairs{tied}"
-    return ""
-
-
-def tau_values(frame: pd.DataFrame, n: int | Mapping[str, int], ties: bool = False, **only: Any) -> list[Finding]:
-    """Whether a printed Kendall correlation is one that n items can have; the nearest untied one beside it.
-
-    `n`: for all rows, or row -> number. `ties`: whether tied items are allowed (tau-b). `only`: row, column; the
-    statistic is kendall.
-    """
-    cells = Cells(frame)
-    found = []
-    for key in cells.pick(**({"statistic": "kendall"} | only)):
-        size = n.get(key[0]) if isinstance(n, Mapping) else n
-        if size is None:
-            continue
-        printed, pairs = cells[key], math.comb(size, 2)
-        discordant = min(range(pairs + 1), key=lambda k: abs(Fraction(pairs - 2 * k, pairs) - printed.face))
-        value = Quantity.exactly(Fraction(pairs - 2 * discordant, pairs))
-        how = attains(size, float(printed.low), float(printed.high), ties)
-        note = how
-        if not how and not ties:
-            with_ties = attains(size, float(printed.low), float(printed.high), True)
-            note = f"possible only with ties: {with_ties}" if with_ties else "impossible even with ties"
-        words = f"a tau of {size} items, {'ties allowed' if ties else 'untied'}"
-        found.append(finding(place(*key), words, cells.text[key], value, HOLDS if how else CONTRADICTS, note))
     return found
 
 
@@ -128,44 +75,137 @@ def spearman(x: Sequence[Any], y: Sequence[Any]) -> float:
     return float(a.corr(b)) if a.nunique() > 1 and b.nunique() > 1 else math.nan
 
 
-def rank_correlations(
-    ranks: pd.DataFrame, coefficients: pd.DataFrame, against: str, column: str, names: Mapping[str, str] | None = None
-) -> list[Finding]:
-    """Whether printed Kendall and Spearman correlations follow from printed ranks.
+COEFFICIENTS: dict[str, Callable[..., float]] = {"kendall": kendall, "spearman": spearman}
 
-    `ranks`: a row an item, a column a ranking; `against`: the column that each other is correlated with, over the
-    items that both rank. `coefficients`: a row a ranking (`names`: its name there), cells in `column`.
+
+def partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
+    """The ways in which n items fall into groups of equal ones, by the sizes of the groups."""
+    if n == 0:
+        yield ()
+    for size in range(min(n, most or n), 0, -1):
+        for rest in partitions(n - size, size):
+            yield (size, *rest)
+
+
+@functools.cache
+def attained(coefficient: str, n: int) -> tuple[tuple[float, int], ...]:
+    """Every value that a coefficient of n items has for some two orders, and the fewest tied pairs of both for it.
+
+    All orders are tried, ties included: n is at most `FEW`.
     """
-    given, cells = Cells(ranks), Cells(coefficients)
-    given.known("column", [against])
-    known = {(key[1], key[0]): given[key].face for key in given.text}
-    items = given.names("row")
+    orders = {tuple(sorted(set(one)).index(k) for k in one) for one in itertools.product(range(n), repeat=n)}
+    tied = {one: sum(a == b for a, b in itertools.combinations(one, 2)) for one in orders}
+    found: dict[float, int] = {}
+    for first in {tuple(sorted(one)) for one in orders}:
+        for second in orders:
+            value = round(COEFFICIENTS[coefficient](first, second), 12)
+            ties = tied[first] + tied[second]
+            if not math.isnan(value):
+                found[value] = min(ties, found.get(value, ties))
+    return tuple(sorted(found.items()))
+
+
+@functools.cache
+def one_sided(n: int) -> tuple[tuple[str, float, int, int], ...]:
+    """How Kendall's taus of n items count, with ties in at most one order: variant, pairs that 1 stands for, tied
+    pairs, and the highest concordant less discordant.
+
+    That difference takes every second value down from the highest: each number of inversions of a row of tied groups
+    occurs. Tau-a divides by all pairs, tau-b by the geometric mean of both orders' untied pairs, tau-c by
+    n^2 (m - 1) / 2m with m groups.
+    """
+    pairs = math.comb(n, 2)
+    ways = set()
+    for groups in partitions(n):
+        tied, m = sum(math.comb(size, 2) for size in groups), len(groups)
+        if m > 1:
+            ways |= {("b", math.sqrt(pairs * (pairs - tied)), tied, pairs - tied),
+                     ("a", float(pairs), tied, pairs - tied),
+                     ("c", n * n * (m - 1) / (2 * m), tied, pairs - tied)}  # fmt: skip
+    return tuple(sorted(ways, key=lambda way: (way[2], way[0] != "b", way)))
+
+
+def attains(coefficient: str, n: int, low: float, high: float) -> dict[str, int]:
+    """How n items can have a coefficient from `low` to `high`: variant -> the fewest tied pairs that it needs.
+
+    Exact for Kendall's tau with ties in one order, and for up to `FEW` items with ties in both (tau-b, rho); for rho
+    of more items without ties. Empty where none of these ways leads there.
+    """
+    low, high = low - 1e-9, high + 1e-9
+    ways: dict[str, int] = {}
+    if n <= FEW:
+        ties = [tied for value, tied in attained(coefficient, n) if low <= value <= high]
+        return {"b" if coefficient == "kendall" else "rho": min(ties)} if ties else {}
+    if coefficient == "spearman":  # every even sum of squared rank differences occurs
+        unit = n * (n * n - 1) / 6
+        least = 2 * math.ceil((1 - high) * unit / 2)
+        return {"rho": 0} if 0 <= least <= min(2 * unit, (1 - low) * unit) else {}
+    for variant, below, tied, highest in one_sided(n):
+        count = highest - 2 * math.ceil((highest - high * below) / 2)
+        if variant not in ways and count >= low * below and abs(count) <= highest:
+            ways[variant] = tied
+    return ways
+
+
+def coefficients(tables: Tables, table: str, n: Mapping[str, int], ties: bool = False, **only: Any) -> list[Finding]:
+    """Whether a printed rank correlation is one that n items can have; the nearest untied tau beside it.
+
+    `n`: row -> number. `ties`: whether ties are to be expected; where they are not, a value that needs them is neither
+    shown nor excluded. `only`: row, column; the statistic is kendall or spearman.
+    """
+    cells = tables[table]
     found = []
-    for name in given.names("column"):
-        both = [item for item in items if (name, item) in known and (against, item) in known]
-        x, y = ([known[which, item] for item in both] for which in (name, against))
-        for statistic, compute in (("kendall", kendall), ("spearman", spearman)):
-            key = ((names or {}).get(name, name), column, statistic)
-            if name != against and key in cells and not math.isnan(value := compute(x, y)):
-                words = f"follows from {len(both)} ranks"
-                found.append(check(place(*key), words, cells.text[key], Quantity.exactly(value)))
+    for key in cells.pick(**({"statistic": "kendall"} | only)):
+        if (size := n.get(key[0])) is None:
+            continue
+        printed, pairs = cells[key], math.comb(size, 2)
+        ways = attains(key[2], size, float(printed.low), float(printed.high))
+        discordant = min(range(pairs + 1), key=lambda k: abs(Fraction(pairs - 2 * k, pairs) - printed.face))
+        fewest = min(ways.values(), default=None)
+        said = CONTRADICTS if fewest is None else HOLDS if ties or fewest == 0 else UNTOLD
+        needs = [f"{tied} of {pairs} pairs tied" + (f" (tau-{name})" if name in "abc" else "")
+                 for name, tied in ways.items()]  # fmt: skip
+        note = "" if fewest == 0 else "needs " + " or ".join(needs) if ways else "impossible with ties in one order too"
+        value = Quantity.exactly(Fraction(pairs - 2 * discordant, pairs))
+        found.append(finding(place(*key), f"a {key[2]} of {size} items", cells.text[key], value, said, note))
     return found
 
 
-def ranks_of_scores(frame: pd.DataFrame, first: int = 1, descending: bool = True) -> list[Finding]:
-    """Whether printed ranks are those of the printed scores: equal scores share the better rank.
+def rank_correlations(tables: Tables, table: str, ranks: str, against: str, column: str) -> list[Finding]:
+    """Whether printed Kendall and Spearman correlations follow from the ranks of another table.
+
+    `against`: the column of `ranks` that each other is correlated with, over the items that both rank; `column`: of
+    the correlations, a row a ranking.
+    """
+    given, cells = tables[ranks], tables[table]
+    given.known("column", [against])
+    known = {(key[1], key[0]): given[key].face for key in given.text}
+    found = []
+    for name in given.names("column"):
+        both = [item for item in given.names("row") if (name, item) in known and (against, item) in known]
+        x, y = ([known[which, item] for item in both] for which in (name, against))
+        for statistic, compute in COEFFICIENTS.items():
+            key = (name, column, statistic)
+            if name != against and key in cells:
+                value = Quantity.exactly(compute(x, y))
+                found.append(check(place(*key), f"follows from {len(both)} ranks", cells.text[key], value))
+    return found
+
+
+def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> list[Finding]:
+    """Whether printed ranks, counted from `first`, are those of the printed scores: equal scores share the better one.
 
     A column holds both statistics, `score` and `rank`. A rank agrees where the rounding of the scores allows it.
     """
-    cells = Cells(frame)
+    cells = tables[table]
     found = []
     for column in cells.names("column"):
         scores = {key[0]: cells[key] for key in cells.text if key[1:] == (column, "score")}
         for key in cells.text:
             if key[1:] != (column, "rank") or key[0] not in scores:
                 continue
-            mine = scores[key[0]] if descending else -scores[key[0]]
-            others = [score if descending else -score for row, score in scores.items() if row != key[0]]
+            mine = scores[key[0]]
+            others = [score for row, score in scores.items() if row != key[0]]
             value = Quantity(
                 Fraction(first + sum(other.face > mine.face for other in others)),
                 Fraction(first + sum(other.low > mine.high for other in others)),
@@ -175,30 +215,29 @@ def ranks_of_scores(frame: pd.DataFrame, first: int = 1, descending: bool = True
     return found
 
 
-def permutations(frame: pd.DataFrame, first: int = 1) -> list[Finding]:
-    """Whether each column of ranks holds each rank once, counted from `first`; a finding a column."""
-    cells = Cells(frame)
+def permutations(tables: Tables, table: str) -> list[Finding]:
+    """Whether each column of ranks holds each rank once, counted from 1; a finding a column."""
+    cells = tables[table]
     found = []
     for (column, statistic), line in cells.lines("row"):
-        if statistic != "rank":
-            continue
-        ranks = sorted(cells[key].face for key in line.values())
-        right = ranks == list(range(first, first + len(ranks)))
-        text = ", ".join(str(rank) for rank in ranks)
-        value = Quantity.exactly(len(ranks))
-        found.append(finding(place(column, statistic), f"ranks {first} to {first + len(ranks) - 1}, each once", text,
-                             value, HOLDS if right else CONTRADICTS))  # fmt: skip
+        if statistic == "rank":
+            ranks = sorted(cells[key].face for key in line.values())
+            said = HOLDS if ranks == list(range(1, len(ranks) + 1)) else CONTRADICTS
+            found.append(finding(place(column, statistic), f"ranks 1 to {len(ranks)}, each once",
+                                 ", ".join(map(str, ranks)), Quantity.exactly(len(ranks)), said))  # fmt: skip
     return found
 
 
-def bounds(frame: pd.DataFrame, scale: int = 1, statistics: Sequence[str] | None = None) -> list[Finding]:
+def bounds(tables: Tables, table: str, scale: int = 1) -> list[Finding]:
     """Whether all correlations lie within -scale to scale, and accuracies and percentages within 0 to 100.
 
     One finding for a table that keeps the bounds, one for each cell that does not.
     """
-    cells = Cells(frame)
-    limits = {name: (-scale, scale) for name in CORRELATIONS} | {"percent": (0, 100), "accuracy": (0, 100)}
-    wanted = [key for key in cells.text if key[2] in limits and (statistics is None or key[2] in statistics)]
+    cells = tables[table]
+    limits = {name: (-scale, scale) for name in ("pearson", *COEFFICIENTS)} | dict.fromkeys(
+        ("percent", "accuracy"), (0, 100)
+    )
+    wanted = [key for key in cells.text if key[2] in limits]
     found = []
     for key in wanted:
         low, high = limits[key[2]]

@@ -14,7 +14,9 @@ from typing import Any
 
 from nlgeval_lib.papers.numbers import parse
 
-HOLDS, ROUNDED, CONTRADICTS = VERDICTS = ("holds", "holds within rounding", "contradicts")
+HOLDS, ROUNDED, UNTOLD, CONTRADICTS = VERDICTS = (
+    "holds", "holds within rounding", "cannot be told", "contradicts",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,49 +47,26 @@ class Quantity:
         half = Fraction(0) if exact and number.decimals == 0 else Fraction(number.unit) / 2
         return cls(face, face - half, face + half)
 
-    def __add__(self, other: Any) -> Quantity:
-        other = as_quantity(other)
+    def __add__(self, other: Quantity) -> Quantity:
         return Quantity(self.face + other.face, self.low + other.low, self.high + other.high)
-
-    __radd__ = __add__
 
     def __neg__(self) -> Quantity:
         return Quantity(-self.face, -self.high, -self.low)
 
-    def __sub__(self, other: Any) -> Quantity:
-        return self + -as_quantity(other)
-
-    def __rsub__(self, other: Any) -> Quantity:
-        return as_quantity(other) + -self
+    def __sub__(self, other: Quantity) -> Quantity:
+        return self + -other
 
     def __mul__(self, other: Any) -> Quantity:
-        other = as_quantity(other)
+        other = other if isinstance(other, Quantity) else Quantity.exactly(other)
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
         return Quantity(self.face * other.face, min(ends), max(ends))
 
-    __rmul__ = __mul__
-
     def __truediv__(self, other: Any) -> Quantity:
         """Raises: ZeroDivisionError where the divisor may be 0."""
-        other = as_quantity(other)
+        other = other if isinstance(other, Quantity) else Quantity.exactly(other)
         if other.low <= 0 <= other.high:
             raise ZeroDivisionError(f"the divisor may be 0: {float(other.low)} to {float(other.high)}")
         return self * Quantity(1 / other.face, 1 / other.high, 1 / other.low)
-
-    def __rtruediv__(self, other: Any) -> Quantity:
-        return as_quantity(other) / self
-
-    def __abs__(self) -> Quantity:
-        if self.low >= 0:
-            return self
-        if self.high <= 0:
-            return -self
-        return Quantity(abs(self.face), Fraction(0), max(-self.low, self.high))
-
-
-def as_quantity(value: Any) -> Quantity:
-    """A quantity as it is, a number as an exact one."""
-    return value if isinstance(value, Quantity) else Quantity.exactly(value)
 
 
 def total(values: Iterable[Quantity]) -> Quantity:
@@ -95,24 +74,18 @@ def total(values: Iterable[Quantity]) -> Quantity:
     return sum(values, Quantity.exactly(0))
 
 
-def mean(values: Iterable[Quantity], weights: Iterable[Any] | None = None) -> Quantity:
-    """The mean, weighted where weights (exact numbers) are given. Raises: ValueError where there is no value."""
+def mean(values: Iterable[Quantity]) -> Quantity:
+    """The mean. Raises: ValueError where there is no value."""
     values = list(values)
-    weights = [Fraction(1)] * len(values) if weights is None else [Fraction(weight) for weight in weights]
-    if not values or len(weights) != len(values) or not sum(weights):
-        raise ValueError(f"a mean of {len(values)} values with {len(weights)} weights that sum to {sum(weights)}")
-    return total(value * weight for value, weight in zip(values, weights, strict=True)) / sum(weights)
+    if not values:
+        raise ValueError("a mean of no values")
+    return total(values) / len(values)
 
 
 def largest(values: Iterable[Quantity]) -> Quantity:
     """The largest of several: every value that it may have."""
     values = list(values)
     return Quantity(*(max(getattr(value, end) for value in values) for end in ("face", "low", "high")))
-
-
-def smallest(values: Iterable[Quantity]) -> Quantity:
-    """The smallest of several: every value that it may have."""
-    return -largest(-value for value in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +113,18 @@ def verdict(printed: Quantity, recomputed: Quantity) -> str:
     return ROUNDED if recomputed.low <= printed.high and printed.low <= recomputed.high else CONTRADICTS
 
 
+def same(first: Quantity, second: Quantity) -> str:
+    """Whether two printed numbers can be one value, rounded twice.
+
+    Intervals that only touch do not do: 0.361 and 0.362 are two numbers. 0.36 and 0.361 are one.
+    """
+    if first.face == second.face:
+        return HOLDS
+    low, high = max(first.low, second.low), min(first.high, second.high)
+    thin = first.low == first.high or second.low == second.high
+    return ROUNDED if low < high or (thin and low == high) else CONTRADICTS
+
+
 def check(
     place: str, relation: str, text: str, readings: Quantity | Mapping[str, Quantity], exact: bool = False
 ) -> Finding:
@@ -151,7 +136,8 @@ def check(
     printed = Quantity.printed(text, exact)
     name = min(named, key=lambda key: VERDICTS.index(verdict(printed, named[key])))
     value, found = named[name], verdict(printed, named[name])
-    notes = [f"read as {name}"] if len(named) > 1 and found != CONTRADICTS else []
+    others = ", ".join(f"{key} {float(one.face):.6g}" for key, one in named.items() if key != name)
+    notes = [f"read as {name}; otherwise {others}"] if len(named) > 1 and found != CONTRADICTS else []
     if found == CONTRADICTS and len({one.face for one in named.values()}) > 1:
         notes.append("in no reading: " + ", ".join(f"{key} {float(one.face):.6g}" for key, one in named.items()))
     if found == CONTRADICTS and any(_cut_off(one.face, parse(text)) for one in named.values()):
@@ -162,6 +148,11 @@ def check(
 def finding(place: str, relation: str, text: str, value: Quantity, found: str, note: str = "") -> Finding:
     """A finding with its numbers as floats."""
     return Finding(place, relation, text, float(value.face), float(value.low), float(value.high), found, note)
+
+
+def in_words(place: str, relation: str, text: str, found: str, note: str = "") -> Finding:
+    """A finding about words or marks, which has no number to recompute."""
+    return Finding(place, relation, text, math.nan, math.nan, math.nan, found, note)
 
 
 def _cut_off(value: Fraction, number: Any) -> bool:

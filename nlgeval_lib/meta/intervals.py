@@ -1,0 +1,248 @@
+"""How far a value would move with other inputs, other systems or other splits: bootstrap and closed-form intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from . import checks, draws, levels, missing
+from .checks import Floats
+from .draws import Draws
+
+METHODS = {"boot": "percentile", "bca": "bca"}
+NAN = float("nan")
+
+Statistic = Callable[[Draws], Floats]
+
+
+class Ends(NamedTuple):
+    """Ends of an interval, undefined replicates, and a reason where there is none or not all replicates served."""
+
+    low: float
+    high: float
+    n_undefined: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """A bootstrap interval and its replicates.
+
+    low, high: ends of the interval, NaN where most replicates are undefined (`reason` says so).
+    n_undefined: replicates without a defined coefficient; the interval is of the others. n: common items of `total`.
+    """
+
+    value: float
+    low: float
+    high: float
+    coef: str
+    level: str
+    units: str
+    method: str
+    confidence: float
+    n_boot: int
+    n_undefined: int
+    seed: int
+    n: int = 0
+    total: int = 0
+    reason: str = ""
+    replicates: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        name = next(short for short, method in METHODS.items() if method == self.method)
+        interval = f"ci:{name}-{self.units}/{self.n_boot}{checks.unusual(self.confidence)}|seed:{self.seed}"
+        return f"level:{self.level}|coef:{self.coef}|nan:drop({self.total - self.n}/{self.total})|{interval}"
+
+
+def parse(ci: str, shape: tuple[int, ...]) -> tuple[str, str]:
+    """Method and units that an interval's name stands for: "boot-both" is ("percentile", "both").
+
+    Raises: ValueError for an unknown name, or units that flat data do not have.
+    """
+    checks.choice(ci, [f"{method}-{unit}" for method in METHODS for unit in draws.UNITS], "ci")
+    method, units = ci.split("-")
+    return METHODS[method], draws.check_units(units, shape, "ci")
+
+
+def bootstrap(
+    x: Any,
+    y: Any,
+    coef: str = "kendall-b",
+    level: str = "dataset",
+    units: str = "both",
+    method: str = "percentile",
+    n_boot: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Bootstrap:
+    """Within what limits would the correlation fall for other inputs, other systems, or both?
+
+    x, y: one shape, flat or `X[system, input]`; an item with NaN on either side takes no part. units: rows (i.i.d.
+    items), inputs, systems or both; method: percentile or bca.
+    Raises: ValueError for bad arrays, unknown words, n_boot < 1 and a confidence outside (0, 1).
+    Source: Deutsch, Dror and Roth 2021 (BOOT-INPUTS, -SYSTEMS, -BOTH); Efron 1987 (BCa), for two units with their
+    jackknives joined.
+    """
+    x, y = missing.common(*checks.pair(x, y))
+    coef = levels.named(coef)
+    checks.choice(method, METHODS.values(), "method")
+    levels.check(x, level)
+    draws.check_units(units, x.shape)
+    checks.between(confidence, "confidence")
+    plan = levels.plan(x, y, coef, level)
+    value = float(plan.values(draws.everything(x.shape))[0])
+    ends, replicates = resampled(plan.values, value, x.shape, units, method, n_boot, seed, confidence)
+    low, high, lost, why = ends
+    n = int((~np.isnan(x)).sum())
+    settings = coef, level, units, method, confidence, n_boot, lost, seed
+    return Bootstrap(value, low, high, *settings, n, x.size, why, replicates)
+
+
+def resampled(
+    statistic: Statistic,
+    value: float,
+    shape: tuple[int, ...],
+    units: str,
+    method: str,
+    n_boot: int,
+    seed: int,
+    confidence: float = 0.95,
+) -> tuple[Ends, Floats]:
+    """The interval of anything that `statistic` gives for resamples (b of them to (b,)), and its replicates.
+
+    value: that of the data themselves. Raises: ValueError for n_boot < 1 or a negative seed.
+    """
+    n_boot, seed = checks.whole(n_boot, "n_boot"), checks.whole(seed, "seed", low=0)
+    replicates = np.concatenate([statistic(chunk) for chunk in draws.bootstrap(shape, units, n_boot, seed)])
+    with_bca = method == "bca" and not np.isnan(value)
+    return interval(replicates, value, confidence, jackknife(statistic, shape, units) if with_bca else None), replicates
+
+
+def jackknife(statistic: Statistic, shape: tuple[int, ...], units: str) -> dict[str, Floats]:
+    """The statistic without each unit: {"systems": (systems,), ...}."""
+    parts: dict[str, list[Floats]] = {}
+    for unit, chunk in draws.left_out(shape, units):
+        parts.setdefault(unit, []).append(statistic(chunk))
+    return {unit: np.concatenate(values) for unit, values in parts.items()}
+
+
+def interval(
+    replicates: Floats, value: float, confidence: float = 0.95, left_out: dict[str, Floats] | None = None
+) -> Ends:
+    """Within what limits do the replicates put the value?
+
+    Percentile, or BCa where the jackknife values are given: {unit: value without each}.
+    """
+    good = replicates[~np.isnan(replicates)]
+    undefined = len(replicates) - len(good)
+    if np.isnan(value):
+        return Ends(NAN, NAN, undefined, "no interval: the coefficient itself is not defined")
+    if len(good) * 2 < len(replicates):
+        return Ends(NAN, NAN, undefined, f"no interval: undefined in {undefined} of {len(replicates)} resamples")
+    if len(good) < 2:
+        return Ends(NAN, NAN, undefined, f"no interval: {len(good)} resample(s) with a value, at least 2 are needed")
+    notes = [f"undefined in {undefined} of {len(replicates)} resamples, interval of the rest"] if undefined else []
+    if len(good) < 2 / (1 - confidence) - 1e-9:
+        notes.append(f"{len(good)} resamples are too few for the tails of a {100 * confidence:g} % interval")
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if left_out is not None:
+        tails = _bca_tails(good, value, tails, left_out)
+        if np.isnan(tails).any():
+            why = "no BCa interval: replicates or jackknife values do not vary, or are too skewed; use 'boot-'"
+            return Ends(NAN, NAN, undefined, why)
+    low, high = np.quantile(good, tails)
+    return Ends(float(low), float(high), undefined, "; ".join(notes))
+
+
+def _bca_tails(replicates: Floats, value: float, tails: Floats, left_out: dict[str, Floats]) -> Floats:
+    """Shares of the replicates to cut: bias and acceleration moved. The influences of several units add up."""
+    shift = stats.norm.ppf(np.mean(replicates < value) + np.mean(replicates == value) / 2)
+    kept = [values[~np.isnan(values)] for values in left_out.values()]
+    influence = [(values.mean() - values) * (len(values) - 1) / len(values) for values in kept if len(values)]
+    joined = np.concatenate(influence) if influence else np.zeros(1)
+    spread = (joined**2).sum()
+    if not np.isfinite(shift) or spread == 0:
+        return np.full(2, np.nan)
+    acceleration = (joined**3).sum() / (6 * spread**1.5)
+    normal = shift + stats.norm.ppf(tails)
+    if (acceleration * normal >= 1).any():
+        return np.full(2, np.nan)
+    return stats.norm.cdf(shift + normal / (1 - acceleration * normal))
+
+
+def fisher_interval(r: float, n: int, coef: str = "pearson", confidence: float = 0.95) -> tuple[float, float]:
+    """Ends of the interval of one correlation from n i.i.d. items; NaN where n is too small or |r| is 1.
+
+    coef: pearson, spearman or kendall-b, each with its own standard error.
+    Raises: ValueError for r outside [-1, 1], an unknown coefficient or a confidence outside (0, 1).
+    Source: Bonett and Wright 2000.
+    """
+    checks.choice(coef, ("pearson", "spearman", "kendall-a", "kendall-b"), "coef")
+    checks.between(confidence, "confidence")
+    checks.correlation(r), checks.whole(n, "n")
+    less, scale = {"pearson": (3, 1.0), "spearman": (3, float(np.sqrt(1 + r**2 / 2)))}.get(coef, (4, np.sqrt(0.437)))
+    if n <= less or abs(r) >= 1:
+        return NAN, NAN
+    half = stats.norm.ppf((1 + confidence) / 2) * scale / np.sqrt(n - less)
+    return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """The mean over splits, its interval, and a two-sided p-value that it is `null`.
+
+    value, low, high: in the unit of the values; p: in [0, 1]; NaN with a reason where not defined.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    sd: float
+    n_splits: int
+    n_train: float
+    n_test: float
+    null: float
+    confidence: float
+    reason: str = ""
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        test = f"ci:resampled-t({self.n_test:g}/{self.n_train:g}){checks.unusual(self.confidence)}"
+        return f"mean-of-splits:{self.n_splits}|{test}" + (f"|null:{checks.exactly(self.null)}" if self.null else "")
+
+
+def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0, confidence: float = 0.95) -> Resampled:
+    """What do values on repeated train-test splits say, where the splits share their data?
+
+    values: one a split, of a quality or of a difference between two models. The splits overlap, so their spread is
+    too small for an ordinary t-test: the variance of the mean is taken as (1 / splits + n_test / n_train) s^2.
+    n_train, n_test: rows (or documents) on each side of a split.
+    Raises: ValueError for no value or NaN among them, and sizes below 1 and what is no finite number.
+    Source: Nadeau and Bengio 2003, Inference for the Generalization Error, section 3.
+    """
+    found = checks.vector(values, "values")
+    checks.between(confidence, "confidence")
+    if np.isnan(found).any():
+        raise ValueError(f"values: got {len(found)}, {int(np.isnan(found).sum())} of them NaN; pass one number a split")
+    n_train, n_test = (checks.number(size, name, 1) for size, name in ((n_train, "n_train"), (n_test, "n_test")))
+    null = checks.number(null, "null")
+    mean, number = float(found.mean()), len(found)
+    settings = number, n_train, n_test, null, confidence
+    if number < 2:
+        return Resampled(mean, NAN, NAN, NAN, NAN, *settings, reason="one split has no spread")
+    rounding = 8 * np.finfo(float).eps * max(float(np.abs(found).max()), abs(null))
+    if np.ptp(found) <= rounding:
+        p = 1.0 if abs(mean - null) <= rounding else NAN
+        why = "all splits gave one value: the interval has no width, and a difference cannot be tested"
+        return Resampled(mean, mean, mean, p, 0.0, *settings, reason=why)
+    sd = float(found.std(ddof=1))
+    error = float(sd * np.sqrt(1 / number + n_test / n_train))
+    reach = float(stats.t.ppf(0.5 + confidence / 2, number - 1)) * error
+    p = float(2 * stats.t.sf(abs(mean - null) / error, number - 1))
+    return Resampled(mean, mean - reach, mean + reach, p, sd, *settings)

@@ -1,0 +1,217 @@
+"""What a text says of its tables in words: ahead, always, most, best, falling; bold and underline; copied rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib.papers.audit import quantity as quantities
+from nlgeval_lib.papers.audit.cells import ANY, Cells, Key, Pick, Tables, is_exact, place
+from nlgeval_lib.papers.audit.quantity import (
+    CONTRADICTS,
+    HOLDS,
+    ROUNDED,
+    UNTOLD,
+    VERDICTS,
+    Finding,
+    Quantity,
+    check,
+    finding,
+    in_words,
+    largest,
+)
+
+NEAR = 10  # units of the last digit within which two numbers are near each other
+RARE = 0.001  # a repetition less likely than this is no accident
+
+
+def ahead(
+    tables: Tables, table: str, says: str, place: str = "", how_many: Any = "all",
+    readings: Mapping[str, Mapping[str, Any]] | None = None, **what: Any,
+) -> list[Finding]:  # fmt: skip
+    """Whether some rows are above others in all, most or a printed number of columns; in every column, one by one.
+
+    `what` (or each of `readings`: the best verdict counts, and the others are told): see `gaps`. `how_many`: "all",
+    "most" (more than half), or the pick of a printed number of columns.
+    """
+    results = []
+    for name, options in (readings or {"": {}}).items():
+        found = gaps(tables[table], **(what | dict(options)))
+        count = Quantity(*(Fraction(sum(getattr(gap, end) > 0 for gap in found.values()))
+                           for end in ("face", "low", "high")))  # fmt: skip
+        behind = ", ".join(f"{where} {float(gap.face):+.4g}" for where, gap in found.items() if gap.face <= 0)
+        note = f"not ahead: {behind}" if behind else ""
+        if isinstance(how_many, str):
+            need = len(found) if how_many == "all" else len(found) // 2 + 1
+            said = HOLDS if count.face >= need else ROUNDED if count.high >= need else CONTRADICTS
+            one = finding(place, says, f"{how_many} of {len(found)}", count, said, note)
+        else:
+            cells, key = tables.one(how_many)
+            one = check(cells.where(key), says, cells.text[key], count, is_exact(key[2]))
+        results.append((name, one, note))
+    name, best, note = min(results, key=lambda result: VERDICTS.index(result[1].verdict))
+    others = [f"read as {other}: {more or 'ahead'}" for other, one, more in results if other != name]
+    notes = [f"read as {name}"] * bool(name) + [note] * bool(note) + others
+    return [dataclasses.replace(best, note="; ".join(notes))]
+
+
+def gaps(
+    cells: Cells, rows: Sequence[str] = (), best: Sequence[str] = (), over: Sequence[str] = (),
+    falling: Sequence[Sequence[str]] = (), columns: Pick = ANY, statistics: Pick = ANY, mean: bool = False,
+    least: float = 0, ties: bool = False,
+) -> dict[str, Quantity]:  # fmt: skip
+    """By how much some rows are above others, a place each.
+
+    Each of `rows`, or the `best` of some, over the best of `over`, or over 0; `falling`: chains of rows, each over the
+    next. `mean`: means over the columns instead of each. `least`: what is taken off; `ties`: a gap of 0 is ahead.
+    """
+    pairs = [([one], list(over)) for one in rows] + [(list(best), list(over))] * bool(best)
+    pairs += [([a], [b]) for chain in falling for a, b in itertools.pairwise(chain)]
+    cells.known("row", [name for pair in pairs for side in pair for name in side])
+    lines = dict.fromkeys(key[1:] for key in cells.pick(ANY, columns, statistics))
+    found: dict[str, Quantity] = {}
+    for ours, theirs in pairs:
+        who = f"{ours[0]} over {theirs[0]}" if falling else ours[0] if len(ours) == 1 else "best"
+        here = {}
+        for line in lines:
+            if all((name, *line) in cells for name in (*ours, *theirs)):
+                against = largest(cells[name, *line] for name in theirs) if theirs else Quantity.exactly(0)
+                gap = largest(cells[name, *line] for name in ours) - against - Quantity.exactly(least)
+                here[place(who, *line)] = gap
+        if not here:
+            raise ValueError(f"no column has {ours} and {theirs}")
+        found |= {place(who, "mean"): quantities.mean(here.values())} if mean else here
+    if ties:
+        return {where: Quantity(gap.face or Fraction(1), gap.low, gap.high) for where, gap in found.items()}
+    return found
+
+
+def marks(
+    tables: Tables, table: str, mark: str, rank: int = 1, axis: str = "row", groups: Sequence[Sequence[str]] = (),
+    unsure: Sequence[str] = (),
+) -> list[Finding]:  # fmt: skip
+    """Whether the marked cell of each column is its best (`rank` 1) or second (2), equal numbers sharing a rank.
+
+    `groups`: rows that are compared with each other (none: all); with `axis` "column" columns along a row. A line
+    where no cell carries the mark tells nothing: it may be lost in the text. `unsure`: rows whose mark may stand for
+    something else.
+    """
+    cells, marked = tables[table], tables.marked(table, mark)
+    found = []
+    for group in groups or [cells.names(axis)]:
+        cells.known(axis, group)
+        for names, line in cells.lines(axis):
+            keys = [line[name] for name in group if name in line]
+            faces = sorted({cells[key].face for key in keys}, reverse=True)
+            if len(faces) < max(2, rank):
+                continue
+            right = [key for key in keys if cells[key].face == faces[rank - 1]]
+            here = [key for key in keys if key in marked]
+            wrong = [key for key in here if key not in right]
+            at = 0 if axis == "row" else 1
+            note = ", ".join(f"{cells.text[key]} ({key[at]}) is marked" for key in wrong)
+            if wrong:
+                said = UNTOLD if {key[at] for key in wrong} <= set(unsure) else CONTRADICTS
+                note += "; a coloured cell" if said == UNTOLD else ""
+            else:
+                said = HOLDS if here else UNTOLD
+                note = "" if here else "no mark in the text of the paper, which may have lost it"
+            words = f"{mark} is the {('best', 'second')[rank - 1]} of {len(keys)}, {group[0]} to {group[-1]}"
+            found.append(finding(place(*names), words, ", ".join(cells.text[key] for key in here) or "none",
+                                 cells[right[0]], said, note))  # fmt: skip
+    return found
+
+
+def neighbours(cells: Cells) -> Iterator[tuple[Key, Key]]:
+    """The places of each two numbers that stand beside each other in a row."""
+    keys = list(cells.text)
+    for one, two in itertools.pairwise(keys):
+        if one[0] == two[0]:
+            yield one, two
+
+
+def copied(tables: Tables, table: str, also: Sequence[str] = (), without: Sequence[str] = ()) -> list[Finding]:
+    """Whether rows have numbers of their own: no two neighbouring cells as in another row of the same columns.
+
+    `also`: other tables with columns of that name; `without`: rows that repeat others by right. How often chance does
+    it is counted in the table itself: how many pairs of rows come near each other there (within `NEAR` units in both
+    cells, but not equal), over the number of ways to be near. A repetition that is expected less than `RARE` times is
+    no accident.
+    """
+    runs: dict[Any, list[tuple[str, tuple[Key, Key], list[Quantity]]]] = {}
+    for name in (*also, table):
+        cells = tables[name]
+        for keys in neighbours(cells):
+            if keys[0][0] not in without:
+                runs.setdefault(tuple(key[1:] for key in keys), []).append((name, keys, [cells[key] for key in keys]))
+    near, pairs, equal = 0, 0, []
+    for places in runs.values():
+        for at, (name, keys, values) in enumerate(places):
+            for other, theirs, others in places[:at]:
+                if table not in (name, other):
+                    continue
+                pairs += 1
+                units = [abs(a.face - b.face) / (a.high - a.low or 1) for a, b in zip(values, others, strict=True)]
+                if not any(units):
+                    equal.append((name, keys, other, theirs))
+                near += 0 < max(units) <= NEAR
+    expected = (near + 1) / ((2 * NEAR + 1) ** 2 - 1)
+    words = f"{pairs} pairs of neighbours; {expected:.2g} equal by chance expected"
+    if not equal:
+        return [in_words("all rows", "no two neighbouring numbers twice", "none", HOLDS, words)]
+    likely = 1 - math.exp(-expected) * sum(expected**k / math.factorial(k) for k in range(len(equal)))
+    said = CONTRADICTS if likely < RARE else UNTOLD
+    first = {(name, keys): (other, theirs) for name, keys, other, theirs in reversed(equal)}
+    found = []
+    for (name, keys), (other, theirs) in reversed(first.items()):
+        text = ", ".join(tables[name].text[key] for key in keys)
+        there = place(*([other] if other != table else []), theirs[0][0])
+        found.append(in_words(place(*keys[0][:2]), "has numbers of its own", text, said,
+                              f"as in {there}; {len(equal)} such among {words}, p = {likely:.1g}"))  # fmt: skip
+    return found
+
+
+def in_data(
+    tables: Tables, data: Any, table: str, cell: Sequence[Any], dataset: str, take: str,
+    where: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None, part: str = "",
+) -> list[Finding]:  # fmt: skip
+    """Whether printed counts or ratings are those of the public data.
+
+    `data(name, **options)` gives a long frame, or None where its files are not here. `take`: "outputs"; "distinct
+    COLUMN"; "columns PREFIX"; "mean COLUMN". `where`: column -> value of the rows that count. `part`: why the data
+    hold less than the paper had, where they do.
+    """
+    cells, key = tables.one(cell)
+    frame: pd.DataFrame | None = data(dataset, **(options or {})) if data and dataset else None
+    words = f"{take} of {dataset}" if dataset else "of the data"
+    if frame is None:
+        why = "not checked here: " + (f"{dataset} is not at hand" if dataset else take)
+        return [in_words(cells.where(key), "as in the data", cells.text[key], UNTOLD, why)]
+    for column, wanted in (where or {}).items():
+        frame = frame[frame[column].astype(str).str.endswith(wanted)]
+    if frame.empty:
+        raise ValueError(f"{dataset} has no row with {dict(where or {})}")
+    what, _, column = take.partition(" ")
+    if what == "outputs":
+        count: Any = len(frame[["input_id", "system_id"]].drop_duplicates())
+    elif what == "distinct":
+        count = frame[column].nunique()
+    elif what == "columns":
+        count = sum(name.startswith(column) for name in frame.columns)
+    else:
+        count = Fraction(frame[column].mean()).limit_denominator(1000)
+    one = check(cells.where(key), words, cells.text[key], Quantity.exactly(count), is_exact(key[2]))
+    if one.verdict == CONTRADICTS and part:
+        return [in_words(one.place, words, one.printed, UNTOLD, f"{count}: {part}")]
+    return [one]
+
+
+def not_printed(tables: Tables, table: str, says: str, place: str, why: str) -> list[Finding]:
+    """A sentence that the printed numbers can neither show nor exclude."""
+    return [in_words(place, says, "", UNTOLD, why)]

@@ -1,0 +1,268 @@
+"""The results as a static site: the scoreboard first, then a page for every output, as it was run here or saved before.
+
+The pages need no server, no script and no network; a policy in each lets nothing be fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+
+from nlgeval_lib import catalogue, files, papers, paths
+from nlgeval_lib.catalogue import META, PAPERS, Entry
+from nlgeval_lib.report import notebook_html, saving, scoreboard, tables
+
+TITLES = {
+    "tigerscore": "TIGERScore", "semscore": "SemScore", "hdeval": "HD-Eval", "prometheus": "Prometheus",
+    "coascore": "CoAScore", META: "What the papers leave out",
+}  # fmt: skip
+_CSS = """
+*{box-sizing:border-box}
+body{margin:0;color:#1a1a1a;background:#fff;font:16px/1.55 system-ui,-apple-system,"Segoe UI",sans-serif}
+header{border-bottom:1px solid #d0d0d0;background:#f7f7f7;padding:.6em 1.2em;font-size:.9em}
+header a{color:#0b5394;text-decoration:none;margin-right:1.2em}
+main{max-width:62em;margin:0 auto;padding:1em 1.2em 4em}
+h1{font-size:1.7em;line-height:1.25}h2{font-size:1.25em;margin-top:2em}h3{font-size:1.05em}
+a{color:#0b5394}
+img{max-width:100%;height:auto}
+code,pre,kbd,samp{font:13px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+p code,li code,td code{background:#f3f3f3;padding:.05em .3em;border-radius:3px}
+.input_area,.highlight{background:#f7f7f7;border-radius:4px}
+.input_area pre,.highlight pre{margin:0;padding:.6em .8em;overflow-x:auto}
+.prompt{display:none}
+.cell{margin:.6em 0}
+.output pre,.output_area pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.4em 0;color:#333}
+.output_area{overflow-x:auto}
+table{border-collapse:collapse;font-size:.85em;margin:.6em 0}
+th,td{border:1px solid #d0d0d0;padding:.25em .55em;text-align:left;vertical-align:top}
+thead th{background:#f3f3f3}
+.note{background:#f3f7fb;border-left:4px solid #56a0d3;padding:.5em .9em;margin:1em 0}
+.about{font-size:.85em;color:#333;border-top:1px solid #d0d0d0;margin-top:3em;padding-top:.6em;overflow-wrap:anywhere}
+.status{white-space:nowrap}.status::before{content:"";display:inline-block;width:.7em;height:.7em;margin-right:.4em;
+border:1px solid #555}
+.status.reproduced::before{background:#0072b2}.status.partly::before{background:#56b4e9}
+.status.differs::before{background:#e69f00}
+.wide{overflow-x:auto}
+td.name{white-space:nowrap}
+.about th{white-space:nowrap}
+"""
+_FRAME = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
+base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
+<title>{{ title }}</title><style>{{ style|safe }}</style></head><body>
+{% if trail %}<header><a href="../index.html">All results</a><span>{{ trail }}</span></header>{% endif %}
+<main>{{ content|safe }}</main></body></html>
+"""
+_PAGE = """
+{% if not executed %}<div class="note">This notebook was not run in this checkout, mode {{ mode }}: its source is shown.
+{% if record %}The result of {{ record.date[:10] }} stands first.{% else %}Nothing is saved of it.{% endif %}
+To run it: <code>nlgeval run {{ entry.id }}</code></div>
+{% if record %}<h2>The saved result</h2>{% for part in saved %}{{ part|safe }}{% endfor %}<hr>{% endif %}{% endif %}
+{{ notebook|safe }}
+<div class="about"><div class="wide"><table>
+{% for name, text in about %}<tr><th>{{ name }}</th><td>{{ text }}</td></tr>{% endfor %}
+</table></div></div>
+"""
+_INDEX = """<h1>Five papers on evaluating generated text, table by table</h1>
+<p>{{ headline }}.</p><p>{{ reading }}</p>
+{% if mode == "quick" %}<div class="note">Quick mode: computed on a share of the data.</div>{% endif %}
+{% if unrun %}<div class="note">{{ unrun|length }} of {{ entries|length }} notebooks were not run in this checkout;
+their pages show source and saved results. <code>make reproduce-all</code> runs them.</div>{% endif %}
+<h2>Scoreboard</h2>{{ totals|safe }}
+{% for paper, rows in boards.items() %}<h3>{{ titles[paper] }}</h3>
+<div class="wide"><table><thead><tr><th></th>{% for name in heads %}<th>{{ name }}</th>{% endfor %}</tr></thead><tbody>
+{% for row in rows %}<tr><td class="name">
+{%- if row.page %}<a href="{{ row.page }}">{{ row.name }}</a>{% else %}{{ row.name }}{% endif %}</td>
+{% for head in heads %}<td>{% if head == "status" %}<span class="status {{ row.texts[head] }}">{% endif -%}
+{{ row.texts[head] }}{% if head == "status" %}</span>{% endif %}</td>{% endfor %}</tr>
+{% endfor %}</tbody></table></div>{% endfor %}
+<h2>All notebooks</h2>
+{% for paper, title in titles.items() %}<h3>{{ title }}</h3><ul>
+{% for entry in entries if entry.paper == paper %}<li><a href="{{ paper }}/{{ entry.id }}.html">{{ named(entry) }}</a>
+<small>({{ said[entry.id] }})</small></li>{% endfor %}</ul>{% endfor %}
+"""
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build came to: the index, the pages by output, and the outputs that show a saved result, not a run."""
+
+    index: Path
+    pages: dict[str, Path]
+    unrun: tuple[str, ...]
+
+
+def build(folder: Path | None = None, mode: str = "full") -> Built:
+    """Write the site into `folder` (`results/report/`, of quick results `results/quick/report/`) and return it.
+
+    Pages of earlier builds are removed. Raises: ValueError for an unknown mode, or for a folder that holds something
+    else; CatalogueError; OSError where it cannot be written.
+    """
+    board = scoreboard.build(mode)
+    folder = folder or paths.results() / ("quick" if mode == "quick" else "") / "report"
+    _own(folder)
+    entries = [*catalogue.load().outputs]
+    if catalogue.scoreboard_entry().path.exists():
+        entries.append(catalogue.scoreboard_entry())
+    pages = {entry.id: folder / entry.paper / f"{entry.id}.html" for entry in entries}
+    unrun, said = [], {}
+    for entry in entries:
+        record, executed = _record(entry, mode), _executed(entry, mode)
+        if executed is None:
+            unrun.append(entry.id)
+        content = _render(
+            _PAGE,
+            entry=entry,
+            mode=mode,
+            record=record,
+            executed=executed is not None,
+            saved=_saved(entry, record),
+            notebook=notebook_html.body(executed or json.loads(entry.path.read_text(encoding="utf-8"))),
+            about=_about(entry, record),
+        )
+        _write(pages[entry.id], _named(entry), content, f"{TITLES[entry.paper]}: {entry.id}")
+        facts = [record.get("route", entry.route), _counted(record), "not run here" if executed is None else ""]
+        said[entry.id] = "; ".join(filter(None, facts))
+    content = _render(
+        _INDEX,
+        headline=scoreboard.headline(board),
+        reading=scoreboard.READING,
+        mode=mode,
+        unrun=unrun,
+        entries=entries,
+        totals=_unstyled(tables.show(scoreboard.totals(board))),
+        boards={paper: _board(board[board["paper"] == paper], pages) for paper in PAPERS},
+        heads=list(_brief(board).columns[1:]),
+        titles=TITLES,
+        named=_named,
+        said=said,
+    )
+    _write(folder / "index.html", "Results", content)
+    return Built(folder / "index.html", pages, tuple(unrun))
+
+
+def _render(template: str, **values: Any) -> str:
+    """A template of ours with these values; what is not marked safe is escaped, and no value is a template."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string(template).render(values)
+
+
+def _write(path: Path, title: str, content: str, trail: str = "") -> None:
+    files.write_text(path, _render(_FRAME, title=title, content=content, trail=trail, style=_stylesheet()))
+
+
+@functools.cache
+def _stylesheet() -> str:
+    from pygments.formatters import HtmlFormatter
+
+    own = tables.STYLE.removeprefix("<style>").removesuffix("</style>")
+    return _CSS + own + HtmlFormatter(style="tango").get_style_defs(".highlight")
+
+
+def _own(folder: Path) -> None:
+    """Empty a folder of an earlier build; a folder of anything else is left alone. Raises: ValueError."""
+    if folder.is_dir() and any(folder.iterdir()):
+        foreign = any((folder / name).exists() for name in (".git", "pyproject.toml"))
+        if foreign or not (folder / "index.html").is_file():
+            raise ValueError(f"{folder} holds something else; give an empty folder")
+        for name in (*TITLES, "index.html"):
+            path = folder / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _executed(entry: Entry, mode: str) -> dict[str, Any] | None:
+    """The executed copy that the last run left; None where there is none."""
+    base = paths.results() / "executed" / ("quick" if mode == "quick" else "")
+    try:
+        return json.loads((base / entry.paper / f"{entry.id}.ipynb").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _record(entry: Entry, mode: str) -> dict[str, Any]:
+    """The provenance of the saved result; empty where nothing is saved."""
+    for folder in ("quick",) if mode == "quick" else ("", "mini"):
+        found = saving.read_json("/".join(filter(None, ["results", folder, entry.paper, f"{entry.id}.json"])))
+        if found is not None:
+            return found
+    return {}
+
+
+def _saved(entry: Entry, record: dict[str, Any]) -> Iterator[str]:
+    """Tables and figures as they were saved."""
+    for name in record.get("files", ()):
+        path = paths.located(name)
+        if not path.is_file():
+            continue
+        if name.endswith(".csv"):
+            frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
+            label = path.stem.removeprefix(entry.id).strip("_") or "Printed beside ours"
+            compared = "verdict" in frame.columns and path.stem == entry.id
+            shown = tables.comparison(_typed(frame), label) if compared else tables.show(frame, label, rows=60)
+            yield _unstyled(shown)
+        elif name.endswith(".png"):
+            data = base64.b64encode(path.read_bytes()).decode()
+            yield _render(
+                '<p><img alt="{{ alt }}" src="data:image/png;base64,{{ data }}"></p>', alt=path.stem, data=data
+            )
+
+
+def _unstyled(table: tables.Table) -> str:
+    """A table of ours, whose cells are escaped, without the style that the page has."""
+    return table.html.replace(tables.STYLE, "")
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """A comparison as `papers.compare` gave it: texts are texts, also where they look like numbers or are empty."""
+    numbers = ("ours", "difference", "n", "ci_low", "ci_high")
+    texts = [column for column in frame.columns if column not in numbers]
+    frame[texts] = frame[texts].astype(object).where(frame[texts].notna(), "")
+    frame["printed"] = frame["printed"].map(str)
+    frame["n"] = frame["n"].astype("Int64")
+    return frame
+
+
+def _about(entry: Entry, record: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [("notebook", f"notebooks/{entry.notebook}"), ("route", record.get("route", entry.route))]
+    if record:
+        commit = str(record.get("git", {}).get("commit") or "")[:12]
+        rows.append(
+            ("saved", f"{record['date'][:10]}, mode {record['mode']}" + (f", commit {commit}" if commit else ""))
+        )
+        if counted := _counted(record):
+            rows.append(("printed numbers", f"{record['coverage']['printed']}; {counted}"))
+        rows += [("model", f"{record['model']} {record.get('revision', '')}")] if record.get("model") else []
+        rows += [("signature", text) for text in record.get("signatures", ())[:8]]
+    return rows
+
+
+def _counted(record: dict[str, Any]) -> str:
+    counts = record.get("coverage", {})
+    return papers.in_words(counts) if counts.get("printed") else ""
+
+
+def _brief(rows: pd.DataFrame) -> pd.DataFrame:
+    return scoreboard.brief(rows).drop(columns=["largest difference", "run"])
+
+
+def _board(rows: pd.DataFrame, pages: dict[str, Path]) -> Iterator[dict[str, Any]]:
+    """A paper's rows of the scoreboard: the name of each, its page where it has one, and its texts by column."""
+    for row, texts in zip(rows.to_dict("records"), _brief(rows).to_dict("records"), strict=True):
+        outputs = [name for name in str(row["output"]).replace(",", " ").split() if name in pages]
+        page = f"{row['paper']}/{outputs[0]}.html" if outputs else ""
+        yield {"name": row["id"].replace("_", " ").capitalize(), "page": page, "texts": texts}
+
+
+def _named(entry: Entry) -> str:
+    return "Scoreboard" if entry.id == catalogue.SCOREBOARD else entry.title or entry.id

@@ -1,0 +1,366 @@
+"""One row a printed table or figure of the five papers: what was compared, what is equal, and why the rest is not.
+
+A row's status follows from its printed numbers (those of `data/paper_tables`):
+
+- `reproduced`: every printed number was compared, and every one is equal (0.51 of the last printed digit, or by the
+  paper's own rounding);
+- `partly`: at least half of the compared numbers are equal, but not all printed ones are;
+- `differs`: numbers were compared, and fewer than half of them are equal;
+- `needs GPU`, `no public data`: no number could be compared, for the reason given in `notebooks/catalogue.toml`;
+- `no numbers`: the paper prints none there that could be compared: a prompt, a text, a diagram, or a figure of
+  unlabelled curves or bars that one of our outputs draws again;
+- `not built yet`: nothing of the above.
+
+Compared numbers are *recomputed* or *consistent*; numbers *for orientation* and those equal by construction are shown
+beside them (`nlgeval_lib.papers.counts`). The counts are never added up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import textwrap
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import catalogue, files, papers, paths, provenance
+from nlgeval_lib.catalogue import Entry, Row
+from nlgeval_lib.report import saving, tables
+
+COUNTS = (
+    "printed",
+    "recomputed",
+    "recomputed_equal",
+    "consistent",
+    "consistent_equal",
+    "orientation",
+    "construction",
+)
+COLUMNS = (
+    "paper",
+    "id",
+    "title",
+    "kind",
+    "route",
+    *COUNTS,
+    "largest_difference",
+    "status",
+    "reason",
+    "run",
+    "output",
+    "notebook",
+)
+STATUSES = ("reproduced", "partly", "differs", "needs GPU", "no public data", "no numbers", "not built yet")
+_STRENGTH = ("run", "public", "published", "recorded", "mini", "")  # which of two numbers for one cell counts
+READING = (
+    "Recomputed: from public data, or by running the judge; what a paper's authors published of their own judge's "
+    "outputs is public data. Consistent: follows from other numbers that the paper prints. For orientation: another "
+    "judge, prompt or run; shown, never compared. Equal by construction, whatever was measured: counted in none, named "
+    "with the reason in data/paper_tables/by_construction.csv. A number that a paper prints twice is two printed "
+    "numbers. Equal is within 0.51 of the last printed digit, or by a rounding habit of the paper that "
+    "data/paper_tables/rounding.csv names with its evidence."
+)
+_CELL = ("paper", "table", "row", "column", "statistic", "printed", "ours", "difference", "verdict", "route")
+_DTYPES = {"ours": float, "difference": float, "printed": str}
+_README = re.compile(r"(?<=<!-- counts -->\n).*?(?=<!-- /counts -->)", re.DOTALL)
+_AGAIN = "delete it or restore it, then run again"
+_WORDLESS = {
+    "prompt": "prints a prompt, no number",
+    "text": "prints text, no number",
+    "diagram": "a diagram, no number",
+    "figure": "prints no value that could be compared",
+    "numeric": "prints no value that could be compared",
+}
+
+
+def build(mode: str = "full") -> pd.DataFrame:
+    """The scoreboard from the saved results: a row for every printed table and figure, in the papers' order.
+
+    `run` says `now` where the last `nlgeval run` of this checkout found or made the output up to date, else
+    `kept since DATE`.
+    Raises: ValueError for an unknown mode; CatalogueError.
+    """
+    listed, covering, results = _gathered(mode)
+    stated = {(row.paper, row.id): row for row in listed.rows}
+    rows = []
+    for printed in papers.index().itertuples(index=False):
+        key = (printed.paper, printed.id)
+        rows.append(_row(printed, covering[key], results, stated.get(key)))
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return frame.astype(dict.fromkeys(COUNTS, int) | {"largest_difference": float})
+
+
+def cells(mode: str = "full") -> pd.DataFrame:
+    """The cells that the scoreboard counts, as they were saved: one a printed number that an output speaks of.
+
+    Raises: ValueError for an unknown mode, or where there is none; CatalogueError.
+    """
+    _, covering, results = _gathered(mode)
+    parts = []
+    for printed in papers.index().itertuples(index=False):
+        made = [results[entry.id] for entry in covering[printed.paper, printed.id]]
+        parts.append(_cells(printed, [result for result in made if result is not None]))
+    return pd.concat([part for part in parts if part is not None], ignore_index=True)
+
+
+def _gathered(mode: str) -> tuple[catalogue.Catalogue, dict[tuple[str, str], list[Entry]], dict[str, Any]]:
+    """The catalogue, the outputs that cover each printed table, and what each output saved last."""
+    if mode not in ("full", "quick"):
+        raise ValueError(f"mode is {mode!r}; allowed: full, quick")
+    listed = catalogue.load()
+    covering: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in listed.outputs:
+        for name in entry.covers:
+            covering[entry.paper, name].append(entry)
+    now = _now(mode)
+    return listed, covering, {entry.id: _result(entry, entry.id in now, mode) for entry in listed.outputs}
+
+
+def totals(frame: pd.DataFrame, by: str = "paper") -> pd.DataFrame:
+    """Sums of the scoreboard by `paper` or `status`, with a last row for all: each count for itself.
+
+    Raises: ValueError for another column.
+    """
+    if by not in ("paper", "status"):
+        raise ValueError(f"by is {by!r}; allowed: paper, status")
+    groups = [*frame.groupby(by, sort=False), ("all", frame)]
+    return pd.DataFrame(
+        [
+            {
+                by: name,
+                "tables and figures": len(part),
+                "reproduced": int((part["status"] == "reproduced").sum()),
+                "partly": int((part["status"] == "partly").sum()),
+                **_in_columns(part[list(COUNTS)].sum()),
+            }
+            for name, part in groups
+        ]
+    )
+
+
+def _in_columns(counts: Mapping[str, int]) -> dict[str, Any]:
+    """The counts as a reader meets them in a table."""
+    return {
+        "printed numbers": int(counts["printed"]),
+        "recomputed: equal": f"{counts['recomputed_equal']} of {counts['recomputed']}",
+        "consistent: equal": f"{counts['consistent_equal']} of {counts['consistent']}",
+        "for orientation": int(counts["orientation"]),
+        "by construction": int(counts["construction"]),
+    }
+
+
+def headline(frame: pd.DataFrame) -> str:
+    """What became of all printed numbers, in one line: three counts, and what is in none."""
+    sums = {name: int(frame[name].sum()) for name in COUNTS}
+    rest = sums["printed"] - sum(sums[name] for name in ("recomputed", "consistent", "orientation", "construction"))
+    return f"{sums['printed']:,} printed numbers; {papers.in_words(sums)}; nothing to set beside: {rest:,}"
+
+
+def brief(frame: pd.DataFrame) -> pd.DataFrame:
+    """The scoreboard for readers: the counts in words, where a table or figure prints numbers at all."""
+    counts = [_in_columns(row) if row["printed"] else {} for row in frame[list(COUNTS)].to_dict("records")]
+    names = list(_in_columns(dict.fromkeys(COUNTS, 0)))
+    shown = {name: [str(one.get(name, "")).removesuffix("0 of 0") for one in counts] for name in names}
+    return pd.DataFrame(
+        {
+            "id": frame["id"],
+            "what": frame["title"],
+            "status": frame["status"],
+            **shown,
+            "largest difference": [f"{gap:.4g}" if gap == gap else "" for gap in frame["largest_difference"]],
+            "route": frame["route"],
+            "run": frame["run"],
+            "reason": frame["reason"],
+        }
+    )
+
+
+def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
+    """The scoreboard, or its totals, as a styled table."""
+    kinds = {
+        "reproduced": "equal",
+        "partly": "near",
+        "differs": "off",
+        "needs GPU": "missing",
+        "no public data": "missing",
+    }
+    return tables.show(
+        frame, caption, digits=4, classes=lambda column, value: kinds.get(value) if column == "status" else None
+    )
+
+
+def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
+    """Write `scoreboard.csv` and `.md` into results, `scoreboard.svg` and `.png` into figures; print the headline.
+
+    A full scoreboard of this checkout's results puts its headline into the README, too, between the marks there.
+    Files that would not change are left alone. Returns their names, the README's aside.
+    """
+    from nlgeval_lib import figures
+
+    folder = "quick/" if mode == "quick" else ""
+    drawn = figures.render(figures.scoreboard(frame))
+    contents = {
+        f"results/{folder}scoreboard.csv": saving.csv_text(frame).encode(),
+        f"results/{folder}scoreboard.md": markdown(frame).encode(),
+        f"figures/{folder}scoreboard.svg": drawn["svg"],
+        f"figures/{folder}scoreboard.png": drawn["png"],
+    }
+    changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
+    saving.write(changed)
+    line = headline(frame)
+    if not folder and paths.results() == paths.root() / "results":
+        _tell_readme(line)
+    given = os.environ.get("NLGEVAL_RECORD")
+    if given:
+        report = {"id": catalogue.SCOREBOARD, "folder": folder.rstrip("/"), "line": line, "files": list(contents)}
+        report["modules"] = provenance.modules()
+        files.write_text(Path(given), json.dumps(report))
+    print(line)
+    return list(contents)
+
+
+def _tell_readme(line: str) -> None:
+    readme = paths.root() / "README.md"
+    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
+    told = _README.sub(lambda _: textwrap.fill(line, 119) + "\n", text)
+    if told != text:
+        files.write_text(readme, told)
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """The scoreboard as Markdown: totals, then a table a paper."""
+    lines = ["# Scoreboard", "", headline(frame) + ".", "", READING, "", *_md_table(totals(frame))]
+    for paper, part in frame.groupby("paper", sort=False):
+        shown = brief(part).assign(notebook=[f"[{n}](../notebooks/{n})" if n else "" for n in part["notebook"]])
+        lines += ["", f"## {paper}", "", *_md_table(shown)]
+    return "\n".join(lines) + "\n"
+
+
+def _md_table(frame: pd.DataFrame) -> list[str]:
+    def line(values: Sequence[Any]) -> str:
+        return "| " + " | ".join(str(value).replace("|", "\\|").replace("\n", " ") for value in values) + " |"
+
+    return [line(frame.columns), line(["---"] * frame.shape[1]), *map(line, frame.itertuples(index=False, name=None))]
+
+
+def _now(mode: str) -> set[str]:
+    """The outputs that stand as this checkout made them, as the runner wrote down last."""
+    try:
+        return set(json.loads(paths.state("runs", mode, "now.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return set()
+
+
+def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
+    """What an output saved last: its record, its cells, when it ran; None where it saved nothing."""
+    folder = "quick" if mode == "quick" else "mini" if entry.route == "mini" else ""
+    base = "/".join(filter(None, ["results", folder, entry.paper, entry.id]))
+    record = saving.read_json(f"{base}.json")
+    if record is None:
+        return None
+    if lacking := [key for key in ("route", "date") if not isinstance(record.get(key), str)]:
+        raise ValueError(f"{base}.json is damaged (no {lacking[0]!r}); {_AGAIN}")
+    run = "now" if now else f"kept since {record['date'][:10]}"
+    return {"cells": _saved_cells(f"{base}.csv"), "route": record["route"], "run": run}
+
+
+def _saved_cells(name: str) -> pd.DataFrame | None:
+    """The cells that an output compared; None where there is no such file. Raises: ValueError naming a damaged one."""
+    path = paths.located(name)
+    if not path.exists():
+        return None
+    blank = dict.fromkeys(("ours", "difference"), "")
+    try:
+        cells = pd.read_csv(path, keep_default_na=False, na_values=blank, dtype=_DTYPES)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{name} is damaged ({error}); {_AGAIN}") from None
+    if lacking := [column for column in _CELL if column not in cells.columns]:
+        raise ValueError(f"{name} is damaged (no column {lacking[0]!r}); {_AGAIN}")
+    odd = cells.loc[~cells["verdict"].isin(papers.VERDICTS), "verdict"]
+    if len(odd):
+        raise ValueError(f"{name} is damaged (row {odd.index[0] + 2}: verdict {odd.iloc[0]!r}); {_AGAIN}")
+    return cells
+
+
+def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Row | None) -> dict[str, Any]:
+    made = [(entry, results[entry.id]) for entry in entries if results[entry.id] is not None]
+    cells = _cells(printed, [result for _, result in made])
+    found = papers.counts(cells) if cells is not None else dict.fromkeys(COUNTS, 0)
+    if cells is not None and cells["ours"].notna().any():
+        gaps = cells.loc[cells["verdict"].isin(("equal", "differs")), "difference"].abs()
+        routes = [route for route in _STRENGTH if route and (cells["route"] == route).any()]
+    else:
+        gaps = pd.Series(dtype=float)
+        routes = list(dict.fromkeys(result["route"] for _, result in made))
+    status, reason = _status(printed, entries, made, cells, found, stated)
+    return {
+        "paper": printed.paper,
+        "id": printed.id,
+        "title": printed.title,
+        "kind": printed.kind,
+        "route": ", ".join(routes),
+        **{name: found[name] for name in COUNTS},
+        "printed": int(printed.cells),
+        "largest_difference": gaps.max(),
+        "status": status,
+        "reason": reason,
+        "run": ", ".join(dict.fromkeys(result["run"] for _, result in made)),
+        "output": ", ".join(entry.id for entry, _ in made) or ", ".join(entry.id for entry in entries),
+        "notebook": (made[0][0] if made else entries[0]).notebook if entries else "",
+    }
+
+
+def _cells(printed: Any, results: list[dict[str, Any]]) -> pd.DataFrame | None:
+    """The compared cells of one printed table from all outputs that cover it, one a printed cell.
+
+    Where two outputs give the same cell, a number goes before none, then the stronger route; never the nearer value.
+    """
+    frames = [result["cells"] for result in results if result["cells"] is not None]
+    frames = [part[(part["paper"] == printed.paper) & (part["table"] == printed.id)] for part in frames]
+    frames = [part[part["verdict"] != "extra"] for part in frames if len(part)]
+    if not frames:
+        return None
+    joined = pd.concat(frames, ignore_index=True)
+    rank = joined["route"].map({route: i for i, route in enumerate(_STRENGTH)}).fillna(len(_STRENGTH))
+    order = joined.assign(gap=joined["ours"].isna(), rank=rank).sort_values(["gap", "rank"], kind="stable").index
+    return joined.loc[order].drop_duplicates(["row", "column", "statistic"]).sort_index()
+
+
+def _status(
+    printed: Any,
+    entries: list[Entry],
+    made: list[tuple[Entry, dict[str, Any]]],
+    cells: pd.DataFrame | None,
+    found: dict[str, int],
+    stated: Row | None,
+) -> tuple[str, str]:
+    compared, equal = (found[f"recomputed{end}"] + found[f"consistent{end}"] for end in ("", "_equal"))
+    if compared:
+        assert cells is not None
+        why = [stated.reason] if stated else []
+        if compared > equal:
+            why.insert(0, f"{compared - equal} of {compared} compared numbers are not equal")
+        gaps = cells[cells["verdict"] == "missing"]
+        why += [f"{len(part)} missing: {reason}" for reason, part in gaps.groupby("reason", sort=False)]
+        unlisted = int(printed.cells) - len(cells)
+        if unlisted > 0:
+            why.append(f"{unlisted} printed numbers are in no output")
+        if equal == compared and compared + found["construction"] >= int(printed.cells):
+            return "reproduced", ""
+        return ("partly" if 2 * equal >= compared else "differs"), "; ".join(why)
+    if stated:
+        return stated.status, stated.reason
+    if not int(printed.cells) and (made or printed.kind in ("prompt", "text", "diagram")):
+        shown = f"shown by {', '.join(entry.id for entry, _ in made)}" if made else ""
+        return "no numbers", "; ".join(filter(None, [_WORDLESS[printed.kind], printed.note, shown]))
+    if made and cells is not None:
+        reasons = list(dict.fromkeys(filter(None, cells["reason"])))
+        return "not built yet", f"no number compared: {'; '.join(reasons)}"
+    if entries:
+        return "not built yet", f"no result saved yet: nlgeval run {entries[0].id}"
+    return "not built yet", "no notebook yet"

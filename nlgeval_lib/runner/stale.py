@@ -1,0 +1,308 @@
+"""Must an output be made again? Hashes of all that it is made from, against those that its last run wrote down."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import json
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, astuple, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nlgeval_lib
+from nlgeval_lib import files, notebook, paths
+from nlgeval_lib.catalogue import META, PAPERS, SCOREBOARD, Catalogue, CatalogueError, Entry
+
+MODES = ("full", "quick")
+FORMAT = 1  # of a record
+LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".yaml", ".gz")
+CODE = "library code"  # the part that only a record can narrow to what the notebook loads
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run goes. `overrides` are parameter values from the command line, as text."""
+
+    mode: str = "full"
+    jobs: int = 1
+    force: bool = False
+    replace: bool = False  # let a result with less replace one with more
+    timeout: int | None = None  # seconds a cell may take
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    records: bool = True  # False: a run on the side; no scoreboard, and no trace for the next run
+
+    @property
+    def aside(self) -> bool:
+        """Does this run leave the outputs' records and the scoreboard alone?"""
+        return bool(self.overrides) or not self.records
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The decision about one output. parts: the hashes of what it is made from, by what they are of."""
+
+    entry: Entry
+    action: str  # run, cached, refused
+    reason: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The last run of one output in one mode, as a small JSON below `.nlgeval/runs/`."""
+
+    id: str
+    mode: str
+    status: str  # ok or failed
+    parts: Mapping[str, str]
+    seconds: float
+    finished: str  # UTC, to the second
+    saved: Mapping[str, Any] = field(default_factory=dict)  # what Output.save() reported
+    files: Mapping[str, str | None] = field(default_factory=dict)  # sha256 of each result file, by its name
+    format: int = FORMAT
+
+    @classmethod
+    def read(cls, mode: str, output: str) -> Record | None:
+        """The record of one output; None where there is none that can be read."""
+        try:
+            raw = json.loads(record_path(mode, output).read_text(encoding="utf-8"))
+            record = cls(**raw)
+        except (OSError, ValueError, TypeError):
+            return None
+        sound = all(isinstance(one, dict) for one in (record.parts, record.saved, record.files))
+        return record if sound and record.format == FORMAT and isinstance(record.seconds, float | int) else None
+
+    def write(self) -> None:
+        """Keep this record. Raises: OSError where the state folder cannot be written."""
+        text = json.dumps(asdict(self), indent=1, sort_keys=True)
+        files.write_text(record_path(self.mode, self.id), text + "\n")
+
+    def stale(self, parts: Mapping[str, str]) -> str:
+        """Why the output must be made again, in words; empty where it need not be."""
+        if self.status != "ok":
+            return "the last run failed"
+        different = changed(self.parts, parts, self.saved.get("modules", ()))
+        if different:
+            return f"changed: {', '.join(different)}"
+        for name, sha in self.files.items():
+            now = file_hash(paths.located(name))
+            if now != sha:
+                return f"{'gone' if now is None else 'altered since'}: {name}"
+        return ""
+
+
+def record_path(mode: str, output: str) -> Path:
+    """Where the record of one output lies."""
+    return paths.state("runs", mode, f"{output}.json")
+
+
+def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
+    """Decide about one output from content hashes alone; no data file is read.
+
+    Raises: CatalogueError where its inputs are unknown names.
+    """
+    data = needed(entry)
+    try:
+        source = notebook.read(entry.path)
+        given = dict(entry.parameters)
+        for name, text in options.overrides.items():  # an unknown name is refused below, with those that are known
+            given[name] = source.parameters[name].read(text) if name in source.parameters else text
+        if options.mode == "quick" and entry.saves and "mode" not in source.parameters:
+            raise notebook.NotebookRefused(
+                f"{notebook.shown(entry.path)}: no parameter 'mode', so it has no quick mode"
+            )
+        values = source.resolve(given, {"mode": options.mode, "output_id": entry.id})
+    except notebook.NotebookRefused as error:
+        return Step(entry, "refused", str(error))
+    made_from = parts(entry, catalogue, options.mode, data)
+    made_from |= {"notebook": digest(source.cells), "parameters": digest(values)}
+    if options.force or (options.replace and entry.id != SCOREBOARD):
+        return Step(entry, "run", "--force" if options.force else "--replace", values, made_from)
+    if options.overrides:
+        return Step(entry, "run", "parameters from the command line", values, made_from)
+    record = Record.read(options.mode, entry.id)
+    reason = "never run here" if record is None else record.stale(made_from)
+    return Step(entry, "run" if reason else "cached", reason, values, made_from)
+
+
+def current(entry: Entry, catalogue: Catalogue, mode: str) -> bool:
+    """Does the saved result stand as this checkout made it: run here, whole, and nothing changed since?"""
+    if step(entry, catalogue, Options(mode=mode)).action != "cached":
+        return False
+    record = Record.read(mode, entry.id)
+    return record is not None and record.saved.get("folder") != "partial"
+
+
+def waits_for(entry: Entry, catalogue: Catalogue) -> set[str]:
+    """The outputs that must be finished before `entry`."""
+    return {other.id for other in catalogue.outputs} if "*" in entry.after else set(entry.after)
+
+
+# ---- what an output is made from
+
+
+def parts(entry: Entry, catalogue: Catalogue, mode: str, data: Mapping[str, str]) -> dict[str, str]:
+    """The hashes that decide whether `entry` must be made again, but those of its notebook.
+
+    data: sha256 of each input file by its registry path. Of its judges, the completions in the store count.
+    """
+    shared = _shared()
+    questions = [one for one in catalogue.questions if one.output == entry.id]
+    inputs: dict[str, Any] = dict(data)
+    if (
+        entry.route == "mini" or questions or "mini" in entry.inputs
+    ):  # an output with a judge may show the miniature one
+        inputs["data/mini"] = shared["mini"]
+    completions = {}
+    if questions:
+        named = [astuple(question) for question in questions]
+        held = {f"{model}@{revision}": n for (model, revision), n in _stored().items()}
+        models = tuple(f"{question.judge.model}@" for question in questions)
+        completions["completions"] = digest([named, {key: n for key, n in held.items() if key.startswith(models)}])
+    return completions | {
+        "entry": digest([entry.id, entry.paper, entry.route, list(entry.covers)]),
+        CODE: code(),
+        "data": digest(inputs),
+        "printed tables": digest(shared["printed"] if entry.paper == META else shared["printed"][entry.paper]),
+        "environment": shared["environment"],
+        "other results": digest(_others(entry, catalogue, mode)),
+    }
+
+
+def _others(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, Any]:
+    """What the outputs that `entry` reads hold now."""
+    found: dict[str, Any] = {}
+    for name in sorted(waits_for(entry, catalogue)):
+        other = catalogue[name]
+        for folder in {"quick"} if mode == "quick" else {"", "mini"}:
+            base = paths.results() / folder / other.paper
+            found[f"{folder}/{name}"] = [file_hash(base / f"{name}{end}") for end in (".csv", ".json")]
+        if entry.id == SCOREBOARD:  # it also says when each was run, and whether it still stands
+            found[f"run/{name}"] = current(other, catalogue, mode)
+    if entry.id == SCOREBOARD:
+        found["catalogue"] = file_hash(paths.notebooks() / "catalogue.toml")
+    return found
+
+
+def code(loaded: Collection[str] = ()) -> str:
+    """One hash over the library's files that an output hangs on; over all of them where `loaded` is empty.
+
+    loaded: the modules that its notebook had loaded when it saved, as paths below the library's folder. A file that is
+    no Python counts where the package that it lies in was loaded.
+    """
+    held: Mapping[str, str | None] = _shared()["library"]
+    if not loaded:
+        return digest(held)
+    packages = {name.rpartition("/")[0] for name in held if name.endswith("__init__.py")}
+    used = {name.rpartition("/")[0] for name in loaded if name.endswith("__init__.py")}
+
+    def counts(name: str) -> bool:
+        folder = name.rpartition("/")[0]
+        while folder and folder not in packages:
+            folder = folder.rpartition("/")[0]
+        return folder in used
+
+    beside = [name for name in held if not name.endswith(".py") and counts(name)]
+    return digest({name: held.get(name) for name in [*loaded, *beside]})
+
+
+def changed(old: Mapping[str, str], new: Mapping[str, str], loaded: Collection[str] = ()) -> list[str]:
+    """The names of the parts that differ; of the library's code, those files count that `code(loaded)` is of."""
+    return [name for name, now in {**new, CODE: code(loaded)}.items() if old.get(name) != now]
+
+
+@functools.cache
+def _shared() -> Mapping[str, Any]:
+    """What is the same for every output of a run."""
+    printed = paths.data() / "paper_tables"
+    rules = {path.name: file_hash(path) for path in sorted(printed.glob("*.csv"))}  # roundings, and what is no evidence
+    locks = {path.name: file_hash(path) for path in sorted((paths.root() / "requirements").glob("*.txt"))}
+    return {
+        "library": file_hashes(library(), LIBRARY),
+        "environment": digest([locks, list(sys.version_info[:2])]),
+        "printed": {paper: digest([digest(file_hashes(printed / paper)), rules]) for paper in PAPERS},
+        "mini": digest(file_hashes(paths.data() / "mini")),
+    }
+
+
+@functools.cache
+def _stored() -> Mapping[tuple[str, str], int]:
+    """How many completions the store has of each model and revision."""
+    from nlgeval_lib.store import Store
+
+    with Store(paths.state("completions")) as store:
+        return store.census()
+
+
+def forget() -> None:
+    """Read library, printed tables, locks and registry anew at the next call; a run calls this once when it starts."""
+    for cached in (_shared, _stored, checksums):
+        cached.cache_clear()
+
+
+def library() -> Path:
+    """The folder of the code that runs."""
+    return Path(nlgeval_lib.__file__).parent
+
+
+def digest(value: Any) -> str:
+    """The sha256 of a JSON-like value."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def file_hash(path: Path) -> str | None:
+    """The sha256 of a file's bytes; None where there is no such file."""
+    try:
+        with open(path, "rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+
+
+def file_hashes(folder: Path, suffixes: tuple[str, ...] = ()) -> dict[str, str | None]:
+    """The sha256 of the files below `folder` (of the given endings, where given), by their relative paths."""
+    found = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    wanted = [path for path in found if not suffixes or path.suffix in suffixes]
+    return {path.relative_to(folder).as_posix(): file_hash(path) for path in wanted}
+
+
+# ---- the data that an output needs
+
+
+@functools.cache
+def checksums(name: str) -> Mapping[str, str]:
+    """The sha256 of each file of a data set or recording, by its registry path. Raises: datasets.UnknownName."""
+    from nlgeval_lib import datasets
+    from nlgeval_lib.datasets import registry
+
+    return {relpath: registry.entry(relpath).sha256 for relpath in datasets.files(name)}
+
+
+def needed(entry: Entry) -> dict[str, str]:
+    """The sha256 of every input file of `entry`, by its registry path. Raises: CatalogueError naming the entry."""
+    if not entry.inputs:
+        return {}
+    from nlgeval_lib.datasets import UnknownName
+
+    try:
+        return {path: sha for name in entry.inputs for path, sha in checksums(name).items()}
+    except UnknownName as error:
+        raise CatalogueError(f"output {entry.id!r}: inputs: {error}") from None
+
+
+def missing(names: Iterable[str]) -> dict[str, str]:
+    """Of these data sets, those that cannot be had here, and why; the others are on this machine afterwards.
+
+    Files that are in no local place are fetched, several at a time; a host that does not answer is asked once.
+    """
+    names = list(dict.fromkeys(names))
+    if not names:
+        return {}
+    from nlgeval_lib.datasets import fetch
+
+    return {result.name: result.reason for result in fetch.all(names, stream=io.StringIO()) if not result.ok}

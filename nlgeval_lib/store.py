@@ -1,0 +1,470 @@
+"""Completions in one SQLite file, each under the key of what determines it: asked once, kept whatever ends the process.
+
+    store = Store(".nlgeval/completions")
+    store.put_many(completions, requests)
+    found = store.get_many(keys)
+
+A record is JSON that begins with its key, and has a checksum: the CRC-32 of all but its first character. A line of an
+exported file is `{"crc":"1f0c9a3e","key":"<64 hex digits>","text":"...", ...}`: the record with its checksum before it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import sqlite3
+import tempfile
+import threading
+import warnings
+import weakref
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from nlgeval_lib import files
+from nlgeval_lib.schema import Completion
+
+try:
+    import fcntl
+except ImportError:  # a system without such locks: two processes may ask the same, and keep the first answer
+    fcntl = None  # type: ignore[assignment]
+
+FILE = "completions.sqlite"
+_VERSION = 1
+_SCHEMA = f"""
+PRAGMA journal_mode = WAL;
+CREATE TABLE records (
+    id INTEGER PRIMARY KEY,  -- rises in the order in which they came
+    key BLOB NOT NULL UNIQUE,
+    model TEXT, revision TEXT,  -- of a completion; NULL where the record says what was asked
+    crc INTEGER NOT NULL,
+    record TEXT NOT NULL
+);
+CREATE INDEX of_model ON records (model, revision);
+CREATE TABLE claims (key BLOB PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+PRAGMA user_version = {_VERSION};
+"""
+_WHOLE = "crc32(CAST(records.record AS BLOB)) = records.crc AND substr(records.record, 9, 64) = lower(hex(records.key))"
+_PUT = f"""
+INSERT INTO records (key, crc, record, model, revision) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE  -- the first one of a key stays, unless it is damaged
+SET crc = excluded.crc, record = excluded.record, model = excluded.model, revision = excluded.revision
+WHERE ({_WHOLE}) IS NOT TRUE
+"""
+_CLAIM = """
+INSERT OR IGNORE INTO claims
+SELECT key, owner FROM (SELECT ? AS key, ? AS owner) AS new
+WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key)
+"""
+_AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
+_PATIENCE = 120.0  # seconds that another process may keep the file to itself
+_KEY = re.compile(r"[0-9a-f]{64}\Z")
+
+Row = tuple[bytes, int, str, str | None, str | None]  # key, crc, record, model, revision
+
+
+class StoreError(OSError):
+    """The store cannot be read or written. The message names the file and the way out."""
+
+
+# -- keys and records --------------------------------------------------------------------------------------------------
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys, no blanks and only ASCII: equal values give equal text on every machine.
+
+    Raises: TypeError, ValueError where `value` is not JSON (NaN and inf are not).
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def request_key(body: Mapping[str, Any]) -> str:
+    """The sha256 of what is asked (model, revision, prompt or messages, sampling), as 64 hex digits."""
+    return hashlib.sha256(canonical(body).encode()).hexdigest()
+
+
+def draw_keys(body: Mapping[str, Any], draws: Sequence[int]) -> list[str]:
+    """The keys of some draws of one request: sha256 of the canonical JSON of the body with `"draw": i`.
+
+    Raises: ValueError for a negative draw.
+    """
+    if any(draw < 0 for draw in draws):
+        raise ValueError(f"draws {list(draws)}: a draw index is 0 or more")
+    rest = canonical(body)[1:]  # "draw" sorts before every other name of the body
+    return [hashlib.sha256(f'{{"draw":{draw},{rest}'.encode()).hexdigest() for draw in draws]
+
+
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_dump_ascii = json.JSONEncoder(separators=(",", ":")).encode
+_load = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+
+
+def _crc(record: bytes) -> int:
+    return zlib.crc32(memoryview(record or b" ")[1:])
+
+
+def _row(body: dict[str, Any], model: str | None = None, revision: str | None = None) -> Row:
+    """The row of a record. Half characters, which UTF-8 cannot hold, are kept as JSON escapes."""
+    record = _dump(body)
+    try:
+        raw = record.encode()
+    except UnicodeEncodeError:
+        record = _dump_ascii(body)
+        raw = record.encode()
+    return (
+        bytes.fromhex(body["key"]),
+        _crc(raw),
+        record,
+        model and files.whole(model),
+        revision and files.whole(revision),
+    )
+
+
+def _completion_row(c: Completion) -> Row:
+    """The row of a completion; what has its usual value is left out. Raises: ValueError."""
+    if c.finish_reason == "error" or c.error:
+        raise ValueError(f"completion {c.key[:12]} failed ({c.error}): only finished completions are stored")
+    if not isinstance(c.key, str) or not _KEY.match(c.key):
+        raise ValueError(f"key {c.key!r}: a key is 64 lower-case hex digits, as draw_keys() gives them")
+    body: dict[str, Any] = {"key": c.key, "text": c.text, "finish_reason": c.finish_reason}
+    for name in ("prompt_tokens", "completion_tokens", "model", "revision"):
+        if value := getattr(c, name):
+            body[name] = value
+    if c.logprobs is not None:
+        body["logprobs"] = [dict(position) for position in c.logprobs]
+    return _row(body, c.model, c.revision)
+
+
+def _completion(key: bytes, crc: int, record: bytes) -> Completion:
+    """The completion of a record. Raises: ValueError for a damaged one; StoreError for one of a newer version."""
+    if _crc(record) != crc:
+        raise ValueError("its checksum does not match")
+    found: dict[str, Any] = _load(record.decode(), 0)[0]
+    if found["key"] != key.hex():
+        raise ValueError(f"it is that of {found['key'][:12]}")
+    if "logprobs" in found:
+        found["logprobs"] = tuple(found["logprobs"])
+    try:
+        return Completion(**found)
+    except TypeError as error:
+        raise StoreError(f"the record {key.hex()[:12]} is of a newer version ({error}): update") from None
+
+
+def _row_of(line: bytes) -> Row:
+    """The row of a line of an exported file. Raises: ValueError, KeyError, TypeError for a damaged one."""
+    record, crc = b"{" + line[18:].rstrip(b"\r\n"), int(line[8:16], 16)
+    if line[:8] != b'{"crc":"' or _crc(record) != crc:
+        raise ValueError("its checksum does not match")
+    body = json.loads(record)
+    who = (None, None) if "request" in body else (body.get("model", ""), body.get("revision", ""))
+    return _row(body, *who)
+
+
+# -- the store ---------------------------------------------------------------------------------------------------------
+
+
+class Store:
+    """The completions in `folder`. Making one costs nothing: the file is opened at the first use.
+
+    A completion is stored once by its key; what is stored is never changed. With a completion the engines also store
+    what was asked, once a request, so that a store explains itself. Keys, prompts and texts go in, never a credential.
+
+    Threads and processes of one machine may use one store at once; machines have one each, and join them by `merge`.
+    What `put_many` has returned from survives the end of the process, and after `sync` a power cut too. A damaged
+    record is told, counts as not stored, and is replaced by the next one of its key.
+
+    Raises, in every method: StoreError where the file cannot be read or written.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self.path = self.folder / FILE
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        _STORES.add(self)
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.folder)!r})"
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def get(self, key: str) -> Completion | None:
+        """The completion of a key, or None."""
+        return self.get_many((key,)).get(key)
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, Completion]:
+        """The completions of those keys that are stored, in the order of the keys."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[str, Completion] = {}
+        damaged = []
+        for start in range(0, len(wanted), _AT_ONCE):
+            part = [bytes.fromhex(key) for key in wanted[start : start + _AT_ONCE]]
+            marks = ",".join("?" * len(part))
+            for row in self._rows(f"SELECT key, crc, record FROM records WHERE key IN ({marks})", part):
+                try:
+                    completion = _completion(*row)
+                    found[completion.key] = completion
+                except (ValueError, KeyError, TypeError):
+                    damaged.append(row[0].hex())
+        if damaged:
+            said = f"{len(damaged)} damaged completions, such as {damaged[0][:12]}, count as not stored"
+            warnings.warn(f"{self.path}: {said}", stacklevel=2)
+        return {key: found[key] for key in wanted if key in found}
+
+    def __contains__(self, key: str) -> bool:
+        return bool(self._rows("SELECT 1 FROM records WHERE key = ?", (bytes.fromhex(key),)))
+
+    def __len__(self) -> int:
+        """How many completions are stored."""
+        return sum(self.census().values())
+
+    def __iter__(self) -> Iterator[str]:
+        return self.keys()
+
+    def keys(self, model: str = "", revision: str = "") -> Iterator[str]:
+        """The keys of all completions, or of one model's, in the order in which they came."""
+        wanted = model.encode(), revision.encode()
+        for key, *of in self._all("key, model, revision", "model IS NOT NULL"):
+            if all(one in (b"", here) for one, here in zip(wanted, of, strict=True)):
+                yield key.hex()
+
+    def requests(self) -> Iterator[dict[str, Any]]:
+        """What was asked: model, revision, prompt or messages, sampling."""
+        return (_load(record.decode(), 0)[0]["request"] for (record,) in self._all("record", "model IS NULL"))
+
+    def census(self) -> dict[tuple[str, str], int]:
+        """How many completions there are, by (model, revision)."""
+        query = "SELECT model, revision, count(*) FROM records WHERE model IS NOT NULL GROUP BY model, revision"
+        return {(model.decode(), revision.decode()): count for model, revision, count in self._rows(query)}
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def put(self, completion: Completion) -> bool:
+        """Store one finished completion; False if its key is stored already (the first one stays)."""
+        return self.put_many((completion,)) == 1
+
+    def put_many(self, completions: Iterable[Completion], requests: Iterable[Mapping[str, Any]] = ()) -> int:
+        """Store finished completions, and what was asked for them; the number of completions that are new.
+
+        All or none of them are stored. Raises: ValueError for an error completion or a bad key.
+        """
+        rows = [_completion_row(completion) for completion in completions]
+        bodies = {id(body): body for body in requests}.values()
+        asked = [_row({"key": request_key(body), "request": dict(body)}) for body in bodies]
+        if not rows and not asked:
+            return 0
+        with self._writing() as database:
+            database.executemany(_PUT, asked)
+            return database.executemany(_PUT, rows).rowcount if rows else 0
+
+    def sync(self) -> None:
+        """Return when everything written would survive a power cut.
+
+        Raises: StoreError, also where the file was removed or replaced meanwhile: what is written would be lost.
+        """
+        with self._using() as database:
+            if database is not None:
+                if not self.path.exists() or not os.path.samestat(os.stat(self.path), self._opened):
+                    raise StoreError(f"{self.path} was removed while it was open, and what it held with it")
+                database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    def close(self) -> None:
+        """Let go of the file; the next use opens it again."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- who asks what -------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def claimant(self) -> Iterator[str]:
+        """A name to claim keys under. What it claims is free again when this ends, or the process, however it ends."""
+        name = os.urandom(8).hex()
+        with self._writing():  # nobody looks for claimants that are gone meanwhile
+            held = open(self.folder / f"{name}.claims", "wb")  # noqa: SIM115 - closed below, which frees the claims
+            _locked(held)
+        with held:
+            try:
+                yield name
+            finally:
+                Path(held.name).unlink(missing_ok=True)
+
+    def claim(self, name: str, keys: Iterable[str]) -> set[str]:
+        """Those of `keys` that are not stored and that no other claimant has: they are this one's to ask."""
+        wanted = [(bytes.fromhex(key), name) for key in keys]
+        with self._writing() as database:
+            for path in self.folder.glob("*.claims"):
+                with contextlib.suppress(FileNotFoundError), open(path, "rb") as other:
+                    if _locked(other):
+                        path.unlink()
+            there = [path.stem for path in self.folder.glob("*.claims")]
+            database.execute(f"DELETE FROM claims WHERE owner NOT IN ({','.join('?' * len(there))})", there)
+            database.executemany(_CLAIM, wanted)
+            mine = {key for (key,) in database.execute("SELECT key FROM claims WHERE owner = ?", (name,))}
+        return {key.hex() for key, _ in wanted if key in mine}
+
+    # -- looking after it ----------------------------------------------------------------------------------------------
+
+    def verify(self) -> list[str]:
+        """The keys of damaged records, after reading every one. Raises: StoreError where the file itself is damaged."""
+        if faults := [said.decode() for (said,) in self._rows("PRAGMA quick_check") if said != b"ok"]:
+            raise StoreError(f"the store {self.path} is damaged: {faults[0]}; {_RESCUE}")
+        return [key.hex() for (key,) in self._rows(f"SELECT key FROM records WHERE ({_WHOLE}) IS NOT TRUE")]
+
+    def forget(self, keys: Iterable[str]) -> int:
+        """Remove the records of these keys, so that they are asked again; how many there were."""
+        with self._writing() as database:
+            gone = [(bytes.fromhex(key),) for key in keys]
+            return database.executemany("DELETE FROM records WHERE key = ?", gone).rowcount if gone else 0
+
+    def export(self, path: Path | str) -> int:
+        """Write every whole record to a file, a line of JSON each, that `merge` can read; how many there are."""
+        count = 0
+        with files.replacing(path) as tmp, open(tmp, "wb") as out:
+            for crc, record in self._all("crc, record", _WHOLE):
+                count += 1
+                out.write(b'{"crc":"%08x",%b\n' % (crc, record[1:]))
+        return count
+
+    def merge(self, source: Path | str) -> int:
+        """Take over the records of an exported file, or of another store's folder; how many are new.
+
+        Damaged lines are told and left out, and so is a last line that was never finished.
+        """
+        if Path(source).is_dir():
+            with tempfile.TemporaryDirectory() as folder, Store(source) as other:
+                other.export(Path(folder) / "all.jsonl")
+                return self.merge(Path(folder) / "all.jsonl")
+        new, damaged = 0, 0
+        rows: list[Row] = []
+        with open(source, "rb") as lines:
+            for line in lines:
+                try:
+                    rows.append(_row_of(line))
+                except (ValueError, KeyError, TypeError):
+                    damaged += line.endswith(b"\n")
+                if len(rows) == _AT_ONCE:
+                    new, rows = new + self._put(rows), []
+        if damaged:
+            warnings.warn(f"{source}: {damaged} damaged lines are left out", stacklevel=2)
+        return new + self._put(rows)
+
+    def _put(self, rows: list[Row]) -> int:
+        with self._writing() as database:
+            return database.executemany(_PUT, rows).rowcount if rows else 0
+
+    # -- SQLite --------------------------------------------------------------------------------------------------------
+
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query; none where there is no file yet."""
+        with self._using() as database:
+            return [] if database is None else database.execute(query, values).fetchall()
+
+    def _all(self, columns: str, where: str = "1") -> Iterator[tuple[Any, ...]]:
+        """These columns of every record, in the order in which they came; there may be more meanwhile."""
+        last = 0
+        query = f"SELECT {columns}, id FROM records WHERE id > ? AND {where} ORDER BY id LIMIT {_AT_ONCE}"
+        while rows := self._rows(query, (last,)):
+            yield from (row[:-1] for row in rows)
+            last = rows[-1][-1]
+
+    @contextlib.contextmanager
+    def _using(self, write: bool = False) -> Iterator[sqlite3.Connection | None]:
+        """The open file; None where there is none and nothing is to be written."""
+        try:
+            with self._lock:
+                yield self._connection or self._open(write)
+        except sqlite3.OperationalError as error:  # locked, full, read-only, cannot open
+            raise StoreError(f"cannot use the store {self.path}: {error}; {_WAY_OUT}") from error
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"the store {self.path} is damaged: {error}; {_RESCUE}") from error
+        except StoreError:
+            raise
+        except OSError as error:
+            raise StoreError(error.errno, f"cannot use the store {self.path}: {files.way_out(error)}") from error
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """The open file within a transaction: everything in it is written, or nothing."""
+        with self._using(write=True) as database:
+            assert database is not None
+            database.execute("BEGIN IMMEDIATE")
+            with database:
+                yield database
+
+    def _open(self, write: bool) -> sqlite3.Connection | None:
+        """Open the file; make it where there is something to write, or segments of an earlier version to take over."""
+        segments = [path for form in ("[0-9]*.jsonl", "own-*.jsonl") for path in sorted(self.folder.glob(form))]
+        if not self.path.exists():
+            if not write and not segments:
+                return None
+            _create(self.path)
+        frozen = not (os.access(self.path, os.W_OK) and os.access(self.folder, os.W_OK))
+        address = self.path.resolve().as_uri() + ("?immutable=1" if frozen else "?mode=rw")
+        database = sqlite3.connect(address, _PATIENCE, isolation_level=None, check_same_thread=False, uri=True)
+        [[version]] = database.execute("PRAGMA user_version")
+        if version != _VERSION:
+            database.close()
+            raise StoreError(f"{self.path} is of version {version}, this is {_VERSION}: update, or use another store")
+        database.execute("PRAGMA synchronous = NORMAL")
+        database.execute("PRAGMA mmap_size = 1073741824")
+        database.create_function("crc32", 1, _crc, deterministic=True)
+        database.text_factory = bytes
+        self._connection, self._opened = database, os.stat(self.path)
+        for path in segments:
+            with contextlib.suppress(FileNotFoundError):  # another process took it over
+                self.merge(path)
+                path.rename(path.with_suffix(".jsonl.imported"))
+        return database
+
+
+_WAY_OUT = "free the disk, make the folder writable, or name another one; what was stored is still there"
+_RESCUE = f"`sqlite3 {FILE} .recover | sqlite3 new.sqlite` saves what is whole"
+
+
+def _create(path: Path) -> None:
+    """Make an empty store's file, for its owner only; whole at once, as another process may be doing the same."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # readable by its owner only
+    os.close(handle)
+    try:
+        with contextlib.closing(sqlite3.connect(name, isolation_level=None)) as database:
+            database.executescript(_SCHEMA)
+        with contextlib.suppress(FileExistsError):
+            os.link(name, path)
+    finally:
+        os.unlink(name)
+
+
+def _locked(file: IO[bytes]) -> bool:
+    """Lock a claimant's file, if nobody has it. A lock ends with its process."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+# SQLite's connections must not be carried into a forked process: they are closed before, and opened again when used
+_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _let_go() -> None:
+    for store in list(_STORES):
+        store.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_let_go)

@@ -1,0 +1,21 @@
+"""The keys of completions are those of the day they were frozen: a key that moves orphans what anybody has stored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nlgeval_lib.engines import Ask, Request, Sampling, ScriptedEngine
+
+CASES = [json.loads(line) for line in (Path(__file__).parent / "cases" / "completion_keys.jsonl").open()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["asks"][0][0][:8])
+def test_keys_and_seeds_are_frozen(case):
+    messages = tuple(case["messages"]) if "messages" in case else None
+    request, sampling = Request(case.get("prompt"), messages), Sampling(**case["sampling"])
+    engine = ScriptedEngine([], model=case["model"], revision=case["revision"])
+    asks = Ask.all(request, request.body(engine, sampling), sampling)
+    assert [[ask.key, ask.seed] for ask in asks] == case["asks"]
