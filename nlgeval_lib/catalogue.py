@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -34,23 +34,21 @@ _OUTPUT_KEYS = {
     "title": str,
     "after": list,
     "saves": bool,
+    "judges": dict,
 }
 _OUTPUT_NEEDED = ("id", "paper", "notebook", "route")
 _ROW_KEYS = {"paper": str, "id": str, "status": str, "reason": str}
 _JUDGE_KEYS = {
-    "output": str,
-    "name": str,
+    "id": str,
     "evaluator": str,
     "data": str,
     "model": str,
     "revision": str,
     "settings": list,
-    "map": list,
-    "fill": list,
-    "where": list,
     "api": bool,
 }
-_JUDGE_NEEDED = ("output", "name", "evaluator", "data", "model")
+_JUDGE_NEEDED = ("id", "evaluator", "data", "model")
+_QUESTION_KEYS = {"judge": str, "map": list, "fill": list, "where": list}
 _SECTIONS = ("output", "row", "judge")
 
 
@@ -90,23 +88,18 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What an output asks of a language model: an evaluator over a data set, and the model that the paper used.
+class Judge:
+    """A language model as a judge of a data set, declared once: evaluator, its settings, and the model of the paper.
 
-    settings, map, fill: as `nlgeval score --set`, `--map`, `--fill`. where: which rows, as `COLUMN=VALUE` or
-    `COLUMN!=VALUE`, all of which must hold. api: the model is served, its weights are not public.
+    settings: as `nlgeval score --set`. api: the model is served, its weights are not public.
     """
 
-    output: str
-    name: str  # unique within the output
+    id: str
     evaluator: str
     data: str
     model: str
     revision: str = ""
     settings: tuple[str, ...] = ()
-    map: tuple[str, ...] = ()
-    fill: tuple[str, ...] = ()
-    where: tuple[str, ...] = ()
     api: bool = False
 
     @property
@@ -116,12 +109,36 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What an output reads of a judge: which rows of its data.
+
+    where: `COLUMN=VALUE` or `COLUMN!=VALUE`, all of which must hold. map, fill: as `nlgeval score --map`, `--fill`.
+    """
+
+    output: str
+    name: str  # unique within the output
+    judge: Judge
+    map: tuple[str, ...] = ()
+    fill: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> tuple[Any, ...]:
+        """Judge and rows: equal where two outputs ask the very same."""
+        return (self.judge.id, self.map, self.fill, self.where)
+
+    def __str__(self) -> str:
+        return " ".join((self.judge.id, *self.map, *self.fill, *self.where))
+
+
+@dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All outputs in the file's order, the rows without one, and the judges that outputs show."""
+    """All outputs in the file's order, the rows without one, the judges, and what outputs read of these."""
 
     outputs: tuple[Entry, ...]
     rows: tuple[Row, ...] = ()
-    judges: tuple[Judged, ...] = ()
+    judges: tuple[Judge, ...] = ()
+    questions: tuple[Question, ...] = ()
 
     def __getitem__(self, name: str) -> Entry:
         for entry in self.outputs:
@@ -131,18 +148,18 @@ class Catalogue:
             f"no output {name!r} in notebooks/catalogue.toml{_near(name, [e.id for e in self.outputs])}"
         )
 
-    def judge(self, output: str, name: str) -> Judged:
-        """One judge of an output. Raises: CatalogueError naming those that it has."""
-        for judge in self.judges_of(output):
-            if judge.name == name:
-                return judge
-        known = [judge.name for judge in self.judges_of(output)]
-        raise CatalogueError(f"output {output!r} has no [[judge]] {name!r}; it has {', '.join(known) or 'none'}")
+    def question(self, output: str, name: str) -> Question:
+        """One of an output's. Raises: CatalogueError naming those that it has."""
+        for question in self.questions_of(output):
+            if question.name == name:
+                return question
+        known = ", ".join(question.name for question in self.questions_of(output))
+        raise CatalogueError(f"output {output!r} reads no judge as {name!r}; it has {known or 'none'}")
 
-    def judges_of(self, output: str) -> tuple[Judged, ...]:
-        """The judges of an output, in the file's order. Raises: CatalogueError for an unknown output."""
+    def questions_of(self, output: str) -> tuple[Question, ...]:
+        """What an output reads of judges, in the file's order. Raises: CatalogueError for an unknown output."""
         wanted = self[output].id if output != SCOREBOARD else SCOREBOARD
-        return tuple(judge for judge in self.judges if judge.output == wanted)
+        return tuple(question for question in self.questions if question.output == wanted)
 
     def select(self, ids: Sequence[str] = (), papers: Sequence[str] = ()) -> tuple[Entry, ...]:
         """The outputs with these ids and of these papers; all where neither is given.
@@ -190,15 +207,17 @@ def load(path: Path | None = None) -> Catalogue:
     outputs = tuple(entry for entry in entries if entry is not None)
     stated = tuple(row for row in rows if row is not None)
     _check_together(outputs, stated, faults)
-    judges = tuple(_judge(item, number, outputs, faults) for number, item in enumerate(sections["judge"], 1))
-    judged = tuple(judge for judge in judges if judge is not None)
-    names = [(judge.output, judge.name) for judge in judged]
-    faults += [
-        f"judge {'/'.join(key)} is there {names.count(key)} times" for key in sorted(set(names)) if names.count(key) > 1
-    ]
+    found = [_judge(item, number, faults) for number, item in enumerate(sections["judge"], 1)]
+    judges = {judge.id: judge for judge in found if judge is not None}
+    ids = [item.get("id") for item in sections["judge"]]
+    faults += [f"judge {name!r} is there {ids.count(name)} times" for name in judges if ids.count(name) > 1]
+    questions = tuple(_questions(sections["output"], judges, faults))
+    read = {question.judge.id for question in questions}
+    if not faults:
+        faults += [f"judge {name!r} is read by no output" for name in judges if name not in read]
     if faults:
         raise CatalogueError(f"{path.name}: {len(faults)} fault(s)\n" + "\n".join(f"  {fault}" for fault in faults))
-    return Catalogue(outputs, stated, judged)
+    return Catalogue(outputs, stated, tuple(judges.values()), questions)
 
 
 def printed_ids() -> dict[str, dict[str, dict[str, str]]]:
@@ -218,7 +237,7 @@ def _near(name: str, known: Iterable[str]) -> str:
     return f"; nearest: {', '.join(found)}" if found else ""
 
 
-def _typed(item: dict[str, Any], where: str, allowed: dict[str, type], needed: Iterable[str]) -> list[str]:
+def _typed(item: dict[str, Any], where: str, allowed: Mapping[str, type], needed: Iterable[str]) -> list[str]:
     faults = [
         f"{where}: unknown key {key!r}{_near(key, allowed)}; allowed: {', '.join(allowed)}"
         for key in item.keys() - allowed
@@ -263,7 +282,7 @@ def _entry(item: dict[str, Any], number: int, folder: Path, printed: dict, fault
         if name in RESERVED
     ]
     faults += found
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in item.items()}
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in item.items() if key != "judges"}
     values["parameters"] = MappingProxyType(dict(item.get("parameters", {})))
     return Entry(**values)
 
@@ -282,31 +301,45 @@ def _row(item: dict[str, Any], number: int, printed: dict, faults: list[str]) ->
     return None if found else Row(**item)
 
 
-def _judge(item: dict[str, Any], number: int, outputs: Sequence[Entry], faults: list[str]) -> Judged | None:
-    where = f"judge {item.get('output')}/{item.get('name')} (number {number})"
+def _judge(item: dict[str, Any], number: int, faults: list[str]) -> Judge | None:
+    where = f"judge {item.get('id')!r} (number {number})"
     found = _typed(item, where, _JUDGE_KEYS, _JUDGE_NEEDED)
     if not found:
         from nlgeval_lib import datasets, evaluators
 
-        known: dict[str, Iterable[str]] = {
-            "output": [entry.id for entry in outputs],
-            "evaluator": evaluators.names(),
-            "data": datasets.NAMES,
-        }
+        known: dict[str, Iterable[str]] = {"evaluator": evaluators.names(), "data": datasets.NAMES}
         for key, names in known.items():
             if item[key] not in names:
                 found.append(f"{where}: unknown {key} {item[key]!r}{_near(item[key], names)}")
-        found += [f"{where}: the {key} is empty" for key in ("name", "model") if not item[key].strip()]
-        found += [
-            f"{where}: {key} {text!r} is not NAME=VALUE"
-            for key in ("settings", "map", "fill", "where")
-            for text in item.get(key, ())
-            if "=" not in text
-        ]
+        found += [f"{where}: the {key} is empty" for key in ("id", "model") if not item[key].strip()]
+        found += _unpaired(where, item, ("settings",))
     faults += found
     if found:
         return None
-    return Judged(**{key: tuple(value) if isinstance(value, list) else value for key, value in item.items()})
+    return Judge(**{key: tuple(value) if isinstance(value, list) else value for key, value in item.items()})
+
+
+def _questions(outputs: Sequence[dict], judges: Mapping[str, Judge], faults: list[str]) -> Iterator[Question]:
+    """What the outputs' tables `judges` ask: {name: {judge, where, map, fill}}."""
+    for output in outputs:
+        given = output.get("judges")
+        for name, item in given.items() if isinstance(given, dict) else ():
+            where = f"output {output.get('id')!r}: judges {name!r}"
+            if not isinstance(item, dict):
+                faults.append(f"{where} is {item!r}; it must be a table with 'judge' and perhaps where, map, fill")
+                continue
+            found = _typed(item, where, _QUESTION_KEYS, ("judge",)) or _unpaired(where, item, ("where", "map", "fill"))
+            if not found and item["judge"] not in judges:
+                found.append(f"{where}: there is no [[judge]] {item['judge']!r}{_near(item['judge'], judges)}")
+            faults += found
+            if not found:
+                rows = {key: tuple(item.get(key, ())) for key in ("map", "fill", "where")}
+                yield Question(str(output.get("id")), name, judges[item["judge"]], **rows)
+
+
+def _unpaired(where: str, item: dict[str, Any], keys: Iterable[str]) -> list[str]:
+    texts = [(key, text) for key in keys for text in item.get(key, ()) if "=" not in text]
+    return [f"{where}: {key} {text!r} is not NAME=VALUE" for key, text in texts]
 
 
 def _check_together(outputs: Sequence[Entry], rows: Sequence[Row], faults: list[str]) -> None:

@@ -67,7 +67,7 @@ def test_an_example_is_a_call_and_names_what_there_is(where, line):
     known = {entry.id for entry in listed.outputs}
     assert {*outputs} <= known
     if name == "completions":
-        assert {*(given["outputs"] or ())} <= {judge.output for judge in listed.judges}
+        assert {*(given["outputs"] or ())} <= {question.output for question in listed.questions}
         assert {*(given["for_model"] or ())} <= {judge.model for judge in listed.judges}
     if name in ("completions", "score") and given["data"]:
         assert given["data"] in datasets.NAMES

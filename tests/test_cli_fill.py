@@ -12,25 +12,32 @@ from cli_tools import RUBRIC, call
 from engine_fixtures import CACHE, CONTEXT, no_vllm
 from runner_tools import Checkout, HerePool
 
-from nlgeval_lib import catalogue, judged, paths
+from nlgeval_lib import catalogue, datasets, paths
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.judged import filling, jobs
 from nlgeval_lib.runner import session, stale
 from nlgeval_lib.runner.progress import Progress
 from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.scoring import named
 from nlgeval_lib.store import Store
+from nlgeval_lib.study import EngineOptions, completions, jobs, judge_scores
 
 LLAMA, PROMETHEUS, API = "meta-llama/Llama-2-7b-chat-hf", "kaist-ai/prometheus-7b-v1.0", "gpt-4-0613"
-JUDGES = [  # output, name, evaluator, model, settings, fill
-    ("one", "n=2", "coascore", LLAMA, ["task=summary", "n=2", "aspect_sampling.max_tokens=200"], ["aspect=coherence"]),
-    ("two", "absolute", "prometheus", PROMETHEUS, ["n=1", "max_tokens=64"], [f"rubric={RUBRIC}"]),
-    ("two", "terse", "llmscore", LLAMA, ["task=summary", "max_tokens=4"], ["aspect=fluency"]),
-    ("one", "terse", "llmscore", LLAMA, ["task=summary", "max_tokens=4"], ["aspect=fluency"]),
-    ("two", "api", "geval", API, [], ["aspect=fluency"]),
-]
-READS = """from nlgeval_lib import judged, report
-made = judged.scores({id!r}, {judge!r}, mode=mode)
+JUDGES = {  # id: evaluator, model, settings
+    "n=2": ("coascore", LLAMA, ["task=summary", "n=2", "aspect_sampling.max_tokens=200"]),
+    "absolute": ("prometheus", PROMETHEUS, ["n=1", "max_tokens=64"]),
+    "terse": ("llmscore", LLAMA, ["task=summary", "max_tokens=4"]),
+    "api": ("geval", API, []),
+}
+READ = {  # output: {name: judge, with what in a column}
+    "one": {"n=2": ("n=2", "aspect=coherence"), "terse": ("terse", "aspect=fluency")},
+    "two": {
+        "absolute": ("absolute", f"rubric={RUBRIC}"),
+        "terse": ("terse", "aspect=fluency"),
+        "api": ("api", "aspect=fluency"),
+    },
+}
+READS = """from nlgeval_lib import report, study
+made = study.judge_scores({id!r}, {judge!r}, mode=mode)
 out = report.Output({id!r}, mode=mode, parameters=dict(seed=seed), route=made.route)
 if made.available:
     kept = made.frame[["input_id", "value", "status"]].assign(route=made.route, signature=made.signature)
@@ -66,13 +73,20 @@ def nl(here, monkeypatch, capsys):
     return lambda *arguments: call(monkeypatch, capsys, *arguments)
 
 
-def listed(here: Checkout, structured: bool = False) -> None:
-    """Write the judges into the catalogue."""
-    entries = list(here.entries)
-    for output, name, evaluator, model, settings, fill in JUDGES:
+def listed(here: Checkout, structured: bool = False, where: str = "") -> None:
+    """Write judges into the catalogue, and what outputs read of them; where: the rows of "terse" that "two" reads."""
+    entries = []
+    for entry in here.entries:
+        output = next(name for name in READ if f'id = "{name}"' in entry)
+        lines = []
+        for name, (judge, fill) in READ[output].items():
+            rows = f", where = [{json.dumps(where)}]" if where and (output, name) == ("two", "terse") else ""
+            lines.append(f"{json.dumps(name)} = {{ judge = {json.dumps(judge)}, fill = [{json.dumps(fill)}]{rows} }}")
+        entries.append("\n".join([entry.rstrip(), "[output.judges]", *lines]))
+    for name, (evaluator, model, settings) in JUDGES.items():
         settings = [*settings, "structured=yes"] if structured and model != API else settings
-        pairs = {"output": output, "name": name, "evaluator": evaluator, "data": "mini", "model": model}
-        pairs |= {"settings": settings, "fill": fill} | ({"api": True} if model == API else {})
+        pairs = {"id": name, "evaluator": evaluator, "data": "mini", "model": model, "settings": settings}
+        pairs |= {"api": True} if model == API else {}
         entries.append("[[judge]]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in pairs.items()))
     here.catalogue("\n\n".join(entries))
 
@@ -115,8 +129,10 @@ def test_the_plan_names_models_completions_and_hours(here, nl, loaded):
         LLAMA,
         PROMETHEUS,
     ]
-    assert sum("llmscore" in line for line in lines) == 1  # asked by two outputs in the same way: once
-    planned = judged.plan(judged.select(catalogue.load(), judged.Ways("vllm"))[0], judged.Ways("vllm", mode="quick"))
+    [terse] = [line for line in lines if "terse aspect=fluency" in line]  # asked by two outputs in the same way: once
+    assert "one, two" in terse
+    todo, _ = completions.select(catalogue.load(), EngineOptions("vllm"))
+    planned = completions.plan(todo, EngineOptions("vllm", mode="quick"))
     for model, part in planned.groupby("model"):
         [line] = [line for line in lines if line.startswith(f"{model}: ")]
         assert f"{part['to_ask'].sum():,} completions to ask, 0 stored" in line
@@ -130,11 +146,26 @@ def test_every_model_is_loaded_once_and_nothing_is_asked_twice(here, nl, loaded)
     listed(here)
     got = nl("completions", "--engine", "vllm", "--mode", "quick")
     assert got.code == 0 and [engine.model for engine in loaded] == [LLAMA, PROMETHEUS], got
-    assert "[1/3] one n=2: coascore on mini" in got.out and "[3/3] two absolute: prometheus" in got.out
+    assert "[1/3] n=2 aspect=coherence: " in got.out and "[3/3] absolute rubric=" in got.out
     asked = [ask.key for engine in loaded for ask in engine.asked]
     assert len(asked) == len(set(asked)) == sum(Store(paths.state("completions")).census().values())
     again = nl("completions", "--engine", "vllm", "--mode", "quick")
     assert again.code == 0 and len(loaded) == 2 and again.out.count("all stored") == 3
+    assert "nothing to ask" in nl("completions", "--engine", "vllm", "--mode", "quick", "--dry-run").out
+
+
+def test_outputs_that_read_other_rows_of_one_judge_get_all_of_theirs(here, nl, loaded):
+    """What is asked is one by completion, not by judge: neither output's rows swallow the other's."""
+    [kept, *_] = datasets.load("mini")["system_id"].unique()
+    listed(here, where=f"system_id={kept}")
+    todo, _ = completions.select(catalogue.load(), EngineOptions("vllm"))
+    planned = completions.plan(todo, EngineOptions("vllm", mode="quick")).set_index("judge")
+    part, whole = planned.loc[f"terse aspect=fluency system_id={kept}"], planned.loc["terse aspect=fluency"]
+    assert 0 == part["to_ask"] < part["completions"] < whole["to_ask"] and part["outputs"] == "two"
+    for output in ("two", "one"):
+        assert nl("completions", "--engine", "vllm", "--mode", "quick", "--output", output).code == 0
+    asked = [ask.key for engine in loaded for ask in engine.asked]
+    assert len(asked) == len(set(asked)) and judge_scores("one", "terse", mode="quick").available
     assert "nothing to ask" in nl("completions", "--engine", "vllm", "--mode", "quick", "--dry-run").out
 
 
@@ -148,7 +179,7 @@ def test_choosing(here, nl, loaded):
     assert wrong.code == 2 and f"models it has: {LLAMA}, {PROMETHEUS}, {API}" in wrong.err
     api = nl("completions", "--engine", "openai", "--mode", "quick", "--dry-run")
     assert (
-        api.code == 0 and API in api.out and "3 judges" not in api.out and "4 judges are for --engine vllm" in api.out
+        api.code == 0 and API in api.out and "4 judges" not in api.out and "3 judges are for --engine vllm" in api.out
     )
     other = nl(*every, "-m", "some/model")
     assert "some/model: " in other.out and f"{LLAMA}: " not in other.out
@@ -182,8 +213,8 @@ def test_ctrl_c_keeps_what_was_made(here, nl, loaded, monkeypatch):
             raise KeyboardInterrupt
         return whole(self, bar)
 
-    whole = filling.Job.fill
-    monkeypatch.setattr(filling.Job, "fill", interrupted)
+    whole = completions.Job.fill
+    monkeypatch.setattr(completions.Job, "fill", interrupted)
     got = nl("completions", "--engine", "vllm", "--mode", "quick")
     made = sum(Store(paths.state("completions")).census().values())
     assert got.code == 130 and f"stopped: {made:,} completions made now are stored" in got.out and made > 100
@@ -194,7 +225,7 @@ def test_data_that_are_not_here_cost_what_needs_them(here, nl, loaded):
     (here.root / "data" / "mini" / "mini.jsonl").unlink()
     got = nl("completions", "--engine", "vllm")
     assert got.code == 0 and not loaded and got.out.count("not here: mini is unavailable") == 3
-    assert "not here: one/n=2" in nl("completions", "--engine", "vllm", "--dry-run").out
+    assert "not here: n=2" in nl("completions", "--engine", "vllm", "--dry-run").out
 
 
 # ---- the whole path, with tiny models under the real ids

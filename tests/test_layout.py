@@ -29,17 +29,12 @@ ALLOWED: dict[str, set[str]] = {
 }
 # these may import anything
 TOP = {
-    "aggregation",
     "experiments",
-    "chained",
+    "study",
     "run",
     "runner",
     "cli",
-    "judged",
     "scoring",
-    "recorded",
-    "ablations",
-    "exercise",
 }
 
 

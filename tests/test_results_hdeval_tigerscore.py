@@ -70,8 +70,8 @@ def test_tigerscores_totals_and_averages() -> None:
 
 
 def test_every_judge_of_the_two_papers_names_what_would_run() -> None:
-    judges = [one for one in catalogue.load().judges if one.output.startswith(("hdeval_", "tigerscore_"))]
-    assert {one.evaluator for one in judges} == {"hdeval", "tigerscore"}
-    gold = [one for one in judges if one.output == "tigerscore_table_06"]
+    asked = [one for one in catalogue.load().questions if one.output.startswith(("hdeval_", "tigerscore_"))]
+    assert {one.judge.evaluator for one in asked} == {"hdeval", "tigerscore"}
+    gold = [one for one in asked if one.output == "tigerscore_table_06"]
     assert len(gold) == 10 and all("output=reference" in one.map for one in gold)
-    assert all(one.api == one.model.startswith("gpt-4") for one in judges)
+    assert all(one.judge.api == one.judge.model.startswith("gpt-4") for one in asked)

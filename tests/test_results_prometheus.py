@@ -108,7 +108,8 @@ def test_counts_that_the_win_rates_can_be():
 def test_every_judge_is_asked_with_the_settings_of_table_9():
     printed = papers.load("prometheus", "table_09").pivot(index="row", columns="column", values="number")
     rows = {"prometheus": "PROMETHEUS 7B", "llama-2": "Llama-2-Chat-7B", "gpt": "GPT-4"}
-    judges = [one for one in catalogue.load().judges if one.output.startswith("prometheus_")]
+    asked = [one for one in catalogue.load().questions if one.output.startswith("prometheus_")]
+    judges = list({one.judge.id: one.judge for one in asked}.values())
     families = [next((name for name in rows if name in one.model.casefold()), "") for one in judges]
     assert sum(map(bool, families)) >= 20
     for one, family in zip(judges, families, strict=True):

@@ -112,9 +112,9 @@ def _all(asked: Completions) -> int:
     """Plan or fill the catalogue's judges; the exit code. Raises: InputError."""
     from pathlib import Path
 
-    from nlgeval_lib import catalogue, judged
-    from nlgeval_lib.judged import filling
+    from nlgeval_lib import catalogue
     from nlgeval_lib.scoring import InputError, options
+    from nlgeval_lib.study import EngineOptions, completions
 
     if asked.mode not in ("full", "quick"):
         raise InputError(f"--mode {asked.mode}; allowed: full, quick")
@@ -125,7 +125,7 @@ def _all(asked: Completions) -> int:
     for name, folder in folders.items():
         if not Path(folder).is_dir():
             raise InputError(f"--model-path {f'{name}={folder}'!r}; the form is {form}")
-    ways = judged.Ways(
+    ways = EngineOptions(
         asked.engine,
         asked.model,
         asked.revision,
@@ -136,18 +136,21 @@ def _all(asked: Completions) -> int:
         asked.mode,
         asked.tokenizer,
     )
-    todo, other = judged.select(catalogue.load(), ways, asked.outputs or (), asked.paper or (), asked.for_model or ())
+    todo, other = completions.select(
+        catalogue.load(), ways, asked.outputs or (), asked.paper or (), asked.for_model or ()
+    )
     unfinished = 0
     if todo and asked.dry_run:
-        for line in filling.lines(judged.plan(todo, ways), asked.rate):
+        for line in completions.lines(completions.plan(todo, ways), asked.rate):
             typer.echo(line)
     elif todo:
         try:
-            unfinished = judged.fill(todo, ways, typer.echo, given.quiet(asked.quiet))
+            unfinished = completions.fill(todo, ways, typer.echo, given.quiet(asked.quiet))
         except KeyboardInterrupt:
             raise typer.Exit(given.STOPPED) from None
     if other:
-        names = ", ".join(dict.fromkeys(judge.model for judge in other))
+        names = ", ".join(dict.fromkeys(question.judge.model for question in other))
         engine = "vllm" if ways.engine == "openai" else "openai"
-        typer.echo(f"{len(other)} judges are for --engine {engine}, or for --base-url with a server of yours: {names}")
+        count = len({question.judge.id for question in other})
+        typer.echo(f"{count} judges are for --engine {engine}, or for --base-url with a server of yours: {names}")
     return given.SOME_MISSING if unfinished else given.OK

@@ -9,14 +9,14 @@ import typer
 from nlgeval_lib.cli import _options as given
 
 ORDER = 9
-HELP = """List the recorded judge outputs, put them into a store, or write the scores that were published without texts.
+HELP = """List recorded judge outputs, put texts of known prompts into a store, or write scores that were published.
 
-What is in a store is replayed by --engine replay, with any parser or evaluator that asks the same prompts.
+What is in a store is replayed by --engine replay, with any evaluator that asks the same prompts.
 
 \b
 Examples:
   nlgeval recordings                                        what there is
-  nlgeval recordings acloserlook llm_summeval               into the store
+  nlgeval recordings acloserlook prometheus_gpt4            into the store
   nlgeval recordings prometheus_gpt4 --store recorded/
   nlgeval score -e prometheus --data mt_bench --engine replay -m gpt-4-0613 --store recorded/ \\
       -s repetition_penalty=1 -s seed=none -o gpt4.csv
@@ -36,8 +36,8 @@ def recordings(
 ) -> None:
     """List or import recordings; see HELP."""
     with given.ending():
-        from nlgeval_lib import recorded
         from nlgeval_lib.scoring import InputError, named
+        from nlgeval_lib.study import recorded_judges
 
         if not names:
             _list()
@@ -49,12 +49,12 @@ def recordings(
                 _scores(names[0], output)
                 return
             for name in names:
-                recorded.of(name)
+                recorded_judges.of(name)
         except ValueError as error:
             raise InputError(str(error)) from None
         kept = named.store(store)
         for name in names:
-            done = recorded.fill(kept, name)
+            done = recorded_judges.fill(kept, name)
             typer.echo(
                 f"{name}: {done.completions:,} completions of {', '.join(done.judges)} for {done.requests:,} requests, "
                 f"{done.new:,} new"
@@ -67,31 +67,32 @@ def recordings(
 
 
 def _list() -> None:
-    from nlgeval_lib import datasets, recorded
+    from nlgeval_lib import datasets
+    from nlgeval_lib.study.recorded_judges import ASKED
 
     for name, row in datasets.recordings.describe().iterrows():
         here, _ = datasets.available(str(name), download=False)
-        prompts = f"prompts {recorded.IMPORTS[str(name)].prompts}" if name in recorded.IMPORTS else "scores only"
-        typer.echo(f"{name:22} {row['rows']:>8,}  {'here' if here else 'not here':9} {prompts:32} {row['title']}")
+        prompts = "prompts known" if name in ASKED else "prompts unknown" if "text" in row["kept"] else "scores only"
+        typer.echo(f"{name:22} {row['rows']:>8,}  {'here' if here else 'not here':9} {prompts:16} {row['title']}")
 
 
 def _scores(name: str, path: str) -> None:
     """The rated rows of the recording's data set, with a column of scores for each judge."""
-    from nlgeval_lib import datasets, recorded
+    from nlgeval_lib import datasets
     from nlgeval_lib.scoring import InputError, output
 
-    frame = recorded.scores(name)
+    frame = datasets.recordings.load(name)
+    if "value" not in frame:
+        raise InputError(f"{name} has texts only: put them into a store, without --output, and read them with a parser")
     sets = frame["dataset"].unique()
     if len(sets) > 1 or frame["draw"].nunique() > 1 or frame["prompt_form"].nunique() > 1:
         raise InputError(f"{name} has several data sets, draws or prompt forms: no column a judge can be made of it")
     rows = datasets.load(sets[0])
-    keys = ["input_id", "system_id", "aspect"]
-    kept = rows[["dataset", *keys, "human", *(c for c in rows.columns if str(c).startswith("rater_"))]].copy()
+    shown = ["dataset", "input_id", "system_id", "aspect", "human"]
+    shown += [column for column in rows.columns if str(column).startswith("rater_")]
     for judge, part in frame.groupby("judge", sort=False):
-        joined = kept[keys].merge(part[[*keys, "value", "status"]], how="left", on=keys)
-        kept[judge], kept[f"{judge}_status"] = (
-            joined["value"].to_numpy(),
-            joined["status"].fillna("unavailable").to_numpy(),
-        )
-    output.write(kept, path)
-    typer.echo(f"{len(kept):,} rows, {frame['judge'].nunique()} judges; written: {path}")
+        rows = datasets.recordings.attach(rows, part, str(judge))
+        rows[f"{judge}_status"] = rows[judge].notna().map({True: "ok", False: "unavailable"})
+        shown += [str(judge), f"{judge}_status"]
+    output.write(rows[shown], path)
+    typer.echo(f"{len(rows):,} rows, {frame['judge'].nunique()} judges; written: {path}")

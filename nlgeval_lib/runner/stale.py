@@ -8,7 +8,7 @@ import io
 import json
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -150,15 +150,17 @@ def parts(entry: Entry, catalogue: Catalogue, mode: str, data: Mapping[str, str]
     data: sha256 of each input file by its registry path. Of its judges, the completions in the store count.
     """
     shared = _shared()
-    judges = [judge for judge in catalogue.judges if judge.output == entry.id]
+    questions = [one for one in catalogue.questions if one.output == entry.id]
     inputs: dict[str, Any] = dict(data)
-    if entry.route == "mini" or judges or "mini" in entry.inputs:  # an output with a judge may show the miniature one
+    if (
+        entry.route == "mini" or questions or "mini" in entry.inputs
+    ):  # an output with a judge may show the miniature one
         inputs["data/mini"] = shared["mini"]
     completions = {}
-    if judges:
-        named = [[getattr(judge, name) for name in judge.__slots__] for judge in judges]
+    if questions:
+        named = [astuple(question) for question in questions]
         held = {f"{model}@{revision}": n for (model, revision), n in _stored().items()}
-        models = tuple(f"{judge.model}@" for judge in judges)
+        models = tuple(f"{question.judge.model}@" for question in questions)
         completions["completions"] = digest([named, {key: n for key, n in held.items() if key.startswith(models)}])
     return completions | {
         "entry": digest([entry.id, entry.paper, entry.route, list(entry.covers)]),

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from runner_tools import Checkout
 
-from nlgeval_lib import catalogue, datasets, judged, paths
+from nlgeval_lib import catalogue, datasets, paths, study
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.judged import jobs
 from nlgeval_lib.runner import stale
 from nlgeval_lib.scoring import ProgressBar, named
 from nlgeval_lib.store import Store
+from nlgeval_lib.study import jobs, judges
 
 MODEL = "some/judge-7b"
 ENTRY = f"""
@@ -24,28 +24,27 @@ id = "one"
 paper = "hdeval"
 notebook = "one.ipynb"
 route = "run"
+[output.judges]
+terse = {{ judge = "terse", fill = ["aspect=coherence"] }}
+chain = {{ judge = "chain", fill = ["aspect=coherence"] }}
+tree = {{ judge = "tree" }}
 
 [[judge]]
-output = "one"
-name = "terse"
+id = "terse"
 evaluator = "llmscore"
 data = "mini"
 model = "{MODEL}"
 settings = ["task=summary", "low=1", "high=5"]
-fill = ["aspect=coherence"]
 
 [[judge]]
-output = "one"
-name = "chain"
+id = "chain"
 evaluator = "coascore"
 data = "mini"
 model = "{MODEL}"
 settings = ["task=summary", "n=2"]
-fill = ["aspect=coherence"]
 
 [[judge]]
-output = "one"
-name = "tree"
+id = "tree"
 evaluator = "hdeval"
 data = "mini"
 model = "{MODEL}"
@@ -66,7 +65,7 @@ def here(tmp_path, monkeypatch) -> Checkout:
     checkout.catalogue(ENTRY)
     stale.forget()
     yield checkout
-    judged.scores.__globals__["_held"].clear()
+    judges._held.clear()
     stale.forget()
 
 
@@ -91,13 +90,13 @@ def engine(monkeypatch):
 def filled(name: str, engine: ScriptedEngine, **ways) -> int:
     """The completions of a judge put into the checkout's store; how many were asked."""
     before = len(engine.asked)
-    judge = catalogue.load().judge("one", name)
-    jobs.job(judge, engine="vllm", ready=engine, **ways).fill(ProgressBar(quiet=True))
+    question = catalogue.load().question("one", name)
+    jobs.job(question, jobs.EngineOptions("vllm", **ways), ready=engine).fill(ProgressBar(quiet=True))
     return len(engine.asked) - before
 
 
 def test_an_empty_store_says_what_would_fill_it(here):
-    made = judged.scores("one", "terse")
+    made = study.judge_scores("one", "terse")
     assert not made.available and made.frame.empty
     assert f"no completions of {MODEL} for llmscore on mini (terse)" in made.why
     assert "nlgeval completions --output one --engine vllm" in made.why
@@ -105,9 +104,9 @@ def test_an_empty_store_says_what_would_fill_it(here):
 
 @pytest.mark.parametrize("name", ["terse", "chain"])
 def test_what_is_stored_is_read_and_equal_to_the_run(here, engine, name):
-    ran = judged.scores("one", name, engine="vllm", mode="quick")
+    ran = study.judge_scores("one", name, engine="vllm", mode="quick")
     asked = len(engine.asked)
-    read = judged.scores("one", name, mode="quick")
+    read = study.judge_scores("one", name, mode="quick")
     assert asked > 0 and len(engine.asked) == asked
     assert ran.available and read.available and (read.route, read.model, read.revision) == ("run", MODEL, "r1")
     np.testing.assert_array_equal(read.frame["value"], ran.frame["value"])
@@ -121,11 +120,11 @@ def test_what_is_stored_is_read_and_equal_to_the_run(here, engine, name):
 
 def test_a_store_with_some_of_them_is_said_with_counts(here, engine):
     asked = filled("terse", engine, mode="quick")
-    made = judged.scores("one", "terse")
+    made = study.judge_scores("one", "terse")
     whole = len(datasets.load("mini").drop_duplicates(["source", "output"]))
     assert not made.available and f"the store has {asked} of " in made.why and made.frame.empty
     assert int(made.why.split(" of ")[1].split()[0]) >= whole - 20 > asked
-    assert judged.scores("one", "terse", mode="quick").available
+    assert study.judge_scores("one", "terse", mode="quick").available
 
 
 def test_the_last_missing_completion_counts(here, engine):
@@ -138,7 +137,7 @@ def test_the_last_missing_completion_counts(here, engine):
     shutil.rmtree(paths.state("completions"))
     with Store(paths.state("completions")) as less:
         less.put_many(kept, bodies)
-    made = judged.scores("one", "chain")
+    made = study.judge_scores("one", "chain")
     assert not made.available and "the store has" in made.why
 
 
@@ -151,8 +150,8 @@ def test_refused_prompts_are_failed_rows_and_not_a_gap(here, engine, monkeypatch
         return usual(request, draw)
 
     monkeypatch.setattr(engine, "_script", refusing)
-    ran = judged.scores("one", "terse", engine="transformers")
-    read = judged.scores("one", "terse")
+    ran = study.judge_scores("one", "terse", engine="transformers")
+    read = study.judge_scores("one", "terse")
     lost = read.frame[read.frame["status"] == "failed"]
     assert read.available and len(lost) == int((ran.frame["status"] == "failed").sum()) > 0
     assert lost["value"].isna().all() and lost["reason"].str.contains("9000 tokens").all()
@@ -166,47 +165,47 @@ def test_too_many_refusals_are_no_scores(here, engine, monkeypatch):
     usual = engine._script
     flips = iter(range(10**6))
     monkeypatch.setattr(engine, "_script", lambda *ask: usual(*ask) if next(flips) % 5 else refusing(*ask))
-    judged.scores("one", "terse", engine="vllm", mode="quick")
-    made = judged.scores("one", "terse", mode="quick")
+    study.judge_scores("one", "terse", engine="vllm", mode="quick")
+    made = study.judge_scores("one", "terse", mode="quick")
     assert not made.available and "could not be made, such as: ValueError: no room" in made.why
 
 
 def test_criteria_of_an_hd_eval_that_is_not_fitted(here, engine):
-    made = judged.scores("one", "tree", engine="vllm", mode="quick")
+    made = study.judge_scores("one", "tree", engine="vllm", mode="quick")
     assert made.available and len(made.criteria) > 1 and "value" not in made.frame
     assert made.frame[list(made.criteria)].stack().between(1, 5).all()
-    again = judged.scores("one", "tree", mode="quick")
+    again = study.judge_scores("one", "tree", mode="quick")
     assert again.criteria == made.criteria and again.coverage == made.coverage
 
 
 def test_several_revisions_must_be_told_apart(here, engine):
     filled("terse", engine, mode="quick")
     filled("terse", ScriptedEngine(lambda *ask: "3", model=MODEL, revision="r2"), mode="quick")
-    made = judged.scores("one", "terse", mode="quick")
+    made = study.judge_scores("one", "terse", mode="quick")
     assert not made.available and "2 revisions" in made.why and "r1, r2" in made.why
-    assert judged.scores("one", "terse", revision="r2", mode="quick").frame["value"].eq(3).all()
-    assert "no completions" in judged.scores("one", "terse", revision="r3").why
+    assert study.judge_scores("one", "terse", revision="r2", mode="quick").frame["value"].eq(3).all()
+    assert "no completions" in study.judge_scores("one", "terse", revision="r3").why
 
 
 def test_data_that_are_not_here_are_a_reason(here, engine):
     filled("terse", engine, mode="quick")
     (here.root / "data" / "mini" / "mini.jsonl").unlink()
-    made = judged.scores("one", "terse")
+    made = study.judge_scores("one", "terse")
     assert not made.available and "mini is unavailable" in made.why
 
 
 def test_the_miniature_judge_without_a_checkpoint(here):
     for name in ("replay", "transformers"):
-        made = judged.scores("one", "terse", engine=name, model="mini")
+        made = study.judge_scores("one", "terse", engine=name, model="mini")
         assert not made.available and made.route == "mini"
         assert made.why == "no checkpoint in data/mini/judge; make mini-judge"
 
 
 def test_unknown_names(here):
-    with pytest.raises(catalogue.CatalogueError, match=r"no \[\[judge\]\] 'tense'; it has terse, chain, tree"):
-        judged.scores("one", "tense")
+    with pytest.raises(catalogue.CatalogueError, match="reads no judge as 'tense'; it has terse, chain, tree"):
+        study.judge_scores("one", "tense")
     with pytest.raises(ValueError, match="engine 'repaly'; allowed: replay, vllm"):
-        judged.scores("one", "terse", engine="repaly")
+        study.judge_scores("one", "terse", engine="repaly")
 
 
 @pytest.mark.parametrize(
@@ -214,11 +213,14 @@ def test_unknown_names(here):
     [
         ('evaluator = "llmscore"', 'evaluator = "llmscor"', "unknown evaluator 'llmscor'; nearest: llmscore"),
         ('data = "mini"', 'data = "summevla"', "unknown data 'summevla'; nearest: summeval"),
-        ('output = "one"', 'output = "two"', "unknown output 'two'"),
-        ('name = "chain"', 'name = "terse"', "judge one/terse is there 2 times"),
+        ('{ judge = "terse"', '{ judge = "tense"', "judges 'terse': there is no [[judge]] 'tense'; nearest: terse"),
+        ('chain = { judge = "chain"', 'chain = { judge = "terse"', "judge 'chain' is read by no output"),
+        ('tree = { judge = "tree" }', 'tree = "tree"', "judges 'tree' is 'tree'; it must be a table"),
+        ('id = "chain"', 'id = "terse"', "judge 'terse' is there 2 times"),
         ('"n=2"', '"n"', "settings 'n' is not NAME=VALUE"),
+        ('fill = ["aspect=coherence"]', 'fill = ["aspect"]', "fill 'aspect' is not NAME=VALUE"),
         (f'model = "{MODEL}"', 'model = " "', "the model is empty"),
-        ('name = "chain"', 'nmae = "chain"', "unknown key 'nmae'; nearest: name"),
+        ('id = "chain"', 'di = "chain"', "unknown key 'di'; nearest: id"),
         ('settings = ["task=summary", "n=2"]', "api = 1", "api is 1; it must be a bool"),
     ],
 )
@@ -253,10 +255,10 @@ def test_an_output_is_stale_when_its_models_completions_came_and_not_otherwise(h
     listed = catalogue.load()
     entry = listed["one"]
 
-    def parts(judges=None):
+    def parts(questions=None):
         stale.forget()
-        judged = listed if judges is None else dataclasses.replace(listed, judges=judges)
-        return stale.parts(entry, judged, "full", {})
+        asking = listed if questions is None else dataclasses.replace(listed, questions=questions)
+        return stale.parts(entry, asking, "full", {})
 
     before, plain = parts(), parts(())
     answers(paths.state("completions"), 2, "somebody-elses")
@@ -264,21 +266,21 @@ def test_an_output_is_stale_when_its_models_completions_came_and_not_otherwise(h
     answers(paths.state("completions"), 1)
     assert stale.changed(before, parts()) == ["completions"]
     assert stale.changed(plain, parts(())) == []
-    assert stale.changed(before, parts(listed.judges_of("one")[:1])) != []
+    assert stale.changed(before, parts(listed.questions_of("one")[:1])) != []
 
 
 def test_the_rows_that_the_catalogue_names_are_asked_about(here, engine):
     systems = datasets.load("mini")["system_id"].value_counts()
     kept, dropped = systems.index[:2]
     narrowed = ENTRY.replace(
-        'fill = ["aspect=coherence"]', f'where = ["system_id={kept}"]\nfill = ["aspect=coherence"]'
+        'fill = ["aspect=coherence"]', f'where = ["system_id={kept}"], fill = ["aspect=coherence"]'
     )
     here.catalogue(narrowed)
-    made = judged.scores("one", "terse", engine="vllm")
+    made = study.judge_scores("one", "terse", engine="vllm")
     assert set(made.frame["system_id"]) == {kept} and len(made.frame) == systems[kept] == len(engine.asked)
     here.catalogue(narrowed.replace(f"system_id={kept}", f"system_id!={dropped}"))
-    assert set(judged.scores("one", "terse", engine="vllm").frame["system_id"]) == set(systems.index) - {dropped}
+    assert set(study.judge_scores("one", "terse", engine="vllm").frame["system_id"]) == set(systems.index) - {dropped}
     for wrong, message in (("nothing=1", "where names 'nothing'"), ("system_id=nobody", "no row of mini has")):
         here.catalogue(narrowed.replace(f"system_id={kept}", wrong))
         with pytest.raises(ValueError, match=message):
-            judged.scores("one", "terse", engine="vllm")
+            study.judge_scores("one", "terse", engine="vllm")

@@ -1,8 +1,8 @@
-"""What an ablation notebook needs: variants of a judge on the same items, their correlations, paired tests, a figure.
+"""Variants on the same items: their correlations with ratings, paired tests, a figure. What an ablation notebook needs.
 
-asked = ablations.judges("my_output", ["n=5", "n=10"], engine=engine, model=model, mode=mode)
-table, tests = ablations.compare(asked.items, asked.scores, base="n=5")
-fig = ablations.figure(table, tests)
+asked = variant_tests.of_judges("my_output", ["n=5", "n=10"], engine=engine, model=model, mode=mode)
+table, tests = variant_tests.compare(asked.items, asked.scores, base="n=5")
+fig = variant_tests.figure(table, tests)
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import chained, experiments, figures, judged
+from nlgeval_lib import experiments, figures, meta
+from nlgeval_lib.study import judges
+from nlgeval_lib.study.judges import JudgeScores
 
 KEYS = ("input_id", "system_id", "aspect")
 
 
 @dataclass(frozen=True)
-class Asked:
+class VariantScores:
     """Variants of a judge: the items that all of them judged, the scores of each, and why others are lacking.
 
     route: "run", or "mini" for the miniature judge. coverage and signatures: by variant.
@@ -33,22 +35,22 @@ class Asked:
     coverage: Mapping[str, str] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
 
-    def told(self) -> pd.DataFrame:
+    def coverage_table(self) -> pd.DataFrame:
         """A row a variant: rows with a score, or why there is none."""
         rows = [{"variant": name, "scored": count, "why not": ""} for name, count in self.coverage.items()]
         rows += [{"variant": name, "scored": "", "why not": why} for name, why in self.lacking.items()]
         return pd.DataFrame(rows)
 
 
-def judges(output: str, names: Sequence[str], **asked: Any) -> Asked:
-    """The scores of several judges of one output of the catalogue. asked: as `judged.scores` takes it.
+def of_judges(output: str, names: Sequence[str], **asked: Any) -> VariantScores:
+    """The scores of several judges of one output of the catalogue. asked: as `judge_scores` takes it.
 
-    Raises: what `judged.scores` raises.
+    Raises: what `judge_scores` raises.
     """
-    return joined({name: judged.scores(output, name, **asked) for name in names})
+    return on_shared_items({name: judges.judge_scores(output, name, **asked) for name in names})
 
 
-def joined(made: Mapping[str, judged.Made]) -> Asked:
+def on_shared_items(made: Mapping[str, JudgeScores]) -> VariantScores:
     """Variants that were asked one by one, on the items that all of them judged. made: {variant: its scores}."""
     lacking = {name: one.why for name, one in made.items() if not one.available}
     here = {name: one for name, one in made.items() if one.available}
@@ -57,7 +59,7 @@ def joined(made: Mapping[str, judged.Made]) -> Asked:
             lacking[name] = f"no row has a score; most often: {one.frame['reason'].value_counts().index[0]}"
             del here[name]
     if not here:
-        return Asked(lacking=lacking)
+        return VariantScores(lacking=lacking)
     frames = {name: one.frame.assign(**{key: one.frame.get(key, "") for key in KEYS}) for name, one in here.items()}
     frames = {name: frame.set_index(list(KEYS)) for name, frame in frames.items()}
     first = next(iter(frames.values()))
@@ -65,7 +67,7 @@ def joined(made: Mapping[str, judged.Made]) -> Asked:
     for frame in frames.values():
         shared = shared[shared.isin(frame.index)]
     items = first.loc[shared].drop(columns=["value", "status", "reason", "details"], errors="ignore").reset_index()
-    return Asked(
+    return VariantScores(
         items=items.assign(human=items["human"].astype(float)),
         scores={name: frame.loc[shared, "value"].to_numpy(float) for name, frame in frames.items()},
         lacking=lacking,
@@ -100,9 +102,56 @@ def compare(
     ratings = items[human].to_numpy(float)
     table = experiments.correlations(items, scores, {"human": ratings}, coefs=(coef,), n_boot=n_boot, seed=seed)
     table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
+    pairs: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray, np.ndarray]]
     pairs = {(name,): (values, scores[base], ratings) for name, values in scores.items() if name != base}
-    tests = chained.tests(items, pairs, ("variant",), coef=coef, n_perm=n_perm, n_boot=n_boot, seed=seed)
+    tests = paired_tests(items, pairs, ("variant",), coef=coef, n_perm=n_perm, n_boot=n_boot, seed=seed)
     return table, tests
+
+
+def paired_tests(
+    items: pd.DataFrame,
+    pairs: Mapping[tuple[str, ...], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    names: Sequence[str],
+    *,
+    coef: str = "spearman",
+    n_perm: int = 1000,
+    n_boot: int = 1000,
+    seed: int = 0,
+    family: str | None = None,
+) -> pd.DataFrame:
+    """Do the first scores follow the ratings more closely than the second? One row a pair, p-values corrected by Holm.
+
+    pairs: {key: (first scores, second scores, ratings)}, a value an item; names: what the parts of a key are called.
+    family: the name whose values are corrected apart; None corrects all pairs together. Permutation and interval are
+    over systems and inputs, or over inputs alone where the systems are few.
+    Returns the names, `first, second, difference, ci_low, ci_high, n, p, p_holm, signature`.
+    """
+    grid = experiments.Grid(items)
+    units = grid.interval("auto").removeprefix("boot-")
+    rows = []
+    for key, sides in pairs.items():
+        one, two, ratings = (grid.matrix(side) for side in sides)
+        found = meta.compare(
+            one, two, ratings, coef, units=units, n_perm=n_perm, seed=seed, ci=f"boot-{units}", n_boot=n_boot
+        )
+        rows.append(
+            {
+                **dict(zip(names, key, strict=True)),
+                "first": found.first,
+                "second": found.second,
+                "difference": found.difference,
+                "ci_low": found.low,
+                "ci_high": found.high,
+                "n": found.n,
+                "p": found.p,
+                "signature": found.signature(),
+            }
+        )
+    frame = pd.DataFrame(rows)
+    corrected = meta.correct(frame["p"].tolist(), "holm", None if family is None else frame[family].tolist())
+    frame.insert(frame.columns.get_loc("p") + 1, "p_holm", corrected.adjusted)
+    frame["signature"] += "|" + corrected.signature()
+    return frame
 
 
 def figure(

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgeval_lib import aggregation, catalogue, datasets, exercise, experiments, judged, papers, paths, report
+from nlgeval_lib import catalogue, datasets, experiments, papers, paths, report
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.judged import jobs
+from nlgeval_lib.study import JudgeScores, criteria_scores, jobs, miniature
+from nlgeval_lib.training import mini
 
 LISTED = catalogue.load()
 # outputs that ask a language model, by what their notebook does with the miniature one
@@ -37,19 +38,19 @@ def apart(tmp_path, monkeypatch):
     return tmp_path
 
 
-def made(noise: float, signature: str, route: str = "mini", seed: int = 0) -> judged.Made:
+def made(noise: float, signature: str, route: str = "mini", seed: int = 0) -> JudgeScores:
     frame = datasets.quick(datasets.load("mini_judge"), 10)
     frame = frame[frame["aspect"] == "overall"].reset_index(drop=True)
     value = frame["human"] + np.random.default_rng(seed).normal(0, noise, len(frame))
     frame = frame.assign(value=value, status="ok", reason="", details=None)
-    return judged.Made(True, frame=frame, route=route, signature=signature, coverage=f"{len(frame)} of {len(frame)}")
+    return JudgeScores(True, frame=frame, route=route, signature=signature, coverage=f"{len(frame)} of {len(frame)}")
 
 
 def test_variants_are_correlated_tested_and_kept_apart(apart, capsys):
     out = report.Output("coascore_figure_04", mode="quick")
     variants = {"base": made(1.0, "a"), "better": made(0.1, "b", seed=1), "twin": made(0.1, "b", seed=1)}
-    assert exercise.shown(out, variants, "base", coef="kendall-b", n_boot=40, n_perm=40)
-    assert exercise.NOTE in capsys.readouterr().out
+    assert miniature.show(out, variants, "base", coef="kendall-b", n_boot=40, n_perm=40)
+    assert miniature.NOTE in capsys.readouterr().out
     table = out._frames["mini"].set_index("variant")
     assert list(table.index) == ["base", "better (and 1 asked alike)"] and (table["route"] == "mini").all()
     for name, one in zip(table.index, variants.values(), strict=False):
@@ -61,22 +62,22 @@ def test_variants_are_correlated_tested_and_kept_apart(apart, capsys):
     assert tests["variant"].tolist() == ["better (and 1 asked alike)"] and tests["p_holm"].between(0, 1).all()
     out.save()
     record = json.loads((apart / "results" / "partial" / "coascore" / "coascore_figure_04.json").read_text())
-    assert record["route"] == "recorded" and exercise.NOTE in record["notes"]
-    assert not (apart / "results" / "quick").exists() and exercise.WHAT in capsys.readouterr().out
+    assert record["route"] == "recorded" and miniature.NOTE in record["notes"]
+    assert not (apart / "results" / "quick").exists() and miniature.WHAT in capsys.readouterr().out
 
 
 def test_where_it_was_not_asked_nothing_is_shown(apart):
     out = report.Output("coascore_figure_04", mode="quick")
-    variants = {"run": made(1.0, "a", route="run"), "gone": judged.Made(False, "no completions", route="mini")}
-    assert not exercise.asked(variants) and not exercise.shown(out, variants) and not out._frames
-    assert exercise.asked(made(1.0, "a")) and not exercise.asked(variants["gone"])
+    variants = {"run": made(1.0, "a", route="run"), "gone": JudgeScores(False, "no completions", route="mini")}
+    assert not miniature.was_asked(variants) and not miniature.show(out, variants) and not out._frames
+    assert miniature.was_asked(made(1.0, "a")) and not miniature.was_asked(variants["gone"])
 
 
 def test_one_variant_and_one_without_scores(apart):
     out = report.Output("coascore_figure_04", mode="quick")
     empty = made(1.0, "c")
     empty.frame["value"] = np.nan
-    assert exercise.shown(out, {"one": made(1.0, "a"), "none": empty}, n_boot=20)
+    assert miniature.show(out, {"one": made(1.0, "a"), "none": empty}, n_boot=20)
     assert out._frames["mini"]["variant"].tolist() == ["one"] and "mini_tests" not in out._frames
     assert any("none" in gap["what"] for gap in out._missing)
 
@@ -84,14 +85,14 @@ def test_one_variant_and_one_without_scores(apart):
 def test_a_stand_in_is_called_one(apart, capsys):
     one = made(1.0, "a")
     one.frame["dataset"] = "summeval"
-    exercise.begin(report.Output("coascore_figure_04", mode="quick"), one)
-    assert exercise.STAND_IN in capsys.readouterr().out
+    miniature.set_apart(report.Output("coascore_figure_04", mode="quick"), one)
+    assert miniature.STAND_IN in capsys.readouterr().out
 
 
 def test_references_that_are_perfect_or_nearly_so():
     frame = pd.DataFrame({"input_id": list("aabcd"), "output": ["x", "x", "y", "z", "w"]})
     frame["value"] = [0.0, 0.0, -1.0, -5.0, np.nan]
-    found = exercise.references(judged.Made(True, frame=frame, route="mini", signature="s"))
+    found = miniature.perfect_shares(JudgeScores(True, frame=frame, route="mini", signature="s"))
     assert found["percent"].tolist() == pytest.approx([100 / 3, 200 / 3]) and (found["n"] == 3).all()
     assert (found["unscored"] == 1).all() and (found["route"] == "mini").all() and (found["signature"] == "s").all()
     ends = stats.binomtest(1, 3).proportion_ci(0.95, method="wilson")
@@ -99,22 +100,24 @@ def test_references_that_are_perfect_or_nearly_so():
 
 
 def test_gold_references_are_what_the_miniature_judge_is_given():
-    ask = {"engine": "transformers", "model": "mini", "ready": ScriptedEngine(["5"])}
-    frame = jobs.job(LISTED.judge("tigerscore_table_06", "7B, Summ"), **ask).data.frame
+    options, ready = jobs.EngineOptions("transformers", "mini"), ScriptedEngine(["5"])
+    frame = jobs.job(LISTED.question("tigerscore_table_06", "7B, Summ"), options, ready=ready).data.frame
     gold = datasets.items(datasets.load("mini_judge"))
     assert set(frame["aspect"]) == {"overall"} and frame["output"].tolist() == gold["reference"].tolist()
-    whole = jobs.job(LISTED.judges_of("hdeval_table_08")[0], **ask).data.frame
+    whole = jobs.job(LISTED.questions_of("hdeval_table_08")[0], options, ready=ready).data.frame
     assert whole["aspect"].nunique() == 5
 
 
 def test_criteria_of_the_miniature_judge_are_features_of_its_own_texts():
     frame = datasets.quick(datasets.load("mini_judge"), 4)
-    names = [node.id for node in aggregation.mini_tree().nodes()]
+    names = [node.id for node in mini.tree().nodes()]
     for place, name in enumerate(names):
         frame[name] = frame.groupby(["input_id", "system_id"], sort=False).ngroup() % (2 + place)
-    one = aggregation.of_criteria("topical_chat", judged.Made(True, frame=frame, route="mini", criteria=tuple(names)))
-    assert (one.name, one.label) == (aggregation.MINI, aggregation.LABELS[aggregation.MINI]) and len(one.X) == 24
-    assert list(one.Y) == list(aggregation.ASPECTS[aggregation.MINI]) and one.groups is None
+    one = criteria_scores.of_judge("topical_chat", JudgeScores(True, frame=frame, route="mini", criteria=tuple(names)))
+    assert (one.name, one.label) == (criteria_scores.MINI, criteria_scores.LABELS[criteria_scores.MINI]) and len(
+        one.X
+    ) == 24
+    assert list(one.Y) == list(criteria_scores.ASPECTS[criteria_scores.MINI]) and one.groups is None
     assert one.own == {name: (name,) for name in one.Y} and set(one.layers.values()) == {1, 2}
 
 
@@ -144,11 +147,11 @@ def code(entry) -> str:
 
 
 def test_every_notebook_that_asks_a_model_says_what_the_miniature_one_gives():
-    asking = {judge.output for judge in LISTED.judges}
+    asking = {question.output for question in LISTED.questions}
     assert asking >= {*SHOWN, *INSTEAD, *NOTHING}
     for name in sorted(asking):
         text = code(LISTED[name])
-        assert "exercise." in text or "ablations.judges" in text, name
+        assert "miniature." in text or "variant_tests.of_judges" in text, name
         assert "model = " in text and "engine = " in text, name
 
 
@@ -189,10 +192,10 @@ def test_a_notebook_with_the_miniature_judge(apart, monkeypatch, capsys, output)
     if output in NOTHING:
         assert "Nothing to ask the miniature judge here" in said
         return
-    assert said.count(exercise.NOTE) == 1
+    assert said.count(miniature.NOTE) == 1
     assert left["out"].route == ("mini" if output in INSTEAD else entry.route)
     if output in SHOWN:
-        table = pd.read_csv(folder / f"{output}__mini.csv")
+        table = pd.read_csv(folder / f"{output}__mini.csv", dtype={"reason": str})
         assert (table["route"] == "mini").all() and table[["n", "signature"]].notna().all(axis=None)
         ends = table[["ci_low", "ci_high"]].notna().all(axis=1)  # few inputs: some have no interval, and say why
         assert ends.any() and (ends | table["reason"].str.contains("no interval", na=False)).all()

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 
 from nlgeval_lib import catalogue, paths
-from nlgeval_lib.catalogue import Judged
+from nlgeval_lib.catalogue import Question
 from nlgeval_lib.datasets import DataError
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import Unavailable
-from nlgeval_lib.judged import jobs, refusals
 from nlgeval_lib.scoring import Job, ProgressBar, stand_in_models
 from nlgeval_lib.store import Store
+from nlgeval_lib.study import jobs, refusals
 
 ENGINES = ("replay", "vllm", "transformers", "openai")
 
 
 @dataclass(frozen=True)
-class Made:
+class JudgeScores:
     """What came of asking for a judge's scores.
 
     frame: the rows that were judged, the items' columns with `value, status, reason, details`; of an HD-Eval that still
@@ -42,7 +42,7 @@ class Made:
     criteria: tuple[str, ...] = ()
 
 
-def scores(
+def judge_scores(
     output: str,
     name: str,
     *,
@@ -54,55 +54,41 @@ def scores(
     engine_settings: Sequence[str] = (),
     store: str | Path = "",
     aspects: Sequence[str] = (),
-) -> Made:
-    """The scores that the judge `name` of a catalogue's output gives its data.
+) -> JudgeScores:
+    """The scores of the judge that a catalogue's output reads as `name`, on the output's rows.
 
     engine: "replay" reads the store and asks nothing; vllm, transformers and openai first ask what it lacks. model: ""
     is the catalogue's, "mini" the miniature judge on its own held-out data. mode "quick": 20 inputs.
     aspects: only the rows of these.
     Raises: CatalogueError for an unknown output or judge; ValueError for an unknown engine; what the engine raises.
     """
-    judge = catalogue.load().judge(output, name)
+    question = catalogue.load().question(output, name)
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
     folder = Path(store) if store else paths.state("completions")
     route = "mini" if model == jobs.MINI or stand_in_models.marked(folder) else "run"
+    options = jobs.EngineOptions(engine, model, revision, base_url, engine_settings, store=folder, mode=mode)
+    held = (engine, *options.model_of(question), base_url, tuple(engine_settings))
     try:
         if engine == "replay":
-            revision = _stored_revision(judge, model, revision, folder)
-        job = jobs.job(
-            judge,
-            engine=engine,
-            model=model,
-            revision=revision,
-            mode=mode,
-            store=folder,
-            base_url=base_url,
-            engine_settings=engine_settings,
-            aspects=aspects,
-            ready=_held.get((engine, model or judge.model, revision, base_url, tuple(engine_settings))),
-        )
-    except (jobs.Unready, DataError, Unavailable) as error:
-        return Made(False, str(error), route=route)
+            options = replace(options, revision=_stored_revision(question, options))
+        job = jobs.job(question, options, ready=_held.get(held), aspects=aspects)
+    except (jobs.JudgeUnavailable, DataError, Unavailable) as error:
+        return JudgeScores(False, str(error), route=route)
     if engine != "replay":
-        _hold((engine, model or judge.model, revision, base_url, tuple(engine_settings)), job.engine)
+        _hold(held, job.engine)
         return _read(job, route)
     replay = job.engine
     replay.refused = refusals.read(job.store.folder, replay.model, replay.revision)
     made = _read(job, route)
+    why, total = "", job.run.total("total")
     if replay.missing:
-        wanted = job.run.total("total")
-        why = (
-            f"the store has {wanted - len(replay.missing):,} of {wanted:,} completions"
-            if job.run.total("stored")
-            else "the store has none of the completions"
-        )
-        return Made(False, f"{why} of {_of(judge, job.engine.model, job)}; {_way(judge, model)}", route=route)
-    if (refused := len(replay.excused)) > refusals.MOST * job.run.total("total"):
+        there = f"{total - len(replay.missing):,} of {total:,}" if job.run.total("stored") else "none of the"
+        why = f"the store has {there} completions of {_of(question, replay.model, job)}"
+    elif (refused := len(replay.excused)) > refusals.MOST * total:
         first = replay.refused[replay.excused[0]]
-        why = f"{refused:,} of {job.run.total('total'):,} completions could not be made, such as: {first}"
-        return Made(False, f"{why}; {_way(judge, model)}", route=route)
-    return made
+        why = f"{refused:,} of {total:,} completions could not be made, such as: {first}"
+    return JudgeScores(False, f"{why}; {_way(question, model)}", route=route) if why else made
 
 
 _held: dict[tuple, Engine] = {}  # the engine that was asked last: a notebook often asks one model several times
@@ -115,7 +101,7 @@ def _hold(key: tuple, engine: Engine) -> None:
     _held[key] = engine
 
 
-def _read(job: Job, route: str) -> Made:
+def _read(job: Job, route: str) -> JudgeScores:
     """Score the job's rows."""
     # a copy that the runner executes is kept: what the rate was at that hour does not belong into it
     bar = ProgressBar(job.name, quiet=job.engine.name == "replay" or bool(os.environ.get("NLGEVAL_RECORD")))
@@ -137,7 +123,7 @@ def _read(job: Job, route: str) -> Made:
     rows = job.data.frame.drop(columns=[name for name in scored.columns if name in job.data.frame.columns])
     frame = rows.join(scored).reset_index(drop=True)
     frame.attrs = {"signature": signature}
-    return Made(
+    return JudgeScores(
         True,
         frame=frame,
         route=route,
@@ -149,31 +135,33 @@ def _read(job: Job, route: str) -> Made:
     )
 
 
-def _stored_revision(judge: Judged, model: str, revision: str, folder: Path) -> str:
-    """The revision to read: the one that was asked for, else the only one that the store has. Raises: Unready."""
-    if model == jobs.MINI:
-        name, own = jobs.mini_revision()
-    else:
-        name, own = model or judge.model, revision or jobs.own_revision(judge, model)
-    with Store(folder) as store:
+def _stored_revision(question: Question, options: jobs.EngineOptions) -> str:
+    """The revision to read: the one that was asked for, else the only one that the store has.
+
+    Raises: JudgeUnavailable.
+    """
+    mini = options.model == jobs.MINI
+    name, own = jobs.mini_revision() if mini else options.model_of(question)
+    with Store(options.store) as store:
         held = [rev for stored, rev in store.census() if stored == name]
-    if own and not revision and model != jobs.MINI and len(held) == 1 and held[0].startswith("sha256:"):
+    if own and not options.revision and not mini and len(held) == 1 and held[0].startswith("sha256:"):
         own = held[0]  # a local copy of the weights: its revision is their hash
     if (own and own not in held) or not held:
-        raise jobs.Unready(
-            f"the store has no completions of {_of(judge, name + (f'@{own}' if own else ''))}; {_way(judge, model)}"
-        )
+        asked = _of(question, name + (f"@{own}" if own else ""))
+        raise jobs.JudgeUnavailable(f"the store has no completions of {asked}; {_way(question, options.model)}")
     if not own and len(held) > 1:
-        raise jobs.Unready(f"the store has {len(held)} revisions of {name}: {', '.join(held)}; name one with revision")
+        raise jobs.JudgeUnavailable(
+            f"the store has {len(held)} revisions of {name}: {', '.join(held)}; name one with revision"
+        )
     return own or held[0]
 
 
-def _of(judge: Judged, model: str, job: Job | None = None) -> str:
-    data = job.data.name if job else judge.data
-    return f"{model} for {judge.evaluator} on {data} ({judge.name})"
+def _of(question: Question, model: str, job: Job | None = None) -> str:
+    data = job.data.name if job else question.judge.data
+    return f"{model} for {question.judge.evaluator} on {data} ({question.name})"
 
 
-def _way(judge: Judged, model: str) -> str:
+def _way(question: Question, model: str) -> str:
     if model == jobs.MINI:
         return 'run the notebook with engine="transformers"'
-    return f"to make them: {jobs.command(judge)}"
+    return f"to make them: nlgeval completions --output {question.output} --engine {question.judge.engine}"

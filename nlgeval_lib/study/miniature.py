@@ -1,6 +1,6 @@
 """The miniature judge in a paper's notebook: the notebook's question, put to a made-up world and kept apart.
 
-if exercise.shown(out, made, base="LLMScore"): ...   # made: {variant: judged.scores(...)}
+if miniature.show(out, made, base="LLMScore"): ...   # made: {variant: study.judge_scores(...)}
 
 With `model="mini"` a notebook asks the miniature judge about its own held-out texts. What it gives is shown under this
 module's heading only, with route `mini`, and never enters a comparison with printed numbers.
@@ -15,11 +15,12 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
-from nlgeval_lib import ablations, experiments
+from nlgeval_lib import experiments
 from nlgeval_lib.evaluators.tigerscore import gold_shares
-from nlgeval_lib.judged import Made
-from nlgeval_lib.judged.jobs import checkpoint
 from nlgeval_lib.report import Output
+from nlgeval_lib.study import variant_tests
+from nlgeval_lib.study.jobs import checkpoint
+from nlgeval_lib.study.judges import JudgeScores
 
 WHAT = "the miniature judge or a stand-in was asked"
 NOTE = (
@@ -30,15 +31,15 @@ STAND_IN = "Route mini: a tiny model stands in for the judge, to exercise the ru
 RULES = {"zero": "no error at all (score 0)", "above_minus_2": "next to none (score above -2)"}
 
 
-def asked(made: Mapping[str, Made] | Made) -> bool:
+def was_asked(made: Mapping[str, JudgeScores] | JudgeScores) -> bool:
     """Whether a judge's scores, or any of several, have the route `mini`: of the miniature judge or a stand-in."""
-    several = [made] if isinstance(made, Made) else list(made.values())
+    several = [made] if isinstance(made, JudgeScores) else list(made.values())
     return any(one.available and one.route == "mini" for one in several)
 
 
-def shown(
+def show(
     out: Output,
-    made: Mapping[str, Made],
+    made: Mapping[str, JudgeScores],
     base: str = "",
     *,
     coef: str = "kendall-b",
@@ -53,11 +54,11 @@ def shown(
     signature; variants that ask the very same are one row. With two rows or more, paired tests against `base` (by
     default the first), Holm over the table, and a figure. The run is then saved apart (`Output.aside`).
     """
-    mini = {variant: one for variant, one in made.items() if asked(one)}
+    mini = {variant: one for variant, one in made.items() if was_asked(one)}
     if not mini:
         return False
-    begin(out, mini)
-    found = ablations.joined(_alike(mini))
+    set_apart(out, mini)
+    found = variant_tests.on_shared_items(_alike(mini))
     for variant, why in found.lacking.items():
         out.missing(f"miniature judge, {variant}", why)
     if not found.scores:
@@ -65,7 +66,7 @@ def shown(
     first = next((label for label in found.scores if label.split(" (and ")[0] == base), next(iter(found.scores)))
     tests = pd.DataFrame()
     if len(found.scores) > 1:
-        table, tests = ablations.compare(
+        table, tests = variant_tests.compare(
             found.items, found.scores, first, coef=coef, n_boot=n_boot, n_perm=n_perm, seed=seed
         )
     else:
@@ -73,22 +74,22 @@ def shown(
         table = experiments.correlations(found.items, found.scores, {"ratings": "human"}, **how)
         table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
     table = table.assign(scored=table["variant"].map(found.coverage), route="mini")
-    told = f"The miniature judge on its own texts: {coef} with the ratings that they were made with"
-    _display(out.frame(table, name, told))
+    title = f"The miniature judge on its own texts: {coef} with the ratings that they were made with"
+    _display(out.frame(table, name, title))
     if len(tests):
         _display(out.frame(tests.assign(route="mini"), f"{name}_tests", f"Each against {first}, paired, Holm"))
-        fig = ablations.figure(table, tests, "The miniature judge (mini)")
+        fig = variant_tests.figure(table, tests, "The miniature judge (mini)")
         out.figure(fig, name)
     out.record(signatures=list(found.signatures.values()))
     return True
 
 
-def begin(out: Output, made: Mapping[str, Made] | Made, instead: bool = False) -> None:
+def set_apart(out: Output, made: Mapping[str, JudgeScores] | JudgeScores, instead: bool = False) -> None:
     """Say that what follows is the miniature judge's, and save the run apart.
 
     instead: it stands in the place of what the notebook shows otherwise, so that the whole run has the route `mini`.
     """
-    several = [made] if isinstance(made, Made) else list(made.values())
+    several = [made] if isinstance(made, JudgeScores) else list(made.values())
     own = any(set(one.frame.get("dataset", ())) == {"mini_judge"} for one in several if one.available)
     note = NOTE if own else STAND_IN
     out.aside(WHAT)
@@ -99,10 +100,10 @@ def begin(out: Output, made: Mapping[str, Made] | Made, instead: bool = False) -
     print(note + more)
 
 
-def references(made: Made, confidence: float = 0.95) -> pd.DataFrame:
+def perfect_shares(made: JudgeScores, confidence: float = 0.95) -> pd.DataFrame:
     """How many texts an error-listing judge finds perfect, or nearly so, each text once: Table 6's two shares.
 
-    made: `judged.scores` of tigerscore. Columns: `rule, percent, ci_low, ci_high` (Wilson's interval), `n`, `unscored`,
+    made: `judge_scores` of tigerscore. Columns: `rule, percent, ci_low, ci_high` (Wilson's interval), `n`, `unscored`,
     `route, signature`. Source: TIGERScore, section 4.5, Table 6.
     """
     keys = [name for name in ("input_id", "output") if name in made.frame]
@@ -118,11 +119,11 @@ def references(made: Made, confidence: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(signature=made.signature)
 
 
-def measured(form: str, like: Made) -> Made:
+def measured_scores(form: str, like: JudgeScores) -> JudgeScores:
     """What the miniature judge said of its held-out outputs when it was measured, read and not asked again.
 
     form: one of its card's, such as "error analysis". like: scores that it was just asked for; the same inputs, and the
-    same model and revision, are taken. Raises: Unready without its checkpoint; ValueError for another form.
+    same model and revision, are taken. Raises: JudgeUnavailable without its checkpoint; ValueError for another form.
     """
     from nlgeval_lib.training import mini
 
@@ -137,7 +138,7 @@ def measured(form: str, like: Made) -> Made:
     return replace(like, frame=found, coverage=f"{count:,} of {len(found):,}", signature=f"{like.signature}|measured")
 
 
-def _alike(made: Mapping[str, Made]) -> dict[str, Made]:
+def _alike(made: Mapping[str, JudgeScores]) -> dict[str, JudgeScores]:
     """One variant for all that asked the same: they would only repeat each other's rows."""
     groups: dict[str, list[str]] = {}
     for variant, one in made.items():

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgeval_lib import ablations, datasets, judged, meta
+from nlgeval_lib import datasets, meta, study
+from nlgeval_lib.study import judges, variant_tests
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def scores(items):
 
 def test_values_are_scipys_and_tests_are_corrected(items, scores):
     how = dict(coef="spearman", n_boot=60, n_perm=60)
-    table, tests = ablations.compare(items, scores, "noise", "human_quality", **how)
+    table, tests = variant_tests.compare(items, scores, "noise", "human_quality", **how)
     human = items["human_quality"].to_numpy(float)
     for row in table.itertuples():
         assert row.value == pytest.approx(stats.spearmanr(scores[row.variant], human)[0])
@@ -34,33 +35,35 @@ def test_values_are_scipys_and_tests_are_corrected(items, scores):
     np.testing.assert_allclose(tests["difference"], [found["good"] - found["noise"], found["bad"] - found["noise"]])
     np.testing.assert_allclose(tests["p_holm"], meta.correct(tests["p"].tolist(), "holm").adjusted)
     assert tests["p_holm"].iat[0] < 0.05
-    fig = ablations.figure(table, tests, "three judges")
+    fig = variant_tests.figure(table, tests, "three judges")
     assert [text.get_text() for text in fig.axes[0].get_yticklabels()] == ["good", "noise", "bad"]
 
 
 def test_a_base_and_another_variant_are_needed(items, scores):
     with pytest.raises(ValueError, match="base 'none'"):
-        ablations.compare(items, scores, "none", "human_quality")
+        variant_tests.compare(items, scores, "none", "human_quality")
     with pytest.raises(ValueError, match="another variant"):
-        ablations.compare(items, {"good": scores["good"]}, "good", "human_quality")
+        variant_tests.compare(items, {"good": scores["good"]}, "good", "human_quality")
 
 
 def test_variants_are_lined_up_by_item_and_gaps_are_told(monkeypatch):
     frame = pd.DataFrame({"input_id": ["1", "2", "3"], "system_id": "A", "aspect": "x", "human": ["1", "2", "3"]})
     made = {
-        "whole": judged.Made(
+        "whole": study.JudgeScores(
             True, frame=frame.assign(value=[1.0, 2.0, 3.0], status="ok"), coverage="3 of 3", route="run"
         ),
-        "less": judged.Made(True, frame=frame.assign(value=[1.0, 2.0, 3.0])[:0:-1], coverage="2 of 2", route="run"),
-        "gone": judged.Made(False, "the store has none"),
+        "less": study.JudgeScores(
+            True, frame=frame.assign(value=[1.0, 2.0, 3.0])[:0:-1], coverage="2 of 2", route="run"
+        ),
+        "gone": study.JudgeScores(False, "the store has none"),
     }
-    monkeypatch.setattr(judged, "scores", lambda output, name, **asked: made[name])
-    asked = ablations.judges("one", list(made), engine="replay")
+    monkeypatch.setattr(judges, "judge_scores", lambda output, name, **asked: made[name])
+    asked = variant_tests.of_judges("one", list(made), engine="replay")
     assert asked.items["input_id"].tolist() == ["2", "3"] and asked.items["human"].tolist() == [2.0, 3.0]
     assert {name: values.tolist() for name, values in asked.scores.items()} == {"whole": [2, 3], "less": [2, 3]}
     assert asked.lacking == {"gone": "the store has none"} and asked.route == "run"
-    assert asked.told()["variant"].tolist() == ["whole", "less", "gone"]
-    assert ablations.judges("one", ["gone"]).scores == {}
+    assert asked.coverage_table()["variant"].tolist() == ["whole", "less", "gone"]
+    assert variant_tests.of_judges("one", ["gone"]).scores == {}
 
 
 def test_a_variant_that_scored_nothing_is_told_and_left_out(monkeypatch):
@@ -69,10 +72,10 @@ def test_a_variant_that_scored_nothing_is_told_and_left_out(monkeypatch):
     none = rows.assign(value=np.nan, status="unparsed", reason="4 listed, 20 asked for", details=None)
     made = {"few": full, "many": none}
     monkeypatch.setattr(
-        ablations.judged,
-        "scores",
-        lambda output, name, **how: ablations.judged.Made(True, frame=made[name], coverage=str(len(made[name]))),
+        judges,
+        "judge_scores",
+        lambda output, name, **how: study.JudgeScores(True, frame=made[name], coverage=str(len(made[name]))),
     )
-    asked = ablations.judges("output", ["few", "many"])
+    asked = variant_tests.of_judges("output", ["few", "many"])
     assert list(asked.scores) == ["few"]
     assert "20 asked for" in asked.lacking["many"]

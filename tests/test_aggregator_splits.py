@@ -11,33 +11,33 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
 
-from nlgeval_lib import aggregation, datasets, meta
+from nlgeval_lib import datasets, meta
 from nlgeval_lib.evaluators.hdeval import CriteriaTree
-from nlgeval_lib.judged import Made
+from nlgeval_lib.study import JudgeScores, aggregator_splits, criteria_scores
 
 
 @pytest.fixture(scope="module")
-def summaries(data) -> aggregation.Features:
+def summaries(data) -> criteria_scores.CriteriaScores:
     data("summeval")
-    return aggregation.features("summeval", 20)
+    return criteria_scores.recorded("summeval", 20)
 
 
 def test_features_are_the_recorded_scores(summaries) -> None:
     one = summaries
-    assert one.X.shape == (320, 24) and list(one.Y) == list(aggregation.ASPECTS["summeval"])
+    assert one.X.shape == (320, 24) and list(one.Y) == list(criteria_scores.ASPECTS["summeval"])
     recorded = datasets.recordings.load("alttest_summeval")
     row = one.items.iloc[37]
     part = recorded[(recorded["input_id"] == row["input_id"]) & (recorded["system_id"] == row["system_id"])]
     for value in part.itertuples():
         assert one.X.iloc[37][f"{value.judge} {value.aspect}"] == value.value
     assert one.own["fluency"] == tuple(f"{judge} fluency" for judge in recorded["judge"].unique())
-    with pytest.raises(ValueError, match="no recorded features of 'sfhot'"):
-        aggregation.features("sfhot")
+    with pytest.raises(ValueError, match="no recorded scores of 'sfhot'"):
+        criteria_scores.recorded("sfhot")
 
 
 def test_topical_chat_takes_the_mean_of_the_draws(data) -> None:
     data("topical_chat")
-    one = aggregation.features("topical_chat", 3, draws=4)
+    one = criteria_scores.recorded("topical_chat", 3, draws=4)
     assert "Original Ground Truth" not in set(one.items["system_id"]) and one.X.shape == (15, 28)
     assert one.groups == (("naturalness", "coherence", "engagingness"), ("groundedness",))
     texts = datasets.recordings.load("acloserlook", aspects=["coherence"], prompt_forms=["geval"])
@@ -61,7 +61,7 @@ def test_splits_are_the_papers_or_by_document(summaries) -> None:
 
 
 def test_quality_is_that_of_scikit_learn_and_scipy(summaries) -> None:
-    found = aggregation.on_splits(summaries, "document", [5], ["lr"])
+    found = aggregator_splits.on_splits(summaries, "document", [5], ["lr"])
     test = summaries.test_rows("document", 5)
     train = np.setdiff1d(np.arange(320), test)
     X, Y = summaries.X.to_numpy(), summaries.Y.to_numpy()
@@ -72,7 +72,7 @@ def test_quality_is_that_of_scikit_learn_and_scipy(summaries) -> None:
             expected = oracle(fitted[:, column], Y[test, column])[0]
             assert cells["LR", target, coef] == pytest.approx(expected)
             expected = oracle(X[test].mean(axis=1), Y[test, column])[0]
-            assert cells[aggregation.ALL, target, coef] == pytest.approx(expected)
+            assert cells[aggregator_splits.ALL, target, coef] == pytest.approx(expected)
     assert set(found["n"]) == {160}
 
 
@@ -80,12 +80,12 @@ def test_gains_are_tested_against_the_base_and_corrected_together() -> None:
     rng = np.random.default_rng(0)
     rows = [
         {"data": "d", "coef": coef, "split": k, "kind": kind, "value": 0.5 + up + rng.normal(0, 0.01), "n": 100}
-        for coef in aggregation.COEFS
+        for coef in aggregator_splits.COEFS
         for k in range(10)
         for kind, up in (("base", 0.0), ("better", 0.1), ("same", 0.0))
     ]
     frame = pd.DataFrame(rows)
-    table = aggregation.against(frame, "base", ["data"]).set_index(["coef", "kind"])
+    table = aggregator_splits.against(frame, "base", ["data"]).set_index(["coef", "kind"])
     assert len(table) == 4
     wide = frame.pivot(index=["coef", "split"], columns="kind", values="value").loc["pearson"]
     one = meta.resampled_t(wide["better"] - wide["base"], 100, 100)
@@ -112,10 +112,10 @@ def test_criteria_of_a_judge_give_the_rows_of_the_tables(summaries) -> None:
         keys = pd.MultiIndex.from_frame(base[["input_id", "system_id"]])
         scores = pd.Series(noisy.to_numpy(), index=keys)
         frame[name] = scores.loc[pd.MultiIndex.from_frame(frame[["input_id", "system_id"]])].to_numpy()
-    made = Made(True, frame=frame, criteria=tuple(names), model="made up")
-    one = aggregation.of_criteria("summeval", made)
+    made = JudgeScores(True, frame=frame, criteria=tuple(names), model="made up")
+    one = criteria_scores.of_judge("summeval", made)
     assert one.X.shape == (320, 25) and one.own["coherence"] == ("coh",) and one.layers["gram"] == 2
-    rows = aggregation.table_rows(one, "SummEval", ["lr"], n_boot=20)
+    rows = aggregator_splits.tables_4_and_5(one, "SummEval", ["lr"], n_boot=20)
     by_row = rows.set_index(["row", "statistic"])["value"]
     test = one.test_rows("row", 42)
     alone = [stats.pearsonr(one.X[c].iloc[test], one.Y[a].iloc[test])[0] for a, (c,) in one.own.items()]
@@ -123,7 +123,7 @@ def test_criteria_of_a_judge_give_the_rows_of_the_tables(summaries) -> None:
     assert by_row["50% data | HD-Eval-LR", "pearson"] > by_row["50% data | w/o Layer 1,2,3", "pearson"]
     assert {"50% data | w/o Layer 3", "50% data | w/o Layer 2,3", "25% data | HD-Eval-LR"} <= set(rows["row"])
     with pytest.raises(ValueError, match="no scores of criteria for summeval: not here"):
-        aggregation.of_criteria("summeval", Made(False, "not here"))
+        criteria_scores.of_judge("summeval", JudgeScores(False, "not here"))
 
 
 @given(st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=3, max_size=20), st.floats(-0.5, 0.5))

@@ -1,0 +1,136 @@
+"""Somebody's recorded judge texts in a store, so that evaluators that ask the same prompts are answered by them.
+
+    store = Store("recordings")
+    recorded_judges.fill(store, "prometheus_gpt4")
+    judge = Prometheus(sampling=recorded_judges.of("prometheus_gpt4").sampling)
+    scores = judge.score(datasets.load("mt_bench"), engine=ReplayEngine(store, "gpt-4-0613"))
+
+Scores of a recording need no store: `experiments.read_ratings` reads its texts, `experiments.recorded_scores` places
+values beside the items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib.datasets import recordings
+from nlgeval_lib.engines import ReplayEngine, Request, Sampling
+from nlgeval_lib.names import meant
+from nlgeval_lib.schema import Completion
+from nlgeval_lib.store import Store, draw_keys
+
+REVISION = "recorded"
+_ASKED = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]  # what one request is about
+_ANSWER = "Your evaluation output:"  # the last words of TIGERScore's prompt
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a recording's judge was asked: the settings, and whether the prompt was a user's message."""
+
+    sampling: Sampling
+    chat: bool
+
+
+def _greedy(max_tokens: int) -> Sampling:
+    return Sampling(temperature=0.0, max_tokens=max_tokens, seed=None)
+
+
+# the recordings whose prompts are known; what their publishers do not tell is named beside them
+ASKED: Mapping[str, Asked] = MappingProxyType(
+    {
+        # the token limit is that of the publisher's SummEval script
+        "acloserlook": Asked(Sampling(temperature=1.0, max_tokens=128, n=20, seed=None), chat=True),
+        "tigerscore_outputs": Asked(_greedy(1024), chat=False),  # sampling not told
+        "prometheus_gpt4": Asked(Sampling(temperature=1.0, top_p=0.9, max_tokens=256, n=3, seed=None), chat=True),
+        "instructscore_wmt22": Asked(_greedy(1024), chat=False),  # sampling and token limit not told
+        "instructscore_webnlg": Asked(_greedy(1024), chat=False),  # the same
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCounts:
+    """What `fill` did: requests and completions of the recording, how many were new, and whose they are.
+
+    repeated: completions whose prompt the recording has before; differing: those among them with another text, which
+    are not stored, as a store has one text for a prompt and draw.
+    """
+
+    requests: int
+    completions: int
+    new: int
+    repeated: int
+    differing: int
+    judges: tuple[str, ...]
+
+
+def of(name: str) -> Asked:
+    """How a recording's judge was asked. Raises: ValueError naming the recordings whose prompts are known."""
+    if name not in ASKED:
+        there = ": its scores or texts are in datasets.recordings.load" if name in recordings.NAMES else ""
+        hint = meant(name, tuple(ASKED), ".")
+        raise ValueError(f"no recording {name!r} with known prompts{there}{hint} There are {', '.join(ASKED)}")
+    return ASKED[name]
+
+
+def fill(store: Store, name: str, **options: Any) -> StoredCounts:
+    """Put a recording's texts into a store; what is stored already stays. `options`: those of `recordings.load`.
+
+    Raises: ValueError for an unknown name; DataUnavailable; StoreError.
+    """
+    how = of(name)
+    engines: dict[str, ReplayEngine] = {}
+    seen: dict[str, str] = {}
+    requests = completions = new = repeated = differing = 0
+    batch: list[Completion] = []
+    bodies: list[dict[str, Any]] = []
+    for judge, request, texts in rows(name, **options):
+        engine = engines.setdefault(judge, ReplayEngine(store, judge, REVISION))
+        body = request.body(engine, how.sampling)
+        bodies.append(body)
+        requests, completions = requests + 1, completions + len(texts)
+        for key, text in zip(draw_keys(body, range(len(texts))), texts, strict=True):
+            if key in seen:
+                repeated, differing = repeated + 1, differing + (seen[key] != text)
+                continue
+            seen[key] = text
+            # InstructScore's are empty where the prompt filled the window
+            batch.append(Completion(key, text, "stop" if text else "length", model=judge, revision=REVISION))
+        if len(batch) > 2000:
+            new += store.put_many(batch, bodies)
+            batch, bodies = [], []
+    new += store.put_many(batch, bodies)
+    store.sync()
+    return StoredCounts(requests, completions, new, repeated, differing, tuple(engines))
+
+
+def rows(name: str, **options: Any) -> Iterator[tuple[str, Request, list[str]]]:
+    """Judge, request and the texts of its draws, for everything that was asked with a prompt that is known."""
+    how = of(name)
+    frame = _with_prompts(name, options).sort_values("draw", kind="stable")
+    for _, one in frame.groupby(_ASKED, sort=False).agg(prompt=("prompt", "first"), texts=("text", list)).iterrows():
+        _, *output, judge, form = one.name
+        label = "/".join((*output, form))
+        request = Request.chat(one["prompt"], id=label) if how.chat else Request(prompt=one["prompt"], id=label)
+        yield judge, request, one["texts"]
+
+
+def _with_prompts(name: str, options: Mapping[str, Any]) -> pd.DataFrame:
+    """A recording with the `prompt` that was sent, and as `text` what the judge wrote after it."""
+    frame = recordings.load(name, **options)
+    if name == "tigerscore_outputs":  # some texts begin with their prompt; of the others it is not known
+        frame = frame[frame["prompt_form"] != "output"]
+        ends = [text.index(_ANSWER) + len(_ANSWER) for text in frame["text"]]
+        parts = [(text[:end], text[end:]) for text, end in zip(frame["text"], ends, strict=True)]
+        return frame.assign(prompt=[prompt for prompt, _ in parts], text=[text for _, text in parts])
+    if name == "prometheus_gpt4":  # feedback and score were published apart
+        pairs = zip(frame["text"], frame["value"], strict=True)
+        frame = frame.assign(text=[t if "[RESULT]" in t else f"{t} [RESULT] {value:g}" for t, value in pairs])
+    sent = recordings.prompts(name, **options)[[*_ASKED[1:], "prompt"]]
+    return frame.merge(sent, how="left", on=_ASKED[1:], validate="many_to_one")
