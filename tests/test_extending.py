@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from pathlib import Path
 
 import pytest
 from cli_tools import call
+from runner_tools import Checkout
 
 from nlgeval_lib import catalogue
 from nlgeval_lib.evaluators import base
@@ -49,11 +49,14 @@ def test_the_evaluator_is_a_plugin_as_it_stands(elsewhere, monkeypatch, capsys):
     assert got.code == 0 and "0.5" in (elsewhere / "s.csv").read_text(), got.err
 
 
-def test_the_entry_is_one_that_the_catalogue_takes():
+def test_the_entries_are_ones_that_the_catalogue_takes(tmp_path):
     [text] = [text for language, text in BLOCKS if language == "toml"]
-    [entry] = tomllib.loads(text)["judge"]
-    outputs, faults = [catalogue.Entry("my_table", "meta", "x.ipynb", "run")], []
-    assert catalogue._judge(entry, 1, outputs, faults) is not None and faults == []
+    checkout = Checkout(tmp_path)
+    (checkout.root / "notebooks" / "ablations").mkdir()
+    checkout.notebook("ablations/my_table", "x = 1")
+    checkout.catalogue(text)
+    [question] = catalogue.load(tmp_path / "notebooks" / "catalogue.toml").questions_of("my_table")
+    assert question.name == "n=10" and question.judge.settings == ("task=dialogue", "n=10")
 
 
 def test_commands_of_the_page_exist():
