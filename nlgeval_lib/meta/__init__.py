@@ -15,7 +15,7 @@ from .bias import (
     self_preference,
 )
 from .comparison import Classical, Comparison, compare, fisher_test, steiger, williams
-from .correlation import Correlation, coefficients, correlate, correlate_many
+from .correlation import Correlation, coefficients, correlate
 from .intervals import Bootstrap, Resampled, bootstrap, fisher_interval, resampled_t
 from .levels import COEFFICIENTS, LEVELS
 from .missing import POLICIES, SAMPLE_RULES, Samples, mean_of_samples
@@ -69,7 +69,6 @@ __all__ = [
     "compare",
     "correct",
     "correlate",
-    "correlate_many",
     "fisher_interval",
     "fisher_test",
     "gwet_ac",
