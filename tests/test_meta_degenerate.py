@@ -63,8 +63,8 @@ def test_tables_in_another_order_are_refused(call):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: meta.williams(None, 0.4, 0.3, 50), "correlation of None"),
-        (lambda: meta.steiger([0.5], 0.4, 0.3, 50), "correlation of"),
+        (lambda: meta.williams(None, 0.4, 0.3, 50), "correlation: got None"),
+        (lambda: meta.steiger([0.5], 0.4, 0.3, 50), "correlation: got"),
         (lambda: meta.fisher_test(0.5, 10, 0.3, 10.5), "n: got 10.5"),
         (lambda: meta.fisher_test(0.5, 10, 0.3, None), "n: got None"),
         (lambda: meta.correct(0.5), "pass p-values"),

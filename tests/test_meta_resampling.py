@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
 import hypothesis.strategies as st
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +18,7 @@ from meta_oracles import COEFFICIENTS, LEVELS, coefficient, judged, redrawn
 from scipy import stats
 
 from nlgeval_lib import meta
-from nlgeval_lib.meta import draws, levels
+from nlgeval_lib.meta import _kernels, draws, levels
 
 
 @pytest.mark.parametrize("units", draws.UNITS)
@@ -179,6 +182,23 @@ def test_sacrebleus_paired_bootstrap_idea():
     system = levels.Systems(scores, scores, "pearson")
     ours = np.concatenate([system.means(chunk)[0][0] for chunk in draws.bootstrap(scores.shape, "inputs", 30, 7)])
     np.testing.assert_allclose(ours, scores[0][index].mean(axis=1), atol=1e-14)
+
+
+def test_the_library_is_there_before_what_compiles_its_loops():
+    code = (
+        "import sys, nlgeval_lib.meta; print([m for m in ('numba', 'scipy.stats', 'statsmodels') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_loops_are_compiled_where_nothing_can_be_kept(monkeypatch):
+    """An install that cannot be written to, and no home: numba refuses to cache."""
+    from numba.core import caching
+
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    with pytest.raises(RuntimeError, match="cannot cache"):
+        numba.njit(cache=True)(lambda a: a)
+    assert _kernels.kept(lambda a: a + 1)(1) == 2
 
 
 def test_memory_stays_small_on_a_large_test_set():

@@ -13,7 +13,7 @@ _HOMES = {
     "baselines": "",
     "bias": "LengthBias PositionBias ScaleUse SelfPreference length_bias position_bias scale_use self_preference",
     "comparison": "Classical Comparison compare fisher_test steiger williams",
-    "correlation": "Correlation coefficients correlate correlate_many",
+    "correlation": "Correlation coefficients correlate",
     "intervals": "Bootstrap Resampled bootstrap fisher_interval resampled_t",
     "levels": "COEFFICIENTS LEVELS",
     "missing": "POLICIES SAMPLE_RULES Samples mean_of_samples",

@@ -155,17 +155,12 @@ def ranked(coef, left, right, cell, bounds, x, y, turned, a, b, base, scratch, o
             if coef != SPEARMAN:
                 kendall(coef, own_x, own_y, cells, held, tree, counts, sums, turned, row)
                 continue
-            if base == 0:
+            if not half:  # what judges exchange are scores: the ratings' ranks stay, those of half the pool
                 clear(held)
                 for c in range(stop - start):
-                    add(held[own_y[c]], cells[c])
-                doubled(held, counts, cubes)
-            elif not half:  # what is exchanged are scores: the ratings' ranks stay
-                clear(held)
-                for c in range(stop - start):
-                    rank, size = held[own_y[c]], kind(base * (cell[start + c + 1] - cell[start + c]))
+                    rank, weight, size = held[own_y[c]], cells[c], cell[start + c + 1] - cell[start + c]
                     for j in range(m):
-                        rank[j] += size
+                        rank[j] += weight[j] if base == 0 else kind(base * size)
                 doubled(held, counts, cubes)
             spearman(own_x, own_y, cells, held, counts, sums, cubes, row)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from . import checks, draws, intervals
 from .checks import Floats
@@ -211,7 +211,7 @@ def _icc(
             df /= (n - 1) * k**2 * value**2 * ratio**2 + spread**2
             if error == 0 and value != 0:  # the limit
                 df = k - 1
-            upper, lower = stats.f.ppf(tail, n - 1, df), stats.f.ppf(tail, df, n - 1)
+            upper, lower = special.fdtri(n - 1, df, tail), special.fdtri(df, n - 1, tail)
             rest = k * columns + (k * n - k - n) * error
             low = n * (rows - upper * error) / (upper * rest + n * rows)
             high = n * (lower * rows - error) / (rest + n * lower * rows)
@@ -219,7 +219,7 @@ def _icc(
             noise, df = (within, n * (k - 1)) if kind[0] == "1" else (error, (n - 1) * (k - 1))
             value = (rows - noise) / (rows + (k - 1) * noise)
             ratio = np.float64(rows) / noise
-            low, high = ratio / stats.f.ppf(tail, n - 1, df), ratio * stats.f.ppf(tail, df, n - 1)
+            low, high = ratio / special.fdtri(n - 1, df, tail), ratio * special.fdtri(df, n - 1, tail)
             low, high = ((f - 1) / (f + k - 1) if np.isfinite(f) else 1.0 for f in (low, high))
         if kind[2] == "k":
             if kind[0] == "2":

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from . import checks, draws, intervals, levels, missing
 from .checks import Floats
@@ -123,6 +122,7 @@ def _flat(side: Floats) -> bool:
 
 def _slope(x: Floats, y: Floats, length: Floats, covariance: str) -> tuple[float, float, float, float]:
     import statsmodels.api as sm
+    from scipy import stats
 
     here = ~np.isnan(x)
     design = sm.add_constant(np.column_stack([stats.zscore(y[here]), stats.zscore(length[here])]))
@@ -186,6 +186,7 @@ def self_preference(x: Any, y: Any, own: Any) -> SelfPreference:
     if _flat(a[here]) or _flat(b[here]):
         return SelfPreference(NAN, NAN, NAN, NAN, NAN, reason="constant scores or ratings", **counts)
     import statsmodels.api as sm
+    from scipy import stats
 
     target, rating = (stats.zscore(levels.rescaled(side[here])) for side in (a, b))
     design = np.column_stack([np.ones(len(target)), rating, mask[here]])
@@ -248,6 +249,7 @@ def position_bias(order: Any, swapped: Any) -> PositionBias:
     Raises: ValueError for other values, unequal lengths, no pair judged in both orders.
     Source: Wang et al. 2023, Large Language Models are not Fair Evaluators (swapping).
     """
+    from scipy import stats
     from statsmodels.stats.proportion import proportion_confint
 
     checks.same_index(order=order, swapped=swapped)

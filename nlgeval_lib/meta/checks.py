@@ -192,16 +192,6 @@ def unusual(confidence: float) -> str:
     return "" if confidence == 0.95 else f"|conf:{exactly(confidence)}"
 
 
-def correlation(value: Any) -> float:
-    """The value as a float.
-
-    Raises: ValueError for anything but a number in [-1, 1].
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not -1 <= value <= 1:
-        raise ValueError(f"got a correlation of {value!r}; it must lie in [-1, 1]")
-    return float(value)
-
-
 @contextmanager
 def about(what: str) -> Iterator[None]:
     """Errors from within say what they are about.
@@ -224,11 +214,11 @@ def scale(low: Any, high: Any) -> tuple[float, float]:
     return bottom, top
 
 
-def between(value: Any, name: str, low: float = 0.0, high: float = 1.0) -> float:
-    """The value as a float strictly between two bounds.
+def between(value: Any, name: str) -> float:
+    """The value as a float strictly between 0 and 1.
 
     Raises: ValueError for anything else.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not low < value < high:
-        raise ValueError(f"{name}: got {value!r}; pass a number between {low} and {high}, both excluded")
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < 1:
+        raise ValueError(f"{name}: got {value!r}; pass a number between 0 and 1, both excluded")
     return float(value)

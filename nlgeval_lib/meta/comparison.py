@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from . import checks, draws, intervals, levels, missing
 from .checks import Floats
@@ -102,7 +102,9 @@ def compare(
         return Comparison(value_one, value_two, difference, NAN, *settings, reason=why)
     sides = scaled(one, scaling), scaled(two, scaling)
     pair = levels.Swapped(*(alike(*sides) if scaling == "z" else sides), ratings, coef, level)
-    observed = np.subtract(*pair.values(draws.Draws(rows=np.zeros((ratings.size, 1), dtype=np.float32))))[0]
+    observed = np.subtract(
+        *pair.values(draws.Draws(rows=np.zeros((ratings.size, 1), dtype=draws.exact(2 * ratings.size))))
+    )[0]
     null = np.concatenate([np.subtract(*pair.values(m)) for m in draws.swaps(ratings.shape, units, n_perm, seed)])
     p, reason = p_value(null, float(observed), alternative)
     low = high = NAN
@@ -160,7 +162,8 @@ def scaled(side: Floats, scaling: str) -> Floats:
         spread = above.std()
         out[here] = (above - above.mean()) / spread if above.max() > 0 and spread > 0 else 0.0
     elif scaling == "rank":
-        out[here] = stats.rankdata(side[here])
+        _, code, count = np.unique(side[here], return_inverse=True, return_counts=True)
+        out[here] = (np.cumsum(count) - (count - 1) / 2)[code]
     return out
 
 
@@ -241,7 +244,8 @@ def fisher_test(
     Source: Fisher 1921.
     """
     for r, n in ((r_first, n_first), (r_second, n_second)):
-        checks.correlation(r), checks.whole(n, "n", low=4)
+        checks.number(r, "correlation", -1, 1)
+        checks.whole(n, "n", low=4)
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = np.arctanh(r_first) - np.arctanh(r_second)
     z = gap / np.sqrt(1 / (n_first - 3) + 1 / (n_second - 3))
@@ -251,7 +255,7 @@ def fisher_test(
 def _determinant(r_first: float, r_second: float, r_between: float, n: int, alternative: str) -> float:
     """Of the three correlations, checked; below 0, but for rounding, where no three columns can have them together."""
     for r in (r_first, r_second, r_between):
-        checks.correlation(r)
+        checks.number(r, "correlation", -1, 1)
     checks.whole(n, "n", low=4)
     checks.choice(alternative, ALTERNATIVES, "alternative")
     return 1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
@@ -261,10 +265,6 @@ def _classical(test: str, statistic: float, df: float, alternative: str, n: int,
     checks.choice(alternative, ALTERNATIVES, "alternative")
     if reason or not np.isfinite(statistic):
         return Classical(test, NAN, df, NAN, alternative, n, reason or NO_VARIANCE)
-    distribution = stats.t(df) if df == df else stats.norm
-    p = {
-        "two-sided": 2 * distribution.sf(abs(statistic)),
-        "greater": distribution.sf(statistic),
-        "less": distribution.cdf(statistic),
-    }[alternative]
+    below, above = (special.stdtr(df, t) if df == df else special.ndtr(t) for t in (statistic, -statistic))
+    p = {"two-sided": 2 * min(below, above), "greater": above, "less": below}[alternative]
     return Classical(test, float(statistic), df, float(p), alternative, n)

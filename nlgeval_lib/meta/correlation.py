@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -97,31 +96,6 @@ def correlate(
     )
 
 
-def correlate_many(
-    judges: Mapping[str, Any],
-    y: Any,
-    coef: str = "kendall-b",
-    level: str = "dataset",
-    nan: str = "drop",
-    ci: str | None = None,
-    n_boot: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
-) -> dict[str, Correlation]:
-    """How strongly does each of many judges follow the same ratings?
-
-    judges: name to scores, each shaped like y. The same resamples serve all judges. Else as `correlate`.
-    Raises: ValueError as `correlate`, naming the judge.
-    """
-    if not isinstance(judges, Mapping) or not judges:
-        raise ValueError(f"judges: got {type(judges).__name__}; pass a mapping from name to scores, with one at least")
-    out = {}
-    for name, x in judges.items():
-        with checks.about(f"judge {name!r}"):
-            out[name] = correlate(x, y, coef, level, nan, ci, n_boot, seed, confidence)
-    return out
-
-
 def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset", nan: str = "drop") -> Floats:
     """How strongly does each of many judges follow the same ratings? Numbers only; `correlate` explains one.
 
@@ -137,13 +111,15 @@ def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset"
         raise ValueError(f"got x {stack.shape} and y {ratings.shape}; pass X[judge, item] or X[judge, system, input]")
     if level != "dataset" and ratings.ndim != 2:
         raise ValueError(f"level={level!r} needs x[judge, system, input]; got {stack.shape}")
-    out = np.full(len(stack), NAN)
-    for judge, side in enumerate(stack):
-        filled = missing.apply(side, ratings, nan)
-        here = ~np.isnan(filled.x)
-        if here.sum() >= 3 and (level != "system" or here.any(axis=1).sum() >= 3):
-            out[judge] = levels.value(filled.x, filled.y, coef, level)
-    return out
+    if len(stack) == 0:
+        return np.empty(0)
+    filled = [missing.apply(side, ratings, nan) for side in stack]
+    a, b = np.stack([one.x for one in filled]), np.stack([one.y for one in filled])
+    here = ~np.isnan(a)
+    few = here.reshape(len(a), -1).sum(axis=1) < 3
+    if level == "system":
+        few |= here.any(axis=2).sum(axis=1) < 3
+    return np.where(few, np.nan, levels.stacked(a, b, coef, level))
 
 
 def _point(filled: missing.Filled, coef: str, level: str) -> Correlation:

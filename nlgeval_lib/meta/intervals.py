@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from . import checks, draws, levels, missing
 from .checks import Floats
@@ -161,7 +161,7 @@ def interval(
 
 def _bca_tails(replicates: Floats, value: float, tails: Floats, left_out: dict[str, Floats]) -> Floats:
     """Shares of the replicates to cut: bias and acceleration moved. The influences of several units add up."""
-    shift = stats.norm.ppf(np.mean(replicates < value) + np.mean(replicates == value) / 2)
+    shift = special.ndtri(np.mean(replicates < value) + np.mean(replicates == value) / 2)
     kept = [values[~np.isnan(values)] for values in left_out.values()]
     influence = [(values.mean() - values) * (len(values) - 1) / len(values) for values in kept if len(values)]
     joined = np.concatenate(influence) if influence else np.zeros(1)
@@ -169,10 +169,10 @@ def _bca_tails(replicates: Floats, value: float, tails: Floats, left_out: dict[s
     if not np.isfinite(shift) or spread == 0:
         return np.full(2, np.nan)
     acceleration = (joined**3).sum() / (6 * spread**1.5)
-    normal = shift + stats.norm.ppf(tails)
+    normal = shift + special.ndtri(tails)
     if (acceleration * normal >= 1).any():
         return np.full(2, np.nan)
-    return stats.norm.cdf(shift + normal / (1 - acceleration * normal))
+    return special.ndtr(shift + normal / (1 - acceleration * normal))
 
 
 def fisher_interval(r: float, n: int, coef: str = "pearson", confidence: float = 0.95) -> tuple[float, float]:
@@ -184,11 +184,12 @@ def fisher_interval(r: float, n: int, coef: str = "pearson", confidence: float =
     """
     checks.choice(coef, ("pearson", "spearman", "kendall-a", "kendall-b"), "coef")
     checks.between(confidence, "confidence")
-    checks.correlation(r), checks.whole(n, "n")
+    checks.number(r, "correlation", -1, 1)
+    checks.whole(n, "n")
     less, scale = {"pearson": (3, 1.0), "spearman": (3, float(np.sqrt(1 + r**2 / 2)))}.get(coef, (4, np.sqrt(0.437)))
     if n <= less or abs(r) >= 1:
         return NAN, NAN
-    half = stats.norm.ppf((1 + confidence) / 2) * scale / np.sqrt(n - less)
+    half = special.ndtri((1 + confidence) / 2) * scale / np.sqrt(n - less)
     return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
 
 
@@ -243,6 +244,6 @@ def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0, c
         return Resampled(mean, mean, mean, p, 0.0, *settings, reason=why)
     sd = float(found.std(ddof=1))
     error = float(sd * np.sqrt(1 / number + n_test / n_train))
-    reach = float(stats.t.ppf(0.5 + confidence / 2, number - 1)) * error
-    p = float(2 * stats.t.sf(abs(mean - null) / error, number - 1))
+    reach = float(special.stdtrit(number - 1, 0.5 + confidence / 2)) * error
+    p = float(2 * special.stdtr(number - 1, -abs(mean - null) / error))
     return Resampled(mean, mean - reach, mean + reach, p, sd, *settings)

@@ -60,22 +60,26 @@ class Lists:
 
     def __init__(self, x: Floats, y: Floats, coef: str, places: Ints, inputs: int) -> None:
         self.coef, self.number, self.inputs = coef, len(x), inputs
-        number, entry = np.nonzero(~(np.isnan(x) | np.isnan(y)))
-        a, b, self.places = x[number, entry], y[number, entry], places[number, entry]
-        edges = np.arange(self.number + 1)
         self.space: Weights | None = None
-        self.prepared: tuple[Any, ...] = np.searchsorted(number, edges), a, b
-        if coef == "pearson" or not len(a):
+        here = ~(np.isnan(x) | np.isnan(y))
+        edges = np.append(0, np.cumsum(here.sum(axis=1)))
+        self.prepared: tuple[Any, ...] = edges, x[here], y[here]
+        self.places = np.broadcast_to(places, x.shape)[here]
+        if coef == "pearson" or not len(self.places):
             return
         # all are symmetric; what costs is the number of different values of the second side
-        a, b = _codes(a, number), _codes(b, number)
-        self.turned = coef != "spearman" and bool(a.max() < b.max())
+        a, b = (_codes(np.where(here, side, np.nan)) for side in (x, y))
+        self.turned = coef != "spearman" and bool(a[here].max() < b[here].max())
         a, b = (b, a) if self.turned else (a, b)
-        order = np.lexsort((b, a, number))
-        self.places, number, a, b = self.places[order], number[order], a[order], b[order]
+        order = np.argsort(np.where(here, a * x.shape[1] + b, x.shape[1] ** 2), axis=1)
+        here = np.take_along_axis(here, order, axis=1)
+        number = np.nonzero(here)[0]
+        a, b, self.places = (
+            np.take_along_axis(side, order, axis=1)[here] for side in (a, b, np.broadcast_to(places, x.shape))
+        )
         new = np.append(True, (a[1:] != a[:-1]) | (b[1:] != b[:-1]) | (number[1:] != number[:-1]))
         cells = np.append(np.flatnonzero(new), len(new))  # items tied on both sides share one
-        self.prepared = cells, np.searchsorted(number[new], edges), a[new], b[new]
+        self.prepared = cells, np.searchsorted(cells[:-1], edges), a[new], b[new]
 
     def values(self, drawn: Draws) -> Floats:
         """The coefficient of each list in each resample: (lists, b); NaN where not defined.
@@ -120,14 +124,14 @@ def _factors(drawn: Draws, places: Ints, inputs: int) -> tuple[Ints, Weights, In
     return *left, *(alone if drawn.inputs is None else (places % inputs, drawn.inputs))
 
 
-def _codes(values: Floats, number: Ints) -> Ints:
-    """Dense ranks from 0 of the values of each list; `number` tells the list, ascending."""
-    order = np.lexsort((values, number))
-    ordered, number = values[order], number[order]
-    first = np.append(True, number[1:] != number[:-1])
-    code = np.cumsum(np.append(False, (ordered[1:] != ordered[:-1]) | first[1:]))
+def _codes(side: Floats) -> Ints:
+    """Dense ranks from 0 of the values of each row; NaN comes after all."""
+    order = np.argsort(side, axis=1)
+    ordered = np.take_along_axis(side, order, axis=1)
+    code = np.zeros(side.shape, dtype=np.int64)
+    np.cumsum(ordered[:, 1:] != ordered[:, :-1], axis=1, out=code[:, 1:])
     out = np.empty_like(code)
-    out[order] = code - np.repeat(code[first], np.diff(np.append(np.flatnonzero(first), len(code))))
+    np.put_along_axis(out, order, code, axis=1)
     return out
 
 
@@ -139,6 +143,22 @@ def plan(x: Floats, y: Floats, coef: str, level: str) -> Dataset | Inputs | Syst
 def value(x: Floats, y: Floats, coef: str, level: str) -> float:
     """The coefficient of the data themselves."""
     return float(plan(x, y, coef, level).values(draws.everything(x.shape))[0])
+
+
+def stacked(x: Floats, y: Floats, coef: str, level: str) -> Floats:
+    """The coefficient of each of many judges: x, y `[judge, item]` or `[judge, system, input]` to (judges,)."""
+    judges = len(x)
+    if level == "system":
+        return np.array([value(*sides, coef, level) for sides in zip(x, y, strict=True)])
+    if level == "input":
+        x, y = (np.ascontiguousarray(side.transpose(0, 2, 1)).reshape(-1, side.shape[1]) for side in (x, y))
+    else:
+        x, y = (side.reshape(len(side), -1) for side in (x, y))
+    if coef == "pearson":
+        x, y = rescaled(x, axis=1), rescaled(y, axis=1)
+    lists = Lists(x, y, coef, np.arange(x.shape[1]), x.shape[1])
+    each = lists.values(draws.everything(x.shape[1:]))
+    return each[:, 0] if level == "dataset" else mean_of_defined(each.reshape(judges, -1).T)
 
 
 class Dataset:
@@ -157,7 +177,7 @@ class Inputs:
     """One coefficient an input, over the systems; then the mean of those that are defined."""
 
     def __init__(self, x: Floats, y: Floats, coef: str) -> None:
-        sides = [rescaled(side.T, axis=1) if coef == "pearson" else side.T for side in (x, y)]
+        sides = [rescaled(side.T, axis=1) if coef == "pearson" else np.ascontiguousarray(side.T) for side in (x, y)]
         self.lists = Lists(*sides, coef, np.arange(x.size).reshape(x.shape).T, x.shape[1])
         self.once = np.ones((len(x), 1), dtype=np.float32)
 
@@ -241,18 +261,17 @@ class Swapped:
         if self.level == "system":
             return self._of_means(masks)
         # as coins of one half up or down, so that their product says which judge has what
-        rows = None if masks.rows is None else np.concatenate([0.5 - masks.rows, masks.rows - 0.5])
-        systems, inputs = masks.systems, None
-        if systems is None:
-            systems = np.zeros((self.shape[0], 1 if self.level == "input" else len(masks)), dtype=np.float32)
-        systems = np.concatenate([0.5 - systems, systems - 0.5]).astype(np.float32)
-        if self.level == "dataset" and masks.inputs is not None:
-            inputs = 1 - 2 * masks.inputs
-        drawn = Draws(systems if rows is None else None, inputs, rows, base=0.5)
+        mask = masks.systems if masks.rows is None else masks.rows
+        if mask is None:
+            mask = np.zeros((self.shape[0], 1 if self.level == "input" else len(masks)), masks.inputs.dtype)
+        half = np.float32(0.5)
+        coins = {"systems" if masks.rows is None else "rows": np.concatenate([half - mask, mask - half])}
         if self.level == "dataset":
-            one, other = self.pool.lists.values(drawn)
+            if masks.inputs is not None:
+                coins["inputs"] = 1 - 2 * masks.inputs
+            one, other = self.pool.lists.values(Draws(**coins, base=0.5))
             return one, other
-        one, other = np.split(self.pool.lists.values(drawn), 2)
+        one, other = np.split(self.pool.lists.values(Draws(**coins, base=0.5)), 2)
         if masks.inputs is not None:
             flip = masks.inputs.astype(bool)
             one, other = np.where(flip, other, one), np.where(flip, one, other)

@@ -12,7 +12,7 @@ import numpy as np
 from . import checks
 from .checks import Floats
 from .comparison import Comparison, compare, together
-from .correlation import Correlation, correlate_many
+from .correlation import Correlation, correlate
 
 METHODS = {"none": None, "bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh", "by": "fdr_by"}
 
@@ -57,8 +57,6 @@ def correct(
     Raises: ValueError for p outside [0, 1], families that do not match, an unknown method.
     Source: Holm 1979; Benjamini and Hochberg 1995; Benjamini and Yekutieli 2001; computed by statsmodels.
     """
-    from statsmodels.stats.multitest import multipletests
-
     checks.choice(method, METHODS, "method")
     checks.between(alpha, "alpha")
     if not isinstance(p, Mapping) and (isinstance(p, str) or not hasattr(p, "__len__")):
@@ -74,9 +72,12 @@ def correct(
     adjusted = np.full(len(values), np.nan)
     for label in dict.fromkeys(family):
         here = np.array([one == label for one in family]) & ~np.isnan(values)
-        if here.any():
-            kind = METHODS[method]
-            adjusted[here] = values[here] if kind is None else multipletests(values[here], alpha, kind)[1]
+        if here.sum() == 1 or method == "none":
+            adjusted[here] = values[here]
+        elif here.any():
+            from statsmodels.stats.multitest import multipletests
+
+            adjusted[here] = multipletests(values[here], alpha, METHODS[method])[1]
     rejected = tuple(bool(value <= alpha) for value in adjusted)
     return Corrected(names, family, tuple(values.tolist()), tuple(adjusted.tolist()), rejected, method, alpha)
 
@@ -171,8 +172,9 @@ def league(
         raise ValueError("judges: pass a mapping from name to scores with at least 2 judges")
     shared, scores, lost = _on_common_items(judges, y, nan)
     told = dict(nan=nan, n_missing=lost)  # what was filled or left out before, so that results and signatures say so
-    found = correlate_many(scores, shared, coef, level, "drop", ci, n_boot, seed)
-    correlations = tuple(replace(one, **told) for one in found.values())
+    correlations = tuple(
+        replace(correlate(x, shared, coef, level, "drop", ci, n_boot, seed), **told) for x in scores.values()
+    )
     comparisons = {}
     for a, b in combinations(scores, 2):
         one = compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, scaling=scaling)

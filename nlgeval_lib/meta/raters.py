@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from . import checks, intervals, levels, missing
 from .checks import Floats
@@ -272,6 +271,8 @@ def _close(closeness: Callable[..., Floats], values: Floats, others: Floats) -> 
 def _below(lead: Floats, epsilon: float, test: str) -> float:
     if np.ptp(lead) == 0:  # no spread: the answer is certain either way
         return 0.0 if lead[0] < epsilon else 1.0
+    from scipy import stats
+
     if test == "wilcoxon":
         return float(stats.wilcoxon(lead - epsilon, alternative="less").pvalue)
     return float(stats.ttest_1samp(lead, epsilon, alternative="less").pvalue)
