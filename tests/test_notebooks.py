@@ -15,7 +15,7 @@ import pytest
 
 from nlgeval_lib import catalogue, notebook, papers
 from nlgeval_lib.report import saving
-from nlgeval_lib.runner import worker
+from nlgeval_lib.runner import kernels
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
@@ -92,9 +92,16 @@ def test_papermill_alone(tmp_path, monkeypatch, copied, played) -> None:
         monkeypatch.delenv(name, raising=False)
     for name in ("RESULTS", "FIGURES", "STATE"):
         monkeypatch.setenv(f"NLGEVAL_{name}", str(tmp_path / name.lower()))
-    monkeypatch.setenv("JUPYTER_PATH", str(worker.kernel_folder(tmp_path / "state")))
+    monkeypatch.setenv("NLGEVAL_FORK", "0")
     papermill.execute_notebook(
-        path, where, played, kernel_name=worker.KERNEL, language="python", progress_bar=False, cwd=str(path.parent)
+        path,
+        where,
+        played,
+        kernel_name=kernels.NAME,
+        language="python",
+        progress_bar=False,
+        cwd=str(path.parent),
+        kernel_manager_class=kernels.manager({}),
     )
     last = [out["text"] for cell in cells_of(where, "code") for out in cell["outputs"] if "text" in out][-1]
     assert len(before) > 3

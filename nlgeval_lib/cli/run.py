@@ -9,10 +9,10 @@ import typer
 ORDER = 1
 HELP = """Run the notebooks that something changed for, then the scoreboard.
 
-An output is made again when its notebook, its parameters, the library, its data, the printed tables of its paper
-or the locked packages changed, or when its result files are gone. Data that are not here are fetched; what cannot
-be had leaves its outputs as they are. On Linux a notebook's kernel is a fork of a process that has pandas and the
-library loaded; NLGEVAL_FORK=0 starts each from nothing.
+An output is made again when its notebook, its parameters, a module of the library that it loads, its data, the printed
+tables of its paper or the locked packages changed, or when its result files are gone. Data that are not here are
+fetched; what cannot be had leaves its outputs as they are. On Linux a notebook's kernel is a fork of a process that
+has pandas loaded; NLGEVAL_FORK=0 starts each from nothing.
 
 \b
 Examples:
