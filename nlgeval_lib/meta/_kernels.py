@@ -192,7 +192,7 @@ def kendall(coef, x, y, cells, held, tree, counts, sums, turned, out):
     clear(tree[: top + 1])
     clear(held[:top])
     clear(counts)
-    clear(sums)
+    clear(sums[: 6 if coef in (KENDALL_C, ACC_EQ) else 3])
     n, lead = counts[0], counts[2]
     agree, tied_x, tied_y, tied_both, classes_x, classes_y = sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]
     c = 0
@@ -328,42 +328,42 @@ def order(a, b, slack):
 
 @kept
 def across(coef, x, y, slack_x, slack_y, w, out):
-    """Any coefficient of each column of x and y `[system, b]`, which differ by resample: (b,). All pairs are looked at.
+    """Any coefficient of each row of x and y `[b, system]`, which differ by resample: (b,). All pairs are looked at.
 
     slack: (systems,) how far rounding alone can move a value: values no further apart are tied.
     """
-    systems = len(x)
-    for j in range(x.shape[1]):
+    systems = x.shape[1]
+    for j in range(len(x)):
         if coef == PEARSON:
-            out[j] = careful_pearson(x[:, j], y[:, j], w[:, j])
+            out[j] = careful_pearson(x[j], y[j], w[j])
             continue
         n = agree = differ_x = differ_y = differ_both = cross = square_x = square_y = 0.0
         classes_x = classes_y = 0
         for s in range(systems):
-            if w[s, j] == 0:
+            if w[j, s] == 0:
                 continue
             rank_x = rank_y = 0.0
             new_x = new_y = 1
             for t in range(systems):
-                if w[t, j] == 0:
+                if w[j, t] == 0:
                     continue
-                up_x = order(x[s, j], x[t, j], max(slack_x[s], slack_x[t]))
-                up_y = order(y[s, j], y[t, j], max(slack_y[s], slack_y[t]))
-                rank_x += w[t, j] * up_x
-                rank_y += w[t, j] * up_y
+                up_x = order(x[j, s], x[j, t], max(slack_x[s], slack_x[t]))
+                up_y = order(y[j, s], y[j, t], max(slack_y[s], slack_y[t]))
+                rank_x += w[j, t] * up_x
+                rank_y += w[j, t] * up_y
                 if t < s:
-                    pairs = w[s, j] * w[t, j]
+                    pairs = w[j, s] * w[j, t]
                     agree += pairs * up_x * up_y
                     differ_x += pairs * abs(up_x)
                     differ_y += pairs * abs(up_y)
                     differ_both += pairs * abs(up_x * up_y)
                     new_x, new_y = new_x * abs(up_x), new_y * abs(up_y)
-            n += w[s, j]
+            n += w[j, s]
             classes_x += new_x
             classes_y += new_y
-            cross += w[s, j] * rank_x * rank_y
-            square_x += w[s, j] * rank_x * rank_x
-            square_y += w[s, j] * rank_y * rank_y
+            cross += w[j, s] * rank_x * rank_y
+            square_x += w[j, s] * rank_x * rank_x
+            square_y += w[j, s] * rank_y * rank_y
         if coef != SPEARMAN:
             out[j] = from_pairs(coef, n, agree, differ_x, differ_y, differ_both, min(classes_x, classes_y))
         elif square_x > 0 and square_y > 0:

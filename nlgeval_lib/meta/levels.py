@@ -233,7 +233,8 @@ def across(x: Floats, y: Floats, slack_x: Floats, slack_y: Floats, weights: Floa
     x, y = (np.where(weights > 0, side, np.nan) for side in (x, y))
     if coef == "pearson":
         x, y = rescaled(x, axis=0), rescaled(y, axis=0)
-    _kernels.across(COEFFICIENTS.index(coef), x, y, slack_x, slack_y, weights.astype(float), out)
+    x, y, weights = (np.ascontiguousarray(side.T, dtype=float) for side in (x, y, weights))
+    _kernels.across(COEFFICIENTS.index(coef), x, y, slack_x, slack_y, weights, out)
     return out
 
 
