@@ -206,7 +206,8 @@ def test_claims_in_the_text_name_the_table_they_speak_of(paper):
     known = set(papers.index().query("paper == @paper")["id"]) | {"none"}
     assert set(itertools.chain.from_iterable(claims["column"].str.split(" | ", regex=False))) <= known
     place = re.compile(
-        r"(abstract|ethics|limitations|(section|appendix) [0-9A-Z]\S*|(Table|Figure) \d+( caption| prompt)?):? "
+        r"(abstract|ethics|limitations|(section|appendix) [0-9A-Z]\S*|"
+        r"(authors' notebook of )?(Table|Figure) \d+( caption| prompt| to Table \d+)?):? "
     )
     assert [row for row in claims["row"] if not place.match(row)] == []
 
