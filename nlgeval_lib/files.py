@@ -1,4 +1,4 @@
-"""Write a file whole or not at all; any value as JSON has it."""
+"""Where the checkout's folders are; a file is written whole or not at all; any value as JSON has it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,48 @@ _WAYS_OUT = {
     errno.EEXIST: "a part of its path is a file; name another place",
     **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "make the folder writable, or name another one"),
 }
+
+
+def root() -> Path:
+    """The checkout: `NLGEVAL_ROOT` if set, else the folder that holds the package."""
+    override = os.environ.get("NLGEVAL_ROOT")
+    return Path(override).resolve() if override else Path(__file__).resolve().parent.parent
+
+
+def data() -> Path:
+    """`data/`: registry, printed tables, mini set, downloads."""
+    return root() / "data"
+
+
+def raw() -> Path:
+    """`data/raw/`: downloads, git-ignored."""
+    return data() / "raw"
+
+
+def notebooks() -> Path:
+    """`notebooks/`: sources and catalogue."""
+    return root() / "notebooks"
+
+
+def results() -> Path:
+    """`results/`, or the folder named by `NLGEVAL_RESULTS`."""
+    return Path(os.environ.get("NLGEVAL_RESULTS") or root() / "results")
+
+
+def figures() -> Path:
+    """`figures/`, or the folder named by `NLGEVAL_FIGURES`."""
+    return Path(os.environ.get("NLGEVAL_FIGURES") or root() / "figures")
+
+
+def state(*parts: str) -> Path:
+    """`.nlgeval/` (or the folder named by `NLGEVAL_STATE`): caches, completions, runner state; git-ignored."""
+    return Path(os.environ.get("NLGEVAL_STATE") or root() / ".nlgeval").joinpath(*parts)
+
+
+def located(name: str) -> Path:
+    """The place of a result file by the name that records give it: `results/...` or `figures/...`."""
+    top, _, rest = name.partition("/")
+    return {"results": results(), "figures": figures()}[top] / rest
 
 
 def way_out(error: OSError) -> str:

@@ -59,7 +59,7 @@ def _needs():
 @pytest.fixture(scope="session")
 def mirror():
     """The folder with the public data: the mirror, or data/raw where it has the SummEval file. Skips where neither."""
-    for folder in (datasets.fetch.mirror(), datasets.fetch.paths.raw()):
+    for folder in (datasets.fetch.mirror(), datasets.fetch.files.raw()):
         if folder is not None and (folder / "summeval" / "bartscore_data.pkl").is_file():
             return folder
     pytest.skip("no public data here: neither a data mirror nor data/raw")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from runner_tools import Checkout
 
-from nlgeval_lib import catalogue
+from nlgeval_lib.study import catalogue
 
 GOOD = """
 [[output]]
@@ -130,7 +130,7 @@ def test_selecting(here):
 def test_the_real_catalogue_holds(monkeypatch):
     """Every entry of this checkout: its notebook reads strictly, takes its parameters, and has known inputs."""
     monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
-    from nlgeval_lib import notebook
+    from nlgeval_lib.report import notebook
     from nlgeval_lib.runner import stale
 
     for entry in catalogue.load().outputs:

@@ -11,12 +11,12 @@ import pytest
 from cli_tools import call, jsonl
 from judge_server import JudgeServer
 
-from nlgeval_lib import paths
+from nlgeval_lib import files
 from nlgeval_lib.engines import Progress, ScriptedEngine
-from nlgeval_lib.schema import Completion
+from nlgeval_lib.engines.store import Store
+from nlgeval_lib.records import Completion
 from nlgeval_lib.scoring import ProgressBar, estimate
 from nlgeval_lib.scoring.progress import duration
-from nlgeval_lib.store import Store
 
 
 @pytest.fixture
@@ -120,11 +120,11 @@ def test_draws_in_one_call_pay_for_their_prompt_once(tmp_path):
 
 
 def test_make_passes_its_words_on():
-    if not (paths.root() / "Makefile").is_file():
+    if not (files.root() / "Makefile").is_file():
         pytest.skip("no Makefile here")
     words = ["EVALUATOR=geval", "DATA=mini", "ENGINE=vllm", "MODEL=some/model", "ARGS=--dry-run --rate 10"]
     shown = subprocess.run(
-        ["make", "-n", "completions", *words], cwd=paths.root(), capture_output=True, text=True, check=True
+        ["make", "-n", "completions", *words], cwd=files.root(), capture_output=True, text=True, check=True
     )
     assert (
         'nlgeval completions --evaluator "geval" --data "mini" --engine "vllm" --model "some/model" --dry-run --rate 10'

@@ -60,9 +60,9 @@ def test_every_judge_from_the_command_line(nl, judge, tmp_path, name):
 BARE = """
 import json, os, sys, sysconfig
 from pathlib import Path
-from nlgeval_lib import cli, paths
+from nlgeval_lib import cli, files
 here = Path.cwd().resolve()
-known = [here, paths.root(), Path(sys.prefix).resolve(), *map(Path, ("/proc", "/sys", "/dev", "/etc"))]
+known = [here, files.root(), Path(sys.prefix).resolve(), *map(Path, ("/proc", "/sys", "/dev", "/etc"))]
 known += [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
 known += [Path(base, name) for base in ("/usr/share", "/usr/local/share") for name in ("zoneinfo", "fonts")]
 opened = set()

@@ -13,7 +13,8 @@ import pytest
 import typer
 from cli_tools import call, jsonl
 
-from nlgeval_lib import catalogue, cli, datasets, paths
+from nlgeval_lib import cli, datasets, files
+from nlgeval_lib.study import catalogue
 
 RUBRIC = "[Is it good?]\n" + "\n".join(f"Score {n}: level {n}" for n in range(1, 6))
 ROOT = Path(__file__).parents[1]
@@ -99,7 +100,7 @@ def test_an_example_can_be_planned(monkeypatch, capsys, tmp_path, needs, line):
     words += [] if given.get("dry_run") else ["--dry-run"]
     words += ["--limit", "6"] if name in ("score", "completions") and given.get("data") else []
     if name == "sweep":
-        monkeypatch.setattr(paths, "results", lambda: tmp_path / "results")
+        monkeypatch.setattr(files, "results", lambda: tmp_path / "results")
     got = call(monkeypatch, capsys, *words)
     assert got.code == 0, got.err
 

@@ -12,14 +12,14 @@ from cli_tools import RUBRIC, call
 from engine_fixtures import CACHE, CONTEXT, no_vllm
 from runner_tools import Checkout, HerePool
 
-from nlgeval_lib import catalogue, datasets, paths
+from nlgeval_lib import datasets, files
 from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.runner import session, stale
 from nlgeval_lib.runner.progress import Progress
 from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.scoring import named
-from nlgeval_lib.store import Store
-from nlgeval_lib.study import EngineOptions, completions, jobs, judge_scores
+from nlgeval_lib.study import EngineOptions, catalogue, completions, jobs, judge_scores
 
 LLAMA, PROMETHEUS, API = "meta-llama/Llama-2-7b-chat-hf", "kaist-ai/prometheus-7b-v1.0", "gpt-4-0613"
 JUDGES = {  # id: evaluator, model, settings
@@ -51,7 +51,7 @@ out.save()"""
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A checkout with the mini set, two outputs and their judges; its state lies elsewhere."""
-    mini = paths.data() / "mini" / "mini.jsonl"
+    mini = files.data() / "mini" / "mini.jsonl"
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path / "checkout"))
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-test")
@@ -148,7 +148,7 @@ def test_every_model_is_loaded_once_and_nothing_is_asked_twice(here, nl, loaded)
     assert got.code == 0 and [engine.model for engine in loaded] == [LLAMA, PROMETHEUS], got
     assert "[1/3] n=2 aspect=coherence: " in got.out and "[3/3] absolute rubric=" in got.out
     asked = [ask.key for engine in loaded for ask in engine.asked]
-    assert len(asked) == len(set(asked)) == sum(Store(paths.state("completions")).census().values())
+    assert len(asked) == len(set(asked)) == sum(Store(files.state("completions")).census().values())
     again = nl("completions", "--engine", "vllm", "--mode", "quick")
     assert again.code == 0 and len(loaded) == 2 and again.out.count("all stored") == 3
     assert "nothing to ask" in nl("completions", "--engine", "vllm", "--mode", "quick", "--dry-run").out
@@ -216,7 +216,7 @@ def test_ctrl_c_keeps_what_was_made(here, nl, loaded, monkeypatch):
     whole = completions.Job.fill
     monkeypatch.setattr(completions.Job, "fill", interrupted)
     got = nl("completions", "--engine", "vllm", "--mode", "quick")
-    made = sum(Store(paths.state("completions")).census().values())
+    made = sum(Store(files.state("completions")).census().values())
     assert got.code == 130 and f"stopped: {made:,} completions made now are stored" in got.out and made > 100
 
 
@@ -268,7 +268,7 @@ def test_vllm_fills_the_store_and_notebooks_read_it(here, nl, tiny_folder, monke
     way += ("--model-path", f"{LLAMA}={tiny_folder}", "--model-path", f"{PROMETHEUS}={tiny_folder}")
     made = nl(*way)
     assert made.code == 0, made.out + made.err
-    held = Store(paths.state("completions")).census()
+    held = Store(files.state("completions")).census()
     assert {model for model, _ in held} == {LLAMA, PROMETHEUS}
     assert {revision.partition(":")[0] for _, revision in held} == {"sha256"}
     after = run()
@@ -281,7 +281,7 @@ def test_vllm_fills_the_store_and_notebooks_read_it(here, nl, tiny_folder, monke
             frame["route"].eq("mini").all() and frame["signature"].str.contains("|stand-in:sha256:", regex=False).all()
         )
     again = nl(*way)
-    assert again.code == 0 and again.out.count("all stored") == 3 and Store(paths.state("completions")).census() == held
+    assert again.code == 0 and again.out.count("all stored") == 3 and Store(files.state("completions")).census() == held
     assert "0 run, 2 cached" in run()
     real = nl("completions", "--engine", "vllm", "--output", "one", "-m", "some/real-model")
     assert real.code == 1 and "error" in real.out

@@ -13,7 +13,7 @@ import pytest
 from cli_tools import RUBRIC, asks, jsonl, rows
 
 from nlgeval_lib import cli, evaluators, files, scoring
-from nlgeval_lib.schema import Judgment, Status
+from nlgeval_lib.records import Judgment, Status
 from nlgeval_lib.scoring import output
 
 HALF = "Feedback: half \ud800 a character. [RESULT] 4"

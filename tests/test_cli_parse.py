@@ -13,8 +13,8 @@ from cli_tools import call, jsonl
 
 from nlgeval_lib import parsers
 from nlgeval_lib.engines import Sampling, ScriptedEngine, complete
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.scoring import InputError, parsing
-from nlgeval_lib.store import Store
 
 TEXTS = ["Score: 4", "I'd give it 3 out of 5.", "", "It is hard to say.", "Score: 9", "Score: 4"]
 

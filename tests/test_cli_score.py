@@ -14,7 +14,7 @@ import pytest
 from cli_tools import KEY, asks, jsonl, rows
 
 from nlgeval_lib import evaluators
-from nlgeval_lib.store import Store
+from nlgeval_lib.engines.store import Store
 
 MAIN = "from nlgeval_lib.cli import main; main()"
 ROW = ("-i", "my.csv", "-o", "s.csv", "--fill", "instruction=say it", "--fill", "source=s")

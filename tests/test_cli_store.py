@@ -9,7 +9,7 @@ import pytest
 from cli_tools import call
 
 from nlgeval_lib.engines import Sampling, ScriptedEngine, complete
-from nlgeval_lib.store import FILE, Store
+from nlgeval_lib.engines.store import FILE, Store
 
 
 def test_a_store_goes_out_and_comes_in_again(tmp_path, monkeypatch, capsys):

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import evaluators
 from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.coascore import VARIANTS, CoAScore, count_word
 from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore, LLMScoreCoT, RatingTask
-from nlgeval_lib.schema import Completion, Sample
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Completion, Sample
 
 FACT = 'Bill murray thinks kung fu hustle is "the supreme achievement of the modern age in terms of comedy".'
 TALK = Sample("t1", "Yeah bill murray loved it", source="A: Morning !\nB: Morning !", context=FACT, aspect="overall")

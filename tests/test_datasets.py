@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgeval_lib import datasets, paths
+from nlgeval_lib import datasets, files
 from nlgeval_lib.datasets import UnknownName, _prometheus, frame, mini, specs
 
 LEADING = ["dataset", "input_id", "system_id", "aspect", "human"]
@@ -298,7 +298,7 @@ def test_mini_needs_its_file_and_names_a_broken_line(tmp_path, monkeypatch):
     with pytest.raises(datasets.DataUnavailable, match=r"data/mini/mini\.jsonl is not in this checkout"):
         mini.load()
     assert datasets.available("mini") == (False, "data/mini/mini.jsonl is not in this checkout")
-    target = paths.data() / mini.FILE
+    target = files.data() / mini.FILE
     target.parent.mkdir(parents=True)
     target.write_text("\n".join([*lines[:2], "{", *lines[3:]]))
     with pytest.raises(ValueError, match="line 3: not JSON"):
@@ -324,7 +324,7 @@ def test_load_names_unknown_data_sets_and_options():
 
 def test_describe_works_without_data(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "registry.csv").write_bytes((paths.data() / "registry.csv").read_bytes())
+    (tmp_path / "data" / "registry.csv").write_bytes((files.data() / "registry.csv").read_bytes())
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     monkeypatch.delenv("NLGEVAL_DATA_MIRROR", raising=False)
     monkeypatch.setattr(datasets.fetch.download, "download", lambda *a, **k: pytest.fail("describe used the network"))

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import (
     AnalysisCheck,
     CoAScore,
@@ -25,7 +26,6 @@ from nlgeval_lib.evaluators import (
     TigerScoreReferenceBased,
 )
 from nlgeval_lib.evaluators.prometheus import Rubric
-from nlgeval_lib.store import Store
 
 RUBRIC = Rubric("Is the text true to its source?", ("No.", "Hardly.", "Partly.", "Mostly.", "Yes."))
 FRAME = pd.DataFrame(

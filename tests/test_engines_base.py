@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import engines
 from nlgeval_lib.engines import MissingCompletions, ReplayEngine, Request, Sampling, ScriptedEngine
-from nlgeval_lib.schema import Completion
-from nlgeval_lib.store import Store
+from nlgeval_lib.engines.store import Store
+from nlgeval_lib.records import Completion
 
 DRAWS = Sampling(temperature=1.0, n=3, max_tokens=20)
 

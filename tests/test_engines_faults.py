@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib.engines import EngineError, OpenAIEngine, Request, Sampling, _attempts, _http, _protocol, complete
-from nlgeval_lib.store import Store
+from nlgeval_lib.engines.store import Store
 
 KEY = "sk-proj-" + "".join(chr(97 + i * 7 % 26) for i in range(150))
 

@@ -12,7 +12,7 @@ from engine_fixtures import CONTEXT, no_vllm, told
 
 from nlgeval_lib import engines
 from nlgeval_lib.engines import EngineError, Request, Sampling, UnsupportedSetting, models
-from nlgeval_lib.store import Store
+from nlgeval_lib.engines.store import Store
 
 needs_vllm = pytest.mark.skipif(bool(no_vllm()), reason=no_vllm())
 PROMPTS = [f"Rate response {i}: it is {'very ' * (i % 5)}good. Score:" for i in range(20)]

@@ -18,7 +18,7 @@ from nlgeval_lib.engines import (
     complete,
     make,
 )
-from nlgeval_lib.store import Store
+from nlgeval_lib.engines.store import Store
 
 HALF = "a\ud800b"
 

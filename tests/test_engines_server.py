@@ -14,7 +14,7 @@ import pytest
 from nlgeval_lib import engines
 from nlgeval_lib.engines import OpenAIEngine, Request, Sampling, UnsupportedSetting
 from nlgeval_lib.engines._attempts import Clock, Gate, backoff, retry_after
-from nlgeval_lib.store import Store
+from nlgeval_lib.engines.store import Store
 
 KEY = "sk-secret-0123456789"
 

@@ -18,9 +18,9 @@ import pytest
 
 from nlgeval_lib import datasets, evaluators
 from nlgeval_lib.engines import ScriptedEngine, complete
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import hdeval
 from nlgeval_lib.evaluators.stages import drive
-from nlgeval_lib.store import Store
 
 TABLE = Path(__file__).parent / "cases" / "evaluators.jsonl"
 CASES = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()] if TABLE.is_file() else []

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgeval_lib import experiments, meta, papers
+from nlgeval_lib import meta, papers
+from nlgeval_lib.study import correlations
 
 
 def outputs(systems: int = 6, inputs: int = 10, seed: int = 0) -> pd.DataFrame:
@@ -30,10 +31,10 @@ def outputs(systems: int = 6, inputs: int = 10, seed: int = 0) -> pd.DataFrame:
 def test_a_cell_is_what_correlate_gives(coef: str, nan: str) -> None:
     items = outputs()
     items.loc[::7, "score"] = np.nan
-    (cell,) = experiments.correlations(
+    (cell,) = correlations.correlations(
         items, {"judge": items["score"]}, {"a": "human_a"}, coefs=[coef], nan=nan, n_boot=50, seed=3
     ).to_dict("records")
-    grid = experiments.Grid(items)
+    grid = correlations.Grid(items)
     x, y = grid.matrix(items["score"]), grid.matrix(items["human_a"])
     expected = meta.correlate(x, y, coef=coef, nan=nan, ci="boot-both", n_boot=50, seed=3)
     assert (cell["value"], cell["ci_low"], cell["ci_high"], cell["n"], cell["signature"]) == (
@@ -55,7 +56,7 @@ def test_the_order_of_the_outputs_does_not_matter(order: list[int]) -> None:
     items = outputs(5, 6)
     shuffled = items.iloc[order].reset_index(drop=True)
     first, second = (
-        experiments.correlations(one, {"judge": one["score"]}, {"a": "human_a"}, ci=None)["value"]
+        correlations.correlations(one, {"judge": one["score"]}, {"a": "human_a"}, ci=None)["value"]
         for one in (items, shuffled)
     )
     assert np.allclose(first, second, atol=1e-12)
@@ -64,25 +65,25 @@ def test_the_order_of_the_outputs_does_not_matter(order: list[int]) -> None:
 def test_places_without_an_output_are_not_missing_scores() -> None:
     items = outputs().drop(index=[3, 4]).reset_index(drop=True)
     items.loc[0, "score"] = np.nan
-    table = experiments.correlations(items, {"judge": items["score"]}, {"a": "human_a"}, n_boot=20)
+    table = correlations.correlations(items, {"judge": items["score"]}, {"a": "human_a"}, n_boot=20)
     assert all("nan:drop(1/58)" in text for text in table["signature"])
     assert (table["n"] == 57).all()
 
 
 def test_several_outputs_of_a_system_for_an_input_leave_only_inputs_to_resample() -> None:
     items = pd.concat([outputs(seed=0), outputs(seed=1)], ignore_index=True)
-    table = experiments.correlations(items, {"judge": items["score"]}, {"a": "human_a"}, n_boot=20)
+    table = correlations.correlations(items, {"judge": items["score"]}, {"a": "human_a"}, n_boot=20)
     assert all("ci:boot-inputs/20" in text for text in table["signature"])
     assert (table["n"] == len(items)).all()
     few = outputs(systems=4)
-    table = experiments.correlations(few, {"judge": few["score"]}, {"a": "human_a"}, n_boot=20)
+    table = correlations.correlations(few, {"judge": few["score"]}, {"a": "human_a"}, n_boot=20)
     assert all("ci:boot-inputs/20" in text for text in table["signature"])
 
 
 def test_scale_stretches_value_interval_and_replicates() -> None:
     items = outputs()
     one, hundred = (
-        experiments.correlations(items, {"j": items["score"]}, {"a": "human_a"}, n_boot=20, scale=scale).iloc[0]
+        correlations.correlations(items, {"j": items["score"]}, {"a": "human_a"}, n_boot=20, scale=scale).iloc[0]
         for scale in (1.0, 100.0)
     )
     for name in ("value", "ci_low", "ci_high"):
@@ -93,7 +94,7 @@ def test_scale_stretches_value_interval_and_replicates() -> None:
 def test_the_average_is_of_coefficients_and_its_interval_of_their_resamples() -> None:
     items = outputs()
     human = {"a": "human_a", "b": "human_b"}
-    table = experiments.correlations(items, {"j": items["score"]}, human, n_boot=40, average="mean")
+    table = correlations.correlations(items, {"j": items["score"]}, human, n_boot=40, average="mean")
     for statistic, part in table.groupby("statistic"):
         columns = part.set_index("column")
         assert columns.at["mean", "value"] == pytest.approx(columns.loc[["a", "b"], "value"].mean())
@@ -105,7 +106,7 @@ def test_the_average_is_of_coefficients_and_its_interval_of_their_resamples() ->
 def test_an_undefined_coefficient_has_a_reason_and_makes_the_average_undefined() -> None:
     items = outputs()
     human = {"a": "human_a", "flat": np.ones(len(items))}
-    table = experiments.correlations(
+    table = correlations.correlations(
         items, {"j": items["score"]}, human, coefs=["pearson"], n_boot=20, average="mean"
     ).set_index("column")
     assert np.isnan(table.at["flat", "value"]) and "constant ratings" in table.at["flat", "reason"]
@@ -114,8 +115,8 @@ def test_an_undefined_coefficient_has_a_reason_and_makes_the_average_undefined()
 
 def test_cells_are_ready_to_compare() -> None:
     items = outputs()
-    table = experiments.correlations(items, {"j": items["score"], "own": items["score"]}, {"a": "human_a"}, n_boot=20)
-    cells = experiments.cells(table, extra=["own"])
+    table = correlations.correlations(items, {"j": items["score"], "own": items["score"]}, {"a": "human_a"}, n_boot=20)
+    cells = correlations.cells(table, extra=["own"])
     assert "replicates" not in cells and cells["extra"].tolist() == [False, False, True, True]
     assert set(cells["statistic"]) == {"pearson", "spearman"}
 
@@ -123,30 +124,30 @@ def test_cells_are_ready_to_compare() -> None:
 def test_what_does_not_fit_is_named() -> None:
     items = outputs()
     with pytest.raises(ValueError, match=r"no column 'human_c'; columns: .*human_a"):
-        experiments.correlations(items, {"j": items["score"]}, {"c": "human_c"})
+        correlations.correlations(items, {"j": items["score"]}, {"c": "human_c"})
     with pytest.raises(ValueError, match=r"got \(3,\) values for 60 items"):
-        experiments.correlations(items, {"j": [1, 2, 3]}, {"a": "human_a"})
+        correlations.correlations(items, {"j": [1, 2, 3]}, {"a": "human_a"})
     with pytest.raises(ValueError, match=r"j: scores for \['z'\], but ratings are of a"):
-        experiments.correlations(items, {"j": {"z": items["score"]}}, {"a": "human_a"})
+        correlations.correlations(items, {"j": {"z": items["score"]}}, {"a": "human_a"})
 
 
 def test_an_average_over_rows_is_the_mean_of_the_judges() -> None:
     items = outputs()
     scores = {"one": items["score"], "two": items["score"] ** 2}
-    table = experiments.correlations(items, scores, {"a": "human_a", "b": "human_b"}, n_boot=40)
-    mean = experiments.averaged(table, "both", over="row").set_index(["row", "column", "statistic"])
+    table = correlations.correlations(items, scores, {"a": "human_a", "b": "human_b"}, n_boot=40)
+    mean = correlations.averaged(table, "both", over="row").set_index(["row", "column", "statistic"])
     for (column, statistic), part in table.groupby(["column", "statistic"]):
         cell = mean.loc["both", column, statistic]
         drawn = np.mean(part["replicates"].tolist(), axis=0)
         assert cell["value"] == pytest.approx(part["value"].mean())
         assert (cell["ci_low"], cell["ci_high"]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
     with pytest.raises(ValueError, match="'column', 'row'"):
-        experiments.averaged(table, "both", over="statistic")
+        correlations.averaged(table, "both", over="statistic")
 
 
 def test_what_is_lacking_has_the_reason_of_its_column_then_of_its_row() -> None:
     done = pd.DataFrame({"row": ["BLEU"], "column": ["BAGEL"], "statistic": ["pearson"]})
-    gaps = experiments.lacking(
+    gaps = correlations.lacking(
         "coascore", "table_02", done, columns={"IWSLT14": "no data"}, rows={"BARTScore": "no model"}, otherwise="later"
     )
     assert len(gaps) == len(papers.load("coascore", "table_02")) - 1 and gaps["value"].isna().all()
@@ -157,17 +158,17 @@ def test_what_is_lacking_has_the_reason_of_its_column_then_of_its_row() -> None:
     assert reasons["BLEU", "BAGEL", "kendall"] == "later"
     assert (papers.compare("coascore", "table_02", gaps)["verdict"] == "missing").all()
     with pytest.raises(ValueError, match="no row"):
-        experiments.lacking("coascore", "table_02", done, rows={"BLEURT": "no model"})
+        correlations.lacking("coascore", "table_02", done, rows={"BLEURT": "no model"})
 
 
 def test_cells_in_words_are_not_lacking() -> None:
     none = pd.DataFrame(columns=["row", "column", "statistic"])
-    assert set(experiments.lacking("coascore", "table_01", none)["column"]) == {"size"}
+    assert set(correlations.lacking("coascore", "table_01", none)["column"]) == {"size"}
 
 
 def test_values_in_another_order_than_the_items_are_refused():
     items = pd.DataFrame({"input_id": list("aabb"), "system_id": list("xyxy")}, index=[7, 3, 5, 1])
-    grid, values = experiments.Grid(items), pd.Series([1.0, 2, 3, 4], index=items.index)
+    grid, values = correlations.Grid(items), pd.Series([1.0, 2, 3, 4], index=items.index)
     assert grid.matrix(values).tolist() == grid.matrix(values.to_numpy()).tolist() == [[1, 3], [2, 4]]
     assert grid.matrix(values.reset_index(drop=True)).tolist() == [[1, 3], [2, 4]]  # labels of its own: by place
     with pytest.raises(ValueError, match="another order; align them"):

@@ -10,8 +10,8 @@ import pytest
 from cli_tools import call
 from runner_tools import Checkout
 
-from nlgeval_lib import catalogue
 from nlgeval_lib.evaluators import base
+from nlgeval_lib.study import catalogue
 
 PAGE = Path(__file__).resolve().parent.parent / "EXTENDING.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)

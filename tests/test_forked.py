@@ -37,7 +37,7 @@ FINDS = """
     assert not hasattr(pandas, "trace") and "TRACE" not in os.environ and papers.load is not None
     assert "name" not in globals() and numpy.random.random() != first["draw"] and os.getpid() != first["pid"]
     assert os.getpid() == os.getpgid(0) == os.getsid(0) and "sklearn" not in sys.modules
-    from nlgeval_lib import provenance
+    from nlgeval_lib.scoring import provenance
     loaded = {name.split("/")[0] for name in provenance.modules()}
     assert {"__init__.py", "report", "figures", "papers", "provenance.py"} <= loaded, loaded
     assert not loaded & {"meta", "evaluators", "judged", "parsers", "store", "engines"}, loaded

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import GEval
-from nlgeval_lib.schema import Completion, Sample, Status
+from nlgeval_lib.records import Completion, Sample, Status
 
 SAMPLE = Sample("s1", "Paris.", instruction="Name the capital of France.")
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import evaluators, prompts
 from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages
 from nlgeval_lib.evaluators.hdeval import (
     Aggregator,
@@ -28,8 +29,7 @@ from nlgeval_lib.evaluators.hdeval import (
     by_share,
     decompose,
 )
-from nlgeval_lib.schema import Completion, Sample
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Completion, Sample
 
 ASPECTS = {"coherence": "How well the sentences fit.", "fluency": "How well each sentence reads."}
 METRIC = re.compile(r"on the following metric:\n(?P<name>.*?): ")

@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from nlgeval_lib.engines import Request, Sampling, ScriptedEngine, complete
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.scoring.interrupt import gentle
-from nlgeval_lib.store import Store
 
 
 class Stopping(ScriptedEngine):

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib.engines import Request, Sampling, ScriptedEngine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.judge import Judge, Missing, combine
 from nlgeval_lib.evaluators.samples import samples
 from nlgeval_lib.evaluators.stages import Stage, run
 from nlgeval_lib.parsers.rating import rating
-from nlgeval_lib.schema import Completion, Judgment, Sample, Status
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
 
 class Terse(Judge):

@@ -13,39 +13,35 @@ import pytest
 import nlgeval_lib
 
 PACKAGE = Path(nlgeval_lib.__file__).parent
-BASE = {"schema", "paths", "files", "cache", "names", "notebook"}
-BESIDE = {"papers", "report", "figures", "provenance", "catalogue"}
 
-# part -> the other parts of nlgeval_lib that it may import
-ALLOWED: dict[str, set[str]] = {
-    **{part: BASE for part in BASE},
-    **{part: BASE for part in ("datasets", "parsers", "store", "prompts")},
-    "engines": BASE | {"parsers", "store", "prompts"},
-    "evaluators": BASE | {"datasets", "parsers", "store", "prompts", "engines"},
-    "training": BASE | {"datasets", "parsers", "store", "prompts", "engines", "evaluators", "meta"},
-    "meta": set(),
-    **{part: BASE | BESIDE | {"datasets"} for part in BESIDE},
-    "catalogue": BASE | {"datasets", "evaluators"},  # their names
-}
-# these may import anything
-TOP = {
-    "experiments",
-    "study",
-    "run",
-    "runner",
-    "cli",
-    "scoring",
-}
+# each room imports only from rooms of an earlier row, and from itself
+FLOORS = (
+    {"records", "files", "names"},
+    {"datasets", "prompts", "parsers", "papers", "figures"},
+    {"engines"},
+    {"evaluators"},
+    {"scoring", "training"},
+    {"study"},
+    {"report"},
+    {"runner"},
+    {"cli"},
+)
+KNOWS_NONE = {"meta"}  # arrays in, results out: it imports no other room, and any room may import it
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 
-def part_of(path: Path) -> str:
-    """The part of the package that a file belongs to: its folder or module name."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def module_of(path: Path) -> str:
+    """The dotted name of a file of the package."""
+    return ".".join(("nlgeval_lib", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
 
 
-def imported_parts(path: Path) -> set[str]:
-    """Every part of nlgeval_lib that a file imports, at its top or inside a function."""
-    package = ("nlgeval_lib", *path.relative_to(PACKAGE).with_suffix("").parts)[:-1]
+FILES = sorted(PACKAGE.rglob("*.py"))
+MODULES = {module_of(path): path for path in FILES}
+
+
+def imported(path: Path) -> set[str]:
+    """Every module of nlgeval_lib that a file imports, at its top or inside a function."""
+    package = ("nlgeval_lib", *path.relative_to(PACKAGE).parts[:-1])
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -57,24 +53,39 @@ def imported_parts(path: Path) -> set[str]:
         else:
             continue
         for name in names:
-            steps = name.split(".")
-            if steps[0] == "nlgeval_lib" and len(steps) > 1:
-                found.add(steps[1])
-    return found
+            module = name if name in MODULES else name.rpartition(".")[0]
+            if module in MODULES:
+                found.add(module)
+    return found - {module_of(path)}
 
 
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent != PACKAGE)
+def room_of(module: str) -> str:
+    """The room of a module: its folder, or itself where it stands beside the folders."""
+    return module.split(".")[1] if "." in module else ""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_run_one_way(path: Path) -> None:
-    part = part_of(path)
-    assert part in ALLOWED or part in TOP, f"{part} is new: give it a place in tests/test_layout.py"
-    if part in TOP:
+    room = room_of(module_of(path))
+    others = {room_of(module) for module in imported(path)} - {room, ""}
+    if room in KNOWS_NONE or not room:
+        assert not others
         return
-    parts = {entry.stem for entry in PACKAGE.iterdir()}
-    wrong = (imported_parts(path) & parts) - ALLOWED[part] - {part}
-    assert not wrong, f"{path.relative_to(PACKAGE)} imports {sorted(wrong)}; {part} may import {sorted(ALLOWED[part])}"
+    assert room in FLOOR, f"{room} is new: give it a place in tests/test_layout.py"
+    wrong = {other for other in others - KNOWS_NONE if FLOOR[other] >= FLOOR[room]}
+    assert not wrong, f"{path.relative_to(PACKAGE)} imports {sorted(wrong)}, which stand no lower than {room}"
+
+
+def test_no_circle_of_imports() -> None:
+    """No module reaches itself; a package's face counts as what it hands on."""
+    arrows = {module: imported(path) for module, path in MODULES.items() if path.name != "__init__.py"}
+    reached = {module: {other for other in others if other in arrows} for module, others in arrows.items()}
+    while True:
+        wider = {module: others.union(*(reached[other] for other in others)) for module, others in reached.items()}
+        if wider == reached:
+            break
+        reached = wider
+    assert sorted(module for module, others in reached.items() if module in others) == []
 
 
 def test_the_library_imports_no_tool() -> None:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgeval_lib.cache import CacheError, ValueCache, key
 from nlgeval_lib.evaluators import Bleu, Rouge
+from nlgeval_lib.evaluators.score_cache import CacheError, ValueCache, key
 
 TEXTS = st.text(st.characters(codec=None), max_size=12)  # lone surrogates too
 
@@ -64,7 +64,7 @@ def test_an_empty_cache_is_not_made_by_looking(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
-from nlgeval_lib.cache import ValueCache, key
+from nlgeval_lib.evaluators.score_cache import ValueCache, key
 cache = ValueCache(sys.argv[1])
 number = 0
 while number < int(sys.argv[3]):
@@ -121,7 +121,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 FULL = """
 import resource, signal, sys
-from nlgeval_lib.cache import CacheError, ValueCache, key
+from nlgeval_lib.evaluators.score_cache import CacheError, ValueCache, key
 cache = ValueCache(sys.argv[1])
 cache.put({key("first"): (1.0,)})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

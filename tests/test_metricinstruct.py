@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlgeval_lib.engines.scripted import ScriptedEngine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import TigerScore, base
 from nlgeval_lib.parsers.error_analysis import error_analysis
 from nlgeval_lib.parsers.error_fields import ErrorItem
-from nlgeval_lib.schema import Completion, Judgment
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Completion, Judgment
 from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training import sets
 from nlgeval_lib.training.metricinstruct import Candidate, MetricInstruct, analysis, least_likely, questions, rules
@@ -348,7 +348,7 @@ class Length:
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
         made = [Judgment(float(len(text))) if "?" not in text else None for text in frame["output"]]
-        from nlgeval_lib.schema import Status
+        from nlgeval_lib.records import Status
 
         filled = [one or Judgment.missing(Status.FAILED, "too long for the model") for one in made]
         return base.score_frame(frame.index, filled, "length", {})

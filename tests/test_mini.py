@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from nlgeval_lib import paths
+from nlgeval_lib import files
 
-FOLDER = paths.root() / "data" / "mini"
+FOLDER = files.root() / "data" / "mini"
 SYSTEMS = {
     "clean",
     "repetition",

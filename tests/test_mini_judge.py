@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgeval_lib import datasets, paths
+from nlgeval_lib import datasets, files
 from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.evaluators import CoAScore, GEval, HDEval, LLMScore, Prometheus, TigerScore
 from nlgeval_lib.evaluators.hdeval.decompose import read as read_children
-from nlgeval_lib.schema import Completion
+from nlgeval_lib.records import Completion
 from nlgeval_lib.training import mini
 from nlgeval_lib.training.mini import RATED, quality
 from tools.mini_judge import answers, batches, heldout, measure, phrases, prompts, tokens
@@ -142,7 +142,7 @@ def test_the_committed_set_is_what_the_program_writes(tmp_path):
 
 
 def test_a_broken_or_missing_set_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "data", lambda: tmp_path)
+    monkeypatch.setattr(files, "data", lambda: tmp_path)
     assert datasets.available("mini_judge") == (False, "data/mini/judge/heldout.jsonl is not in this checkout")
     with pytest.raises(datasets.DataUnavailable, match="restore it from the repository"):
         mini_judge.load()

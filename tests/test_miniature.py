@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgeval_lib import catalogue, datasets, experiments, papers, paths, report
+from nlgeval_lib import datasets, files, papers, report
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.study import JudgeScores, criteria_scores, jobs, miniature
+from nlgeval_lib.study import JudgeScores, catalogue, correlations, criteria_scores, jobs, miniature
 from nlgeval_lib.training import mini
 
 LISTED = catalogue.load()
@@ -127,16 +127,16 @@ def test_criteria_of_the_miniature_judge_are_features_of_its_own_texts():
 def test_printed_averages_are_the_means_of_their_rows(paper, table, count):
     printed = papers.load(paper, table)
     none = pd.DataFrame({"row": [], "column": [], "statistic": []})
-    found = experiments.printed_averages(paper, table, none)
+    found = correlations.printed_averages(paper, table, none)
     cells = printed.set_index(["row", "column", "statistic"])["number"]
     assert len(found) == count and (found["route"] == "published").all()
     for one in found.itertuples():
         parts = [cells[key] for key in cells.index if (key[0], key[2]) == (one.row, one.statistic)]
         assert one.value == pytest.approx((np.sum(parts) - cells[one.row, "average", one.statistic]) / (len(parts) - 1))
-    kept = experiments.printed_averages(paper, table, found.head(3))
+    kept = correlations.printed_averages(paper, table, found.head(3))
     assert kept.equals(found.iloc[3:].reset_index(drop=True))
     with pytest.raises(ValueError, match="no column 'mean'"):
-        experiments.printed_averages(paper, table, none, "mean")
+        correlations.printed_averages(paper, table, none, "mean")
 
 
 # ---- the notebooks
@@ -163,7 +163,7 @@ def test_every_notebook_of_a_table_with_relations_shows_its_audit():
 
 
 def test_the_template_of_an_ablation_runs_as_it_stands(apart):
-    left = notebook_cells.run(paths.root() / "notebooks" / "template_ablation.ipynb", mode="quick", base="rouge2")
+    left = notebook_cells.run(files.root() / "notebooks" / "template_ablation.ipynb", mode="quick", base="rouge2")
     table = pd.read_csv(apart / "results" / "partial" / "meta" / "template_ablation__table.csv").set_index("variant")
     tests = pd.read_csv(apart / "results" / "partial" / "meta" / "template_ablation__tests.csv")
     assert set(table.index) == set(left["VARIANTS"]) and tests["variant"].tolist() == ["rouge1", "rougeL"]

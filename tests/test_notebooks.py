@@ -13,9 +13,10 @@ import pandas as pd
 import papermill
 import pytest
 
-from nlgeval_lib import catalogue, notebook, papers
-from nlgeval_lib.report import saving
+from nlgeval_lib import papers
+from nlgeval_lib.report import notebook, saving
 from nlgeval_lib.runner import kernels
+from nlgeval_lib.study import catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)

@@ -5,22 +5,23 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from nlgeval_lib import datasets, experiments, papers
+from nlgeval_lib import datasets, papers
 from nlgeval_lib.evaluators import Bleu, Rouge
+from nlgeval_lib.study import correlations
 
 TABLES = {"pearson": "table_25", "spearman": "table_26", "kendall": "table_04"}
 CRITERIA = ["correctness", "data_coverage", "fluency", "relevance", "text_structure"]
 
 
 def measured(items: pd.DataFrame, scores: dict[str, pd.Series], human: dict[str, str], task: str) -> pd.DataFrame:
-    table = experiments.correlations(
+    table = correlations.correlations(
         items, scores, human, coefs=("pearson", "spearman", "kendall-b"), ci=None, scale=100
     )
-    return experiments.averaged(table, task) if len(human) > 1 else table
+    return correlations.averaged(table, task) if len(human) > 1 else table
 
 
 def compared(cells: pd.DataFrame) -> pd.DataFrame:
-    cells = experiments.cells(cells)
+    cells = correlations.cells(cells)
     frames = [papers.compare("tigerscore", TABLES[name], part) for name, part in cells.groupby("statistic")]
     joined = pd.concat(frames)
     return joined[joined["ours"].notna()]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib.parsers.choice import preference, yes_no
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 
 @pytest.mark.parametrize(

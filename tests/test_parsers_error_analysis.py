@@ -8,7 +8,7 @@ import math
 import pytest
 
 from nlgeval_lib import parsers
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 HEAD = "The model-generated output contains {} errors, with a total score reduction of {}.\n"
 PROMPT = "error (between 0.5 and 5 given the severity of the error)\n\nYour evaluation output: \n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nlgeval_lib import parsers
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 FORMAT_LINE = 'as follows: "Feedback: (write a feedback) [RESULT] (an integer number between 1 and 5)"\n###Feedback: '
 RUN_ON = "Feedback: fine. [RESULT] 3\n\n###Feedback: another text [RESULT] 5"

@@ -9,7 +9,7 @@ import pytest
 
 from nlgeval_lib import parsers
 from nlgeval_lib.parsers.loose_json import Record, objects
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 INLINE = "Relevance: Is it so? A good one is. Coherence: Does it flow? It should. Accuracy: Is it right?"
 

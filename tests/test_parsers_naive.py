@@ -6,7 +6,7 @@ import pytest
 
 from nlgeval_lib import parsers
 from nlgeval_lib.parsers import naive
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nlgeval_lib import parsers
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 # fmt: off
 FRAGMENTS = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nlgeval_lib import parsers
-from nlgeval_lib.schema import Judgment, Status
+from nlgeval_lib.records import Judgment, Status
 
 CASES = [
     json.loads(line) for line in (Path(__file__).parent / "cases" / "rating.jsonl").read_text("utf-8").splitlines()

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nlgeval_lib import datasets, experiments, meta, parsers
+from nlgeval_lib import datasets, meta, parsers
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.parsers import naive
+from nlgeval_lib.study import correlations
 
 SCALES = {"naturalness": (1, 3), "coherence": (1, 3), "engagingness": (1, 3), "groundedness": (0, 1)}
 
@@ -42,7 +43,7 @@ def test_golden_replay_of_a_closer_look():
                 plain.setdefault((source, system), []).extend([int(digit.group())] if digit else [])
             means = {"judge": meta.mean_of_samples(judged).scores}
             ours = [
-                experiments.correlations(
+                correlations.correlations(
                     items, means, {aspect: f"human_{aspect}"}, coefs=[coef], level=level, ci=None
                 ).at[0, "value"]
                 for coef, level in (("pearson", "dataset"), ("kendall-b", "input"))

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus
 from nlgeval_lib.evaluators.prometheus import Rubric, family
-from nlgeval_lib.schema import Completion, Sample, Status
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Completion, Sample, Status
 
 RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
 NASTY = [

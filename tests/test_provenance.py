@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nlgeval_lib
-from nlgeval_lib import provenance
+from nlgeval_lib.scoring import provenance
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from cli_tools import call
 from nlgeval_lib import datasets
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.engines import MissingCompletions, ReplayEngine, Request
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus, TigerScore
-from nlgeval_lib.schema import Sample
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Sample
 from nlgeval_lib.study import recorded_judges
 
 

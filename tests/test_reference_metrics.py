@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import evaluators, papers
 from nlgeval_lib.evaluators import Bleu, Meteor, Rouge, wordnet
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = "Please keep your shoes by the door."
@@ -414,7 +414,7 @@ def test_evaluators_by_name() -> None:
 
 def test_a_new_evaluator_is_one_class_and_a_registration(monkeypatch: pytest.MonkeyPatch) -> None:
     from nlgeval_lib.evaluators import base
-    from nlgeval_lib.schema import Judgment
+    from nlgeval_lib.records import Judgment
 
     monkeypatch.setattr(base, "_registry", dict(base._registry))
 
@@ -436,7 +436,7 @@ def test_a_new_evaluator_is_one_class_and_a_registration(monkeypatch: pytest.Mon
 
 
 def test_the_score_frame_holds_only_numbers_and_reasons() -> None:
-    from nlgeval_lib.schema import Judgment
+    from nlgeval_lib.records import Judgment
 
     index = pd.Index(["a"])
     with pytest.raises(ValueError, match="row 'a': value inf"):

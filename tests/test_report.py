@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from runner_tools import Checkout
 
 from nlgeval_lib import papers, report
-from nlgeval_lib.catalogue import CatalogueError
 from nlgeval_lib.report import saving, tables
+from nlgeval_lib.study.catalogue import CatalogueError
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from decimal import ROUND_HALF_UP, Decimal
 import pandas as pd
 import pytest
 
-from nlgeval_lib import papers, paths
+from nlgeval_lib import files, papers
 
 
 def committed(paper: str, name: str) -> pd.DataFrame:
     """A committed result file; skips where it is not in this checkout."""
-    path = paths.results() / paper / f"{name}.csv"
+    path = files.results() / paper / f"{name}.csv"
     if not path.exists():
         pytest.skip(f"{path.name} is not in this checkout: nlgeval run {name}")
     return pd.read_csv(path, keep_default_na=False, na_values={"ours": "", "difference": ""})

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgeval_lib import catalogue, papers
+from nlgeval_lib import papers
+from nlgeval_lib.study import catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -12,15 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgeval_lib import catalogue, papers, paths
+from nlgeval_lib import files, papers
 from nlgeval_lib.scoring import named
+from nlgeval_lib.study import catalogue
 
 RESPONSE = re.compile(r"###Response to evaluate:\n(.*?)\n\n?###(?:Reference|Score Rubrics)", re.DOTALL)
 
 
 def committed(name: str) -> pd.DataFrame:
     """A committed result file; skips where it is not in this checkout."""
-    path = paths.results() / "prometheus" / f"{name}.csv"
+    path = files.results() / "prometheus" / f"{name}.csv"
     if not path.exists():
         pytest.skip(f"{path.name} is not in this checkout: nlgeval run {name.partition('__')[0]}")
     return pd.read_csv(path)

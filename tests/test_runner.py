@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 from runner_tools import SAVES, Checkout, HerePool
 
-from nlgeval_lib import catalogue, files, notebook
+from nlgeval_lib import files
+from nlgeval_lib.report import notebook
 from nlgeval_lib.runner import pool, session, stale
 from nlgeval_lib.runner.progress import Progress, plain
 from nlgeval_lib.runner.stale import Options
+from nlgeval_lib.study import catalogue
 
 
 @pytest.fixture
@@ -241,7 +243,7 @@ def library(here, monkeypatch) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("before")
     loaded = [name for name, kind in LIBRARY.items() if kind in ("whole", "loaded") and name.endswith(".py")]
-    monkeypatch.setattr("nlgeval_lib.provenance.modules", lambda: loaded)
+    monkeypatch.setattr("nlgeval_lib.scoring.provenance.modules", lambda: loaded)
     here.output("one")
     here.output("reads", "x = 1", more="saves = false\ncovers = []")
     return folder
@@ -265,7 +267,7 @@ def test_changed_data_run_again(here, monkeypatch):
     sums = {"a.csv": "1" * 64}
     monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: dict(sums)))
     monkeypatch.setattr(session, "missing", lambda names: list(names) and {})
-    monkeypatch.setattr("nlgeval_lib.provenance.data_hashes", lambda name: {})
+    monkeypatch.setattr("nlgeval_lib.scoring.provenance.data_hashes", lambda name: {})
     here.output("one", more='inputs = ["summeval"]')
     run()
     assert run()[0].cached == ["one"]
@@ -323,7 +325,7 @@ def test_output_id_is_given_where_asked_for(here):
 
 
 def test_an_output_after_another_waits_and_follows_its_result(here):
-    reads = "from nlgeval_lib import paths\ntext = (paths.results() / 'hdeval/first.csv').read_text()\n"
+    reads = "from nlgeval_lib import files\ntext = (files.results() / 'hdeval/first.csv').read_text()\n"
     here.output("later", reads + SAVES.format(id="later", value=0.5), more='after = ["first"]')
     path = here.output("first")
     outcome, _ = run()
@@ -512,7 +514,7 @@ def test_missing_data_cost_what_needs_them_and_nothing_else(here, monkeypatch):
 
 def test_an_unchanged_output_stands_though_its_data_are_gone(here, monkeypatch):
     monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {f"{name}.csv": "1" * 64}))
-    monkeypatch.setattr("nlgeval_lib.provenance.data_hashes", lambda name: {})
+    monkeypatch.setattr("nlgeval_lib.scoring.provenance.data_hashes", lambda name: {})
     gone: dict[str, str] = {}
     monkeypatch.setattr(session, "missing", lambda names: {name: gone[name] for name in names if name in gone})
     here.output("one", more='inputs = ["summeval"]')

@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 from runner_tools import Checkout, HerePool
 
-from nlgeval_lib import catalogue, report
+from nlgeval_lib import report
 from nlgeval_lib.report import scoreboard
 from nlgeval_lib.runner import session, stale
 from nlgeval_lib.runner.progress import Progress
 from nlgeval_lib.runner.stale import Options
+from nlgeval_lib.study import catalogue
 
 
 @pytest.fixture

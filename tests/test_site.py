@@ -13,9 +13,9 @@ import pytest
 from cli_tools import call
 from runner_tools import Checkout, document
 
-from nlgeval_lib import catalogue
 from nlgeval_lib.report import notebook_html, pages
 from nlgeval_lib.runner import stale
+from nlgeval_lib.study import catalogue
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src='http://evil.example'></iframe>"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

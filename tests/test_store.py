@@ -22,8 +22,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from nlgeval_lib.schema import Completion
-from nlgeval_lib.store import FILE, Store, StoreError, draw_keys, request_key
+from nlgeval_lib.engines.store import FILE, Store, StoreError, draw_keys, request_key
+from nlgeval_lib.records import Completion
 
 MODEL = {"model": "m", "revision": "r"}
 CASES = Path(__file__).parent / "cases"
@@ -180,8 +180,8 @@ TestStoreMachine.settings = settings(
 
 WRITER = """
 import hashlib, sys
-from nlgeval_lib.schema import Completion
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Completion
+from nlgeval_lib.engines.store import Store
 store = Store(sys.argv[1])
 for i in range(int(sys.argv[3])):
     key = hashlib.sha256(f"{sys.argv[2]}{i}".encode()).hexdigest()
@@ -265,7 +265,7 @@ def test_threads_share_a_store_and_a_forked_child_writes_to_it(tmp_path):
 
 CLAIMER = """
 import os, sys
-from nlgeval_lib.store import Store
+from nlgeval_lib.engines.store import Store
 store = Store(sys.argv[1])
 with store.claimant() as name:
     print(len(store.claim(name, sys.argv[2:])), flush=True)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from runner_tools import Checkout
 
-from nlgeval_lib import catalogue, datasets, paths, study
+from nlgeval_lib import datasets, files, study
 from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.runner import stale
 from nlgeval_lib.scoring import ProgressBar, named
-from nlgeval_lib.store import Store
-from nlgeval_lib.study import jobs, judges
+from nlgeval_lib.study import catalogue, jobs, judges
 
 MODEL = "some/judge-7b"
 ENTRY = f"""
@@ -50,7 +50,7 @@ data = "mini"
 model = "{MODEL}"
 settings = ["task=summary", "layers=[1]"]
 """
-MINI = paths.data() / "mini" / "mini.jsonl"
+MINI = files.data() / "mini" / "mini.jsonl"
 
 
 @pytest.fixture
@@ -129,13 +129,13 @@ def test_a_store_with_some_of_them_is_said_with_counts(here, engine):
 
 def test_the_last_missing_completion_counts(here, engine):
     filled("chain", engine)
-    whole = Store(paths.state("completions"))
+    whole = Store(files.state("completions"))
     keys = list(whole)
     kept = [whole.get(key) for key in keys[:-1]]
     bodies = list(whole.requests())
     whole.close()
-    shutil.rmtree(paths.state("completions"))
-    with Store(paths.state("completions")) as less:
+    shutil.rmtree(files.state("completions"))
+    with Store(files.state("completions")) as less:
         less.put_many(kept, bodies)
     made = study.judge_scores("one", "chain")
     assert not made.available and "the store has" in made.why
@@ -261,9 +261,9 @@ def test_an_output_is_stale_when_its_models_completions_came_and_not_otherwise(h
         return stale.parts(entry, asking, "full", {})
 
     before, plain = parts(), parts(())
-    answers(paths.state("completions"), 2, "somebody-elses")
+    answers(files.state("completions"), 2, "somebody-elses")
     assert stale.changed(before, parts()) == []
-    answers(paths.state("completions"), 1)
+    answers(files.state("completions"), 1)
     assert stale.changed(before, parts()) == ["completions"]
     assert stale.changed(plain, parts(())) == []
     assert stale.changed(before, parts(listed.questions_of("one")[:1])) != []

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nlgeval_lib import catalogue, datasets
+from nlgeval_lib import datasets
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.scoring import ProgressBar
-from nlgeval_lib.study import EngineOptions, jobs
+from nlgeval_lib.study import EngineOptions, catalogue, jobs
 
 LISTED = catalogue.load()
 # a row a question: rows of the first input, completions, and a hash over their keys (model at revision "r1")

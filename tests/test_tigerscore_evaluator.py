@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import AnalysisCheck, TigerScore, TigerScoreReferenceBased
 from nlgeval_lib.evaluators.tigerscore import find_task, gold_shares, read_analysis, tasks
 from nlgeval_lib.evaluators.tigerscore.analysis import PERFECT, analysis_form
 from nlgeval_lib.evaluators.tigerscore.teacher import says_it_has
-from nlgeval_lib.schema import Completion, Sample, Status
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Completion, Sample, Status
 
 SAMPLE = Sample(
     "s1", "Der Hund schläft.", instruction="Translate.", source="The cat sleeps.", references=("Die Katze schläft.",)

@@ -10,7 +10,7 @@ import pytest
 import tiny_model
 from cli_tools import call, jsonl
 
-from nlgeval_lib.store import Store
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training import sets
 from nlgeval_lib.training.feedback_collection import FeedbackCollection

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgeval_lib.schema import Completion
+from nlgeval_lib.records import Completion
 from nlgeval_lib.training import sets
 from nlgeval_lib.training.filters import Filters, Rule, unique
 from nlgeval_lib.training.pipeline import Piece, answered, no_text

@@ -19,7 +19,7 @@ from typing import Any
 
 from nlgeval_lib import datasets, engines, parsers
 from nlgeval_lib.engines import Sampling
-from nlgeval_lib.store import Store
+from nlgeval_lib.engines.store import Store
 
 DELAY = 0.05  # seconds the loopback server takes to answer
 

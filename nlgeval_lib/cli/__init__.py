@@ -57,7 +57,7 @@ def _streams() -> None:
 
 def main() -> None:
     """Run the command line; errors that a user can mend are one message, not a traceback."""
-    from nlgeval_lib.catalogue import CatalogueError
+    from nlgeval_lib.study.catalogue import CatalogueError
 
     _streams()
     with contextlib.suppress(ValueError):  # raised outside the main thread

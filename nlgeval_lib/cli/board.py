@@ -26,8 +26,8 @@ def scoreboard(
     mode: Annotated[Literal["full", "quick"], typer.Option(help="Of quick mode, results are kept apart.")] = "full",
 ) -> None:
     """Build, write and print the scoreboard; see HELP."""
-    from nlgeval_lib.catalogue import PAPERS
     from nlgeval_lib.report import scoreboard as board
+    from nlgeval_lib.study.catalogue import PAPERS
 
     wrong = [name for name in paper or () if name not in PAPERS]
     if wrong:

@@ -13,8 +13,8 @@ from nlgeval_lib.cli import _options as given
 
 if TYPE_CHECKING:
     from nlgeval_lib.engines import Engine
+    from nlgeval_lib.engines.store import Store
     from nlgeval_lib.evaluators.stages import Stage
-    from nlgeval_lib.store import Store
     from nlgeval_lib.training.filters import Filters
 
 ORDER = 9

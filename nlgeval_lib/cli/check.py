@@ -29,9 +29,9 @@ def check(
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Notebooks at a time.")] = None,
 ) -> None:
     """Compare a fresh run with the saved results; see HELP."""
-    from nlgeval_lib import catalogue
     from nlgeval_lib.runner.check import again
     from nlgeval_lib.runner.pool import cpus
+    from nlgeval_lib.study import catalogue
 
     listed = catalogue.load()
     raise typer.Exit(again(listed, listed.select(ids or (), paper or ()), jobs or min(2, cpus()), typer.echo))

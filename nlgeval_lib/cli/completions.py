@@ -112,9 +112,8 @@ def _all(asked: Completions) -> int:
     """Plan or fill the catalogue's judges; the exit code. Raises: InputError."""
     from pathlib import Path
 
-    from nlgeval_lib import catalogue
     from nlgeval_lib.scoring import InputError, options
-    from nlgeval_lib.study import EngineOptions, completions
+    from nlgeval_lib.study import EngineOptions, catalogue, completions
 
     if asked.mode not in ("full", "quick"):
         raise InputError(f"--mode {asked.mode}; allowed: full, quick")

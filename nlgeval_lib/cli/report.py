@@ -32,8 +32,8 @@ def report(
     output: Annotated[str, typer.Option("--output", "-o", help="The folder.", show_default=False)] = "",
 ) -> None:
     """Build the site; see HELP."""
-    from nlgeval_lib.notebook import shown
     from nlgeval_lib.report import pages
+    from nlgeval_lib.report.notebook import shown
 
     built = pages.build(Path(output) if output else None, mode)
     run = len(built.pages) - len(built.unrun)

@@ -52,10 +52,10 @@ def run(
     ] = None,
 ) -> None:
     """Run the chosen outputs; see HELP."""
-    from nlgeval_lib import catalogue
     from nlgeval_lib.runner.pool import cpus
     from nlgeval_lib.runner.session import Session, listing
     from nlgeval_lib.runner.stale import Options
+    from nlgeval_lib.study import catalogue
 
     if replace and not ids:
         raise typer.BadParameter("name the outputs whose results may shrink", param_hint="--replace")

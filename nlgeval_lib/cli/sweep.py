@@ -49,11 +49,11 @@ def sweep(
     ] = None,
 ) -> None:
     """Sweep; see HELP."""
-    from nlgeval_lib import catalogue
-    from nlgeval_lib.notebook import shown
     from nlgeval_lib.report import show
+    from nlgeval_lib.report.notebook import shown
     from nlgeval_lib.runner import sweep as sweeping
     from nlgeval_lib.runner.pool import cpus
+    from nlgeval_lib.study import catalogue
 
     given: dict[str, str] = {}
     for text in parameter or ():

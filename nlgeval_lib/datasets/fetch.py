@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from nlgeval_lib import paths
+from nlgeval_lib import files
 from nlgeval_lib.datasets import download, registry, verify
 from nlgeval_lib.datasets.errors import DataError, DataUnavailable
 
@@ -24,7 +24,7 @@ def mirror() -> Path | None:
     value = os.environ.get(MIRROR)
     if value is not None:
         return Path(value.strip()).expanduser() if value.strip() else None
-    beside = paths.root().parent / BESIDE
+    beside = files.root().parent / BESIDE
     return beside if beside.is_dir() else None
 
 
@@ -44,7 +44,7 @@ def local(relpath: str) -> Path | None:
     DataUnavailable where it cannot be read.
     """
     entry = registry.entry(relpath)
-    folders = [paths.raw(), *([mirror()] if mirror() else [])]
+    folders = [files.raw(), *([mirror()] if mirror() else [])]
     for folder in folders:
         candidate = folder / relpath
         try:
@@ -80,7 +80,7 @@ def path(relpath: str, progress=None) -> Path:
         short += ", downloads are off"
     else:
         try:
-            target = paths.raw() / relpath
+            target = files.raw() / relpath
             download.download(entry, target, progress)
             return target
         except DataUnavailable as error:

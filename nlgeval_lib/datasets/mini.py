@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgeval_lib import paths
+from nlgeval_lib import files
 from nlgeval_lib.datasets import _read, frame, verify
 from nlgeval_lib.datasets.specs import Spec
 
@@ -43,7 +43,7 @@ _FIELDS = (
 
 def path() -> Path:
     """Where the mini set lies in the checkout."""
-    return paths.data() / FILE
+    return files.data() / FILE
 
 
 def load() -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import paths
+from nlgeval_lib import files
 from nlgeval_lib.datasets import _read, frame, verify
 from nlgeval_lib.datasets.specs import Spec
 
@@ -45,7 +45,7 @@ _FIELDS = (
 
 def folder() -> Path:
     """Where the set lies in the checkout, beside the checkpoint."""
-    return paths.data() / "mini" / "judge"
+    return files.data() / "mini" / "judge"
 
 
 def path() -> Path:

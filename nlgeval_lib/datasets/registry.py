@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from nlgeval_lib import paths
+from nlgeval_lib import files
 from nlgeval_lib.datasets.errors import UnknownName
 from nlgeval_lib.names import near
 
@@ -87,7 +87,7 @@ def _read_once(path: Path, mtime_ns: int) -> dict[str, Entry]:
 
 def entries() -> dict[str, Entry]:
     """Every registered file by its relative path; read once while the registry file does not change."""
-    path = paths.data() / "registry.csv"
+    path = files.data() / "registry.csv"
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing: work in a checkout, or name it by NLGEVAL_ROOT")
     return _read_once(path, path.stat().st_mtime_ns)

@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-from nlgeval_lib import paths
+from nlgeval_lib import files
 from nlgeval_lib.datasets.errors import ChecksumError
 from nlgeval_lib.datasets.registry import Entry
 
@@ -36,7 +36,7 @@ def check(path: Path, entry: Entry) -> None:
     """
     stat = path.stat()
     stamp = (str(path.resolve()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, entry.sha256)
-    log = paths.state("verified.jsonl")
+    log = files.state("verified.jsonl")
     if stamp in _stamps(log):
         return
     if stat.st_size != entry.bytes:
@@ -66,7 +66,7 @@ def _looks(path: Path) -> str:
 
 
 def _way_out(path: Path) -> str:
-    inside_raw = path.is_relative_to(paths.raw())
+    inside_raw = path.is_relative_to(files.raw())
     return "delete it and fetch again (make data)" if inside_raw else "put the right file there, or take it away"
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nlgeval_lib.engines.sampling import Sampling, UnsupportedSetting
-from nlgeval_lib.schema import Completion
-from nlgeval_lib.store import draw_keys
+from nlgeval_lib.engines.store import draw_keys
+from nlgeval_lib.records import Completion
 
 ROLES = ("system", "user", "assistant")
 

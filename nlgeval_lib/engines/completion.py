@@ -10,9 +10,9 @@ from typing import Any
 
 from nlgeval_lib.engines.base import Ask, Engine, Request, failed
 from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.files import whole
-from nlgeval_lib.schema import Completion
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Completion
 
 _SYNC_SECONDS = 2.0
 _POLL_SECONDS = 0.2

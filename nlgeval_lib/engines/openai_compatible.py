@@ -18,7 +18,7 @@ from nlgeval_lib.engines import _http, _protocol
 from nlgeval_lib.engines._attempts import Clock, Faults, Gate, backoff
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, failed
 from nlgeval_lib.engines.sampling import Sampling
-from nlgeval_lib.schema import Completion
+from nlgeval_lib.records import Completion
 
 DIALECTS = ("openai", "vllm")
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, failed
 from nlgeval_lib.engines.sampling import Sampling
-from nlgeval_lib.schema import Completion
-from nlgeval_lib.store import Store
+from nlgeval_lib.engines.store import Store
+from nlgeval_lib.records import Completion
 
 
 class MissingCompletions(EngineError):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nlgeval_lib.store import canonical
+from nlgeval_lib.engines.store import canonical
 
 
 class UnsupportedSetting(ValueError):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nlgeval_lib.engines.base import Ask, Engine, Request, failed
 from nlgeval_lib.engines.sampling import Sampling
-from nlgeval_lib.schema import Completion
+from nlgeval_lib.records import Completion
 
 Script = Callable[[Request, int], str | Completion]
 

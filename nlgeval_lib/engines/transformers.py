@@ -10,7 +10,7 @@ from typing import Any
 from nlgeval_lib.engines import models
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, failed
 from nlgeval_lib.engines.sampling import Sampling
-from nlgeval_lib.schema import Completion
+from nlgeval_lib.records import Completion
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from nlgeval_lib.engines import models
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, failed
 from nlgeval_lib.engines.sampling import Sampling, UnsupportedSetting
-from nlgeval_lib.schema import Completion
+from nlgeval_lib.records import Completion
 
 # What vLLM's CPU build needs for a small model in one process. A variable that is set already stays as it is.
 CPU_ENVIRONMENT = {

@@ -16,7 +16,7 @@ from nlgeval_lib.evaluators import base, encoders
 from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.evaluators.metric import CachedMetric, Item, Missing, PairMetric, Values, choose, mean, version
 from nlgeval_lib.evaluators.samples import samples
-from nlgeval_lib.schema import Judgment, Status
+from nlgeval_lib.records import Judgment, Status
 
 
 class Comet(CachedMetric):

@@ -12,7 +12,7 @@ import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.names import meant
-from nlgeval_lib.schema import Judgment, Status
+from nlgeval_lib.records import Judgment, Status
 
 COLUMNS = ["value", "status", "reason"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from nlgeval_lib.evaluators import encoders
 from nlgeval_lib.evaluators.metric import Item, Missing, PairMetric, Values, version
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 DIGITS = 5
 

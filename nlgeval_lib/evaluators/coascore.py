@@ -24,7 +24,7 @@ from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.aspects import aspect_scores, aspects
 from nlgeval_lib.parsers.json_rating import normal
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
 VARIANTS = {
     "full": "the three stages",

@@ -14,7 +14,7 @@ from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
 METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {

@@ -32,6 +32,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.engines import Engine, Request, Sampling
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.base import score_frame
 from nlgeval_lib.evaluators.base import signature as _signature
@@ -39,8 +40,7 @@ from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.samples import check_needs, samples
 from nlgeval_lib.evaluators.stages import Ask, Stage, Stages
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.schema import Completion, Judgment, Sample, Status
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
 _FILL = re.compile(r"fill:(-?\d+(?:\.\d+)?)")
 

@@ -13,7 +13,7 @@ from nlgeval_lib.evaluators import base, encoders
 from nlgeval_lib.evaluators.metric import CachedMetric, Item, Missing, PairMetric, Values, choose, mean, version
 from nlgeval_lib.evaluators.samples import COLUMNS, samples
 from nlgeval_lib.prompts.template import Template, parse_body
-from nlgeval_lib.schema import Judgment, Sample, Status
+from nlgeval_lib.records import Judgment, Sample, Status
 
 if TYPE_CHECKING:
     from nlgeval_lib.engines import TransformersEngine

@@ -15,7 +15,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.schema import Completion, Judgment, Sample
+from nlgeval_lib.records import Completion, Judgment, Sample
 
 # a task's input -> the field of a sample that holds it, where it has another name (data sets keep the fact as context)
 _FIELDS = {"dialogue": {"context": "source", "fact": "context"}}

@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import paths
-from nlgeval_lib.cache import ValueCache, Values, key
+from nlgeval_lib import files
 from nlgeval_lib.evaluators import base, samples
-from nlgeval_lib.schema import Judgment, Status
+from nlgeval_lib.evaluators.score_cache import ValueCache, Values, key
+from nlgeval_lib.records import Judgment, Status
 
 Item = tuple[str, ...]  # the texts that a value depends on
 _BIG = 20_000  # items from which one process a core pays for its start
@@ -38,7 +38,7 @@ class Missing:
 class CachedMetric(abc.ABC):
     """A metric with a disk cache of its values by content.
 
-    cache: True: `paths.state("metrics")`; a path: that file; False: none.
+    cache: True: `files.state("metrics")`; a path: that file; False: none.
     jobs: processes. None: one, or one a core from 20,000 items on. The values do not depend on it.
 
     After a call, `details` says how many values were cached and computed.
@@ -58,7 +58,7 @@ class CachedMetric(abc.ABC):
             raise ValueError(f"jobs is {jobs!r}; a number of processes from 1 on, or None")
         self.jobs = jobs
         if isinstance(cache, bool):
-            self.cache = ValueCache(paths.state("metrics", "scores.sqlite")) if cache else None
+            self.cache = ValueCache(files.state("metrics", "scores.sqlite")) if cache else None
         else:
             self.cache = ValueCache(cache)
         self.details: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from typing import Any
 from nlgeval_lib.evaluators import wordnet
 from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.evaluators.metric import Item, Missing, PairMetric, Values, choose, version
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 _ROUGE_CELLS = {"rouge": 2_000_000, "rouge_score": 25_000_000}  # words x words; about 0.5 GB of table in either package
 

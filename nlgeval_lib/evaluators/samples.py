@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.schema import Sample
+from nlgeval_lib.records import Sample
 
 # field of a sample -> the columns it is read from, the first that the frame has
 COLUMNS = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from nlgeval_lib.evaluators import encoders
 from nlgeval_lib.evaluators.metric import Item, Missing, PairMetric, Values, choose, version
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 _REMEMBERED = 50_000  # embeddings kept in memory between calls: the same targets are compared with every system
 

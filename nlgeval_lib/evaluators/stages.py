@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from nlgeval_lib.engines import Engine, Request, Sampling, complete
-from nlgeval_lib.schema import Completion
-from nlgeval_lib.store import Store, draw_keys
+from nlgeval_lib.engines.store import Store, draw_keys
+from nlgeval_lib.records import Completion
 
 T = TypeVar("T")
 Draws = Sequence[Completion]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import paths
+from nlgeval_lib import files
 from nlgeval_lib.names import near
 from nlgeval_lib.papers.numbers import parse
 
@@ -28,7 +28,7 @@ KINDS = ("numeric", "figure", "prompt", "text", "diagram")
 
 def folder() -> Path:
     """Where the printed tables lie."""
-    return paths.data() / "paper_tables"
+    return files.data() / "paper_tables"
 
 
 def tables(paper: str) -> list[str]:

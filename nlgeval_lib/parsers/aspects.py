@@ -15,7 +15,7 @@ from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.outline import Entry, by_lines, entries, tidy
 from nlgeval_lib.parsers.rating import labelled
 from nlgeval_lib.parsers.text import clipped, readable
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nlgeval_lib.parsers.text import answer
-from nlgeval_lib.schema import Judgment, Status
+from nlgeval_lib.records import Judgment, Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nlgeval_lib.parsers import silence
 from nlgeval_lib.parsers.base import Parsed, check_text
 from nlgeval_lib.parsers.text import readable, without_markup, without_tex
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nlgeval_lib.parsers.aspects import aspects
 from nlgeval_lib.parsers.base import Parsed, check_text
 from nlgeval_lib.parsers.outline import Entry, by_lines, entries
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from nlgeval_lib.parsers.error_layouts import analyses, as_lines
 from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.quick import AnyCase, any_case, has_any, starting
 from nlgeval_lib.parsers.text import DIGITS, WORD, clipped, number_of, readable
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 # Freitag et al. 2021, without their special weights for non-translations and for punctuation
 MQM = {"major": 5.0, "minor": 1.0, "neutral": 0.0}

@@ -14,7 +14,7 @@ from nlgeval_lib.parsers.mentions import find
 from nlgeval_lib.parsers.quick import AnyCase, starting
 from nlgeval_lib.parsers.rating import of_readable, prepare, quoted_mark, rating
 from nlgeval_lib.parsers.text import readable
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 MODES = ("verbalizer", "strict")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from nlgeval_lib.parsers.base import Parsed, check_text
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _WORDS = ("one", "two", "three", "four", "five")

@@ -13,7 +13,7 @@ from nlgeval_lib.parsers.mentions import find, numbers
 from nlgeval_lib.parsers.quick import remembering_short, starting
 from nlgeval_lib.parsers.scales import take_off
 from nlgeval_lib.parsers.text import readable, without_markup, without_tex, words_of
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 
 from nlgeval_lib.parsers.quick import Gated, spelled, starting
 from nlgeval_lib.parsers.text import words_of
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 _JUDGE = r"(?:rated?|scored?|evaluated?|assess(?:ed)?|judged?|graded?)"
 _UNABLE = ("can not", "cannot", "can't", "could not", "possible to", "able to")

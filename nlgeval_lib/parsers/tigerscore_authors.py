@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from nlgeval_lib.parsers.error_analysis import ErrorAnalysis, error_analysis
-from nlgeval_lib.schema import Status
+from nlgeval_lib.records import Status
 
 _COUNT = re.compile(r"The model-generated output contains (\d+) errors")
 _TOTAL = re.compile(r", with a total score reduction of (\d+)")

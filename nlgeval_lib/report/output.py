@@ -13,8 +13,10 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import catalogue, files, paths, provenance
+from nlgeval_lib import files
 from nlgeval_lib.report import audited, saving, tables
+from nlgeval_lib.scoring import provenance
+from nlgeval_lib.study import catalogue
 
 MODES = ("full", "quick")
 _CORRELATIONS = ("pearson", "spearman", "kendall")
@@ -292,7 +294,7 @@ class Output:
     def _report(self, record: Mapping[str, Any], place: saving.Place, line: str, changed: bool) -> None:
         """Tell the runner, or leave a trace for whoever runs the notebook alone."""
         given = os.environ.get("NLGEVAL_RECORD")
-        target = Path(given) if given else paths.state("saved", self.mode, f"{self.id}.json")
+        target = Path(given) if given else files.state("saved", self.mode, f"{self.id}.json")
         proof = self._name("results", place.folder, ".json")
         counts = Counter[str]()
         for loss in place.losses:

@@ -17,9 +17,10 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from nlgeval_lib import catalogue, files, papers, paths
-from nlgeval_lib.catalogue import META, PAPERS, Entry
+from nlgeval_lib import files, papers
 from nlgeval_lib.report import notebook_html, saving, scoreboard, tables
+from nlgeval_lib.study import catalogue
+from nlgeval_lib.study.catalogue import META, PAPERS, Entry
 
 TITLES = {
     "tigerscore": "TIGERScore", "semscore": "SemScore", "hdeval": "HD-Eval", "prometheus": "Prometheus",
@@ -110,7 +111,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
     else; CatalogueError; OSError where it cannot be written.
     """
     board = scoreboard.build(mode)
-    folder = folder or paths.results() / ("quick" if mode == "quick" else "") / "report"
+    folder = folder or files.results() / ("quick" if mode == "quick" else "") / "report"
     _own(folder)
     entries = [*catalogue.load().outputs]
     if catalogue.scoreboard_entry().path.exists():
@@ -183,7 +184,7 @@ def _own(folder: Path) -> None:
 
 def _executed(entry: Entry, mode: str) -> dict[str, Any] | None:
     """The executed copy that the last run left; None where there is none."""
-    base = paths.results() / "executed" / ("quick" if mode == "quick" else "")
+    base = files.results() / "executed" / ("quick" if mode == "quick" else "")
     try:
         return json.loads((base / entry.paper / f"{entry.id}.ipynb").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -202,7 +203,7 @@ def _record(entry: Entry, mode: str) -> dict[str, Any]:
 def _saved(entry: Entry, record: dict[str, Any]) -> Iterator[str]:
     """Tables and figures as they were saved."""
     for name in record.get("files", ()):
-        path = paths.located(name)
+        path = files.located(name)
         if not path.is_file():
             continue
         if name.endswith(".csv"):

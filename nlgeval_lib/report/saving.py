@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nlgeval_lib import files, notebook, paths
-from nlgeval_lib.catalogue import RESERVED, Entry
+from nlgeval_lib import files
+from nlgeval_lib.report import notebook
+from nlgeval_lib.study.catalogue import RESERVED, Entry
 
 TOLERANCE = 1e-6  # absolute for values up to 1, relative above
 VOLATILE = ("date", "library", "git", "wall_seconds", "hardware", "python", "packages")  # differ without a new result
@@ -30,7 +31,7 @@ def read_json(name: str) -> dict[str, Any] | None:
 
     Raises: ValueError naming the file where it is not JSON.
     """
-    path = paths.located(name)
+    path = files.located(name)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(found, dict):
@@ -113,7 +114,7 @@ def same_svg(old: bytes, new: bytes) -> bool:
 def same_file(name: str, content: bytes, contents: Mapping[str, bytes]) -> bool:
     """Does the file of this name already hold `content`, apart from rounding? `contents`: all that is to be saved."""
     try:
-        there = paths.located(name).read_bytes()
+        there = files.located(name).read_bytes()
     except OSError:
         return False
     drawing = name.removesuffix(".png") + ".svg"
@@ -141,9 +142,9 @@ def write(contents: Mapping[str, bytes], obsolete: tuple[str, ...] = ()) -> None
     try:
         with contextlib.ExitStack() as stack:
             for name, content in contents.items():
-                stack.enter_context(files.replacing(paths.located(name))).write_bytes(content)
+                stack.enter_context(files.replacing(files.located(name))).write_bytes(content)
         for name in obsolete:
-            paths.located(name).unlink(missing_ok=True)
+            files.located(name).unlink(missing_ok=True)
     except OSError as error:
         raise OSError(
             error.errno,
@@ -245,7 +246,7 @@ def lost(old: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
     found = []
     for name in old.get("files", ()):
         try:
-            there = paths.located(name).read_bytes()
+            there = files.located(name).read_bytes()
         except OSError:
             continue
         file, here = name.rpartition("/")[2], contents.get(name)

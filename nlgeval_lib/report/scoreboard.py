@@ -28,9 +28,11 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import catalogue, files, papers, paths, provenance
-from nlgeval_lib.catalogue import Entry, Row
+from nlgeval_lib import files, papers
 from nlgeval_lib.report import saving, tables
+from nlgeval_lib.scoring import provenance
+from nlgeval_lib.study import catalogue
+from nlgeval_lib.study.catalogue import Entry, Row
 
 COUNTS = (
     "printed",
@@ -213,7 +215,7 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
     saving.write(changed)
     line = headline(frame)
-    if not folder and paths.results() == paths.root() / "results":
+    if not folder and files.results() == files.root() / "results":
         _tell_readme(line)
     given = os.environ.get("NLGEVAL_RECORD")
     if given:
@@ -225,7 +227,7 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
 
 
 def _tell_readme(line: str) -> None:
-    readme = paths.root() / "README.md"
+    readme = files.root() / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.exists() else ""
     told = _README.sub(lambda _: textwrap.fill(line, 119) + "\n", text)
     if told != text:
@@ -251,7 +253,7 @@ def _md_table(frame: pd.DataFrame) -> list[str]:
 def _now(mode: str) -> set[str]:
     """The outputs that stand as this checkout made them, as the runner wrote down last."""
     try:
-        return set(json.loads(paths.state("runs", mode, "now.json").read_text(encoding="utf-8")))
+        return set(json.loads(files.state("runs", mode, "now.json").read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return set()
 
@@ -271,7 +273,7 @@ def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
 
 def _saved_cells(name: str) -> pd.DataFrame | None:
     """The cells that an output compared; None where there is no such file. Raises: ValueError naming a damaged one."""
-    path = paths.located(name)
+    path = files.located(name)
     if not path.exists():
         return None
     blank = dict.fromkeys(("ours", "difference"), "")

@@ -10,19 +10,19 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from nlgeval_lib import paths
-from nlgeval_lib.catalogue import Catalogue, Entry
+from nlgeval_lib import files
 from nlgeval_lib.report import saving
 from nlgeval_lib.runner.session import Session
 from nlgeval_lib.runner.stale import Options
+from nlgeval_lib.study.catalogue import Catalogue, Entry
 
 
 def again(catalogue: Catalogue, entries: Sequence[Entry], jobs: int, say: Callable[[str], None]) -> int:
     """Run `entries` elsewhere and compare; 0 where nothing differs and nothing failed, else 1."""
-    saved = paths.results().resolve()
+    saved = files.results().resolve()
     with tempfile.TemporaryDirectory(prefix="nlgeval-check-") as name, _elsewhere(Path(name)):
         outcome = Session(catalogue, Options(jobs=jobs, force=True, records=False)).run(entries)
-        fresh = paths.results()
+        fresh = files.results()
         verdicts = [_verdict(entry, saved, fresh, outcome.ran) for entry in entries if entry.saves]
     for entry, (word, lines) in zip([entry for entry in entries if entry.saves], verdicts, strict=True):
         say(f"{word:11} {entry.id}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib import files, paths
+from nlgeval_lib import files
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _FOLDERS = ("NLGEVAL_ROOT", "NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_DATA_MIRROR")
@@ -133,7 +133,7 @@ def _environment(jobs: int) -> dict[str, str]:
         # a kernel's working folder is its notebook's, so what was given relative to ours must not stay so
         **{name: str(Path(os.environ[name]).expanduser().resolve()) for name in _FOLDERS if os.environ.get(name)},
         **{name: os.environ.get(name) or threads for name in _THREADS},
-        "IPYTHONDIR": str(paths.state("ipython").resolve()),
+        "IPYTHONDIR": str(files.state("ipython").resolve()),
         "PYTHONHASHSEED": "0",
         "TOKENIZERS_PARALLELISM": "false",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",

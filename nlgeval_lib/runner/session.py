@@ -15,9 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib import files, paths
-from nlgeval_lib.catalogue import SCOREBOARD, Catalogue, Entry, scoreboard_entry
-from nlgeval_lib.notebook import shown
+from nlgeval_lib import files
+from nlgeval_lib.report.notebook import shown
 from nlgeval_lib.runner.pool import Job, Pool
 from nlgeval_lib.runner.progress import Progress, plain
 from nlgeval_lib.runner.stale import (
@@ -33,6 +32,7 @@ from nlgeval_lib.runner.stale import (
     step,
     waits_for,
 )
+from nlgeval_lib.study.catalogue import SCOREBOARD, Catalogue, Entry, scoreboard_entry
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class Session:
 
         Raises: CatalogueError for unknown inputs; OSError where results or state cannot be written.
         """
-        for folder in (paths.results(), paths.state("runs")):  # better refused now than after an hour
+        for folder in (files.results(), files.state("runs")):  # better refused now than after an hour
             files.write_text(folder / ".writable", "")
             (folder / ".writable").unlink(missing_ok=True)  # another run may look at the same time
         todo = list(entries)
@@ -93,7 +93,7 @@ class Session:
         finally:
             if self._pool:
                 self._pool.close()
-            for folder, end in ((paths.results() / "executed", "ipynb"), (paths.state("runs"), "saved")):
+            for folder, end in ((files.results() / "executed", "ipynb"), (files.state("runs"), "saved")):
                 for half_made in folder.rglob(f".*.{os.getpid()}.{end}"):
                     half_made.unlink(missing_ok=True)
             self._show.close()
@@ -125,7 +125,7 @@ class Session:
         """Write down which outputs stand as this checkout made them, for the scoreboard."""
         mode = self._options.mode
         now = [entry.id for entry in self._catalogue.outputs if current(entry, self._catalogue, mode)]
-        files.write_text(paths.state("runs", mode, "now.json"), json.dumps(now))
+        files.write_text(files.state("runs", mode, "now.json"), json.dumps(now))
 
     def _checked(self, entries: list[Entry]) -> list[Step]:
         """The steps that must and can be run; the others are booked."""
@@ -165,7 +165,7 @@ class Session:
         if record := Record.read(self._options.mode, entry.id):
             return record.seconds
         try:
-            saved = (paths.results() / entry.paper / f"{entry.id}.json").read_text(encoding="utf-8")
+            saved = (files.results() / entry.paper / f"{entry.id}.json").read_text(encoding="utf-8")
             return float(json.loads(saved)["wall_seconds"])
         except (OSError, ValueError, TypeError, KeyError):
             return 30.0
@@ -174,9 +174,9 @@ class Session:
         self._pool = self._pool or Pool(self._options.jobs)
         entry = one.entry
         apart = "trial" if self._options.overrides else "quick" if self._options.mode == "quick" else ""
-        target = paths.results() / "executed" / apart / entry.paper / f"{entry.id}.ipynb"
+        target = files.results() / "executed" / apart / entry.paper / f"{entry.id}.ipynb"
         work = target.with_name(f".{entry.id}.{os.getpid()}.ipynb")
-        report = paths.state("runs", self._options.mode, f".{entry.id}.{os.getpid()}.saved").resolve()
+        report = files.state("runs", self._options.mode, f".{entry.id}.{os.getpid()}.saved").resolve()
         try:
             work.parent.mkdir(parents=True, exist_ok=True)
             report.unlink(missing_ok=True)
@@ -225,7 +225,7 @@ class Session:
         parts = {**one.parts, CODE: code(saved.get("modules", ()))}
         now = datetime.now(UTC).isoformat(timespec="seconds")
         record = Record(one.entry.id, self._options.mode, status, parts, round(seconds, 2), now, saved)
-        hashes = {name: file_hash(paths.located(name)) for name in saved.get("files", ())}
+        hashes = {name: file_hash(files.located(name)) for name in saved.get("files", ())}
         replace(record, files=hashes).write()
 
     def _fail(
@@ -307,4 +307,4 @@ def _counted(kept: Mapping[str, int]) -> str:
 
 
 def _aside(entry: Entry) -> Path:
-    return paths.state("failed", f"{entry.id}.ipynb")
+    return files.state("failed", f"{entry.id}.ipynb")

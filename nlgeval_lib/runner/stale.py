@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import nlgeval_lib
-from nlgeval_lib import files, notebook, paths
-from nlgeval_lib.catalogue import META, PAPERS, SCOREBOARD, Catalogue, CatalogueError, Entry
+from nlgeval_lib import files
+from nlgeval_lib.report import notebook
+from nlgeval_lib.study.catalogue import META, PAPERS, SCOREBOARD, Catalogue, CatalogueError, Entry
 
 FORMAT = 1  # of a record
 LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".yaml", ".gz")
@@ -88,7 +89,7 @@ class Record:
         if different:
             return f"changed: {', '.join(different)}"
         for name, sha in self.files.items():
-            now = file_hash(paths.located(name))
+            now = file_hash(files.located(name))
             if now != sha:
                 return f"{'gone' if now is None else 'altered since'}: {name}"
         return ""
@@ -96,7 +97,7 @@ class Record:
 
 def record_path(mode: str, output: str) -> Path:
     """Where the record of one output lies."""
-    return paths.state("runs", mode, f"{output}.json")
+    return files.state("runs", mode, f"{output}.json")
 
 
 def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
@@ -178,12 +179,12 @@ def _others(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, Any]:
     for name in sorted(waits_for(entry, catalogue)):
         other = catalogue[name]
         for folder in {"quick"} if mode == "quick" else {"", "mini"}:
-            base = paths.results() / folder / other.paper
+            base = files.results() / folder / other.paper
             found[f"{folder}/{name}"] = [file_hash(base / f"{name}{end}") for end in (".csv", ".json")]
         if entry.id == SCOREBOARD:  # it also says when each was run, and whether it still stands
             found[f"run/{name}"] = current(other, catalogue, mode)
     if entry.id == SCOREBOARD:
-        found["catalogue"] = file_hash(paths.notebooks() / "catalogue.toml")
+        found["catalogue"] = file_hash(files.notebooks() / "catalogue.toml")
     return found
 
 
@@ -217,23 +218,23 @@ def changed(old: Mapping[str, str], new: Mapping[str, str], loaded: Collection[s
 @functools.cache
 def _shared() -> Mapping[str, Any]:
     """What is the same for every output of a run."""
-    printed = paths.data() / "paper_tables"
+    printed = files.data() / "paper_tables"
     rules = {path.name: file_hash(path) for path in sorted(printed.glob("*.csv"))}  # roundings, and what is no evidence
-    locks = {path.name: file_hash(path) for path in sorted((paths.root() / "requirements").glob("*.txt"))}
+    locks = {path.name: file_hash(path) for path in sorted((files.root() / "requirements").glob("*.txt"))}
     return {
         "library": file_hashes(library(), LIBRARY),
         "environment": digest([locks, list(sys.version_info[:2])]),
         "printed": {paper: digest([digest(file_hashes(printed / paper)), rules]) for paper in PAPERS},
-        "mini": digest(file_hashes(paths.data() / "mini")),
+        "mini": digest(file_hashes(files.data() / "mini")),
     }
 
 
 @functools.cache
 def _stored() -> Mapping[tuple[str, str], int]:
     """How many completions the store has of each model and revision."""
-    from nlgeval_lib.store import Store
+    from nlgeval_lib.engines.store import Store
 
-    with Store(paths.state("completions")) as store:
+    with Store(files.state("completions")) as store:
         return store.census()
 
 

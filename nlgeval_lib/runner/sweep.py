@@ -20,11 +20,11 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import files, paths
-from nlgeval_lib.catalogue import Catalogue, Entry
+from nlgeval_lib import files
 from nlgeval_lib.runner import session, stale
 from nlgeval_lib.runner.pool import Job, Pool
 from nlgeval_lib.runner.progress import Progress, plain
+from nlgeval_lib.study.catalogue import Catalogue, Entry
 
 CELLS = "cells"  # the name of the comparison's own frame, <id>.csv
 _OPEN, _CLOSED = "([{", ")]}"
@@ -197,7 +197,7 @@ def brief(frame: pd.DataFrame, swept: Sequence[str]) -> pd.DataFrame:
 
 
 def _folder(entry: Entry, mode: str) -> Path:
-    return paths.results() / "sweeps" / ("quick" if mode == "quick" else "") / entry.id
+    return files.results() / "sweeps" / ("quick" if mode == "quick" else "") / entry.id
 
 
 def _name(point: Mapping[str, str]) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nlgeval_lib.engines import Engine, Failure, Progress, complete
+from nlgeval_lib.engines.store import Store, draw_keys
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages, drive
-from nlgeval_lib.schema import Completion, Sample, Status
+from nlgeval_lib.records import Completion, Sample, Status
 from nlgeval_lib.scoring.interrupt import gentle
 from nlgeval_lib.scoring.progress import ProgressBar
-from nlgeval_lib.store import Store, draw_keys
 
 # stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
 PARSED = ("score", "criteria", "format")

@@ -9,9 +9,9 @@ import pandas as pd
 
 from nlgeval_lib.engines import Engine, Request
 from nlgeval_lib.engines.base import Ask
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.stages import Stage
 from nlgeval_lib.scoring.progress import duration
-from nlgeval_lib.store import Store
 
 CHARACTERS_A_TOKEN = 4
 _ENOUGH = 20  # stored completions of a stage from which their mean length says something

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nlgeval_lib.engines import Ask, Engine, Sampling
-from nlgeval_lib.schema import Completion
+from nlgeval_lib.records import Completion
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -12,18 +12,18 @@ import pandas as pd
 
 from nlgeval_lib import datasets
 from nlgeval_lib.engines import Engine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import Judge, counts
 from nlgeval_lib.evaluators.metric import PairMetric
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+from nlgeval_lib.records import Completion, Judgment, Sample, Status
 from nlgeval_lib.scoring import named, stand_in_models
 from nlgeval_lib.scoring.asking import Run, ask, readable
 from nlgeval_lib.scoring.progress import ProgressBar
 from nlgeval_lib.scoring.readers import InputError
 from nlgeval_lib.scoring.rows import KNOWN, Rows, checked, incomplete, of_frame, read
-from nlgeval_lib.store import Store
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class Job:
         from datetime import UTC, datetime
 
         import nlgeval_lib
-        from nlgeval_lib import provenance
+        from nlgeval_lib.scoring import provenance
 
         found: dict[str, Any] = {
             "signature": scored.attrs.get("signature", ""),

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nlgeval_lib import engines, evaluators, paths
+from nlgeval_lib import engines, evaluators, files
 from nlgeval_lib.engines import Engine, Request
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import options
 from nlgeval_lib.scoring.readers import InputError
-from nlgeval_lib.store import Store
 
 _CLASSES = {"openai": "OpenAIEngine", "vllm": "VLLMEngine", "transformers": "TransformersEngine"}
 ENGINES = (*_CLASSES, "replay")
@@ -23,7 +23,7 @@ ENGINES = (*_CLASSES, "replay")
 
 def store(folder: str | Path | None = None) -> Store:
     """The store of a folder; the checkout's own without one."""
-    return Store(Path(folder) if folder else paths.state("completions"))
+    return Store(Path(folder) if folder else files.state("completions"))
 
 
 def plugin(path: str) -> None:

@@ -171,7 +171,7 @@ def write_record(path: str, earlier: Mapping[str, Any], column: str, facts: Mapp
 
     Nothing in it names a place on the machine or holds a secret. Raises: OSError.
     """
-    from nlgeval_lib import provenance
+    from nlgeval_lib.scoring import provenance
 
     scores = {**(earlier.get("scores") or {}), column: provenance.clean(files.plain(facts))}
     record = {"sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(), "scores": scores}

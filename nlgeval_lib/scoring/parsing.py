@@ -9,12 +9,12 @@ from pathlib import Path
 import pandas as pd
 
 from nlgeval_lib import parsers
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.names import meant
 from nlgeval_lib.parsers import Parsed
 from nlgeval_lib.scoring import options, readers, rows
 from nlgeval_lib.scoring.readers import InputError
 from nlgeval_lib.scoring.rows import Rows
-from nlgeval_lib.store import Store
 
 COLUMNS = ("text", "completion", "output", "response", "answer")  # where a file's texts are looked for
 PLAIN = ("text", "lines")  # formats of files that are no tables

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from nlgeval_lib.engines import Progress
-from nlgeval_lib.schema import Completion
+from nlgeval_lib.records import Completion
 
 _EVERY = 30.0  # seconds between two lines where the live line cannot be
 _FIRST = 5.0

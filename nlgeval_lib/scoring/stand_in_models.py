@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from nlgeval_lib import files, paths
+from nlgeval_lib import files
 from nlgeval_lib.engines import Engine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.scoring.readers import InputError
-from nlgeval_lib.store import Store
 
 SMALL = 500_000_000  # bytes of weights; every model that a paper here asked is larger
 MARK = "stand-ins.json"
@@ -38,7 +38,7 @@ def check(engine: Engine, model: str, store: Store, planning: bool = False) -> N
             )
         return
     who = f"{folder} has {weights / 1e6:,.0f} MB of weights: it stands in for {label}"
-    if store.folder.resolve() == (paths.root() / ".nlgeval" / "completions").resolve():
+    if store.folder.resolve() == (files.root() / ".nlgeval" / "completions").resolve():
         raise InputError(f"{who}, and the checkout's own store is for real completions; give another with --store")
     if len(store) and not known:
         raise InputError(f"{who}, and {store.folder} holds other completions; give a new folder with --store")

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import experiments, meta
+from nlgeval_lib import meta
 from nlgeval_lib.evaluators import hdeval
+from nlgeval_lib.study import correlations
 from nlgeval_lib.study.criteria_scores import CriteriaScores
 
 COEFS = ("pearson", "spearman")
@@ -43,8 +44,8 @@ def tables_4_and_5(
         "50% data | w/o Aggregator": plain[ALL],
     }
     human = {target: f"human_{target}" for target in given.Y}
-    found = experiments.correlations(part, scores, human, n_boot=n_boot, seed=seed)
-    return experiments.averaged(found, column)
+    found = correlations.correlations(part, scores, human, n_boot=n_boot, seed=seed)
+    return correlations.averaged(found, column)
 
 
 def tables_6_and_7(
@@ -66,7 +67,7 @@ def tables_6_and_7(
         made = hdeval.by_aggregator(given.X, given.Y, test, [kind], [seed], **given.settings)
         scores[f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}"] = _by_target(made)
     human = {target: f"human_{target}" for target in given.Y}
-    found = experiments.correlations(part, scores, human, n_boot=n_boot, seed=seed)
+    found = correlations.correlations(part, scores, human, n_boot=n_boot, seed=seed)
     return found.drop(columns="replicates", errors="ignore")
 
 

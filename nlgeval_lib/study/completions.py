@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.catalogue import Catalogue, Question
 from nlgeval_lib.datasets import DataError
 from nlgeval_lib.engines import Engine, EngineError, UnsupportedSetting
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.scoring import InputError, Job, ProgressBar, estimate
 from nlgeval_lib.study import jobs, refusals
+from nlgeval_lib.study.catalogue import Catalogue, Question
 from nlgeval_lib.study.jobs import EngineOptions
 
 RATE = 1000.0  # new tokens a second that hours are told for, unless another rate is given

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import datasets, experiments
+from nlgeval_lib import datasets
 from nlgeval_lib.evaluators import hdeval
+from nlgeval_lib.study import correlations
 from nlgeval_lib.study.aspect_scores import draw_means
 from nlgeval_lib.study.judges import JudgeScores
 from nlgeval_lib.training import mini
@@ -89,7 +90,7 @@ def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaS
     items = datasets.items(frame if inputs is None else datasets.quick(frame, inputs))
     if name == "summeval":
         aspects, groups = ASPECTS[name], None
-        scores = experiments.recorded_scores(items, "alttest_summeval")
+        scores = correlations.recorded_scores(items, "alttest_summeval")
         what = "six LLM judges x four aspects"
     else:
         items = items[items["system_id"] != "Original Ground Truth"].reset_index(drop=True)

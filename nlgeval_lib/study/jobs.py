@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from nlgeval_lib import datasets, paths
-from nlgeval_lib.catalogue import Question
+from nlgeval_lib import datasets, files
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.names import pair
 from nlgeval_lib.scoring import Job, Rows, Source, prepared
+from nlgeval_lib.study.catalogue import Question
 
 MINI = "mini"  # the model name that stands for the miniature judge
 MINI_DATA = "mini_judge"
@@ -109,7 +109,7 @@ def job(
 
 def checkpoint() -> Path:
     """The miniature judge's folder. Raises: JudgeUnavailable where it has no checkpoint."""
-    folder = paths.data() / "mini" / "judge"
+    folder = files.data() / "mini" / "judge"
     if not (folder / "config.json").is_file():
         raise JudgeUnavailable("no checkpoint in data/mini/judge; make mini-judge")
     return folder
@@ -145,11 +145,11 @@ def _miniature(engine: str) -> str:
 def _stored_elsewhere(model: str, revision: str, options: EngineOptions) -> str:
     """The revision of a store that was filled on another machine, where the weights are not on this one."""
     from nlgeval_lib.engines import models
-    from nlgeval_lib.store import Store
+    from nlgeval_lib.engines.store import Store
 
     if options.engine not in ("vllm", "transformers") or revision or Path(model).is_dir():
         return revision
-    with Store(options.store or paths.state("completions")) as kept:
+    with Store(options.store or files.state("completions")) as kept:
         held = [rev for name, rev in kept.census() if name == model]
     return held[0] if len(held) == 1 and models.hub_revision(model, None) == "main" else ""
 

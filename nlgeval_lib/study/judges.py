@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgeval_lib import catalogue, paths
-from nlgeval_lib.catalogue import Question
+from nlgeval_lib import files
 from nlgeval_lib.datasets import DataError
 from nlgeval_lib.engines import Engine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.scoring import Job, ProgressBar, stand_in_models
-from nlgeval_lib.store import Store
-from nlgeval_lib.study import jobs, refusals
+from nlgeval_lib.study import catalogue, jobs, refusals
+from nlgeval_lib.study.catalogue import Question
 
 ENGINES = ("replay", "vllm", "transformers", "openai")
 
@@ -65,7 +65,7 @@ def judge_scores(
     question = catalogue.load().question(output, name)
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
-    folder = Path(store) if store else paths.state("completions")
+    folder = Path(store) if store else files.state("completions")
     route = "mini" if model == jobs.MINI or stand_in_models.marked(folder) else "run"
     options = jobs.EngineOptions(engine, model, revision, base_url, engine_settings, store=folder, mode=mode)
     held = (engine, *options.model_of(question), base_url, tuple(engine_settings))

@@ -5,7 +5,7 @@
     judge = Prometheus(sampling=recorded_judges.of("prometheus_gpt4").sampling)
     scores = judge.score(datasets.load("mt_bench"), engine=ReplayEngine(store, "gpt-4-0613"))
 
-Scores of a recording need no store: `experiments.read_ratings` reads its texts, `experiments.recorded_scores` places
+Scores of a recording need no store: `correlations.read_ratings` reads its texts, `correlations.recorded_scores` places
 values beside the items.
 """
 
@@ -20,9 +20,9 @@ import pandas as pd
 
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.engines import ReplayEngine, Request, Sampling
+from nlgeval_lib.engines.store import Store, draw_keys
 from nlgeval_lib.names import meant
-from nlgeval_lib.schema import Completion
-from nlgeval_lib.store import Store, draw_keys
+from nlgeval_lib.records import Completion
 
 REVISION = "recorded"
 _ASKED = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]  # what one request is about

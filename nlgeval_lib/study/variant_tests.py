@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import experiments, figures, meta
-from nlgeval_lib.study import judges
+from nlgeval_lib import figures, meta
+from nlgeval_lib.study import correlations, judges
 from nlgeval_lib.study.judges import JudgeScores
 
 KEYS = ("input_id", "system_id", "aspect")
@@ -100,7 +100,7 @@ def compare(
     if human not in items.columns:
         raise ValueError(f"items have no column {human!r} with ratings; theirs: {', '.join(map(str, items.columns))}")
     ratings = items[human].to_numpy(float)
-    table = experiments.correlations(items, scores, {"human": ratings}, coefs=(coef,), n_boot=n_boot, seed=seed)
+    table = correlations.correlations(items, scores, {"human": ratings}, coefs=(coef,), n_boot=n_boot, seed=seed)
     table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
     pairs: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray, np.ndarray]]
     pairs = {(name,): (values, scores[base], ratings) for name, values in scores.items() if name != base}
@@ -126,7 +126,7 @@ def paired_tests(
     over systems and inputs, or over inputs alone where the systems are few.
     Returns the names, `first, second, difference, ci_low, ci_high, n, p, p_holm, signature`.
     """
-    grid = experiments.Grid(items)
+    grid = correlations.Grid(items)
     units = grid.interval("auto").removeprefix("boot-")
     rows = []
     for key, sides in pairs.items():

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 import pandas as pd
 
 from nlgeval_lib.engines import Engine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import make_sampling
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages
-from nlgeval_lib.schema import Completion
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Completion
 from nlgeval_lib.training import sets
 from nlgeval_lib.training.filters import Filters, Rule
 

@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib import paths
+from nlgeval_lib import files
 from nlgeval_lib.datasets import mini_judge
 from tools.mini_judge.recipe import Recipe
 
@@ -61,7 +61,7 @@ def measure(folder: Path, engine: str) -> None:
 
 def _near(path: Path) -> str:
     try:
-        return str(path.resolve().relative_to(paths.root()))
+        return str(path.resolve().relative_to(files.root()))
     except ValueError:
         return str(path)
 
@@ -69,7 +69,7 @@ def _near(path: Path) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mini_judge", description=__doc__)
     parser.add_argument("--only", action="append", choices=STEPS, help="one step (may be given again); default: all")
-    parser.add_argument("--work", type=Path, default=paths.state("mini-judge"), help="where a run is kept")
+    parser.add_argument("--work", type=Path, default=files.state("mini-judge"), help="where a run is kept")
     parser.add_argument("--out", type=Path, default=mini_judge.folder(), help="where the checkpoint goes")
     parser.add_argument("--device", default=_device(), help="cuda or cpu")
     parser.add_argument("--threads", type=int, default=cores(), help="of the CPU")

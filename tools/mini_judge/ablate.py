@@ -20,12 +20,12 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import datasets, engines, files, paths
+from nlgeval_lib import datasets, engines, files
 from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators.prometheus import Prometheus
 from nlgeval_lib.evaluators.tigerscore import TigerScore
-from nlgeval_lib.schema import Judgment
+from nlgeval_lib.records import Judgment
 from nlgeval_lib.training.mini import ablations, settings
 from nlgeval_lib.training.mini.ablations import KEYS, NEW_RUBRIC
 from tools.mini_judge import studies, tokens
@@ -236,7 +236,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], metavar="ARM", help="an arm by its name; again for more")
     parser.add_argument("--seeds", type=int, default=0, help="how many an arm; default 3")
     parser.add_argument("--list", action="store_true", help="name the runs and what is kept of them, run nothing")
-    parser.add_argument("--work", type=Path, default=paths.state("mini-ablations"), help="where base and runs are kept")
+    parser.add_argument("--work", type=Path, default=files.state("mini-ablations"), help="where base and runs are kept")
     parser.add_argument("--out", type=Path, default=ablations.folder(), help="where the judgments go")
     parser.add_argument("--threads", type=int, default=cores(), help="of the CPU")
     parser.add_argument(

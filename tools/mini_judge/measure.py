@@ -12,14 +12,14 @@ import pandas as pd
 
 from nlgeval_lib import datasets, files
 from nlgeval_lib.engines import Engine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.coascore import CoAScore
 from nlgeval_lib.evaluators.geval import GEval
 from nlgeval_lib.evaluators.hdeval import HDEval
 from nlgeval_lib.evaluators.llmscore import LLMScore
 from nlgeval_lib.evaluators.prometheus import Prometheus
 from nlgeval_lib.evaluators.tigerscore import TigerScore
-from nlgeval_lib.schema import Judgment, Status
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Judgment, Status
 from nlgeval_lib.training.mini import ANALYSES, JUDGMENTS, settings
 from nlgeval_lib.training.mini.quality import NEW
 from tools.mini_judge import heldout

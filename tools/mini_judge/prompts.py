@@ -14,7 +14,7 @@ from nlgeval_lib.evaluators.hdeval import HDEval, decompose
 from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.prometheus import Prometheus, Rubric
 from nlgeval_lib.evaluators.tigerscore import TigerScore
-from nlgeval_lib.schema import Judgment, Sample
+from nlgeval_lib.records import Judgment, Sample
 from nlgeval_lib.training.mini import HIGH, INSTRUCTION, LOW, RATED, settings
 from tools.mini_judge import answers
 from tools.mini_judge.criteria import CRITERIA, FINER, OVERALL, Criterion, relevant

@@ -20,7 +20,7 @@ from nlgeval_lib.evaluators.hdeval.scoring import CriteriaScores, Task
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.criteria import Criterion as Found
 from nlgeval_lib.parsers.criteria import criteria
-from nlgeval_lib.schema import Completion, Sample
+from nlgeval_lib.records import Completion, Sample
 
 if TYPE_CHECKING:
     from nlgeval_lib.evaluators.hdeval.evaluator import HDEval

@@ -25,7 +25,7 @@ from nlgeval_lib.evaluators.judge import Judge, combine, make_sampling
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template, template
-from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
 
 class HDEval(Judge):

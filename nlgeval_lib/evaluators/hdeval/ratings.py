@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.schema import Sample
+from nlgeval_lib.records import Sample
 
 
 def of_frame(

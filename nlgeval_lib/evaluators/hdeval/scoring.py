@@ -17,7 +17,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.hdeval.criteria import Node, in_sentence
 from nlgeval_lib.evaluators.judge import most_frequent
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.schema import Judgment, Sample, Status
+from nlgeval_lib.records import Judgment, Sample, Status
 
 LOW, HIGH = 1, 5  # printed in the prompts
 

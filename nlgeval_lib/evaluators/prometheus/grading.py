@@ -19,7 +19,7 @@ from nlgeval_lib.evaluators.stages import Stage
 from nlgeval_lib.parsers.feedback import feedback as read_feedback
 from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.schema import Completion, Judgment, Sample
+from nlgeval_lib.records import Completion, Judgment, Sample
 
 WORDINGS = ("released", "appendix")
 # the v1 checkpoints are Llama-2-Chat tuned on the paper's prompt; those of the second paper are Mistral-Instruct

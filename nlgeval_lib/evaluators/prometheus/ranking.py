@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.schema import Judgment, Sample
-from nlgeval_lib.store import Store
+from nlgeval_lib.records import Judgment, Sample
 
 if TYPE_CHECKING:
     from nlgeval_lib.evaluators.prometheus.grading import Prometheus

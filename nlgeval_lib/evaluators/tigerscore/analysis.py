@@ -18,7 +18,7 @@ from nlgeval_lib.names import meant
 from nlgeval_lib.parsers.error_analysis import error_analysis
 from nlgeval_lib.parsers.tigerscore_authors import tigerscore_authors
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.schema import Completion, Judgment, Sample
+from nlgeval_lib.records import Completion, Judgment, Sample
 
 PERFECT = "The model-generated output contains 0 errors, with a total score reduction of 0."
 

@@ -17,7 +17,7 @@ from nlgeval_lib.evaluators.tigerscore.analysis import Task, find_task, input_of
 from nlgeval_lib.parsers.base import Parsed
 from nlgeval_lib.parsers.choice import yes_no
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.schema import Completion, Judgment, Sample, Status
+from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
 # task -> the prompt of its first step
 FIRST_STEP = {

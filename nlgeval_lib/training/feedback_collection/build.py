@@ -15,7 +15,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.prometheus import Prometheus
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.schema import Sample
+from nlgeval_lib.records import Sample
 from nlgeval_lib.training import statistics
 from nlgeval_lib.training.feedback_collection import pieces, rules
 from nlgeval_lib.training.feedback_collection.pieces import SCORES, Graded, Problem, RubricDraft

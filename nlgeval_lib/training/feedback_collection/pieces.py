@@ -11,7 +11,7 @@ from typing import Any
 
 from nlgeval_lib.evaluators.prometheus import Rubric
 from nlgeval_lib.parsers.loose_json import Record, objects
-from nlgeval_lib.schema import Completion
+from nlgeval_lib.records import Completion
 from nlgeval_lib.training.pipeline import Piece, Unreadable
 
 SCORES = (1, 2, 3, 4, 5)

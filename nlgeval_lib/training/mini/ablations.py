@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from nlgeval_lib import datasets, meta, paths
+from nlgeval_lib import datasets, files, meta
 from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.training.mini import quality
 
@@ -36,7 +36,7 @@ COEFS = ("kendall-b", "pearson", "spearman")
 
 def folder() -> Path:
     """Where the judgments of all runs lie."""
-    return paths.data() / "mini" / "ablations"
+    return files.data() / "mini" / "ablations"
 
 
 def path(study: str, arm: str, seed: int, folder: Path) -> Path:

@@ -1,7 +1,7 @@
 """A metric of the user's own."""
 
 from nlgeval_lib.evaluators import register, score_frame
-from nlgeval_lib.schema import Judgment
+from nlgeval_lib.records import Judgment
 
 
 @register("length_of_output")

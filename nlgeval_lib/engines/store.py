@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from nlgeval_lib import files
-from nlgeval_lib.schema import Completion
+from nlgeval_lib.records import Completion
 
 try:
     import fcntl

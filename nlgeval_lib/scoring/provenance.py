@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import nlgeval_lib
-from nlgeval_lib import paths
+from nlgeval_lib import files
 
 # distribution -> the module that shows that it was used
 PACKAGES = {
@@ -89,12 +89,12 @@ def collect(
 
 def git() -> dict[str, Any]:
     """The commit of the checkout and whether code or data differ from it; the reason where that cannot be said."""
-    if not (paths.root() / ".git").exists() or not shutil.which("git"):
+    if not (files.root() / ".git").exists() or not shutil.which("git"):
         return {"commit": None, "dirty": None, "reason": "not a git checkout, or no git here"}
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return {"commit": None, "dirty": None, "reason": "no commit yet"}
-    here = [name for name in CODE if (paths.root() / name).exists()]
+    here = [name for name in CODE if (files.root() / name).exists()]
     status = _git("status", "--porcelain", "--", *here)
     return {"commit": commit, "dirty": None if status is None else bool(status)}
 
@@ -102,7 +102,7 @@ def git() -> dict[str, Any]:
 def _git(*arguments: str) -> str | None:
     try:
         done = subprocess.run(
-            ["git", "--no-optional-locks", *arguments], cwd=paths.root(), capture_output=True, text=True, timeout=30
+            ["git", "--no-optional-locks", *arguments], cwd=files.root(), capture_output=True, text=True, timeout=30
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -208,7 +208,7 @@ def without_places(text: str) -> str:
     """`text` with folders of this machine cut out: checkout, home, data mirror, and any other absolute path."""
     from nlgeval_lib.datasets import fetch
 
-    known = {str(paths.root()): "<checkout>", str(Path.home()): "~"}
+    known = {str(files.root()): "<checkout>", str(Path.home()): "~"}
     mirror = fetch.mirror()
     if mirror is not None:
         known[str(mirror)] = "<mirror>"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib import paths
+from nlgeval_lib import files
 from nlgeval_lib.names import meant
 
 _NAMED = {"int": int, "float": float, "str": str, "bool": bool, "list": list, "dict": dict}
@@ -102,7 +102,7 @@ class Source:
 def shown(path: Path) -> str:
     """`path` relative to the checkout where it lies in it."""
     try:
-        return path.resolve().relative_to(paths.root()).as_posix()
+        return path.resolve().relative_to(files.root()).as_posix()
     except ValueError:
         return str(path)
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-from nlgeval_lib import paths
+from nlgeval_lib import files
 from nlgeval_lib.names import near
 
 PAPERS = ("tigerscore", "semscore", "hdeval", "prometheus", "coascore")
@@ -74,7 +74,7 @@ class Entry:
     @property
     def path(self) -> Path:
         """The notebook's source."""
-        return paths.notebooks() / self.notebook
+        return files.notebooks() / self.notebook
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def load(path: Path | None = None) -> Catalogue:
 
     Raises: CatalogueError listing all faults; FileNotFoundError where there is no such file.
     """
-    path = path or paths.notebooks() / "catalogue.toml"
+    path = path or files.notebooks() / "catalogue.toml"
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -224,7 +224,7 @@ def printed_ids() -> dict[str, dict[str, dict[str, str]]]:
     """For each paper, the rows of its `index.csv` by id: every table and figure it prints."""
     found: dict[str, dict[str, dict[str, str]]] = {}
     for paper in PAPERS:
-        path = paths.data() / "paper_tables" / paper / "index.csv"
+        path = files.data() / "paper_tables" / paper / "index.csv"
         found[paper] = {}
         if path.exists():
             with open(path, encoding="utf-8", newline="") as handle:
