@@ -94,9 +94,10 @@ lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 889
 bench: $(READY)  ## measure speed side by side, write results/bench.json
 	@$(PY) tools/bench.py
 
-lint: $(READY)  ## ruff on the code, nbstripout on the notebooks
+lint: $(READY)  ## ruff and mypy on the code, nbstripout on the notebooks
 	@$(BIN)/ruff check nlgeval_lib tests tools data
 	@$(BIN)/ruff format --check nlgeval_lib tests tools data
+	@$(BIN)/mypy nlgeval_lib
 	@find notebooks -name '*.ipynb' -not -path '*/.ipynb_checkpoints/*' -print0 | xargs -0 -r $(BIN)/nbstripout --verify --keep-id --extra-keys "metadata.papermill cell.metadata.papermill cell.metadata.execution"
 
 lock: $(READY)  ## compile the locks from pyproject.toml again
