@@ -14,7 +14,7 @@ from nlgeval_lib import datasets
 from nlgeval_lib.engines.scripted import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus
-from nlgeval_lib.parsers.feedback import feedback as read_feedback
+from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.records import Completion, Sample
 from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training import sets, statistics

@@ -16,7 +16,7 @@ from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.judge import Judge, Missing, combine
 from nlgeval_lib.evaluators.samples import samples
 from nlgeval_lib.evaluators.stages import Stage, run
-from nlgeval_lib.parsers.rating import rating
+from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from nlgeval_lib.engines.scripted import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import TigerScore, base
-from nlgeval_lib.parsers.error_analysis import error_analysis
-from nlgeval_lib.parsers.error_fields import ErrorItem
+from nlgeval_lib.parsers.errors import error_analysis
+from nlgeval_lib.parsers.errors import ErrorItem
 from nlgeval_lib.records import Completion, Judgment
 from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training import sets

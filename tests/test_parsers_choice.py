@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgeval_lib.parsers.choice import preference, yes_no
+from nlgeval_lib.parsers.choices import preference, yes_no
 from nlgeval_lib.records import Status
 
 

@@ -154,7 +154,7 @@ def test_an_error_analysis_sums_up(errors, location):
         )
     read = parsers.error_analysis(text)
     assert read.value == -total
-    assert read.consistent
+    assert read.agrees
     assert [error.severity for error in read.errors] == [severity for severity, _ in errors]
     cut = parsers.error_analysis(text[: text.rfind("Score reduction")] if errors else text[:20])
     assert not cut.ok

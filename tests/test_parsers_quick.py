@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import parsers
 from nlgeval_lib.parsers import cues, doubt_cues, error_fields, mentions, quick, scales, silence, standing, text
-from nlgeval_lib.parsers.rating import _decide, prepare
+from nlgeval_lib.parsers.ratings import _decide, prepare
 from nlgeval_lib.records import Status
 
 few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

@@ -134,7 +134,7 @@ def test_tigerscore_outputs():
             assert [error.location for error in read.errors] == [error["location"].strip() for error in errors]
             assert [error.reduction for error in read.errors] == [float(error["score_reduction"]) for error in errors]
     assert differs == 88
-    assert sum(parsers.error_analysis(text).consistent is False for text in outputs["text"]) == 21
+    assert sum(parsers.error_analysis(text).agrees is False for text in outputs["text"]) == 21
 
 
 def test_gpt4_feedback_that_names_its_score():

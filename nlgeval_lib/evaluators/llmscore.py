@@ -13,7 +13,7 @@ from typing import Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.judge import Judge
-from nlgeval_lib.parsers.rating import rating
+from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
 

@@ -1,185 +1,293 @@
-"""The words around a number that make it a verdict. Patterns only; those for what stands before it end at it."""
+"""The tables of the rating parser: what presents a number as a verdict, what takes one back, and the words of labels."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from nlgeval_lib.parsers.quick import Gated, starting
 from nlgeval_lib.parsers.text import DIGITS, WORD
-from nlgeval_lib.parsers.vocabulary import QUALITY as _QUALITY
 
-_ADVERB = (
-    r"(?:only|just|exactly|about|around|approximately|roughly|therefore|thus|clearly|then|now|simply|still|merely|"
-    r"probably|likely|overall|rather|fairly|quite|hence|definitely|certainly|currently|indeed|actually)"
+ALONE, FORM, ASPECT, PHRASE, LABEL, FINAL = range(1, 7)  # how plainly a text presents a number as its verdict
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# --- words of labels ------------------------------------------------------------------------------------------------
+NOUNS = _set(
+    "score scores rating ratings rate grade grades graded mark marks star stars points verdict evaluation assessment"
+    " judgment judgement result note nota"
 )
-_ADJECTIVE = (
-    r"(?:solid|strong|clear|perfect|full|low|high|mere|generous|decent|good|weak|fair|firm|flat|modest|respectable|"
-    r"moderate|maximum|minimum|poor|top|near-perfect|middling|average|final|overall|numeric|numerical|bare|resounding|"
-    r"straight|lower|higher|relatively low|relatively high|very low|very high)"
+RANKS = _set("final overall total ultimate concluding revised updated corrected adjusted definitive conclusion")
+# "rating scale: 1", "score reduction: 2", "human score: 4": names of something else
+NOT_A_SCORE = _set(
+    "scale scales range rubric rubrics guide guideline guidelines criteria criterion key legend system systems method"
+    " distribution difference deduction deductions reduction penalty error errors mistake mistakes confidence certainty"
+    " weight breakdown reasoning exact max maximum min minimum highest lowest best worst mean median average previous"
+    " initial original human expert gold reference expected target possible word count length number step steps page"
+    " date year time age id index question task example sample option choice article paragraph sentence line item"
+    " version level threshold baseline percentage words tokens chapter section figure table notes base starting full"
+    " available class rank position humans experts annotator annotators preliminary tentative provisional credit imdb"
+    " not never tied passing pass cutoff required needed desired if example format output issues problems typos omissions"
+    " would could might"
 )
-_JUDGED = (
-    r"(?:response|summary|answer|output|text|translation|story|generation|essay|article|reply|dialogue|sentence|candidate|"
-    r"one|headline|caption|paraphrase|statement|explanation|completion|message|turn|submission)"
+# of those, what is no score even where its number is written like one: "Confidence: 4/5"
+NEVER_A_SCORE = _set(
+    "confidence certainty weight deduction deductions reduction penalty errors mistakes human humans expert experts"
+    " annotator annotators gold reference expected previous max maximum min minimum count length threshold baseline if"
 )
-_FILL = rf"(?:\s+(?:a|an|the|{_ADVERB}|{_ADJECTIVE}))*"
-
-DRESSED = re.compile(rf"[:=]\s+(?:an?\b|{_ADJECTIVE}\b)(?:\s+{_ADJECTIVE})*\s*\Z")
-ADJECTIVES = frozenset(("a", "an", *re.findall(r"[a-z-]+", _ADJECTIVE)))
-_FILLERS = frozenset(("a", "an", "the", *re.findall(r"[a-z-]+", f"{_ADVERB} {_ADJECTIVE}")))
-
-
-def scored_by_another(core: str) -> bool:
-    """Whether `core` ends with "scored" said of a player or a team, not of what is judged."""
-    return _SCORED.search(core) is not None and _SCORED_BY.search(core) is None
-
-
-def before_fill(text: str) -> tuple[str, bool]:
-    """The last word of `text` that is none of `_FILL`, and whether an article stands after it.
-
-    The patterns that end with `_FILL` are only tried where this word is one that they can have there.
-    """
-    words = text.rsplit(None, 3)  # more than three fillers are rare
-    if len(words) == 4 and words[1] in _FILLERS and words[2] in _FILLERS and words[3] in _FILLERS:
-        words = text.split()
-    article = False
-    while words and words[-1] in _FILLERS:
-        article = article or words[-1] in ("a", "an")
-        words.pop()
-    return (words[-1] if words else ""), article
-
-
-# --- before a number ----------------------------------------------------------------------------------------------
-NOUN_LINK = re.compile(
-    r"\b(?P<noun>score|scores|rating|ratings|grade|mark|evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)"
-    rf"\b(?P<link>of|is|as|at|was|be|being|equals|equal to|set to|comes to){_FILL}\s*\Z"
+TOPS = _set("full max maximum highest best lowest minimum possible full")
+# right before a score they make it the one of a contest: "test score: 4", "the score of the game is 4"
+CONTESTS = _set(
+    "game games match matches exam test tests quiz halftime half-time user users customer customers viewer viewers"
+    " audience critic critics"
 )
-LINKS = ("of", "is", "as", "at", "was", "be", "being", "equals", "to")
-NOUN_DIRECT = re.compile(r"\b(?P<noun>score|rating|grade|mark|verdict|stars?)\s*\Z")
-NOUNS = ("score", "rating", "grade", "mark", "verdict", "star", "stars")
-WORD_BEFORE = re.compile(r"\b(?P<word>[a-z][a-z'-]*)\s+\Z")
-VERB = re.compile(
-    r"\b(?P<verb>rat(?:e[sd]?|ing)|scor(?:e[sd]?|ing)|grad(?:e[sd]?|ing)|assign(?:s|ed|ing)?|award(?:s|ed|ing)?|"
+NEUTRAL = _set(
+    "a an the my your our this that its of for to and i would give given assign assigned is it as on in by with be"
+    " single numeric numerical integer perfect high low summary summarys response text output answer translation"
+    " generation story dialogue article's summary's response's here's here so thus therefore hence quality out"
+    " evaluation evaluate rated rate suggested appropriate suitable fair only one each system model rater judge respond"
+    " deserved earned based above below following please provide potential candidate generated main general moderate"
+    " good decent fairly resulting results receives receive gets earns deserves likert"
+)
+# headings of the parts of one judgment, not of something that is scored
+PARTS = _set(
+    "reason reasons reasoning explanation rationale justification analysis comment comments feedback evidence final"
+    " answer response evaluation example output conversation history fact document source instruction instructions"
+    " steps form note notes"
+)
+SAYS = _set("says states is are was were reads includes mentions gives claims asks contains has have")
+NO_ASPECT = _set(
+    "the this that it its being not lacking having failing providing terms total all both each my such summary response"
+    " text answer output article translation story reason reasons several following these those general opinion me"
+    " accordance contrast addition fact comparison line order example instance being what how its effort"
+)
+FOREIGN = re.compile(
+    r"bewertung|punktzahl|gesamtnote|puntuaci[oó]n|calificaci[oó]n|puntaje|pontuação|avaliação|punteggio|valutazione|"
+    r"оценка|оценки|балл|评分|評分|得分|打分|分数|分數|总分|スコア|評価|点数|점수|평점|التقييم|الدرجة|النتيجة|स्कोर|betyg"
+)
+_QUALITY = (
+    r"(?:[a-z]+ness|coherence|consistency|fluency|relevance|relevancy|adequacy|accuracy|clarity|faithfulness|factuality|"
+    r"readability|informativity|understandability|quality|creativity|grammaticality|grammar|validity|likability|"
+    r"diversity|depth|style|tone|similarity|honesty|cohesion|structure|originality|specificity|simplicity|novelty|"
+    r"complexity|toxicity|safety|humanity|empathy)"
+)
+QUALITY_NAME = re.compile(rf"(?:[a-z]+[ _-])?{_QUALITY}|overall|flow")
+
+# --- words that may stand between a cue and its number --------------------------------------------------------------
+ADJECTIVES = _set(
+    "a an solid strong clear perfect full low high mere generous decent good weak fair firm flat modest respectable"
+    " moderate maximum minimum poor top near-perfect middling average final overall numeric numerical bare resounding"
+    " straight lower higher lowest highest relatively very max score rating possible"
+)
+FILL = ADJECTIVES - {"score", "rating", "possible", "overall"} | _set(
+    "the only just exactly about around approximately roughly therefore thus clearly then now simply still merely"
+    " probably likely rather fairly quite hence definitely certainly currently indeed actually"
+)
+OWN = _set(
+    "i we it this that which they both one these and so but thus therefore hence to not then overall also who analysis"
+    " assessment evaluation rubric judgment verdict me us i'd i'll we'd i've it's or finally conclusion because yet"
+    " performance system model"
+)
+JUDGED = _set(
+    "response summary answer output text translation story generation essay article reply dialogue sentence candidate"
+    " one headline caption paraphrase statement explanation completion message turn submission responses summaries it"
+    " this hypothesis conversation paragraph passage poem code"
+)
+AUXILIARIES = _set(
+    "would will have has had am is are was were be been being should must can do does did 'd could shall may might"
+    " can't don't not really being"
+)
+
+
+class Cue(NamedTuple):
+    """What stands before a number that it presents: `before` up to one of the words `last`; "a": an article does."""
+
+    name: str
+    strength: int
+    last: str
+    before: str
+    after: str = ""
+
+
+_VERB = (
+    r"rat(?:e[sd]?|ing)|scor(?:e[sd]?|ing)|grad(?:e[sd]?|ing)|assign(?:s|ed|ing)?|award(?:s|ed|ing)?|"
     r"giv(?:es?|en|ing)|gave|receiv(?:e[sd]?|ing)|earn(?:s|ed|ing)?|deserv(?:e[sd]?|ing)|merit(?:s|ed|ing)?|"
-    r"warrant(?:s|ed|ing)?|gets?|got|getting|mak(?:es?|ing)(?= it| this)|obtain(?:s|ed|ing)?|achiev(?:e[sd]?|ing)|"
-    r"evaluate[sd]?|judged?|(?:call|place|put|peg|consider|deem|find)(?= it| this| that| the)|worth)\b"
-    rf"(?:(?P<mid>(?:\s+[a-z'\"-]+){{0,10}}?)\s+(?:as|at|with|of|a|an)|\s+(?:it|this|that|them)){_FILL}\s*\Z"
+    r"warrant(?:s|ed|ing)?|gets?|got|getting|obtain(?:s|ed|ing)?|achiev(?:e[sd]?|ing)|mark(?:s|ed|ing)?|"
+    r"evaluate[sd]?|judged?|worth"
 )
-VERB_ENDS = ("as", "at", "with", "of", "it", "this", "that", "them")
-VERB_DIRECT = re.compile(
-    r"(?:\b(?:rate[sd]?|scor(?:e[sd]|ing)|graded|rating it|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? with|went with|"
-    r"land(?:s|ed)? on|decid(?:e|ed) on|conclude with|choose|chose|select(?:ed)?|pick|picked|"
-    r"opt(?:ed)? for|stick(?:ing)? with|"
-    rf"i'?d (?:say|go)|i (?:would )?say|my answer is|it'?s|make it)|[打给]){_FILL}\s*\Z"
-)
-VERB_DIRECT_ENDS = (
-    "rate", "rates", "rated", "scores", "scored", "scoring", "graded", "it", "on", "for", "with", "choose", "chose",
-    "select", "selected",
-    "pick", "picked", "say", "is", "it's", "its", "go", "打", "给",
-)  # fmt: skip
-# "I rate the response 3"
-VERB_OBJECT = Gated(
-    ("rate ", "give ", "score ", "grade ", "award ", "assign "),
-    r"\b(?:i|we|i'd|i'll|would|will) (?:[a-z]+ ){0,2}?(?:rate|give|score|grade|award|assign) (?:the|this|that|its) "
-    rf"(?:[a-z-]+ ){{0,2}}{_JUDGED}(?:'s [a-z]+)?\s*\Z",
-)
-# "I am giving 3 marks"
-OWN_GIFT = re.compile(
-    r"\b(?:i|we)(?:'d|'ll|'m| am| would| will)? (?:giv(?:e|ing)|award(?:ing)?|assign(?:ing)?)(?: it| this| this one)?"
-    rf"{_FILL}\s*\Z"
-)
-OWN_GIFT_ENDS = ("give", "giving", "award", "awarding", "assign", "assigning")
-# "Messi scored 3" is no verdict: what is judged scores, or is scored
-_SCORED = re.compile(r"\bscored(?: an?)?\s*\Z")
-_SCORED_BY = re.compile(
-    rf"(?:\b(?:it|this|that|i|we|is|was|are|were|be|been|being|i've|i'd|i'll|thus|therefore|hence|{_JUDGED})|[.!?:;,\n]|\A)"
-    rf"(?:\s+{_ADVERB})*\s*\bscored(?: an?)?\s*\Z"
-)
-# "a 3 is fair"
-NAMED_AFTER = re.compile(
-    r"[ \t]+is (?:the|my|our) (?:(?:most )?(?:appropriate|right|correct|fair|fitting|suitable|final|overall) )?"
-    r"(?:score|rating|grade)\b"
-)
-FITTING = re.compile(
-    r"[ \t]+(?:is|seems|would be|feels|appears)(?: to be)?(?: (?:more|most|quite|well|entirely|fully|therefore|thus))*"
-    r" (?:appropriate|fair|right|about right|justified|warranted|fitting|suitable|deserved|merited|reasonable|apt)\b"
-    r"(?![^.!?\n]{0,40}\b(?:if|had|were|with more|unless)\b)"
-)
-# these only where the clause ends with the number
-VERB_BARE = re.compile(
-    r"\b(?:gets?|got|receives?|received|earns?|earned|deserves?|deserved|merits?|awards?|awarded|assigns?|assigned|"
-    rf"gives?|gave){_FILL}\s*\Z"
-)
-VERB_BARE_ENDS = (
-    "get", "gets", "got", "receive", "receives", "received", "earn", "earns", "earned", "deserve", "deserves",
-    "deserved", "merit", "merits", "award", "awards", "awarded", "assign", "assigns", "assigned", "give", "gives",
-    "gave",
-)  # fmt: skip
-CLAUSE_ENDS = re.compile(r"[ \t]*(?:\Z|[.!?;,)]|\n|(?:and|but|while|whereas|because|since|due to)\b)")
-# "I would rate the fluency a 4"
-QUALITY_OBJECT = re.compile(
-    rf"{starting('rate', 'score', 'grade', 'give', 'evaluate', 'judge', 'assess')}[sd]? "
-    rf"(?:(?:the|its|this|overall|{_JUDGED}'s) ){{0,3}}{_QUALITY}"
-    rf"(?: of (?:the|this|its) (?:[a-z]+ )?{_JUDGED})?(?: (?:as|at|with))?{_FILL}\s*\Z"
-)
-SUBJECT_ENDS = (
-    "get", "gets", "got", "receive", "receives", "score", "scores", "scored", "deserve", "deserves", "earn", "earns",
-    "merit", "merits", "rated", "as", "at",
-)  # fmt: skip
-QUALITY_SUBJECT = re.compile(
-    rf"{_QUALITY}\s+(?:(?:is|was|be)\s+)?(?:gets?|got|receives?|scores?|scored|deserves?|earns?|merits?|rated)"
-    rf"(?:\s+(?:as|at))?{_FILL}\s*\Z"
-)
-JUDGED_SUBJECT = re.compile(
-    r"\b(?:it|this|that|which|i|we|they|both|therefore|thus|hence|so|overall)\b|"
-    rf"{_QUALITY}|\b{_JUDGED}s?\b"
-)
-OVERALL = Gated(
-    ("overall", "in total", "all in all", "in sum", "altogether"),
-    rf"\b(?:overall|in total|all in all|in sum|altogether)\s*,?{_FILL}\s*\Z",
-)
-OVERALL_AFTER = re.compile(r" (?:stars |points )?(?:overall|in total|all in all)(?=[ \t]*(?:[.!,;)\n]|\Z))")
-TOP_AWARDED = re.compile(
-    r"\b(?:deserv|earn|receiv|get|got|giv|gave|award|achiev|assign|merit|warrant)\w*\s+(?:it\s+|this\s+)?(?:the|a)\s+\Z"
-)
-COPULA = re.compile(
-    r"\b(?:it|this|that|response|summary|output|answer|text|translation|story)"
-    rf"(?:'s| is| was| would be| should be| 'd be)(?:\s+{_ADVERB})?\s+(?:a|an)(?:\s+{_ADJECTIVE})?\s*\Z"
-)
-QUALITY = re.compile(rf"{_QUALITY}[^.!?\n;:\d]{{0,50}}?\b(?:is|as|at){_FILL}\s*\Z")
-QUALITY_ENDS = ("is", "as", "at")
-QUALITY_BRACKET = re.compile(rf"{_QUALITY}\s*\(\s*\Z")
-# "covers 4 out of 5", "on 4/5": something is counted or dated
-JUDGING = frozenset(
-    ("rated", "scored", "graded", "awarded", "assigned", "received", "deserved", "earned", "merited", "warranted",
-     "evaluated", "judged", "achieved", "marked")
-)  # fmt: skip
-COUNT_VERB_BEFORE = re.compile(
-    r"\b(?:covers?|covered|mentions?|includes?|captur\w+|contains?|answers?|answered|correct(?:ly)?|address\w*|solve[sd]?|"
-    r"miss\w*|omit\w*|on|since|until|dated|by|only|of the|about|at|roughly|around|nearly|and|from|won|lost|beat|in|"
-    r"identif\w+|match\w*|has|have|had|are|were|for|least)\s*\Z"
-)
-
-# --- after a number -----------------------------------------------------------------------------------------------
+_PLACES = r"(?:mak(?:es?|ing)|call|place|put|peg|consider|deem|find|see|brings?)(?= it| this| that| the)"
 # the number ends here: no noun that it counts comes after
 END_SIGNS = "\n.!?:;,()]\"'}|/&"
 ENDS = (
-    rf"(?=[ \t]*(?:\Z|[{re.escape(END_SIGNS)}]|-(?![\da-z])|->|=|\x01|\\"
+    rf"(?=[ \t]*(?:\Z|[{re.escape(END_SIGNS)}\x02]|-(?![\da-z])|->|=|\x01|\\"
     r"|(?:for|in|on|because|as|since|due|based|with|and|but|overall|out|given|although|though|while|which|when|if|"
-    r"rather|instead|is|here|from|to|or|stars?|points?|pts|marks?|indicat\w+|suggest\w+|would|score|rating|reflect\w+|regarding|"
-    r"according|considering|under|at|by|that|so|thus|therefore|means?|represent\w*|was|this|the|i|it|not|only|"
-    r"seems|appears|feels|punkten?|puntos|estrellas|étoiles|sternen?|despite|mainly|primarily|mostly|largely|rationale|reason|explanation|analysis|after|per|being|showing)\b))"
+    r"rather|instead|is|here|from|to|or|stars?|points?|pts|marks?|indicat\w+|suggest\w+|would|score|rating|reflect\w+|"
+    r"regarding|according|considering|under|at|by|that|so|thus|therefore|means?|represent\w*|was|this|the|i|it|not|"
+    r"only|seems|appears|feels|punkten?|puntos|estrellas|étoiles|sternen?|despite|mainly|primarily|mostly|largely|"
+    r"rationale|reason|explanation|analysis|after|per|being|showing|shows|simply|purely|unless|until|then|now|again)\b))"
 )
-_NUMBER = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
+CLAUSE_ENDS = r"[ \t]*(?:\Z|[.!?;,)\x02]|\n|(?:and|but|while|whereas|because|since|due to|for|as)\b)"
+_FIT = (
+    r"[ \t]+(?:is|seems|would be|feels|appears)(?: to be)?(?: (?:more|most|quite|well|entirely|fully|therefore|thus|only))*"
+    r" (?:appropriate|fair|right|about right|justified|warranted|fitting|suitable|deserved|merited|reasonable|apt|"
+    r"earned|given|awarded|assigned)\b(?![^.!?\n]{0,40}\b(?:if|had|were|with more|unless)\b)(?! (?:when|if|for|to)\b)"
+)
+_NAMED = (
+    r"[ \t]+(?:is|would be|seems) (?:the|my|our) (?:(?:most )?(?:appropriate|right|correct|fair|fitting|suitable|final|"
+    r"overall) )?(?:score|rating|grade|verdict|answer)\b"
+)
+CUES = (
+    Cue("overall", FINAL, "overall total all sum altogether", r"\b(?:overall|in total|all in all|in sum|altogether),?"),
+    Cue(
+        "score is", LABEL, "of is as at was be being equals to comes",
+        r"\b(?P<noun>score|scores|rating|ratings|grade|mark|evaluation|assessment|verdict|judge?ment)\b"
+        r"(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>of|is|as|at|was|be|being|equals|equal to|set to|comes to|stands at)",
+    ),
+    Cue("score", LABEL, "score rating grade mark verdict star stars", r"(?P<word>\b[a-z'-]+ )?\b(?:score|rating|grade|mark|verdict|stars?)"),
+    Cue("rate it", PHRASE, "as at with of it this that them one", rf"\b(?P<verb>{_VERB}|{_PLACES})\b(?:\s*[a-z'\"-]+[,\s]){{0,10}}?\s*(?:as|at|with|of|it|this|that|them|one)"),
+    Cue("give a", PHRASE, "a", rf"\b(?P<verb>{_VERB})\b(?:\s+[a-z'\"-]+){{0,10}}"),
+    Cue(
+        "say", PHRASE, "rate rates rated scores scored scoring graded on for with choose chose select selected pick"
+        " picked say go it it's vote voted is",
+        r"(?:\b(?P<verb>rate[sd]?|scor(?:e[sd]|ing)|graded)|\b(?:settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
+        r"went with|land(?:s|ed)? on|decid(?:e|ed) on|conclude with|choose|chose|select(?:ed)?|pick|picked|opt(?:ed)? for|"
+        r"stick(?:ing)? with|i'?d (?:say|go)|i (?:would )?say|i vote(?:d)?(?: for)?|my answer is|it'?s|make it))",
+    ),
+    Cue("in chinese", PHRASE, "打 给", r"(?:[打给])"),
+    Cue(
+        "rate the response", PHRASE, " ".join(JUDGED),
+        r"\b(?:i|we|i'd|i'll|would|will) (?:[a-z]+ ){0,2}?(?:rate|give|score|grade|award|assign) (?:the|this|that|its) "
+        r"(?:[a-z-]+ ){0,2}[a-z]+",
+    ),
+    Cue("rate its quality", PHRASE, "", rf"\b(?:rate|score|grade|give|evaluate|judge|assess)[sd]? (?:[a-z']+ ){{0,3}}(?P<quality>{_QUALITY})(?: of (?:the|this|its) (?:[a-z]+ )?[a-z]+)?"),
+    Cue(
+        "I give", PHRASE, "give giving award awarding assign assigning one",
+        r"\b(?:i|we)(?:'d|'ll|'m| am| would| will)? (?:giv(?:e|ing)|award(?:ing)?|assign(?:ing)?)(?: it| this| this one)?",
+    ),
+    Cue("this is a", PHRASE, "a", r"\b(?:it|this|that|response|summary|output|answer|text|translation|story)(?:'s| is| was| would be| should be| 'd be)(?:\s(?:rather|only|just|clearly|definitely|about))?"),
+    Cue("it gets", PHRASE, "get gets got receive receives received earn earns earned deserve deserves deserved merit merits award"
+        " awards awarded assign assigns assigned give gives gave given", r"\b(?P<verb>[a-z]+)", CLAUSE_ENDS),
+    Cue("a 4 is fair", PHRASE, "a", r"", _FIT),
+    Cue("4 is my score", PHRASE, "", r"", _NAMED),
+    Cue(
+        "moved to", PHRASE, "to",
+        r"(?:\b(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|revis|adjust|downgrad|upgrad|bump|knock|pull|"
+        r"push|decreas|increas|mark)\w* (?:it|this|that|(?:the|my|its) (?:overall |final )?(?:score|rating|grade))|"
+        r"\b(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|adjusted)|drops|falls|rises|"
+        r"comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{1,6})? to",
+    ),
+    Cue("its quality is", ASPECT, "is as at gets scores get scored", rf"\b(?P<quality>{_QUALITY})[^.!?\n;:\d]{{0,50}}?\b(?:is|as|at|gets?|scores|scored)"),
+)  # fmt: skip
+
+# "I would rate the fluency a 4", "the fluency gets"
+QUALITY_RATED = re.compile(
+    rf"\b(?:rate|score|grade|give|evaluate|judge|assess)[sd]? (?:[a-z']+ ){{0,3}}?(?P<of>{_QUALITY})\b"
+    rf"(?: of (?:the|this|its) (?:[a-z]+ )?[a-z]+)?(?: (?:as|at|with))?\s*\Z|"
+    rf"\b(?P<subject>{_QUALITY}) (?:(?:is|was|be) )?(?:gets?|got|receives?|scores?|scored|deserves?|earns?|merits?|rated)(?: (?:as|at))?\s*\Z"
+)
+
+
+class Veto(NamedTuple):
+    """What takes a number back, and where it stands: its clause or sentence before the number, the label, or after."""
+
+    name: str
+    where: str
+    pattern: str
+
+
+_PEOPLE = (
+    r"(?:humans?|annotators?|experts?|people|readers?|reviewers?|critics?|users?|teachers?|authors?|reviews?|guests?|"
+    r"customers?|viewers?|analysts?|magazines?|newspapers?|fans|voters?|colleagues?|students?|professors?|graders?)"
+)
+_SOURCE = r"(?:article|source|original|passage|document|story|review|report|author|writer|reviewer|speaker|user|post|news)"
+_LACKING = r"with (?:more|better|some|a few|minor|slight|less|fewer|a bit|a little|improve\w+|additional|another)"
+_GRADE = r"(?: (?:a|an|the|scores?|ratings?|levels?|grades?|marks?|of|about))*"
+VETOES = (
+    Veto("negated", "clause", r"\b(?:not|never|neither|nor|cannot|[a-z]+n't|hardly|barely|nowhere)\b(?! (?:only|just|without|bad|merely|because)\b)"),
+    Veto("negated", "clause", r"\b(?:rather than|instead of|as opposed to|short of|anything but|far from|less than|more than|lower than|higher than|"
+         r"no (?:more|less|higher|lower|better|worse|way|reason|case|grounds|argument|score|rating))\b"),
+    Veto("refused", "clause", r"\b(?:refus\w+|declin\w+|reluctan\w+|unwilling|resist\w*|avoid\w*|rules? out|ruled out|preclud\w+|prevent\w*|"
+         r"disqualif\w+|stop(?:s|ped)? me|keeps? (?:me|it|this)|kept|unable|impossible|fail(?:s|ed)? to|wrong to|unfair to|harsh to|hard to|"
+         r"difficult to|generous to|lenient to|(?:a )?mistake to|stretch to|hesita\w+|without|unlike|except for|shy away|against)\b"),
+    Veto("negated", "label", rf"\b(?:instead of|rather than|unless|if|e\.g|for example|for instance|such as|would be|disagree\w*)\b|\A\W*{_LACKING}\b"),
+    Veto("between", "clause", rf"\bbetween{_GRADE}(?: \S{{1,8}} (?:and|or){_GRADE})? ?\Z"),
+    Veto("a bound", "clause", r"\b(?:than|above|below|over|under|beyond|exceed(?:s|ing)?|at least|at most|at best|up to|nearly|almost|close to|closer to|"
+         r"towards?|approaching|no)(?: (?:a|an|the|even|full|perfect|score|rating|grade|mark|of))* ?\Z"),
+    Veto("hypothetical", "clause", r"\b(?:would|could|might|may|should|must)(?:n't| not| never)? (?:[a-z]+ ){0,2}have\b|'d have\b"),
+    Veto("hypothetical", "clause", r"\b(?:could|might|may|otherwise|wish|hypothetically|ideally|normally|suppose|supposing|imagine|unless)\b"),
+    Veto("hypothetical", "sentence", r"(?<!even )(?<!as )(?<!what )\bif\b(?! (?:i|we) (?:had to|have to|were to|must|need)\b)(?! (?:asked|forced|pressed|any|only)\b)|"
+         r"\b(?:had (?:it|the|this|there)|were (?:it|the|this)|assuming|once it|in case|whenever)\b"),
+    Veto("hypothetical", "sentence", rf"\bby [a-z]+ing\b.*\b(?:would|could)\b|\b{_LACKING}\b.*\b(?:would|could|'d)\b|\A\W*{_LACKING}\b|\bwhich would\b|"
+         r"\b(?:although|though|while)\b(?! (?:some|others|one|many|people)\b)[^.,!?\n]*\b(?:would|could)\b|"
+         r"\b(?:would|could|to|will) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b"),
+    Veto("an example or instruction", "sentence", r"\b(?:please (?:rate|give|assign|score|evaluate|provide|output)|give (?:me|us)|e\.g|for example|for instance|such as|"
+         r"you (?:should|must|can|may|need)|your (?:task|output|answer|response) (?:is|should|must)|reserved|(?:give|use|assign|award) (?:it )?(?:a|an) \d+ (?:if|when|for))\b"),
+    Veto("an example or instruction", "sentence", r"\A\W*(?:assign|give|rate|award|use|select|choose|output|write|return|respond|reply)\b"),
+    Veto("for a purpose", "clause", r"(?<!enough )(?<!seems )(?<!seem )(?<!able )(?<!appears )(?<!appear )(?<!manages )(?<!happens )\bto (?:[a-z]+ly )?"
+         r"(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|warrant|justify|obtain|secure|become|raise|push|bump|qualify|improve|increase|elevate)\b"),
+    Veto("a standard", "clause", r"\A(?!.*\b(?:meets?|met|satisf\w+|fulfil\w*|align\w*|adher\w*|match\w*|fits?|warrants?|deserv\w*|qualif\w+)\b).*\b(?:needed|necessary|requires?|required|expected|requirements?|threshold|bar|room|definition|description|characteristic\w*|aim\w*|target\w*|missing for|lack\w* for|worthy of)\b"),
+    Veto("a standard", "clause", r"\b(?:not|never|fails?|cannot|partially|partly|nearly|almost|closer?)\b.*\b(?:criteria|standards?)\b"),
+    Veto("somebody else's", "clause", r"\b(?:wrongly|incorrectly|mistakenly|falsely|erroneously)\b|"
+         r"\b(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:answer|response|output)s?\b|\bmodel answers?\b|"
+         r"\bthe reference,? (?:which|that|would|gets?|scores?|deserves?|earns?|receives?)\b|"
+         r"\b(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) (?:version|response|answer|summary|output|text|translation)s?\b|"
+         rf"\b(?:other (?:raters?|judges?|evaluators?|people)|someone (?:else|might|may)|others|some (?:might|may|would|people|readers)|one (?:might|could|may)|{_PEOPLE} (?:would|might|may|could|gave|give|gives|rated|rate|scored))\b|"
+         r"\b(?:student|author|writer|model|system|response|answer|output|summary|text|user)'?s? (?:claims?|rates? itself|gives? itself|says? (?:its|the) (?:score|rating))\b"),
+    Veto("somebody else's", "reported", rf"\b{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:reports?|reported|says?|said|states?|stated|mentions?|mentioned|"
+         rf"claims?|claimed|notes?|noted|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|so)\b)|\baccording to (?:the|its|an?) {_SOURCE}\b"),
+    Veto("only considered", "considered", r"\b(?:consider(?:ed|ing)(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|(?:thought|thinking) (?:of|about)(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)|"
+         r"tempted|torn|debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|was going to|was about to|"
+         r"lean(?:ing|ed)?|previously|formerly|earlier)\b"),
+    Veto("a deduction", "clause", r"\b(?:by|deduct\w*|subtract\w*|los(?:e|es|t|ing)|minus|dock\w*|knock\w*(?: off)?|penali\w+|tak(?:e|ing) off|off|add\w*|plus|another|other|every|per|all|top|first|last|next|these|those|both|started at|start(?:s|ing)? (?:at|from|with)) (?:a |an |it |about )?\Z"),
+    Veto("a deduction", "clause", r"\b(?:down|up|dropped|lowered|raised|reduced|changed|revised|adjusted|decreased|increased) (?:it |the (?:score|rating) )?from(?: an?)? ?\Z"),
+    Veto("unfit", "after", r"[ \t]+(?:(?:is|was|would be|seems?|feels?|appears?)(?: to be)?(?: (?:a bit|a little|somewhat|slightly|way|far|much|rather|clearly|certainly|simply|also))* (?:not|never|"
+         r"too (?:high|low|generous|harsh|lenient|much|strict|severe|kind)|unjustified|unwarranted|undeserved|excessive|unfair|inappropriate|out of (?:reach|the question)|off the table|"
+         r"generous|harsh|reserved|impossible|wrong|only for)\b|(?:is|was|would|could|can|should|does|seem)(?:n't| not)\b|cannot\b|can't\b)"),
+    Veto("hypothetical", "after", r"[^.!?;\n\d]{0,80}?\b(?<!even )(?<!only )(?<!as )(?:if(?! (?:i|we) (?:had|have|must) to\b)|had (?:it|the|there|this|they)|were (?:it|the|there)|unless|once (?:it|the)|provided that|but for|save for|were it not)\b"),
+    Veto("hypothetical", "would", rf"[^.!?;\n]{{0,80}}?\b(?:{_LACKING}|without (?:the|these|those|this|that)|except for|save for)\b|[^.!?;\n]{0,20}?\bbut\b"),
+    Veto("somebody else's", "after", rf"[ \t]*(?:stars?|points?)?,?[ \t]*(?:(?:by|from) (?:(?:the|its|his|her|their|some|many|most|several|all|other) ){{0,2}}{_PEOPLE}|according to (?:the|its|an?) {_SOURCE})\b"),
+    Veto("a scale point that is explained", "after", r"\s*(?:\([^)\n]{0,60}\)\s*)?(?:=(?![=>])|means?\b|indicates? (?:a|an|that|the text|the summary|very)\b|represents?\b|denotes?\b|stands for|would mean|"
+         r"being (?:the )?(?:best|worst|lowest|highest|poor|excellent|perfect)|is (?:the )?(?:best|worst|lowest|highest|maximum|minimum|for|when|if|reserved|defined)\b|"
+         r"(?:is |are )?(?:given|assigned|awarded|reserved) (?:when|if|for|to)|corresponds|should be (?:given|assigned|used)|"
+         r"(?:would|should|must) (?:require|need|mean|be given|have|show|demand)|requires?\b|needs?\b|demands?\b)"),
+    Veto("a bound", "after", r" (?:or (?:higher|lower|above|below|more|less|better|worse|up|over|under|beyond|so)|and (?:above|up|higher|over)|plus(?! \d)|minus(?! \d))\b(?! all\b)|"
+         r", (?:minus|less) (?:a |an )?(?:\d|half|one|two|three)\b|-ish\b"),
+    Veto("a deduction", "after", r"[ \t-]*(?:points?|pts|marks?) (?:(?:is|are|was|were|has been|have been) )?(?:deducted|off|lost|missing|taken|subtracted|removed|docked|short|below|higher|lower|less|more)\b"),
+)  # fmt: skip
+
+# a new thought begins: what was negated before it is over. A bare verb after a comma goes on: "I don't, ..., give it a 5"
+CLAUSE = re.compile(
+    r"[,(](?! ?(?:[a-z]+ly )?(?:give|rate|deserve|merit|warrant|score|award|assign|get|earn|receive|grant|justify|call)\b)|"
+    r"[:(]| - |\b(?:but|so|therefore|thus|hence|however|yet|because|since|which|resulting|results in|result in|earning|receiving|getting|"
+    r"leading|making it|giving it|i'd|i'll|i(?= (?:would |will |'d )?(?:give|rate|score|assign|award|am giving|say|go))|"
+    r"and(?= (?:i|it|so|thus|therefore|hence|gets|earns|receives|deserves|scores|gives|give|would|is|has)\b))\b"
+)
+SENTENCE = re.compile(r"[.!?;][\"')\]]{0,3}(?=\s)|\n")
+TURN = re.compile(
+    r"\b(?:therefore|thus|hence|resulting|which results|earning|scoring|receiving|making it|making this|which gives|"
+    r"giving (?:it|this)|leading (?:me )?to|so (?:i|it|the|this|my)|but (?:i|it|the|this|i'd|i'll))\b"
+)
+ONESELF = re.compile(
+    r"\b(?:i|we|i'd|i'll|therefore|thus|hence|so|(?:my|the|this|its|overall|final) (?:score|rating)|summary|response|"
+    r"answer|output|translation|earning|merits?|deserves?|resulting|giving it|giving this)\b"
+)
+SETTLED = re.compile(r"\b(?:but|however|though|although|settled?|finally|decided|ended|instead|nevertheless|so)\b|\d[\d/.]*, (?:i|my)\b|, (?:now|i)\b")
+QUESTION = re.compile(r"\W*(?:do|does|did|is|are|was|should|could|would|can|might|may|will|why|what|how|who|which|has|have|isn't|doesn't)\b")
+
+# --- after a number -------------------------------------------------------------------------------------------------
+_N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 RIGHT = re.compile(
     rf"""(?P<date>[ \t]*/[ \t]*\d+[ \t]*/[ \t]*\d|-\d+-\d|:\d)
        | (?P<of>[ \t]*(?:stars?\b|points?\b|pts\b|marks?\b|★)?[ \t]*[(\[]?[ \t]*
            (?:/|\\/|out[ ]of|of[ ]a[ ]possible|von[ ]|sur[ ]|de[ ]|av[ ]|van[ ]|из|من|of(?=[ \t]+\d))
-           [ \t]*(?:a[ \t]+)?
+           [ \t]*(?:a[ \t]+|the[ \t]+)?
            (?:(?:possible|maximum|total|max|perfect)[ \t]+(?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
-           (?P<base>{_NUMBER}))
-       | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*(?P<upto>{_NUMBER}){ENDS})
-       | (?P<series>[ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\bor\b|\band\b|\bvs\b\.?|\bversus\b|[ ](?=\d))
-           [ \t]*(?:(?:maybe|perhaps|possibly|even)[ ]+)?(?:an?[ ])?(?P<then>{_NUMBER})
+           (?P<base>{_N}))
+       | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*(?P<upto>{_N}){ENDS})
+       | (?P<series>[ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b|\bvs\b\.?|\bversus\b|[ ](?=\d))
+           [ \t]*(?:(?:maybe|perhaps|possibly|even)[ ]+)?(?:an?[ ])?(?P<then>{_N})
            (?:{ENDS}|(?=[ \t]+[(\[]?\d)))
        | (?P<percent>[ ]?(?:%|percent\b|per[ ]cent\b))
        | (?P<stars>[ \t-]*(?:stars?\b|つ星|星|★))
@@ -187,13 +295,13 @@ RIGHT = re.compile(
        | (?P<sum>\+|[ \t]*(?:[x×*+=]|\bplus\b|\bminus\b|\btimes\b)[ \t]*\d)""",
     re.X,
 )
-# "4 of the facts", "3 minor errors": parts and things that are counted
 _COUNTED = (
     r"(?:errors?|mistakes?|issues?|problems?|typos?|sentences?|words?|facts?|paragraphs?|examples?|omissions?|"
-    r"inconsistenc(?:y|ies)|contradictions?|repetitions?|statements?|claims?|events?|people|persons|times|"
+    r"inconsistenc(?:y|ies)|contradictions?|repetitions?|statements?|claims?|events?|people|persons|times|reasons?|"
     r"(?:key |main )?(?:points|aspects|ideas|details|criteria) (?:are|were|is|was|have|has|not)|"
     r"(?:key|main) (?:points|aspects|ideas|details))"
 )
+# "4 of the facts", "3 minor errors": parts and things that are counted
 PART_OR_COUNT = re.compile(
     r" (?:(?P<part>(?:out )?of (?:the|its|these|those|them|all|my|our|his|her|their)\b"
     r"(?! (?:possible|total|maximum|available|max|best)\b)"
@@ -201,43 +309,13 @@ PART_OR_COUNT = re.compile(
     r"|(?:(?:[a-z-]+(?:al|ed|ing|ous|ive|ic|or|able|ible)|key|main|small|big|wrong|false|more|other) ){0,2}"
     rf"{_COUNTED}\b(?![ \t]*[:(]))"
 )
-POINTS_OFF = re.compile(
-    r"[ \t-]*(?:points?|pts|marks?)[ ]+(?:(?:is|are|was|were|has been|have been) )?"
-    r"(?:deducted|off|lost|missing|taken|subtracted|removed|docked|short|below|higher|lower|less|more)\b"
+ROUNDED = re.compile(
+    r"[ \t,;(-]{0,4}(?:(?:which|and|or|i|we|i'd|would|can|be|is|it|this|so|then) ){0,4}round(?:s|ed|ing)?\b"
+    rf"(?: (?:it|this|up|down|off|here|to|a)\b){{0,4}}\s?:?\s?(?P<to>{_N})"
 )
-BOUND_AFTER = re.compile(
-    r" (?:or (?:higher|lower|above|below|more|less|better|worse|up|over|under|beyond|so)|and (?:above|up|higher|over)|"
-    r"plus(?! \d)|minus(?! \d))\b(?! all\b)|, (?:minus|less) (?:a |an )?(?:\d|half|one|two|three)\b"
-)
-# how a text with such a bound goes on
-BOUND_SIGNS = (" or ", " and ", " plus", " minus", ", minus ", ", less ")
-ROUNDED_AFTER = re.compile(
-    rf"[ \t,;(-]{{0,4}}(?:(?:which|and|or|i|we|i'd|would|can|be|is|it|this|so|then) ){{0,4}}round(?:s|ed|ing)?\b"
-    rf"(?: (?:it|this|up|down|off|here|to|a)\b){{0,4}}\s?:?\s?(?P<to>{_NUMBER})"
-)
-# a score that is changed: where it was, and where it is now
-_MOVE = (
-    r"\b(?:br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|revis|adjust|downgrad|upgrad|bump|knock|pull|push|decreas|"
-    r"increas|mark)\w*"
-)
-_THE_SCORE = r"(?:it|this|that|(?:the|my|its) (?:overall |final )?(?:score|rating|grade))"
-MOVED_FROM = re.compile(rf"{_MOVE}(?: {_THE_SCORE})?(?: up| down)? from(?: an?)?\s*\Z")
-MOVED_TO = re.compile(
-    rf"(?:{_MOVE} {_THE_SCORE}|\b(?:score|rating|grade) "
-    rf"(?:(?:is |was )(?:lowered|reduced|raised|changed|revised|adjusted)|"
-    rf"drops|falls|rises|comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{{1,6}})? to{_FILL}\s*\Z"
-)
-RUBRIC_AFTER = re.compile(
-    r"\s*(?:\([^)\n]{0,60}\)\s*)?(?:=(?![=>])|means?\b|indicates?\b|represents?\b|denotes?\b|stands for|would mean|"
-    r"being (?:the )?(?:best|worst|lowest|highest|poor|excellent|perfect)|"
-    r"is (?:the )?(?:best|worst|lowest|highest|for|when|if|reserved|defined)\b|"
-    r"(?:is |are )?(?:given|assigned|awarded|reserved) (?:when|if|for|to)|corresponds|"
-    r"should be (?:given|assigned|used)|"
-    r"(?:would|should|must) (?:require|need|mean|be given|have|show|demand)|requires?\b|needs?\b|demands?\b)"
-)
-ENUMERATED_AFTER = re.compile(r"\s*(?:\([^)\n]{0,60}\)\s*)?(?::|-|=|->)\s*[a-z\"'(]")
+OVERALL_AFTER = re.compile(r" (?:stars |points )?(?:overall|in total|all in all)(?=[ \t]*(?:[.!,;)\n]|\Z))")
 ASPECT_AFTER = re.compile(
-    r"[ \t]*(?:for|in terms of|in|on|regarding|with respect to|with regards? to)\s+"
+    r"[ \t]*(?:stars?|points?|marks?)?[ \t]*(?:for|in terms of|in|on|regarding|with respect to|with regards? to)\s+"
     r"(?:the\s+|its\s+|overall\s+|both\s+)*(?P<word>[a-z][a-z-]+)"
 )
 SPLIT_AFTER = re.compile(
@@ -245,13 +323,9 @@ SPLIT_AFTER = re.compile(
     r"(?:\s*/\s*\d+|\s+out of \d+)?\s*(?:stars?|points?)?\s*(?:for|in|on)\s+[a-z]"
 )
 # after a verdict: the judge thinks again
-CORRECTION = Gated(
-    ("on second thought", "scratch that", "correction", "let me ", "i revise", "i correct", "i change", "i take",
-     "actually,", "no, ", " no ", " no,", "wait,", "make that", "i meant", "or rather", "maybe", "perhaps"),
+CORRECTION = re.compile(
     r"\b(?:on second thought|scratch that|correction\b|let me (?:revise|correct|change)|"
     r"i (?:revise|correct|change|take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|wait,|make that|i meant\b|"
     rf"or rather\b| ?[.!?;,-]{{1,4}} (?:no|(?:hmm+,? )?(?:maybe|perhaps)),? "
-    rf"(?=(?:an? )?{_NUMBER}(?:/\d+)?\s*(?:[.!,;]|\Z))"
-    r")(?P<rest>[^\n]{0,60})",
-    words="second scratch correction let revise correct change take actually no wait make meant rather maybe perhaps",
-)  # fmt: skip
+    rf"(?=(?:an? )?{_N}(?:/\d+)?\s*(?:[.!,;]|\Z)))(?P<rest>[^\n]{{0,60}})"
+)

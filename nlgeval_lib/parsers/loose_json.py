@@ -1,4 +1,8 @@
-"""JSON as models write it: in fences and prose, single quotes, trailing commas, bare words, cut off at the end."""
+"""JSON as models write it: in fences and prose, single quotes, trailing commas, bare words, cut off at the end.
+
+A library for repairing JSON would not do: which keys came twice with different values, and whether the text was cut
+off, decide whether a score may be read.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,10 @@ MAX_DEPTH = 40
 MAX_FAILURES = 50  # so many starts that are no JSON, and the text is none
 
 _TOKEN = re.compile(
-    r"""[\s,]*(?://[^\n]*\n[\s,]*)*
+    r"""[\s,]*+(?://[^\n]*\n[\s,]*+)*+
     (?: (?P<mark>[{}\[\]:])
-      | "(?P<double>(?:[^"\\]|\\.)*)(?P<end>"?)
-      | '(?P<single>(?:[^'\\]|\\.|(?<=\w)'(?=\w))*)(?P<end2>'?)
+      | "(?P<double>(?:[^"\\]|\\.)*+)(?P<end>"?)
+      | '(?P<single>(?:[^'\\]|\\.|(?<=\w)'(?=\w))*+)(?P<end2>'?)
       | (?P<bare>[^\s,:{}\[\]"']+)
     )""",
     re.X | re.S,
@@ -27,10 +31,11 @@ _LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": No
 
 
 class Record(dict):
-    """A JSON object that remembers which keys came twice with different values, and whether it was cut off."""
+    """A JSON object that remembers its pairs, which keys came twice with different values, and whether it was cut."""
 
     clashes: frozenset[str] = frozenset()
     cut: bool = False
+    pairs: tuple[tuple[str, Any], ...] = ()
 
 
 def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
@@ -49,14 +54,9 @@ def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
 
 def _record(pairs: list[tuple[str, Any]]) -> Record:
     record = Record(pairs)
+    record.pairs = tuple(pairs)
     if len(record) < len(pairs):
-        seen: dict[str, Any] = {}
-        clashes = set()
-        for key, value in pairs:
-            if key in seen and seen[key] != value:
-                clashes.add(key)
-            seen.setdefault(key, value)
-        record.clashes = frozenset(clashes)
+        record.clashes = frozenset(key for key, value in pairs if record[key] != value)
     return record
 
 
@@ -65,79 +65,63 @@ _STRICT = json.JSONDecoder(strict=False, object_pairs_hook=_record, parse_consta
 
 def _read(text: str, start: int) -> tuple[Record | list | None, int]:
     try:
-        value, end = _STRICT.raw_decode(text, start)
-        return value, end
+        return _STRICT.raw_decode(text, start)
     except (ValueError, RecursionError):
-        pass
-    reader = _Reader(text, start)
+        reader = _Reader(text, start)
     try:
         value = reader.value(0)
-    except _Unreadable:
-        return None, max(reader.at, start + 1)
+    except ValueError:
+        value = None
     return value, max(reader.at, start + 1)
 
 
-class _Unreadable(Exception):
-    """Not JSON, however loosely read."""
-
-
 class _Reader:
-    """One value from `start`; stops at its end or at the end of the text."""
+    """One value from `start`; stops at its end or at the end of the text. What is no JSON is a ValueError."""
 
     def __init__(self, text: str, start: int) -> None:
-        self.text, self.at = text, start
-        self.cut = False
+        self.text, self.at, self.cut = text, start, False
 
     def token(self) -> tuple[str, Any]:
         match = _TOKEN.match(self.text, self.at)
         if not match:
-            self.cut = True
-            self.at = len(self.text)
+            self.cut, self.at = True, len(self.text)
             return "end", None
         self.at = match.end()
         if match["mark"]:
-            return "mark", match["mark"]
+            return match["mark"], None
         if match["bare"] is not None:
             return "bare", match["bare"]
         self.cut = self.cut or not (match["end"] or match["end2"])
         return "string", _unescape(match["double"] if match["double"] is not None else match["single"])
 
     def value(self, depth: int) -> Any:
-        if depth > MAX_DEPTH:
-            raise _Unreadable
         kind, content = self.token()
-        if kind == "string":
-            return content
-        if kind == "bare":
-            return _bare(content)
-        if kind == "mark" and content == "{":
+        if depth > MAX_DEPTH or kind in "}]:":
+            raise ValueError
+        if kind == "{":
             return self._object(depth)
-        if kind == "mark" and content == "[":
+        if kind == "[":
             return self._array(depth)
-        if kind == "end":
-            return None
-        raise _Unreadable
+        return _bare(content) if kind == "bare" else content
 
     def _object(self, depth: int) -> Record:
         pairs: list[tuple[str, Any]] = []
         while not self.cut:
             kind, key = self.token()
-            if kind == "end" or (kind == "mark" and key == "}"):
+            if kind in ("end", "}"):
                 break
-            if kind == "mark":
-                raise _Unreadable
-            while kind == "bare" and not self._colon_next():
-                more_kind, more = self.token()
-                if more_kind != "bare":
-                    raise _Unreadable
+            if kind in "{[]:":
+                raise ValueError
+            while kind == "bare" and self.text[self.at : self.at + 40].lstrip()[:1] not in ("", ":"):
+                kind, more = self.token()
+                if kind != "bare":
+                    raise ValueError
                 key = f"{key} {more}"
+            colon = self.cut or self.token()[0]
             if self.cut:
                 break
-            kind, colon = self.token()
-            if self.cut:
-                break
-            if colon != ":" or kind != "mark":
-                raise _Unreadable
+            if colon != ":":
+                raise ValueError
             value = self.value(depth + 1)
             if not self.cut or value is not None:
                 pairs.append((key, value))
@@ -149,18 +133,13 @@ class _Reader:
         items = []
         while not self.cut:
             before = self.at
-            kind, mark = self.token()
-            if kind == "end" or (kind == "mark" and mark == "]"):
+            if self.token()[0] in ("end", "]"):
                 break
             self.at, self.cut = before, False
             value = self.value(depth + 1)
             if not self.cut or value is not None:
                 items.append(value)
         return items
-
-    def _colon_next(self) -> bool:
-        rest = self.text[self.at : self.at + 40].lstrip()
-        return not rest or rest[0] == ":"
 
 
 def _bare(word: str) -> Any:
@@ -173,11 +152,4 @@ def _bare(word: str) -> Any:
 def _unescape(content: str) -> str:
     if "\\" not in content:
         return content
-
-    def one(match: re.Match) -> str:
-        code = match.group(1)
-        if len(code) == 5:
-            return chr(int(code[1:], 16))
-        return _ESCAPED.get(code, code)
-
-    return _ESCAPE.sub(one, content)
+    return _ESCAPE.sub(lambda one: chr(int(one[1][1:], 16)) if len(one[1]) == 5 else _ESCAPED.get(one[1], one[1]), content)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from nlgeval_lib.parsers.base import Parsed, check_text
+from nlgeval_lib.parsers.text import Parsed, check_text
 from nlgeval_lib.records import Status
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)

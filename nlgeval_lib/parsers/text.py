@@ -1,79 +1,77 @@
-"""Text made readable: one form of digits, quotes, dashes and blanks; numbers and number words; markup taken off."""
+"""What every parser returns and how text gets in: one form of every sign, numbers, and why a text has no value."""
 
 from __future__ import annotations
 
 import functools
+import html
+import math
 import re
-import string
 import unicodedata
+from dataclasses import dataclass
+from typing import Any
 
-from nlgeval_lib.parsers.quick import has_any
-
-# A longer text is read at both ends: verdicts stand at the start or at the end, and the time stays bounded.
-READ_AT_EACH_END = 50_000
-
-_FIXED = {
-    **dict.fromkeys("“”„‟«»〝〞＂「」『』", '"'),
-    **dict.fromkeys("‘’‚‛′＇", "'"),
-    **dict.fromkeys("‐‑‒–−﹣－", "-"),
-    **dict.fromkeys("—―", " - "),
-    **dict.fromkeys("⁄∕", "/"),
-    "٫": ".",
-    **dict.fromkeys("٬、，", ","),
-    **dict.fromkeys("【〔", "["),
-    **dict.fromkeys("】〕", "]"),
-    "。": ". ",
-    "∶": ":",
-    **dict.fromkeys("•‣▪◦●∙⁃", "-"),
-    "⭐": "★",
-    "→": "->",
-    "⇒": "=>",
-    "\u2028": "\n",
-    "\u2029": "\n",
-}
+from nlgeval_lib.records import Judgment, Status
 
 
-class _Readable(dict):
-    """A table for str.translate that works out each character once."""
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """One reading of one text: a value, or the reason why there is none.
 
-    def __missing__(self, code: int) -> int | str | None:
-        char = chr(code)
-        digit = unicodedata.decimal(char, None)
-        kind = unicodedata.category(char)
-        if digit is not None:
-            out: int | str | None = str(digit)
-        elif 0xFF01 <= code <= 0xFF5E:
-            out = chr(code - 0xFEE0)
-        elif kind == "Zs":
-            out = " "
-        elif kind == "Cf" or (kind == "Mn" and 0xFE00 <= code <= 0xFE0F):
-            out = None
-        elif kind == "Cc" and char not in "\t\n\r":
-            out = " "
-        else:
-            out = code
-        self[code] = out
-        return out
+    `value` is NaN (None where the family's value is not a number) unless `status` is ok. `rule` names the rule that
+    read it, or that found the text unreadable.
+    """
+
+    value: Any
+    status: Status
+    reason: str = ""
+    rule: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether a value was read."""
+        return self.status is Status.OK
+
+    def judgment(self, **details: Any) -> Judgment:
+        """This reading as a `Judgment`; the rule and `details` go into its details.
+
+        Raises: TypeError where the value is not a number.
+        """
+        value = math.nan if self.value is None else self.value
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"{type(self).__name__}.value is {value!r}, not a number; take its fields instead")
+        return Judgment(float(value), self.status, self.reason, {"rule": self.rule, **details})
 
 
-_TABLE = _Readable({ord(char): out for char, out in _FIXED.items()})
-# ASCII control characters become blanks; translating bytes is several times faster than a pattern
-_ASCII = bytes(ord(" ") if (code < 32 and chr(code) not in "\t\n\r") or code == 127 else code for code in range(256))
-_SHORT = 1000
-_BLANKS = re.compile(r"[ \t\n][ \t\n]{8,}")  # readable text has no other blanks
-_RUN = re.compile(r"([^\w\s])\1{9,}")
-_ASCII_RUNS = tuple(10 * sign for sign in string.punctuation)
-_ENTITIES = {"nbsp": " ", "lt": "<", "gt": ">", "amp": "&", "quot": '"', "#39": "'"}
-_ENTITY = re.compile(f"&({'|'.join(_ENTITIES)});")
-_ESCAPED_NEWLINE = re.compile(r"\\n(?![a-z])")
+def check_text(text: object, parser: str) -> str | None:
+    """The answer in `text` (see `answer`), None where nothing was written (None or only blanks).
+
+    Raises: TypeError for anything else, naming what was got.
+    """
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise TypeError(f"parsers.{parser} reads a str or None, got {type(text).__name__}: {str(text)[:60]!r}")
+    if not text or text.isspace():
+        return None
+    return answer(text) if "<" in text or text.startswith(("[INST]", " [INST]")) else text
+
+
+def check_scale(low: Any, high: Any) -> tuple[float, float]:
+    """Both ends of a scale as floats.
+
+    Raises: ValueError where an end is not a finite number, is a bool, or `low` is not below `high`.
+    """
+    for name, end in (("low", low), ("high", high)):
+        if isinstance(end, bool) or not isinstance(end, (int, float)) or not math.isfinite(end):
+            raise ValueError(f"{name} must be a finite number, got {end!r}")
+    if not low < high:
+        raise ValueError(f"a scale needs low < high, got low={low!r}, high={high!r}")
+    return float(low), float(high)
 
 
 # what a judge thinks before it answers, and a prompt that is repeated before the answer
-_REASONING = re.compile(
-    r"<(?P<close>/?)(?:think|thinking|thoughts?|scratchpad)\s{0,3}>|<\|(?:start|end)_thinking\|>", re.I
-)
-_PROMPT = re.compile(r"\s*(?:<s>\s*)?\[INST\].*?\[/INST\]", re.S)
-_ONLY_REASONING = "answer:"  # an answer that never came
+_REASONING = re.compile(r"<(/?)(?:think|thinking|thoughts?|scratchpad|reasoning)\s{0,3}>|<\|(start|end)_thinking\|>", re.I)
+_PROMPT_END = "[/INST]"
 
 
 def answer(text: str) -> str:
@@ -82,33 +80,64 @@ def answer(text: str) -> str:
     Reasoning whose tag is not closed goes on to the end. Of a text that is nothing else "answer:" is left, which every
     parser takes for cut off.
     """
-    text = _unreasoned(text)
-    return _PROMPT.sub("", text, count=1) if _PROMPT.match(text) else text
-
-
-def _unreasoned(text: str) -> str:
-    kept, at, inside, any_mark = [], 0, False, False
+    kept, at, inside = [], 0, False
     for mark in _REASONING.finditer(text):
-        any_mark = True
-        closes = bool(mark["close"]) or mark.group().lower() == "<|end_thinking|>"
+        closes = mark.group(1) == "/" or (mark.group(2) or "").lower() == "end"
         if closes and not inside:
             kept.clear()  # the reasoning began with the text
         elif not closes and not inside:
             kept.append(text[at : mark.start()])
         inside, at = not closes, mark.end()
-    if not any_mark:
-        return text
-    if not inside:
-        kept.append(text[at:])
-    left = "\n".join(kept)
-    return _ONLY_REASONING if not left or left.isspace() else left
+    text = "\n".join(kept if inside else [*kept, text[at:]])
+    if text.lstrip().removeprefix("<s>").lstrip().startswith("[INST]") and _PROMPT_END in text:
+        text = text[text.index(_PROMPT_END) + len(_PROMPT_END) :]
+    return text if text.strip() else "answer:"
 
 
-def clipped(text: str) -> str:
-    """The text, or of a very long one its start and its end."""
-    if len(text) <= 2 * READ_AT_EACH_END:
-        return text
-    return text[:READ_AT_EACH_END] + "\n" + text[-READ_AT_EACH_END:]
+# A longer text is read at both ends: verdicts stand at the start or at the end, and the time stays bounded.
+READ_AT_EACH_END = 50_000
+_FIXED = {
+    **dict.fromkeys("“”„‟«»〝〞＂「」『』", '"'),
+    **dict.fromkeys("‘’‚‛′＇", "'"),
+    **dict.fromkeys("‐‑‒–−﹣－", "-"),
+    **dict.fromkeys("—―", " - "),
+    **dict.fromkeys("⁄∕", "/"),
+    **dict.fromkeys("٬、，", ","),
+    **dict.fromkeys("【〔", "["),
+    **dict.fromkeys("】〕", "]"),
+    **dict.fromkeys("•‣▪◦●∙⁃", "-"),
+    **dict.fromkeys("\u2028\u2029", "\n"),
+    "٫": ".",
+    "。": ". ",
+    "∶": ":",
+    "⭐": "★",
+    "→": "->",
+    "⇒": "=>",
+}
+
+
+class _Readable(dict):
+    """A table for str.translate that works out each character once."""
+
+    def __missing__(self, code: int) -> int | str | None:
+        char, kind = chr(code), unicodedata.category(chr(code))
+        out: int | str | None = code
+        if unicodedata.decimal(char, None) is not None:
+            out = str(unicodedata.decimal(char))
+        elif 0xFF01 <= code <= 0xFF5E:
+            out = chr(code - 0xFEE0)
+        elif kind == "Zs" or (kind == "Cc" and char not in "\t\n\r"):
+            out = " "
+        elif kind == "Cf" or (kind == "Mn" and 0xFE00 <= code <= 0xFE0F):
+            out = None
+        self[code] = out
+        return out
+
+
+_TABLE = _Readable({ord(char): out for char, out in _FIXED.items()})
+_ODD = re.compile(r"[^\n\t -~]")
+_LONG_RUN = re.compile(r"(?P<blank>[ \t\n][ \t\n]{8,})|(?P<sign>[^\w\s])(?P=sign){9,}")
+_SHORT = 1000
 
 
 def readable(text: str) -> str:
@@ -116,122 +145,58 @@ def readable(text: str) -> str:
 
     Superscripts, circled digits and fractions such as ½ are no decimal digits and stay as they are.
     """
-    text = clipped(text)
-    if text.isascii():
-        text = text.encode("ascii").translate(_ASCII).decode("ascii")
-    else:
-        text = text.translate(_TABLE)
+    if len(text) > 2 * READ_AT_EACH_END:
+        text = text[:READ_AT_EACH_END] + "\n" + text[-READ_AT_EACH_END:]
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if "&" in text and ";" in text:
-        text = _ENTITY.sub(lambda entity: _ENTITIES[entity.group(1)], text)
-    if "\\" in text:
-        text = _ESCAPED_NEWLINE.sub("\n", text)
-    if len(text) > _SHORT:
-        # long runs say nothing, and what looks back over them would take quadratic time
-        text = _BLANKS.sub(lambda run: "\n\n" if "\n" in run.group() else "  ", text)
-        if not text.isascii() or has_any(text, _ASCII_RUNS):
-            text = _RUN.sub(r"\1\1\1", text)
+    if "&" in text:
+        text = html.unescape(text)
+    if _ODD.search(text):
+        text = text.translate(_TABLE)
+    if "\\n" in text:
+        text = re.sub(r"\\n(?![a-z])", "\n", text)
+    if len(text) > _SHORT:  # long runs say nothing, and what looks back over them would take quadratic time
+        text = _LONG_RUN.sub(_shortened, text)
     return text
 
 
-_WORD_SIGNS = bytes(code if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
+def _shortened(run: re.Match) -> str:
+    blank = run["blank"]
+    return 3 * run["sign"] if blank is None else "\n\n" if "\n" in blank else "  "
 
 
-def words_of(text: str) -> set[bytes] | None:
-    """The words of ASCII text, cut at every other sign; None for other text, which may hold any word."""
-    return set(text.encode("ascii").translate(_WORD_SIGNS).split()) if text.isascii() else None
-
-
-def digit_span(text: str) -> tuple[int, int]:
-    """From the first to behind the last digit of ASCII text, (0, 0) without one; the whole of any other text."""
-    if not text.isascii():
-        return 0, len(text)
-    marked = text.encode("ascii").translate(_ONLY_DIGITS)
-    first = marked.find(1)
-    return (first, marked.rfind(1) + 1) if first >= 0 else (0, 0)
-
-
-_ONLY_DIGITS = bytes(chr(code).isdigit() and code < 128 for code in range(256))
-_EMPHASIS = re.compile(r"[*`]+")
-_UNDERLINED = re.compile(r"(?<!\w)_{1,3}|_{1,3}(?!\w)")
-_HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>", re.I)
-_CHAT = re.compile(r"<\|[a-z_]{2,20}\|>", re.I)
-_TEX_TEXT = re.compile(r"\\(?:text|textbf|textit|mathbf|mathrm|emph)\s*\{([^{}\n]{0,200})\}")
-_TEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{(\d{1,3})\}\s*\{(\d{1,3})\}")
-_TEX_MATH = re.compile(r"\$\s*(-?\d{1,3}(?:\.\d+)?(?:\s*/\s*\d{1,3})?)\s*\$|\\\(\s*([^\\\n]{1,20}?)\s*\\\)")
-
-
-def without_tex(text: str) -> str:
-    r"""Readable text without the usual LaTeX dress of a number: \text{}, \frac{}{}, $ $."""
-    text = _TEX_TEXT.sub(r"\1", text)
-    text = _TEX_FRACTION.sub(r"\1/\2", text)
-    return _TEX_MATH.sub(lambda match: f" {match.group(1) or match.group(2)} ", text)
-
-
-def without_markup(text: str) -> str:
-    """Readable text without markdown emphasis, HTML tags and the marks of chat turns."""
-    if "*" in text or "`" in text:
-        text = _EMPHASIS.sub(" ", text)
-    if "_" in text:
-        text = _UNDERLINED.sub(" ", text)
-    if "<" in text:
-        text = _HTML.sub(" ", text)
-        if "<|" in text:
-            text = _CHAT.sub("\n", text)
-    return text
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-_UNITS = _words(
+_UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
     " eighteen nineteen"
-)
-TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 WORDS = {word: float(value) for value, word in enumerate(_UNITS)}
-WORDS |= {word: 10.0 * place for place, word in enumerate(TENS, 2)}
-WORDS["hundred"] = 100.0
+WORDS |= {word: 10.0 * place for place, word in enumerate(_TENS, 2)}
 # longest first, so that "fourteen" is not read as "four"
 WORD = (
-    rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(_UNITS[1:10])}))?|(?:one |a )?hundred"
+    rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_UNITS[1:10])}))?|(?:one |a )?hundred"
     rf"|{'|'.join(sorted(_UNITS, key=len, reverse=True))})"
 )
-DIGITS = r"\d+(?:[.,]\d+)*"
-
-_ONE_DOT = re.compile(r"\d+\.\d+")
+DIGITS = r"\d+(?:[.,]\d+)*+"
 _DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _THOUSANDS_DOT = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+")
 
 
+@functools.lru_cache(maxsize=4096)
 def number_of(token: str) -> float | None:
     """The number that a token of digits or a number word stands for, None where it is none (1.2.3).
 
     A comma before one or two digits is a decimal comma, before groups of three a thousands separator.
     """
-    return _known(token) if len(token) <= _SHORT_TOKEN else _number_of(token)
-
-
-_SHORT_TOKEN = 20
-
-
-@functools.lru_cache(maxsize=4096)
-def _known(token: str) -> float | None:
-    return _number_of(token)
-
-
-def _number_of(token: str) -> float | None:
-    if token.isascii() and token.isdigit():
-        return float(token) if len(token) <= 18 else float("inf")
-    if token[:1].isalpha():
-        return _word_value(token)
     if len(token) > 40:
         return None
-    if _ONE_DOT.fullmatch(token):
+    if token.isdigit() or token.replace(".", "", 1).isdigit():
         return float(token)
+    if token[:1].isalpha():
+        if "hundred" in token:
+            return 100.0
+        return sum(WORDS[part] for part in re.split(r"[ -]", token))
     if _THOUSANDS.fullmatch(token):
         return float(token.replace(",", ""))
     if _DECIMAL_COMMA.fullmatch(token):
@@ -241,13 +206,57 @@ def _number_of(token: str) -> float | None:
     return None
 
 
-def _word_value(token: str) -> float | None:
-    total = 0.0
-    for part in re.split(r"[ -]", token):
-        if part == "a":
-            continue
-        if part not in WORDS:
-            return None
-        value = WORDS[part]
-        total = max(total, 1.0) * value if value == 100.0 else total + value
-    return total
+def shown(value: float) -> str:
+    """A number as people write it: 4, 3.5."""
+    return f"{value:g}"
+
+
+_JUDGE = r"(?:rated?|scored?|evaluated?|assess(?:ed)?|judged?|graded?)"
+DECLINED = re.compile(
+    r"\b(?:i|we)(?:(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|"
+    r" (?:can ?not|can't|could not|couldn't|am unable to|won't|will not|refuse to|decline to|must decline|do not have|"
+    r"don't have)\b[^.\n]{0,60}\b(?:rat(?:e|ing)|scor(?:e|ing)|evaluat\w+|assess\w*|judge|judgment|grade|assign|"
+    r"determine|comply|assist|help|opinions?|access|compare)\b)|"
+    r"\b(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?"
+    rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b"
+)
+_REFUSED = re.compile(
+    r"\A\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z|\bas an? (?:ai|artificial intelligence|(?:large )?language "
+    rf"model)\b[^.\n]{{0,80}}\b(?:i|we)\b|\bsorry,? (?:but )?i\b|\bi apologi[sz]e\b|{DECLINED.pattern}|"
+    r"\b(?:score|rating|grade|verdict|result|answer)\W{1,4}"
+    r"(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b"
+)
+# asking back, or missing what is to be judged: only where the text says little else
+_ASKS_BACK = re.compile(
+    r"\b(?:insufficient|not enough) (?:information|context|data)\b|"
+    r"\b(?:please|could you|can you) (?:provide|share|specify|clarify|supply)\b|"
+    r"\b(?:no|without an?) (?:response|summary|output|text|fact|conversation|context|translation|answer)\b"
+    r"[^.\n]{0,30}\b(?:provided|given|supplied|available)\b"
+)
+_AT_CUE = re.compile(
+    r"(?:\b(?:score|rating|grade|verdict|result|answer|stars?|mark|evaluation|coherence|consistency|fluency|relevance)\b"
+    r"[^\n.!?]{0,40}?(?::|=|\bis|\bof|\bas|\bat)|\[result\]|\[\[|"
+    r"\b(?:give|rate|score|assign|deserves|receives|earns|gets|earning|receiving)"
+    r"(?: (?:it|this|the [a-z]+))?(?: (?:a|an|as|as a))?)[\s\"'(\[]*\Z"
+)
+_OPEN_END = re.compile(
+    r"(?:[,(\[\-]|\b(?:the|a|an|of|to|and|or|in|on|for|with|that|which|is|are|was|by|as|at|from|but|because|its|it's|"
+    r"their|this|not|does|has|have|be|been|also|more|than|about|into|between|while|such|very|doesn't|i|would|it|"
+    r"lacks|provides|includes|contains|shows|makes|needs))\s*\Z"
+)
+
+
+def why(text: str) -> tuple[Status, str] | None:
+    """The status and reason of a text (readable, lower case) without a value, None where it is just none."""
+    opening = text[:400]
+    refused = _REFUSED.search(opening) or (_ASKS_BACK.search(opening) if len(text) < 300 else None)
+    if refused and opening.count('"', 0, refused.start()) % 2 == 0:  # quoted words are the judged text's
+        return Status.REFUSED, "the judge declined or says that it cannot rate"
+    tail = text[-200:].rstrip()
+    if not tail or not (tail[-1].isalnum() or tail[-1] in ":=]\"'[(,-"):
+        return None
+    if _AT_CUE.search(tail):
+        return Status.TRUNCATED, "the text ends where its score should follow"
+    if (len(text) > 20 and _OPEN_END.search(tail)) or (len(text) > 300 and tail[-1].isalnum()):
+        return Status.TRUNCATED, "the text ends in the middle of a sentence"
+    return None

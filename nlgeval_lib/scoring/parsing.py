@@ -11,7 +11,7 @@ import pandas as pd
 from nlgeval_lib import parsers
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.names import meant
-from nlgeval_lib.parsers import Parsed
+from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.scoring import options, readers, rows
 from nlgeval_lib.scoring.readers import InputError
 from nlgeval_lib.scoring.rows import Rows

@@ -18,8 +18,8 @@ from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
 from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Criterion, in_sentence
 from nlgeval_lib.evaluators.hdeval.scoring import CriteriaScores, Task
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.parsers.criteria import Criterion as Found
-from nlgeval_lib.parsers.criteria import criteria
+from nlgeval_lib.parsers.lists import Criterion as Found
+from nlgeval_lib.parsers.lists import criteria
 from nlgeval_lib.records import Completion, Sample
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from nlgeval_lib.evaluators.hdeval.decompose import TEMPLATE, Growth, Trained, t
 from nlgeval_lib.evaluators.hdeval.scoring import HIGH, LOW, CriteriaScores, Task, missing_row
 from nlgeval_lib.evaluators.judge import Judge, combine, make_sampling
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.parsers.rating import rating
+from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template, template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 

@@ -16,8 +16,8 @@ from nlgeval_lib.evaluators.judge import Judge, short_hash
 from nlgeval_lib.evaluators.prometheus.ranking import Ranking, rank
 from nlgeval_lib.evaluators.prometheus.rubric import Rubric
 from nlgeval_lib.evaluators.stages import Stage
-from nlgeval_lib.parsers.feedback import feedback as read_feedback
-from nlgeval_lib.parsers.rating import rating
+from nlgeval_lib.parsers.ratings import feedback as read_feedback
+from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
 

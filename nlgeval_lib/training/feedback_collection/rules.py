@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nlgeval_lib.parsers.feedback import feedback as read_feedback
+from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.training.feedback_collection import pieces
 from nlgeval_lib.training.feedback_collection.pieces import SCORES, Graded, Problem, RubricDraft
 from nlgeval_lib.training.filters import Rule, lacking, unique

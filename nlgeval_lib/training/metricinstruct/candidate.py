@@ -12,7 +12,7 @@ import pandas as pd
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.tigerscore import find_task
-from nlgeval_lib.parsers.error_fields import ErrorItem
+from nlgeval_lib.parsers.errors import ErrorItem
 from nlgeval_lib.records import Sample
 from nlgeval_lib.training.pipeline import Piece
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from nlgeval_lib.evaluators.tigerscore import find_task
-from nlgeval_lib.parsers.error_analysis import error_analysis
+from nlgeval_lib.parsers.errors import error_analysis
 from nlgeval_lib.records import Judgment
 from nlgeval_lib.training.filters import Rule, lacking, unique
 from nlgeval_lib.training.metricinstruct.candidate import Candidate, analysis

@@ -1,0 +1,264 @@
+"""The first stage: JSON, tables, tags and TeX become lines `name: value`, and the scale itself is taken off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from nlgeval_lib.parsers.loose_json import Record, objects
+from nlgeval_lib.parsers.text import DIGITS, WORD, number_of
+
+# stands where a text names another scale than the one asked for: "Score (1-10): 7" on 1 to 5
+OTHER = "\x01"
+# behind a number that stood in a tag: it ends the number, not the clause
+TAG = "\x02"
+
+
+def lines(text: str) -> str:
+    """Readable lower case text with JSON, tables, tags, TeX and markup as plain lines; quoted remarks without digits."""
+    if "{" in text:
+        text = _json(text)
+    if "|" in text:
+        text = table_lines(text, _scores)
+    if "\\" in text or "$" in text:
+        text = _tex(text)
+    if "[" in text or "<" in text:
+        text = _TAG.sub(_tag, text)
+    if "=" in text:
+        text = _SUM.sub(_without_sum, text)
+    text = plain(text)
+    return _QUOTED.sub(_unquoted, text) if '"' in text else text
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------------
+_NAMES = ("aspect", "name", "criterion", "criteria", "metric", "dimension", "label", "category", "attribute")
+_SCORE_KEY = re.compile(r"(?:\w+[ _-]){0,3}(?:score|rating|grade|mark|stars?|value|verdict|points)s?|overall|final|total|result")
+_SCALE_KEY = re.compile(r"out[_ ]?of|(?:rating[_ ])?scale|range|max(?:imum)?(?:[_ ]?(?:score|rating|grade|points))?")
+_NUMBER = re.compile(DIGITS)
+_ONLY_NUMBER = re.compile(r"\W*[\d.,]+\s*(?:(?:/|out of)\s*\d+)?\W*")
+_GENERIC = frozenset("score rating grade value result results scores ratings evaluation output response".split())
+
+
+def _json(text: str) -> str:
+    kept, at = [], 0
+    for item, start, end in objects(text):
+        records = [one for one in (item if isinstance(item, list) else [item]) if isinstance(one, Record)]
+        said = [line for record in records for line in json_lines(record)]
+        if any(number for _, number in said):
+            kept += [text[at:start], ".\n" if text[at:start].strip() else "\n", *(f"{line}\n" for line, _ in said)]
+            at = end
+    return "".join([*kept, text[at:]])
+
+
+def json_lines(record: Record, above: str = "", depth: int = 0) -> list[tuple[str, bool]]:
+    """The scores in a JSON object as lines `name: value`, each with whether it holds a value."""
+    own = next((str(record[name]) for name in _NAMES if isinstance(record.get(name), str)), above)
+    found: list[tuple[str, bool]] = []
+    top = ""
+    for key, value in record.pairs:
+        name = str(key).strip().lower().replace("_", " ")
+        if not any(char.isalpha() for char in name):
+            continue
+        scorish = _SCORE_KEY.fullmatch(name) is not None
+        said = own if own and name in _GENERIC else f"{own} {name}" if own and scorish else name
+        if _SCALE_KEY.fullmatch(name) and not isinstance(value, bool):
+            ends = [number_of(number) for number in _NUMBER.findall(str(value))]
+            top = next((f" / {number:g}" for number in ends[::-1] if number is not None), "")
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, Record) and depth < 6:
+                found += json_lines(one, own if name in _GENERIC else said, depth + 1)
+            elif isinstance(one, bool) or isinstance(one, (Record, list)):
+                continue
+            elif one is None:
+                found.append((f"{said}: null", False)) if scorish else None
+            elif isinstance(one, float):
+                found.append((f"{said}: {one:g}", True))
+            elif _ONLY_NUMBER.fullmatch(one) or (scorish and one):
+                found.append((f"{said}: {one[:60].splitlines()[0]}", True))
+    return [(line + top * number, number) for line, number in found]
+
+
+# --- tables -------------------------------------------------------------------------------------------------------
+Table = Callable[[list[str], list[list[str]]], list[str]]
+_RULE = re.compile(r"[|:\s-]*--[|:\s-]*")
+_SCORE_HEAD = re.compile(r"(?:[a-z]+ )?(?:score|rating|grade|mark)s?\s*(?P<scale>[(\[][^()\[\]]*[)\]]|/ ?\d+)?")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def table_lines(text: str, made: Table) -> str:
+    """The text with each markdown table that `made` makes lines of (from its head and its rows) replaced by them."""
+    if "--" not in text:
+        return text
+    given, kept, at = text.split("\n"), [], 0
+    while at < len(given):
+        if "|" in given[at] and at + 1 < len(given) and "-" in given[at + 1] and _RULE.fullmatch(given[at + 1].strip()):
+            end = at + 2
+            while end < len(given) and "|" in given[end]:
+                end += 1
+            found = made(cells(given[at]), [cells(row) for row in given[at + 2 : end]])
+            kept += ["", *found, ""] if found else given[at:end]
+            at = end
+        else:
+            kept.append(given[at])
+            at += 1
+    return "\n".join(kept)
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a table's row, without markup around them."""
+    return [cell.strip(" \t*_`") for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+
+
+def _scores(head: list[str], rows: list[list[str]]) -> list[str]:
+    heads = [_SCORE_HEAD.fullmatch(name) for name in head]
+    places = [place for place, found in enumerate(heads) if found]
+    if len(places) == 1 and all(len(row) > places[0] for row in rows):
+        place = places[0]
+        scale = heads[place]["scale"] or ""
+        named = [[cell for cell in row[:place] if _LETTER.search(cell)] for row in rows]
+        return [f"{(name or ['score'])[0]} {scale}: {row[place]}" for name, row in zip(named, rows, strict=True)]
+    if not places and len(rows) == 1 and len(rows[0]) == len(head) and all(map(_LETTER.search, head)):
+        return [f"{name}: {cell}" for name, cell in zip(head, rows[0], strict=True)]
+    return []
+
+
+# --- tags, TeX, markup --------------------------------------------------------------------------------------------
+_TAG = re.compile(
+    r"(?P<quote>(?<=\")|(?<=\" )|(?<=')|(?<=' ))?(?:\[\[\s{0,9}(?P<double>[^\[\]\n]{1,30})\]\]"
+    r"|<(?P<name>[a-z][a-z_ -]{2,30})>\s{0,9}(?P<inner>[^<>]{1,40})</(?P=name)>"
+    r"|\[\s{0,9}(?:(?:final|overall) )?(?:result|score|rating|grade|verdict)s?\s{0,9}(?::\s{0,9}|\s(?=\d))?"
+    r"(?P<said>[^\[\]\n]{0,40})\]\s{0,9}(?:[:=]|-(?=\s))?)"
+)
+_SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
+_PLAIN_TAGS = frozenset("strong span div code pre mark big small del ins sub sup font center body html label".split())
+_SUM = re.compile(
+    r"\b(?P<label>(?:score|rating|grade|overall|total)[a-z *()\"]{0,20}[:=])"
+    r"(?P<sum>[ *]{0,5}[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
+    r"=)[ *]{0,5}(?=\d{1,3}(?:\.\d+)?(?![\d%/]))"
+)
+_QUOTED = re.compile(r'"([^"\n]{1,400})"')
+_BARE_QUOTE = re.compile(r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*")
+_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
+_HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>")
+_CHAT = re.compile(r"<\|[a-z_]{2,20}\|>")
+_TEX = re.compile(
+    r"\\(?:text|textbf|textit|mathbf|mathrm|emph)\s?\{([^{}\n]{0,200})\}|\$?\\[dt]?frac\s?\{(\d{1,3})\}\s?\{(\d{1,3})\}\$?"
+    r"|\$\s?(-?\d{1,3}(?:\.\d{1,3})?(?:\s?/\s?\d{1,3})?)\s?\$|\\\(\s?([^\\\n]{1,20})\\\)"
+)
+_BOXED = re.compile(r"\$?\\boxed\s?\{\s?([^{}\n]{1,30})\}\$?")
+
+
+def _tex(text: str) -> str:
+    def bare(match: re.Match) -> str:
+        return f"{match[2]}/{match[3]}" if match[2] else match[1] or f" {match[4] or match[5]} "
+
+    return _BOXED.sub(lambda box: f"\nfinal score: {box[1]} {TAG}", _TEX.sub(bare, text))
+
+
+def _tag(match: re.Match) -> str:
+    inner = match["double"] or match["inner"] or match["said"] or ""
+    name = match["name"]
+    after = match.string[match.end() : match.end() + 12].lstrip(" .0123456789/")[:1]
+    if match["quote"] is not None and after in "\"'" and after and match.string[: match.start()].strip("\"' \n"):
+        rest = match.string[match.end() : match.end() + 24].lstrip(" .,0123456789/\"'")[:1]
+        if rest.isalpha():
+            return " quoted "  # 'the answer says "[RESULT] 5", which': the judged text is quoted
+    if name in _PLAIN_TAGS:
+        return match.group()
+    if name and not _SCORE_TAG.fullmatch(name):
+        return f"\n{name.replace('_', ' ')}: {inner} {TAG}\n"
+    if match["said"] is not None and not match["said"].strip():
+        return "\nfinal score: "
+    if re.search(r"\d|^\s*[a-z-]+\s*$", inner):
+        return f"\nfinal score: {inner.strip()} {TAG}"
+    return match.group()
+
+
+def _without_sum(match: re.Match) -> str:
+    """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`; `Score: 4/5 = .8` stays."""
+    return f"{match['label']} " if re.search(r"[+*x×)-]", match["sum"]) else match.group()
+
+
+def _unquoted(match: re.Match) -> str:
+    """Words that are quoted are the judged text's; a number or a label in quotation marks is the judge's."""
+    alone = not _LETTER.search(match.string[: match.start()] + match.string[match.end() :]) if match.start() < 3 else False
+    return match.group() if alone or _BARE_QUOTE.fullmatch(match[1]) else re.sub(r"\d", "#", match.group())
+
+
+def plain(text: str) -> str:
+    """Readable text without markdown emphasis, HTML tags and the marks of chat turns."""
+    if "*" in text or "_" in text or "`" in text:
+        text = _EMPHASIS.sub(" ", text)
+    if "<" in text:
+        text = _CHAT.sub("\n", _HTML.sub(" ", text))
+    return text
+
+
+# --- the scale ----------------------------------------------------------------------------------------------------
+_N = rf"(?:{DIGITS}|\b{WORD}\b)"
+_UNIT = r"(?: ?(?:stars?|points?))?"
+_PAIR = rf"(?P<a{{0}}>-?{_N}){_UNIT}\s?(?:-|to|and|or|through|~|\.\.+|,|/|\|)\s?(?P<b{{0}}>-?{_N}){_UNIT}"
+_LEAD = r"(?:\b(?:on|in|using|with|per|by|at)\s)?(?:\b(?:a|an|the|our|this)\s)?(?:\b(?:likert|rating|scoring|numeric(?:al)?|score)[ -])?"
+_VALUE_NEXT = r"(?=[\s\"*]{0,5}(?::|=|->|-(?=\s)|is\b))"
+# each a way to print a scale; `a` and `b` are its ends, `top` the upper one
+_SCALES = (
+    rf"{_LEAD}\b(?:scale|range)s?\s?(?:of|from|is|:|=|being|between|ranging from|goes from|to|,)?\s?[(\[]?(?:from |between )?{_PAIR.format(1)}[)\]]?",
+    rf"{_LEAD}{_PAIR.format(2)}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -](?:scale|range)\b",
+    rf"{_LEAD}(?P<top3>{_N})[ -](?:points?|stars?)\s(?:likert\s|rating\s)?(?:scale|system)\b",
+    rf"[(\[](?P<note>[^()\[\]\n]{{1,90}})[)\]]{_VALUE_NEXT}",
+    rf"[(\[{{]\s?(?:(?:rated|scored?|rate|range|ranging|from|between|out of|values?|integer|an|number|please|numeric|scores?|only|on|a)[\s:]){{0,4}}"
+    rf"{_PAIR.format(5)}[^()\[\]\n]{{0,80}}[)\]}}]",
+    rf"(?<![a-z])(?:from|between)\s{_PAIR.format(6)}\b",
+    rf"(?:\bout\sof\s|/ ?)(?P<top7>{_N}){_VALUE_NEXT}",
+    rf"\bout\sof\s(?P<top8>{_N})\s?,",
+    r"(?P<top9>\d{1,3})\s?(?:点満点中?|点中|分中|分满分|점\s?만점(?:에|\s?중)?)|满分\s?(?:为|是|:)?\s?(?P<top10>\d{1,3})\s?分",
+)  # fmt: skip
+_SCALE = re.compile("|".join(f"(?P<way{place}>{way})" for place, way in enumerate(_SCALES)))
+_ANY = re.compile(_N)
+_TOP = re.compile(r"out of|max|/|\bof\b(?! (?:the|all|these|those))|points?|stars?|best|highest")
+_HINTS = ("scale", "range", "out of", "from ", "between ", "(", "[", "{", "/", "满", "点", "分", "점")
+
+
+def without_scale(text: str, low: float, high: float) -> str:
+    """The text without mentions of the scale low to high; another scale leaves the mark `OTHER`."""
+    text = text.replace(OTHER, " ")
+    if not any(hint in text for hint in _HINTS):
+        return text
+
+    def one(match: re.Match) -> str:
+        way = int(match.lastgroup[3:]) if match.lastgroup and match.lastgroup.startswith("way") else 0
+        groups = {name: value for name, value in match.groupdict().items() if value is not None}
+        top = next((value for name, value in groups.items() if name.startswith("top")), None)
+        ends = [value for name, value in groups.items() if name[:1] in "ab" and name[1:].isdigit()]
+        before = match.string[max(0, match.start() - 3) : match.start()].rstrip(" \t")[-1:]
+        if top is not None:
+            value = number_of(top)
+            if (way == 6 and not before.isalpha()) or (way == 7 and before not in ("", ".", "!", "?", "\n")):
+                return match.group()
+            return " " if value == high or (way == 2 and low == 0 and value == high + 1) else f" {OTHER} "
+        if "note" in groups:
+            values = {number_of(token) for token in _ANY.findall(groups["note"])}
+            if not values or (len(values) == 1 and not _TOP.search(groups["note"])):
+                return match.group()
+            return " " if high in values and (low in values or len(values) == 1) else f" {OTHER} "
+        same = {_signed(end) for end in ends} == {low, high}
+        if way in (0, 1) or (way == 4 and "scale" in match.group()):
+            return " " if same else f" {OTHER} "
+        return " " if same and match.group().count("/") != 1 else match.group()
+
+    return _SCALE.sub(one, text)
+
+
+def _signed(token: str) -> float | None:
+    value = number_of(token.removeprefix("-"))
+    return -value if value is not None and token.startswith("-") else value
+
+
+def made_plain(text: str) -> str:
+    """Readable text for parsers of words: without TeX and markup, what is boxed on a line of its own."""
+    return plain(_TEX.sub(lambda one: one[1] or one[0], _BOXED.sub(r"\n\1\n", text)))
+
+
+__all__ = ["OTHER", "TAG", "Any", "cells", "json_lines", "lines", "made_plain", "plain", "table_lines", "without_scale"]
