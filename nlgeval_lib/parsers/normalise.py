@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.text import DIGITS, WORD, number_of
@@ -199,56 +198,62 @@ def plain(text: str) -> str:
 # --- the scale ----------------------------------------------------------------------------------------------------
 _N = rf"(?:{DIGITS}|\b{WORD}\b)"
 _UNIT = r"(?: ?(?:stars?|points?))?"
-_PAIR = rf"(?P<a{{0}}>-?{_N}){_UNIT}\s?(?:-|to|and|or|through|~|\.\.+|,|/|\|)\s?(?P<b{{0}}>-?{_N}){_UNIT}"
-_LEAD = r"(?:\b(?:on|in|using|with|per|by|at)\s)?(?:\b(?:a|an|the|our|this)\s)?(?:\b(?:likert|rating|scoring|numeric(?:al)?|score)[ -])?"
+_PAIR = rf"(?P<low>-?{_N}){_UNIT}\s?(?:-|to|and|or|through|~|\.\.+|,|/|\|)\s?(?P<high>-?{_N}){_UNIT}"
 _VALUE_NEXT = r"(?=[\s\"*]{0,5}(?::|=|->|-(?=\s)|is\b))"
-# each a way to print a scale; `a` and `b` are its ends, `top` the upper one
-_SCALES = (
-    rf"{_LEAD}\b(?:scale|range)s?\s?(?:of|from|is|:|=|being|between|ranging from|goes from|to|,)?\s?[(\[]?(?:from |between )?{_PAIR.format(1)}[)\]]?",
-    rf"{_LEAD}{_PAIR.format(2)}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -](?:scale|range)\b",
-    rf"{_LEAD}(?P<top3>{_N})[ -](?:points?|stars?)\s(?:likert\s|rating\s)?(?:scale|system)\b",
-    rf"[(\[](?P<note>[^()\[\]\n]{{1,90}})[)\]]{_VALUE_NEXT}",
-    rf"[(\[{{]\s?(?:(?:rated|scored?|rate|range|ranging|from|between|out of|values?|integer|an|number|please|numeric|scores?|only|on|a)[\s:]){{0,4}}"
-    rf"{_PAIR.format(5)}[^()\[\]\n]{{0,80}}[)\]}}]",
-    rf"(?<![a-z])(?:from|between)\s{_PAIR.format(6)}\b",
-    rf"(?:\bout\sof\s|/ ?)(?P<top7>{_N}){_VALUE_NEXT}",
-    rf"\bout\sof\s(?P<top8>{_N})\s?,",
-    r"(?P<top9>\d{1,3})\s?(?:点満点中?|点中|分中|分满分|점\s?만점(?:에|\s?중)?)|满分\s?(?:为|是|:)?\s?(?P<top10>\d{1,3})\s?分",
+# how a scale is printed: what every such place holds, the words before that, the words after it
+_PRINTED = (
+    ("note", "(", "", rf"(?P<note>[^()\[\]\n]{{1,90}})\){_VALUE_NEXT}"),
+    ("note", "[", "", rf"(?P<note>[^()\[\]\n]{{1,90}})\]{_VALUE_NEXT}"),
+    *(
+        ("span", opening, "", rf"\s?(?:(?:rated|scored?|rate|range|ranging|from|between|out of|values?|integer|an|number|please|"
+         rf"numeric|scores?|only|scale|on|a)[\s:]){{0,4}}{_PAIR}[^()\[\]\n]{{0,80}}[)\]}}]")
+        for opening in "([{"
+    ),
+    *(
+        ("scale", name, r"(?:\b(?:on|using|with|in) (?:(?:an?|the|our|this) )?(?:likert |rating |scoring |numeric |numerical )?)?", rf"s?\s?(?:of|from|is|:|=|being|between|ranging from|goes from|to|,)?\s?[(\[]?(?:from |between )?{_PAIR}[)\]]?")
+        for name in ("scale", "range")
+    ),
+    ("scale", "scale", rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -]", r"\b"),
+    ("top", "point", rf"(?P<top>{_N})[ -]", r"s?\s(?:likert\s|rating\s)?(?:scale|system)\b"),
+    ("top", "star", rf"(?P<top>{_N})[ -]", r"s?\s(?:likert\s|rating\s)?(?:scale|system)\b"),
+    ("span", "from ", "", rf"{_PAIR}\b"),
+    ("span", "between ", "", rf"{_PAIR}\b"),
+    ("after a word", "out of ", "", rf"(?P<top>{_N}){_VALUE_NEXT}"),
+    ("after a word", "/", "", rf" ?(?P<top>{_N}){_VALUE_NEXT}"),
+    ("opening", "out of ", "", rf"(?P<top>{_N})\s?,"),
+    ("top", "满分", "", r"\s?(?:为|是|:)?\s?(?P<top>\d{1,3})\s?分"),
+    *(("top", name, r"(?P<top>\d{1,3})\s?", "") for name in ("点満点中", "点満点", "点中", "分中", "分满分", "점 만점에", "점 만점")),
 )  # fmt: skip
-_SCALE = re.compile("|".join(f"(?P<way{place}>{way})" for place, way in enumerate(_SCALES)))
+_SCALES = [(kind, held, re.compile(f"{before}{re.escape(held)}{after}")) for kind, held, before, after in _PRINTED]
 _ANY = re.compile(_N)
 _TOP = re.compile(r"out of|max|/|\bof\b(?! (?:the|all|these|those))|points?|stars?|best|highest")
-_HINTS = ("scale", "range", "out of", "from ", "between ", "(", "[", "{", "/", "满", "点", "分", "점")
 
 
 def without_scale(text: str, low: float, high: float) -> str:
     """The text without mentions of the scale low to high; another scale leaves the mark `OTHER`."""
     text = text.replace(OTHER, " ")
-    if not any(hint in text for hint in _HINTS):
-        return text
+    for kind, held, pattern in _SCALES:
+        if held in text:
+            text = pattern.sub(lambda match, kind=kind: _scale(match, kind, low, high), text)
+    return text
 
-    def one(match: re.Match) -> str:
-        way = int(match.lastgroup[3:]) if match.lastgroup and match.lastgroup.startswith("way") else 0
-        groups = {name: value for name, value in match.groupdict().items() if value is not None}
-        top = next((value for name, value in groups.items() if name.startswith("top")), None)
-        ends = [value for name, value in groups.items() if name[:1] in "ab" and name[1:].isdigit()]
-        before = match.string[max(0, match.start() - 3) : match.start()].rstrip(" \t")[-1:]
-        if top is not None:
-            value = number_of(top)
-            if (way == 6 and not before.isalpha()) or (way == 7 and before not in ("", ".", "!", "?", "\n")):
-                return match.group()
-            return " " if value == high or (way == 2 and low == 0 and value == high + 1) else f" {OTHER} "
-        if "note" in groups:
-            values = {number_of(token) for token in _ANY.findall(groups["note"])}
-            if not values or (len(values) == 1 and not _TOP.search(groups["note"])):
-                return match.group()
-            return " " if high in values and (low in values or len(values) == 1) else f" {OTHER} "
-        same = {_signed(end) for end in ends} == {low, high}
-        if way in (0, 1) or (way == 4 and "scale" in match.group()):
-            return " " if same else f" {OTHER} "
-        return " " if same and match.group().count("/") != 1 else match.group()
 
-    return _SCALE.sub(one, text)
+def _scale(match: re.Match, kind: str, low: float, high: float) -> str:
+    before = match.string[max(0, match.start() - 3) : match.start()].rstrip(" \t")[-1:]
+    if kind in ("top", "after a word", "opening"):
+        value = number_of(match["top"])
+        if (kind == "after a word" and not before.isalpha()) or (kind == "opening" and before not in ("", ".", "!", "?", "\n")):
+            return match.group()
+        return " " if value == high or (kind == "top" and low == 0 and value == high + 1) else f" {OTHER} "
+    if kind == "note":
+        values = {number_of(token) for token in _ANY.findall(match["note"])}
+        if not values or (len(values) == 1 and not _TOP.search(match["note"])):
+            return match.group()
+        return " " if high in values and (low in values or len(values) == 1) else f" {OTHER} "
+    same = {_signed(match["low"]), _signed(match["high"])} == {low, high}
+    if kind == "scale" or "scale" in match.group():
+        return " " if same else f" {OTHER} "
+    return " " if same and match.group().count("/") != 1 else match.group()
 
 
 def _signed(token: str) -> float | None:
@@ -259,6 +264,3 @@ def _signed(token: str) -> float | None:
 def made_plain(text: str) -> str:
     """Readable text for parsers of words: without TeX and markup, what is boxed on a line of its own."""
     return plain(_TEX.sub(lambda one: one[1] or one[0], _BOXED.sub(r"\n\1\n", text)))
-
-
-__all__ = ["OTHER", "TAG", "Any", "cells", "json_lines", "lines", "made_plain", "plain", "table_lines", "without_scale"]

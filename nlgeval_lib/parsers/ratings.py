@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from nlgeval_lib.parsers import cues
 from nlgeval_lib.parsers.cues import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE, Cue, Veto
 from nlgeval_lib.parsers.normalise import OTHER, TAG, lines, without_scale
-from nlgeval_lib.parsers.text import DECLINED, DIGITS, WORD, Parsed, check_scale, check_text, number_of, readable, shown, why
+from nlgeval_lib.parsers.text import DECLINED, DIGITS, WORD, WORDS, Parsed, check_scale, check_text, number_of, readable, shown, why
 from nlgeval_lib.records import Status
 
 RULES = ("none", "alone", "form", "aspect", "phrase", "label", "final")  # by strength
@@ -99,7 +99,8 @@ TABLES = Tables()
 # --- candidates -----------------------------------------------------------------------------------------------------
 _NUMBER = re.compile(rf"{DIGITS}|\b{WORD}\b")
 _DIGITS = re.compile(DIGITS)
-_WORDS = re.compile(r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thir|fif|twenty|forty|hundred)")
+_LETTERS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))
+_SPELLED = frozenset(word.encode() for word in (*WORDS, "hundred"))
 # of a text with more numbers the first and the last are read: time stays bounded
 READ_AT_EACH_END = 1000
 _ONE_OF = re.compile(r"\s+(?:of|another|thing|the|could|can|may|might|must|has|would|should)\b(?!\s+(?:\d|three|four|five|seven|ten))")
@@ -117,7 +118,8 @@ _MOVED_FROM = re.compile(r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bri
 
 def candidates(text: str, low: float, high: float) -> list[Candidate]:
     """Every number of a normalised text that may be a score, with its cue and veto."""
-    found = list((_NUMBER if _WORDS.search(text) else _DIGITS).finditer(text))
+    words = text.encode("ascii", "replace").translate(_LETTERS).split()
+    found = list((_DIGITS if _SPELLED.isdisjoint(words) else _NUMBER).finditer(text))
     if len(found) > 2 * READ_AT_EACH_END:
         found = found[:READ_AT_EACH_END] + found[-READ_AT_EACH_END:]
     read, taken = [], -1
@@ -618,7 +620,10 @@ def _decide(body: str, found: Iterable[Candidate], low: float, high: float, labe
     def missing(status: Status, reason: str, rule: str) -> Rating:
         return Rating(math.nan, status, reason, rule, low, high, label)
 
-    shown_ones = _without_echo([one for one in found if one.strength], body)
+    shown_ones = [one for one in found if one.strength]
+    if len(shown_ones) == 1 and not shown_ones[0].veto and shown_ones[0].cue != "leading":
+        return _settled(shown_ones[0], body, low, high, label)
+    shown_ones = _without_echo(shown_ones, body)
     live = [one for one in shown_ones if not one.veto]
     said = {one.value for one in live if one.strength >= PHRASE}
     # a verdict that is said again where the text is cut off stands

@@ -56,6 +56,7 @@ def check_text(text: object, parser: str) -> str | None:
     return answer(text) if "<" in text or text.startswith(("[INST]", " [INST]")) else text
 
 
+@functools.lru_cache(typed=True)
 def check_scale(low: Any, high: Any) -> tuple[float, float]:
     """Both ends of a scale as floats.
 
