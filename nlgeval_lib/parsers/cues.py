@@ -78,7 +78,7 @@ QUALITY_NAME = re.compile(rf"(?:[a-z]+[ _-])?{_QUALITY}|overall|flow")
 # --- words that may stand between a cue and its number --------------------------------------------------------------
 ADJECTIVES = _set(
     "a an solid strong clear perfect full low high mere generous decent good weak fair firm flat modest respectable"
-    " moderate maximum minimum poor top near-perfect middling average final overall numeric numerical bare resounding"
+    " moderate maximum minimum poor top near-perfect middling average final overall numeric numerical bare resounding well-deserved well-earned"
     " straight lower higher lowest highest relatively very max score rating possible"
 )
 FILL = ADJECTIVES - {"score", "rating", "possible", "overall"} | _set(
@@ -146,8 +146,8 @@ CUES = (
         r"(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>of|is|as|at|was|be|being|equals|equal to|set to|comes to|stands at)",
     ),
     Cue("score", LABEL, "score rating grade mark verdict star stars", r"(?P<word>\b[a-z'-]+ )?\b(?:score|rating|grade|mark|verdict|stars?)"),
-    Cue("rate it", PHRASE, "as at with of it this that them one", rf"\b(?P<verb>{_VERB}|{_PLACES})\b(?:\s*[a-z'\"-]+[,\s]){{0,10}}?\s*(?:as|at|with|of|it|this|that|them|one)"),
-    Cue("give a", PHRASE, "a", rf"\b(?P<verb>{_VERB})\b(?:\s+[a-z'\"-]+){{0,10}}"),
+    Cue("rate it", PHRASE, "as at with of it this that them one", rf"\A(?s:.*)\b(?P<verb>{_VERB}|{_PLACES})\b(?:\s*[a-z'\"-]+[,\s]){{0,10}}?\s*(?:as|at|with|of|it|this|that|them|one)"),
+    Cue("give a", PHRASE, "a", rf"\A(?s:.*)\b(?P<verb>{_VERB})\b(?:\s+[a-z'\"-]+){{0,10}}"),
     Cue(
         "say", PHRASE, "rate rates rated scores scored scoring graded on for with choose chose select selected pick"
         " picked say go it it's vote voted is",
@@ -205,24 +205,24 @@ _SOURCE = r"(?:article|source|original|passage|document|story|review|report|auth
 _LACKING = r"with (?:more|better|some|a few|minor|slight|less|fewer|a bit|a little|improve\w+|additional|another)"
 _GRADE = r"(?: (?:a|an|the|scores?|ratings?|levels?|grades?|marks?|of|about))*"
 VETOES = (
-    Veto("negated", "clause", r"\b(?:not|never|neither|nor|cannot|[a-z]+n't|hardly|barely|nowhere)\b(?! (?:only|just|without|bad|merely|because)\b)"),
+    Veto("negated", "clause", r"\b(?:not|never|neither|nor|nothing|none|nobody|few|cannot|[a-z]+n't|hardly|barely|nowhere)\b(?! (?:only|just|without|bad|merely|because)\b)"),
     Veto("negated", "clause", r"\b(?:rather than|instead of|as opposed to|short of|anything but|far from|less than|more than|lower than|higher than|"
          r"no (?:more|less|higher|lower|better|worse|way|reason|case|grounds|argument|score|rating))\b"),
     Veto("refused", "clause", r"\b(?:refus\w+|declin\w+|reluctan\w+|unwilling|resist\w*|avoid\w*|rules? out|ruled out|preclud\w+|prevent\w*|"
          r"disqualif\w+|stop(?:s|ped)? me|keeps? (?:me|it|this)|kept|unable|impossible|fail(?:s|ed)? to|wrong to|unfair to|harsh to|hard to|"
          r"difficult to|generous to|lenient to|(?:a )?mistake to|stretch to|hesita\w+|without|unlike|except for|shy away|against)\b"),
-    Veto("negated", "label", rf"\b(?:instead of|rather than|unless|if|e\.g|for example|for instance|such as|would be|disagree\w*)\b|\A\W*{_LACKING}\b"),
+    Veto("negated", "label", rf"\b(?:instead of|rather than|unless|if|e\.g|for example|for instance|such as|would be|disagree\w*|your (?:output|answer|response|task) (?:should|must|is))\b|\A\W*{_LACKING}\b"),
     Veto("between", "clause", rf"\bbetween{_GRADE}(?: \S{{1,8}} (?:and|or){_GRADE})? ?\Z"),
     Veto("a bound", "clause", r"\b(?:than|above|below|over|under|beyond|exceed(?:s|ing)?|at least|at most|at best|up to|nearly|almost|close to|closer to|"
          r"towards?|approaching|no)(?: (?:a|an|the|even|full|perfect|score|rating|grade|mark|of))* ?\Z"),
     Veto("hypothetical", "clause", r"\b(?:would|could|might|may|should|must)(?:n't| not| never)? (?:[a-z]+ ){0,2}have\b|'d have\b"),
-    Veto("hypothetical", "clause", r"\b(?:could|might|may|otherwise|wish|hypothetically|ideally|normally|suppose|supposing|imagine|unless)\b"),
+    Veto("hypothetical", "clause", r"\b(?:could|might|may|otherwise|wish|hypothetically|ideally|normally|suppose|supposing)\b"),
     Veto("hypothetical", "sentence", r"(?<!even )(?<!as )(?<!what )\bif\b(?! (?:i|we) (?:had to|have to|were to|must|need)\b)(?! (?:asked|forced|pressed|any|only)\b)|"
-         r"\b(?:had (?:it|the|this|there)|were (?:it|the|this)|assuming|once it|in case|whenever)\b"),
+         r"\b(?:had (?:it|the|this|there)|were (?:it|the|this)|assuming|once it|in case|whenever|imagine|unless)\b|\A\W*should (?:the|it|this)\b"),
     Veto("hypothetical", "sentence", rf"\bby [a-z]+ing\b.*\b(?:would|could)\b|\b{_LACKING}\b.*\b(?:would|could|'d)\b|\A\W*{_LACKING}\b|\bwhich would\b|"
          r"\b(?:although|though|while)\b(?! (?:some|others|one|many|people)\b)[^.,!?\n]*\b(?:would|could)\b|"
          r"\b(?:would|could|to|will) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b"),
-    Veto("an example or instruction", "sentence", r"\b(?:please (?:rate|give|assign|score|evaluate|provide|output)|give (?:me|us)|e\.g|for example|for instance|such as|"
+    Veto("an example or instruction", "sentence", r"\b(?:please (?:rate|give|assign|score|evaluate|provide|output)|give (?:me|us)|"
          r"you (?:should|must|can|may|need)|your (?:task|output|answer|response) (?:is|should|must)|reserved|(?:give|use|assign|award) (?:it )?(?:a|an) \d+ (?:if|when|for))\b"),
     Veto("an example or instruction", "sentence", r"\A\W*(?:assign|give|rate|award|use|select|choose|output|write|return|respond|reply)\b"),
     Veto("for a purpose", "clause", r"(?<!enough )(?<!seems )(?<!seem )(?<!able )(?<!appears )(?<!appear )(?<!manages )(?<!happens )\bto (?:[a-z]+ly )?"
@@ -234,9 +234,10 @@ VETOES = (
          r"\bthe reference,? (?:which|that|would|gets?|scores?|deserves?|earns?|receives?)\b|"
          r"\b(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) (?:version|response|answer|summary|output|text|translation)s?\b|"
          rf"\b(?:other (?:raters?|judges?|evaluators?|people)|someone (?:else|might|may)|others|some (?:might|may|would|people|readers)|one (?:might|could|may)|{_PEOPLE} (?:would|might|may|could|gave|give|gives|rated|rate|scored))\b|"
-         r"\b(?:student|author|writer|model|system|response|answer|output|summary|text|user)'?s? (?:claims?|rates? itself|gives? itself|says? (?:its|the) (?:score|rating))\b"),
+         r"\b(?:article|source|report|review|author|reviewer|news|critic) (?:gives|gave|awards|awarded|assigns|assigned|received?)\b|\b(?:student|author|writer|model|system|response|answer|output|summary|text|user)'?s? (?:claims?|rates? itself|gives? itself|says? (?:its|the) (?:score|rating))\b"),
     Veto("somebody else's", "reported", rf"\b{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:reports?|reported|says?|said|states?|stated|mentions?|mentioned|"
          rf"claims?|claimed|notes?|noted|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|so)\b)|\baccording to (?:the|its|an?) {_SOURCE}\b"),
+    Veto("an example or instruction", "reported", r"\be\.g|\bfor example\b|\bfor instance\b|\bsuch as\b"),
     Veto("only considered", "considered", r"\b(?:consider(?:ed|ing)(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|(?:thought|thinking) (?:of|about)(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)|"
          r"tempted|torn|debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|was going to|was about to|"
          r"lean(?:ing|ed)?|previously|formerly|earlier)\b"),
@@ -260,8 +261,8 @@ VETOES = (
 # a new thought begins: what was negated before it is over. A bare verb after a comma goes on: "I don't, ..., give it a 5"
 CLAUSE = re.compile(
     r"[,(](?! ?(?:[a-z]+ly )?(?:give|rate|deserve|merit|warrant|score|award|assign|get|earn|receive|grant|justify|call)\b)|"
-    r"[:(]| - |\b(?:but|so|therefore|thus|hence|however|yet|because|since|which|resulting|results in|result in|earning|receiving|getting|"
-    r"leading|making it|giving it|i'd|i'll|i(?= (?:would |will |'d )?(?:give|rate|score|assign|award|am giving|say|go))|"
+    r"[:(]| - |\b(?:but|so(?! far| much| as)|therefore|thus|hence|however|yet|because|since|which|resulting|results in|result in|earning|receiving|getting|"
+    r"leading|making it|(?<!not )(?<!without )(?<!for )(?<!from )(?<!of )giving it|i'd|i'll|i(?= (?:would |will |'d )?(?:give|rate|score|assign|award|am giving|say|go))|"
     r"and(?= (?:i|it|so|thus|therefore|hence|gets|earns|receives|deserves|scores|gives|give|would|is|has)\b))\b"
 )
 SENTENCE = re.compile(r"[.!?;][\"')\]]{0,3}(?=\s)|\n")
@@ -271,7 +272,8 @@ TURN = re.compile(
 )
 ONESELF = re.compile(
     r"\b(?:i|we|i'd|i'll|therefore|thus|hence|so|(?:my|the|this|its|overall|final) (?:score|rating)|summary|response|"
-    r"answer|output|translation|earning|merits?|deserves?|resulting|giving it|giving this)\b"
+    r"answer|output|translation|earning|merits?|deserves?|resulting|giving it|giving this|making (?:it|this|the)|"
+    r"which (?:scores?|indicates|brings?|makes?|gives?|lowers?|results)|brings|indicating|warranting|scores)\b"
 )
 SETTLED = re.compile(r"\b(?:but|however|though|although|settled?|finally|decided|ended|instead|nevertheless|so)\b|\d[\d/.]*, (?:i|my)\b|, (?:now|i)\b")
 QUESTION = re.compile(r"\W*(?:do|does|did|is|are|was|should|could|would|can|might|may|will|why|what|how|who|which|has|have|isn't|doesn't)\b")

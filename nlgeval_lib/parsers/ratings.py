@@ -102,7 +102,7 @@ _DIGITS = re.compile(DIGITS)
 _LETTERS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))
 _SPELLED = frozenset(word.encode() for word in (*WORDS, "hundred"))
 # of a text with more numbers the first and the last are read: time stays bounded
-READ_AT_EACH_END = 1000
+READ_AT_EACH_END = 400
 _ONE_OF = re.compile(r"\s+(?:of|another|thing|the|could|can|may|might|must|has|would|should)\b(?!\s+(?:\d|three|four|five|seven|ten))")
 _PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
 _CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out(?: of(?: a)?)?))\s*\Z")
@@ -433,7 +433,7 @@ def _phrase(one: Candidate, text: str, core: str, left: str, article: bool) -> N
 
 def _noun_link(one: Candidate, sentence: str, found: re.Match, row: Cue) -> None:
     """`the score of the summary is 4`, `a coherence score of 4`; not the score of a game."""
-    before = (_WORD.findall(sentence[: found.start()]) or [""])[-1]
+    before = (re.findall(r"([a-z][a-z'-]*)\s+\Z", sentence[: found.start()][-40:]) or [""])[-1]
     mid = _WORD.findall(found["mid"])
     words = {before, *mid}
     if before in cues.CONTESTS or (mid and mid[-1] in cues.CONTESTS):
@@ -744,7 +744,13 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
         return Rating(part.value, part.status, reason, f"section:{part.rule}", low, high, label, part.matched)
     if section is not None:
         found = [one for one in found if one.end <= start]  # "Rating: 3. Coherence: it flows well."
-    others = [one for one in found if one.strength in (ASPECT, PHRASE, LABEL) and one.label and not cues.NEUTRAL.issuperset(one.label.split())]
+    others = [
+        one
+        for one in found
+        if one.strength in (ASPECT, PHRASE, LABEL)
+        and not cues.NEUTRAL.issuperset(one.label.split())
+        and not (one.strength == PHRASE and one.label.endswith(words[-1]))  # "a score of 2 for irrelevance"
+    ]
     rest = [one for one in found if one not in others]
     if others and not any(one.strength >= PHRASE and not one.veto for one in rest):
         named = ", ".join(sorted({one.label for one in others})[:6])[:100]
