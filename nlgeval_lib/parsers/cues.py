@@ -211,7 +211,7 @@ VETOES = (
     Veto("refused", "clause", r"\b(?:refus\w+|declin\w+|reluctan\w+|unwilling|resist\w*|avoid\w*|rules? out|ruled out|preclud\w+|prevent\w*|"
          r"disqualif\w+|stop(?:s|ped)? me|keeps? (?:me|it|this)|kept|unable|impossible|fail(?:s|ed)? to|wrong to|unfair to|harsh to|hard to|"
          r"difficult to|generous to|lenient to|(?:a )?mistake to|stretch to|hesita\w+|without|unlike|except for|shy away|against)\b"),
-    Veto("negated", "label", rf"\b(?:instead of|rather than|unless|if|e\.g|for example|for instance|such as|would be|disagree\w*|your (?:output|answer|response|task) (?:should|must|is))\b|\A\W*{_LACKING}\b"),
+    Veto("negated", "label", rf"\A\W*(?:e\.g|for (?:example|instance))\b|(?:such as|instead of|rather than)\W{0,3}[a-z]{0,9}\W{0,3}\Z|\b(?:unless|if|would be|disagree\w*|your (?:output|answer|response|task) (?:should|must|is))\b|\A\W*{_LACKING}\b"),
     Veto("between", "clause", rf"\bbetween{_GRADE}(?: \S{{1,8}} (?:and|or){_GRADE})? ?\Z"),
     Veto("a bound", "clause", r"\b(?:than|above|below|over|under|beyond|exceed(?:s|ing)?|at least|at most|at best|up to|nearly|almost|close to|closer to|"
          r"towards?|approaching|no)(?: (?:a|an|the|even|full|perfect|score|rating|grade|mark|of))* ?\Z"),
@@ -232,14 +232,14 @@ VETOES = (
     Veto("somebody else's", "clause", r"\b(?:wrongly|incorrectly|mistakenly|falsely|erroneously)\b|"
          r"\b(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:answer|response|output)s?\b|\bmodel answers?\b|"
          r"\bthe reference,? (?:which|that|would|gets?|scores?|deserves?|earns?|receives?)\b|"
-         r"\b(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) (?:version|response|answer|summary|output|text|translation)s?\b|"
+         r"\b(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) (?:version|response|answer|summary|output|text|translation)s? (?:would|could|might|will|gets?|scores?|deserves?|earns?|receives?)\b|"
          rf"\b(?:other (?:raters?|judges?|evaluators?|people)|someone (?:else|might|may)|others|some (?:might|may|would|people|readers)|one (?:might|could|may)|{_PEOPLE} (?:would|might|may|could|gave|give|gives|rated|rate|scored))\b|"
          r"\b(?:article|source|report|review|author|reviewer|news|critic) (?:gives|gave|awards|awarded|assigns|assigned|received?)\b|\b(?:student|author|writer|model|system|response|answer|output|summary|text|user)'?s? (?:claims?|rates? itself|gives? itself|says? (?:its|the) (?:score|rating))\b"),
     Veto("somebody else's", "reported", rf"\b{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:reports?|reported|says?|said|states?|stated|mentions?|mentioned|"
          rf"claims?|claimed|notes?|noted|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|so)\b)|\baccording to (?:the|its|an?) {_SOURCE}\b"),
     Veto("an example or instruction", "reported", r"\be\.g|\bfor example\b|\bfor instance\b|\bsuch as\b"),
     Veto("only considered", "considered", r"\b(?:consider(?:ed|ing)(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|(?:thought|thinking) (?:of|about)(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)|"
-         r"tempted|torn|debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|was going to|was about to|"
+         r"tempted|torn between|debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|was going to|was about to|"
          r"lean(?:ing|ed)?|previously|formerly|earlier)\b"),
     Veto("a deduction", "clause", r"\b(?:by|deduct\w*|subtract\w*|los(?:e|es|t|ing)|minus|dock\w*|knock\w*(?: off)?|penali\w+|tak(?:e|ing) off|off|add\w*|plus|another|other|every|per|all|top|first|last|next|these|those|both|started at|start(?:s|ing)? (?:at|from|with)) (?:a |an |it |about )?\Z"),
     Veto("a deduction", "clause", r"\b(?:down|up|dropped|lowered|raised|reduced|changed|revised|adjusted|decreased|increased) (?:it |the (?:score|rating) )?from(?: an?)? ?\Z"),
@@ -273,7 +273,7 @@ TURN = re.compile(
 ONESELF = re.compile(
     r"\b(?:i|we|i'd|i'll|therefore|thus|hence|so|(?:my|the|this|its|overall|final) (?:score|rating)|summary|response|"
     r"answer|output|translation|earning|merits?|deserves?|resulting|giving it|giving this|making (?:it|this|the)|"
-    r"which (?:scores?|indicates|brings?|makes?|gives?|lowers?|results)|brings|indicating|warranting|scores)\b"
+    r"thereby|scoring|which (?:scores?|indicates|brings?|makes?|gives?|lowers?|results)|brings|indicating|warranting|scores)\b"
 )
 SETTLED = re.compile(r"\b(?:but|however|though|although|settled?|finally|decided|ended|instead|nevertheless|so)\b|\d[\d/.]*, (?:i|my)\b|, (?:now|i)\b")
 QUESTION = re.compile(r"\W*(?:do|does|did|is|are|was|should|could|would|can|might|may|will|why|what|how|who|which|has|have|isn't|doesn't)\b")
