@@ -22,7 +22,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test test-bare fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge mini-ablations lab bench lint lock clean distclean
+.PHONY: help setup data test test-bare fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge mini-ablations lab bench parser-rules lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -90,6 +90,9 @@ mini-ablations: $(READY)  ## the papers' training ablations at miniature scale (
 
 lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 8890"]
 	@$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_ARGS)
+
+parser-rules: $(READY)  ## what each row of the rating parser's tables changes on cases and recorded texts
+	@$(PY) tools/parser_rules.py --recorded 3000
 
 bench: $(READY)  ## measure speed side by side, write results/bench.json
 	@$(PY) tools/bench.py

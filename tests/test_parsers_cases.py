@@ -105,8 +105,8 @@ def test_reason_names_the_trap(text, reason):
 
 
 def test_trace_tells_each_number_and_why():
-    told = "\n".join(parsers.trace("It is not a 5. They won 3-1.\nScore: 4/5", 1, 5))
-    assert "'5' at 12: phrase (this is a); the number is negated" in told
+    told = "\n".join(parsers.trace("I do not rate it a 5. They won 3-1.\nScore: 4/5", 1, 5))
+    assert "phrase (rate it); the number is negated" in told
     assert "label (label); won" in told
     assert told.endswith("verdict  4: label")
     assert parsers.trace("", 1, 5) == ["verdict  empty: no text"]

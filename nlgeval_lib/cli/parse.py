@@ -53,6 +53,9 @@ class Parse:
     model: Annotated[str, given.option("--model", help="Of the store, only this model.")] = ""
     output: Annotated[str, given.option("--output", "-o", help="Every reading: CSV, TSV, JSONL, parquet.")] = ""
     examples: Annotated[int, typer.Option("--examples", min=0, help="Texts to show for each rule.")] = 0
+    trace: Annotated[
+        bool, typer.Option("--trace", help="How ratings are read: each number, its cue, what takes it back.")
+    ] = False
     list_all: Annotated[bool, typer.Option("--list", help="List the parsers and their options.")] = False
 
 
@@ -83,6 +86,14 @@ def parse(asked: Parse) -> None:
         texts, column = parsing.stored(asked.store, asked.model)
     else:
         texts, column = parsing.texts(asked.file, asked.format, asked.column, asked.delimiter)
+    if asked.trace:
+        if asked.parser != "rating":
+            raise InputError("--trace tells how parser rating reads; give --parser rating")
+        from nlgeval_lib import parsers
+
+        for text in texts.given[column]:
+            typer.echo("\n".join(parsers.trace(text, float(asked.low), float(asked.high), asked.label or None)) + "\n")
+        return
     found = parsing.readings(texts, column, read)
     if len(found) > 1:
         lines = parsing.counts(found)

@@ -21,8 +21,7 @@ from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators.judge import combine, make_sampling, most_frequent
 from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore, RatingTask
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.parsers.lists import aspect_scores, aspects
-from nlgeval_lib.parsers.lists import normal
+from nlgeval_lib.parsers.lists import aspect_scores, aspects, normal
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 

@@ -39,13 +39,16 @@ _CONDITION = re.compile(r"[\s\"'\])>*.]{0,5}(?:if|when|unless|in case|or)\b(?! (
 _QUOTE_END = re.compile(r"[^\n\"]{0,80}\"")
 
 
+MANY = 100  # of more matches than twice this the first and the last are read
+
+
 def _stands(match: re.Match, conditions: bool = True) -> bool:
     """Whether nothing takes a match back: a negation in its clause, a condition after it, a quotation around it."""
     text = match.string
     window = text[max(0, match.start() - 200) : match.start()]
     sentence = window[max((end.end() for end in SENTENCE.finditer(window)), default=0) :]
     clause = sentence[max((end.end() for end in CLAUSE.finditer(sentence)), default=0) :]
-    if _TAKEN_BACK.search(clause) or re.search(r"(?<!even )\b(?:if|unless|whether)\b", sentence, re.I):
+    if _TAKEN_BACK.search(clause) or re.search(r"(?<!even )\b(?:if|unless|whether|when)\b", sentence, re.I):
         return False
     if conditions and _CONDITION.match(text, match.end()):
         return False
@@ -68,7 +71,7 @@ _HEDGE = (
     r"somewhat|definitely|generally)\s)"
 )
 _BEST = r"(?:better|best|superior|stronger|preferable|preferred|winner)\b"
-_PREFER = r"\b(?:i|we)\s(?:would\s|'d\s)?(?:prefer|choose|pick|select|favou?r|go\swith|vote\sfor)\s"
+_PREFER = r"\b(?:i|we)(?:\swould|'d)?\s(?:prefer|choose|pick|select|favou?r|go\swith|vote\sfor)\s"
 
 
 def _either(name: str) -> str:
@@ -117,7 +120,8 @@ def preference(text: str | None, tie: bool = False) -> Choice:
     found: list[re.Match] = []
     rule = "none"
     for rule, pattern in _RULES:
-        found = [match for match in pattern.finditer(body) if _stands(match)]
+        matches = list(pattern.finditer(body))
+        found = [match for match in matches[:MANY] + matches[MANY:][-MANY:] if _stands(match)]
         if found:
             break
     else:
@@ -255,10 +259,15 @@ def _chosen(body: str, names: tuple[str, ...]) -> Iterable[tuple[str, set[str]]]
         records = [item for item, _, _ in objects(body) if isinstance(item, Record)]
         said = {value.strip().casefold() for one in records for key, value in one.items() if str(key).lower() in _KEYS and isinstance(value, str)}
         yield "json", {proper[value] for value in said if value in proper}
-    yield "tag", of(match for match in patterns["tag"].finditer(body) if _stands(match))
+    def standing(rule: str) -> set[str]:
+        matches = list(patterns[rule].finditer(body))
+        return of(match for match in matches[:MANY] + matches[MANY:][-MANY:] if _stands(match))
+
+    yield "tag", standing("tag")
     yield "alone", of([patterns["alone"].fullmatch(body.strip())] if len(body.strip()) <= 200 else [])
     for rule in ("label", "phrase"):
-        yield rule, of(match for match in patterns[rule].finditer(body) if _stands(match))
+        yield rule, standing(rule)
     listed = {match["name"] for match in patterns["item"].finditer(body)}
-    yield "first", of([patterns["first"].match(body)] if len(listed) < 2 else [])
+    first = patterns["first"].match(body) if len(listed) < 2 else None
+    yield "first", of([first] if first and _stands(first) else [])
     yield "last", of([patterns["alone"].fullmatch(line) for line in lines[-1:] if len(line) <= 200])

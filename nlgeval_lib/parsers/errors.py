@@ -99,8 +99,8 @@ _AMOUNT = re.compile(
     r"[\s\"'`(\[*_]*+(?:(?:a |an )?(?:score )?(?:reduction|deduction|penalty) of |"
     r"(?:deduct(?:ed|s)?|minus|subtract(?:ed|s)?) )?"
     rf"[+-]?\s?(?P<number>\.\d{{1,4}}|{DIGITS}|{WORD})(?P<half> and a half\b| ?½| 1/2(?![\d/]))?(?![\w%])"
-    rf"(?!\s?(?:-|->|=>|to|or|and|/(?!\s?5(?:\.0)?(?![\d.]))|,)\s?(?:(?:reduced|lowered|raised|changed) to )?"
-    rf"(?:{DIGITS}|{WORD})\b|\s+\d)",
+    rf"(?![ \t]?(?:-|->|=>|to|or|and|/(?!\s?5(?:\.0)?(?![\d.]))|,)[ \t]?(?:(?:reduced|lowered|raised|changed) to )?"
+    rf"(?:{DIGITS}|{WORD})\b|[ \t]+\d)",
     re.I,
 )
 _SEVERITY = re.compile(r"\b(critical|major|minor|neutral|trivial|none)\b", re.I)

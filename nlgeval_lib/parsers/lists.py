@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib.parsers.loose_json import Record, objects
-from nlgeval_lib.parsers.normalise import cells, table_lines
+from nlgeval_lib.parsers.normalise import table_lines
 from nlgeval_lib.parsers.ratings import candidates, normalised, under
 from nlgeval_lib.parsers.text import Parsed, check_scale, check_text, readable, why
 from nlgeval_lib.records import Status

@@ -36,7 +36,7 @@ _SCORE_KEY = re.compile(r"(?:\w+[ _-]){0,3}(?:score|rating|grade|mark|stars?|val
 _SCALE_KEY = re.compile(r"out[_ ]?of|(?:rating[_ ])?scale|range|max(?:imum)?(?:[_ ]?(?:score|rating|grade|points))?")
 _NUMBER = re.compile(DIGITS)
 _ONLY_NUMBER = re.compile(r"\W*[\d.,]+\s*(?:(?:/|out of)\s*\d+)?\W*")
-_GENERIC = frozenset("score rating grade value result results scores ratings evaluation output response".split())
+_GENERIC = frozenset(["score", "rating", "grade", "value", "result", "results", "scores", "ratings", "evaluation", "output", "response"])
 
 
 def _json(text: str) -> str:
@@ -81,7 +81,6 @@ def json_lines(record: Record, above: str = "", depth: int = 0) -> list[tuple[st
 
 # --- tables -------------------------------------------------------------------------------------------------------
 Table = Callable[[list[str], list[list[str]]], list[str]]
-_RULE = re.compile(r"[|:\s-]*--[|:\s-]*")
 _SCORE_HEAD = re.compile(r"(?:[a-z]+ )?(?:score|rating|grade|mark)s?\s*(?P<scale>[(\[][^()\[\]]*[)\]]|/ ?\d+)?")
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -92,7 +91,7 @@ def table_lines(text: str, made: Table) -> str:
         return text
     given, kept, at = text.split("\n"), [], 0
     while at < len(given):
-        if "|" in given[at] and at + 1 < len(given) and "-" in given[at + 1] and _RULE.fullmatch(given[at + 1].strip()):
+        if "|" in given[at] and at + 1 < len(given) and "--" in given[at + 1] and not given[at + 1].strip("|:- \t"):
             end = at + 2
             while end < len(given) and "|" in given[end]:
                 end += 1
@@ -131,7 +130,7 @@ _TAG = re.compile(
     r"(?P<said>[^\[\]\n]{0,40})\]\s{0,9}(?:[:=]|-(?=\s))?)"
 )
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
-_PLAIN_TAGS = frozenset("strong span div code pre mark big small del ins sub sup font center body html label".split())
+_PLAIN_TAGS = frozenset(["strong", "span", "div", "code", "pre", "mark", "big", "small", "del", "ins", "sub", "sup", "font", "center", "body", "html", "label"])
 _SUM = re.compile(
     r"\b(?P<label>(?:score|rating|grade|overall|total)[a-z *()\"]{0,20}[:=])"
     r"(?P<sum>[ *]{0,5}[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"

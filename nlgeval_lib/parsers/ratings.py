@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from nlgeval_lib.parsers import cues
 from nlgeval_lib.parsers.cues import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE, Cue, Veto
 from nlgeval_lib.parsers.normalise import OTHER, TAG, lines, without_scale
-from nlgeval_lib.parsers.text import DECLINED, DIGITS, WORD, WORDS, Parsed, check_scale, check_text, number_of, readable, shown, why
+from nlgeval_lib.parsers.text import (
+    DECLINED,
+    DIGITS,
+    WORD,
+    WORDS,
+    Parsed,
+    check_scale,
+    check_text,
+    number_of,
+    readable,
+    shown,
+    why,
+)
 from nlgeval_lib.records import Status
 
 RULES = ("none", "alone", "form", "aspect", "phrase", "label", "final")  # by strength
@@ -164,7 +176,7 @@ def _candidate(text: str, match: re.Match, low: float, high: float) -> tuple[Can
     ):
         return None, end
     outer = text[start - 2] if start > 1 else "\n"
-    if before == "-" and outer.isdigit() or before in ":/" and (outer.isdigit() or before == "/"):
+    if (before == "-" and outer.isdigit()) or (before in ":/" and (outer.isdigit() or before == "/")):
         return None, used if kind in ("of", "range") else end
     if before == "-" and outer.isalpha() and not re.search(r"(?:score|rating|grade|mark)-\Z", text[max(0, start - 9) : start]):
         return None, end  # "gpt-4"
@@ -335,7 +347,7 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
             one.present(FINAL, "final label", asked)
         elif asked and not foreign:
             one.present(ASPECT, "label of an aspect", asked)
-        elif name in ("note", "nota") and not (one.based or ends and _LINE_RIGHT.match(text, one.used)):
+        elif name in ("note", "nota") and not (one.based or (ends and _LINE_RIGHT.match(text, one.used))):
             return
         else:
             one.present(LABEL, "label")

@@ -166,11 +166,8 @@ def _shortened(run: re.Match) -> str:
     return 3 * run["sign"] if blank is None else "\n\n" if "\n" in blank else "  "
 
 
-_UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-    " eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_UNITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 WORDS = {word: float(value) for value, word in enumerate(_UNITS)}
 WORDS |= {word: 10.0 * place for place, word in enumerate(_TENS, 2)}
 # longest first, so that "fourteen" is not read as "four"

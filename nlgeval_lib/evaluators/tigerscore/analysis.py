@@ -15,8 +15,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.judge import Judge, short_hash
 from nlgeval_lib.names import meant
-from nlgeval_lib.parsers.errors import error_analysis
-from nlgeval_lib.parsers.errors import tigerscore_authors
+from nlgeval_lib.parsers.errors import error_analysis, tigerscore_authors
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
 

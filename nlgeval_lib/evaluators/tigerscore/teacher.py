@@ -14,8 +14,8 @@ from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.evaluators.tigerscore.analysis import Task, find_task, input_of, of_instruction, read_analysis
-from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.parsers.choices import yes_no
+from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 

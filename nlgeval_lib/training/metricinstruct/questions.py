@@ -14,8 +14,7 @@ import numpy as np
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.tigerscore import TigerScoreReferenceBased, find_task
-from nlgeval_lib.parsers.errors import error_analysis
-from nlgeval_lib.parsers.errors import ERROR_HEAD, LABEL, ErrorItem
+from nlgeval_lib.parsers.errors import ERROR_HEAD, LABEL, ErrorItem, error_analysis
 from nlgeval_lib.records import Completion
 from nlgeval_lib.training.metricinstruct.candidate import Candidate
 from nlgeval_lib.training.pipeline import Unreadable

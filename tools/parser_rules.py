@@ -1,0 +1,51 @@
+"""What each row of the rating parser's tables changes, on the cases and on recorded texts; exit 1 for rows that change nothing.
+
+python tools/parser_rules.py [--recorded 3000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from nlgeval_lib import datasets, parsers
+from nlgeval_lib.parsers import cues, ratings
+
+CASES = Path(__file__).parents[1] / "tests" / "cases" / "rating.jsonl"
+
+
+def texts(recorded: int) -> list[tuple[str | None, float, float, str | None]]:
+    """Every case, and the last `recorded` distinct texts of LLM_summeval where it is here."""
+    given = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
+    found = [(case["text"], case["low"], case["high"], case.get("label")) for case in given]
+    if recorded and datasets.available("llm_summeval", download=False)[0]:
+        frame = datasets.recordings.load("llm_summeval")
+        found += [(text, 1.0, 5.0, None) for text in frame["text"].unique()[-recorded:]]
+    return found
+
+
+def main() -> int:
+    """Print a line a row: how many readings differ without it."""
+    parse = argparse.ArgumentParser(description=__doc__)
+    parse.add_argument("--recorded", type=int, default=0)
+    given = texts(parse.parse_args().recorded)
+
+    def readings() -> list[str]:
+        return [repr(parsers.rating(*one).value) for one in given]
+
+    whole, idle = readings(), 0
+    for name, rows in (("cue", cues.CUES), ("veto", cues.VETOES)):
+        for place, row in enumerate(rows):
+            kept = (*rows[:place], *rows[place + 1 :])
+            ratings.TABLES = ratings.Tables(kept, cues.VETOES) if name == "cue" else ratings.Tables(cues.CUES, kept)
+            changed = sum(one != other for one, other in zip(whole, readings(), strict=True))
+            idle += not changed
+            print(f"{changed:6,}  {name:4} {row.name} {getattr(row, 'where', '')}{'' if changed else '   <- changes nothing'}")
+    ratings.TABLES = ratings.Tables()
+    return int(idle > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
