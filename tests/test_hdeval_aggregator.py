@@ -14,7 +14,7 @@ from scipy.stats import pearsonr, spearmanr
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.evaluators.hdeval import Aggregator, overall, permutation_importance, shap_values, top, weights
 from nlgeval_lib.evaluators.hdeval.aggregator import ESTIMATORS, make_estimator
-from nlgeval_lib.evaluators.hdeval.ratings import training_share
+from nlgeval_lib.evaluators.hdeval.aggregator import training_share
 from nlgeval_lib.evaluators.hdeval.saving import restored
 
 KINDS = sorted(ESTIMATORS)

@@ -11,10 +11,9 @@ from nlgeval_lib.evaluators.hdeval.attribution import (
     top,
     weights,
 )
-from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Criterion
-from nlgeval_lib.evaluators.hdeval.decompose import Growth, Layer, Trained
+from nlgeval_lib.evaluators.hdeval.criteria import CriteriaScores, CriteriaTree, Criterion, Task
 from nlgeval_lib.evaluators.hdeval.evaluator import HDEval
-from nlgeval_lib.evaluators.hdeval.scoring import CriteriaScores, Task
+from nlgeval_lib.evaluators.hdeval.growth import Growth, Layer, Trained
 from nlgeval_lib.evaluators.hdeval.sweeps import by_aggregator, by_criteria, by_share
 
 __all__ = [

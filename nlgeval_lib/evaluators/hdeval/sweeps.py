@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.evaluators.hdeval import attribution
-from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
-from nlgeval_lib.evaluators.hdeval.ratings import training_share
+from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, training_share
 
 
 def by_aggregator(

@@ -11,19 +11,15 @@ import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages as staged
+from nlgeval_lib.evaluators.prometheus import Prometheus
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.records import Judgment, Sample
-
-if TYPE_CHECKING:
-    from nlgeval_lib.evaluators.prometheus.grading import Prometheus
-
-_SHARED = ("instruction", "source", "context", "references", "rubric")  # what the responses of a group have in common
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +43,7 @@ class Ranking:
         return best[0] if len(best) == 1 and not any(map(math.isnan, self.ranks)) else None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Response:
     """One response while its group is ranked: all its draws, and the score that it has in the open comparison."""
 
@@ -82,68 +78,29 @@ class _Tied:
         return _Tied(scored).split() if scored else []
 
 
-def rank(
-    judge: Prometheus,
-    data: Any,
-    *,
-    redraws: int = 9,
-    group: str = "input_id",
-    response: str = "system_id",
-    **ways: Any,
-) -> list[Ranking]:
-    """One `Ranking` a group of two or more responses to the same instruction.
+def rank(judge: Prometheus, frame: pd.DataFrame, *, redraws: int = 9, **ways: Any) -> list[Ranking]:
+    """One `Ranking` of the responses (`system_id`) to each instruction (`input_id`) of a frame, a row a response.
 
-    data: a frame, one row a response, its groups in the column `group` and the responses' names in `response`; or a
-    list of groups, each a list of samples. Every response is graded once; those with equal scores, or without one, are
-    drawn again, at most `redraws` times, until they differ. What is still equal then is a tie.
-    ways: engine, store, progress.
+    Every response is graded once; those with equal scores, or without one, are drawn again, at most `redraws` times,
+    until they differ. What is still equal then is a tie. ways: engine, store, progress.
 
-    Raises: ValueError for a group of fewer than two responses, or of different instructions; for redraws with
+    Raises: ValueError for fewer than two responses to an instruction, or two of one system; for redraws with
     temperature 0, as they would be the same; without an engine.
     """
-    if redraws < 0:
-        raise ValueError(f"redraws={redraws}; 0 or more")
     if redraws and judge.sampling.temperature == 0:
         raise ValueError("redraws with temperature 0 would all be the same; give redraws=0 or a temperature above 0")
-    groups = _groups(judge, data, group, response)
-    judge = judge.for_engine(ways.get("engine"))
-    if ways.get("store") is not None or judge.store is not None:
-        return staged.run(_stages(judge, groups, redraws), judge.ask(**ways))
-    with tempfile.TemporaryDirectory() as folder, Store(folder) as store:  # the earlier draws of a redraw
-        return staged.run(_stages(judge, groups, redraws), judge.ask(**{**ways, "store": store}))
-
-
-def _groups(judge: Prometheus, data: Any, group: str, response: str) -> dict[str, list[_Response]]:
-    """The groups of a frame in the order of their first rows, or of a list of lists of samples."""
     groups: dict[str, list[_Response]] = {}
-    if isinstance(data, pd.DataFrame):
-        if absent := [column for column in (group, response) if column not in data.columns]:
-            raise ValueError(f"ranking needs a column {absent[0]!r}; the frame has {', '.join(map(str, data.columns))}")
-        for name, who, sample in zip(data[group], data[response], judge.given(data), strict=True):
-            groups.setdefault(str(name), []).append(_Response(str(who), sample))
-    else:
-        for number, members in enumerate(data):
-            if isinstance(members, Sample):
-                raise ValueError("ranking takes groups: a list of lists of samples, or a frame")
-            groups[str(number)] = [_Response(sample.id, sample) for sample in judge.given(list(members))]
+    for name, who, sample in zip(frame["input_id"], frame["system_id"], judge.given(frame), strict=True):
+        groups.setdefault(str(name), []).append(_Response(str(who), sample))
     for name, members in groups.items():
-        _check(name, members)
-    return groups
-
-
-def _check(name: str, members: Sequence[_Response]) -> None:
-    if len(members) < 2:
-        raise ValueError(f"group {name!r} has {len(members)} response; a ranking needs two or more")
-    names = [one.name for one in members]
-    if twice := sorted({one for one in names if names.count(one) > 1}):
-        raise ValueError(f"group {name!r} has more than one response called {', '.join(twice)}")
-    first = members[0].sample
-    for sample in (one.sample for one in members[1:]):
-        if other := [shared for shared in _SHARED if getattr(sample, shared) != getattr(first, shared)]:
-            raise ValueError(
-                f"group {name!r}: {first.id!r} and {sample.id!r} differ in {other[0]}; responses to one instruction, "
-                "with one rubric and reference, can be ranked"
-            )
+        if len(members) < 2 or len({one.name for one in members}) < len(members):
+            who = ", ".join(one.name for one in members)
+            raise ValueError(f"input {name!r} has responses of {who}; two or more of different systems can be ranked")
+    bound = judge.for_engine(ways.get("engine"))
+    if ways.get("store") is not None or judge.store is not None:
+        return staged.run(_stages(bound, groups, redraws), judge.ask(**ways))
+    with tempfile.TemporaryDirectory() as folder, Store(folder) as store:  # the earlier draws of a redraw
+        return staged.run(_stages(bound, groups, redraws), judge.ask(**{**ways, "store": store}))
 
 
 def _stages(judge: Prometheus, groups: dict[str, list[_Response]], redraws: int) -> Stages[list[Ranking]]:
@@ -158,7 +115,7 @@ def _stages(judge: Prometheus, groups: dict[str, list[_Response]], redraws: int)
     return [_ranking(name, members, orders[name]) for name, members in groups.items()]
 
 
-def _draw(judge: Prometheus, members: list[_Response], count: int, name: str) -> Stages[None]:
+def _draw(judge: Prometheus, members: Sequence[_Response], count: int, name: str) -> Stages[None]:
     """One more draw of responses that have `count` of them; the store has those."""
     requests = [judge.chat.request(judge.render(one.sample), one.sample.id) for one in members]
     sampling = judge.shaped("score", dataclasses.replace(judge.sampling, n=count + 1))
@@ -168,7 +125,7 @@ def _draw(judge: Prometheus, members: list[_Response], count: int, name: str) ->
         one.score = one.draws[-1].value
 
 
-def _ranking(name: str, members: list[_Response], order: list[_Tied]) -> Ranking:
+def _ranking(name: str, members: Sequence[_Response], order: Sequence[_Tied]) -> Ranking:
     ranks: dict[str, float] = {}
     for part in (settled for tied in order for settled in tied.settle()):
         ranks |= dict.fromkeys((one.name for one in part.members), len(ranks) + 1.0)
