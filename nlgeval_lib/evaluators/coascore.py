@@ -39,10 +39,10 @@ UNSCORED = {
     "keep": "name it without a score",
     "missing": "no score where one is missing",
 }
-# as the prompts write a count; digits above twenty
-_NUMBERS = dict(enumerate(
-    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
-))  # fmt: skip
+_NUMBERS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
 STAND_IN = "A judge lists an aspect with about as many words as this line has, to say what is asked for by it."
 
 
@@ -251,7 +251,7 @@ class CoAScore(LLMScore):
             "coascore/generate_aspects",
             task_definition=self.task.task_definition,
             output_name=self.task.output_name,
-            count=_NUMBERS.get(self.n, str(self.n)),
+            count=_NUMBERS[self.n] if self.n < len(_NUMBERS) else str(self.n),
             aspect=target.in_sentence,
             aspect_name=target.name,
             aspect_definition=target.definition,

@@ -83,7 +83,8 @@ class Rubric:
         head = _HEAD.match(text)
         if head is None:
             raise ValueError(f"rubric {text[:60]!r}: the form is '[criteria]', then a line 'Score 1: ...' a score")
-        low, rest, parts = int(head["low"]), text[head.end() :], []
+        low, rest = int(head["low"]), text[head.end() :]
+        parts: list[str] = []
         while (mark := f"\nScore {low + len(parts) + 1}: ") in rest:
             part, _, rest = rest.partition(mark)
             parts.append(part)
@@ -140,12 +141,13 @@ class Prometheus(Judge):
             raise ValueError("wording 'appendix' has reference, rubric and feedback; use 'released' for ablations")
         if (low is None) != (high is None) or not (low is None or high is None or low < high):
             raise ValueError(f"low={low}, high={high}; give both ends of the scale, low < high, or neither")
-        scales = [(low, high)] if low is not None else []
+        scales = [(low, high)] if low is not None and high is not None else []
         scales += [(self.rubric.low, self.rubric.high)] if self.rubric is not None else []
         scales += [(1, 5)] if wording == "appendix" else []
         if len(set(scales)) > 1:
             raise ValueError(f"scales {scales} of low and high, rubric and wording {wording!r} differ")
-        self.low, self.high = scales[0] if scales else (None, None)
+        self.low: int | None = scales[0][0] if scales else None
+        self.high: int | None = scales[0][1] if scales else None
 
     # -- the prompt -----------------------------------------------------------------------------------------------
 

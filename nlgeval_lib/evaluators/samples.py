@@ -100,23 +100,20 @@ def check_needs(given: Sequence[Sample], needs: Iterable[str], name: str = "the 
 
 def _texts(frame: pd.DataFrame, column: str, field: str, needed: bool, name: str) -> list[Any]:
     """A column as texts, of references as tuples of texts; "" or () where nothing is needed and nothing there."""
-    found = []
+    found: list[Any] = []
     for position, value in enumerate(frame[column]):
         listed = field == "references" and isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
-        texts = tuple(value) if listed else (value,) if isinstance(value, str) else ()
+        texts = tuple(value) if listed else (value,) if isinstance(value, str) and value else ()
         wrong = ""
         if not listed and not isinstance(value, str):
             missing = not isinstance(value, Sequence | np.ndarray) and pd.isna(value)
             wrong = ("is missing" if needed else "") if missing else f"is {type(value).__name__} {str(value)[:40]!r}"
         elif not all(isinstance(text, str) for text in texts):
             wrong = "holds what is no text"
-        elif needed and field != "output" and not any(texts):
+        elif needed and field != "output" and not texts:
             wrong = "is empty"
         if wrong:
             fix = f"{name} needs it" if wrong in ("is missing", "is empty") else "a text is needed"
             raise ValueError(f"{row_name(position, list(frame.index))}: column {column!r} {wrong}; {fix}")
-        if field == "references":
-            found.append(texts if listed or value else ())
-        else:
-            found.append(value if isinstance(value, str) else "")
+        found.append(texts if field == "references" else "".join(texts))
     return found

@@ -105,7 +105,7 @@ class Aggregator:
                     f"{len(rows)} rows to learn {names} from: of {len(scores)} rows {int(rated.sum())} are rated; "
                     f"criteria scores missing: {worst}; impute is {self.impute!r}. At least 2 rows are needed"
                 )
-            estimator, note = self._estimate(ready[rows], ratings[np.ix_(rows, columns)])
+            estimator, note = self._estimate(ready[rows], ratings[rows[:, None], columns])
             self.estimators += ((columns, estimator),)
             self.notes[names] = {"rows": len(rows), "left_out": len(ratings) - len(rows), **note}
         self.training, self.fitted = (scores, ratings), True
@@ -202,7 +202,7 @@ class Aggregator:
         if self.kind == "average":
             out[rows] = filled[rows].mean(axis=1, keepdims=True)
         for columns, estimator in self.estimators if len(rows) else ():
-            out[np.ix_(rows, columns)] = estimator.predict(filled[rows]).reshape(len(rows), -1)
+            out[rows[:, None], columns] = estimator.predict(filled[rows]).reshape(len(rows), -1)
         return out
 
     # -- who said it, keeping -------------------------------------------------------------------------------------
