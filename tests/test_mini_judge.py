@@ -14,6 +14,7 @@ import pytest
 from nlgeval_lib import datasets, files
 from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.evaluators import CoAScore, GEval, HDEval, LLMScore, Prometheus, TigerScore
+from nlgeval_lib.evaluators.hdeval.criteria import finer
 from nlgeval_lib.records import Completion
 from nlgeval_lib.training import mini
 from nlgeval_lib.training.mini import RATED, quality

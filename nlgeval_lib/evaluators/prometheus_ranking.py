@@ -9,7 +9,7 @@ import dataclasses
 import itertools
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.prometheus import Prometheus
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.records import Judgment, Sample
+from nlgeval_lib.records import Judgment, Sample, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,37 +45,25 @@ class Ranking:
 
 @dataclass(slots=True, eq=False)
 class _Response:
-    """One response while its group is ranked: all its draws, and the score that it has in the open comparison."""
+    """One response while its group is ranked: all its draws, and the scores of those that have one."""
 
     name: str
     sample: Sample
     draws: list[Judgment] = field(default_factory=list)
-    score: float = math.nan
+    scores: list[float] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Tied:
-    """Responses not told apart yet. compared: whether all of them had a score once, and the scores were equal."""
+def _parts(members: Sequence[_Response], depth: int = 0) -> Iterator[tuple[Sequence[_Response], int]]:
+    """Responses that are not told apart, the best first, and how many scores they have in common.
 
-    members: list[_Response]
-    compared: bool = False
-
-    def split(self) -> list[_Tied]:
-        """By score, the best first; itself where a member has none. Those that stay together begin a new comparison."""
-        if len(self.members) == 1 or any(math.isnan(one.score) for one in self.members):
-            return [self]
-        by_score = sorted(self.members, key=lambda one: -one.score)
-        parts = [list(part) for _, part in itertools.groupby(by_score, key=lambda one: one.score)]
-        for one in itertools.chain.from_iterable(part for part in parts if len(part) > 1):
-            one.score = math.nan
-        return [_Tied(part, compared=True) for part in parts]
-
-    def settle(self) -> list[_Tied]:
-        """When no draws are left: the order of those that have a score, or of all where they were equal once."""
-        if len(self.members) == 1 or self.compared:
-            return [self]
-        scored = [one for one in self.members if not math.isnan(one.score)]
-        return _Tied(scored).split() if scored else []
+    Scores are compared one by one, each only when all that are equal so far have it.
+    """
+    if len(members) == 1 or any(len(one.scores) <= depth for one in members):
+        yield members, depth
+        return
+    ordered = sorted(members, key=lambda one: -one.scores[depth])
+    for _, part in itertools.groupby(ordered, key=lambda one: one.scores[depth]):
+        yield from _parts(list(part), depth + 1)
 
 
 def rank(judge: Prometheus, frame: pd.DataFrame, *, redraws: int = 9, **ways: Any) -> list[Ranking]:
@@ -105,30 +93,26 @@ def rank(judge: Prometheus, frame: pd.DataFrame, *, redraws: int = 9, **ways: An
 
 def _stages(judge: Prometheus, groups: dict[str, list[_Response]], redraws: int) -> Stages[list[Ranking]]:
     """Grade, and grade again what is tied or has no score, in rounds; draws that are stored are not asked again."""
-    orders = {name: [_Tied(members)] for name, members in groups.items()}
     for number in range(1 + redraws):
-        tied = [one for order in orders.values() for part in order if len(part.members) > 1 for one in part.members]
-        waiting = sorted((one for one in tied if math.isnan(one.score)), key=lambda one: len(one.draws))
-        for count, members in itertools.groupby(waiting, key=lambda one: len(one.draws)):
-            yield from _draw(judge, list(members), count, f"round {number + 1}")
-        orders = {name: [new for part in order for new in part.split()] for name, order in orders.items()}
-    return [_ranking(name, members, orders[name]) for name, members in groups.items()]
+        open_ = [part for members in groups.values() for part in _parts(members) if len(part[0]) > 1]
+        waiting = [one for members, depth in open_ for one in members if len(one.scores) <= depth]
+        waiting.sort(key=lambda one: len(one.draws))
+        for count, found in itertools.groupby(waiting, key=lambda one: len(one.draws)):
+            members = list(found)
+            requests = [judge.chat.request(judge.render(one.sample), one.sample.id) for one in members]
+            # the store has the earlier draws
+            sampling = judge.shaped("score", dataclasses.replace(judge.sampling, n=count + 1))
+            answers = yield Stage(f"round {number + 1}", requests, sampling, judge.stand_in)
+            for one, draws in zip(members, answers, strict=True):
+                one.draws.append(judge.read(draws[count], one.sample))
+                one.scores += [one.draws[-1].value] if one.draws[-1].status is Status.OK else []
+    return [_ranking(name, members) for name, members in groups.items()]
 
 
-def _draw(judge: Prometheus, members: Sequence[_Response], count: int, name: str) -> Stages[None]:
-    """One more draw of responses that have `count` of them; the store has those."""
-    requests = [judge.chat.request(judge.render(one.sample), one.sample.id) for one in members]
-    sampling = judge.shaped("score", dataclasses.replace(judge.sampling, n=count + 1))
-    answers = yield Stage(name, requests, sampling, judge.stand_in)
-    for one, draws in zip(members, answers, strict=True):
-        one.draws.append(judge.read(draws[count], one.sample))
-        one.score = one.draws[-1].value
-
-
-def _ranking(name: str, members: Sequence[_Response], order: Sequence[_Tied]) -> Ranking:
+def _ranking(name: str, members: Sequence[_Response]) -> Ranking:
     ranks: dict[str, float] = {}
-    for part in (settled for tied in order for settled in tied.settle()):
-        ranks |= dict.fromkeys((one.name for one in part.members), len(ranks) + 1.0)
+    for part, _ in _parts([one for one in members if one.scores]):
+        ranks |= dict.fromkeys((one.name for one in part), len(ranks) + 1.0)
     lost = [one for one in members if one.name not in ranks]
     reasons = [f"{one.name}: no score in {len(one.draws)} draws ({one.draws[-1].reason})" for one in lost]
     return Ranking(

@@ -55,8 +55,6 @@ class Aggregator:
             raise ValueError(f"aggregator {kind!r}; allowed: {', '.join([*ESTIMATORS, *WITHOUT_RATINGS])}")
         if impute not in IMPUTE:
             raise ValueError(f"impute is {impute!r}; allowed: {', '.join(IMPUTE)}")
-        if not 0 <= max_missing < 1:
-            raise ValueError(f"max_missing is {max_missing!r}; a share from 0 up to, but not, 1 is needed")
         self.kind, self.seed, self.impute, self.max_missing = kind, seed, impute, max_missing
         self.groups = tuple(tuple(group) for group in groups) if groups is not None else None
         self.options = dict(options or {})
@@ -89,8 +87,11 @@ class Aggregator:
         self._name(X.columns, Y.columns)
         if len(X) != len(Y):
             raise ValueError(f"{len(X)} rows of criteria scores, {len(Y)} rows of ratings; one for each is needed")
-        scores, ratings = _matrix(X, "criterion"), _matrix(Y, "target")
-        self._learn_fill(scores)
+        scores, ratings = _matrix(X), _matrix(Y)
+        if self.impute != "drop":
+            if empty := [name for name, gaps in zip(self.criteria, np.isnan(scores).T, strict=True) if gaps.all()]:
+                raise ValueError(f"no score at all of {', '.join(empty)}: nothing to impute; leave the criterion out")
+            self.fill = (np.nanmean if self.impute == "mean" else np.nanmedian)(scores, axis=0)
         ready = self.filled(scores)
         self.estimators, self.notes = (), {}
         for group in (self.groups or (self.targets,)) if self.needs_ratings else ():
@@ -123,11 +124,8 @@ class Aggregator:
         return self
 
     def _name(self, criteria: Sequence[str], targets: Sequence[str]) -> None:
-        """Take the columns' names. Raises: ValueError for doubled ones, and where groups or options do not fit them."""
+        """Take the columns' names. Raises: ValueError where groups or options do not fit them."""
         self.criteria, self.targets = tuple(map(str, criteria)), tuple(map(str, targets))
-        for what, names in (("criterion", self.criteria), ("target", self.targets)):
-            if not names or len(set(names)) < len(names):
-                raise ValueError(f"one or more different names of a {what} are needed, got {list(names)}")
         grouped = [target for group in self.groups or () for target in group]
         if self.groups is not None and sorted(grouped) != sorted(self.targets):
             raise ValueError(
@@ -157,18 +155,6 @@ class Aggregator:
         estimator.coefs_ = [np.ascontiguousarray(weights) for weights in estimator.coefs_]
         return estimator, {"steps": int(estimator.n_iter_), "converged": estimator.n_iter_ < estimator.max_iter}
 
-    # -- missing criteria scores ----------------------------------------------------------------------------------
-
-    def _learn_fill(self, scores: np.ndarray) -> None:
-        self.fill = None
-        if self.impute == "drop":
-            return
-        empty = np.isnan(scores).all(axis=0)
-        if empty.any():
-            names = ", ".join(name for name, none in zip(self.criteria, empty, strict=True) if none)
-            raise ValueError(f"no score at all of {names}: nothing to impute; leave the criterion out")
-        self.fill = (np.nanmean if self.impute == "mean" else np.nanmedian)(scores, axis=0)
-
     def filled(self, scores: np.ndarray) -> np.ndarray:
         """The scores [rows, criteria] with what the policy puts in the gaps; NaN in rows that stay missing."""
         if self.fill is None:
@@ -189,7 +175,7 @@ class Aggregator:
             raise ValueError(f"the aggregator {self.kind!r} is not fitted yet; call fit, or load one that is")
         if absent := [name for name in self.criteria if name not in X.columns]:
             raise ValueError(f"no scores of {', '.join(absent)}; needed are those of {', '.join(self.criteria)}")
-        scores = _matrix(X[list(self.criteria)], "criterion")
+        scores = _matrix(X[list(self.criteria)])
         return pd.DataFrame(self.predict_array(scores), index=X.index, columns=list(self.targets))
 
     def predict_array(self, scores: np.ndarray) -> np.ndarray:
@@ -289,13 +275,5 @@ def training_share(n: int, share: float, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).permutation(n)[:size])
 
 
-def _matrix(frame: pd.DataFrame, what: str) -> np.ndarray:
-    try:
-        matrix = np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
-    except (TypeError, ValueError):
-        bad = [str(name) for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name])]
-        raise ValueError(f"numbers are needed for each {what}; not in {', '.join(bad)}") from None
-    if np.isinf(matrix).any():
-        column = frame.columns[np.isinf(matrix).any(axis=0)][0]
-        raise ValueError(f"{what} {column!r} holds infinity; a missing value is NaN")
-    return matrix
+def _matrix(frame: pd.DataFrame) -> np.ndarray:
+    return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
