@@ -102,9 +102,24 @@ class CoAScore(LLMScore):
         targets = [self.task.target(sample.aspect) for sample in samples]
         chains = yield from self._chains(list(dict.fromkeys(targets)))
         scores = yield from self._aspect_scores(samples, [chains[target] for target in targets])
+        blocked = [self._blocked(chains[t], s) for t, s in zip(targets, scores, strict=True)]
+        rows = [row for row, why in enumerate(blocked) if why is None]
         if self.variant == "average":
-            return [self._average(chains[t], s) for t, s in zip(targets, scores, strict=True)]
-        return (yield from self._final(samples, targets, chains, scores))
+            read = [[one.value for one in scores[row].values() if one.status is Status.OK] for row in rows]
+            found = [Judgment(math.fsum(values) / len(values)) for values in read]
+        else:
+            asked = [self._target_prompt(samples[row], targets[row], chains[targets[row]], scores[row]) for row in rows]
+            requests = [self.chat.request(prompt, samples[row].id) for prompt, row in zip(asked, rows, strict=True)]
+            answers = yield Stage("score", requests, self.shaped(), self.stand_in)
+            found = [
+                self.combine([self.read(completion, samples[row]) for completion in draws])
+                for row, draws in zip(rows, answers, strict=True)
+            ]
+        judgments = {row: why for row, why in enumerate(blocked) if why is not None}
+        for row, judgment in zip(rows, found, strict=True):
+            details = {**judgment.details, **_details(chains[targets[row]], scores[row])}
+            judgments[row] = dataclasses.replace(judgment, details=details)
+        return [judgments[row] for row in range(len(samples))]
 
     def _chains(self, targets: Sequence[Aspect]) -> Stages[dict[Aspect, Chain]]:
         """Stage I for each target; nothing is asked where the aspects are known."""
@@ -149,26 +164,6 @@ class CoAScore(LLMScore):
             for row, draws in zip(rows, answers, strict=True):
                 scores[row] = self.read_scores(draws, chains[row].aspects)
         return scores
-
-    def _final(
-        self,
-        samples: Sequence[Sample],
-        targets: Sequence[Aspect],
-        chains: Mapping[Aspect, Chain],
-        scores: Sequence[Mapping[str, Judgment]],
-    ) -> Stages[list[Judgment]]:
-        """Stage III: the target's score with the chain in the prompt."""
-        blocked = [self._blocked(chains[t], s) for t, s in zip(targets, scores, strict=True)]
-        rows = [row for row, why in enumerate(blocked) if why is None]
-        asked = [self._target_prompt(samples[row], targets[row], chains[targets[row]], scores[row]) for row in rows]
-        requests = [self.chat.request(prompt, samples[row].id) for prompt, row in zip(asked, rows, strict=True)]
-        answers = yield Stage("score", requests, self.shaped(), self.stand_in)
-        judgments: list[Judgment | None] = list(blocked)
-        for row, draws in zip(rows, answers, strict=True):
-            judgment = self.combine([self.read(completion, samples[row]) for completion in draws])
-            details = {**judgment.details, **_details(chains[targets[row]], scores[row])}
-            judgments[row] = dataclasses.replace(judgment, details=details)
-        return [judgment for judgment in judgments if judgment is not None]
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -235,14 +230,6 @@ class CoAScore(LLMScore):
             reason = f"{len(lost)} of {len(scores)} aspects without a score: {name}: {why}"
             return Judgment.missing(status, reason, **_details(chain, scores))
         return None
-
-    def _average(self, chain: Chain, scores: Mapping[str, Judgment]) -> Judgment:
-        """The mean of the aspects' scores, without those that are missing unless the policy says otherwise."""
-        blocked = self._blocked(chain, scores)
-        if blocked is not None:
-            return blocked
-        values = [judgment.value for judgment in scores.values() if judgment.status is Status.OK]
-        return Judgment(math.fsum(values) / len(values), Status.OK, "", _details(chain, scores))
 
     # -- prompts --------------------------------------------------------------------------------------------------
 
