@@ -108,14 +108,6 @@ def test_a_missing_column_is_named():
         Terse(engine=ScriptedEngine([])).score([Sample("q", "text")])
 
 
-def test_real_frames_become_samples(data):
-    frame = data("summeval").head(8)
-    made = samples(frame, ["source", "references"])
-    assert [sample.aspect for sample in made] == frame["aspect"].tolist()
-    assert made[0].source == frame["source"].iloc[0] and len(made[0].references) == 11
-    assert len({sample.id for sample in made}) == 8
-
-
 # -- chat formats ------------------------------------------------------------------------------------------------------
 
 
@@ -148,13 +140,10 @@ def test_draws_are_averaged_and_missing_ones_counted():
     assert combine([Judgment(2.0, details={"feedback": "f"})]).details == {"feedback": "f", "n": 1, "n_missing": 0}
 
 
-def test_no_draw_with_a_number_is_missing_with_the_most_frequent_reason():
-    found = combine([FAILED, LOST, LOST])
+def test_missing_policies():
+    found = combine([FAILED, LOST, LOST])  # the most frequent reason
     assert found.status is Status.UNPARSED and found.reason == "3 of 3 draws missing: no number"
     assert combine([]).status is Status.FAILED
-
-
-def test_missing_policies():
     assert math.isnan(combine([OK, LOST], "all").value)
     assert combine([OK, OK], "all").value == 4
     assert combine([OK, LOST], "fill:0").value == 2

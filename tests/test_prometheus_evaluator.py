@@ -131,11 +131,6 @@ def test_each_sample_is_graded_on_the_scale_of_its_own_rubric():
         Prometheus(low=1)
 
 
-def test_an_input_stands_inside_the_instruction():
-    text = Prometheus().render(sample(source="Bonjour"))
-    assert "###The instruction to evaluate:\nGreet.\n\nBonjour\n\n###Response to evaluate:" in text
-
-
 # --- wrapping and sampling
 
 
@@ -160,13 +155,6 @@ def test_wrapping_follows_the_checkpoint(model, start):
     assert text.startswith(start) and text.endswith("###Feedback:  [/INST]")
     assert f"chat:{family(model).label}" in judge.signature(engine) and "chat:messages" in judge.signature()
     assert judge.plan([sample()], engine=engine)[0].requests[0].prompt == text
-
-
-def test_sampling_is_that_of_table_9():
-    sampling = Prometheus().sampling
-    assert (sampling.temperature, sampling.top_p, sampling.repetition_penalty) == (1.0, 0.9, 1.03)
-    assert (sampling.max_tokens, sampling.n) == (256, 3)
-    assert Prometheus(sampling={"repetition_penalty": 1.0}).sampling.n == 3
 
 
 # --- the verdict
