@@ -155,7 +155,6 @@ CUES = (
         r"went with|land(?:s|ed)? on|decid(?:e|ed) on|conclude with|choose|chose|select(?:ed)?|pick|picked|opt(?:ed)? for|"
         r"stick(?:ing)? with|i'?d (?:say|go)|i (?:would )?say|i vote(?:d)?(?: for)?|my answer is|it'?s|make it))",
     ),
-    Cue("in chinese", PHRASE, "打 给", r"(?:[打给])"),
     Cue(
         "rate the response", PHRASE, " ".join(JUDGED),
         r"\b(?:i|we|i'd|i'll|would|will) (?:[a-z]+ ){0,2}?(?:rate|give|score|grade|award|assign) (?:the|this|that|its) "
