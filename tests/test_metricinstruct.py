@@ -141,7 +141,7 @@ def test_what_passes_is_read_back_with_its_score(errors: list[ErrorItem]) -> Non
     candidate = replace(GOOD, errors=tuple(errors))
     read = error_analysis(analysis(errors))
     if rule("unreadable").why(candidate) == "":
-        assert read.value == -sum(error.reduction for error in errors) and read.consistent
+        assert read.value == -sum(error.reduction for error in errors) and read.agrees
 
 
 @settings(deadline=None, max_examples=50)
@@ -264,7 +264,7 @@ def test_both_channels_leave_a_valid_set_and_count_everything(tmp_path) -> None:
     judge = TigerScore()
     for row in examples.to_dict("records"):
         read = error_analysis(row["completion"])
-        assert read.consistent and read.value == row["score"]
+        assert read.agrees and read.value == row["score"]
         assert all(rules.located(error["location"], row["output"]) for error in row["errors"])
         rebuilt = pd.DataFrame([{"output": row["output"], "instruction": row["instruction"], "source": row["input"]}])
         assert judge.render(judge.given(rebuilt)[0]) == row["prompt"]  # what the evaluator will ask

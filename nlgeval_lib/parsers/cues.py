@@ -240,7 +240,6 @@ VETOES = (
     Veto("only considered", "considered", r"\b(?:consider(?:ed|ing)(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|(?:thought|thinking) (?:of|about)(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)|"
          r"tempted|torn between|debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|was going to|was about to|"
          r"lean(?:ing|ed)?|previously|formerly|earlier)\b"),
-    Veto("a deduction", "clause", r"\b(?:by|deduct\w*|subtract\w*|los(?:e|es|t|ing)|minus|dock\w*|knock\w*(?: off)?|penali\w+|tak(?:e|ing) off|off|add\w*|plus|another|other|every|per|all|top|first|last|next|these|those|both|started at|start(?:s|ing)? (?:at|from|with)) (?:a |an |it |about )?\Z"),
     Veto("a deduction", "clause", r"\b(?:down|up|dropped|lowered|raised|reduced|changed|revised|adjusted|decreased|increased) (?:it |the (?:score|rating) )?from(?: an?)? ?\Z"),
     Veto("unfit", "after", r"[ \t]+(?:(?:is|was|would be|seems?|feels?|appears?)(?: to be)?(?: (?:a bit|a little|somewhat|slightly|way|far|much|rather|clearly|certainly|simply|also))* (?:not|never|"
          r"too (?:high|low|generous|harsh|lenient|much|strict|severe|kind)|unjustified|unwarranted|undeserved|excessive|unfair|inappropriate|out of (?:reach|the question)|off the table|"
