@@ -42,7 +42,9 @@ def main() -> int:
             ratings.TABLES = ratings.Tables(kept, cues.VETOES) if name == "cue" else ratings.Tables(cues.CUES, kept)
             changed = sum(one != other for one, other in zip(whole, readings(), strict=True))
             idle += not changed
-            print(f"{changed:6,}  {name:4} {row.name} {getattr(row, 'where', '')}{'' if changed else '   <- changes nothing'}")
+            print(
+                f"{changed:6,}  {name:4} {row.name} {getattr(row, 'where', '')}{'' if changed else '   <- changes nothing'}"
+            )
     ratings.TABLES = ratings.Tables()
     return int(idle > 0)
 

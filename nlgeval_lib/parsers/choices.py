@@ -102,7 +102,9 @@ _RULES = (
         ),
     ),
 )  # fmt: skip
-_ALONE = re.compile(rf"[^\w+]*(?:{_NAME}\s?)?[\"'(\[]{{0,2}}(?:(?P<s1>[ab])|(?P<tie1>tie|draw|tied|equal))[\"')\].!]{{0,3}}[^\w+]*")
+_ALONE = re.compile(
+    rf"[^\w+]*(?:{_NAME}\s?)?[\"'(\[]{{0,2}}(?:(?P<s1>[ab])|(?P<tie1>tie|draw|tied|equal))[\"')\].!]{{0,3}}[^\w+]*"
+)
 
 
 def preference(text: str | None, tie: bool = False) -> Choice:
@@ -126,7 +128,9 @@ def preference(text: str | None, tie: bool = False) -> Choice:
             break
     else:
         lines = [line for line in body.split("\n") if line.strip()]
-        ends = [_ALONE.fullmatch(line) if len(line) <= 200 else None for line in dict.fromkeys((*lines[-1:], *lines[:1]))]
+        ends = [
+            _ALONE.fullmatch(line) if len(line) <= 200 else None for line in dict.fromkeys((*lines[-1:], *lines[:1]))
+        ]
         found, rule = [match for match in ends if match][:1], "alone"
     if not found:
         status, reason = why(body) or (Status.UNPARSED, "no response is named as the better one")
@@ -135,7 +139,9 @@ def preference(text: str | None, tie: bool = False) -> Choice:
     if len(sides) > 1:
         return Choice(None, Status.UNPARSED, f"different verdicts: {', '.join(sides)}", rule)
     if sides[0] == "TIE" and not tie:
-        return Choice(None, Status.OUT_OF_RANGE, "a tie, which is not among the verdicts", rule, found[-1].group().strip())
+        return Choice(
+            None, Status.OUT_OF_RANGE, "a tie, which is not among the verdicts", rule, found[-1].group().strip()
+        )
     return Choice(sides[0], Status.OK, "", rule, found[-1].group().strip())
 
 
@@ -145,7 +151,9 @@ def _side(match: re.Match) -> str:
 
 _YES = r"(?P<word>yes|no|true|false)\b"
 _BOTH = re.compile(r"\b(?:yes and no|yes or no|both yes|neither yes)\b")
-_YES_LABEL = re.compile(rf"(?:\b(?:answer|verdict|result|conclusion|judge?ment|decision)[\"']?{_LINK}|\[result\]\s{{0,9}}:?)[\s\"'(\[]{{0,9}}{_YES}")
+_YES_LABEL = re.compile(
+    rf"(?:\b(?:answer|verdict|result|conclusion|judge?ment|decision)[\"']?{_LINK}|\[result\]\s{{0,9}}:?)[\s\"'(\[]{{0,9}}{_YES}"
+)
 _LEAD = re.compile(rf"\W*{_YES}(?!\s(?:doubt|matter|wonder|one)\b)")
 _LINE = re.compile(rf"\W*{_YES}\W*")
 
@@ -257,8 +265,14 @@ def _chosen(body: str, names: tuple[str, ...]) -> Iterable[tuple[str, set[str]]]
 
     if "{" in body:
         records = [item for item, _, _ in objects(body) if isinstance(item, Record)]
-        said = {value.strip().casefold() for one in records for key, value in one.items() if str(key).lower() in _KEYS and isinstance(value, str)}
+        said = {
+            value.strip().casefold()
+            for one in records
+            for key, value in one.items()
+            if str(key).lower() in _KEYS and isinstance(value, str)
+        }
         yield "json", {proper[value] for value in said if value in proper}
+
     def standing(rule: str) -> set[str]:
         matches = list(patterns[rule].finditer(body))
         return of(match for match in matches[:MANY] + matches[MANY:][-MANY:] if _stands(match))

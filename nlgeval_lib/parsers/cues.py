@@ -200,7 +200,9 @@ _PEOPLE = (
     r"(?:humans?|annotators?|experts?|people|readers?|reviewers?|critics?|users?|teachers?|authors?|reviews?|guests?|"
     r"customers?|viewers?|analysts?|magazines?|newspapers?|fans|voters?|colleagues?|students?|professors?|graders?)"
 )
-_SOURCE = r"(?:article|source|original|passage|document|story|review|report|author|writer|reviewer|speaker|user|post|news)"
+_SOURCE = (
+    r"(?:article|source|original|passage|document|story|review|report|author|writer|reviewer|speaker|user|post|news)"
+)
 _LACKING = r"with (?:more|better|some|a few|minor|slight|less|fewer|a bit|a little|improve\w+|additional|another)"
 _GRADE = r"(?: (?:a|an|the|scores?|ratings?|levels?|grades?|marks?|of|about))*"
 VETOES = (
@@ -273,8 +275,12 @@ ONESELF = re.compile(
     r"answer|output|translation|earning|merits?|deserves?|resulting|giving it|giving this|making (?:it|this|the)|"
     r"thereby|scoring|which (?:scores?|indicates|brings?|makes?|gives?|lowers?|results)|brings|indicating|warranting|scores)\b"
 )
-SETTLED = re.compile(r"\b(?:but|however|though|although|settled?|finally|decided|ended|instead|nevertheless|so)\b|\d[\d/.]*, (?:i|my)\b|, (?:now|i)\b")
-QUESTION = re.compile(r"\W*(?:do|does|did|is|are|was|should|could|would|can|might|may|will|why|what|how|who|which|has|have|isn't|doesn't)\b")
+SETTLED = re.compile(
+    r"\b(?:but|however|though|although|settled?|finally|decided|ended|instead|nevertheless|so)\b|\d[\d/.]*, (?:i|my)\b|, (?:now|i)\b"
+)
+QUESTION = re.compile(
+    r"\W*(?:do|does|did|is|are|was|should|could|would|can|might|may|will|why|what|how|who|which|has|have|isn't|doesn't)\b"
+)
 
 # --- after a number -------------------------------------------------------------------------------------------------
 _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"

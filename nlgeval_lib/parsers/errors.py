@@ -194,7 +194,9 @@ def _errors(text: str, places: list[tuple[int, int, str, int | None]]) -> tuple[
 
 # --- the header -----------------------------------------------------------------------------------------------------
 # where a repeated prompt ends: TIGERScore's, InstructScore's
-_ASKED = re.compile(r"your evaluation output[ \t]{0,9}:|please identify all errors[^\n]{0,2000}?but will be noticed\.", re.I)
+_ASKED = re.compile(
+    r"your evaluation output[ \t]{0,9}:|please identify all errors[^\n]{0,2000}?but will be noticed\.", re.I
+)
 _COUNT = re.compile(
     r"\b(?:contains?|has|have|identified|found|there\s(?:is|are))\s(?:a\stotal\sof\s)?"
     rf"(?P<count>\d{{1,4}}|no|{WORD})\serrors?\b|\b(?:total|number of)\serrors\s?:\s?(?P<count2>\d{{1,4}})",
@@ -256,7 +258,9 @@ def error_analysis(text: str | None, weights: Mapping[str, float] | None = None)
     read = _listed(body, weights)
     starts = [match.start() for match in _HEADER.finditer(body)] if read.header_total is not None else []
     if len(starts) > 1:
-        several = [_listed(body[start:end], weights) for start, end in zip(starts, [*starts[1:], len(body)], strict=True)]
+        several = [
+            _listed(body[start:end], weights) for start, end in zip(starts, [*starts[1:], len(body)], strict=True)
+        ]
         if len({one.value for one in several}) > 1 or not several[0].ok:
             return ErrorAnalysis(math.nan, Status.UNPARSED, "several analyses that differ", "listed", several[0].errors)
         return several[0]
@@ -286,7 +290,9 @@ def _listed(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
     counts = [(match["count"] or match["count2"]).lower() for match in _COUNT.finditer(head)]
     number = 0.0 if counts and counts[-1] == "no" else number_of(counts[-1]) if counts else None
     count = None if number is None else int(number)
-    totals = [match["total"] for match in _TOTAL.finditer(head)] or [match["total"] for match in _TOTAL.finditer(readable(body))]
+    totals = [match["total"] for match in _TOTAL.finditer(head)] or [
+        match["total"] for match in _TOTAL.finditer(readable(body))
+    ]
     total = number_of(totals[-1]) if totals else None
     errors = _errors(body, places) if first is not None else ()
     reasons_only = all(not (e.location or e.severity or e.aspect) and math.isnan(e.reduction) for e in errors)
@@ -362,7 +368,9 @@ _NONE_SAID = re.compile(r"\W*(?:none|no errors?)(?: (?:found|detected|identified
 def _json(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis | None:
     """The analysis in JSON; None where no object of the text is one."""
     items: list[Any] = [item for item, _, _ in objects(body)]
-    if len(items) > 1 and all(isinstance(item, Record) and _get(item, _LISTS) is None and _of_record(item) for item in items):
+    if len(items) > 1 and all(
+        isinstance(item, Record) and _get(item, _LISTS) is None and _of_record(item) for item in items
+    ):
         items = [items]  # one object an error
     found = [read for item in items if (read := _of_json(item, body, weights)) is not None]
     if len({(shown(read.value), read.status) for read in found}) > 1:
@@ -396,9 +404,13 @@ def _of_json(item: Any, body: str, weights: Mapping[str, float] | None) -> Error
             return None if cut and not inner else _of_json(inner, body, weights)
         if listing is None and _of_record(item):
             listing = [item]
-        elif listing is None and item and all(
-            isinstance(value, Record) and re.fullmatch(r"(?:error)?[ _#-]*\d+", str(key).lower().strip())
-            for key, value in item.items()
+        elif (
+            listing is None
+            and item
+            and all(
+                isinstance(value, Record) and re.fullmatch(r"(?:error)?[ _#-]*\d+", str(key).lower().strip())
+                for key, value in item.items()
+            )
         ):
             listing = list(item.values())
     if isinstance(listing, str) and _NONE_SAID.fullmatch(listing):
@@ -435,7 +447,8 @@ def instructscore(text: str | None) -> ErrorAnalysis:
 
 
 _AUTHORS = {
-    name: re.compile(rf"{name} \d+:([^\n]*)\n") for name in ("Error location", "Error aspect", "Explanation", "Severity")
+    name: re.compile(rf"{name} \d+:([^\n]*)\n")
+    for name in ("Error location", "Error aspect", "Explanation", "Severity")
 }
 
 

@@ -72,7 +72,9 @@ _NUMBERED = re.compile(
 )  # fmt: skip
 _TAGS = re.compile(r"</?(?:aspects?|criteri(?:on|a)|items?|li|ul|ol|b|strong|em|p)\s{0,3}>", re.I)
 _EASTERN = re.compile(r"^([ \t]{0,9}\d{1,3})、", re.M)
-_PART = re.compile(r"(?:definition|description|explanation|meaning|details?|what it (?:means|measures)|criteria|question)s?", re.I)
+_PART = re.compile(
+    r"(?:definition|description|explanation|meaning|details?|what it (?:means|measures)|criteria|question)s?", re.I
+)
 _PART_HEAD = re.compile(rf"{_PART.pattern}\s{{0,3}}:\s*", re.I)
 _ASIDE = re.compile(
     r"(?:notes?|examples?|e\.g|weights?|scores?|ratings?|scale|sure|certainly|of course|sources?|importance|rationale|"
@@ -143,7 +145,9 @@ def _entries(text: str) -> list[_Entry]:
         elif entry is not None:
             found.append(entry)
             last = entry
-        elif last is not None and (number == last_line + 1 or line["indent"]) and not _LEAD_IN.search(line["rest"][:60]):
+        elif (
+            last is not None and (number == last_line + 1 or line["indent"]) and not _LEAD_IN.search(line["rest"][:60])
+        ):
             last.text = f"{last.text} {_PART_HEAD.sub('', line['rest'].strip(), count=1)}".strip()
         else:
             last = None
@@ -281,7 +285,9 @@ def _inline(body: str) -> list[Criterion]:
     flat = re.sub(r"\s+", " ", body).strip()
     places = list(_INLINE.finditer(flat))
     ends = [*(place.start() for place in places[1:]), len(flat)]
-    return [Criterion(_tidy(one["name"]), flat[one.end() : end].strip()) for one, end in zip(places, ends, strict=False)]
+    return [
+        Criterion(_tidy(one["name"]), flat[one.end() : end].strip()) for one, end in zip(places, ends, strict=False)
+    ]
 
 
 def _comma_list(body: str) -> list[Criterion]:
@@ -311,7 +317,9 @@ def _of_json(item: Any) -> list[Criterion]:
     if isinstance(item, Record):
         values = list(item.values())
         numbered = bool(item) and all(_KEY_NUMBER.fullmatch(str(key)) for key in item)
-        if numbered and (all(isinstance(value, Record) for value in values) or all(isinstance(value, str) for value in values)):
+        if numbered and (
+            all(isinstance(value, Record) for value in values) or all(isinstance(value, str) for value in values)
+        ):
             return _of_json(values)  # {"1": {"name": "Relevance", ...}, ...}, {"1": "Relevance", ...}
         inner = [value for value in values if isinstance(value, list) or _is_nested(value)]
         if inner and len(item) <= 2:
@@ -359,7 +367,9 @@ class AspectScores(Parsed):
 
 def normal(name: str) -> str:
     """The normal form of a name: lower case words without punctuation and a final "score"."""
-    return " ".join(re.findall(r"\w+", re.sub(r" +(?:score|rating|grade)$", "", name.lower().replace("_", " ").strip())))
+    return " ".join(
+        re.findall(r"\w+", re.sub(r" +(?:score|rating|grade)$", "", name.lower().replace("_", " ").strip()))
+    )
 
 
 def aspect_scores(text: str | None, aspects: Sequence[str], low: float, high: float) -> AspectScores:
@@ -384,7 +394,9 @@ def aspect_scores(text: str | None, aspects: Sequence[str], low: float, high: fl
         raise ValueError(f"aspects must be one or more names that differ from each other, got {list(names)!r}")
     content = check_text(text, "aspect_scores")
     if content is None:
-        return AspectScores(math.nan, Status.EMPTY, "no text", "empty", dict.fromkeys(names, math.nan), dict.fromkeys(names, "no text"))
+        return AspectScores(
+            math.nan, Status.EMPTY, "no text", "empty", dict.fromkeys(names, math.nan), dict.fromkeys(names, "no text")
+        )
     body = normalised(content, low, high)
     json = "{" in content and body.count("{") < content.count("{")
     cut = json and any(isinstance(item, Record) and item.cut for item, _, _ in objects(readable(content)))

@@ -152,4 +152,6 @@ def _bare(word: str) -> Any:
 def _unescape(content: str) -> str:
     if "\\" not in content:
         return content
-    return _ESCAPE.sub(lambda one: chr(int(one[1][1:], 16)) if len(one[1]) == 5 else _ESCAPED.get(one[1], one[1]), content)
+    return _ESCAPE.sub(
+        lambda one: chr(int(one[1][1:], 16)) if len(one[1]) == 5 else _ESCAPED.get(one[1], one[1]), content
+    )

@@ -32,11 +32,15 @@ def lines(text: str) -> str:
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
 _NAMES = ("aspect", "name", "criterion", "criteria", "metric", "dimension", "label", "category", "attribute")
-_SCORE_KEY = re.compile(r"(?:\w+[ _-]){0,3}(?:score|rating|grade|mark|stars?|value|verdict|points)s?|overall|final|total|result")
+_SCORE_KEY = re.compile(
+    r"(?:\w+[ _-]){0,3}(?:score|rating|grade|mark|stars?|value|verdict|points)s?|overall|final|total|result"
+)
 _SCALE_KEY = re.compile(r"out[_ ]?of|(?:rating[_ ])?scale|range|max(?:imum)?(?:[_ ]?(?:score|rating|grade|points))?")
 _NUMBER = re.compile(DIGITS)
 _ONLY_NUMBER = re.compile(r"\W*[\d.,]+\s*(?:(?:/|out of)\s*\d+)?\W*")
-_GENERIC = frozenset(["score", "rating", "grade", "value", "result", "results", "scores", "ratings", "evaluation", "output", "response"])
+_GENERIC = frozenset(
+    ["score", "rating", "grade", "value", "result", "results", "scores", "ratings", "evaluation", "output", "response"]
+)
 
 
 def _json(text: str) -> str:
@@ -130,7 +134,27 @@ _TAG = re.compile(
     r"(?P<said>[^\[\]\n]{0,40})\]\s{0,9}(?:[:=]|-(?=\s))?)"
 )
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
-_PLAIN_TAGS = frozenset(["strong", "span", "div", "code", "pre", "mark", "big", "small", "del", "ins", "sub", "sup", "font", "center", "body", "html", "label"])
+_PLAIN_TAGS = frozenset(
+    [
+        "strong",
+        "span",
+        "div",
+        "code",
+        "pre",
+        "mark",
+        "big",
+        "small",
+        "del",
+        "ins",
+        "sub",
+        "sup",
+        "font",
+        "center",
+        "body",
+        "html",
+        "label",
+    ]
+)
 _SUM = re.compile(
     r"\b(?P<label>(?:score|rating|grade|overall|total)[a-z *()\"]{0,20}[:=])"
     r"(?P<sum>[ *]{0,5}[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
@@ -181,7 +205,9 @@ def _without_sum(match: re.Match) -> str:
 
 def _unquoted(match: re.Match) -> str:
     """Words that are quoted are the judged text's; a number or a label in quotation marks is the judge's."""
-    alone = not _LETTER.search(match.string[: match.start()] + match.string[match.end() :]) if match.start() < 3 else False
+    alone = (
+        not _LETTER.search(match.string[: match.start()] + match.string[match.end() :]) if match.start() < 3 else False
+    )
     return match.group() if alone or _BARE_QUOTE.fullmatch(match[1]) else re.sub(r"\d", "#", match.group())
 
 
@@ -241,7 +267,9 @@ def _scale(match: re.Match, kind: str, low: float, high: float) -> str:
     before = match.string[max(0, match.start() - 3) : match.start()].rstrip(" \t")[-1:]
     if kind in ("top", "after a word", "opening"):
         value = number_of(match["top"])
-        if (kind == "after a word" and not before.isalpha()) or (kind == "opening" and before not in ("", ".", "!", "?", "\n")):
+        if (kind == "after a word" and not before.isalpha()) or (
+            kind == "opening" and before not in ("", ".", "!", "?", "\n")
+        ):
             return match.group()
         return " " if value == high or (kind == "top" and low == 0 and value == high + 1) else f" {OTHER} "
     if kind == "note":

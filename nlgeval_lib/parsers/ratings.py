@@ -115,7 +115,9 @@ _LETTERS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in 
 _SPELLED = frozenset(word.encode() for word in (*WORDS, "hundred"))
 # of a text with more numbers the first and the last are read: time stays bounded
 READ_AT_EACH_END = 400
-_ONE_OF = re.compile(r"\s+(?:of|another|thing|the|could|can|may|might|must|has|would|should)\b(?!\s+(?:\d|three|four|five|seven|ten))")
+_ONE_OF = re.compile(
+    r"\s+(?:of|another|thing|the|could|can|may|might|must|has|would|should)\b(?!\s+(?:\d|three|four|five|seven|ten))"
+)
 _PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
 _CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out(?: of(?: a)?)?))\s*\Z")
 _MORE = re.compile(
@@ -125,7 +127,9 @@ _HALF = re.compile(r"(?:[ -]and[ -]a[ -]half| point five)\b| ?½|(?: and)? 1/2(?
 _ENDS = re.compile(cues.ENDS)
 _OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
 _KINDS = {"base": "of", "upto": "range", "then": "series"}
-_MOVED_FROM = re.compile(r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)\w*[a-z ]{0,20} from(?: an?)?\s*\Z")
+_MOVED_FROM = re.compile(
+    r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)\w*[a-z ]{0,20} from(?: an?)?\s*\Z"
+)
 
 
 def candidates(text: str, low: float, high: float) -> list[Candidate]:
@@ -178,7 +182,11 @@ def _candidate(text: str, match: re.Match, low: float, high: float) -> tuple[Can
     outer = text[start - 2] if start > 1 else "\n"
     if (before == "-" and outer.isdigit()) or (before in ":/" and (outer.isdigit() or before == "/")):
         return None, used if kind in ("of", "range") else end
-    if before == "-" and outer.isalpha() and not re.search(r"(?:score|rating|grade|mark)-\Z", text[max(0, start - 9) : start]):
+    if (
+        before == "-"
+        and outer.isalpha()
+        and not re.search(r"(?:score|rating|grade|mark)-\Z", text[max(0, start - 9) : start])
+    ):
         return None, end  # "gpt-4"
     if before == "-" and outer not in "->" and not outer.isalpha():
         start, value = start - 1, -value
@@ -246,15 +254,25 @@ _SEPARATOR = re.compile(r"[\n.!?;,|{}()\[\]:=\"]")
 _LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
 _LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
 _OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"'\x02]*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
-_NEAR_AWARD = re.compile(r"(?:\A|[\n,;/|(-])[ >*-]{0,9}(?:(?:points?|marks?|score) )?(?:earned|awarded|obtained|achieved|received|granted|given)\b[a-z ]{0,9}[:=|]")
-_AWARDED = re.compile(r"(?:(?:points?|marks?|score) )?(?:earned|awarded|obtained|achieved|received|granted|given)(?: (?:points?|marks?|score))?")
-_POSSIBLE = re.compile(r"(?:total|full|possible|available) (?:possible |available )?(?:points?|marks?)|(?:points?|marks?) (?:possible|available|total)")
-_TOP_AWARDED = re.compile(r"\b(?:deserv|earn|receiv|get|got|giv|gave|award|achiev|assign|merit|warrant)\w*\s+(?:it\s+|this\s+)?(?:(?:the|a)\s+)?\Z")
+_NEAR_AWARD = re.compile(
+    r"(?:\A|[\n,;/|(-])[ >*-]{0,9}(?:(?:points?|marks?|score) )?(?:earned|awarded|obtained|achieved|received|granted|given)\b[a-z ]{0,9}[:=|]"
+)
+_AWARDED = re.compile(
+    r"(?:(?:points?|marks?|score) )?(?:earned|awarded|obtained|achieved|received|granted|given)(?: (?:points?|marks?|score))?"
+)
+_POSSIBLE = re.compile(
+    r"(?:total|full|possible|available) (?:possible |available )?(?:points?|marks?)|(?:points?|marks?) (?:possible|available|total)"
+)
+_TOP_AWARDED = re.compile(
+    r"\b(?:deserv|earn|receiv|get|got|giv|gave|award|achiev|assign|merit|warrant)\w*\s+(?:it\s+|this\s+)?(?:(?:the|a)\s+)?\Z"
+)
 _AFTER_LEAD = re.compile(r"\t|[ \t]*(?:(?P<mark>[.:,;)\]|-]|->|\()|\n|\Z|(?:because|since|due to)\b)")
 _TEXT_END = re.compile(r"[\s.!)\]\"'}|\x02]*\Z")
 _ABBREVIATED = re.compile(r"\b(?:no|nr|fig|p|pp|vol|ch|sec|art|eq|approx|ca|est|avg|vs)\.\s*\Z")
 _SENTENCE_END = re.compile(r"(?<!\d)[.!?][\"')]*\s*-?\Z")
-_SHORT_ANSWER = re.compile(r"\A\W*(?:yes|no(?!\.)|good|bad|ok|okay|fair|poor|dull|excellent|somewhat(?: [a-z]+)?|interesting)\W+\Z")
+_SHORT_ANSWER = re.compile(
+    r"\A\W*(?:yes|no(?!\.)|good|bad|ok|okay|fair|poor|dull|excellent|somewhat(?: [a-z]+)?|interesting)\W+\Z"
+)
 _COUNT_BEFORE = re.compile(
     r"\b(?:cover(?:s|ed)?|mention\w*|includ\w+|captur\w+|contain\w*|answer(?:s|ed)|correct(?:ly)?|address\w*|solve[sd]?|"
     r"miss\w*|omit\w*|on|since|until|dated|by|only|of the|about|at|roughly|around|nearly|and|from|won|lost|beat|in|"
@@ -385,7 +403,9 @@ _ITEM = re.compile(r"[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}
 def _heading(text: str, core: str, before: str, line_start: bool, start: int) -> str:
     """The heading on the line right above a label's line, or that opens its line; empty where there is none."""
     if line_start:
-        match = _HEADING.search(before[-90:]) if before.rstrip(" \t\n>#-")[-1:] not in ("", ".", "!", "?", ")") else None
+        match = (
+            _HEADING.search(before[-90:]) if before.rstrip(" \t\n>#-")[-1:] not in ("", ".", "!", "?", ")") else None
+        )
     else:
         line = text.rfind("\n", max(0, start - 1500), start) + 1
         match = _ITEM.match(text, line, start) if line or start < 1500 else None
@@ -409,14 +429,22 @@ def _phrase(one: Candidate, text: str, core: str, left: str, article: bool) -> N
     last = _LAST.search(sentence)
     word = last[1] if last else ""
     by_last = TABLES.by_last
-    for row, before, after in (*by_last.get(word, ()), *(by_last.get("a", ()) if article else ()), *by_last.get("", ())):
+    for row, before, after in (
+        *by_last.get(word, ()),
+        *(by_last.get("a", ()) if article else ()),
+        *by_last.get("", ()),
+    ):
         found = before.search(sentence)
         if not found or (after is not None and not after.match(text, one.used)) or not (row.before or after):
             continue
         groups = found.groupdict()
         aspect = groups.get("quality") or ""
         if row.name in ("score is", "score"):
-            one.enumerated = not one.kind and re.match(r"\s?(?:\([^)\n]{0,60}\)\s?)?(?::|-|=|->)\s?[a-z\"'(]", text[one.used : one.used + 80]) is not None
+            one.enumerated = (
+                not one.kind
+                and re.match(r"\s?(?:\([^)\n]{0,60}\)\s?)?(?::|-|=|->)\s?[a-z\"'(]", text[one.used : one.used + 80])
+                is not None
+            )
         if row.name == "score is":
             _noun_link(one, sentence, found, row)
             break
@@ -450,7 +478,17 @@ def _noun_link(one: Candidate, sentence: str, found: re.Match, row: Cue) -> None
     words = {before, *mid}
     if before in cues.CONTESTS or (mid and mid[-1] in cues.CONTESTS):
         return None
-    odd = words & cues.NOT_A_SCORE - {"level", "number", "article", "sentence", "best", "paragraph", "for", "would", "output"}
+    odd = words & cues.NOT_A_SCORE - {
+        "level",
+        "number",
+        "article",
+        "sentence",
+        "best",
+        "paragraph",
+        "for",
+        "would",
+        "output",
+    }
     if odd and not (odd <= cues.TOPS and _TOP_AWARDED.search(sentence[: found.start()].rstrip().removesuffix(before))):
         return None
     if cues.RANKS & words:
@@ -469,7 +507,12 @@ def _own(sentence: str, at: int, verb: str) -> bool:
     words = _WORD.findall(clause[max((found.end() for found in re.finditer(r"[,:(]", clause)), default=0) :])[-7:]
     while words and (words[-1] in cues.AUXILIARIES or words[-1] in cues.FILL or words[-1].endswith("ly")):
         words.pop()
-    return not words or words[-1].partition("'")[0] in cues.OWN or not cues.JUDGED.isdisjoint(word.partition("'")[0] for word in words) or cues.QUALITY_NAME.fullmatch(words[-1]) is not None
+    return (
+        not words
+        or words[-1].partition("'")[0] in cues.OWN
+        or not cues.JUDGED.isdisjoint(word.partition("'")[0] for word in words)
+        or cues.QUALITY_NAME.fullmatch(words[-1]) is not None
+    )
 
 
 def _aspect_after(text: str, at: int, search: bool = False) -> str:
@@ -498,7 +541,11 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
     elif one.token[0].isalpha():
         return
     elif window[-1:] == "(":
-        if not window[-2:-1].strip() and "," not in one.token and re.match(r"\s?\)\s?(?:[.!,;\n]|\Z)", text[one.used : one.used + 4]):
+        if (
+            not window[-2:-1].strip()
+            and "," not in one.token
+            and re.match(r"\s?\)\s?(?:[.!,;\n]|\Z)", text[one.used : one.used + 4])
+        ):
             one.present(ALONE, "bracketed")
     elif not one.kind and _TEXT_END.match(text, one.used):
         words = re.split(r"[.!?\n]", window)[-1].split()
@@ -598,11 +645,17 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
 def trace(text: str | None, low: float, high: float, label: str | None = None) -> list[str]:
     """How `rating` reads a text, a line each: the normalised text, every candidate with its cue, veto and fate, the verdict."""
     read, body, found = _read(text, low, high, label)
-    told = [f"text     {line}" for line in body.replace(OTHER, "(another scale)").replace(TAG, "").split("\n") if line.strip()]
+    told = [
+        f"text     {line}"
+        for line in body.replace(OTHER, "(another scale)").replace(TAG, "").split("\n")
+        if line.strip()
+    ]
     for one in found:
         cue = f"{RULES[one.strength]} ({one.cue}{f', {one.label}' if one.label else ''})" if one.strength else "no cue"
         fate = one.veto or one.fate or ("won" if read.ok and one.value == read.value else "weaker than another")
-        told.append(f"number   {one.token!r} at {one.start}: {cue}; {fate if one.strength or one.veto else 'not presented as a score'}")
+        told.append(
+            f"number   {one.token!r} at {one.start}: {cue}; {fate if one.strength or one.veto else 'not presented as a score'}"
+        )
     return [*told, f"verdict  {shown(read.value) if read.ok else read.status.value}: {read.reason or read.rule}"]
 
 
@@ -650,7 +703,9 @@ def _decide(body: str, found: Iterable[Candidate], low: float, high: float, labe
         values = sorted({one.value for one in verdicts})
         if standing == (ASPECT,) and values and not label:
             # "4/5 ... 3/5 for style", "4 ... Response: 2": one aspect is no more than another number of its own
-            values = sorted({one.value for one in live if one.strength <= FORM and low <= one.value <= high}.union(values))
+            values = sorted(
+                {one.value for one in live if one.strength <= FORM and low <= one.value <= high}.union(values)
+            )
         if len(values) > 1:
             return missing(Status.UNPARSED, _several(verdicts, values), "conflict")
         if stops and not (values and all(one.rescaled for one in stops)):
@@ -662,7 +717,9 @@ def _decide(body: str, found: Iterable[Candidate], low: float, high: float, labe
             return _settled(verdicts[-1], body, low, high, label)
     status, reason = why(body) or (Status.UNPARSED, "")
     vetoed = [one for one in shown_ones if one.veto]
-    reason = reason or (max(vetoed, key=lambda one: one.strength).veto if vetoed else "no number is presented as the score")
+    reason = reason or (
+        max(vetoed, key=lambda one: one.strength).veto if vetoed else "no number is presented as the score"
+    )
     return missing(status, reason, "none" if status is Status.UNPARSED else "silence")
 
 
@@ -674,15 +731,22 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
         return Rating(math.nan, status, reason, rule, low, high, label)
 
     declined = DECLINED.search(body[: min(best.start, 200)]) if best.strength < PHRASE and best.start > 12 else None
-    if declined and not re.search(r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b", body[declined.end() : best.start]):
+    if declined and not re.search(
+        r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b",
+        body[declined.end() : best.start],
+    ):
         return missing(Status.REFUSED, "the judge declined or says that it cannot rate", "silence")
     for row in _STARS.findall(body) if "☆" in body else ():
         if len(row) == high and abs(row.count("★") - best.value) >= 1.0:
-            return missing(Status.UNPARSED, f"different verdicts: {shown(best.value)}, {row.count('★')} stars", "conflict")
+            return missing(
+                Status.UNPARSED, f"different verdicts: {shown(best.value)}, {row.count('★')} stars", "conflict"
+            )
     for place in cues.CORRECTION.finditer(body, best.end, best.end + 20_000):
         for other in candidates(place["rest"], low, high):
             if low <= other.value <= high and other.value != best.value:
-                return missing(Status.UNPARSED, f"the judge corrects {shown(best.value)} to {shown(other.value)}", "conflict")
+                return missing(
+                    Status.UNPARSED, f"the judge corrects {shown(best.value)} to {shown(other.value)}", "conflict"
+                )
     rule = best.cue if best.cue in ("alone", "leading", "closing", "bracketed") else RULES[best.strength]
     best.fate = "won"
     matched = body[max(0, best.start - 30) : best.end + 8].replace(TAG, "").strip()
@@ -701,7 +765,9 @@ def _without_echo(found: list[Candidate], body: str) -> list[Candidate]:
     if lead is not None and start:
         line_end = body.find("\n", lead.end)
         if start["sign"] in ".)":
-            echo = any(one.strength == ASPECT and (line_end < 0 or one.start < line_end) for one in found) or _LIST_LINE.search(body)
+            echo = any(
+                one.strength == ASPECT and (line_end < 0 or one.start < line_end) for one in found
+            ) or _LIST_LINE.search(body)
         else:
             echo = any(abs(float(line["number"]) - lead.value) == 1 for line in _POINT_LINE.finditer(body))
         if echo:
@@ -820,12 +886,19 @@ class Feedback(Parsed):
 
 _RESULT = {
     "strict": re.compile(r"\[RESULT\]", re.I),
-    "verbalizer": re.compile(r"\[\s{0,5}(?:(?:final|overall)\s)?(?:results?|scores?|ratings?|grade|verdict)\s{0,5}[:=]?\s{0,5}(?P<inner>[^\[\]\n]{0,40})\]", re.I),
+    "verbalizer": re.compile(
+        r"\[\s{0,5}(?:(?:final|overall)\s)?(?:results?|scores?|ratings?|grade|verdict)\s{0,5}[:=]?\s{0,5}(?P<inner>[^\[\]\n]{0,40})\]",
+        re.I,
+    ),
 }
-_STRICT_SCORE = re.compile(r"[ \t]{0,9}\n?[ \t]{0,9}\(?(?P<score>\d{1,6})\)?[ \t]{0,9}\.?[ \t]{0,9}(?=\n|\Z|</s>)", re.ASCII)
+_STRICT_SCORE = re.compile(
+    r"[ \t]{0,9}\n?[ \t]{0,9}\(?(?P<score>\d{1,6})\)?[ \t]{0,9}\.?[ \t]{0,9}(?=\n|\Z|</s>)", re.ASCII
+)
 _HOLDS_NUMBER = re.compile(rf"\d|\b{WORD}\b", re.I)
 # the format line of the prompt, repeated: "[RESULT] (an integer number between 1 and 5)"
-_FORMAT = re.compile(r"\s?[\"'(<\[{]{0,3}\s?(?:an?|the|your|write|insert|integer|score|number|\d+\s?(?:-|to)\s?\d+)\b", re.I)
+_FORMAT = re.compile(
+    r"\s?[\"'(<\[{]{0,3}\s?(?:an?|the|your|write|insert|integer|score|number|\d+\s?(?:-|to)\s?\d+)\b", re.I
+)
 # a model that does not stop begins the next prompt
 _NEXT_PROMPT = re.compile(
     r"#{2,}\s?(?:task description|the instruction|instruction|response to evaluate|reference answer|score rubrics?|"
@@ -881,7 +954,9 @@ def _strict(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
         value = float(score["score"])
         ok = low <= value <= high
         reason = "" if ok else f"{shown(value)} is outside {shown(low)} to {shown(high)}"
-        return Rating(value if ok else math.nan, Status.OK if ok else Status.OUT_OF_RANGE, reason, "result"), score.end()
+        return Rating(
+            value if ok else math.nan, Status.OK if ok else Status.OUT_OF_RANGE, reason, "result"
+        ), score.end()
     if source[mark.end() :].strip():
         return Rating(math.nan, Status.UNPARSED, "no integer alone after [RESULT]", "result"), len(source)
     return Rating(math.nan, Status.TRUNCATED, "the text ends after [RESULT]", "cut"), len(source)
@@ -892,7 +967,13 @@ def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
     said = mark["inner"] if inside else source[mark.end() : mark.end() + 160]
     opening = source[max(0, mark.start() - 2) : mark.start()].strip()[-1:]
     quoted = _QUOTED_ON.match(source, mark.end())
-    if opening and opening in "\"'" and quoted and quoted["quote"] == opening and source[: mark.start() - 1].strip("\"' \n"):
+    if (
+        opening
+        and opening in "\"'"
+        and quoted
+        and quoted["quote"] == opening
+        and source[: mark.start() - 1].strip("\"' \n")
+    ):
         return None, 0
     if not inside and _FORMAT.match(said) and not _HOLDS_NUMBER.search(normalised(said.split("\n", 1)[0], low, high)):
         return None, 0
@@ -921,7 +1002,9 @@ def _unmarked(source: str, low: float, high: float) -> Rating | None:
 def _words(source: str, start: int, end: int) -> str:
     """The feedback itself: before the verdict, or after it where nothing is before."""
     if start == len(source) and source.lstrip().startswith(("{", "```")):
-        said = re.search(r'"(?:feedback|reason|explanation|rationale|analysis)"\s?:\s?"((?:[^"\\]|\\.)*)"', source, re.I)
+        said = re.search(
+            r'"(?:feedback|reason|explanation|rationale|analysis)"\s?:\s?"((?:[^"\\]|\\.)*)"', source, re.I
+        )
         if said:
             return said[1].strip()
     parts = re.split(r"(?i)\bfeedback\s?:", source[:start])

@@ -71,7 +71,9 @@ def check_scale(low: Any, high: Any) -> tuple[float, float]:
 
 
 # what a judge thinks before it answers, and a prompt that is repeated before the answer
-_REASONING = re.compile(r"<(/?)(?:think|thinking|thoughts?|scratchpad|reasoning)\s{0,3}>|<\|(start|end)_thinking\|>", re.I)
+_REASONING = re.compile(
+    r"<(/?)(?:think|thinking|thoughts?|scratchpad|reasoning)\s{0,3}>|<\|(start|end)_thinking\|>", re.I
+)
 _PROMPT_END = "[/INST]"
 
 
@@ -166,7 +168,28 @@ def _shortened(run: re.Match) -> str:
     return 3 * run["sign"] if blank is None else "\n\n" if "\n" in blank else "  "
 
 
-_UNITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_UNITS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 WORDS = {word: float(value) for value, word in enumerate(_UNITS)}
 WORDS |= {word: 10.0 * place for place, word in enumerate(_TENS, 2)}
