@@ -239,6 +239,7 @@ VETOES = (
     Veto("somebody else's", "reported", rf"\b{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:reports?|reported|says?|said|states?|stated|mentions?|mentioned|"
          rf"claims?|claimed|notes?|noted|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|so)\b)|\baccording to (?:the|its|an?) {_SOURCE}\b"),
     Veto("an example or instruction", "reported", r"\be\.g|\bfor example\b|\bfor instance\b|\bsuch as\b"),
+    Veto("somebody else's", "sentence", r"\bin the (?:updated|revised|corrected|improved|original|initial) (?:response|version|answer|text|output)\b"),
     Veto("only considered", "considered", r"\b(?:consider(?:ed|ing)(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|(?:thought|thinking) (?:of|about)(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|between)\b)|"
          r"tempted|torn between|debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|was going to|was about to|"
          r"lean(?:ing|ed)?|previously|formerly|earlier)\b"),
