@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import figures, papers
-from nlgeval_lib.papers.habits import rounded
+from nlgeval_lib.papers.comparison import rounded
 from nlgeval_lib.report import scoreboard
 
 ROOT = Path(__file__).parent.parent

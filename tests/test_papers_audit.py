@@ -19,11 +19,11 @@ from scipy import stats
 from nlgeval_lib import papers
 from nlgeval_lib.papers.audit import CONTRADICTS, HOLDS, ROUNDED, RULES, UNTOLD, VERDICTS, Quantity, relations
 from nlgeval_lib.papers.audit import attainable as can
-from nlgeval_lib.papers.audit import quantity as q
+from nlgeval_lib.papers.audit import cells as q
 from nlgeval_lib.papers.audit import sentences as say
 from nlgeval_lib.papers.audit import values as val
 from nlgeval_lib.papers.audit.cells import Tables
-from nlgeval_lib.papers.audit.relations import check
+from nlgeval_lib.papers.audit import findings as check
 from nlgeval_lib.report import audited
 
 
@@ -585,7 +585,7 @@ def test_malformed_tables_and_relations_are_refused(monkeypatch, tmp_path):
         papers.audit("hdeval", tables="table_99")
     assert set(papers.audit("hdeval", tables="table_09")["table"]) == {"table_09"}
     assert papers.audit("hdeval", tables=["figure_03"]).empty  # printed, but no relation
-    monkeypatch.setattr(sys.modules["nlgeval_lib.papers.audit.relations"], "folder", lambda: tmp_path)
+    monkeypatch.setattr(sys.modules["nlgeval_lib.papers.audit"], "folder", lambda: tmp_path)
     (tmp_path / "hdeval").mkdir()
     for text, match in (('rule = "averages"', "no rule 'averages'"), ('rule = "@NONE"', "no name '@NONE'")):
         (tmp_path / "hdeval" / "relations.toml").write_text(f"[[relation]]\n{text}\ntable = 't'\n")
@@ -599,7 +599,7 @@ def test_malformed_tables_and_relations_are_refused(monkeypatch, tmp_path):
 
 
 def test_names_and_repetitions_are_written_out(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys.modules["nlgeval_lib.papers.audit.relations"], "folder", lambda: tmp_path)
+    monkeypatch.setattr(sys.modules["nlgeval_lib.papers.audit"], "folder", lambda: tmp_path)
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "relations.toml").write_text("""
 names.AB = ["a", "b"]

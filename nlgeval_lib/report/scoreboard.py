@@ -12,7 +12,7 @@ A row's status follows from its printed numbers (those of `data/paper_tables`):
 - `not built yet`: nothing of the above.
 
 Compared numbers are *recomputed* or *consistent*; numbers *for orientation* and those equal by construction are shown
-beside them (`nlgeval_lib.papers.counts`). The counts are never added up.
+beside them (`nlgeval_lib.papers.comparison`). The counts are never added up.
 """
 
 from __future__ import annotations
