@@ -84,26 +84,11 @@ class Grid:
 
         Raises: ValueError where policy "error" is asked for and a rated item has no score; and what `meta` refuses.
         """
-        policy = self._policy(nan, human, scores)
-        x, y, interval = self.matrix(scores), self.matrix(human), self.interval(ci)
-        settings: dict[str, Any] = {"coef": coef, "level": level}
-        if interval is None or not interval.startswith("boot-"):
-            drawn: dict[str, Any] = {"ci": interval, "n_boot": n_boot, "seed": seed}
-            return self._counted(meta.correlate(x, y, nan=policy, **settings, **drawn), nan), None
-        found = meta.correlate(x, y, nan=policy, **settings)
-        filled, units = meta.missing.apply(x, y, policy), interval.removeprefix("boot-")
-        boot = meta.bootstrap(filled.x, filled.y, units=units, n_boot=n_boot, seed=seed, **settings)
-        found = replace(
-            found,
-            low=boot.low,
-            high=boot.high,
-            ci=interval,
-            n_boot=boot.n_boot,
-            n_undefined=boot.n_undefined,
-            seed=boot.seed,
-            reason=found.reason or boot.reason,
-        )
-        return self._counted(found, nan), None if np.isnan(found.value) else boot.replicates
+        policy, interval = self._policy(nan, human, scores), self.interval(ci)
+        settings: dict[str, Any] = {"coef": coef, "level": level, "ci": interval, "n_boot": n_boot, "seed": seed}
+        found = meta.correlate(self.matrix(scores), self.matrix(human), nan=policy, **settings)
+        percentile = interval is not None and interval.startswith("boot-") and found.value == found.value
+        return self._counted(found, nan), found.replicates if percentile else None
 
     def compare(self, first: Scores, second: Scores, human: Scores, *, nan: str, **settings: Any) -> Any:
         """The paired test of two scores on the items that both have. settings, Raises: those of `meta.compare`."""

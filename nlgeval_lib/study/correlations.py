@@ -50,7 +50,7 @@ def correlations(
         for coef in coefs:
             for label, values in per_column.items():
                 if nan == "error":  # here an item without a rating is one too
-                    meta.missing.apply(np.asarray(values, dtype=float), np.asarray(ratings[label], dtype=float), nan)
+                    meta.arrays.fill(np.asarray(values, dtype=float), np.asarray(ratings[label], dtype=float), nan)
                 result, replicates = grid.correlate(
                     values, ratings[label], coef=coef, level=level, nan=nan, ci=ci, n_boot=n_boot, seed=seed
                 )

@@ -163,8 +163,8 @@ def _measure(rows: pd.DataFrame, arm: str, coef: str, n_boot: int, seed: int) ->
     if any((~np.isnan(x)).sum() < 3 for x, _ in matrices.values()):
         return Measured(matrices, {}, np.full(n_boot, np.nan))
     results = {number: meta.correlate(x, y, coef=coef) for number, (x, y) in matrices.items()}
-    how: dict[str, Any] = {"coef": coef, "units": "inputs", "n_boot": n_boot, "seed": seed}
-    drawn = np.mean([meta.bootstrap(x, y, **how).replicates for x, y in matrices.values()], axis=0)
+    how: dict[str, Any] = {"coef": coef, "ci": "boot-inputs", "n_boot": n_boot, "seed": seed}
+    drawn = np.mean([meta.correlate(x, y, **how).replicates for x, y in matrices.values()], axis=0)
     return Measured(matrices, results, drawn)
 
 

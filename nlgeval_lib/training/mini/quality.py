@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -61,20 +60,9 @@ def taus(judgments: pd.DataFrame, n_boot: int = 1000, seed: int = 0) -> pd.DataF
             if (~np.isnan(x)).sum() < 3:
                 rows.append((form, aspect, np.nan, 0, np.nan, np.nan, "", "nothing was parsed"))
                 continue
-            filled = meta.missing.apply(x, y, "drop")
-            boot = meta.bootstrap(filled.x, filled.y, units="both", n_boot=n_boot, seed=seed)
-            found = dataclasses.replace(
-                meta.correlate(x, y),
-                low=boot.low,
-                high=boot.high,
-                ci="boot-both",
-                n_boot=n_boot,
-                n_undefined=boot.n_undefined,
-                seed=seed,
-            )
-            reason = found.reason or boot.reason
-            rows.append((form, aspect, found.value, found.n, found.low, found.high, found.signature(), reason))
-            drawn.append(boot.replicates)
+            found = meta.correlate(x, y, ci="boot-both", n_boot=n_boot, seed=seed)
+            rows.append((form, aspect, found.value, found.n, found.low, found.high, found.signature(), found.reason))
+            drawn.append(found.replicates)
             values.append(found)
         if len(values) > 1:
             together = np.nanmean(drawn, axis=0)
