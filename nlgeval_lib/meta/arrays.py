@@ -35,10 +35,12 @@ SAMPLE_RULES: dict[str, str] = {
 
 
 def floats(values: Any, name: str) -> Floats:
-    """Values as a fresh float64 array with at least one entry; None and pandas' NA become NaN.
+    """Values as a fresh float64 array with at least one entry; None, masked entries and pandas' NA become NaN.
 
     Raises: ValueError for text, complex numbers, dates, infinity, ragged nesting and an empty array.
     """
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.astype(float).filled(np.nan)
     try:
         array = np.asarray(values)
     except ValueError as error:

@@ -66,7 +66,9 @@ def correct(
         raise ValueError(f"p: got values from {np.nanmin(values):g} to {np.nanmax(values):g}; they must lie in [0, 1]")
     if families is None:
         families = dict.fromkeys(names, "all") if named else ["all"] * len(names)
-    if named != isinstance(families, Mapping) or len(families) != len(names):
+    if named != isinstance(families, Mapping) or (
+        set(families) != set(names) if named else len(families) != len(names)
+    ):
         raise ValueError(
             f"families: pass one label for each of the {len(names)} p-values, by the same names or in order"
         )

@@ -19,8 +19,8 @@ from nlgeval_lib.papers.numbers import parse
 PAPERS = ("tigerscore", "semscore", "hdeval", "prometheus", "coascore")
 COLUMNS = ("paper", "table", "row", "column", "statistic", "value")
 KEY = ("row", "column", "statistic")
-# a point too many, a decimal comma, a letter O or l for a digit, digits of another script
-_MISPRINT = re.compile(r"\s*[+-]?(?=.*\d)[\dOolI.,]+\s*%?\s*")
+# a point too many, a decimal comma, a letter O or l for a digit, digits of another script, a footnote mark
+_MISPRINT = re.compile(r"[\s*$]*[+-]?(?=.*\d)[\dOolI.,]+\s*%?[\s*$^{}\u2020\u2021]*")
 MARK_COLUMNS = ("table", *KEY, "mark")
 INDEX_COLUMNS = ("paper", "id", "number", "kind", "title", "cells", "place", "note")
 KINDS = ("numeric", "figure", "prompt", "text", "diagram")
