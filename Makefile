@@ -22,7 +22,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test test-bare fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge mini-ablations lab bench lint lock clean distclean
+.PHONY: help setup data test test-bare fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge mini-ablations lab bench mutants lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -93,6 +93,9 @@ lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 889
 
 bench: $(READY)  ## measure speed side by side, write results/bench.json
 	@$(PY) tools/bench.py
+
+mutants: $(READY)  ## small faults planted in meta, papers and parsers: which ones no test sees [ARGS="meta --sample 40"]
+	$(PY) tools/mutants.py $(ARGS)
 
 lint: $(READY)  ## ruff and mypy on the code, nbstripout on the notebooks
 	@$(BIN)/ruff check nlgeval_lib tests tools data

@@ -77,8 +77,9 @@ def _best(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
 
 def _by_unit(chunks: Iterable[draws.Draws]) -> dict[str, Any]:
     """Weights of all resamples of systems and inputs: (n, units) each."""
-    both = [(chunk.systems, chunk.inputs) for chunk in chunks]
-    return {u: np.concatenate([w.T for w in side]).astype(int) for u, side in zip(("systems", "inputs"), zip(*both))}
+    chunks = list(chunks)
+    names = ("systems", "inputs")
+    return {name: np.concatenate([getattr(chunk, name).T for chunk in chunks]).astype(int) for name in names}
 
 
 def _three(method: str, level: str, coef: str, kind: str, n: int, few: int) -> tuple[float, float, float]:

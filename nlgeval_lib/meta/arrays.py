@@ -40,7 +40,7 @@ def floats(values: Any, name: str) -> Floats:
     Raises: ValueError for text, complex numbers, dates, infinity, ragged nesting and an empty array.
     """
     if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(float).filled(np.nan)
+        values = np.ma.filled(values.astype(float), np.nan)
     try:
         array = np.asarray(values)
     except ValueError as error:

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import arrays
 from .arrays import Floats
-from .comparison import Comparison, compare, together
+from .comparison import Comparison, compare
 from .correlation import Correlation, correlate
 
 METHODS = {"none": None, "bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh", "by": "fdr_by"}
@@ -179,7 +179,9 @@ def _on_common_items(judges: Mapping[str, Any], y: Any, nan: str) -> tuple[Float
     shared = arrays.floats(y, "y")
     gone, lacking = np.isnan(shared), np.isnan(shared)
     for name, x in judges.items():
-        scores[name], _, ratings, _ = together(x, x, y, nan)
-        gone, lacking = gone | np.isnan(ratings), lacking | np.isnan(arrays.floats(x, name))
+        side, ratings = arrays.alike(**{f"judge {name!r}": x, "y": y})
+        lacking |= np.isnan(side)
+        scores[name] = arrays.fill(side, ratings, nan).x
+        gone |= np.isnan(scores[name])
     shared[gone] = np.nan
     return shared, {name: np.where(gone, np.nan, x) for name, x in scores.items()}, int(lacking.sum())
