@@ -178,7 +178,6 @@ def test_bad_arrays_are_refused(name):
         (dict(ci="boot-both", n_boot=0), "n_boot"),
         (dict(ci="boot-both", n_boot=2.5), "n_boot"),
         (dict(ci="boot-both", seed=-1), "seed"),
-        (dict(ci="boot-both", confidence=1.0), "confidence"),
     ],
 )
 def test_bad_words_are_refused(arguments, message):

@@ -151,11 +151,6 @@ def exactly(value: float) -> str:
     return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
 
 
-def unusual(confidence: float) -> str:
-    """A confidence for a signature, where it is not the usual .95."""
-    return "" if confidence == 0.95 else f"|conf:{exactly(confidence)}"
-
-
 @dataclass(frozen=True)
 class Filled:
     """Scores and ratings after a missing policy, NaN in both where an item takes no part; counts before the policy."""

@@ -38,7 +38,6 @@ class Correlation:
     low: float = NAN
     high: float = NAN
     ci: str | None = None
-    confidence: float = 0.95
     n_boot: int = 0
     n_undefined: int = 0
     seed: int | None = None
@@ -54,7 +53,7 @@ class Correlation:
         if self.level == "input" or self.n_skipped:
             parts.append(f"skipped:{self.n_skipped}")
         if self.ci:
-            parts.append(f"ci:{self.ci}/{self.n_boot}{arrays.unusual(self.confidence)}|seed:{self.seed}")
+            parts.append(f"ci:{self.ci}/{self.n_boot}|seed:{self.seed}")
         return "|".join(parts)
 
 
@@ -67,7 +66,6 @@ def correlate(
     ci: str | None = None,
     n_boot: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> Correlation:
     """How strongly do judge scores x follow human ratings y?
 
@@ -88,12 +86,11 @@ def correlate(
     result, plan = _point(filled, coef, level)
     if ci is None:
         return result
-    boot = intervals.bootstrap(plan.values, result.value, a.shape, ci, n_boot, seed, confidence)
+    boot = intervals.bootstrap(plan.values, result.value, a.shape, ci, n_boot, seed)
     return replace(
         result,
         low=boot.low,
         high=boot.high,
-        confidence=confidence,
         n_boot=n_boot,
         n_undefined=boot.n_undefined,
         seed=seed,

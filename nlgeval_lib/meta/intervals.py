@@ -47,21 +47,19 @@ def bootstrap(
     ci: str,
     n_boot: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> Ends:
     """Within what limits would a value fall for other inputs, other systems, or both?
 
     statistic: the value of each of b resamples, (b,); value: that of the data, of this shape; ci: as `parse`.
-    Raises: ValueError for an unknown `ci`, n_boot < 1, a negative seed and a confidence outside (0, 1).
+    Raises: ValueError for an unknown `ci`, n_boot < 1 and a negative seed.
     Source: Deutsch, Dror and Roth 2021 (BOOT-INPUTS, -SYSTEMS, -BOTH); Efron 1987 (BCa), for two units with their
     jackknives joined.
     """
     method, units = parse(ci, shape)
-    arrays.share(confidence, "confidence")
     n_boot, seed = arrays.whole(n_boot, "n_boot"), arrays.whole(seed, "seed", low=0)
     replicates = np.concatenate([statistic(chunk) for chunk in draws.bootstrap(shape, units, n_boot, seed)])
     with_bca = method == "bca" and not np.isnan(value)
-    ends = interval(replicates, value, confidence, jackknife(statistic, shape, units) if with_bca else None)
+    ends = interval(replicates, value, jackknife(statistic, shape, units) if with_bca else None)
     return replace(ends, replicates=replicates)
 
 
@@ -73,10 +71,8 @@ def jackknife(statistic: Statistic, shape: tuple[int, ...], units: str) -> dict[
     return {unit: np.concatenate(values) for unit, values in parts.items()}
 
 
-def interval(
-    replicates: Floats, value: float, confidence: float = 0.95, left_out: dict[str, Floats] | None = None
-) -> Ends:
-    """Within what limits do the replicates put the value?
+def interval(replicates: Floats, value: float, left_out: dict[str, Floats] | None = None) -> Ends:
+    """Within what limits do the replicates put the value, at 95 %?
 
     Percentile, or BCa where the jackknife values are given: {unit: value without each}.
     """
@@ -89,9 +85,9 @@ def interval(
     if len(good) < 2:
         return Ends(NAN, NAN, undefined, f"no interval: {len(good)} resample(s) with a value, at least 2 are needed")
     notes = [f"undefined in {undefined} of {len(replicates)} resamples, interval of the rest"] if undefined else []
-    if len(good) < 2 / (1 - confidence) - 1e-9:
-        notes.append(f"{len(good)} resamples are too few for the tails of a {100 * confidence:g} % interval")
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if len(good) < 40:
+        notes.append(f"{len(good)} resamples are too few for the tails of a 95 % interval")
+    tails = np.array([0.025, 0.975])
     if left_out is not None:
         tails = _bca_tails(good, value, tails, left_out)
         if np.isnan(tails).any():
@@ -151,16 +147,15 @@ class Resampled:
     n_train: float
     n_test: float
     null: float
-    confidence: float
     reason: str = ""
 
     def signature(self) -> str:
         """What was computed, in one line."""
-        test = f"ci:resampled-t({self.n_test:g}/{self.n_train:g}){arrays.unusual(self.confidence)}"
+        test = f"ci:resampled-t({self.n_test:g}/{self.n_train:g})"
         return f"mean-of-splits:{self.n_splits}|{test}" + (f"|null:{arrays.exactly(self.null)}" if self.null else "")
 
 
-def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0, confidence: float = 0.95) -> Resampled:
+def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0) -> Resampled:
     """What do values on repeated train-test splits say, where the splits share their data?
 
     values: one a split, of a quality or of a difference between two models. The splits overlap, so their spread is
@@ -170,13 +165,12 @@ def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0, c
     Source: Nadeau and Bengio 2003, Inference for the Generalization Error, section 3.
     """
     found = arrays.vector(values, "values")
-    arrays.share(confidence, "confidence")
     if np.isnan(found).any():
         raise ValueError(f"values: got {len(found)}, {int(np.isnan(found).sum())} of them NaN; pass one number a split")
     n_train, n_test = (arrays.number(size, name, 1) for size, name in ((n_train, "n_train"), (n_test, "n_test")))
     null = arrays.number(null, "null")
     mean, number = float(found.mean()), len(found)
-    settings = number, n_train, n_test, null, confidence
+    settings = number, n_train, n_test, null
     if number < 2:
         return Resampled(mean, NAN, NAN, NAN, NAN, *settings, reason="one split has no spread")
     rounding = 8 * np.finfo(float).eps * max(float(np.abs(found).max()), abs(null))
@@ -186,6 +180,6 @@ def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0, c
         return Resampled(mean, mean, mean, p, 0.0, *settings, reason=why)
     sd = float(found.std(ddof=1))
     error = float(sd * np.sqrt(1 / number + n_test / n_train))
-    reach = float(special.stdtrit(number - 1, 0.5 + confidence / 2)) * error
+    reach = float(special.stdtrit(number - 1, 0.975)) * error
     p = float(2 * special.stdtr(number - 1, -abs(mean - null) / error))
     return Resampled(mean, mean - reach, mean + reach, p, sd, *settings)
