@@ -35,16 +35,6 @@ def test_every_resample_equals_a_loop(kind, level, units):
             np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11, err_msg=coef)
 
 
-def test_many_systems_take_the_sorting_path():
-    x, y = judged(70, 3, 0, "gaps")
-    index = indices(x.shape, "both", 4, 0)
-    for coef in COEFFICIENTS:
-        plan = levels.plan(x, y, coef, "input")
-        values = np.concatenate([plan.values(chunk) for chunk in draws.bootstrap(x.shape, "both", 4, 0)])
-        expected = [redrawn(x, y, index, b, coef, "input") for b in range(4)]
-        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11, err_msg=coef)
-
-
 def weighted(x, y, coef: str, weights) -> np.ndarray:
     """The coefficient of a flat list under each column of whole-number weights."""
     return levels.Dataset(x, y, coef).values(draws.Draws(rows=np.ascontiguousarray(weights, dtype=np.float32)))
@@ -173,15 +163,6 @@ def test_nlpstats_gives_the_same_replicates(monkeypatch):
                 ours = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=10, seed=4)
                 np.testing.assert_allclose(ours.replicates, theirs.samples, rtol=0, atol=1e-11)
                 assert (ours.low, ours.high) == pytest.approx((theirs.lower, theirs.upper), abs=1e-11)
-
-
-def test_sacrebleus_paired_bootstrap_idea():
-    """Resampling inputs and averaging a system's scores gives sacrebleu's replicates of a mean."""
-    scores = np.random.default_rng(0).random((1, 50))
-    index = indices(scores.shape, "inputs", 30, 7)["inputs"]
-    system = levels.Systems(scores, scores, "pearson")
-    ours = np.concatenate([system.means(chunk)[0][0] for chunk in draws.bootstrap(scores.shape, "inputs", 30, 7)])
-    np.testing.assert_allclose(ours, scores[0][index].mean(axis=1), atol=1e-14)
 
 
 def test_the_library_is_there_before_what_compiles_its_loops():
