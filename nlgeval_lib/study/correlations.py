@@ -80,8 +80,8 @@ def averaged(table: pd.DataFrame, label: str, over: str = "column") -> pd.DataFr
         drawn = part["replicates"].tolist() if "replicates" in part else []
         if drawn and all(isinstance(one, np.ndarray) for one in drawn):
             together = np.mean(drawn, axis=0)
-            low, high, *_, why = meta.intervals.interval(together, float(part["value"].mean(skipna=False)))
-            why = why if np.isnan(low) else ""
+            ends = meta.intervals.interval(together, float(part["value"].mean(skipna=False)))
+            low, high, why = ends.low, ends.high, ends.reason if np.isnan(ends.low) else ""
         rows.append(
             {
                 kept: key,
