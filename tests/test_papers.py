@@ -6,7 +6,6 @@ import csv
 import itertools
 import math
 import re
-import shutil
 from decimal import Decimal
 
 import numpy as np
@@ -236,12 +235,9 @@ def test_a_cell_without_a_number_is_nan():
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     """A printed table with three numbers and a dash in a checkout of its own."""
-    shared = [papers.folder() / name for name in ("rounding.csv", "by_construction.csv")]
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     folder = tmp_path / "data" / "paper_tables" / "hdeval"
     folder.mkdir(parents=True)
-    for path in shared:
-        shutil.copy(path, folder.parent)
     (folder / "table_01.csv").write_text(
         "paper,table,row,column,statistic,value\n"
         "hdeval,table_01,b,x,pearson,0.090\n"

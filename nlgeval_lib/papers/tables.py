@@ -64,8 +64,7 @@ def index() -> pd.DataFrame:
 
 def marks(paper: str) -> pd.DataFrame:
     """The printed cells in bold or underlined: `table, row, column, statistic, mark`; none where a text keeps none."""
-    path = folder() / paper / "marks.csv"
-    return strings(path, MARK_COLUMNS) if path.exists() else pd.DataFrame(columns=list(MARK_COLUMNS))
+    return strings(folder() / paper / "marks.csv", MARK_COLUMNS)
 
 
 def cell(paper: str, table: str, row: str, column: str, statistic: str) -> float:
@@ -99,7 +98,12 @@ def _known(name: str, allowed: Iterable[str], what: str) -> None:
 
 
 def strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    """A CSV file as text, nothing read as missing. Raises: ValueError where its header or a row is not `columns`."""
+    """A CSV file as text, nothing read as missing; no row where there is no file.
+
+    Raises: ValueError where its header or a row is not `columns`.
+    """
+    if not path.exists():
+        return pd.DataFrame(columns=list(columns), dtype=str)
     text = path.read_text(encoding="utf-8-sig")
     try:
         header, *rows = list(csv.reader(io.StringIO(text, newline=""), strict=True)) or [[]]
