@@ -13,10 +13,10 @@ from typing import Any
 
 import pandas as pd
 
+from nlgeval_lib import files as places
 from nlgeval_lib.datasets import fetch, frame, recordings, registry
 from nlgeval_lib.datasets.frame import Spec, items, quick
 from nlgeval_lib.datasets.registry import ChecksumError, DataError, DataUnavailable, UnknownName
-from nlgeval_lib.files import data as data_folder
 
 __all__ = [
     "NAMES",
@@ -101,7 +101,7 @@ def available(name: str, download: bool = True) -> tuple[bool, str]:
     """Can a data set or recording be loaded here, and if not, why not (one line)? `download=False` uses no network."""
     try:
         for relpath in () if name in recordings.NAMES else spec(name).embedded:
-            if not (data_folder() / relpath).is_file():
+            if not (places.data() / relpath).is_file():
                 return False, f"data/{relpath} is not in this checkout"
         for relpath in files(name):
             if (fetch.path if download else fetch.local)(relpath) is None:
