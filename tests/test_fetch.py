@@ -195,20 +195,6 @@ def test_a_host_that_cannot_be_reached_is_asked_once(checkout, monkeypatch):
         fetch.path("set/b")
 
 
-def test_a_proxy_setting_that_cannot_be_used_is_an_unreachable_host(checkout, monkeypatch):
-    monkeypatch.setenv("HTTP_PROXY", "nonsense://127.0.0.1:1")
-    monkeypatch.setenv("NO_PROXY", "")
-    monkeypatch.setenv("no_proxy", "")
-    with pytest.raises(DataUnavailable, match="is unreachable"):
-        fetch.path("set/good")
-
-
-def test_a_checkout_without_registry_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"registry\.csv is missing.*NLGEVAL_ROOT"):
-        fetch.path("set/good")
-
-
 def test_offline_asks_nobody(checkout, server, monkeypatch):
     monkeypatch.setenv("NLGEVAL_OFFLINE", "1")
     with pytest.raises(DataUnavailable, match="downloads are off"):
@@ -322,13 +308,6 @@ def test_a_full_disk_is_named_and_leaves_nothing(checkout):
     assert process.returncode != 0
     assert "cannot write" in error.splitlines()[-1] and "set/good" in error.splitlines()[-1]
     assert _left(checkout) == []
-
-
-def test_two_processes_may_fetch_the_same_file(checkout):
-    processes = [_python(_FETCH) for _ in range(2)]
-    outcomes = [process.communicate(timeout=60) for process in processes]
-    assert [output for output, _ in outcomes] == [f"{GOOD[:5]!r}\n"] * 2, outcomes
-    assert _left(checkout) == ["set/good"]
 
 
 def test_all_reports_each_data_set_and_goes_on(checkout, monkeypatch):
