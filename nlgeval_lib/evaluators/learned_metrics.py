@@ -17,7 +17,6 @@ from nlgeval_lib.evaluators import encoders
 from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.evaluators.metric import CachedMetric, Found, Item, PairMetric, RowMetric, choose, mean, version
 from nlgeval_lib.evaluators.samples import COLUMNS
-from nlgeval_lib.prompts.template import Template, parse_body
 from nlgeval_lib.records import Judgment, Sample, Status
 
 if TYPE_CHECKING:
@@ -105,10 +104,7 @@ class GPTScore(RowMetric, _Likelihood):
 
     def __init__(self, model: str, *, prompt: str = PROMPT, fixed: dict[str, str] | None = None, **common: Any) -> None:
         super().__init__(model=model, **common)
-        if "{{" in prompt:
-            whole = Template(name="prompt", parts=parse_body(prompt), status="ours")
-        else:
-            whole = prompts.template(prompt)
+        whole = prompts.of_text(prompt) if "{{" in prompt else prompts.template(prompt)
         self.prompt = whole.bind(**(fixed or {}))
         if "output" in self.prompt.variables:
             raise ValueError("the prompt has a slot {{output}}; the output is what follows the prompt")
