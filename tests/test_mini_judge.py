@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections import Counter
@@ -141,18 +140,10 @@ def test_the_committed_set_is_what_the_program_writes(tmp_path):
     assert loaded.groupby("system_id")["human"].mean().nunique() == 6
 
 
-def test_a_broken_or_missing_set_is_named(tmp_path, monkeypatch):
+def test_a_missing_set_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "data", lambda: tmp_path)
     assert datasets.available("mini_judge") == (False, "data/mini/judge/heldout.jsonl is not in this checkout")
     with pytest.raises(datasets.DataUnavailable, match="restore it from the repository"):
-        mini_judge.load()
-    heldout.write(tmp_path / "mini/judge")
-    file = mini_judge.path()
-    lines = file.read_text(encoding="utf-8").splitlines()
-    broken = json.loads(lines[1])
-    del broken["gold"]
-    file.write_text("\n".join([lines[0], json.dumps(broken), *lines[2:]]) + "\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="line 2: no field gold"):
         mini_judge.load()
 
 
