@@ -29,7 +29,7 @@ def check(
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Notebooks at a time.")] = None,
 ) -> None:
     """Compare a fresh run with the saved results; see HELP."""
-    from nlgeval_lib.runner.check import again
+    from nlgeval_lib.runner.trials import check as again
     from nlgeval_lib.runner.pool import cpus
     from nlgeval_lib.study import catalogue
 

@@ -51,7 +51,7 @@ def sweep(
     """Sweep; see HELP."""
     from nlgeval_lib.report import show
     from nlgeval_lib.report.notebook import shown
-    from nlgeval_lib.runner import sweep as sweeping
+    from nlgeval_lib.runner import trials
     from nlgeval_lib.runner.pool import cpus
     from nlgeval_lib.study import catalogue
 
@@ -64,25 +64,25 @@ def sweep(
     listed = catalogue.load()
     entry = listed[output]
     try:
-        todo = sweeping.points(listed, entry, given, mode)
-    except sweeping.SweepError as error:
+        todo = trials.points(listed, entry, given, mode)
+    except trials.SweepError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     if dry_run:
         for point in todo:
-            typer.echo(f"{'there' if point.record and not force else 'run':6} {point.label}")
+            typer.echo(f"{'there' if point.saved and not force else 'run':6} {point.label}")
         return
     try:
-        done, failed = sweeping.run(entry, todo, jobs=jobs or min(2, cpus()), force=force, timeout=timeout)
-    except sweeping.SweepError as error:
+        done, failed = trials.sweep(entry, todo, jobs=jobs or min(2, cpus()), force=force, timeout=timeout)
+    except trials.SweepError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None
-    tables = sweeping.joined(entry, done)
+    tables = trials.joined(entry, done)
     if table and table not in tables:
         typer.echo(f"no table {table!r}; the notebook saved {', '.join(tables) or 'none'}", err=True)
     wanted = table if table in tables else next(iter(tables), "")
     if wanted:
-        typer.echo(show(sweeping.brief(tables[wanted], list(given)), wanted, rows=200).text)
-    for path in sweeping.save(entry, tables, mode):
+        typer.echo(show(trials.brief(tables[wanted], list(given)), wanted, rows=200).text)
+    for path in trials.save(entry, tables, mode):
         typer.echo(f"written: {shown(path)}")
     raise typer.Exit(1 if failed or (table and table not in tables) else 0)
