@@ -8,7 +8,6 @@ trials.joined(entry, done)["cells"]
 from __future__ import annotations
 
 import ast
-import hashlib
 import io
 import itertools
 import json
@@ -175,7 +174,7 @@ def _name(point: Mapping[str, str]) -> str:
     """A folder's name for a point: readable, and different for different points."""
     text = ",".join(f"{name}={value}" for name, value in point.items())
     plain = re.sub(r"[^\w.,=+-]", "_", text)
-    return text if plain == text and len(text) <= 80 else f"{plain[:60]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return text if plain == text and len(text) <= 80 else f"{plain[:60]}-{stale.digest(text)[:8]}"
 
 
 def _job(point: Point, timeout: int | None) -> pool.Job:
