@@ -55,6 +55,7 @@ def ask(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+
     def execute(name: str, code: str) -> tuple[dict, str]:
         parameters = nbformat.v4.new_code_cell("folder = ''", metadata={"tags": ["parameters"]})
         cells = [parameters, nbformat.v4.new_code_cell(textwrap.dedent(code))]

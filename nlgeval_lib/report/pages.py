@@ -22,12 +22,8 @@ import pandas as pd
 from nlgeval_lib import files, papers
 from nlgeval_lib.report import saving, scoreboard, tables
 from nlgeval_lib.study import catalogue
-from nlgeval_lib.study.catalogue import META, PAPERS, Entry
+from nlgeval_lib.study.catalogue import PAPERS, Entry
 
-TITLES = {
-    "tigerscore": "TIGERScore", "semscore": "SemScore", "hdeval": "HD-Eval", "prometheus": "Prometheus",
-    "coascore": "CoAScore", META: "What the papers leave out",
-}  # fmt: skip
 _TAGS = {
     "a", "abbr", "b", "blockquote", "br", "caption", "code", "col", "colgroup", "dd", "del", "details", "div", "dl",
     "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins", "kbd", "li", "ol", "p", "pre", "s", "samp",
@@ -148,7 +144,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
             notebook=notebook_body(executed or json.loads(entry.path.read_text(encoding="utf-8"))),
             about=_about(entry, record),
         )
-        _write(pages[entry.id], _named(entry), content, f"{TITLES[entry.paper]}: {entry.id}")
+        _write(pages[entry.id], _named(entry), content, f"{scoreboard.TITLES[entry.paper]}: {entry.id}")
         facts = [record.get("route", entry.route), _counted(record), "not run here" if executed is None else ""]
         said[entry.id] = "; ".join(filter(None, facts))
     content = _render(
@@ -161,7 +157,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
         totals=_unstyled(tables.show(scoreboard.totals(board))),
         boards={paper: _board(board[board["paper"] == paper], pages) for paper in PAPERS},
         heads=list(_brief(board).columns[1:]),
-        titles=TITLES,
+        titles=scoreboard.TITLES,
         named=_named,
         said=said,
     )
@@ -236,7 +232,7 @@ def _own(folder: Path) -> None:
         foreign = any((folder / name).exists() for name in (".git", "pyproject.toml"))
         if foreign or not (folder / "index.html").is_file():
             raise ValueError(f"{folder} holds something else; give an empty folder")
-        for name in (*TITLES, "index.html"):
+        for name in (*scoreboard.TITLES, "index.html"):
             path = folder / name
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 

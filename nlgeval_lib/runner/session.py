@@ -241,9 +241,7 @@ class Session:
             "NLGEVAL_REPLACE": "1" if self._options.replace else "",
         }
         self._running[entry.id] = one
-        return pool.Job(
-            entry.id, entry.path.resolve(), work.resolve(), one.values, environment, self._options.timeout
-        )
+        return pool.Job(entry.id, entry.path.resolve(), work.resolve(), one.values, environment, self._options.timeout)
 
     def _target(self, entry: Entry) -> Path:
         """The executed copy."""
