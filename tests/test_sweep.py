@@ -101,7 +101,7 @@ def test_quick_is_kept_apart(here, nl):
         (["one", "-p", "n=1,1"], "given twice"),
         (["one", "-p", "share=1,1.0"], "two of the values are the same"),
         (["one", "-p", "n=1", "-p", "n=2"], "each name once"),
-        (["one", "-p", "n"], "the form is NAME=VALUE"),
+        (["one", "-p", "n"], "is not NAME=VALUE"),
         (["two", "-p", "n=1"], "no output 'two'"),
         (["one", "-p", "n=1", "--mode", "slow"], "'slow' is not one of 'full', 'quick'"),
     ],
