@@ -17,7 +17,7 @@ from nlgeval_lib import files
 from nlgeval_lib.report import notebook
 from nlgeval_lib.study.catalogue import META, PAPERS, SCOREBOARD, Catalogue, CatalogueError, Entry
 
-_LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".yaml", ".gz")
+LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".yaml", ".gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _shared() -> Mapping[str, Any]:
     rules = {path.name: file_hash(path) for path in sorted(printed.glob("*.csv"))}  # roundings, and what is no evidence
     locks = {path.name: file_hash(path) for path in sorted((files.root() / "requirements").glob("*.txt"))}
     return {
-        "library": {name: sha for name, sha in file_hashes(library()).items() if name.endswith(_LIBRARY)},
+        "library": {name: sha for name, sha in file_hashes(library()).items() if name.endswith(LIBRARY)},
         "environment": digest([locks, list(sys.version_info[:2])]),
         "printed": {paper: digest([digest(file_hashes(printed / paper)), rules]) for paper in PAPERS},
         "mini": digest(file_hashes(files.data() / "mini")),
