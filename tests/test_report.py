@@ -195,7 +195,7 @@ def test_rows_and_numbers_of_a_frame_are_not_lost(here, old, new, lost):
     here.result("hdeval").mkdir(parents=True)
     here.result("hdeval/a__f.csv").write_text(old)
     found = saving.lost({"files": [name, "results/hdeval/gone.csv"]}, {name: new.encode()} if new else {})
-    assert saving.listed(found) == lost
+    assert ", ".join(map(str, found)) == lost
 
 
 def scores(*judges: str, drawn: tuple[str, ...] = ()) -> report.Output:
@@ -395,16 +395,15 @@ def test_no_correlation_without_its_signature(correlations):
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=6), st.floats(-4e-7, 4e-7))
 def test_rounding_is_no_difference(values, shift):
     frame = pd.DataFrame({"x": values, "t": ["a,\n'\""] * len(values)})
-    assert saving.same_csv(saving.csv_text(frame), saving.csv_text(frame))
+    assert not saving.csv_differences(saving.csv_text(frame), saving.csv_text(frame))
     moved = frame.assign(x=[v + shift if abs(v) < 1e3 else v for v in values])
-    assert saving.same_csv(saving.csv_text(frame), saving.csv_text(moved))
+    assert not saving.csv_differences(saving.csv_text(frame), saving.csv_text(moved))
 
 
 @given(st.floats(-1e6, 1e6), st.floats(3e-6, 1))
 def test_more_than_rounding_is_a_difference(value, shift):
     far = value + shift * max(1, abs(value))
     old, new = (saving.csv_text(pd.DataFrame({"x": [v]})) for v in (value, far))
-    assert not saving.same_csv(old, new)
     assert re.fullmatch(r"row 1, x: .* became .*", saving.csv_differences(old, new)[0])
 
 

@@ -22,7 +22,7 @@ import os
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -218,18 +218,16 @@ def _tell_readme(line: str) -> None:
 
 def markdown(frame: pd.DataFrame) -> str:
     """The scoreboard as Markdown: totals, then a table a paper."""
-    lines = ["# Scoreboard", "", headline(frame) + ".", "", READING, "", *_md_table(totals(frame))]
+    lines = ["# Scoreboard", "", headline(frame) + ".", "", READING, "", _md_table(totals(frame))]
     for paper, part in frame.groupby("paper", sort=False):
         shown = brief(part).assign(notebook=[f"[{n}](../notebooks/{n})" if n else "" for n in part["notebook"]])
-        lines += ["", f"## {paper}", "", *_md_table(shown)]
+        lines += ["", f"## {paper}", "", _md_table(shown)]
     return "\n".join(lines) + "\n"
 
 
-def _md_table(frame: pd.DataFrame) -> list[str]:
-    def line(values: Sequence[Any]) -> str:
-        return "| " + " | ".join(str(value).replace("|", "\\|").replace("\n", " ") for value in values) + " |"
-
-    return [line(frame.columns), line(["---"] * frame.shape[1]), *map(line, frame.itertuples(index=False, name=None))]
+def _md_table(frame: pd.DataFrame) -> str:
+    cells = frame.astype(str).replace({r"\|": r"\\|", "\n": " "}, regex=True)
+    return files.markdown_table(frame.columns, cells.itertuples(index=False, name=None))
 
 
 def _now(mode: str) -> set[str]:
