@@ -13,6 +13,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pytest
+
+from nlgeval_lib.runner import pool, stale
+
 SAVES = """from nlgeval_lib import report
 import pandas as pd
 out = report.Output({id!r}, mode=mode, parameters=dict(seed=seed))
@@ -131,3 +135,14 @@ def _run(job: Any) -> dict[str, Any]:
         if "parameters" in cell["metadata"].get("tags", ()):
             space.update(job.parameters)
     return {"ok": True}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    """A checkout whose notebooks run in this process, with a library of its own: ours may be edited meanwhile."""
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    for name in ("RESULTS", "FIGURES", "STATE", "RECORD", "TRIAL", "REPLACE"):
+        monkeypatch.delenv(f"NLGEVAL_{name}", raising=False)
+    monkeypatch.setattr(pool, "ThreadPoolExecutor", Here)
+    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
+    return Checkout(tmp_path)

@@ -9,21 +9,10 @@ import sys
 
 import pandas as pd
 import pytest
-from runner_tools import Checkout, Here
 from typer.testing import CliRunner
 
 from nlgeval_lib import cli
-from nlgeval_lib.runner import pool, session, stale, trials
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch) -> Checkout:
-    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(pool, "ThreadPoolExecutor", Here)
-    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
-    return Checkout(tmp_path)
+from nlgeval_lib.runner import session, stale, trials
 
 
 def call(monkeypatch, capsys, *arguments: str) -> tuple[int, str, str]:

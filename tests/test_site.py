@@ -14,7 +14,6 @@ from cli_tools import call
 from runner_tools import Checkout, document
 
 from nlgeval_lib.report import pages
-from nlgeval_lib.runner import stale
 from nlgeval_lib.study import catalogue
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src='http://evil.example'></iframe>"
@@ -100,22 +99,17 @@ def test_a_mark_in_a_text_is_a_text():
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch) -> Checkout:
-    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
-    checkout = Checkout(tmp_path)
+def here(here) -> Checkout:
     for name in ("tigerscore", "semscore", "prometheus", "coascore"):
-        (tmp_path / "data" / "paper_tables" / name).mkdir()
+        (here.root / "data" / "paper_tables" / name).mkdir()
         index = "paper,id,number,kind,title,cells,place,note\n"
-        (tmp_path / "data" / "paper_tables" / name / "index.csv").write_text(index)
-    checkout.output("one", more='title = "First <b>one</b>"')
-    checkout.output("two", more='covers = ["table_02"]')
-    path = checkout.result("executed/hdeval/one.ipynb")
+        (here.root / "data" / "paper_tables" / name / "index.csv").write_text(index)
+    here.output("one", more='title = "First <b>one</b>"')
+    here.output("two", more='covers = ["table_02"]')
+    path = here.result("executed/hdeval/one.ipynb")
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(executed(display(text_plain="ran here"))))
-    return checkout
+    return here
 
 
 def test_every_output_has_its_page_and_the_index_leads_there(here, monkeypatch, capsys):

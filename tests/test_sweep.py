@@ -9,9 +9,9 @@ import pytest
 from cli_tools import call
 from hypothesis import given
 from hypothesis import strategies as st
-from runner_tools import Checkout, Here
+from runner_tools import Checkout
 
-from nlgeval_lib.runner import pool, stale, trials
+from nlgeval_lib.runner import trials
 
 PARAMETERS = """mode = "full"  # share
 n = 1  # a count
@@ -28,15 +28,9 @@ out.save()"""
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch) -> Checkout:
-    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(pool, "ThreadPoolExecutor", Here)
-    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
-    checkout = Checkout(tmp_path)
-    checkout.output("one", SAVES, parameters=PARAMETERS)
-    return checkout
+def here(here) -> Checkout:
+    here.output("one", SAVES, parameters=PARAMETERS)
+    return here
 
 
 @pytest.fixture
