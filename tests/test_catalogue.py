@@ -133,8 +133,9 @@ def test_the_real_catalogue_holds(monkeypatch):
     from nlgeval_lib.report import notebook
     from nlgeval_lib.runner import stale
 
-    for entry in catalogue.load().outputs:
+    listed = catalogue.load()
+    for entry in listed.outputs:
         source = notebook.read(entry.path)
         assert "mode" in source.parameters, entry.id
         source.resolve(entry.parameters, {"mode": "full", "output_id": entry.id})
-        stale.needed(entry)
+        stale.parts(entry, listed, "full")

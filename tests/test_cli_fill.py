@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from cli_tools import RUBRIC, call
 from engine_fixtures import CACHE, CONTEXT, no_vllm
-from runner_tools import Checkout, HerePool
+from runner_tools import Checkout, Here
 
 from nlgeval_lib import datasets, files
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.runner import session, stale
-from nlgeval_lib.runner.progress import Progress
+from nlgeval_lib.runner import pool, session, stale
+from nlgeval_lib.runner.session import Progress
 from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.scoring import named
 from nlgeval_lib.study import EngineOptions, catalogue, completions, jobs, judge_scores
@@ -55,7 +55,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path / "checkout"))
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-test")
-    monkeypatch.setattr(session, "Pool", HerePool)
+    monkeypatch.setattr(pool, "ThreadPoolExecutor", Here)
     monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
     for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
         monkeypatch.delenv(name, raising=False)

@@ -24,7 +24,7 @@ from nlgeval_lib.papers.audit import findings as check
 from nlgeval_lib.papers.audit import sentences as say
 from nlgeval_lib.papers.audit import values as val
 from nlgeval_lib.papers.audit.cells import Tables
-from nlgeval_lib.report import audited
+from nlgeval_lib.report.output import public_data
 
 
 def table(rows: dict[str, dict[str, str]], statistic: str = "score") -> pd.DataFrame:
@@ -763,7 +763,7 @@ def test_what_the_papers_do_not_print_contradicts_nothing(found):
 
 def test_one_fact_in_several_rows_is_one_finding():
     needs("summeval", "webnlg2020", "vicuna_bench")
-    rows = papers.audit(verdict=CONTRADICTS, data=audited.public)
+    rows = papers.audit(verdict=CONTRADICTS, data=public_data)
     sizes = rows.groupby(["paper", "finding"]).size()
     assert sizes[sizes > 1].to_dict() == {
         ("coascore", "references of OpenMEVA and BAGEL swapped"): 2,
@@ -790,7 +790,7 @@ SWAPPED = [("2.33", 1), ("1.67", 2.67), ("4.00", 3.33), ("3.33", 1.67), ("2.67",
 
 def test_what_the_public_data_contradict():
     needs("summeval", "webnlg2020", "vicuna_bench", "wmt22_zhen", "topical_chat", "hhh", "self_instruct")
-    rows = papers.audit(data=audited.public).query("rule == 'data'")
+    rows = papers.audit(data=public_data).query("rule == 'data'")
     wrong = rows[rows["verdict"] == CONTRADICTS]
     assert [(row.paper, row.place, row.printed, round(row.recomputed, 2)) for row in wrong.itertuples()] == [
         ("tigerscore", "D2T / Output Source / count", "18", 16), ("tigerscore", "D2T / # Inputs / count", "179", 178),

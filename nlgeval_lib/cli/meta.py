@@ -166,6 +166,6 @@ def _markdown(table: pd.DataFrame) -> str:
             return f"{value:.3f}"
         return _MARKS.sub(r"\\\g<0>", esc(" ".join(printable(str(value)).split())))
 
-    lines = [list(map(str, table.columns)), ["---"] * len(table.columns)]
-    lines += [[cell(value) for value in row] for row in table.itertuples(index=False, name=None)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    from nlgeval_lib.files import markdown_table
+
+    return markdown_table(table.columns, ([cell(value) for value in row] for row in table.itertuples(index=False)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.files import write_text
+from nlgeval_lib.files import markdown_table, write_text
 
 TRAIN, REMOVED, REPORT, READABLE = "train.jsonl", "removed.jsonl", "report.json", "report.md"
 
@@ -104,9 +104,7 @@ def _table(frame: pd.DataFrame) -> str:
     if not isinstance(flat.index, pd.RangeIndex):
         label = str(flat.index.name or "")
         flat.insert(0, label if label not in flat.columns else "index", [str(value) for value in flat.index])
-    rows = [list(map(str, flat.columns)), ["---"] * len(flat.columns)]
-    rows += [[_cell(value) for value in row] for row in flat.itertuples(index=False)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return markdown_table(flat.columns, ([_cell(value) for value in row] for row in flat.itertuples(index=False)))
 
 
 def _cell(value: Any) -> str:

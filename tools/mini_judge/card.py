@@ -204,5 +204,4 @@ def _interval(value: float, low: float, high: float) -> str:
 
 
 def _table(frame: pd.DataFrame) -> str:
-    lines = [list(map(str, frame.columns)), ["---"] * frame.shape[1], *frame.astype(str).to_numpy().tolist()]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return files.markdown_table(frame.columns, frame.itertuples(index=False))

@@ -1,15 +1,16 @@
-"""Figures that notebooks share: printed beside ours, bars with intervals, numbers as coloured cells."""
+"""Figures that notebooks share: printed beside ours, bars with intervals, numbers as coloured cells, the scoreboard."""
 
 from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.figures.style import COLUMN, WIDE, color, new
+from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, new
 
 _MAX_HEADS = 8
 # how a cell of ours is drawn: its name in the legend, marker, colour, whether a line leads to the printed number
@@ -142,12 +143,8 @@ def bars_with_intervals(
     """Horizontal bars with intervals, a bar a row of `frame`; with `group`, bars of one label stand together.
 
     label, value, low, high, group: column names; NaN in low or high draws no interval. reference: a dashed line.
-    Returns the figure. Raises: ValueError for columns that are not there, or a frame without a value.
+    Returns the figure. Raises: ValueError for a frame without a value.
     """
-    names = list(filter(None, [label, value, low, high, group]))
-    lacking = [name for name in names if name not in frame]
-    if lacking:
-        raise ValueError(f"no column {', '.join(lacking)}; the frame has {', '.join(map(str, frame.columns))}")
     if frame[value].notna().sum() == 0:
         raise ValueError(f"column {value!r} holds no number; there is nothing to draw")
     labels = list(dict.fromkeys(frame[label].astype(str)))
@@ -162,9 +159,8 @@ def bars_with_intervals(
         ax.barh(y, x, height=step * 0.86, color=color(g), label=name or None, zorder=2)
         known = ~np.isnan(lo) & ~np.isnan(hi)
         ax.hlines(y[known], lo[known], hi[known], color="#222222", lw=1.0, zorder=3)
-        ax.vlines(
-            np.concatenate([lo[known], hi[known]]), *_ends(y[known], step * 0.2), color="#222222", lw=1.0, zorder=3
-        )
+        ends, beside = np.concatenate([lo[known], hi[known]]), np.tile(y[known], 2)
+        ax.vlines(ends, beside - step * 0.2, beside + step * 0.2, color="#222222", lw=1.0, zorder=3)
     if reference is not None:
         ax.axvline(reference, color="#222222", lw=0.9, ls=(0, (4, 2)), zorder=4)
     ax.set_yticks(np.arange(len(labels)), [_short(text) for text in reversed(labels)])
@@ -177,44 +173,142 @@ def bars_with_intervals(
     return fig
 
 
-def _ends(y: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    both = np.concatenate([y, y])
-    return both - reach, both + reach
-
-
-def heatmap(
-    frame: pd.DataFrame,
-    *,
-    title: str = "",
-    label: str = "",
-    digits: int = 2,
-    diverging: bool = True,
-    width: float = WIDE,
-) -> Any:
+def heatmap(frame: pd.DataFrame, *, title: str = "", label: str = "") -> Any:
     """One cell a number, with the number in it: rows are the frame's index, columns its columns.
 
-    label: what the numbers are, written beside the colour bar. diverging: white at 0, blue below, orange above; else
-    from white at the smallest. NaN stays grey and empty. Returns the figure.
-    Raises: ValueError for a frame without a number.
+    label: what the numbers are, written beside the colour bar. White at 0, blue below, orange above; NaN stays grey and
+    empty. Returns the figure. Raises: ValueError for a frame without a number.
     """
     import seaborn as sns
 
     values = frame.to_numpy(dtype=float)
     if not np.isfinite(values).any():
         raise ValueError("the frame holds no finite number; there is nothing to draw")
-    fig, ax = new(width, 0.9 + 0.26 * len(frame))
+    fig, ax = new(WIDE, 0.9 + 0.26 * len(frame))
     reach = float(np.nanmax(np.abs(values)))
-    palette = sns.diverging_palette(245, 40, s=85, l=60, as_cmap=True) if diverging else "Blues"
-    limits = {"vmin": -reach, "vmax": reach} if diverging else {}
+    palette = sns.diverging_palette(245, 40, s=85, l=60, as_cmap=True)
     sns.heatmap(
-        frame.astype(float), ax=ax, cmap=palette, annot=True, fmt=f".{digits}f", annot_kws={"fontsize": 7.5},
-        linewidths=1.2, linecolor="white", cbar_kws={"label": label, "shrink": 0.8, "pad": 0.02}, **limits,
+        frame.astype(float), ax=ax, cmap=palette, annot=True, fmt=".2f", annot_kws={"fontsize": 7.5}, linewidths=1.2,
+        linecolor="white", cbar_kws={"label": label, "shrink": 0.8, "pad": 0.02}, vmin=-reach, vmax=reach,
     )  # fmt: skip
     ax.set_facecolor("#EEEEEE")
     ax.grid(False)
-    ax.set_title(title)
-    ax.set(xlabel="", ylabel="")
+    ax.set(title=title, xlabel="", ylabel="")
     ax.tick_params(length=0)
     ax.set_yticks(np.arange(len(frame)) + 0.5, frame.index, rotation=0)
     ax.set_xticks(np.arange(frame.shape[1]) + 0.5, frame.columns, rotation=0)
     return fig
+
+
+# ---- the scoreboard: a tile for each printed table and figure, a band for each paper
+
+# status -> sign
+STATUS = {
+    "reproduced": "=",
+    "partly": "~",
+    "differs": "≠",
+    "needs GPU": "G",
+    "no public data": "∅",
+    "no numbers": "·",
+    "not built yet": "",
+}
+# what a share of a tile's bar counts -> fill, hatch; told apart by lightness and pattern too, not by hue alone
+SHARES = {
+    "recomputed, equal": (PALETTE["blue"], ""),
+    "consistent, equal": ("#8EC9EE", ""),
+    "compared, not equal": (PALETTE["orange"], ""),
+    "for orientation": ("#FFFFFF", "//////"),
+    "equal by construction": ("#8C8C8C", ""),
+    "nothing to set beside": ("#F0F0F0", ""),
+}
+_INK, _PALE = "#1A1A1A", "#5A5A5A"
+_PER_LINE = 9
+_LEGEND_PER_LINE = 4
+
+
+def scoreboard(frame: pd.DataFrame, names: Mapping[str, str]) -> Any:
+    """A tile map of `scoreboard.build()`: bars show what became of a table's numbers, the sign gives its status.
+
+    names: of the papers. The numbers of a tile: recomputed and equal, consistent and equal, printed.
+    Raises: ValueError for a frame without rows or with an unknown status.
+    """
+    unknown = set(frame["status"]) - set(STATUS)
+    if frame.empty or unknown:
+        raise ValueError(f"nothing to draw: {'no rows' if frame.empty else f'unknown status {sorted(unknown)}'}")
+    bands = [(paper, part) for paper, part in frame.groupby("paper", sort=False)]
+    lines = sum(math.ceil(len(part) / _PER_LINE) for _, part in bands)
+    height = 0.75 * len(bands) + lines + 2.9
+    fig, ax = new(WIDE, height * 0.36 + 0.1)
+    ax.set(xlim=(-0.05, _PER_LINE + 0.05), ylim=(-height, 0.0))
+    ax.axis("off")
+    y = -0.1
+    for paper, part in bands:
+        ax.text(0, y - 0.3, names.get(paper, paper), fontsize=9, fontweight="bold", va="center")
+        ax.text(_PER_LINE, y - 0.3, _counted(part), fontsize=7.5, ha="right", va="center")
+        y -= 0.62
+        for i, row in enumerate(part.to_dict("records")):
+            _tile(ax, i % _PER_LINE, y - i // _PER_LINE - 1, row)
+        y -= math.ceil(len(part) / _PER_LINE) + 0.13
+    _board_legend(ax, y - 0.25, frame)
+    return fig
+
+
+def _counted(part: pd.DataFrame) -> str:
+    sums = part.select_dtypes("number").sum()
+    said = [f"{name} {sums[f'{name}_equal']:,.0f} of {sums[name]:,.0f} equal" for name in ("recomputed", "consistent")]
+    return f"{' · '.join(said)} · for orientation {sums['orientation']:,.0f} · printed {sums['printed']:,.0f}"
+
+
+def _shares(row: dict[str, Any]) -> list[int]:
+    """The numbers of a table, in the order of `SHARES`."""
+    equal = [row["recomputed_equal"], row["consistent_equal"]]
+    shares = [*equal, row["recomputed"] + row["consistent"] - sum(equal), row["orientation"], row["construction"]]
+    return [*shares, row["printed"] - sum(shares)]
+
+
+def _tile(ax: Any, x: float, y: float, row: dict[str, Any]) -> None:
+    numbers = row["printed"] > 0
+    ax.add_patch(_box(x + 0.05, y + 0.07, 0.9, 0.86, "#FFFFFF" if numbers else "#F7F7F7", "", 0.08))
+    kind, _, number = row["id"].partition("_")
+    short = {"table": "T", "figure": "F"}.get(kind, kind[:1].upper() + " ") + number.lstrip("0").replace("_", " ")
+    ink = _INK if numbers else _PALE
+    ax.text(x + 0.12, y + 0.73, short, fontsize=8, fontweight="bold", color=ink, va="center")
+    ax.text(x + 0.88, y + 0.73, STATUS[row["status"]], fontsize=8, color=ink, ha="right", va="center")
+    if not numbers:
+        return
+    count = f"{row['recomputed_equal']} · {row['consistent_equal']} / {row['printed']}"
+    ax.text(x + 0.5, y + 0.44, count, fontsize=7, color=ink, va="center", ha="center")
+    left = x + 0.12
+    for share, (fill, hatch) in zip(_shares(row), SHARES.values(), strict=True):
+        width = 0.76 * share / row["printed"]
+        if width:
+            ax.add_patch(_box(left, y + 0.15, width, 0.16, fill, hatch))
+        left += width
+
+
+def _box(x: float, y: float, width: float, height: float, fill: str, hatch: str, round_: float = 0.0) -> Any:
+    from matplotlib.patches import FancyBboxPatch, Rectangle
+
+    look: dict[str, Any] = {"facecolor": fill, "edgecolor": "#7A7A7A", "linewidth": 0.4, "hatch": hatch}
+    if round_:
+        return FancyBboxPatch((x, y), width, height, boxstyle=f"round,pad=0,rounding_size={round_}", **look)
+    return Rectangle((x, y), width, height, **look)
+
+
+def _board_legend(ax: Any, y: float, frame: pd.DataFrame) -> None:
+    def place(i: int, line: float) -> tuple[float, float]:
+        return i % _LEGEND_PER_LINE * _PER_LINE / _LEGEND_PER_LINE, line - i // _LEGEND_PER_LINE * 0.5
+
+    for i, (name, (fill, hatch)) in enumerate(SHARES.items()):
+        x, line = place(i, y)
+        ax.add_patch(_box(x + 0.07, line - 0.12, 0.36, 0.24, fill, hatch))
+        ax.text(x + 0.55, line, name, fontsize=7.5, va="center")
+    x, line = place(len(SHARES), y)
+    said = "5 · 3 / 20: equal, recomputed · consistent / printed"
+    ax.text(x + 0.07, line, said, fontsize=7.5, va="center")
+    counts = frame["status"].value_counts()
+    shown = [name for name in STATUS if counts.get(name)]
+    for i, name in enumerate(shown):
+        x, line = place(i, y - 1.15)
+        ax.text(x + 0.25, line, STATUS[name], fontsize=8, fontweight="bold", ha="center", va="center")
+        ax.text(x + 0.55, line, f"{name} ({counts[name]})", fontsize=7.5, va="center")
