@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
 from nlgeval_lib import datasets
-from nlgeval_lib.engines.scripted import ScriptedEngine
+from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus
 from nlgeval_lib.parsers.feedback import feedback as read_feedback

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgeval_lib.engines.scripted import ScriptedEngine
+from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import TigerScore, base
 from nlgeval_lib.parsers.error_analysis import error_analysis

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlgeval_lib.engines.base import Request
-from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.engines.base import Request, Sampling
 
 # what servers call an end at the token limit, and an end that is none; what else they say is kept as they say it
 _CUT = ("length", "max_tokens", "max_length", "model_length")
@@ -67,12 +66,8 @@ def body(
     if dialect == "vllm":
         asked["top_k"] = sampling.top_k
         asked["repetition_penalty"] = sampling.repetition_penalty
-        if sampling.choice is not None:
-            asked["structured_outputs"] = {"choice": list(sampling.choice)}
-        elif sampling.regex is not None:
-            asked["structured_outputs"] = {"regex": sampling.regex}
-        elif sampling.json_schema is not None:
-            asked["structured_outputs"] = {"json": sampling.schema}
+        if sampling.form:
+            asked["structured_outputs"] = sampling.form
     elif sampling.json_schema is not None:
         schema = {"name": "answer", "schema": sampling.schema, "strict": True}
         asked["response_format"] = {"type": "json_schema", "json_schema": schema}

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nlgeval_lib.engines.base import Ask, Engine, Request, failed
-from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.engines.base import Ask, Engine, Request, Sampling, failed
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.files import whole
 from nlgeval_lib.records import Completion
@@ -74,10 +73,6 @@ class Answers(list[tuple[Completion, ...]]):
     def flat(self) -> list[Completion]:
         """All completions, request by request, draw by draw."""
         return [completion for draws in self for completion in draws]
-
-    def __repr__(self) -> str:
-        p = self.progress
-        return f"Answers({len(self)} requests: {p.stored} stored, {p.done} made, {p.failed} failed)"
 
 
 Report = Callable[[Progress, Sequence[Completion]], None]
@@ -191,7 +186,9 @@ def _generate(
         for batch in batches:
             stray = [completion.key for completion in batch if completion.key not in open_keys]
             if stray:
-                raise RuntimeError(f"{engine!r} gave {len(stray)} completions that were not asked, or gave them twice")
+                raise RuntimeError(
+                    f"{engine.signature()} gave {len(stray)} completions that were not asked, or gave them twice"
+                )
             good = [completion for completion in batch if completion.finish_reason != "error"]
             open_keys.difference_update(completion.key for completion in batch)
             if store is not None and good:

@@ -404,10 +404,9 @@ class Store:
                 yield database
 
     def _open(self, write: bool) -> sqlite3.Connection | None:
-        """Open the file; make it where there is something to write, or segments of an earlier version to take over."""
-        segments = [path for form in ("[0-9]*.jsonl", "own-*.jsonl") for path in sorted(self.folder.glob(form))]
+        """Open the file; make it where there is something to write."""
         if not self.path.exists():
-            if not write and not segments:
+            if not write:
                 return None
             _create(self.path)
         frozen = not (os.access(self.path, os.W_OK) and os.access(self.folder, os.W_OK))
@@ -422,10 +421,6 @@ class Store:
         database.create_function("crc32", 1, _crc, deterministic=True)
         database.text_factory = bytes
         self._connection, self._opened = database, os.stat(self.path)
-        for path in segments:
-            with contextlib.suppress(FileNotFoundError):  # another process took it over
-                self.merge(path)
-                path.rename(path.with_suffix(".jsonl.imported"))
         return database
 
 
