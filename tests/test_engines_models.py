@@ -113,12 +113,6 @@ def test_a_draw_depends_on_its_seed_alone(folder, transformer):
     assert [c.text for c in again.flat] != [c.text for c in one.flat]
 
 
-def test_unseeded_draws_differ(transformer):
-    sampling = Sampling(temperature=1.5, n=4, max_tokens=12, seed=None)
-    runs = [[c.text for c in engines.complete(transformer, PROMPTS[:2], sampling).flat] for _ in range(2)]
-    assert runs[0] != runs[1]
-
-
 @pytest.mark.parametrize("form", [{"choice": ("4", "5")}, {"regex": "[1-5]"}, {"json_schema": {"type": "object"}}])
 def test_transformers_refuses_structured_output(transformer, form):
     with pytest.raises(UnsupportedSetting, match=next(iter(form))):
@@ -191,12 +185,6 @@ def test_loglikelihood_is_the_sum_of_next_token_log_probabilities(transformer):
             np.mean(scored), abs=1e-3
         )
         assert transformer._tokenizer.decode(ids[len(ids) - len(got.tokens) :]).endswith(text.strip())
-
-
-def test_loglikelihood_of_batches_and_orders(transformer):
-    prompts, texts = PROMPTS[:9], [f" {'good ' * (9 - i)}" for i in range(9)]
-    alone = [transformer.loglikelihood([p], [t])[0].total for p, t in zip(prompts, texts, strict=True)]
-    assert [s.total for s in transformer.loglikelihood(prompts, texts, batch_size=4)] == pytest.approx(alone, abs=1e-3)
 
 
 def test_loglikelihood_says_why_there_is_none(transformer):
@@ -317,6 +305,16 @@ def test_what_vllm_refuses_is_named_and_the_rest_is_done(vllm, transformer):
         0
     ].reason
     assert answers[1][0].text == other[1][0].text
+
+
+@needs_vllm
+@pytest.mark.parametrize(
+    "settings", [{"regex": r"(a)\1"}, {"json_schema": {"$ref": "#/nowhere"}}, {"logprobs": 10**6}, {"temperature": 1e9}]
+)
+def test_vllm_refuses_settings_before_the_first_prompt(vllm, settings):
+    with pytest.raises(UnsupportedSetting, match="vLLM refuses the settings"):
+        engines.complete(vllm, ["a"], Sampling(max_tokens=2, **settings))
+    assert engines.complete(vllm, ["a"], Sampling(max_tokens=2)).flat[0].finish_reason == "length"
 
 
 @needs_vllm

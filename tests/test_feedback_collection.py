@@ -16,11 +16,12 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus
 from nlgeval_lib.parsers.feedback import feedback as read_feedback
 from nlgeval_lib.records import Completion, Sample
+from nlgeval_lib.training import feedback_pieces as pieces
 from nlgeval_lib.training import scripted_teachers as scripted
-from nlgeval_lib.training import sets, statistics
-from nlgeval_lib.training.feedback_collection import FeedbackCollection, pieces, rules, seeds
-from nlgeval_lib.training.feedback_collection.build import brainstorms
-from nlgeval_lib.training.feedback_collection.pieces import Graded, Problem, RubricDraft
+from nlgeval_lib.training import statistics
+from nlgeval_lib.training.feedback_collection import FeedbackCollection, brainstorms
+from nlgeval_lib.training.feedback_pieces import Graded, Problem, RubricDraft, seeds
+from nlgeval_lib.training.pipeline import load
 
 TEXTS = {"criteria": "Is it brief?", **{f"score{n}_description": f"Level {n}." for n in range(1, 6)}}
 RUBRIC = RubricDraft("r", "brainstormed", TEXTS)
@@ -75,7 +76,7 @@ CASES = {
     ),
     ("graded", "reference"): ([replace(GRADED, response="bells ring, when a clapper strikes them")], [GRADED]),
 }  # fmt: skip
-MAKE = {"rubric": rules.rubric_rules, "problem": rules.problem_rules, "graded": rules.graded_rules}
+MAKE = {"rubric": pieces.rubric_rules, "problem": pieces.problem_rules, "graded": pieces.graded_rules}
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
@@ -95,16 +96,16 @@ def test_every_rule_has_its_case() -> None:
 
 
 def test_repeated_rubrics_instructions_and_responses() -> None:
-    alike = {one.name: one for one in rules.rubric_rules(0.9, [changed(criteria="Is the reply polite?")])}["alike"]
+    alike = {one.name: one for one in pieces.rubric_rules(0.9, [changed(criteria="Is the reply polite?")])}["alike"]
     given = ["Is the reply  POLITE?", "Is it brief?", "Is it so brief?", "is it brief"]
     assert [bool(alike.why(changed(criteria=text))) for text in given] == [True, False, False, True]
     scorer = rouge_scorer.RougeScorer(["rougeL"])
     assert scorer.score(given[1], given[2])["rougeL"].fmeasure < 0.9  # why the third stays
-    same = rules.problem_rules()[-1]
+    same = pieces.problem_rules()[-1]
     assert [bool(same.why(replace(PROBLEM, instruction=text))) for text in ("A b.", "c", "a  B")] == [
         False, False, True,
     ]  # fmt: skip
-    same = rules.graded_rules()[-1]
+    same = pieces.graded_rules()[-1]
     other = replace(GRADED, of=replace(PROBLEM, id="r/1"))
     assert [bool(same.why(one)) for one in (GRADED, replace(GRADED, score=5), other)] == [False, True, False]
 
@@ -112,7 +113,7 @@ def test_repeated_rubrics_instructions_and_responses() -> None:
 def test_an_instruction_without_a_score_loses_the_others() -> None:
     five = [replace(GRADED, score=score) for score in range(1, 6)]
     other = [replace(one, of=replace(PROBLEM, id="r/1")) for one in five[:4]]
-    [rule] = rules.whole_rules([*five, *other])
+    [rule] = pieces.whole_rules([*five, *other])
     assert [rule.why(one) for one in five] == [""] * 5
     assert all("score 5" in rule.why(one) for one in other)
 
@@ -199,7 +200,7 @@ def test_a_collection_is_whole_and_valid(tmp_path) -> None:
     removed = built.filters.table().set_index("rule")["removed"]
     for name in ("malformed", "levels", "score", "length", "incomplete"):
         assert removed[name] > 0, name
-    examples, report = sets.load(built.save(tmp_path / "set"))
+    examples, report = load(built.save(tmp_path / "set"))
     assert report["kept"] == len(examples) == len(frame) and report["teacher"] == "scripted-feedback-teacher"
     for row in examples.to_dict("records"):
         read = read_feedback(row["completion"], 1, 5, "strict")

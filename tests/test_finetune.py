@@ -19,11 +19,11 @@ import tiny_model
 from nlgeval_lib.engines import Request, Sampling
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.training import finetune as ft
+from nlgeval_lib.training import pipeline
 from nlgeval_lib.training import scripted_teachers as scripted
-from nlgeval_lib.training import sets
 from nlgeval_lib.training.finetune import config as configs
 from nlgeval_lib.training.finetune import run as running
-from nlgeval_lib.training.finetune.data import IGNORED, chosen, encode
+from nlgeval_lib.training.finetune.run import IGNORED, chosen, encode
 from nlgeval_lib.training.metricinstruct import MetricInstruct
 
 # -- settings ----------------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(base, examples, tm
     assert running.last_whole(stopped).name == "checkpoint-4" and not (stopped / "model").exists()
     # a checkpoint that was being written when the process died
     shutil.copytree(stopped / "checkpoint-4", stopped / "checkpoint-6")
-    (stopped / "checkpoint-6" / running.WHOLE).unlink()
+    (stopped / "checkpoint-6" / running.STATE).unlink()
     (stopped / "checkpoint-6" / "optimizer.pt").write_bytes(b"half")
     resumed = ft.finetune(config, examples, stopped, **how)
     one, other = weights(whole.model), weights(resumed.model)
@@ -252,9 +252,9 @@ def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(base, examples, tm
 
     again = ft.finetune(config, examples, stopped, **how)  # finished: only read
     assert again.log.equals(resumed.log) and again.facts == json.loads((stopped / "done.json").read_text())
-    with pytest.raises(ValueError, match=r"config.learning_rate was 0.003, is 0.001"):
+    with pytest.raises(ValueError, match=r"learning_rate was 0.003, is 0.001"):
         ft.finetune(config.changed(learning_rate=1e-3), examples, stopped, **how)
-    frame, _ = sets.load(examples)
+    frame, _ = pipeline.load(examples)
     with pytest.raises(ValueError, match="data_sha256"):
         ft.finetune(config, frame.tail(8), stopped, **how)
 

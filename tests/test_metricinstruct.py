@@ -16,10 +16,13 @@ from nlgeval_lib.evaluators import TigerScore, base
 from nlgeval_lib.parsers.error_analysis import error_analysis
 from nlgeval_lib.parsers.error_fields import ErrorItem
 from nlgeval_lib.records import Completion, Judgment
+from nlgeval_lib.training import metricinstruct as questions
+from nlgeval_lib.training import metricinstruct_rules as rules
 from nlgeval_lib.training import scripted_teachers as scripted
-from nlgeval_lib.training import sets
-from nlgeval_lib.training.metricinstruct import Candidate, MetricInstruct, analysis, least_likely, questions, rules
+from nlgeval_lib.training.metricinstruct import Candidate, MetricInstruct, analysis, least_likely
 from nlgeval_lib.training.metricinstruct import sample_outputs as sample
+from nlgeval_lib.training.metricinstruct_candidates import read_analysis, read_spoiled
+from nlgeval_lib.training.pipeline import load
 
 ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
 GOOD = Candidate(
@@ -154,7 +157,7 @@ def test_a_part_of_the_output_is_located(before: str, part: str, after: str) -> 
 # -- reading the teacher -----------------------------------------------------------------------------------------------
 
 
-def read(candidate: Candidate, text: str, how=questions.read_analysis, **more: object) -> Candidate:
+def read(candidate: Candidate, text: str, how=read_analysis, **more: object) -> Candidate:
     return candidate.filled(Completion(key="k", text=text, **more), how)
 
 
@@ -195,7 +198,7 @@ Score reduction 1: 4"""
 
 
 def test_a_spoiled_output_is_read() -> None:
-    how = questions.read_spoiled
+    how = read_spoiled
     found = read(replace(GOOD, output="", errors=()), SPOILED, how)
     assert found.output == "The red bus sang." and found.errors[0].severity == "Major" and not found.problem
     assert "no error" in read(GOOD, SPOILED.split("Error location")[0], how).problem
@@ -206,7 +209,7 @@ def test_a_spoiled_output_is_read() -> None:
 @settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_no_text_of_a_teacher_raises(text: str) -> None:
-    for how in (questions.read_analysis, questions.read_spoiled):
+    for how in (read_analysis, read_spoiled):
         found = read(GOOD, text, how)
         assert found.problem or found.failure or all(error.reduction == error.reduction for error in found.errors)
 
@@ -256,7 +259,7 @@ def test_both_channels_leave_a_valid_set_and_count_everything(tmp_path) -> None:
     assert {one.channel for one in built.kept} == {"real", "synthetic"} and any(one.free for one in built.kept)
 
     folder = built.save(tmp_path / "set")
-    examples, report = sets.load(folder)
+    examples, report = load(folder)
     assert len(examples) == len(built.kept) == report["kept"]
     assert report["candidates"]["real"] == len(REAL)
     gone = [json.loads(line) for line in (folder / "removed.jsonl").read_text().splitlines()]

@@ -32,8 +32,11 @@ def distinct_ngrams(texts: Iterable[str], n: int, *, by: str = "set") -> float:
 
     by: `set` counts over all texts together, so it falls as a set grows and only sets of like size compare; `text` is
     the mean of each text's own share. No n-gram reaches from one text into the next. NaN where no text has n words.
+    Raises: ValueError for another `by`.
     Source: Prometheus, appendix C, Table 7 (bigrams and trigrams; the paper does not say which count it takes).
     """
+    if by not in ("set", "text"):
+        raise ValueError(f"by={by!r}; allowed: set, text")
     found = (words(text) for text in texts)
     grams = [own for w in found if (own := list(zip(*(w[i:] for i in range(n)), strict=False)))]
     if not grams:
@@ -93,12 +96,17 @@ def rouge_l_pairs(
 # -- lengths and scores ------------------------------------------------------------------------------------------------
 
 
-def length_by_score(frame: pd.DataFrame, text: str = "response", score: str = "score") -> pd.DataFrame:
-    """How many words the texts of each score have: a row a score, `n, mean, sd, min, q1, median, q3, max`.
+def length_by_score(
+    frame: pd.DataFrame,
+    text: str = "response",
+    score: str = "score",
+    length: Callable[[str], int] = lambda text: len(words(text)),
+) -> pd.DataFrame:
+    """How long the texts of each score are, in words: a row a score, `n, mean, sd, min, q1, median, q3, max`.
 
     Source: Prometheus, Figure 9 (training set), Figures 13 to 15 (judged responses).
     """
-    lengths = frame[text].map(lambda given: float(len(words(given))))
+    lengths = frame[text].map(length).astype(float)
     grouped = lengths.groupby(frame[score].to_numpy())
     table = grouped.agg(["size", "mean", "std", "min"]).set_axis(["n", "mean", "sd", "min"], axis=1)
     quantiles = {name: grouped.quantile(share) for name, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75))}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -146,18 +145,14 @@ def _memory(config: Config, size: Size, micro_batch: int) -> dict[str, float]:
 
 
 def size_of(folder: Path | str) -> Size:
-    """The size of a base that lies in a folder, from its `config.json`; parameters as of a Llama.
+    """The size of a base that lies in a folder, its weights left alone. Raises: ValueError for no causal model."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
 
-    Raises: ValueError where the folder has no readable configuration.
-    """
-    path = Path(folder) / "config.json"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        h, layers, vocabulary = found["hidden_size"], found["num_hidden_layers"], found["vocab_size"]
-        wide, heads = found["intermediate_size"], found["num_attention_heads"]
-    except (OSError, ValueError, KeyError) as error:
-        raise ValueError(f"{path}: no configuration of a causal model ({type(error).__name__}: {error})") from None
-    key_value = found.get("num_key_value_heads") or heads
-    inside = 2 * h * h + 2 * h * h * key_value // heads + 3 * h * wide + 2 * h
-    tied = 1 if found.get("tie_word_embeddings") else 2
-    return Size(layers * inside + tied * vocabulary * h + h, layers, h, heads, vocabulary)
+        found = AutoConfig.from_pretrained(folder)
+        with torch.device("meta"):
+            parameters = AutoModelForCausalLM.from_config(found).num_parameters()
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{folder}: no configuration of a causal model ({error})") from None
+    return Size(parameters, found.num_hidden_layers, found.hidden_size, found.num_attention_heads, found.vocab_size)
