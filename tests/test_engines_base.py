@@ -275,6 +275,7 @@ def test_fifty_kills_and_the_same_store(tmp_path):
 def test_two_processes_ask_nothing_twice_and_end_alike(tmp_path):
     """Both want the same 300 completions; each notes what it was asked, and one is killed midway."""
     prompts = [f"prompt {i}" for i in range(300)]
+    reading, writing = os.pipe()  # the one to be killed has claimed its keys
 
     def run(name, stop_at=None):
         def script(request, draw):
@@ -283,6 +284,8 @@ def test_two_processes_ask_nothing_twice_and_end_alike(tmp_path):
             return f"{request.prompt} by {name}"
 
         def report(progress, batch):
+            if stop_at is not None and progress.done:
+                os.write(writing, b".")
             if stop_at is not None and progress.done >= stop_at:
                 os.kill(os.getpid(), 9)
 
@@ -298,6 +301,8 @@ def test_two_processes_ask_nothing_twice_and_end_alike(tmp_path):
                 run(name, stop_at)
             finally:
                 os._exit(0)
+        if stop_at is not None:
+            os.read(reading, 1)
     mine = run("me")
     assert [os.WIFSIGNALED(os.waitpid(pid, 0)[1]) for pid in children] == [True, False]
     asked = [line for path in tmp_path.glob("asked by *") for line in path.read_text().splitlines()]

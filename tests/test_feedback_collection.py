@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
-from nlgeval_lib import datasets
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus
@@ -18,7 +17,6 @@ from nlgeval_lib.parsers.feedback import feedback as read_feedback
 from nlgeval_lib.records import Completion, Sample
 from nlgeval_lib.training import feedback_pieces as pieces
 from nlgeval_lib.training import scripted_teachers as scripted
-from nlgeval_lib.training import statistics
 from nlgeval_lib.training.feedback_collection import FeedbackCollection, brainstorms
 from nlgeval_lib.training.feedback_pieces import Graded, Problem, RubricDraft, seeds
 from nlgeval_lib.training.pipeline import load
@@ -159,11 +157,6 @@ def test_no_text_of_a_teacher_raises(text: str) -> None:
         assert all(isinstance(rule.why(read(draft, text, reader)), str) for rule in rule_list()[:3])
 
 
-def test_sentences_are_counted() -> None:
-    assert pieces.sentences("One. Two! Is 3.5 three? 'Four.'") == 4
-    assert pieces.sentences("A list:\n- one\n- two") == 3 and pieces.sentences("") == 1
-
-
 def test_seeds_are_twelve_of_our_own_or_a_file(tmp_path) -> None:
     own = seeds()
     assert len(own) == 12 and all(draft.rubric().levels.keys() == {1, 2, 3, 4, 5} for draft in own)
@@ -210,18 +203,6 @@ def test_a_collection_is_whole_and_valid(tmp_path) -> None:
     assert "Distinct n-grams (Table 7)" in (tmp_path / "set" / "report.md").read_text()
     gone = [json.loads(line) for line in (tmp_path / "set" / "removed.jsonl").read_text().splitlines()]
     assert len(gone) == report["removed"] and {one["kind"] for one in gone} == {"rubric", "response", "instruction"}
-
-
-def test_nothing_is_lost_between_the_stages() -> None:
-    built = FeedbackCollection(**SMALL, whole=False).build(scripted.FeedbackTeacher().engine())
-    of = [one.group for one in built.filters.removed]
-    rubrics = len(built.rubrics)
-    new = rubrics + sum(group.startswith("rubric") for group in of)
-    brainstormed = sum(draft.origin == "brainstormed" for draft in built.rubrics)
-    assert new == 8 + brainstormed  # each that stayed was paraphrased
-    problems = rubrics * 3 - of.count("instruction")
-    assert problems == built.facts["instructions"]
-    assert len(built.kept) + sum(group.startswith("response") for group in of) == 5 * problems
 
 
 def test_views_are_what_the_evaluator_asks_without_a_part() -> None:
@@ -271,28 +252,3 @@ def test_settings_are_checked() -> None:
     assert [(one.name, one.completions, one.exact) for one in stages][:2] == [
         ("brainstorm", 8, True), ("paraphrase", 1, False),  # equal stand-ins: all but one would be alike
     ]  # fmt: skip
-
-
-def test_balance_of_the_public_feedbacks_is_measured() -> None:
-    frame = datasets.load("mini").rename(columns={"output": "response"})
-    graded = frame.assign(score=frame["degradation"].map({name: score for score, name in scripted.GRADES.items()}))
-    even = graded.dropna(subset=["score"]).astype({"score": int})
-    table = statistics.score_balance(even)
-    assert table.loc["scores", "ok"] and table.loc["scores", "value"] == 1
-    lengths = even["response"].str.split().map(len).groupby(even["score"]).mean()
-    assert table.loc["length", "value"] == pytest.approx(lengths.max() / lengths.min(), abs=0.02)
-    longer = even.assign(response=["word " * (score * 10) for score in even["score"]])
-    assert (
-        statistics.score_balance(longer).loc["length_rho", "value"] == pytest.approx(1)
-        and not statistics.score_balance(longer)["ok"][1:].any()
-    )
-    assert not statistics.score_balance(even[even["score"] > 1]).loc["scores", "ok"]
-
-
-def test_statistics_of_appendix_c() -> None:
-    built = FeedbackCollection(**SMALL).build(scripted.FeedbackTeacher(every=0).engine())
-    tables = built.statistics()
-    n = len(built.rubrics)
-    assert tables["ROUGE-L between criteria (Figure 7)"].iloc[0]["count"] == n * (n - 1) / 2
-    size = tables["Size (Table 1)"]["value"]
-    assert size["rubrics"] == n and size["responses"] == 5 * size["instructions"] == len(built.frame())

@@ -124,15 +124,6 @@ def test_duplicate_keeps_the_first() -> None:
     assert [bool(one.why(candidate)) for candidate in given] == [False, True, False]
 
 
-def test_thresholds_are_arguments() -> None:
-    assert rule("severity", minor_most=4).why(with_error(severity="Minor", reduction=4.0)) == ""
-    assert rule("over_long", max_output=3, count=lambda text: len(text.split())).why(GOOD).startswith("output of 4")
-    with pytest.raises(ValueError, match="max_output=0"):
-        MetricInstruct(limits={"max_output": 0})
-    with pytest.raises(TypeError, match="minor_mots"):
-        MetricInstruct(limits={"minor_mots": 1})
-
-
 FIELD = st.text(min_size=1, max_size=40).filter(lambda text: text.strip())
 ERRORS = st.builds(
     ErrorItem, FIELD, FIELD, FIELD, st.sampled_from(["Major", "Minor"]), st.sampled_from([0.5, 1.0, 2.5, 4.0, 5.0])
@@ -146,12 +137,6 @@ def test_what_passes_is_read_back_with_its_score(errors: list[ErrorItem]) -> Non
     read = error_analysis(analysis(errors))
     if rule("unreadable").why(candidate) == "":
         assert read.value == -sum(error.reduction for error in errors) and read.consistent
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.text(), st.text(min_size=1), st.text())
-def test_a_part_of_the_output_is_located(before: str, part: str, after: str) -> None:
-    assert rules.located(part, before + part + after) or not part.strip()
 
 
 # -- reading the teacher -----------------------------------------------------------------------------------------------
@@ -297,22 +282,6 @@ def test_a_stopped_run_goes_on_and_a_finished_one_asks_nothing(tmp_path) -> None
     assert len(again.asked) == len(store) - stored
     third = ScriptedEngine(script.answer, model="t")
     assert len(MetricInstruct().build(third, store, **frames).kept) == len(whole.kept) and not third.asked
-
-
-def test_failed_completions_are_counted_and_asked_again(tmp_path) -> None:
-    script = scripted.MiniTeacher(REAL, PLAIN, every=0)
-
-    def flaky(request, draw):
-        if request.id.endswith("#0"):
-            raise RuntimeError("no answer today")
-        return script.answer(request, draw)
-
-    store = Store(tmp_path)
-    first = MetricInstruct().build(ScriptedEngine(flaky, model="t"), store, real=REAL.head(8))
-    [failure] = [one for one in first.filters.removed if one.rule == "failed"]
-    assert failure.reason == "RuntimeError: no answer today"
-    second = MetricInstruct().build(ScriptedEngine(script.answer, model="t"), store, real=REAL.head(8))
-    assert second.filters.count("failed") == 0 and len(second.kept) == len(first.kept) + 1
 
 
 def test_empty_and_repeated_inputs_are_counted_not_asked() -> None:

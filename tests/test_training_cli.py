@@ -91,11 +91,6 @@ def test_wrong_calls_are_one_line_and_2(run, inputs, tmp_path, monkeypatch, argu
     assert not (tmp_path / "x").exists()
 
 
-def test_configurations_are_listed_with_their_source(run) -> None:
-    listed = run("finetune", "--list").out
-    assert "tigerscore-13b-mathqa" in listed and "Table 8" in listed and "[ours]" in listed
-
-
 def test_a_dry_run_states_tokens_memory_and_hours(run, tmp_path) -> None:
     plain = run("finetune", "prometheus-13b", "--dry-run")
     assert plain.code == 0, plain.err
@@ -108,12 +103,6 @@ def test_a_dry_run_states_tokens_memory_and_hours(run, tmp_path) -> None:
     given = run("finetune", "tigerscore-7b-lora", "--base", base, "--data", data, "--dry-run", "-s", "max_length=512")
     assert given.code == 0, given.err
     assert "examples      1;" in given.out and "1 examples left out" in given.out and "not a paper's run" in given.out
-
-
-def test_help_has_examples(run) -> None:
-    for command in (["build", "metricinstruct"], ["build", "feedback-collection"], ["build", "outputs"], ["finetune"]):
-        got = run(*command, "--help")
-        assert got.code == 0 and "Examples:" in got.out and "Exit codes:" in got.out
 
 
 def test_outputs_are_sampled_and_the_least_likely_is_kept(run, tmp_path) -> None:

@@ -31,14 +31,6 @@ def test_distinct_ngrams_agree_with_nltk_on_the_mini_set(n: int) -> None:
     assert stats.distinct_ngrams(texts, n, by="text") == pytest.approx(np.mean(means))
 
 
-def test_distinct_ngrams_by_hand() -> None:
-    assert stats.distinct_ngrams(["a b a b"], 2) == 2 / 3
-    assert stats.distinct_ngrams(["a b", "a b"], 2) == 0.5  # no "b a" across texts
-    assert math.isnan(stats.distinct_ngrams(["a", ""], 2))
-    with pytest.raises(ValueError, match="allowed: set, text"):
-        stats.distinct_ngrams(["a b"], 2, by="corpus")
-
-
 @settings(deadline=None, max_examples=50)
 @given(SMALL, st.integers(1, 3))
 def test_distinct_ngrams_are_a_share_and_doubling_a_set_halves_it(texts: list[str], n: int) -> None:
@@ -109,10 +101,3 @@ def test_errors_severities_and_aspects() -> None:
     severities = stats.error_counts(INSTANCES, "severity", ("Major", "Minor"))
     assert severities.loc["Trans"].to_dict() == {"Major": 2, "Minor": 0}
     assert stats.error_counts(INSTANCES, "aspect").sum().to_dict() == {"Fluency": 2, "Style": 2}
-
-
-def test_collection_table_counts_an_instruction_once_a_rubric() -> None:
-    frame = pd.DataFrame({"criteria": ["r"] * 5 + ["s"], "instruction": ["i"] * 5 + ["i"], "score": [1, 2, 3, 4, 5, 5]})
-    table = stats.collection_table(frame)
-    assert table[["rubrics", "instructions", "responses", "score_1", "score_5"]].tolist() == [2, 2, 6, 1, 2]
-    assert table["responses_per_instruction"] == 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from scipy import stats
 
 from nlgeval_lib import datasets, files, meta
 from nlgeval_lib.datasets import mini_judge
-from nlgeval_lib.training.mini import quality
 
 RUNS = "runs.csv"
 LINE = ["study", "arm", "seed", "digest", "base", "heldout", "judgments", "examples", "tokens", "steps", "seconds"]
@@ -29,6 +28,7 @@ NEW_RUBRIC = "relevance"  # the aspect whose rubric no fine-tuning shows
 ONE_TASK = "one task"  # whichever domain's arm is asked about its own domain
 MEAN = "mean"
 COEFS = ("kendall-b", "pearson", "spearman")
+KINDS = ("invention", "wrong_value", "arithmetic", "omission", "repetition", "grammar", "off_topic")
 
 
 # -- the kept judgments ------------------------------------------------------------------------------------------------
@@ -110,6 +110,45 @@ def trained(study: str, where: Path | None = None) -> pd.DataFrame:
     return means.reset_index()
 
 
+def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """What the error analyses found of the errors that were put in, a row a kind.
+
+    errors: put in; found: of the same kind in the same output; located: found with its very words; false: told of
+    and not there; `recall`, `located_share`, `precision` in [0, 1], NaN over none.
+    """
+    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])
+    tally = {kind: dict.fromkeys(("errors", "found", "located", "false"), 0) for kind in KINDS}
+    for one in analyses:
+        gold = list(outputs.loc[(one["input_id"], one["system_id"]), "errors"])
+        said = list(one["errors"])
+        for error in gold:
+            tally[error["kind"]]["errors"] += 1
+        for exact in (True, False):
+            for error in list(gold):
+                same = [
+                    s for s in said if s["kind"] == error["kind"] and (not exact or s["location"] == error["location"])
+                ]
+                if same:
+                    said.remove(same[0])
+                    gold.remove(error)
+                    tally[error["kind"]]["found"] += 1
+                    tally[error["kind"]]["located"] += exact
+        for error in said:
+            if error["kind"] in tally:
+                tally[error["kind"]]["false"] += 1
+    table = pd.DataFrame(tally).T.rename_axis("kind").reset_index()
+    return table.assign(
+        recall=share(table["found"], table["errors"]),
+        located_share=share(table["located"], table["errors"]),
+        precision=share(table["found"], table["found"] + table["false"]),
+    )
+
+
+def share(part: pd.Series, whole: pd.Series) -> pd.Series:
+    """A part of each whole, NaN over none."""
+    return part / whole.where(whole > 0)
+
+
 def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
     """What each arm's analyses found of the errors that were put in, over all its seeds: `arm, kind, errors, found,
     false, recall, precision`; only the kind is asked for, not the words.
@@ -121,11 +160,11 @@ def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
             {**row, "errors": [{"kind": kind, "location": ""} for kind in row["told"].split()]}
             for row in part[["input_id", "system_id", "told"]].to_dict("records")
         ]
-        tables.append(quality.by_kind(frame, said).assign(arm=arm))
+        tables.append(by_kind(frame, said).assign(arm=arm))
     joined = pd.concat(tables).groupby(["arm", "kind"], sort=False)[["errors", "found", "false"]].sum().reset_index()
     return joined.assign(
-        recall=quality.share(joined["found"], joined["errors"]),
-        precision=quality.share(joined["found"], joined["found"] + joined["false"]),
+        recall=share(joined["found"], joined["errors"]),
+        precision=share(joined["found"], joined["found"] + joined["false"]),
     )
 
 
