@@ -9,8 +9,7 @@ On several GPUs: `launch_command(config)`.
 
 from __future__ import annotations
 
-from nlgeval_lib.training.finetune.config import Config, named, names
-from nlgeval_lib.training.finetune.plan import plan, size_of
+from nlgeval_lib.training.finetune.config import Config, named, names, plan, size_of
 from nlgeval_lib.training.finetune.run import chosen, examples, finetune, launch_command, tokenized
 
 __all__ = [
