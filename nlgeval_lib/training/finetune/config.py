@@ -1,4 +1,4 @@
-"""Fine-tuning settings by name, the papers' and variants marked as ours; what a run would take: tokens, memory, hours."""
+"""Fine-tuning settings by name, the papers' and variants marked as ours; what a run would take."""
 
 from __future__ import annotations
 

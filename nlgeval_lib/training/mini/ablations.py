@@ -194,17 +194,21 @@ class Measured:
         return [one.value for one in self.results.values()] or [np.nan]
 
 
-def _measure(rows: pd.DataFrame, arm: str, coef: str, n_boot: int, seed: int) -> Measured:
-    matrices = {}
-    for number, part in rows[rows["arm"] == arm].groupby("seed"):
-        wide = part.pivot(index="system_id", columns="input_id", values=["value", "gold"])
-        matrices[int(number)] = (wide["value"].to_numpy(float), wide["gold"].to_numpy(float))
-    if any((~np.isnan(x)).sum() < 3 for x, _ in matrices.values()):
-        return Measured(matrices, {}, np.full(n_boot, np.nan))
-    results = {number: meta.correlate(x, y, coef=coef) for number, (x, y) in matrices.items()}
+def _measured(rows: pd.DataFrame, coef: str, n_boot: int, seed: int) -> dict[str, Measured]:
+    """Every arm of the rows."""
     how: dict[str, Any] = {"coef": coef, "units": "inputs", "n_boot": n_boot, "seed": seed}
-    drawn = np.mean([meta.bootstrap(x, y, **how).replicates for x, y in matrices.values()], axis=0)
-    return Measured(matrices, results, drawn)
+    found = {}
+    for arm in arms(rows):
+        matrices = {}
+        for number, part in rows[rows["arm"] == arm].groupby("seed"):
+            wide = part.pivot(index="system_id", columns="input_id", values=["value", "gold"])
+            matrices[int(number)] = (wide["value"].to_numpy(float), wide["gold"].to_numpy(float))
+        results, drawn = {}, np.full(n_boot, np.nan)
+        if all((~np.isnan(x)).sum() >= 3 for x, _ in matrices.values()):
+            results = {number: meta.correlate(x, y, coef=coef) for number, (x, y) in matrices.items()}
+            drawn = np.mean([meta.bootstrap(x, y, **how).replicates for x, y in matrices.values()], axis=0)
+        found[arm] = Measured(matrices, results, drawn)
+    return found
 
 
 def correlations(
@@ -218,21 +222,9 @@ def correlations(
     Returns the table `variant, value, ci_low, ci_high, seed_sd, seeds, parsed, n, signature, reason`; replicates by
     arm; and the values of the seeds by arm.
     """
-    found = {arm: _measure(rows, arm, coef, n_boot, seed) for arm in arms(rows)}
-    table = []
-    for arm, one in found.items():
-        mine, results = rows[rows["arm"] == arm], list(one.results.values())
-        counts = {"seeds": len(one.matrices), "parsed": (mine["status"] == "ok").mean()}
-        reason = next((result.reason for result in results if result.reason), "")
-        line = _line(arm, one.values, one.drawn) | counts | {"n": mine.groupby("seed").size().min()}
-        if results:
-            lost, total = (sum(getattr(result, name) for result in results) for name in ("n_missing", "total"))
-            signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{results[0].coef}|nan:drop({lost}/{total})"
-            signature += f"|ci:boot-inputs/{n_boot}|seed:{seed}"
-        else:
-            signature, reason = "", "a seed with fewer than 3 judgments that could be read"
-        table.append(line | {"signature": signature, "reason": reason})
-    return pd.DataFrame(table), {arm: one.drawn for arm, one in found.items()}, {a: m.values for a, m in found.items()}
+    found = _measured(rows, coef, n_boot, seed)
+    table = _values(rows, found, n_boot, seed)
+    return table, {arm: one.drawn for arm, one in found.items()}, {arm: one.values for arm, one in found.items()}
 
 
 def against(
@@ -249,26 +241,7 @@ def against(
     records drawn again. `seeds_low, seeds_high`: Student's t over the differences seed by seed. `p_holm` is over these
     pairs; `holds`: p_holm below .05 and 0 outside of both intervals.
     """
-    found = {
-        arm: _measure(rows, arm, coef, n_boot, seed) for arm in dict.fromkeys(name for two in pairs for name in two)
-    }
-    lines = []
-    for first, second in pairs:
-        one, two = found[first], found[second]
-        shared = [number for number in one.matrices if number in two.matrices]
-        gaps = np.array([_value(one, number) - _value(two, number) for number in shared])
-        # all seeds as one: their systems stand below each other, inputs change places whole
-        x, z, y = (
-            np.vstack([side.matrices[number][place] for number in shared])
-            for side, place in ((one, 0), (two, 0), (one, 1))
-        )
-        p, signature = np.nan, ""
-        if (~np.isnan(x) & ~np.isnan(z)).sum() >= 3:
-            tested = meta.compare(x, z, y, coef=coef, units="inputs", n_perm=n_perm, seed=seed)
-            p, signature = tested.p, f"seeds-stacked:{len(shared)}|{tested.signature()}"
-        line = _gap((first, second), (one.values, two.values), gaps, one.drawn - two.drawn)
-        lines.append(line | {"p": p, "p_holm": np.nan, "holds": False, "signature": signature})
-    return _corrected(pd.DataFrame(lines))
+    return _corrected(_tests(_measured(rows, coef, n_boot, seed), pairs, coef, n_perm, seed))
 
 
 def by_group(
@@ -285,36 +258,72 @@ def by_group(
     column: what makes the groups. The arm that bears a group's name is called `ONE_TASK` in it. The mean has an
     interval and no test. Returns both tables with `group` in front, and the values of the seeds by group and arm.
     """
-    values, tests = [], []
-    points: dict[tuple[str, str], list[float]] = {}
-    drawn: dict[tuple[str, str], np.ndarray] = {}
-    groups = list(dict.fromkeys(rows[column]))
-    for number, group in enumerate(groups):
-        part = rows[rows[column] == group]
+    values, tests, found = [], [], {}
+    for number, (group, part) in enumerate(rows.groupby(column, sort=False)):
         part = part.assign(arm=part["arm"].where(part["arm"] != group, ONE_TASK))
-        how: dict[str, Any] = {"coef": coef, "n_boot": n_boot, "seed": seed + number}
-        table, replicates, single = correlations(part, **how)
-        values.append(table.assign(group=group))
-        tests.append(against(part, pairs, n_perm=n_perm, **how).assign(group=group))
-        points |= {(group, arm): found for arm, found in single.items()}
-        drawn |= {(group, arm): found for arm, found in replicates.items()}
-    joined, means = pd.concat(values, ignore_index=True), []
-    for arm in dict.fromkeys(arm for _, arm in drawn):
-        if all((group, arm) in points for group in groups):
-            points[(MEAN, arm)] = list(np.mean([points[(group, arm)] for group in groups], axis=0))
-            drawn[(MEAN, arm)] = np.mean([drawn[(group, arm)] for group in groups], axis=0)
+        found[group] = _measured(part, coef, n_boot, seed + number)
+        values.append(_values(part, found[group], n_boot, seed + number).assign(group=group))
+        tests.append(_tests(found[group], pairs, coef, n_perm, seed + number).assign(group=group))
+    joined, means, gaps = pd.concat(values, ignore_index=True), [], []
+    points = {(group, arm): one.values for group, measured in found.items() for arm, one in measured.items()}
+    drawn = {}
+    for arm in dict.fromkeys(arm for measured in found.values() for arm in measured):
+        if all(arm in measured for measured in found.values()):
+            points[(MEAN, arm)] = list(np.mean([measured[arm].values for measured in found.values()], axis=0))
+            drawn[arm] = np.mean([measured[arm].drawn for measured in found.values()], axis=0)
             mine = joined[joined["variant"] == arm]
             counts = {"seeds": mine["seeds"].min(), "parsed": mine["parsed"].mean(), "n": mine["n"].sum()}
             signature = f"mean-of-groups:{len(mine)}|{mine['signature'].iloc[0]}"
-            line = _line(arm, points[(MEAN, arm)], drawn[(MEAN, arm)])
+            line = _line(arm, points[(MEAN, arm)], drawn[arm])
             means.append({**line, **counts, "signature": signature, "reason": "", "group": MEAN})
-    gaps = []
     for first, second in pairs:
         both = points[(MEAN, first)], points[(MEAN, second)]
-        line = _gap((first, second), both, np.subtract(*both), drawn[(MEAN, first)] - drawn[(MEAN, second)])
-        gaps.append({**line, "group": MEAN})
+        gap = _gap((first, second), both, np.subtract(*both), drawn[first] - drawn[second])
+        gaps.append({**gap, "group": MEAN})
     tested = _corrected(pd.concat(tests, ignore_index=True))
     return _group_first(joined, means), _group_first(tested, gaps), points
+
+
+def _values(rows: pd.DataFrame, found: dict[str, Measured], n_boot: int, seed: int) -> pd.DataFrame:
+    """A line an arm."""
+    table = []
+    for arm, one in found.items():
+        mine, results = rows[rows["arm"] == arm], list(one.results.values())
+        counts = {"seeds": len(one.matrices), "parsed": (mine["status"] == "ok").mean()}
+        reason = next((result.reason for result in results if result.reason), "")
+        signature = ""
+        if results:
+            lost, total = (sum(getattr(result, name) for result in results) for name in ("n_missing", "total"))
+            signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{results[0].coef}|nan:drop({lost}/{total})"
+            signature += f"|ci:boot-inputs/{n_boot}|seed:{seed}"
+        else:
+            reason = "a seed with fewer than 3 judgments that could be read"
+        line = _line(arm, one.values, one.drawn) | counts | {"n": mine.groupby("seed").size().min()}
+        table.append(line | {"signature": signature, "reason": reason})
+    return pd.DataFrame(table)
+
+
+def _tests(
+    found: dict[str, Measured], pairs: Sequence[tuple[str, str]], coef: str, n_perm: int, seed: int
+) -> pd.DataFrame:
+    """A line a pair, uncorrected."""
+    lines = []
+    for first, second in pairs:
+        one, two = found[first], found[second]
+        shared = [number for number in one.matrices if number in two.matrices]
+        gaps = np.array([_value(one, number) - _value(two, number) for number in shared])
+        # all seeds as one: their systems stand below each other, inputs change places whole
+        x, z, y = (
+            np.vstack([side.matrices[number][place] for number in shared])
+            for side, place in ((one, 0), (two, 0), (one, 1))
+        )
+        p, signature = np.nan, ""
+        if (~np.isnan(x) & ~np.isnan(z)).sum() >= 3:
+            tested = meta.compare(x, z, y, coef=coef, units="inputs", n_perm=n_perm, seed=seed)
+            p, signature = tested.p, f"seeds-stacked:{len(shared)}|{tested.signature()}"
+        line = _gap((first, second), (one.values, two.values), gaps, one.drawn - two.drawn)
+        lines.append(line | {"p": p, "p_holm": np.nan, "holds": False, "signature": signature})
+    return pd.DataFrame(lines)
 
 
 def _value(one: Measured, seed: int) -> float:
