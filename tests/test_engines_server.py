@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib import engines
-from nlgeval_lib.engines import OpenAIEngine, Request, Sampling, UnsupportedSetting, _protocol, openai_compatible
-from nlgeval_lib.engines.openai_compatible import retry_after, without_key
+from nlgeval_lib.engines import OpenAIEngine, Request, Sampling, UnsupportedSetting, _protocol
+from nlgeval_lib.engines._protocol import retry_after, without_key
 from nlgeval_lib.engines.store import Store
 
 KEY = "sk-proj-" + "".join(chr(97 + i * 7 % 26) for i in range(150))
@@ -179,7 +179,7 @@ def test_no_attempt_takes_longer_than_its_timeout(server, what):
 
 @pytest.mark.parametrize("what", ["huge", "flood"])
 def test_an_answer_of_10_mb_is_not_read(server, what, monkeypatch):
-    monkeypatch.setattr(openai_compatible, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(_protocol, "MOST_BYTES", 1 << 20)
     e = Patient(server())
     answers = engines.complete(e, [f"{what} 99: x", "fine"], GREEDY)
     assert answers.failed[0].reason == "the answer is longer than 1048576 bytes" and e.usage.calls == 2
@@ -218,7 +218,7 @@ def test_a_dead_server_is_given_up(server, tmp_path):
 
 def test_an_evening_with_a_hostile_server(server, tmp_path, monkeypatch):
     """Everything at once: each answer is either right or named as failed, and a second run asks only for those."""
-    monkeypatch.setattr(openai_compatible, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(_protocol, "MOST_BYTES", 1 << 20)
     rng, kinds = random.Random(1), ["429", "500", "drop", "bad", "400", "huge", "fine"]
     prompts = []
     for i in range(150):
@@ -413,5 +413,5 @@ def test_an_address_that_cannot_be_asked_is_refused_at_once(url):
     with pytest.raises(ValueError, match=r"base_url .* is needed"):
         OpenAIEngine("m", base_url=url)
     with pytest.raises(ValueError) as caught:
-        openai_compatible._check_address(f"ftp://me:{KEY}@{url}")
+        _protocol.check_address(f"ftp://me:{KEY}@{url}")
     assert KEY not in str(caught.value)

@@ -13,7 +13,6 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.files import whole
 from nlgeval_lib.records import Completion
 
-_SYNC_SECONDS = 2.0
 _POLL_SECONDS = 0.2
 
 
@@ -144,7 +143,6 @@ def _shared(
     state: Progress,
 ) -> Iterator[tuple[Progress, list[Completion]]]:
     """Ask for what no other process is asking for; then take what those came to, or ask for what they gave up."""
-    synced = time.monotonic()
     try:
         with store.claimant() as name:
             while missing:
@@ -153,9 +151,6 @@ def _shared(
                 batches = _generate(engine, asked, sampling, store, unique, state) if asked else ()
                 for state, batch in batches:
                     yield state, batch
-                    if time.monotonic() - synced > _SYNC_SECONDS:
-                        store.sync()
-                        synced = time.monotonic()
                 others = store.get_many(ask.key for ask in missing if ask.key not in mine)
                 missing = [ask for ask in missing if ask.key not in mine and ask.key not in others]
                 if others:

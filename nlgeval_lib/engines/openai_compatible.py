@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import email.utils
-import functools
 import itertools
 import os
 import queue
-import re
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from nlgeval_lib.engines import _protocol
+from nlgeval_lib.engines._protocol import AttemptFailed, without_key
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, failed
 from nlgeval_lib.records import Completion
 
 DIALECTS = ("openai", "vllm")
-MOST_BYTES = 64 << 20  # of an answer
 MOST_WAIT = 120.0  # seconds that a server may ask to wait; a request that is to wait longer fails
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 _APART, _RAMP = 0.004, 0.25  # seconds between the first requests of two workers, and of the first and the last
 _HOPELESS = (401, 403, 404)  # no key, no right, no such model: the next request will fare no better
 _PASSING = (408, 409, 429)  # and all of 500 and above
-_START = 12  # as much of a key's beginning is taken for the key: an excerpt may end within it
-_SECRET = 16  # characters; what is shorter is no key but a word such as "EMPTY" for a server that wants none
 
 
 @dataclass
@@ -42,18 +36,6 @@ class Usage:
     completion_tokens: int = 0
     uncounted: int = 0
     cost: float = 0.0
-
-
-class AttemptFailed(Exception):
-    """What an attempt at a request came to.
-
-    wait: seconds until another attempt, at the least; None where there should be none. hopeless: no request of this run
-    will fare better.
-    """
-
-    def __init__(self, reason: str, wait: float | None = None, hopeless: bool = False) -> None:
-        super().__init__(reason)
-        self.wait, self.hopeless = wait, hopeless
 
 
 class OpenAIEngine(Engine):
@@ -104,7 +86,7 @@ class OpenAIEngine(Engine):
         if not timeout > 0:
             raise ValueError(f"timeout={timeout}: a number above 0 is needed")
         if base_url is not None:
-            _check_address(base_url)
+            _protocol.check_address(base_url)
         self.model, self.revision = name or model, revision
         self.base_url, self.api_key_env, self.dialect = base_url, api_key_env, dialect
         self.concurrency, self.timeout, self.max_retries = concurrency, timeout, max_retries
@@ -202,8 +184,9 @@ class _Run:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         if self._stopped:
             return
-        workers = min(self.engine.concurrency, len(self.todo))
-        async with _client(self.engine, self.key, workers) as client, asyncio.TaskGroup() as group:
+        engine, workers = self.engine, min(self.engine.concurrency, len(self.todo))
+        client = _protocol.client(engine.base_url, self.key, engine.timeout, workers)
+        async with client, asyncio.TaskGroup() as group:
             for number in range(workers):
                 group.create_task(self._work(client, after=min(number * _APART, _RAMP)))
 
@@ -270,7 +253,7 @@ class _Run:
         try:
             async with asyncio.timeout(engine.timeout):
                 response = await client.post(path, cast_to=httpx2.Response, body=sent)
-            if len(self.key) >= _SECRET and self.key.encode() in response.content:
+            if len(self.key) >= _protocol.SECRET and self.key.encode() in response.content:
                 raise AttemptFailed("the answer repeats the API key; nothing of it is kept")
             answer = _protocol.read(response.content, chat=chat, count=len(draws), sampling=self.sampling)
         except Exception as error:
@@ -291,13 +274,14 @@ class _Run:
             return self._refused(error)
         if isinstance(error, (TimeoutError, openai.APITimeoutError)):
             return AttemptFailed(f"no answer within {self.engine.timeout:g} s", 0.0)
+        passing = not isinstance(error, (ValueError, TypeError))  # of ours, and the same at the next attempt
+        reason = f"{type(error).__name__}: {error}"
         if isinstance(error, openai.APIConnectionError):
             cause = error.__cause__ or error
-            return AttemptFailed(without_key(f"connection lost: {type(cause).__name__}: {cause}", self.key), 0.0)
-        if isinstance(error, _protocol.BadAnswer):
-            return AttemptFailed(without_key(f"a bad answer: {error}", self.key), 0.0)
-        passing = not isinstance(error, (ValueError, TypeError))  # of ours, and the same at the next attempt
-        return AttemptFailed(without_key(f"{type(error).__name__}: {error}", self.key), 0.0 if passing else None)
+            reason = f"connection lost: {type(cause).__name__}: {cause}"
+        elif isinstance(error, _protocol.BadAnswer):
+            passing, reason = True, f"a bad answer: {error}"
+        return AttemptFailed(without_key(reason, self.key), 0.0 if passing else None)
 
     def _refused(self, error: Any) -> AttemptFailed:
         """What an HTTP status means."""
@@ -309,7 +293,7 @@ class _Run:
             return AttemptFailed(reason, hopeless=True)
         if status not in _PASSING and status < 500:
             return AttemptFailed(reason)
-        wait = retry_after(error.response.headers, self.engine._now()) or 0.0
+        wait = _protocol.retry_after(error.response.headers, self.engine._now()) or 0.0
         if wait > MOST_WAIT:
             return AttemptFailed(f"{reason}; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}")
         return AttemptFailed(reason, wait)
@@ -348,78 +332,3 @@ def _groups(asks: Sequence[Ask]) -> Iterator[list[Ask]]:
     """Runs of draws of the same request."""
     for _, group in itertools.groupby(asks, key=lambda ask: id(ask.request)):
         yield list(group)
-
-
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """The seconds that a server asks to wait, from `retry-after-ms` or `Retry-After` (seconds or a date), or None.
-
-    now: seconds since 1970. Source: RFC 9110, section 10.2.3; `retry-after-ms` is OpenAI's.
-    """
-    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
-        value = headers.get(name, "")
-        try:
-            seconds = float(value) * unit
-        except ValueError:
-            try:
-                seconds = email.utils.parsedate_to_datetime(value).timestamp() - now
-            except (ValueError, TypeError, OverflowError):
-                continue
-        if seconds == seconds:
-            return max(0.0, seconds)
-    return None
-
-
-def without_key(reason: str, key: str) -> str:
-    """A reason without the key, should a server have sent it back, whole or cut off."""
-    if len(key) >= _SECRET:
-        return re.sub(re.escape(key[:_START]) + r"\S*", "[key]", reason)[:400]
-    return (reason.replace(key, "[key]") if key else reason)[:400]
-
-
-def _check_address(url: str) -> None:
-    """Passes for an address that can be asked. Raises: ValueError, without the user name or key in it."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port out of range, a broken IPv6 address
-        usable = False
-    if not usable:
-        raise ValueError(f"base_url {url.rpartition('@')[2]!r}: an address such as http://host:8000/v1 is needed")
-
-
-def _client(engine: OpenAIEngine, key: str, connections: int) -> Any:
-    """An `openai.AsyncOpenAI` that never asks again by itself, with so many connections."""
-    import httpx2
-    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-
-    return AsyncOpenAI(
-        api_key=key or "none",
-        base_url=engine.base_url,
-        max_retries=0,
-        timeout=engine.timeout,
-        http_client=DefaultAsyncHttpxClient(
-            limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
-            timeout=engine.timeout,
-            verify=_certificates(),
-            event_hooks={"response": [_limited]},
-        ),
-    )
-
-
-@functools.lru_cache(maxsize=1)
-def _certificates() -> Any:
-    """What a server's certificate is held against, read once."""
-    import httpx2
-
-    return httpx2.create_ssl_context()
-
-
-async def _limited(response: Any) -> None:
-    """Read an answer's body, unpacked, up to the most bytes. Raises: AttemptFailed."""
-    body = bytearray()
-    async for part in response.aiter_bytes():
-        body += part
-        if len(body) > MOST_BYTES:
-            await response.aclose()
-            raise AttemptFailed(f"the answer is longer than {MOST_BYTES} bytes")
-    response._content = bytes(body)  # where `aread` keeps what it has read
