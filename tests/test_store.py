@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import zlib
 from pathlib import Path
 
@@ -184,6 +185,29 @@ def test_many_processes_lose_nothing(tmp_path):
     assert found.keys() == {sha(f"{name}{i}") for name in set(names) for i in range(300)}
     assert all(found[sha(f"both{i}")].startswith(f"both{i} ") for i in range(300))
     assert all(path.name.startswith(FILE) for path in (tmp_path / "new").iterdir()), "no temporary file is left"
+
+
+def test_threads_share_a_store_and_a_forked_child_writes_to_it(tmp_path):
+    store = Store(tmp_path)
+    threads = [threading.Thread(target=lambda t=t: [store.put(done(f"{t}-{i}")) for i in range(200)]) for t in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    children = []
+    for child in range(3):
+        children.append(os.fork())
+        if children[-1] == 0:
+            try:
+                for i in range(50):
+                    store.put(done(f"child {child}-{i}"))
+            finally:
+                os._exit(0)
+    for i in range(50):
+        store.put(done(f"parent {i}"))
+    assert [os.waitpid(pid, 0)[1] for pid in children] == [0, 0, 0]
+    store.sync()
+    assert len(store) == 800 + 150 + 50 and store.verify() == []
 
 
 CLAIMER = """
