@@ -26,6 +26,7 @@ from nlgeval_lib.evaluators import (
     TigerScoreReferenceBased,
 )
 from nlgeval_lib.evaluators.prometheus import Rubric
+from nlgeval_lib.evaluators.prometheus_ranking import rank
 
 RUBRIC = Rubric("Is the text true to its source?", ("No.", "Hardly.", "Partly.", "Mostly.", "Yes."))
 FRAME = pd.DataFrame(
@@ -158,7 +159,7 @@ def test_weighted_g_eval_from_real_probabilities(tiny_vllm, tiny_transformers):
 
 
 def test_rankings(tiny_vllm):
-    rankings = Prometheus(structured=True, engine=tiny_vllm).rank(FRAME, redraws=2)
+    rankings = rank(Prometheus(structured=True, engine=tiny_vllm), FRAME, redraws=2)
     assert [ranking.group for ranking in rankings] == ["bus", "cat"]
     for ranking in rankings:
         assert not ranking.reason and (ranking.winner is None) == (len(set(ranking.ranks)) < len(ranking.ranks))

@@ -15,8 +15,7 @@ import pandas as pd
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Engine, Request, Sampling, complete
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.evaluators.chat import ChatFormat
-from nlgeval_lib.evaluators.judge import make_sampling
+from nlgeval_lib.evaluators.judge import ChatFormat, make_sampling
 from nlgeval_lib.evaluators.tigerscore import find_task
 from nlgeval_lib.parsers.error_analysis import error_analysis
 from nlgeval_lib.parsers.error_fields import ERROR_HEAD, LABEL, ErrorItem

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.evaluators.chat import ChatFormat
+from nlgeval_lib.evaluators.judge import ChatFormat
 from nlgeval_lib.files import write_text
 from nlgeval_lib.training import pipeline
 from nlgeval_lib.training.filters import Filters, Rule
