@@ -231,8 +231,8 @@ def test_settings_have_the_types_of_the_signature():
     assert found == {"targets": {"wit": "Is it funny?"}, "seed": 3, "low": None}
     found = options.parse(evaluators.HDEval, ["layers=1,2", 'use=["a", "b"]', 'criteria={"a": "b"}'], "hdeval")
     assert found == {"layers": (1, 2), "use": ("a", "b"), "criteria": {"a": "b"}}
-    found = options.parse(OpenAIEngine, ["prices=2.5,10", "group_draws=yes", "requests_per_minute=90"], "openai")
-    assert found == {"prices": (2.5, 10.0), "group_draws": True, "requests_per_minute": 90.0}
+    found = options.parse(OpenAIEngine, ["prices=2.5,10", "group_draws=yes", "timeout=90"], "openai")
+    assert found == {"prices": (2.5, 10.0), "group_draws": True, "timeout": 90.0}
 
 
 def test_every_setting_of_sampling_can_be_given():

@@ -1,4 +1,11 @@
-"""A feedback collection from seed rubrics and a teacher: rubrics, instructions, graded responses, the report."""
+"""The Feedback Collection, Prometheus' training set: rubrics, instructions, and a response for each score.
+
+    built = FeedbackCollection(rounds=10, per_round=50, instructions=20).build(teacher, store)
+    built.save("data/raw/feedback_collection")
+
+The paper's 50 seed rubrics are not public: twelve of our own are built in, or `seeds("my_rubrics.jsonl")`.
+Source: Prometheus, section 3 and appendices C and I.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +23,18 @@ from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.prometheus import Prometheus
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.records import Sample
+from nlgeval_lib.training import feedback_pieces as pieces
 from nlgeval_lib.training import statistics
-from nlgeval_lib.training.feedback_collection import pieces, rules
-from nlgeval_lib.training.feedback_collection.pieces import SCORES, Graded, Problem, RubricDraft
+from nlgeval_lib.training.feedback_pieces import (
+    SCORES,
+    Graded,
+    Problem,
+    RubricDraft,
+    graded_rules,
+    problem_rules,
+    rubric_rules,
+    whole_rules,
+)
 from nlgeval_lib.training.filters import Filters
 from nlgeval_lib.training.pipeline import Pipeline, TrainingSet, fill
 
@@ -142,8 +158,8 @@ class FeedbackCollection(Pipeline[Collection]):
         super().__post_init__()
         if self.sampling.temperature == 0 and self.instructions > 1:
             raise ValueError("temperature 0 draws one instruction a rubric; raise it, or set instructions=1")
-        rules.rubric_rules(self.alike)
-        rules.graded_rules(self.length)
+        rubric_rules(self.alike)
+        graded_rules(self.length)
 
     def stages(self, seeds: Sequence[RubricDraft] | None = None, teacher: str = "teacher") -> Stages[Collection]:
         """What is asked, stage by stage, and the built collection in the end.
@@ -160,7 +176,7 @@ class FeedbackCollection(Pipeline[Collection]):
 
     def _rubrics(self, seeds: Sequence[RubricDraft], filters: Filters) -> Stages[list[RubricDraft]]:
         """Brainstormed from four seeds each, then paraphrased. Source: Prometheus, section 3.1, step 2."""
-        check = rules.rubric_rules(self.alike, seeds)
+        check = rubric_rules(self.alike, seeds)
         found = list(seeds) if self.use_seeds else []
         asked = brainstorms(seeds, self.rounds * self.per_round, self.seed)
         for stage, origin in (("brainstorm", "brainstormed"), ("paraphrase", "paraphrased")):
@@ -181,7 +197,7 @@ class FeedbackCollection(Pipeline[Collection]):
             for draft, draws in zip(rubrics, answers, strict=True)
             for place, completion in enumerate(draws)
         ]
-        return filters.apply(rules.problem_rules(), drafts)
+        return filters.apply(problem_rules(), drafts)
 
     def _graded(self, problems: Sequence[Problem], filters: Filters) -> Stages[list[Graded]]:
         """A response and a feedback for each score, as many sentences long as the reference; the reference stays apart,
@@ -203,8 +219,8 @@ class FeedbackCollection(Pipeline[Collection]):
             for draft in drafts
         ]
         answers = yield Stage("respond", asked, self.sampling, _GRADED)
-        kept = filters.apply(rules.graded_rules(self.length), fill(drafts, answers, pieces.read_graded))
-        return filters.apply(rules.whole_rules(kept), kept) if self.whole else kept
+        kept = filters.apply(graded_rules(self.length), fill(drafts, answers, pieces.read_graded))
+        return filters.apply(whole_rules(kept), kept) if self.whole else kept
 
 
 def _asked(template: str, id: str, **values: Any) -> Request:

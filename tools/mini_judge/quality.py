@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from nlgeval_lib.training.mini import RATED
 NEW = ("error analysis, new sentences", "plain score, new sentences")  # forms asked of sentences in no training text
 BARS = {"error analysis": 0.80}
 BAR, PARSABLE = 0.75, 0.99
-KINDS = ("invention", "wrong_value", "arithmetic", "omission", "repetition", "grammar", "off_topic")
 
 
 def baselines(outputs: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -148,42 +146,3 @@ def _above_nothing(judge: np.ndarray, gold: np.ndarray, n_perm: int, seed: int) 
     null = [kendalltau(x, rng.permutation(y)).statistic for _ in range(n_perm)]
     p = (1 + sum(one >= tau for one in null)) / (n_perm + 1)
     return tau, 0.0, p, f"level:dataset|coef:kendall-b|test:perm-rows/{n_perm}|alt:greater|seed:{seed}"
-
-
-def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """What the error analyses found of the errors that were put in, a row a kind.
-
-    errors: put in; found: of the same kind in the same output; located: found with its very words; false: told of
-    and not there; `recall`, `located_share`, `precision` in [0, 1], NaN over none.
-    """
-    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])
-    tally = {kind: dict.fromkeys(("errors", "found", "located", "false"), 0) for kind in KINDS}
-    for one in analyses:
-        gold = list(outputs.loc[(one["input_id"], one["system_id"]), "errors"])
-        said = list(one["errors"])
-        for error in gold:
-            tally[error["kind"]]["errors"] += 1
-        for exact in (True, False):
-            for error in list(gold):
-                same = [
-                    s for s in said if s["kind"] == error["kind"] and (not exact or s["location"] == error["location"])
-                ]
-                if same:
-                    said.remove(same[0])
-                    gold.remove(error)
-                    tally[error["kind"]]["found"] += 1
-                    tally[error["kind"]]["located"] += exact
-        for error in said:
-            if error["kind"] in tally:
-                tally[error["kind"]]["false"] += 1
-    table = pd.DataFrame(tally).T.rename_axis("kind").reset_index()
-    return table.assign(
-        recall=share(table["found"], table["errors"]),
-        located_share=share(table["located"], table["errors"]),
-        precision=share(table["found"], table["found"] + table["false"]),
-    )
-
-
-def share(part: pd.Series, whole: pd.Series) -> pd.Series:
-    """A part of each whole, NaN over none."""
-    return part / whole.where(whole > 0)

@@ -15,9 +15,8 @@ from collections.abc import Callable, Mapping
 from nlgeval_lib.evaluators.tigerscore import find_task
 from nlgeval_lib.parsers.error_analysis import error_analysis
 from nlgeval_lib.records import Judgment
-from nlgeval_lib.training.filters import Rule, lacking, unique
-from nlgeval_lib.training.metricinstruct.candidate import Candidate, analysis
-from nlgeval_lib.training.pipeline import answered
+from nlgeval_lib.training.filters import Rule, answered, lacking, unique
+from nlgeval_lib.training.metricinstruct_candidates import Candidate, analysis
 
 LEAST, MOST = 0.5, 5.0  # of a penalty; source: TIGERScore, section 2.2
 _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|(?<!\w)'[^'\n]{0,400}'(?!\w)|`[^`\n]{0,400}`")
