@@ -14,7 +14,6 @@ from nlgeval_lib.cli import _options as given
 if TYPE_CHECKING:
     from nlgeval_lib.engines import Engine
     from nlgeval_lib.engines.store import Store
-    from nlgeval_lib.evaluators.stages import Stage
     from nlgeval_lib.training.filters import Filters
 
 ORDER = 9
@@ -175,8 +174,7 @@ def outputs(
     """Sample and choose outputs; see OUTPUTS."""
     with given.ending(), _refusing():
         from nlgeval_lib.evaluators import BartScore
-        from nlgeval_lib.scoring import ProgressBar
-        from nlgeval_lib.scoring import output as out
+        from nlgeval_lib.scoring import ProgressBar, table_files
         from nlgeval_lib.training.metricinstruct import least_likely, sample_outputs
 
         if not input or not output:
@@ -190,7 +188,7 @@ def outputs(
             if likelihood:
                 made, filters = least_likely(made, BartScore(model=likelihood, direction=direction), keep)
                 _say_removed(filters)
-        out.write(made, output)
+        table_files.write(made, output)
         typer.echo(f"{len(made):,} outputs; written: {output}")
         raise typer.Exit(given.OK if len(made) else given.SOME_MISSING)
 
@@ -254,44 +252,29 @@ def _plan(
     price: str,
     new_tokens: float | None,
 ) -> None:
-    from nlgeval_lib.scoring import estimate
+    from nlgeval_lib.study import completions
 
     typer.echo(f"{pipeline.name}: {teacher[0].signature()}")
-    planned = estimate.plan(pipeline.plan(*teacher, **asked), *teacher)
-    for line in estimate.lines(planned, rate, given.prices(price), new_tokens):
-        typer.echo(line)
+    planned = completions.plan(pipeline.plan(*teacher, **asked), *teacher)
+    given.echo(completions.in_words(planned, rate, given.prices(price), new_tokens))
 
 
 def _build(
     pipeline: Any, asked: dict[str, Any], teacher: tuple[Engine, Store], output: str, view: dict[str, Any], quiet: bool
 ) -> None:
-    from nlgeval_lib.engines import complete
-    from nlgeval_lib.evaluators.stages import drive
     from nlgeval_lib.scoring import ProgressBar
-    from nlgeval_lib.scoring.interrupt import gentle
+    from nlgeval_lib.scoring.asking import Run, ask
 
     if not output:
         raise ValueError("where to? Give --output, a folder")
     engine, store = teacher
-    bar = ProgressBar(pipeline.name, quiet=given.quiet(quiet))
-    failed: list[Any] = []
-
-    def answer(stage: Stage) -> Any:
-        if not stage.requests:
-            return []
-        bar.start(f"{pipeline.name} {stage.name}")
-        with contextlib.closing(bar), gentle(engine) as gently:
-            answers = complete(gently, stage.requests, stage.sampling, store, bar.until(lambda: gently.pending))
-        failed.extend(answers.failed)
-        return answers
-
-    built = drive(pipeline.stages(**asked), answer)
-    for failure in failed[:5]:
-        given.say(f"failed: {failure.id}, draw {failure.draw}: {failure.reason}")
+    run, bar = Run(), ProgressBar(pipeline.name, quiet=given.quiet(quiet))
+    built = ask(pipeline.stages(**asked), pipeline.name, engine, store, bar, run)
+    given.failures(run)
     folder = built.save(output, **view)
     _say_removed(built.filters)
     typer.echo(f"{len(built.kept):,} kept, {len(built.filters.removed):,} removed; written: {folder}")
-    raise typer.Exit(given.SOME_MISSING if failed or not built.kept else given.OK)
+    raise typer.Exit(given.SOME_MISSING if run.failures or not built.kept else given.OK)
 
 
 def _say_removed(filters: Filters) -> None:

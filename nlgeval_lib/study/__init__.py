@@ -6,7 +6,6 @@ made.available, made.why, made.frame
 
 from __future__ import annotations
 
-from nlgeval_lib.study.jobs import MINI, EngineOptions, JudgeUnavailable, engine
-from nlgeval_lib.study.judges import JudgeScores, judge_scores
+from nlgeval_lib.study.judges import MINI, EngineOptions, JudgeScores, JudgeUnavailable, engine, judge_scores
 
 __all__ = ["MINI", "EngineOptions", "JudgeScores", "JudgeUnavailable", "engine", "judge_scores"]
