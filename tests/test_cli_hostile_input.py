@@ -9,7 +9,6 @@ import json
 import pandas as pd
 import pytest
 
-from nlgeval_lib.report import show
 from nlgeval_lib.scoring import InputError, read
 
 META = ("meta", "--coef", "pearson", "--n-boot", "40", "--no-compare", "--no-baselines")
@@ -36,10 +35,6 @@ def test_names_are_shown_and_never_run(rated, tmp_path):
     rated(*META, "rows.csv", "--format", "csv", "-o", "t.csv")
     found = pd.read_csv(tmp_path / "t.csv")["group"].tolist()
     assert found == ["'" + NAMES[0], *NAMES[1:]]
-
-
-def test_a_table_of_a_notebook_spells_out_control_characters():
-    assert "\x1b" not in show(pd.DataFrame({"name": ["\x1b[2J", "a\nb"]})).text
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,8 @@ class Completions(given.Scoring):
     mode: Annotated[str, given.option("--mode", help="quick: 20 inputs a judge.")] = "full"
 
 
-OF_CATALOGUE = "outputs paper for_model model_path mode".split()
-OF_EVALUATOR = "data input set map fill load limit format delimiter price new_tokens skip_incomplete".split()
+OF_CATALOGUE = ("outputs", "paper", "for_model", "model_path", "mode")
+OF_EVALUATOR = ("data", "input", "set", "map", "fill", "load", "limit", "format", "delimiter", "price", "new_tokens")
 
 
 def completions(asked: Completions) -> None:
@@ -71,7 +71,7 @@ def completions(asked: Completions) -> None:
     from nlgeval_lib.scoring import InputError, ProgressBar, named
 
     asked.plugins()
-    for name in OF_CATALOGUE if asked.evaluator else OF_EVALUATOR:
+    for name in OF_CATALOGUE if asked.evaluator else (*OF_EVALUATOR, "skip_incomplete"):
         if getattr(asked, name) and getattr(asked, name) != "full":
             flag = f"--{name.removesuffix('s') if name == 'outputs' else name.replace('_', '-')}"
             raise InputError(

@@ -230,11 +230,16 @@ class ProgressBar:
     def _draw(self, progress: Progress) -> None:
         from rich import progress as rich
         from rich.console import Console
+        from rich.table import Column
 
         if self._bar is None:
-            words = (rich.TextColumn("{task.%s}" % name, markup=False) for name in ("description", "fields[line]"))
-            columns = (next(words), rich.TaskProgressColumn(), rich.BarColumn(20), rich.MofNCompleteColumn(), *words)
-            self._bar = rich.Progress(*columns, console=Console(file=self.stream))
+            name = rich.TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True))
+            line = rich.TextColumn("{task.fields[line]}", markup=False, table_column=Column(no_wrap=True, ratio=1))
+            bar = (rich.TaskProgressColumn(), rich.BarColumn(20), rich.MofNCompleteColumn())
+            terminal = Console(file=self.stream)
+            self._bar = rich.Progress(
+                name, *bar, line, console=terminal, expand=True, redirect_stdout=False, redirect_stderr=False
+            )
             self._bar.add_task(self.name, total=progress.total, line="")
             self._bar.start()
         task = self._bar.tasks[0].id

@@ -44,12 +44,12 @@ class Grid:
         Raises: ValueError where there are not as many values as items, or a series has their labels in another order.
         """
         mine = self._labels
-        if isinstance(values, pd.Series) and len(values) == len(mine) and not values.index.equals(mine):
-            if mine.is_unique and values.index.is_unique and values.index.isin(mine).all():
-                raise ValueError(
-                    "the values have the items' labels in another order; align them (values.reindex(items.index)), "
-                    "or pass .to_numpy() where the order is known to be the same"
-                )
+        theirs = values.index if isinstance(values, pd.Series) and len(values) == len(mine) else mine
+        if not theirs.equals(mine) and mine.is_unique and theirs.is_unique and theirs.isin(mine).all():
+            raise ValueError(
+                "the values have the items' labels in another order; align them (values.reindex(items.index)), "
+                "or pass .to_numpy() where the order is known to be the same"
+            )
         flat = np.asarray(values, dtype=float)
         if flat.shape != (self.n,):
             raise ValueError(f"got {flat.shape} values for {self.n} items; give one a row")

@@ -14,7 +14,7 @@ import pandas as pd
 import nlgeval_lib
 from nlgeval_lib import datasets
 from nlgeval_lib.engines import Engine
-from nlgeval_lib.engines.store import Store, draw_keys
+from nlgeval_lib.engines.store import draw_keys
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import Judge, counts
@@ -67,8 +67,8 @@ class Job:
     name: str
     data: Rows
     evaluator: Any
-    engine: Engine | None = None
-    store: Store | None = None
+    engine: Any = None
+    store: Any = None
     skip_incomplete: bool = False
     run: Run = field(default_factory=Run)
 
@@ -154,7 +154,6 @@ class Job:
         """The stages that would be asked, none of them asked. Raises: InputError for what the evaluator refuses."""
         part = self.data.frame.iloc[self.rows()[0]]
         judge, engine = self._bound(), self.engine
-        assert engine is not None
         try:
             if self.unfitted():
                 stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), engine, self.store)
@@ -194,7 +193,6 @@ class Job:
         A completion has only its key: the sample that it is about is found by the keys of its request's draws.
         """
         engine = self.engine
-        assert engine is not None
         by_id = {sample.id: sample for sample in reversed(samples)}
 
         def reader(stage: Stage) -> Reads | None:

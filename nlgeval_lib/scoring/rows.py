@@ -340,4 +340,6 @@ def joined(data: Rows, scored: pd.DataFrame, column: str, only_scores: bool = Fa
         else:
             for row, value in zip(left, values, strict=True):
                 row |= {name: value} if value not in (None, "", (), {}) else {}
-    return pd.DataFrame(kept | ({rest: left} if any(left) else {}))
+    kept |= {rest: left} if any(left) else {}
+    # as objects: pandas' own texts cannot hold half a character, which is spelt out when it is written
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in kept.items()})

@@ -135,7 +135,8 @@ def _csv(content: str, name: str, delimiter: str) -> pd.DataFrame:
     if len(delimiter) != 1:
         raise InputError(f"delimiter {delimiter!r}; one character is needed")
     limit = csv.field_size_limit(sys.maxsize)
-    rows, places, line = [], [], 1
+    rows: list[list[str]] = []
+    places, line = [], 1
     try:
         reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
         for row in reader:

@@ -165,9 +165,13 @@ def load(path: Path | None = None) -> Catalogue:
     except ValueError as error:
         raise CatalogueError(f"{path.name} is not valid TOML in UTF-8: {error}") from None
     faults = [f"unknown section [[{key}]]; allowed: [[output]], [[row]], [[judge]]" for key in raw if key not in _KINDS]
-    items = {name: raw.get(name, []) for name in _KINDS}
-    given = [(dict(item), item.get("judges", {})) for item in items["output"]]
-    outputs = [entry for item, _ in given if (entry := _read("output", _without(item, "judges"), faults))]
+    items = {name: _typed(_LISTS, raw.get(name, []), f"[[{name}]]", faults) or [] for name in _KINDS}
+    given = [(item, item.get("judges", {})) for item in items["output"]]
+    outputs = [
+        entry
+        for item, _ in given
+        if (entry := _read("output", {k: v for k, v in item.items() if k != "judges"}, faults))
+    ]
     rows = [row for item in items["row"] if (row := _read("row", item, faults))]
     judges = [judge for item in items["judge"] if (judge := _read("judge", item, faults))]
     by_id = {judge.id: judge for judge in judges}
@@ -200,6 +204,8 @@ def printed_ids() -> dict[str, dict[str, dict[str, str]]]:
 _KINDS: dict[str, TypeAdapter[Any]] = {"output": TypeAdapter(Entry), "row": TypeAdapter(Row)}
 _KINDS |= {"judge": TypeAdapter(Judge)}
 _QUESTION = TypeAdapter(Question)
+_LISTS = TypeAdapter(list[dict[str, Any]])
+_TABLES = TypeAdapter(dict[str, dict[str, Any]])
 
 
 def _read(kind: str, item: Mapping[str, Any], faults: list[str]) -> Any:
@@ -219,9 +225,9 @@ def _typed(kind: TypeAdapter[Any], item: Any, where: str, faults: list[str]) -> 
 
 def _questions(output: str, read: Any, judges: Mapping[str, Judge], faults: list[str]) -> Iterator[Question]:
     """What an output's table `judges` asks: {name: {judge, where, map, fill}}."""
-    for name, item in read.items():
-        where = f"output {output!r}: judges {name!r}"
-        judge = item.get("judge") if isinstance(item, Mapping) else None
+    tables = _typed(_TABLES, read, f"output {output!r}: judges", faults) or {}
+    for name, item in tables.items():
+        where, judge = f"output {output!r}: judges {name!r}", str(item.get("judge"))
         if judge not in judges:
             faults.append(f"{where}: there is no [[judge]] {judge!r}{_near(judge, judges)}")
         elif found := _typed(
@@ -291,10 +297,6 @@ def _faults_together(
             del waits[name]
     if waits:
         yield f"these outputs wait for each other in a circle: {', '.join(sorted(waits))}"
-
-
-def _without(item: Mapping[str, Any], key: str) -> dict[str, Any]:
-    return {name: value for name, value in item.items() if name != key}
 
 
 def _near(name: object, known: Iterable[str]) -> str:

@@ -206,7 +206,7 @@ def plan_catalogue(questions: Sequence[Question], options: EngineOptions) -> pd.
             try:
                 job = judges.job(same[0], options, ready)
                 ready = job.engine
-                for stage in plan(job.planned(), job.engine, job.store, known):  # type: ignore[arg-type]
+                for stage in plan(job.planned(), job.engine, job.store, known):
                     row |= {name: row[name] + getattr(stage, name) for name in COUNTS}
                     row["counted"] &= stage.counted or not stage.to_ask
                     row["exact"] &= stage.exact
@@ -282,7 +282,7 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
                 say(f"{head}: {job.run.summary()}; {read}")
                 if job.run.failures:
                     unfinished += 1
-                    judges.note_refusals(job.store.folder, job.engine, job.run.failures)  # type: ignore[union-attr, arg-type]
+                    judges.note_refusals(job.store.folder, job.engine, job.run.failures)
                     first = job.run.failures[0]
                     say(f"    {len(job.run.failures):,} failed, such as {first.id}: {first.reason}")
         except EngineError as error:
@@ -300,5 +300,5 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
 def _all_stored(question: Question, options: EngineOptions) -> bool:
     """Whether the store has everything that a judge asks: then no weights need to be loaded."""
     job = judges.job(question, replace(options, planning=True))
-    planned = plan(job.planned(), job.engine, job.store)  # type: ignore[arg-type]
+    planned = plan(job.planned(), job.engine, job.store)
     return all(stage.exact and not stage.to_ask for stage in planned)

@@ -217,7 +217,7 @@ def judge_scores(
             _held.pop(other).close()
         _held[held] = made.engine
         return _read(made, route)
-    replay: Any = made.engine
+    replay = made.engine
     replay.refused = refusals(folder, replay.model, replay.revision)
     scores = _read(made, route)
     why, total = "", made.run.counts["total"]
@@ -235,8 +235,7 @@ _held: dict[tuple, Any] = {}  # the engine that was asked last: a notebook often
 
 def _read(job: Job, route: str) -> JudgeScores:
     """Score the job's rows."""
-    engine: Any = job.engine
-    store: Any = job.store
+    engine, store = job.engine, job.store
     # a copy that the runner executes is kept: what the rate was at that hour does not belong into it
     bar = ProgressBar(job.name, quiet=engine.name == "replay" or bool(os.environ.get("NLGEVAL_RECORD")))
     unfitted = job.unfitted()
