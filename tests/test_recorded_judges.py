@@ -88,15 +88,6 @@ def test_a_text_that_ended_for_want_of_room_is_marked(tmp_path, needs, monkeypat
     assert {one.finish_reason for one in kept if not one.text} == {"length"}
 
 
-def test_unknown_names():
-    with pytest.raises(ValueError, match="did you mean 'acloserlook'"):
-        recorded_judges.of("acloserlok")
-    for name in ("alttest_summeval", "llm_summeval"):
-        with pytest.raises(ValueError, match="its scores or texts are in datasets"):
-            recorded_judges.of(name)
-    assert set(recorded_judges.ASKED) < set(recordings.NAMES)
-
-
 def test_the_command(needs, tmp_path, monkeypatch, capsys):
     needs("prometheus_gpt4", "alttest_summeval")
     monkeypatch.chdir(tmp_path)
