@@ -97,8 +97,15 @@ def _said(*command: str) -> str | None:
 
 def packages() -> dict[str, str]:
     """The versions of those of `PACKAGES` that this process has imported."""
-    used = [name for name in PACKAGES if name.replace("scikit-learn", "sklearn").replace("-", "_") in sys.modules]
-    return {name: importlib.metadata.version(name) for name in used}
+    found = {}
+    for name in PACKAGES:
+        module = sys.modules.get(name.replace("scikit-learn", "sklearn").replace("-", "_"))
+        if module is not None:
+            try:
+                found[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:  # builds of vllm have names of their own
+                found[name] = str(getattr(module, "__version__", "unknown"))
+    return found
 
 
 def modules() -> list[str]:
