@@ -44,7 +44,7 @@ class EngineChoice:
 
     def start(self, kept: Store | None = None) -> Any:
         """The engine. Raises: as `engine`."""
-        how = {"base_url": self.base_url, "revision": self.revision, "settings": self.settings}
+        how: dict[str, Any] = {"base_url": self.base_url, "revision": self.revision, "settings": self.settings}
         return engine(self.engine, self.model, kept=kept, unloaded=self.planning, tokenizer=self.tokenizer, **how)
 
 

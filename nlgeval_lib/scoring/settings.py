@@ -166,7 +166,8 @@ def _read(text: str, takes: tuple[Any, ...]) -> Any:
     word = text.strip().lower()
     if word in _WORDS and (Any in takes or type(_WORDS[word]) in takes):
         return _WORDS[word]
-    kind: TypeAdapter[Any] = TypeAdapter(typing.Union.__getitem__(takes))
+    union: Any = typing.Union  # made from parts
+    kind: TypeAdapter[Any] = TypeAdapter(union[takes])
     try:
         found = kind.validate_json(text, strict=True)
         if not isinstance(found, str):

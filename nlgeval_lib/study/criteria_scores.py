@@ -154,7 +154,7 @@ def tables_4_and_5(
 
     def fitted(kind: str, share: float = 1.0, up_to: int | None = None) -> dict[str, np.ndarray]:
         X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
-        return _by_target(hdeval.by_share(X, given.Y, test, [share], [seed], kind, **given.settings))
+        return _by_target(hdeval.by_share(X, given.Y, test.tolist(), [share], [seed], kind, **given.settings))
 
     plain = {kind: _by_target(rows) for kind, rows in unfitted(given, test).groupby("kind", sort=False)}
     scores = {f"50% data | HD-Eval-{PRINTED_NAMES.get(kind, kind)}": fitted(kind) for kind in kinds}
@@ -186,7 +186,7 @@ def tables_6_and_7(
     part = given.items.iloc[test].reset_index(drop=True)
     scores = {label: _by_target(unfitted(given, test).query("kind == @OWN"))}
     for kind in kinds:
-        made = hdeval.by_aggregator(given.X, given.Y, test, [kind], [seed], **given.settings)
+        made = hdeval.by_aggregator(given.X, given.Y, test.tolist(), [kind], [seed], **given.settings)
         scores[f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}"] = _by_target(made)
     human = {target: f"human_{target}" for target in given.Y}
     found = correlations.table(part, scores, human, n_boot=n_boot, seed=seed)
@@ -236,7 +236,7 @@ def on_splits(
         parts = [unfitted(given, test)]
         for kind in kinds:
             settings = {**given.settings, "options": (options or {}).get(kind)}
-            one = hdeval.by_share(given.X, given.Y, test, [share], [seed], kind, **settings)
+            one = hdeval.by_share(given.X, given.Y, test.tolist(), [share], [seed], kind, **settings)
             parts.append(one.drop(columns="share").assign(kind=PRINTED_NAMES.get(kind, kind)))
         found.append(qualities(pd.concat(parts, ignore_index=True), ["kind"]).assign(split=seed))
     return pd.concat(found, ignore_index=True).assign(data=given.label, unit=unit)

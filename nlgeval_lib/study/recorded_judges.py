@@ -67,7 +67,7 @@ def read_ratings(recorded: pd.DataFrame, scale: Mapping[str, tuple[float, float]
     unknown = sorted(set(recorded["aspect"]) - set(scale))
     if unknown:
         raise ValueError(f"no scale for the aspect {', '.join(unknown)}; scales of {', '.join(scale)}")
-    known = {}
+    known: dict[tuple[Any, str], Any] = {}
     for aspect, texts in recorded.groupby("aspect", sort=False)["text"]:
         low, high = scale[aspect]
         known |= {(aspect, text): parsers.rating(text, low, high) for text in texts.unique()}
