@@ -76,7 +76,7 @@ LINE_17 = "\n".join(['{"output": "x"}'] * 16 + ['{"output": "x" "y"}'] + ['{"out
         ("a.csv", b"output\nabc\nd\xe9f\n", "line 3: byte 0xe9 is not UTF-8"),
         ("a.csv", "output\nx\n".encode("utf-16"), "UTF-16"),
         ("a.csv", "value,human\n1,2\n".encode("utf-16-le"), "UTF-16"),
-        ("a.csv", gzip.compress(b"value\n1\n", mtime=0), "packed (gzip); unpack it"),
+        ("a.csv", gzip.compress(b"value,human\n1,2\n", mtime=0), "packed (gzip); unpack it"),
         ("a.csv", b"PK\x03\x04" + b"x" * 50, "packed (zip or xlsx)"),
         ("a.json", '{"output": "x"}', "holds one dict; a list of objects is needed"),
         ("a.json", '{"output": "x"}\n{"output": "y"}', "a file of one object a line is named .jsonl"),
