@@ -26,6 +26,7 @@ from nlgeval_lib.evaluators import (
     TigerScoreReferenceBased,
 )
 from nlgeval_lib.evaluators.prometheus import Rubric
+from nlgeval_lib.evaluators.prometheus_ranking import rank
 
 RUBRIC = Rubric("Is the text true to its source?", ("No.", "Hardly.", "Partly.", "Mostly.", "Yes."))
 FRAME = pd.DataFrame(
@@ -139,12 +140,29 @@ def test_the_server_gives_the_same_verdicts(in_process, tiny_served, name):
     assert "|engine:openai|model:tiny@sha256:" in scores.attrs["signature"]
 
 
+def test_sampled_draws_with_the_papers_settings(tiny_vllm, tmp_path):
+    judge = Prometheus(structured=True, engine=tiny_vllm)
+    with Store(tmp_path) as store:
+        scores = judge.score(FRAME, store=store)
+        assert len(store) == 3 * len(FRAME)
+        pd.testing.assert_frame_equal(judge.score(FRAME, store=store), scores)
+    assert scores["status"].eq("ok").all()
+    assert len({details["values"] for details in scores["details"]}) > 1
+
+
 def test_weighted_g_eval_from_real_probabilities(tiny_vllm, tiny_transformers):
     weighted = GEval(method="weighted", structured=True, engine=tiny_vllm).score(FRAME)
     assert weighted["status"].eq("ok").all() and weighted["value"].between(1, 4).all()
     assert all(0 < details["mass"] <= 1 + 1e-6 for details in weighted["details"])
     noise = GEval(method="weighted", engine=tiny_transformers).score(FRAME)
     assert (noise["reason"][noise["status"] != "ok"] != "").all()
+
+
+def test_rankings(tiny_vllm):
+    rankings = rank(Prometheus(structured=True, engine=tiny_vllm), FRAME, redraws=2)
+    assert [ranking.group for ranking in rankings] == ["bus", "cat"]
+    for ranking in rankings:
+        assert not ranking.reason and (ranking.winner is None) == (len(set(ranking.ranks)) < len(ranking.ranks))
 
 
 def test_hd_eval_is_fitted_on_real_scores(tiny_vllm, tmp_path):

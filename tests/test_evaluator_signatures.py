@@ -20,6 +20,7 @@ from nlgeval_lib import datasets, evaluators
 from nlgeval_lib.engines import ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import hdeval
+from nlgeval_lib.evaluators.prometheus_ranking import rank
 from nlgeval_lib.evaluators.stages import drive
 
 TABLE = Path(__file__).parent / "cases" / "evaluators.jsonl"
@@ -104,10 +105,9 @@ def observed(case: dict[str, Any], folder: Path) -> dict[str, Any]:
         importance = trained.history[0].importance
         found["importance"] = {name: [round(v, 9) for v in importance[name]] for name in importance}
     if case.get("way") == "rank":
-        rankings = evaluator.rank(frame[frame["aspect"] == "overall"], redraws=3, engine=engine, store=store)
-        found["ranks"] = [[None if math.isnan(rank) else rank for rank in one.ranks] for one in rankings]
-        return {"signature": evaluator.ranking_signature(redraws=3, engine=engine), **found}
-    bound = evaluator.for_engine(engine) if hasattr(evaluator, "for_engine") else evaluator
+        rankings = rank(evaluator, frame[frame["aspect"] == "overall"], redraws=3, engine=engine, store=store)
+        return {"ranks": [[None if math.isnan(rank) else rank for rank in one.ranks] for one in rankings]}
+    bound = evaluator.for_engine(engine)
     judgments = drive(bound.stages(bound.given(frame)), answer)
     found |= shown([one.value for one in judgments], [one.status.value for one in judgments])
     return {"signature": evaluator.signature(engine), "unbound": evaluator.signature(), "stages": stages, **found}

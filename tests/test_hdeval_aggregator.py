@@ -13,9 +13,7 @@ from scipy.stats import pearsonr, spearmanr
 
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.evaluators.hdeval import Aggregator, overall, permutation_importance, shap_values, top, weights
-from nlgeval_lib.evaluators.hdeval.aggregator import ESTIMATORS, make_estimator
-from nlgeval_lib.evaluators.hdeval.ratings import training_share
-from nlgeval_lib.evaluators.hdeval.saving import restored
+from nlgeval_lib.evaluators.hdeval.aggregator import ESTIMATORS, make_estimator, training_share
 
 KINDS = sorted(ESTIMATORS)
 
@@ -46,55 +44,6 @@ def test_predictions_are_those_of_scikit_learn(kind, targets):
     theirs.fit(X[:80].to_numpy(), Y[targets][:80].to_numpy().squeeze())
     expected = theirs.predict(X.to_numpy()).reshape(len(X), -1)
     np.testing.assert_allclose(ours.predict(X).to_numpy(), expected, rtol=1e-10, atol=1e-10)
-
-
-def test_the_perceptron_has_three_layers_of_weights_and_relu():
-    estimator = make_estimator("mlp", 0)
-    assert len(estimator.hidden_layer_sizes) == 2 and estimator.activation == "relu"
-    X, Y = scores_and_ratings(40)
-    fitted = Aggregator("mlp").fit(X, Y)
-    assert len(fitted.estimators[0][1].coefs_) == 3
-    assert fitted.notes["a, b"]["rows"] == 40 and fitted.notes["a, b"]["steps"] > 1
-
-
-def test_the_same_seed_gives_the_same_and_another_another():
-    X, Y = scores_and_ratings()
-    fits = [Aggregator("rf", seed=seed, options=small("rf")).fit(X, Y).predict(X) for seed in (0, 0, 1)]
-    assert fits[0].equals(fits[1]) and not fits[0].equals(fits[2])
-
-
-# -- a damaged or hostile file -----------------------------------------------------------------------------------------
-
-
-def tree(**changes) -> dict:
-    nodes = {"left_child": [1, -1, -1], "right_child": [2, -1, -1], "feature": [0, -2, -2], "threshold": [2.5, -2, -2]}
-    counts = {"impurity": [1, 0, 0], "n_node_samples": [2, 1, 1], "weighted_n_node_samples": [2, 1, 1]}
-    return {"trees": [{**nodes, **counts, "values": [[1.5], [1.0], [2.0]], "max_depth": 1, **changes}]}
-
-
-def test_a_tree_is_put_back_into_scikit_learn():
-    assert restored(make_estimator("dt", 0), tree(), 1, 1).predict([[1], [4]]).tolist() == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("kind", "data", "said"),
-    [
-        ("dt", tree(left_child=[0, -1, -1]), "not a later node"),  # would go round for ever
-        ("dt", tree(right_child=[9, -1, -1]), "not a later node"),
-        ("dt", tree(feature=[7, -2, -2]), "feature outside"),
-        ("rf", tree(right_child=[-1, -1, -1]), "one child"),
-        ("rf", tree(values=[[1.0]]), "shape"),
-        ("rf", tree(threshold=["x", 0, 0]), "threshold: numbers"),
-        ("rf", tree(threshold=[math.inf, 0, 0]), "finite"),
-        ("rf", {"trees": []}, "at least one tree"),
-        ("lr", {"coef": [1.0, 2.0], "intercept": 0.0}, "shape"),
-        ("mlp", {"layers": [{"weights": [[1.0]], "bias": [1.0, 2.0]}]}, "2 outputs for 1 targets"),
-        ("mlp", {"layers": [{"weights": [[1.0], [2.0]], "bias": [1.0]}]}, "shape"),
-    ],
-)
-def test_numbers_that_do_not_fit_are_refused(kind, data, said):
-    with pytest.raises(ValueError, match=said):
-        restored(make_estimator(kind, 0), data, features=1, targets=1)
 
 
 # -- missing scores ----------------------------------------------------------------------------------------------------
@@ -138,23 +87,6 @@ def test_nothing_to_learn_from_is_an_error_that_says_why():
         Aggregator("lr").fit(X, Y[:9])
     with pytest.raises(ValueError, match="not fitted yet"):
         Aggregator("lr").predict(X)
-    with pytest.raises(ValueError, match="numbers are needed for each criterion; not in c1"):
-        Aggregator("lr").fit(X.assign(c1="x"), Y)
-    with pytest.raises(ValueError, match="'c1' holds infinity"):
-        Aggregator("lr").fit(X.assign(c1=math.inf), Y)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"kind": "svm"}, "aggregator 'svm'; allowed: lr, ridge"),
-        ({"impute": "zero"}, "impute is 'zero'; allowed: drop, mean, median"),
-        ({"max_missing": 1}, "max_missing is 1"),
-    ],
-)
-def test_settings_are_checked(settings, said):
-    with pytest.raises(ValueError, match=said):
-        Aggregator(**settings)
 
 
 def test_columns_are_found_by_name():
@@ -210,7 +142,7 @@ def test_what_matters_is_found(kind):
         assert top(importance, X.columns, 2) == ["c0", "c3"]
     if kind == "mlp":
         with pytest.raises(ValueError, match="no weights that say so"):
-            weights(fitted)
+            weights(fitted, X)
     else:
         assert top(weights(fitted, X), X.columns, 2) == ["c0", "c3"]
 
@@ -240,8 +172,8 @@ def test_shap_values_add_up_where_scores_are_a_bit_apart(kind):
 def test_shap_values_of_a_linear_model_are_its_terms():
     X, Y = scores_and_ratings()
     fitted = Aggregator("lr").fit(X, Y)
-    shap = shap_values(fitted, X, rows=None, background=X[:50])
-    terms = (X.to_numpy() - X[:50].to_numpy().mean(axis=0))[:, :, None] * fitted.estimators[0][1].coef_.T
+    shap = shap_values(fitted, X[:50], rows=None)
+    terms = (X[:50].to_numpy() - X[:50].to_numpy().mean(axis=0))[:, :, None] * fitted.estimators[0][1].coef_.T
     np.testing.assert_allclose(shap.values, terms, atol=1e-9)
 
 
@@ -263,10 +195,6 @@ def test_pruning_orders_by_shares_and_keeps_ties_in_order():
     np.testing.assert_allclose(overall(importance), [0.375, 0.375, 0.25, 0])
     assert top(importance, list("wxyz"), 2) == ["w", "x"] and top(importance, list("zyx"), 9) == ["x", "y", "z"]
     assert top(importance * 0, list("zyx"), 1) == ["z"]
-    with pytest.raises(ValueError, match="no importance of q"):
-        top(importance, ["q"], 1)
-    with pytest.raises(ValueError, match="k is 0"):
-        top(importance, ["w"], 0)
 
 
 @given(st.integers(2, 300), st.floats(0.001, 1), st.integers(0, 5))

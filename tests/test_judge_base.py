@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from nlgeval_lib.engines import Request, Sampling, ScriptedEngine
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.evaluators.chat import ChatFormat
-from nlgeval_lib.evaluators.judge import Judge, Missing, combine
+from nlgeval_lib.evaluators.judge import ChatFormat, Judge, combine
 from nlgeval_lib.evaluators.samples import samples
-from nlgeval_lib.evaluators.stages import Stage, run
+from nlgeval_lib.evaluators.stages import Stage
 from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
@@ -107,16 +106,6 @@ def test_a_missing_column_is_named():
         samples(pd.concat([FRAME, FRAME], axis=1)[["output"]])
     with pytest.raises(ValueError, match=r"sample 0 \('q'\): source is empty; terse needs it"):
         Terse(engine=ScriptedEngine([])).score([Sample("q", "text")])
-    with pytest.raises(ValueError, match="item 0 is str"):
-        Terse(engine=ScriptedEngine([])).score(["text"])
-
-
-def test_real_frames_become_samples(data):
-    frame = data("summeval").head(8)
-    made = samples(frame, ["source", "references"])
-    assert [sample.aspect for sample in made] == frame["aspect"].tolist()
-    assert made[0].source == frame["source"].iloc[0] and len(made[0].references) == 11
-    assert len({sample.id for sample in made}) == 8
 
 
 # -- chat formats ------------------------------------------------------------------------------------------------------
@@ -135,14 +124,6 @@ def test_chat_formats():
     assert prometheus.label == "llama2+system" and ChatFormat().label == "messages"
     with pytest.raises(ValueError, match="allowed: messages, raw"):
         ChatFormat.named("vicuna")
-    with pytest.raises(ValueError, match="no single text"):
-        ChatFormat().text("p")
-
-
-@given(st.text())
-def test_wrapping_keeps_the_prompt(text):
-    for style in ("raw", "llama2", "mistral"):
-        assert text in ChatFormat(style, "system").text(text)
 
 
 # -- draws -------------------------------------------------------------------------------------------------------------
@@ -159,28 +140,25 @@ def test_draws_are_averaged_and_missing_ones_counted():
     assert combine([Judgment(2.0, details={"feedback": "f"})]).details == {"feedback": "f", "n": 1, "n_missing": 0}
 
 
-def test_no_draw_with_a_number_is_missing_with_the_most_frequent_reason():
-    found = combine([FAILED, LOST, LOST])
+def test_missing_policies():
+    found = combine([FAILED, LOST, LOST])  # the most frequent reason
     assert found.status is Status.UNPARSED and found.reason == "3 of 3 draws missing: no number"
     assert combine([]).status is Status.FAILED
-
-
-def test_missing_policies():
-    assert math.isnan(combine([OK, LOST], Missing("all")).value)
-    assert combine([OK, OK], Missing("all")).value == 4
-    assert combine([OK, LOST], Missing("fill:0")).value == 2
-    assert combine([LOST], Missing("fill:1")).value == 1
-    assert combine([OK, FAILED], Missing("fill:0")).value == 4  # no completion is no answer
-    assert math.isnan(combine([FAILED], Missing("fill:0")).value)
+    assert math.isnan(combine([OK, LOST], "all").value)
+    assert combine([OK, OK], "all").value == 4
+    assert combine([OK, LOST], "fill:0").value == 2
+    assert combine([LOST], "fill:1").value == 1
+    assert combine([OK, FAILED], "fill:0").value == 4  # no completion is no answer
+    assert math.isnan(combine([FAILED], "fill:0").value)
     with pytest.raises(ValueError, match="allowed: 'drop', 'all', 'fill:<number>'"):
-        Missing("zero")
+        Terse(missing="zero")
 
 
 @given(
     st.lists(st.one_of(st.none(), st.floats(1, 5)), min_size=1, max_size=8), st.sampled_from(["drop", "all", "fill:1"])
 )
 def test_combined_values_stay_between_the_draws(values, policy):
-    found = combine([LOST if value is None else Judgment(value) for value in values], Missing(policy))
+    found = combine([LOST if value is None else Judgment(value) for value in values], policy)
     read = [value for value in values if value is not None]
     assert found.details["n_missing"] == len(values) - len(read)
     if found.status is Status.OK:
@@ -206,11 +184,6 @@ def test_a_frame_is_scored_row_by_row():
     assert Terse(engine=ScriptedEngine([])).score(FRAME.head(0)).empty
 
 
-def test_indices_need_not_be_unique():
-    scores = Terse(engine=ScriptedEngine(by_output)).score(FRAME.set_axis([0, 0, 0]))
-    assert scores["value"].tolist()[:2] == [5, 2] and len(scores) == 3
-
-
 def test_failed_cut_and_empty_completions_are_told_apart():
     def script(request, draw):
         if "good" in request.text():
@@ -230,22 +203,11 @@ def test_draws_reach_the_judgment():
     assert scores["details"].iloc[0]["values"] == (1, 2, 3)
 
 
-def test_what_is_stored_is_not_asked_again(tmp_path):
-    engine, store = ScriptedEngine(by_output), Store(tmp_path)
-    judge = Terse(engine=engine, store=store)
-    first = judge.score(FRAME)
-    again = judge.score(FRAME)
-    assert len(engine.asked) == 3
-    pd.testing.assert_frame_equal(first, again)
-
-
 def test_an_engine_is_needed_and_settings_are_checked():
     with pytest.raises(ValueError, match="terse: no engine; pass engine="):
         Terse().score(FRAME)
     with pytest.raises(ValueError, match="no setting 'temprature'; settings: temperature"):
         Terse(sampling={"temprature": 1})
-    with pytest.raises(ValueError, match="sampling is int"):
-        Terse(sampling=3)
     assert Terse(sampling=Sampling(max_tokens=7)).sampling.max_tokens == 7
 
 
@@ -262,13 +224,6 @@ def test_signatures_tell_what_determines_a_score():
 # -- stages ------------------------------------------------------------------------------------------------------------
 
 
-def test_stages_follow_each_other():
-    engine = ScriptedEngine(lambda request, draw: "3" if "nice" in request.text() else f"nice {request.text()[-4:]}")
-    scores = TwoSteps(engine=engine).score(FRAME)
-    assert scores["value"].tolist() == [3, 3, 3]
-    assert "score, given: nice good" in {ask.request.text() for ask in engine.asked}
-
-
 def test_a_plan_asks_nothing_and_says_what_is_an_estimate(tmp_path):
     engine, store = ScriptedEngine(lambda request, draw: "nice" if "remark" in request.text() else "3"), Store(tmp_path)
     judge = TwoSteps(engine=engine, store=store)
@@ -279,11 +234,3 @@ def test_a_plan_asks_nothing_and_says_what_is_an_estimate(tmp_path):
     stages = judge.plan(FRAME)  # what the store has makes the later stage exact
     assert [s.exact for s in stages] == [True, True]
     assert stages[1].requests[0].text() == "score, given: nice"
-
-
-def test_answers_must_match_the_requests():
-    def stages():
-        yield Stage("score", [Request(prompt="a"), Request(prompt="b")], Sampling())
-
-    with pytest.raises(ValueError, match="stage 'score': 1 answers for 2 requests"):
-        run(stages(), lambda requests, sampling: [[]])

@@ -268,7 +268,7 @@ def test_both_channels_leave_a_valid_set_and_count_everything(tmp_path) -> None:
         assert read.consistent and read.value == row["score"]
         assert all(rules.located(error["location"], row["output"]) for error in row["errors"])
         rebuilt = pd.DataFrame([{"output": row["output"], "instruction": row["instruction"], "source": row["input"]}])
-        assert judge.render(judge.samples(rebuilt)[0]) == row["prompt"]  # what the evaluator will ask
+        assert judge.render(judge.given(rebuilt)[0]) == row["prompt"]  # what the evaluator will ask
     assert "| malformed | paper |" in (folder / "report.md").read_text()
 
 

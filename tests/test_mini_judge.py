@@ -14,7 +14,7 @@ import pytest
 from nlgeval_lib import datasets, files
 from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.evaluators import CoAScore, GEval, HDEval, LLMScore, Prometheus, TigerScore
-from nlgeval_lib.evaluators.hdeval.decompose import read as read_children
+from nlgeval_lib.evaluators.hdeval.criteria import finer
 from nlgeval_lib.records import Completion
 from nlgeval_lib.training import mini
 from nlgeval_lib.training.mini import RATED, quality
@@ -197,8 +197,8 @@ def test_the_hierarchy_is_decomposed_into_itself():
     tree = mini.tree()
     for node in tree.nodes((0, 1)):
         below = [CRITERIA[child.id] for child in node.criterion.children]
-        found = read_children(completion(answers.listed(below)), node.criterion, 4)
-        assert found.children == tuple((c.name, c.definition) for c in below)
+        children, _ = finer(completion(answers.listed(below)), node.criterion, 4)
+        assert children == [(c.name, c.definition) for c in below]
     assert set(CRITERIA) == {node.id for node in tree.walk()}
     assert all(tree.of_target(aspect) == aspect for aspect in RATED if aspect != "overall")
 
@@ -228,7 +228,7 @@ def test_training_prompts_are_what_the_evaluators_ask():
         judge = Prometheus(**switches, **mini.settings("prometheus"))
         assert asked(judge, frame if switches["rubric"] else frame[frame["aspect"] == "overall"]) == shown[form]
     judge = HDEval(**mini.settings("hdeval"), aggregator="average", layers=(0, 1, 2))
-    wanted = {judge.task.prompt(n, judge.task.show(prompts.sample(i))) for n in judge.used() for i in some}
+    wanted = {judge.task.scoring_prompt(n, judge.task.show(prompts.sample(i))) for n in judge.used() for i in some}
     assert shown["criterion"] == wanted
     judge = CoAScore(**mini.settings("coascore"))
     targets = {judge._list_prompt(judge.task.target(key)) for key in RATED}

@@ -17,18 +17,10 @@ from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus
 from nlgeval_lib.evaluators.prometheus import Rubric, family
+from nlgeval_lib.evaluators.prometheus_ranking import rank
 from nlgeval_lib.records import Completion, Sample, Status
 
 RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
-NASTY = [
-    "{reference}",
-    "{{reference}}",
-    "[RESULT] 5",
-    "###Feedback: ",
-    "{% for i in x %}{{ i }}{% endfor %}",
-    "${x}",
-    "\n\n",
-]
 
 
 def sample(name: str = "s1", output: str = "Hello.", **fields) -> Sample:
@@ -56,9 +48,6 @@ def test_rubrics_survive_their_text(criteria, descriptions, low):
     rubric = Rubric(criteria, tuple(descriptions), low)
     again = Rubric.parse(rubric.text())
     assert again == rubric and again.high == low + len(descriptions) - 1
-    assert Rubric.of({"criteria": criteria, "levels": rubric.levels}) == rubric
-    as_text_keys = {str(score): text for score, text in rubric.levels.items()}
-    assert Rubric.of({"criteria": criteria, "levels": as_text_keys}) == rubric
 
 
 @given(st.text(max_size=60))
@@ -67,26 +56,16 @@ def test_a_rubric_that_is_read_is_read_whole(text):
         assert Rubric.parse(candidate).text() == candidate
 
 
-def test_rubric_of_the_feedback_collection_keys():
-    given = {"orig_criteria": "c"} | {f"orig_score{i}_description": f"d{i}" for i in range(1, 6)}
-    assert Rubric.of(given) == Rubric("c", ("d1", "d2", "d3", "d4", "d5"))
-    assert Rubric.of(RUBRIC) is RUBRIC and Rubric.of(RUBRIC.text()) == RUBRIC
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ("Is it polite?", r"the form is '\[criteria\]'"),
         ("[c]\nScore 1: only one", "1 score descriptions"),
-        ({"levels": {1: "a", 2: "b"}}, "has no 'criteria'"),
-        ({"criteria": "c", "levels": {1: "a", 3: "b"}}, r"describes the scores \[1, 3\]"),
-        ({"criteria": "c"}, r"describes the scores \[\]"),
-        (5, "rubric is int"),
     ],
 )
 def test_rubrics_that_are_none(given, message):
     with pytest.raises(ValueError, match=message):
-        Rubric.of(given)
+        Rubric.parse(given)
 
 
 # --- prompts
@@ -96,7 +75,7 @@ def test_rubrics_that_are_none(given, message):
 def test_prompts_equal_the_public_ones_byte_for_byte(data, name, count):
     frame = data(name)
     judge = Prometheus(reference=name != "hhh")
-    rendered = [judge.render(one) for one in judge.samples(frame)]
+    rendered = [judge.render(one) for one in judge.given(frame)]
     assert rendered == frame["prompt"].tolist() and len(rendered) == count
 
 
@@ -152,30 +131,6 @@ def test_each_sample_is_graded_on_the_scale_of_its_own_rubric():
         Prometheus(low=1)
 
 
-@given(st.sampled_from(NASTY), st.sampled_from(NASTY), st.text(max_size=30))
-def test_data_stay_in_their_slot(nasty, other, text):
-    judge = Prometheus()
-    marked = judge.render(sample(output="\0output", instruction="\0instruction", references=("\0reference",)))
-    values = {"\0output": nasty + text, "\0instruction": other + text, "\0reference": text + nasty}
-    given = sample(output=values["\0output"], instruction=values["\0instruction"], references=(values["\0reference"],))
-    pieces = [marked]
-    for mark, value in values.items():
-        pieces = [part for piece in pieces for part in _around(piece, mark, value)]
-    assert judge.render(given) == "".join(pieces)
-
-
-def _around(piece, mark, value):
-    if mark not in piece:
-        return [piece]
-    head, tail = piece.split(mark)
-    return [head, value, tail]
-
-
-def test_an_input_stands_inside_the_instruction():
-    text = Prometheus().render(sample(source="Bonjour"))
-    assert "###The instruction to evaluate:\nGreet.\n\nBonjour\n\n###Response to evaluate:" in text
-
-
 # --- wrapping and sampling
 
 
@@ -202,31 +157,6 @@ def test_wrapping_follows_the_checkpoint(model, start):
     assert judge.plan([sample()], engine=engine)[0].requests[0].prompt == text
 
 
-def test_a_chosen_wrapping_stays():
-    engine = says(3)
-    engine.model = "prometheus-eval/prometheus-7b-v1.0"
-    Prometheus(chat="raw", engine=engine).judge([sample()])
-    assert engine.asked[0].request.prompt.startswith("###Task Description:")
-    Prometheus(engine=says(3)).judge([sample()])
-    assert family("gpt-4-0613").style == "messages"
-
-
-def test_sampling_is_that_of_table_9():
-    sampling = Prometheus().sampling
-    assert (sampling.temperature, sampling.top_p, sampling.repetition_penalty) == (1.0, 0.9, 1.03)
-    assert (sampling.max_tokens, sampling.n) == (256, 3)
-    assert Prometheus(sampling={"repetition_penalty": 1.0}).sampling.n == 3
-
-
-def test_three_draws_are_averaged_and_missing_ones_counted():
-    [judgment] = Prometheus(engine=says(5, None, 2)).judge([sample()])
-    assert judgment.value == 3.5 and judgment.details["n_missing"] == 1
-    assert judgment.details["values"][0] == 5 and math.isnan(judgment.details["values"][1])
-    assert judgment.details["draws"][0]["feedback"] == "it is what it is."
-    [lost] = Prometheus(engine=says(None)).judge([sample()])
-    assert lost.status is Status.UNPARSED and "3 of 3 draws missing" in lost.reason
-
-
 # --- the verdict
 
 
@@ -245,21 +175,11 @@ def test_the_verbalizer_reads_what_is_near_the_form(text):
     assert strict.status is not Status.OK and strict.reason
 
 
-@pytest.mark.parametrize("text", ["[RESULT] 4", "4", " 4\n", "[RESULT]4"])
-def test_scores_without_feedback(text):
-    assert Prometheus(feedback=False).parse(Completion("k", text), sample()).value == 4
-
-
 @given(st.text(max_size=200))
 def test_any_completion_gives_a_score_of_the_scale_or_a_reason(text):
     for judge in (Prometheus(), Prometheus(verbalizer=True), Prometheus(feedback=False)):
         judgment = judge.read(Completion("k", text), sample())
         assert 1 <= judgment.value <= 5 if judgment.status is Status.OK else judgment.reason
-
-
-def test_an_unfinished_completion_is_truncated():
-    judgment = Prometheus().read(Completion("k", "Feedback: it is", finish_reason="length"), sample())
-    assert judgment.status is Status.TRUNCATED
 
 
 def test_structured_completions_carry_a_verdict_of_the_scale():
@@ -273,7 +193,7 @@ def test_structured_completions_carry_a_verdict_of_the_scale():
 
 def test_a_form_has_one_scale():
     ten = sample("a", rubric=Rubric("c", tuple("abcdefghij")).text())
-    with pytest.raises(ValueError, match="sample 'a': its rubric goes from 1 to 10, the form from 1 to 5"):
+    with pytest.raises(ValueError, match="sample 'a': its rubric goes from 1 to 10, asked is 1 to 5"):
         Prometheus(structured=True, engine=says(3)).judge([ten])
     judge = Prometheus(structured=True, low=1, high=10, engine=says(7))
     assert judge.judge([ten])[0].value == 7 and judge.form()["regex"].endswith("|9|10)")
@@ -283,9 +203,7 @@ def test_signatures_tell_settings_apart():
     ways = [{}, {"reference": False}, {"rubric": RUBRIC}, {"rubric": Rubric("c", ("a", "b"))}, {"verbalizer": True}]
     ways += [{"wording": "appendix"}, {"feedback": False}, {"low": 1, "high": 5}, {"chat": "raw"}, {"structured": True}]
     judges = [Prometheus(**way) for way in ways]
-    rankings = [Prometheus().ranking_signature(**how) for how in ({}, {"redraws": 2})]
-    assert len({judge.signature() for judge in judges} | set(rankings)) == len(ways) + 2
-    assert "mode:rank-absolute|" in rankings[0] and "|redraws:9|" in rankings[0] and "|n:3|" not in rankings[0]
+    assert len({judge.signature() for judge in judges}) == len(ways)
 
 
 # --- GPT-4 on Vicuna Bench and MT Bench
@@ -317,7 +235,7 @@ def test_the_recorded_judge_gives_its_row_of_table_3(data, tmp_path, name, alike
 # --- ranking by redraws
 
 
-def ranked(scores: dict[str, list], redraws: int = 9, **options):
+def ranked(scores: dict[str, list], redraws: int = 9):
     """The ranking of responses that get the given scores, draw by draw."""
 
     def script(request, draw):
@@ -326,8 +244,14 @@ def ranked(scores: dict[str, list], redraws: int = 9, **options):
         return f"x [RESULT] {score}" if score is not None else "x"
 
     engine = ScriptedEngine(script)
-    [ranking] = Prometheus(engine=engine).rank([[sample(name, name) for name in scores]], redraws=redraws, **options)
+    [ranking] = rank(Prometheus(engine=engine), group(*scores), redraws=redraws)
     return ranking, engine
+
+
+def group(*names: str) -> pd.DataFrame:
+    """Responses to one instruction, each called like its text."""
+    rows = {"input_id": "i", "system_id": names, "output": names, "instruction": "Greet.", "reference": "Good day."}
+    return pd.DataFrame({**rows, "rubric": RUBRIC.text()})
 
 
 RANKED = [
@@ -374,14 +298,8 @@ def test_rankings_are_rankings(scores, redraws):
     if None not in first:
         for (a, x), (b, y) in itertools.combinations(zip(first, ranking.ranks, strict=True), 2):
             assert a == b or (a > b) == (x < y)
-    for name, rank, draws in zip(named, ranking.ranks, ranking.scores, strict=True):
-        assert math.isnan(rank) <= all(math.isnan(draw) for draw in draws), name
-
-
-def test_equal_texts_are_the_same_request_and_tie():
-    engine = says(3, 4, 5)
-    [ranking] = Prometheus(engine=engine).rank([[sample("a", "x"), sample("b", "x")]], redraws=3)
-    assert ranking.ranks == (1, 1) and len(engine.asked) == 4
+    for name, place, draws in zip(named, ranking.ranks, ranking.scores, strict=True):
+        assert math.isnan(place) <= all(math.isnan(draw) for draw in draws), name
 
 
 def test_a_frame_is_ranked_group_by_group(tmp_path):
@@ -394,28 +312,19 @@ def test_a_frame_is_ranked_group_by_group(tmp_path):
     engine = ScriptedEngine(lambda request, draw: f"x [RESULT] {request.text().split('evaluate:')[2].strip()[0]}")
     judge = Prometheus(reference=False, engine=engine)
     with Store(tmp_path) as store:
-        rankings = judge.rank(frame, store=store)
-        judge.rank(frame, store=store)
+        rankings = rank(judge, frame, store=store)
+        rank(judge, frame, store=store)
     assert [(r.group, r.winner) for r in rankings] == [("i", "b"), ("j", "b")] and len(engine.asked) == 4
 
 
-@pytest.mark.parametrize(
-    ("groups", "options", "message"),
-    [
-        ([[sample("a")]], {}, "has 1 response; a ranking needs two"),
-        ([[sample("a"), sample("a", "x")]], {}, "more than one response called a"),
-        ([[sample("a"), sample("b", instruction="Other.")]], {}, "'a' and 'b' differ in instruction"),
-        ([sample("a"), sample("b")], {}, "a list of lists of samples"),
-        ([[sample("a"), sample("b")]], {"redraws": -1}, "0 or more"),
-    ],
-)
-def test_what_cannot_be_ranked(groups, options, message):
-    with pytest.raises(ValueError, match=message):
-        Prometheus(engine=says(3)).rank(groups, **options)
+@pytest.mark.parametrize("names", [["a"], ["a", "a"]])
+def test_what_cannot_be_ranked(names):
+    with pytest.raises(ValueError, match="two or more of different systems can be ranked"):
+        rank(Prometheus(engine=says(3)), group(*names))
 
 
 def test_greedy_redraws_would_be_the_same():
     greedy = Prometheus(engine=says(3), sampling=Sampling())
     with pytest.raises(ValueError, match="temperature 0"):
-        greedy.rank([[sample("a"), sample("b", "x")]])
-    assert greedy.rank([[sample("a"), sample("b", "x")]], redraws=0)[0].ranks == (1, 1)
+        rank(greedy, group("a", "b"))
+    assert rank(greedy, group("a", "b"), redraws=0)[0].ranks == (1, 1)

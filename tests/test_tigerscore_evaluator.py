@@ -16,9 +16,14 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import AnalysisCheck, TigerScore, TigerScoreReferenceBased
-from nlgeval_lib.evaluators.tigerscore import find_task, gold_shares, read_analysis, tasks
-from nlgeval_lib.evaluators.tigerscore.analysis import PERFECT, analysis_form
-from nlgeval_lib.evaluators.tigerscore.teacher import says_it_has
+from nlgeval_lib.evaluators.tigerscore import (
+    PERFECT,
+    analysis_form,
+    find_task,
+    gold_shares,
+    read_analysis,
+    tasks,
+)
 from nlgeval_lib.records import Completion, Sample, Status
 
 SAMPLE = Sample(
@@ -90,11 +95,6 @@ def test_the_decoder_of_the_authors_reads_whole_numbers():
         TigerScore(decoder="mean")
 
 
-def test_a_cut_analysis_is_truncated():
-    cut = Completion("k", TWO[:120], finish_reason="length")
-    assert TigerScore().read(cut, SAMPLE).status is Status.TRUNCATED
-
-
 # --- 502 outputs of TIGERScore-7B
 
 
@@ -133,14 +133,6 @@ def test_the_authors_decoder_agrees_with_their_published_scores(outputs):
     assert there.sum() == 496 and (ours[there] == theirs[there]).all()
 
 
-def test_how_often_the_published_total_is_not_the_sum(outputs):
-    judge = TigerScore()
-    sums = np.array([judge.parse(Completion("k", text)).value for text in outputs["text"]])
-    theirs = outputs["value"].to_numpy()
-    both = ~np.isnan(theirs) & ~np.isnan(sums)
-    assert 80 <= (sums[both] != theirs[both]).sum() <= 95
-
-
 # --- the prompt
 
 
@@ -160,22 +152,10 @@ def test_one_instruction_for_rows_that_have_none():
         TigerScore(engine=scripted(PERFECT)).score(frame)
     judge = TigerScore(instruction="Sum up.", engine=scripted(PERFECT))
     assert judge.score(frame)["value"].tolist() == [0]
-    assert "Instruction: \nSum up.\na text\n" in judge.render(judge.samples(frame)[0])
+    assert "Instruction: \nSum up.\na text\n" in judge.render(judge.given(frame)[0])
     assert judge.signature() != TigerScore(instruction="Shorten.").signature() != TigerScore().signature()
-    own = judge.samples(frame.assign(instruction="Shorten."))[0]
+    own = judge.given(frame.assign(instruction="Shorten."))[0]
     assert "Shorten." in judge.render(own) and "Sum up." not in judge.render(own)
-
-
-@given(st.sampled_from(NASTY), st.text(max_size=30))
-def test_data_stay_in_their_slot(nasty, text):
-    judge = TigerScore()
-    head, tail = judge.render(Sample("s", "\0@\0", instruction=nasty, source="in")).split("\0@\0")
-    assert judge.render(Sample("s", nasty + text, instruction=nasty, source="in")) == head + nasty + text + tail
-    for name in tasks():
-        based = TigerScoreReferenceBased(task=name)
-        fields = {"instruction": nasty, "source": "in", "references": ("ref",)}
-        parts = based.render(Sample("s", "\0@\0", **fields)).split("\0@\0")
-        assert based.render(Sample("s", nasty + text, **fields)) == (nasty + text).join(parts)
 
 
 @given(st.text(max_size=300))
@@ -191,7 +171,7 @@ def test_any_completion_gives_0_or_less_or_a_reason(text):
 def test_tasks_are_known_by_label_and_name():
     assert list(tasks()) == ["Summ", "Trans", "D2T", "LF-QA", "MathQA", "Instruct"]
     for label, one in tasks().items():
-        assert find_task(label) == find_task(one.name) == find_task(label.lower()) == find_task(one) == one
+        assert find_task(label) == find_task(one.name) == find_task(label.lower()) == one
     assert find_task("D2T").aspect("logical-coherence ") == "Logical Coherence"
     assert find_task("D2T").aspect("Terminology") == ""
     with pytest.raises(ValueError, match="task 'Sum'; did you mean 'Summ'"):
@@ -268,14 +248,6 @@ def test_reasonable_check():
         AnalysisCheck("good")
     with pytest.raises(ValueError, match="analysis is empty"):
         AnalysisCheck("reasonable", engine=scripted("yes")).judge([SAMPLE])
-
-
-@given(st.text())
-def test_any_answer_to_a_check(text):
-    found = says_it_has(text)
-    assert found is None or found.value in (0.0, 1.0) or found.reason
-    judgment = AnalysisCheck().read(Completion("k", text))
-    assert judgment.value in (0.0, 1.0) or judgment.reason
 
 
 # --- two turns, with a reference

@@ -6,18 +6,9 @@ A new evaluator is one module and one line in `_BUILT_IN`, or `@evaluators.regis
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
-from nlgeval_lib.evaluators.base import (
-    Evaluator,
-    Unavailable,
-    get,
-    names,
-    register,
-    score_frame,
-    signature,
-)
+from nlgeval_lib.evaluators.base import Evaluator, Unavailable, get, names, register, score_frame, signature
 
 _BUILT_IN = {
     "bleu": "reference_metrics:Bleu",
@@ -44,25 +35,16 @@ _BUILT_IN = {
 for _name, _target in _BUILT_IN.items():
     register(_name, f"{__name__}.{_target}")
 
-_EXPORTS = {target.partition(":")[2]: target.partition(":")[0] for target in _BUILT_IN.values()}
+_BY_CLASS = {target.partition(":")[2]: name for name, target in _BUILT_IN.items()}
 
-__all__ = [
-    "Evaluator",
-    "Unavailable",
-    "get",
-    "names",
-    "register",
-    "score_frame",
-    "signature",
-    *_EXPORTS,
-]
+__all__ = ["Evaluator", "Unavailable", "get", "names", "register", "score_frame", "signature", *_BY_CLASS]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _EXPORTS:
-        return getattr(importlib.import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+    if name in _BY_CLASS:
+        return get(_BY_CLASS[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_EXPORTS})
+    return sorted({*globals(), *_BY_CLASS})

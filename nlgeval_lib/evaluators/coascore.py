@@ -18,8 +18,8 @@ import numpy as np
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Sampling
-from nlgeval_lib.evaluators.judge import combine, make_sampling, most_frequent
-from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore, RatingTask
+from nlgeval_lib.evaluators.judge import combine, cut, failed, make_sampling, most_frequent, numbers
+from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.aspects import aspect_scores, aspects
 from nlgeval_lib.parsers.json_rating import normal
@@ -58,11 +58,9 @@ class Chain:
 class CoAScore(LLMScore):
     """A score for the aspect that each sample names, read in the light of n relevant aspects and their scores.
 
-    task: dialogue, summary, story, data_to_text, translation, general, or a `RatingTask`. n: how many relevant aspects
-    (the paper: 5, 10, 20). variant: one of `VARIANTS`. seed: of the random variant. low, high: another scale. targets:
-    aspects that the task does not have, {name: definition}. aspects: relevant aspects in place of stage I,
-    {target: {name: definition}}.
-    few, unscored: what happens where aspects are not listed or not scored, one of `FEW` and `UNSCORED`.
+    task, low, high, targets: as for `LLMScore`. n: how many relevant aspects (the paper: 5, 10, 20). variant: one of
+    `VARIANTS`. seed: of the random variant. aspects: relevant aspects in place of stage I, {target: {name:
+    definition}}. few, unscored: what happens where aspects are not listed or not scored, of `FEW` and `UNSCORED`.
 
     The aspects are asked for once for each target. `sampling` is that of the last stage that is asked; stages I and II
     have `list_sampling` and `aspect_sampling`.
@@ -74,7 +72,7 @@ class CoAScore(LLMScore):
 
     def __init__(
         self,
-        task: str | RatingTask = "general",
+        task: str = "general",
         n: int = 10,
         variant: str = "full",
         *,
@@ -87,7 +85,7 @@ class CoAScore(LLMScore):
         **rating: Any,
     ) -> None:
         super().__init__(task, **rating)
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        if not isinstance(n, int) or n < 1:
             raise ValueError(f"n is {n!r}; a whole number of at least 1 is needed")
         for value, allowed in ((variant, VARIANTS), (few, FEW), (unscored, UNSCORED)):
             if value not in allowed:
@@ -104,9 +102,24 @@ class CoAScore(LLMScore):
         targets = [self.task.target(sample.aspect) for sample in samples]
         chains = yield from self._chains(list(dict.fromkeys(targets)))
         scores = yield from self._aspect_scores(samples, [chains[target] for target in targets])
+        blocked = [self._blocked(chains[t], s) for t, s in zip(targets, scores, strict=True)]
+        rows = [row for row, why in enumerate(blocked) if why is None]
         if self.variant == "average":
-            return [self._average(chains[t], s) for t, s in zip(targets, scores, strict=True)]
-        return (yield from self._final(samples, targets, chains, scores))
+            read = [[one.value for one in scores[row].values() if one.status is Status.OK] for row in rows]
+            found = [Judgment(math.fsum(values) / len(values)) for values in read]
+        else:
+            asked = [self._target_prompt(samples[row], targets[row], chains[targets[row]], scores[row]) for row in rows]
+            requests = [self.chat.request(prompt, samples[row].id) for prompt, row in zip(asked, rows, strict=True)]
+            answers = yield Stage("score", requests, self.shaped(), self.stand_in)
+            found = [
+                self.combine([self.read(completion, samples[row]) for completion in draws])
+                for row, draws in zip(rows, answers, strict=True)
+            ]
+        judgments = {row: why for row, why in enumerate(blocked) if why is not None}
+        for row, judgment in zip(rows, found, strict=True):
+            details = {**judgment.details, **_details(chains[targets[row]], scores[row])}
+            judgments[row] = dataclasses.replace(judgment, details=details)
+        return [judgments[row] for row in range(len(samples))]
 
     def _chains(self, targets: Sequence[Aspect]) -> Stages[dict[Aspect, Chain]]:
         """Stage I for each target; nothing is asked where the aspects are known."""
@@ -152,52 +165,36 @@ class CoAScore(LLMScore):
                 scores[row] = self.read_scores(draws, chains[row].aspects)
         return scores
 
-    def _final(
-        self,
-        samples: Sequence[Sample],
-        targets: Sequence[Aspect],
-        chains: Mapping[Aspect, Chain],
-        scores: Sequence[Mapping[str, Judgment]],
-    ) -> Stages[list[Judgment]]:
-        """Stage III: the target's score with the chain in the prompt."""
-        blocked = [self._blocked(chains[t], s) for t, s in zip(targets, scores, strict=True)]
-        rows = [row for row, why in enumerate(blocked) if why is None]
-        asked = [self._target_prompt(samples[row], targets[row], chains[targets[row]], scores[row]) for row in rows]
-        requests = [self.chat.request(prompt, samples[row].id) for prompt, row in zip(asked, rows, strict=True)]
-        answers = yield Stage("score", requests, self.shaped(), self.stand_in)
-        judgments: list[Judgment | None] = list(blocked)
-        for row, draws in zip(rows, answers, strict=True):
-            judged = self.combine([self.read(completion, samples[row]) for completion in draws])
-            details = {**judged.details, **_details(chains[targets[row]], scores[row])}
-            judgments[row] = Judgment(judged.value, judged.status, judged.reason, details)
-        return [judgment for judgment in judgments if judgment is not None]
-
     # -- reading --------------------------------------------------------------------------------------------------
 
     def read_chain(self, completion: Completion) -> Chain:
         """The first n aspects of a list, each name once. Never raises on any text."""
-        if completion.finish_reason == "error" or completion.error:
-            why = completion.error or "the engine gave no completion"
-            return Chain((), 0, Judgment.missing(Status.FAILED, f"relevant aspects: {why}"))
         found = aspects(completion.text)
-        if not found.ok:
-            return Chain((), 0, Judgment.missing(found.status, f"relevant aspects: {found.reason}"))
         listed: dict[str, Aspect] = {}
-        for item in found.value:
+        for item in found.value or () if found.ok else ():
             if normal(item.name):  # what stage II's scores are found by
                 listed.setdefault(normal(item.name), Aspect(item.name, item.definition))
         chosen = tuple(listed.values())[: self.n]
-        if len(chosen) < self.n and self.few == "missing":
-            reason, status = f"relevant aspects: {len(chosen)} listed, {self.n} asked for", Status.UNPARSED
-            if completion.finish_reason == "length":
-                reason, status = f"{reason}; cut at the token limit", Status.TRUNCATED
-            return Chain(chosen, len(listed), Judgment.missing(status, reason))
-        return Chain(chosen, len(listed))
+        lost = failed(completion)
+        if lost is None and not found.ok:
+            lost = Judgment.missing(found.status, found.reason)
+        elif lost is None and len(chosen) < self.n and self.few == "missing":
+            lost = cut(completion, Judgment.missing(Status.UNPARSED, f"{len(chosen)} listed, {self.n} asked for"))
+        return Chain(chosen, len(listed), lost and Judgment.missing(lost.status, f"relevant aspects: {lost.reason}"))
 
     def read_scores(self, draws: Sequence[Completion], aspects: Sequence[Aspect]) -> dict[str, Judgment]:
         """The score of each aspect: the mean over the draws, or why there is none. Never raises on any text."""
-        each = [_scores_of(completion, [aspect.name for aspect in aspects], self.task) for completion in draws]
+        each = [self._scores_of(completion, [aspect.name for aspect in aspects]) for completion in draws]
         return {aspect.name: combine([scores[aspect.name] for scores in each], self.missing) for aspect in aspects}
+
+    def _scores_of(self, completion: Completion, names: Sequence[str]) -> dict[str, Judgment]:
+        """What one completion of stage II says of each aspect."""
+        if lost := failed(completion):
+            return dict.fromkeys(names, lost)
+        found = aspect_scores(completion.text, names, self.task.low, self.task.high)
+        status = found.status if len(found.reasons) == len(names) else Status.UNPARSED
+        lacking = {name: Judgment.missing(status, reason) for name, reason in found.reasons.items()}
+        return {name: lacking.get(name) or Judgment(found.scores[name]) for name in names}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         """n lines with a name and a definition, or a number of the scale; for stage II see `_scores_form`."""
@@ -207,15 +204,16 @@ class CoAScore(LLMScore):
 
     def _scores_form(self, aspects: Sequence[Aspect]) -> str:
         """A regular expression for one JSON object with a number for each aspect."""
+        number = "|".join(numbers(self.task.low, self.task.high))
         names = [re.sub(r"([][\\.^$*+?{}|()])", r"\\\1", json.dumps(aspect.name)) for aspect in aspects]
-        return r"\{" + ", ".join(f"{name}: ({'|'.join(self.task.numbers)})" for name in names) + r"\}"
+        return r"\{" + ", ".join(f"{name}: ({number})" for name in names) + r"\}"
 
     # -- between the stages ---------------------------------------------------------------------------------------
 
     def _random(self, sample: Sample, chain: Chain) -> dict[str, Judgment]:
         """Random whole numbers of the scale; the same for the same seed, sample and aspects."""
-        told = "\x1f".join([str(self.seed), sample.id, sample.output, *(aspect.name for aspect in chain.aspects)])
-        rng = np.random.default_rng(int(hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16], 16))
+        words = "\x1f".join([str(self.seed), sample.id, sample.output, *(aspect.name for aspect in chain.aspects)])
+        rng = np.random.default_rng(int(hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16], 16))
         drawn = rng.integers(self.task.low, self.task.high + 1, size=len(chain.aspects))
         return {a.name: Judgment(float(v)) for a, v in zip(chain.aspects, drawn, strict=True)}
 
@@ -233,14 +231,6 @@ class CoAScore(LLMScore):
             return Judgment.missing(status, reason, **_details(chain, scores))
         return None
 
-    def _average(self, chain: Chain, scores: Mapping[str, Judgment]) -> Judgment:
-        """The mean of the aspects' scores, without those that are missing unless the policy says otherwise."""
-        blocked = self._blocked(chain, scores)
-        if blocked is not None:
-            return blocked
-        values = [judgment.value for judgment in scores.values() if judgment.status is Status.OK]
-        return Judgment(math.fsum(values) / len(values), Status.OK, "", _details(chain, scores))
-
     # -- prompts --------------------------------------------------------------------------------------------------
 
     def _list_prompt(self, target: Aspect) -> str:
@@ -248,7 +238,7 @@ class CoAScore(LLMScore):
             "coascore/generate_aspects",
             task_definition=self.task.task_definition,
             output_name=self.task.output_name,
-            count=count_word(self.n),
+            count=_NUMBERS[self.n] if self.n < len(_NUMBERS) else str(self.n),
             aspect=target.in_sentence,
             aspect_name=target.name,
             aspect_definition=target.definition,
@@ -267,7 +257,9 @@ class CoAScore(LLMScore):
         for aspect in chain.aspects:
             judgment = scores[aspect.name]
             if judgment.status is Status.OK:
-                scored.append(f"{aspect.line} Score: {_printed(judgment.value)}")
+                # as Table 11 prints it: with one decimal, more only where it has them
+                places = ".1f" if round(judgment.value, 1) == judgment.value else ".4g"
+                scored.append(f"{aspect.line} Score: {judgment.value:{places}}")
             elif self.unscored == "keep":
                 scored.append(aspect.line)
         return prompts.render("coascore/score_target", **words, scored_aspects="\n".join(scored))
@@ -292,30 +284,10 @@ class CoAScore(LLMScore):
         return tuple(prompts.template(f"coascore/{name}") for name in (*first, *second, *last))
 
 
-def count_word(n: int) -> str:
-    """A number as a word, as the prompts write it: five, ten, twenty; digits above twenty."""
-    return _NUMBERS[n] if 0 <= n < len(_NUMBERS) else str(n)
-
-
 def _aspects(given: Mapping[str, str]) -> tuple[Aspect, ...]:
-    if not isinstance(given, Mapping) or not given:
-        raise ValueError(f"relevant aspects are given as {{name: definition}}, one or more; got {given!r}")
-    if len({normal(name) for name in given} - {""}) < len(given):
-        raise ValueError(f"relevant aspects need names that differ in more than punctuation, got {list(given)}")
+    if not given or len({normal(name) for name in given} - {""}) < len(given):
+        raise ValueError(f"one or more relevant aspects that differ in more than punctuation are needed, got {given}")
     return tuple(Aspect(name, text) for name, text in given.items())
-
-
-def _scores_of(completion: Completion, names: Sequence[str], task: RatingTask) -> dict[str, Judgment]:
-    """What one completion of stage II says of each aspect."""
-    if completion.finish_reason == "error" or completion.error:
-        failed = Judgment.missing(Status.FAILED, completion.error or "the engine gave no completion")
-        return dict.fromkeys(names, failed)
-    found = aspect_scores(completion.text, names, task.low, task.high)
-    status = found.status if len(found.reasons) == len(names) else Status.UNPARSED
-    return {
-        name: Judgment.missing(status, found.reasons[name]) if name in found.reasons else Judgment(found.scores[name])
-        for name in names
-    }
 
 
 def _details(chain: Chain, scores: Mapping[str, Judgment]) -> dict[str, Any]:
@@ -327,8 +299,3 @@ def _details(chain: Chain, scores: Mapping[str, Judgment]) -> dict[str, Any]:
         "aspect_scores": {name: judgment.value for name, judgment in scores.items()},
         "n_missing_aspects": sum(judgment.status is not Status.OK for judgment in scores.values()),
     }
-
-
-def _printed(value: float) -> str:
-    """A score as Table 11 prints it: with one decimal, more only where it has them."""
-    return f"{value:.1f}" if round(value, 1) == value else f"{value:.4g}"

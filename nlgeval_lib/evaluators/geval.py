@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib import prompts
-from nlgeval_lib.engines import Sampling
-from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.judge import Judge, field_of, numbers
 from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
@@ -23,16 +22,9 @@ METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "weighted": {"temperature": 0.0, "max_tokens": 16, "logprobs": 20},
     }
 )
-# slot of a template -> how a sample fills it
-_FILL = {
-    "output": lambda sample: sample.output,
-    "instruction": lambda sample: sample.instruction,
-    "source": lambda sample: sample.source,
-    "context": lambda sample: sample.context,
-    "reference": lambda sample: sample.references[0],
-    "rubric": lambda sample: sample.rubric,
-    "aspect": lambda sample: sample.aspect,
-}
+# slot of a template -> the field of a sample that fills it
+_FIELDS = {name: name for name in ("output", "instruction", "source", "context", "rubric", "aspect")}
+_FIELDS["reference"] = "references"
 
 
 class GEval(Judge):
@@ -41,7 +33,7 @@ class GEval(Judge):
     method: `plain`, the score that a greedy completion states; `mean`, of 20 sampled completions; `weighted`, the
         mean of the scale's numbers weighted by the judge's probabilities where it writes the score.
     template: a `Template` or the name of one, with slots out of output, instruction, source, context, reference,
-        rubric, aspect. low, high: its scale. label: the name of the score, where a judge may write several.
+        rubric, aspect. low, high: its scale.
     flip: report `low + high - score`, so that a scale on which 1 is best rises with quality.
 
     Raises: ValueError for `weighted` on a scale with numbers of more than one digit, or with a temperature.
@@ -59,7 +51,6 @@ class GEval(Judge):
         template: Template | str = "semscore/g_eval",
         low: int = 1,
         high: int = 4,
-        label: str | None = None,
         flip: bool = False,
         **common: Any,
     ) -> None:
@@ -67,30 +58,34 @@ class GEval(Judge):
             raise ValueError(f"method {method!r}; allowed: {', '.join(METHODS)}")
         if not (isinstance(low, int) and isinstance(high, int) and low < high):
             raise ValueError(f"low={low!r}, high={high!r}; a scale of whole numbers with low < high is needed")
-        self.method, self.low, self.high, self.label, self.flip = method, low, high, label, flip
+        self.method, self.low, self.high, self.flip = method, low, high, flip
+        self.numbers = numbers(low, high)
         self.defaults = METHODS[method]
         self.template = prompts.template(template) if isinstance(template, str) else template
-        if unknown := [slot for slot in self.template.variables if slot not in _FILL]:
-            raise ValueError(f"template {self.template.name}: slots {', '.join(unknown)}; allowed: {', '.join(_FILL)}")
-        self.needs = tuple({"reference": "references"}.get(slot, slot) for slot in self.template.variables)
+        if unknown := [slot for slot in self.template.variables if slot not in _FIELDS]:
+            raise ValueError(
+                f"template {self.template.name}: slots {', '.join(unknown)}; allowed: {', '.join(_FIELDS)}"
+            )
+        self.needs = tuple(_FIELDS[slot] for slot in self.template.variables)
         super().__init__(**common)
         if method == "weighted":
-            _check_weighted(self.sampling, self.numbers)
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """The scores of the scale, as they are written."""
-        return tuple(map(str, range(self.low, self.high + 1)))
+            if len(self.numbers[0]) > 1 or len(self.numbers[-1]) > 1:
+                raise ValueError(
+                    f"method='weighted' on the scale {low} to {high}: numbers of more than one digit may be several "
+                    "tokens; use method='mean'"
+                )
+            if self.sampling.temperature > 0 or not self.sampling.logprobs:
+                raise ValueError("method='weighted' needs temperature 0, and logprobs (20 unless given)")
 
     def render(self, sample: Sample) -> str:
-        return self.template.render(**{slot: _FILL[slot](sample) for slot in self.template.variables})
+        return self.template.render(**{slot: field_of(sample, _FIELDS[slot]) for slot in self.template.variables})
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         return {"choice": self.numbers}
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score that a completion states, or for `weighted` the mean under the probabilities beside it."""
-        judgment = rating(completion.text, self.low, self.high, self.label).judgment()
+        judgment = rating(completion.text, self.low, self.high).judgment()
         if self.method == "weighted" and judgment.status is Status.OK:
             judgment = weigh(completion, judgment, self.numbers)
         if self.flip and judgment.status is Status.OK:
@@ -152,17 +147,3 @@ def _place(completion: Completion, number: str) -> int | None:
         if not reached:
             return None
     return None
-
-
-def _check_weighted(sampling: Sampling, numbers: Sequence[str]) -> None:
-    if any(len(number) > 1 for number in numbers):
-        raise ValueError(
-            f"method='weighted' on the scale {numbers[0]} to {numbers[-1]}: numbers of more than one digit may be "
-            "several tokens; use method='mean'"
-        )
-    if sampling.temperature > 0:
-        raise ValueError(f"method='weighted' with temperature {sampling.temperature:g}; the probabilities need 0")
-    if not sampling.logprobs:
-        raise ValueError(
-            "method='weighted' without log-probabilities; leave sampling's logprobs at 20, or set a number"
-        )

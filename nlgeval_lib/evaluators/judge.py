@@ -23,10 +23,10 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -36,34 +36,58 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.base import score_frame
 from nlgeval_lib.evaluators.base import signature as _signature
-from nlgeval_lib.evaluators.chat import ChatFormat
 from nlgeval_lib.evaluators.samples import check_needs, samples
 from nlgeval_lib.evaluators.stages import Ask, Stage, Stages
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
+CHAT_STYLES = {
+    "messages": "chat messages; the engine or the server applies the checkpoint's own template",
+    "raw": "the prompt as it is; a system text stands before it, an empty line between",
+    "llama2": "[INST] <<SYS>> ... <</SYS>> prompt [/INST]",
+    "mistral": "[INST] prompt [/INST]; a system text stands before the prompt inside the marks",
+}
+CHECKPOINTS = {"prometheus-v1": ("llama2", "You are a fair evaluator language model.")}
 _FILL = re.compile(r"fill:(-?\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """What becomes of draws without a number.
+class ChatFormat:
+    """How a prompt reaches a checkpoint: one of `CHAT_STYLES`, with the system text if there is one.
 
-    drop: the mean of the others, missing only where all are. all: one missing draw makes the judgment missing.
-    fill:X: a draw whose text gave no number counts as X; draws that the engine could not produce are dropped.
+    Texts in `raw`, `llama2` and `mistral` carry no begin-of-text token: the tokenizer adds it.
     """
 
-    policy: str = "drop"
+    style: str = "messages"
+    system: str = ""
 
-    def __post_init__(self) -> None:
-        if self.policy not in ("drop", "all") and not _FILL.fullmatch(self.policy):
-            raise ValueError(f"missing policy {self.policy!r}; allowed: 'drop', 'all', 'fill:<number>' as in 'fill:0'")
+    @classmethod
+    def named(cls, chat: str | ChatFormat) -> ChatFormat:
+        """A format by its style or by a checkpoint family's name. Raises: ValueError with the names there are."""
+        if isinstance(chat, ChatFormat):
+            return chat
+        if chat not in CHAT_STYLES and chat not in CHECKPOINTS:
+            raise ValueError(f"chat {chat!r}; allowed: {', '.join([*CHAT_STYLES, *CHECKPOINTS])}, or a ChatFormat")
+        return cls(*CHECKPOINTS.get(chat, (chat,)))
 
     @property
-    def filling(self) -> float | None:
-        """The number that a draw without one counts as, None where it counts as missing."""
-        found = _FILL.fullmatch(self.policy)
-        return float(found.group(1)) if found else None
+    def label(self) -> str:
+        """How a signature names it: the style, `+system` where a system text is sent."""
+        return f"{self.style}+system" if self.system else self.style
+
+    def text(self, prompt: str) -> str:
+        """The one text of the styles that are text."""
+        if self.style == "llama2":
+            system = f"<<SYS>>\n{self.system}\n<</SYS>>\n\n" if self.system else ""
+        else:
+            system = f"{self.system}\n\n" if self.system else ""
+        return system + prompt if self.style == "raw" else f"[INST] {system}{prompt} [/INST]"
+
+    def request(self, prompt: str, id: str = "") -> Request:
+        """What the engine is asked for this prompt; `id` names it where it fails."""
+        if self.style == "messages":
+            return Request.chat(prompt, self.system, id)
+        return Request(prompt=self.text(prompt), id=id)
 
 
 class Judge:
@@ -71,14 +95,13 @@ class Judge:
 
     engine, store, progress: what asks, what keeps the completions, what shows the way; `score` may be given others.
     sampling: a `Sampling`, or settings that replace some of the evaluator's defaults. chat: how prompts are wrapped
-    (`ChatFormat`, a style or a checkpoint family). missing: what draws without a number count as (`Missing`).
+    (`ChatFormat`, a style or a checkpoint family). missing: what draws without a number count as (see `combine`).
     structured: hold completions to the evaluator's `form`, on engines that can (small or untrained judges need it).
     """
 
     name = "judge"
     version = "0.1"
     needs: tuple[str, ...] = ("output",)  # fields or columns that must hold text
-    uses: tuple[str, ...] = ()  # further columns that go into Sample.extra
     defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 256})
     stand_in = "3"  # what a completion looks like, for planning
 
@@ -93,11 +116,12 @@ class Judge:
         missing: str = "drop",
         structured: bool = False,
     ) -> None:
+        if missing not in ("drop", "all") and not _FILL.fullmatch(missing):
+            raise ValueError(f"missing policy {missing!r}; allowed: 'drop', 'all', 'fill:<number>' as in 'fill:0'")
         self.engine, self.store, self.progress = engine, store, progress
         self.sampling = make_sampling(self.defaults, sampling)
         self.chat = ChatFormat.named(chat)
-        self.missing = Missing(missing)
-        self.structured = structured
+        self.missing, self.structured = missing, structured
 
     # -- what a subclass writes -----------------------------------------------------------------------------------
 
@@ -134,24 +158,28 @@ class Judge:
         """
         raise ValueError(f"{self.name} has no form for the completions of stage {stage!r}; leave structured off")
 
+    def settings(self) -> Mapping[str, Any]:
+        """What a signature says of this evaluator beyond the judge, such as {"mode": "absolute", "rubric": True}."""
+        return {}
+
+    def templates(self) -> Sequence[Template]:
+        """The prompts, for the hash in the signature."""
+        return ()
+
+    def for_engine(self, engine: Engine | None = None) -> Self:
+        """This evaluator as it asks an engine (by default its own): another one where it adapts to the checkpoint."""
+        return self
+
+    # -- one completion, one sample -------------------------------------------------------------------------------
+
     def shaped(self, stage: str = "score", sampling: Sampling | None = None) -> Sampling:
         """The sampling settings of a stage (default: the evaluator's), with its form where `structured` is set."""
         sampling = self.sampling if sampling is None else sampling
         return dataclasses.replace(sampling, **self.form(stage)) if self.structured else sampling
 
-    def settings(self) -> Mapping[str, Any]:
-        """What a signature says of this evaluator beyond the judge, such as {"mode": "absolute", "rubric": True}."""
-        return {}
-
-    def templates(self) -> Sequence[Template | str]:
-        """The prompts, for the hash in the signature."""
-        return ()
-
-    # -- one completion, one sample -------------------------------------------------------------------------------
-
     def read(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """`parse`, with failed and cut completions told apart from those that say nothing readable."""
-        return read(completion, lambda completion: self.parse(completion, sample))
+        """`parse`; FAILED where there is no completion, TRUNCATED where it was cut and gives nothing."""
+        return failed(completion) or cut(completion, self.parse(completion, sample))
 
     def combine(self, judgments: Sequence[Judgment]) -> Judgment:
         """One judgment from its draws: their mean, by the missing policy."""
@@ -159,24 +187,22 @@ class Judge:
 
     # -- many samples ---------------------------------------------------------------------------------------------
 
-    def samples(self, frame: pd.DataFrame) -> list[Sample]:
-        """One sample a row of a long or items frame.
+    def given(self, data: Any) -> list[Sample]:
+        """The samples of a frame, one a row, or a list of samples checked.
 
         Raises: ValueError naming a missing column, or the row and column where a text that the prompt needs is missing.
         """
-        return samples(frame, self.needs, self.uses, self.name)
-
-    def run(self, samples: Sequence[Sample], ask: Ask) -> list[Judgment]:
-        """One judgment a sample; `ask(requests, sampling)` gives the completions of each request."""
-        return staged.run(self.stages(samples), ask)
+        if isinstance(data, pd.DataFrame):
+            return samples(data, self.needs, self.name)
+        return check_needs(data, self.needs, self.name)
 
     def judge(self, data: Any, **ways: Any) -> list[Judgment]:
         """One judgment a row or sample, with its details. `ways`: engine, store, progress.
 
         Raises: ValueError without an engine, or for a frame without what the prompt needs.
         """
-        ask = self.ask(**ways)
-        return self.run(self.given(data), ask)
+        ask, bound = self.ask(**ways), self.for_engine(ways.get("engine"))
+        return staged.run(bound.stages(bound.given(data)), ask)
 
     def score(self, data: Any, **ways: Any) -> pd.DataFrame:
         """`value, status, reason, details` for each row of a frame, or each of a list of samples (index: their ids).
@@ -196,61 +222,59 @@ class Judge:
 
         Stages that rest on answers which the store does not have are marked `exact=False`: estimates.
         """
-        engine, store = (self.engine if engine is None else engine), (self.store if store is None else store)
-        return staged.plan(self.stages(self.given(data)), engine, store)
+        bound, store = self.for_engine(engine), self.store if store is None else store
+        return staged.plan(bound.stages(bound.given(data)), engine or self.engine, store)
 
     def ask(self, engine: Engine | None = None, store: Store | None = None, progress: Any = None) -> Ask:
         """The function that stages are asked with, bound to engine, store and progress.
 
         Raises: ValueError without an engine.
         """
-        engine = self.engine if engine is None else engine
+        engine = engine or self.engine
         if engine is None:
             raise ValueError(
                 f"{self.name}: no engine; pass engine=... to the evaluator or to score(). "
                 f"nlgeval_lib.engines has those there are"
             )
-        return staged.bind(
-            engine, self.store if store is None else store, self.progress if progress is None else progress
-        )
-
-    def given(self, data: Any) -> list[Sample]:
-        """The samples of a frame, or a list of samples checked. Raises: ValueError."""
-        return self.samples(data) if isinstance(data, pd.DataFrame) else check_needs(data, self.needs, self.name)
-
-    # -- who said it ----------------------------------------------------------------------------------------------
+        return staged.bind(engine, self.store if store is None else store, progress or self.progress)
 
     def signature(self, engine: Engine | None = None) -> str:
         """Everything that determines a score but the texts: prompt, parser, engine, model, sampling, policies."""
-        engine = self.engine if engine is None else engine
-        prompts = "+".join(map(short_hash, self.templates()))
+        engine, bound = engine or self.engine, self.for_engine(engine)
+        prompts = "+".join(template.sha[:8] for template in bound.templates())
         head = _signature(
-            self.name, **self.settings(), **({"prompt": prompts} if prompts else {}), chat=self.chat.label
+            self.name, **bound.settings(), **({"prompt": prompts} if prompts else {}), chat=bound.chat.label
         )
         judge = "engine:none" if engine is None else engine.signature()
         form = {"structured": True} if self.structured else {}
-        tail = _signature(f"missing:{self.missing.policy}", **form, v=self.version)
-        return f"{head}|{judge}|{self.sampling.signature()}|{tail}"
+        tail = _signature(f"missing:{self.missing}", **form, v=self.version)
+        return f"{head}|{judge}|{bound.sampling.signature()}|{tail}"
 
 
-def read(completion: Completion, parse: Callable[[Completion], Judgment]) -> Judgment:
-    """`parse(completion)`; FAILED where there is no completion, TRUNCATED where it was cut and gives nothing."""
-    if completion.finish_reason == "error" or completion.error:
-        return Judgment.missing(Status.FAILED, completion.error or "the engine gave no completion")
-    judgment = parse(completion)
-    if judgment.status in (Status.UNPARSED, Status.EMPTY) and completion.finish_reason == "length":
-        reason = f"cut at the token limit; {judgment.reason}"
-        return Judgment(judgment.value, Status.TRUNCATED, reason, judgment.details)
-    return judgment
+def failed(completion: Completion) -> Judgment | None:
+    """FAILED with the reason where there is no completion, else None."""
+    if completion.finish_reason != "error" and not completion.error:
+        return None
+    return Judgment.missing(Status.FAILED, completion.error or "the engine gave no completion")
 
 
-def combine(judgments: Sequence[Judgment], missing: Missing | None = None) -> Judgment:
-    """The mean of the draws of one judgment; a single draw stays what it is, missing draws go by the policy.
+def cut(completion: Completion, judgment: Judgment) -> Judgment:
+    """The judgment; TRUNCATED where its completion was cut at the token limit and gives nothing."""
+    if judgment.status not in (Status.UNPARSED, Status.EMPTY) or completion.finish_reason != "length":
+        return judgment
+    reason = f"cut at the token limit; {judgment.reason}"
+    return dataclasses.replace(judgment, status=Status.TRUNCATED, reason=reason)
 
+
+def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
+    """The mean of the draws of one judgment; a single draw stays what it is.
+
+    missing: what becomes of draws without a number. drop: the mean of the others, missing only where all are. all: one
+    missing draw makes the judgment missing. fill:X: a draw whose text gave no number counts as X; draws that the engine
+    could not produce are dropped.
     details: those of a single draw as they are; `n` draws, `n_missing` of them without a number; with more than one
     draw also `values`, `statuses` and `draws`, the details of each.
     """
-    missing = missing or Missing()
     if not judgments:
         return Judgment.missing(Status.FAILED, "no completion came back", n=0, n_missing=0)
     lost = [judgment for judgment in judgments if judgment.status is not Status.OK]
@@ -262,9 +286,9 @@ def combine(judgments: Sequence[Judgment], missing: Missing | None = None) -> Ju
         details["statuses"] = tuple(judgment.status.value for judgment in judgments)
         details["draws"] = tuple(judgment.details for judgment in judgments)
     values = [judgment.value for judgment in judgments if judgment.status is Status.OK]
-    if missing.filling is not None:  # where there is no completion there is nothing to count as an answer
-        values += [missing.filling for one in lost if one.status not in (Status.FAILED, Status.UNAVAILABLE)]
-    if values and not (missing.policy == "all" and lost):
+    if fill := _FILL.fullmatch(missing):  # where there is no completion there is nothing to count as an answer
+        values += [float(fill[1]) for one in lost if one.status not in (Status.FAILED, Status.UNAVAILABLE)]
+    if values and not (missing == "all" and lost):
         return Judgment(math.fsum(values) / len(values), Status.OK, "", MappingProxyType(details))
     status, reason = most_frequent(lost)
     reason = f"{len(lost)} of {len(judgments)} draws missing: {reason}" if len(judgments) > 1 else reason
@@ -281,8 +305,6 @@ def make_sampling(defaults: Mapping[str, Any], given: Sampling | Mapping[str, An
     """The evaluator's sampling settings with those that were given in their place. Raises: ValueError."""
     if isinstance(given, Sampling):
         return given
-    if given is not None and not isinstance(given, Mapping):
-        raise ValueError(f"sampling is {type(given).__name__}; give a Sampling or a mapping of its settings")
     known = [f.name for f in dataclasses.fields(Sampling)]
     if unknown := [name for name in given or () if name not in known]:
         raise ValueError(f"sampling has no setting {', '.join(map(repr, unknown))}; settings: {', '.join(known)}")
@@ -296,6 +318,23 @@ def counts(judgments: Sequence[Judgment]) -> dict[str, Any]:
     return {"n": len(judgments), "n_ok": ok, "coverage": ok / len(judgments) if judgments else None, **tally}
 
 
-def short_hash(template: Template | str) -> str:
-    """The first 8 hexadecimal digits of a prompt's hash."""
-    return template.sha[:8] if isinstance(template, Template) else hashlib.sha256(template.encode()).hexdigest()[:8]
+def short_hash(text: str) -> str:
+    """The first 8 hexadecimal digits of a text's hash, for signatures."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def plain(name: str) -> str:
+    """A name as it is compared: its letters and digits alone, large and small ones alike."""
+    return "".join(char for char in name.casefold() if char.isalnum())
+
+
+def numbers(low: int, high: int) -> tuple[str, ...]:
+    """The scores of a scale, as they are written."""
+    return tuple(map(str, range(low, high + 1)))
+
+
+def field_of(sample: Sample, field: str) -> str:
+    """A field of a sample, or an entry of its `extra`, as one text; of several references the first."""
+    if field == "references":
+        return sample.references[0] if sample.references else ""
+    return str(getattr(sample, field) if field in Sample.__slots__ else sample.extra.get(field, ""))

@@ -12,7 +12,6 @@ from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import base, encoders
 from nlgeval_lib.evaluators.metric import CachedMetric, Item, Missing, PairMetric, Values, choose, mean, version
 from nlgeval_lib.evaluators.samples import COLUMNS, samples
-from nlgeval_lib.prompts.template import Template, parse_body
 from nlgeval_lib.records import Judgment, Sample, Status
 
 if TYPE_CHECKING:
@@ -147,10 +146,7 @@ class GPTScore(_Scorer):
         **common: Any,
     ) -> None:
         super().__init__(engine=engine, model=model, **common)
-        if "{{" in prompt:
-            whole = Template(name="prompt", parts=parse_body(prompt), status="ours")
-        else:
-            whole = prompts.template(prompt)
+        whole = prompts.of_text(prompt) if "{{" in prompt else prompts.template(prompt)
         self.prompt = whole.bind(**(fixed or {}))
         if "output" in self.prompt.variables:
             raise ValueError("the prompt has a slot {{output}}; the output is what follows the prompt")

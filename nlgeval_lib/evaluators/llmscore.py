@@ -5,14 +5,13 @@ Source: CoAScore, section 4.2; Tables 8 to 11 (dialogue; the other tasks' words 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib import prompts
-from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.judge import Judge, field_of, numbers, plain
 from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
@@ -21,7 +20,7 @@ from nlgeval_lib.records import Completion, Judgment, Sample
 _FIELDS = {"dialogue": {"context": "source", "fact": "context"}}
 # aspect of a data set -> the task's own name for it
 _ALIASES = {"coherence": "context", "engagingness": "interest", "quality": "overall"}
-_WORDS = ("task_instruction", "task_definition", "input_name", "output_name", "output_label", "low", "high")
+_WORDS = ("task_instruction", "task_definition", "input_name", "output_name", "output_label")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class RatingTask:
     @classmethod
     def named(
         cls,
-        name: str | RatingTask,
+        name: str,
         *,
         low: int | None = None,
         high: int | None = None,
@@ -68,50 +67,38 @@ class RatingTask:
     ) -> RatingTask:
         """dialogue, summary, story, data_to_text, translation, or general for anything else.
 
-        low, high replace the scale; targets add aspects: {name: definition}. Raises: ValueError for an unknown name or
-        a scale that is none.
+        low, high replace the scale; targets add aspects: {name: definition}. Raises: ValueError.
         """
-        task = name if isinstance(name, RatingTask) else cls._published(name)
-        low, high = (task.low if low is None else low), (task.high if high is None else high)
-        for end in (low, high):
-            if isinstance(end, bool) or not isinstance(end, int):
-                raise ValueError(f"a scale of whole numbers is needed, got {low!r} to {high!r}")
-        if low >= high:
-            raise ValueError(f"a scale needs low < high, got {low} to {high}")
-        added = {key: Aspect(key.replace("_", " ").capitalize(), text) for key, text in (targets or {}).items()}
-        return replace(task, low=low, high=high, targets={**task.targets, **added})
-
-    @classmethod
-    def _published(cls, name: str) -> RatingTask:
         known = prompts.load_definitions("coascore_tasks")["tasks"]
         if name not in known:
-            raise ValueError(f"task {name!r}; there are {', '.join(known)}, or give a RatingTask")
+            raise ValueError(f"task {name!r}; there are {', '.join(known)}")
         data, fields = known[name], _FIELDS.get(name, {})
-        return cls(
+        added = {key: Aspect(key.replace("_", " ").capitalize(), text) for key, text in (targets or {}).items()}
+        task = cls(
             name=name,
             **{key: data[key] for key in _WORDS},
+            low=data["low"] if low is None else low,
+            high=data["high"] if high is None else high,
             inputs={label: fields.get(slot, slot) for slot, label in data["input_labels"].items()},
-            targets={key: Aspect(entry["name"], entry["definition"]) for key, entry in data["targets"].items()},
+            targets={key: Aspect(one["name"], one["definition"]) for key, one in data["targets"].items()} | added,
         )
+        if not (isinstance(task.low, int) and isinstance(task.high, int) and task.low < task.high):
+            raise ValueError(f"a scale of whole numbers with low < high is needed, got {task.low!r} to {task.high!r}")
+        return task
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The fields that each sample must have: all inputs, but none where any of several may be empty."""
         return ("output", *(() if self.name == "general" else self.inputs.values()))
 
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """The scores of the scale, as they are written."""
-        return tuple(map(str, range(self.low, self.high + 1)))
-
     def target(self, aspect: str) -> Aspect:
         """The aspect to rate, by key, name or a data set's name for it; without one the overall quality.
 
         Raises: ValueError naming the aspects that the task has.
         """
-        wanted = _plain(aspect) or "overall"
+        wanted = plain(aspect) or "overall"
         for key, target in self.targets.items():
-            if wanted in (_plain(key), _plain(target.name)):
+            if wanted in (plain(key), plain(target.name)):
                 return target
         if _ALIASES.get(wanted) in self.targets:
             return self.targets[_ALIASES[wanted]]
@@ -126,32 +113,21 @@ class RatingTask:
 
     def words(self, sample: Sample, target: Aspect | None = None) -> dict[str, str | int]:
         """The variables of the prompts that ask for scores of a sample: Table 10, with a target Tables 8 and 11."""
-        named = ("task_instruction", "output_name", "output_label", "input_name", "low", "high")
-        words = {name: getattr(self, name) for name in named}
-        words |= {"input": self.shown(sample), "output": sample.output}
-        if target is None:
-            return words
-        return words | {
-            "aspect_name": target.name,
-            "aspect": target.in_sentence,
-            "aspect_definition": target.definition,
-        }
-
-    def shown(self, sample: Sample) -> str:
-        """The labelled inputs, as the prompts show them; in the general task those that are not empty."""
-        parts = []
-        for label, field in self.inputs.items():
-            text = getattr(sample, field) if field in Sample.__slots__ else sample.extra.get(field, "")
-            if text or self.name != "general":
-                parts.append(f"{label}:\n{text}")
-        return "\n\n".join(parts)
+        held = {label: field_of(sample, field) for label, field in self.inputs.items()}
+        # in the general task any of the inputs may be empty
+        shown = [f"{label}:\n{text}" for label, text in held.items() if text or self.name != "general"]
+        words = {name: getattr(self, name) for name in (*_WORDS, "low", "high") if name != "task_definition"}
+        words |= {"input": "\n\n".join(shown), "output": sample.output}
+        if target is not None:
+            words |= {"aspect_name": target.name, "aspect": target.in_sentence, "aspect_definition": target.definition}
+        return words
 
 
 class LLMScore(Judge):
     """A score for the aspect that each sample names (overall quality where it names none), on the task's scale.
 
-    task: dialogue, summary, story, data_to_text, translation, general, or a `RatingTask`. low, high: another scale.
-    targets: aspects that the task does not have, {name: definition}.
+    task: dialogue, summary, story, data_to_text, translation or general. low, high: another scale. targets: aspects
+    that the task does not have, {name: definition}.
 
     Source: CoAScore, section 4.2, Table 8; temperature 0 and one draw of section 4.3. The token limit is ours.
     """
@@ -162,7 +138,7 @@ class LLMScore(Judge):
 
     def __init__(
         self,
-        task: str | RatingTask = "general",
+        task: str = "general",
         *,
         low: int | None = None,
         high: int | None = None,
@@ -182,7 +158,7 @@ class LLMScore(Judge):
         return rating(completion.text, self.task.low, self.task.high, label).judgment()
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        return {"choice": self.task.numbers}
+        return {"choice": numbers(self.task.low, self.task.high)}
 
     def settings(self) -> dict[str, Any]:
         return {"task": self.task.name, "scale": f"{self.task.low}-{self.task.high}"}
@@ -204,7 +180,3 @@ class LLMScoreCoT(LLMScore):
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         raise ValueError(f"{self.name}: a chain of thought has no form to hold it to; leave structured off")
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())

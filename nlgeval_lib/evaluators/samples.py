@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,34 +22,34 @@ COLUMNS = {
 }
 
 
-def samples(
-    frame: pd.DataFrame, needs: Iterable[str] = ("output",), uses: Iterable[str] = (), name: str = "the evaluator"
-) -> list[Sample]:
+def samples(frame: pd.DataFrame, needs: Iterable[str] = ("output",), name: str = "the evaluator") -> list[Sample]:
     """One sample a row of `frame`, in its order.
 
-    needs: the fields that must hold text in every row; `output` may be empty, but not missing. uses: columns beyond
-    the sample's fields that go into `extra` where the frame has them. `name` is the evaluator's, for errors.
+    needs: the fields that must hold text in every row, columns beyond a sample's fields go into `extra`; `output` may
+    be empty, but not missing. `name` is the evaluator's, for errors.
 
     Raises: ValueError naming a missing column, or the first row and column without text.
     """
     check_frame(frame)
-    needs = ("output", *(field for field in needs if field != "output"))
-    extras = [field for field in (*needs, *uses) if field not in COLUMNS]
-    labels = list(frame.index)
-    values: dict[str, list[Any]] = {}
-    for field in (*COLUMNS, *dict.fromkeys(extras)):
+    needs = tuple(dict.fromkeys(("output", *needs)))
+    fields: dict[str, list[Any]] = {}
+    extra: dict[str, list[Any]] = {}
+    for field in dict.fromkeys((*COLUMNS, *needs)):
         choices = COLUMNS.get(field, (field,))
         column = next((choice for choice in choices if choice in frame.columns), None)
-        if column is None:
-            if field in needs:
-                wanted = " or ".join(map(repr, choices))
-                raise ValueError(
-                    f"{name} needs a column {wanted}; the frame has {', '.join(map(str, frame.columns)) or 'none'}"
-                )
-            continue
-        read = _references if field == "references" else _text
-        values[field] = _column(frame[column], column, labels, field in needs, field == "output", read, name)
-    return _build(frame, values, dict.fromkeys(extras), labels)
+        if column is not None:
+            (fields if field in COLUMNS else extra)[field] = _texts(frame, column, field, field in needs, name)
+        elif field in needs:
+            wanted = " or ".join(map(repr, choices))
+            there = ", ".join(map(str, frame.columns)) or "none"
+            raise ValueError(f"{name} needs a column {wanted}; the frame has {there}")
+    keys = [frame[key].astype(str).tolist() for key in ("input_id", "system_id") if key in frame.columns]
+    keys += [fields["aspect"]] if keys and "aspect" in fields else []
+    ids = ["/".join(parts) for parts in zip(*keys, strict=True)] if keys else list(map(str, frame.index))
+    return [
+        Sample(id=id, extra={key: extra[key][row] for key in extra}, **{key: fields[key][row] for key in fields})
+        for row, id in enumerate(ids)
+    ]
 
 
 def pairs(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[list[str], list[tuple[str, ...]]]:
@@ -92,8 +91,6 @@ def row_name(position: int, labels: Sequence[Any]) -> str:
 def check_needs(given: Sequence[Sample], needs: Iterable[str], name: str = "the evaluator") -> list[Sample]:
     """The samples themselves, if each has the texts that the evaluator needs. Raises: ValueError naming the sample."""
     for position, sample in enumerate(given):
-        if not isinstance(sample, Sample):
-            raise ValueError(f"item {position} is {type(sample).__name__}; give a frame or a list of Sample")
         for field in needs:
             value = getattr(sample, field) if field in COLUMNS else sample.extra.get(field)
             if field != "output" and not value:
@@ -101,60 +98,22 @@ def check_needs(given: Sequence[Sample], needs: Iterable[str], name: str = "the 
     return list(given)
 
 
-def _column(
-    column: pd.Series, label: str, labels: list, needed: bool, empty_is_fine: bool, read: Any, name: str
-) -> list[Any]:
-    found, bad = [], []
-    for position, value in enumerate(column):
-        got, wrong = read(value)
-        if not wrong and needed and not got and not (empty_is_fine and isinstance(value, str)):
-            wrong = "is missing" if _missing(value) else "is empty"
+def _texts(frame: pd.DataFrame, column: str, field: str, needed: bool, name: str) -> list[Any]:
+    """A column as texts, of references as tuples of texts; "" or () where nothing is needed and nothing there."""
+    found: list[Any] = []
+    for position, value in enumerate(frame[column]):
+        listed = field == "references" and isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+        texts = tuple(value) if listed else (value,) if isinstance(value, str) and value else ()
+        wrong = ""
+        if not listed and not isinstance(value, str):
+            missing = not isinstance(value, Sequence | np.ndarray) and pd.isna(value)
+            wrong = ("is missing" if needed else "") if missing else f"is {type(value).__name__} {str(value)[:40]!r}"
+        elif not all(isinstance(text, str) for text in texts):
+            wrong = "holds what is no text"
+        elif needed and field != "output" and not texts:
+            wrong = "is empty"
         if wrong:
-            bad.append((position, wrong))
-        found.append(got)
-    if bad:
-        position, wrong = bad[0]
-        more = f" ({len(bad) - 1} more rows like it)" if len(bad) > 1 else ""
-        fix = f"; {name} needs it" if wrong in ("is missing", "is empty") else "; a text is needed"
-        raise ValueError(f"{row_name(position, labels)}: column {label!r} {wrong}{fix}{more}")
+            fix = f"{name} needs it" if wrong in ("is missing", "is empty") else "a text is needed"
+            raise ValueError(f"{row_name(position, list(frame.index))}: column {column!r} {wrong}; {fix}")
+        found.append(texts if field == "references" else "".join(texts))
     return found
-
-
-def _missing(value: Any) -> bool:
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
-
-
-def _text(value: Any) -> tuple[str, str]:
-    """The text, or what is wrong with it."""
-    if isinstance(value, str):
-        return value, ""
-    return ("", "") if _missing(value) else ("", f"is {type(value).__name__} {str(value)[:40]!r}")
-
-
-def _references(value: Any) -> tuple[tuple[str, ...], str]:
-    if isinstance(value, str):
-        return ((value,) if value else ()), ""
-    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, bytes):
-        return ((), "") if _missing(value) else ((), f"is {type(value).__name__} {str(value)[:40]!r}")
-    for text in value:
-        if not isinstance(text, str):
-            return (), f"holds {type(text).__name__} {str(text)[:40]!r}"
-    return tuple(value), ""
-
-
-def _build(frame: pd.DataFrame, values: dict[str, list[Any]], extras: Iterable[str], labels: list) -> list[Sample]:
-    keys = [frame[key].astype(str).tolist() for key in ("input_id", "system_id") if key in frame.columns]
-    aspects = values.get("aspect")
-    if keys and aspects:
-        keys.append(aspects)
-    ids = ["/".join(parts) for parts in zip(*keys, strict=True)] if keys else [str(label) for label in labels]
-    fields = [field for field in COLUMNS if field in values]
-    held = [field for field in extras if field in values]
-    return [
-        Sample(
-            id=ids[row],
-            extra={field: values[field][row] for field in held},
-            **{field: values[field][row] for field in fields},
-        )
-        for row in range(len(frame))
-    ]

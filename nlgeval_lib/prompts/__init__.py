@@ -1,49 +1,133 @@
 """The published prompts, and the aspects and criteria that fill them.
 
-`render("prometheus/absolute", instruction=..., response=..., ...)` gives the text for the judge. Every template file
-says where its prompt comes from, and whether it is published, released with data, reconstructed, or ours.
+`render("prometheus/absolute", instruction=..., response=..., ...)` gives the text for the judge.
+
+A template file has a header of `# key: value` lines that say where its prompt comes from, a line `---`, and the body. A
+slot is `{{name}}`; the file's last line break is not part of the body. The body is split into parts when it is read and
+rendering joins the parts, so text that comes from data is never looked at, whatever it contains.
 """
 
 from __future__ import annotations
 
-from nlgeval_lib.names import near as _near
-from nlgeval_lib.prompts import template as _template
-from nlgeval_lib.prompts.definitions import definition_names, load_definitions
-from nlgeval_lib.prompts.template import Slot, Template
+import copy
+import dataclasses
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-__all__ = [
-    "Slot", "Template", "definition_names", "load_definitions", "names", "of_text", "render", "sha", "source",
-    "template",
-]  # fmt: skip
+from nlgeval_lib.names import near
+
+TEMPLATES = Path(__file__).parent / "templates"
+DEFINITIONS = Path(__file__).parent / "definitions"
+_SLOT = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 
 
-def names(paper: str | None = None) -> list[str]:
-    """The names of the templates, `paper/prompt`, of one paper or of all.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Slot:
+    """A place in a template that a variable fills."""
 
-    Raises: ValueError for a paper without templates.
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Template:
+    """A prompt. parts: fixed texts and slots in order, no two fixed texts beside each other.
+
+    header: what its file says of it. `source`: paper, table or figure, section; `status`: published (as a paper prints
+    it), released (as the authors' public data have it), reconstructed (from a paper's description), ours (written for
+    this project where the papers have none); `covers`: the printed tables or figures that it stands for, as "paper
+    table_09"; `title`, `note`, and `variable NAME`, what each variable is.
     """
-    known = list(_template.all_names())
-    papers = sorted({name.partition("/")[0] for name in known})
-    if paper is not None and paper not in papers:
-        raise ValueError(f"no prompts of {paper!r}; there are prompts of {', '.join(papers)}")
-    return [name for name in known if paper is None or name.startswith(f"{paper}/")]
+
+    name: str
+    parts: tuple[str | Slot, ...]
+    header: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the open slots, each once, in order of first use."""
+        return tuple(dict.fromkeys(part.name for part in self.parts if isinstance(part, Slot)))
+
+    @property
+    def body(self) -> str:
+        """The template's text, open slots in braces."""
+        return "".join(part if isinstance(part, str) else f"{{{{{part.name}}}}}" for part in self.parts)
+
+    @property
+    def sha(self) -> str:
+        """The first 12 hexadecimal digits of the SHA-256 over the parts: changes with every change of a prompt."""
+        digest = hashlib.sha256()
+        for part in self.parts:
+            kind, text = ("t", part) if isinstance(part, str) else ("s", part.name)
+            data = text.encode("utf-8", "surrogatepass")
+            digest.update(f"{kind}{len(data)}:".encode() + data)
+        return digest.hexdigest()[:12]
+
+    def render(self, /, **variables: str | int) -> str:
+        """The prompt: fixed parts and values in order, nothing added, stripped or interpreted.
+
+        Raises: ValueError for a missing or unknown variable and for a value that is neither str nor int.
+        """
+        values = self._checked(variables)
+        if missing := [name for name in self.variables if name not in values]:
+            raise ValueError(f"prompt {self.name}: missing {', '.join(missing)}; it takes {', '.join(self.variables)}")
+        return "".join(part if isinstance(part, str) else values[part.name] for part in self.parts)
+
+    def bind(self, /, **variables: str | int) -> Template:
+        """The template with some slots filled for good. What is filled in is fixed text from then on.
+
+        Raises: ValueError for an unknown variable and for a value that is neither str nor int.
+        """
+        values = self._checked(variables)
+        parts = [values.get(part.name, part) if isinstance(part, Slot) else part for part in self.parts]
+        return dataclasses.replace(self, parts=_joined(parts))
+
+    def _checked(self, variables: Mapping[str, object]) -> dict[str, str]:
+        takes = ", ".join(self.variables) or "none"
+        if unknown := [name for name in variables if name not in self.variables]:
+            raise ValueError(f"prompt {self.name}: unknown {', '.join(unknown)}; it takes {takes}")
+        for name, value in variables.items():
+            if isinstance(value, bool) or not isinstance(value, str | int):
+                raise ValueError(
+                    f"prompt {self.name}: variable {name!r} is {value!r} ({type(value).__name__}); give text or a "
+                    f"whole number, other values formatted as text. It takes {takes}"
+                )
+        # str(...) of a str subclass may be overridden; str.__str__ gives the characters themselves
+        return {name: str.__str__(v) if isinstance(v, str) else str(v) for name, v in variables.items()}
 
 
+def of_text(text: str, name: str = "own", header: Mapping[str, str] | None = None) -> Template:
+    """A template of your own: `{{slot}}` marks what `render` fills in.
+
+    Raises: ValueError for `{{` that does not begin a slot, and for `{{{`, which could be read in two ways.
+    """
+    for match in re.finditer(r"\{\{+", text):
+        if match.group() != "{{" or not _SLOT.match(text, match.start()):
+            found = text[match.start() : match.start() + 30]
+            raise ValueError(f"prompt {name}: not a slot: {found!r}; a slot is {{{{lower_case_name}}}}")
+    parts = _joined([Slot(piece) if i % 2 else piece for i, piece in enumerate(_SLOT.split(text))])
+    return Template(name, parts, header or {})
+
+
+@functools.cache
+def names() -> tuple[str, ...]:
+    """The names of all templates, sorted: `paper/prompt`."""
+    return tuple(sorted(path.relative_to(TEMPLATES).with_suffix("").as_posix() for path in TEMPLATES.glob("*/*.txt")))
+
+
+@functools.cache
 def template(name: str) -> Template:
-    """The template of that name.
-
-    Raises: ValueError for an unknown name, naming the nearest.
-    """
-    known = _template.all_names()
-    if name not in known:
-        nearest = _near(name, known) or names()
-        raise ValueError(f"unknown prompt {name!r}; nearest: {', '.join(nearest)}")
-    return _template.load(name)
-
-
-def of_text(text: str, name: str = "own") -> Template:
-    """A template of your own: `{{slot}}` marks what `render` fills in. Raises: ValueError for a malformed slot."""
-    return Template(name, _template.parse_body(text))
+    """The template of that name, read once. Raises: ValueError for an unknown name, naming the nearest."""
+    if name not in names():
+        raise ValueError(f"unknown prompt {name!r}; nearest: {', '.join(near(name, names()) or names())}")
+    with open(TEMPLATES / f"{name}.txt", encoding="utf-8", newline="") as file:  # newline="": kept, part of a prompt
+        head, _, body = file.read().replace("\r\n", "\n").partition("\n---\n")
+    lines = (line.removeprefix("# ").partition(": ") for line in head.split("\n"))
+    return of_text(body.removesuffix("\n"), name, {key: value for key, _, value in lines})
 
 
 def render(name: str, /, **variables: str | int) -> str:
@@ -54,11 +138,30 @@ def render(name: str, /, **variables: str | int) -> str:
     return template(name).render(**variables)
 
 
-def source(name: str) -> str:
-    """Where a prompt comes from: paper, table or figure, section. Raises: ValueError for an unknown name."""
-    return template(name).source
+def load_definitions(name: str) -> dict[str, Any]:
+    """Aspects or criteria by name, as a fresh dictionary with a `source`.
+
+    `origin` of an entry: printed (the paper's own words), inferred (a link that follows from the paper but is not
+    printed), ours (written for this project where the paper gives none).
+    Raises: ValueError for an unknown name.
+    """
+    known = sorted(path.stem for path in DEFINITIONS.glob("*.json"))
+    if name not in known:
+        raise ValueError(f"unknown definitions {name!r}; nearest: {', '.join(near(name, known) or known)}")
+    return copy.deepcopy(_definitions(name))
 
 
-def sha(name: str) -> str:
-    """The short hash of a prompt's text, for signatures. Raises: ValueError for an unknown name."""
-    return template(name).sha
+@functools.cache
+def _definitions(name: str) -> dict[str, Any]:
+    return json.loads((DEFINITIONS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _joined(parts: list[str | Slot]) -> tuple[str | Slot, ...]:
+    """The parts with empty texts dropped and neighbouring texts made one."""
+    out: list[str | Slot] = []
+    for part in parts:
+        if isinstance(part, str) and out and isinstance(out[-1], str):
+            out[-1] += part
+        elif part != "":
+            out.append(part)
+    return tuple(out)

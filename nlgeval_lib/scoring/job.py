@@ -175,7 +175,7 @@ class Job:
     def _bound(self) -> Any:
         """The judge as it asks this engine: Prometheus chooses its wrapping by the checkpoint."""
         judge: Any = self.evaluator
-        return judge.for_engine(self.engine) if hasattr(judge, "for_engine") else judge
+        return judge.for_engine(self.engine)
 
     def _judged(self, frame: pd.DataFrame, bar: ProgressBar) -> pd.DataFrame:
         """The score frame of a judge as its own `score` gives it, with what happened on the way noted in `run`."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from nlgeval_lib.evaluators.coascore import Chain, CoAScore
 from nlgeval_lib.evaluators.geval import GEval
-from nlgeval_lib.evaluators.hdeval import HDEval, decompose
+from nlgeval_lib.evaluators.hdeval import HDEval
 from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.prometheus import Prometheus, Rubric
 from nlgeval_lib.evaluators.tigerscore import TigerScore
@@ -108,7 +108,7 @@ def criterion_score(rng: random.Random, item: Item) -> Example:
     """HD-Eval's score of one criterion of the hierarchy."""
     judge = _hdeval()
     node = rng.choice(list(judge.tree.walk()))
-    prompt = judge.task.prompt(node, judge.task.show(sample(item)))
+    prompt = judge.task.scoring_prompt(node, judge.task.show(sample(item)))
     return Example("criterion", prompt, answers.score(item, CRITERIA[node.id]), item)
 
 
@@ -157,7 +157,7 @@ def criteria_list(rng: random.Random, item: Item | None = None) -> Example:
     """HD-Eval, decomposition: the finer criteria of one."""
     judge = _hdeval()
     node = rng.choice(judge.tree.nodes((0, 1)))
-    prompt = decompose.prompt(judge.task, node.criterion, rng.randint(4, 5))
+    prompt = judge.task.decomposition_prompt(node.criterion, rng.randint(4, 5))
     below = [CRITERIA[child.id] for child in node.criterion.children]
     return Example("criteria list", prompt, answers.listed(below))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ WITHOUT_RATINGS = {
     "criterion": "the one criterion that is the target itself (Table 4, without layers)",
 }
 IMPUTE = ("drop", "mean", "median")
+_SETTINGS = ("kind", "seed", "impute", "max_missing", "groups", "options")
 
 
 class Aggregator:
@@ -54,14 +55,13 @@ class Aggregator:
             raise ValueError(f"aggregator {kind!r}; allowed: {', '.join([*ESTIMATORS, *WITHOUT_RATINGS])}")
         if impute not in IMPUTE:
             raise ValueError(f"impute is {impute!r}; allowed: {', '.join(IMPUTE)}")
-        if not 0 <= max_missing < 1:
-            raise ValueError(f"max_missing is {max_missing!r}; a share from 0 up to, but not, 1 is needed")
         self.kind, self.seed, self.impute, self.max_missing = kind, seed, impute, max_missing
         self.groups = tuple(tuple(group) for group in groups) if groups is not None else None
         self.options = dict(options or {})
         self.criteria: tuple[str, ...] = ()
         self.targets: tuple[str, ...] = ()
         self.fitted = False
+        self.training: tuple[np.ndarray, np.ndarray] | None = None  # the criteria scores and ratings it was fitted on
         self.estimators: tuple[tuple[list[int], Any], ...] = ()  # columns of the targets, what predicts them
         self.fill: np.ndarray | None = None  # the value that a missing score of each criterion becomes
         self.notes: dict[str, Any] = {}
@@ -73,53 +73,59 @@ class Aggregator:
 
     def fresh(self, **options: Any) -> Aggregator:
         """An aggregator with the same settings that is not fitted; `options` join its own."""
-        settings = {name: getattr(self, name) for name in ("seed", "impute", "max_missing", "groups")}
-        return Aggregator(self.kind, **settings, options={**self.options, **options})
+        settings = {name: getattr(self, name) for name in _SETTINGS}
+        return Aggregator(**{**settings, "options": {**self.options, **options}})
 
     # -- fitting --------------------------------------------------------------------------------------------------
 
-    def fit(self, X: pd.DataFrame, Y: pd.DataFrame) -> Aggregator:
+    def fit(self, X: pd.DataFrame, Y: pd.DataFrame) -> Self:
         """Fit on criteria scores X and human ratings Y, rows aligned by position; both may hold NaN.
 
         A row trains the targets of a group where all of them are rated and its criteria are there or imputed; `notes`
         counts the rows used and left out. Raises: ValueError where rows, columns or what is left do not do.
         """
-        self.name(X.columns, Y.columns)
+        self._name(X.columns, Y.columns)
         if len(X) != len(Y):
             raise ValueError(f"{len(X)} rows of criteria scores, {len(Y)} rows of ratings; one for each is needed")
-        scores, ratings = _matrix(X, "criterion"), _matrix(Y, "target")
-        self._learn_fill(scores)
+        scores, ratings = _matrix(X), _matrix(Y)
+        if self.impute != "drop":
+            if empty := [name for name, gaps in zip(self.criteria, np.isnan(scores).T, strict=True) if gaps.all()]:
+                raise ValueError(f"no score at all of {', '.join(empty)}: nothing to impute; leave the criterion out")
+            self.fill = (np.nanmean if self.impute == "mean" else np.nanmedian)(scores, axis=0)
         ready = self.filled(scores)
-        self.estimators, self.notes, self.fitted = (), {}, False
-        for group, columns in self.parts():
+        self.estimators, self.notes = (), {}
+        for group in (self.groups or (self.targets,)) if self.needs_ratings else ():
+            columns = [self.targets.index(target) for target in group]
             rated = ~np.isnan(ratings[:, columns]).any(axis=1)
             rows = np.flatnonzero(rated & ~np.isnan(ready).any(axis=1))
             names = ", ".join(group)
             if len(rows) < 2:
-                raise ValueError(self._too_few(scores, rated, names, len(rows)))
-            estimator, note = self._estimate(ready[rows], ratings[np.ix_(rows, columns)])
+                gaps = np.isnan(scores).mean(axis=0)
+                worst = ", ".join(f"{self.criteria[c]} {gaps[c]:.0%}" for c in np.argsort(-gaps)[:3])
+                raise ValueError(
+                    f"{len(rows)} rows to learn {names} from: of {len(scores)} rows {int(rated.sum())} are rated; "
+                    f"criteria scores missing: {worst}; impute is {self.impute!r}. At least 2 rows are needed"
+                )
+            estimator, note = self._estimate(ready[rows], ratings[rows[:, None], columns])
             self.estimators += ((columns, estimator),)
             self.notes[names] = {"rows": len(rows), "left_out": len(ratings) - len(rows), **note}
-        self.fitted = True
+        self.training, self.fitted = (scores, ratings), True
         return self
 
-    def unfitted(self, criteria: Sequence[str], targets: Sequence[str]) -> Aggregator:
+    def unfitted(self, criteria: Sequence[str], targets: Sequence[str]) -> Self:
         """Make `average` or `criterion` ready without any ratings. Raises: ValueError for a kind that needs them."""
         if self.needs_ratings or self.impute != "drop":
             raise ValueError(
                 f"aggregator {self.kind!r} with impute {self.impute!r} needs ratings: call fit; without them there are "
                 f"{' and '.join(WITHOUT_RATINGS)} with impute 'drop'"
             )
-        self.name(criteria, targets)
+        self._name(criteria, targets)
         self.fitted = True
         return self
 
-    def name(self, criteria: Sequence[str], targets: Sequence[str]) -> None:
-        """Take the columns' names. Raises: ValueError for doubled ones, and where groups or options do not fit them."""
+    def _name(self, criteria: Sequence[str], targets: Sequence[str]) -> None:
+        """Take the columns' names. Raises: ValueError where groups or options do not fit them."""
         self.criteria, self.targets = tuple(map(str, criteria)), tuple(map(str, targets))
-        for what, names in (("criterion", self.criteria), ("target", self.targets)):
-            if not names or len(set(names)) < len(names):
-                raise ValueError(f"one or more different names of a {what} are needed, got {list(names)}")
         grouped = [target for group in self.groups or () for target in group]
         if self.groups is not None and sorted(grouped) != sorted(self.targets):
             raise ValueError(
@@ -136,11 +142,6 @@ class Aggregator:
         """The criterion that the kind `criterion` takes for a target."""
         return self.options.get(target, target)
 
-    def parts(self) -> list[tuple[tuple[str, ...], list[int]]]:
-        """The targets of each estimator, and their columns; nothing for a kind without estimators."""
-        groups = (self.groups or (self.targets,)) if self.needs_ratings else ()
-        return [(group, [self.targets.index(target) for target in group]) for group in groups]
-
     def _estimate(self, X: np.ndarray, Y: np.ndarray) -> tuple[Any, dict[str, Any]]:
         from sklearn.exceptions import ConvergenceWarning
 
@@ -150,29 +151,9 @@ class Aggregator:
             estimator.fit(X, Y if Y.shape[1] > 1 else Y.ravel())
         if self.kind != "mlp":
             return estimator, {}
-        # one layout in memory: equal rows get equal predictions, before and after saving
+        # one layout in memory: equal rows get equal predictions
         estimator.coefs_ = [np.ascontiguousarray(weights) for weights in estimator.coefs_]
         return estimator, {"steps": int(estimator.n_iter_), "converged": estimator.n_iter_ < estimator.max_iter}
-
-    def _too_few(self, scores: np.ndarray, rated: np.ndarray, names: str, left: int) -> str:
-        gaps = np.isnan(scores).mean(axis=0)
-        worst = ", ".join(f"{self.criteria[c]} {gaps[c]:.0%}" for c in np.argsort(-gaps)[:3])
-        return (
-            f"{left} rows to learn {names} from: of {len(scores)} rows {int(rated.sum())} are rated; criteria scores "
-            f"missing: {worst}; impute is {self.impute!r}. At least 2 rows are needed"
-        )
-
-    # -- missing criteria scores ----------------------------------------------------------------------------------
-
-    def _learn_fill(self, scores: np.ndarray) -> None:
-        self.fill = None
-        if self.impute == "drop":
-            return
-        empty = np.isnan(scores).all(axis=0)
-        if empty.any():
-            names = ", ".join(name for name, none in zip(self.criteria, empty, strict=True) if none)
-            raise ValueError(f"no score at all of {names}: nothing to impute; leave the criterion out")
-        self.fill = (np.nanmean if self.impute == "mean" else np.nanmedian)(scores, axis=0)
 
     def filled(self, scores: np.ndarray) -> np.ndarray:
         """The scores [rows, criteria] with what the policy puts in the gaps; NaN in rows that stay missing."""
@@ -194,7 +175,7 @@ class Aggregator:
             raise ValueError(f"the aggregator {self.kind!r} is not fitted yet; call fit, or load one that is")
         if absent := [name for name in self.criteria if name not in X.columns]:
             raise ValueError(f"no scores of {', '.join(absent)}; needed are those of {', '.join(self.criteria)}")
-        scores = _matrix(X[list(self.criteria)], "criterion")
+        scores = _matrix(X[list(self.criteria)])
         return pd.DataFrame(self.predict_array(scores), index=X.index, columns=list(self.targets))
 
     def predict_array(self, scores: np.ndarray) -> np.ndarray:
@@ -207,8 +188,10 @@ class Aggregator:
         if self.kind == "average":
             out[rows] = filled[rows].mean(axis=1, keepdims=True)
         for columns, estimator in self.estimators if len(rows) else ():
-            out[np.ix_(rows, columns)] = estimator.predict(filled[rows]).reshape(len(rows), -1)
+            out[rows[:, None], columns] = estimator.predict(filled[rows]).reshape(len(rows), -1)
         return out
+
+    # -- who said it, keeping -------------------------------------------------------------------------------------
 
     def signature(self) -> dict[str, Any]:
         """What a signature says of the aggregator."""
@@ -223,6 +206,47 @@ class Aggregator:
             parts["groups"] = "/".join("+".join(group) for group in self.groups)
         return parts
 
+    def to_json(self) -> dict[str, Any]:
+        """Settings, what it was fitted on, and a perceptron's weights, which are others on another machine.
+
+        Fitting the other kinds is repeatable. `predicted`: what it makes of the first training rows, to be found again.
+        """
+        data = {name: getattr(self, name) for name in (*_SETTINGS, "criteria", "targets", "notes")}
+        if self.training is None:
+            return data
+        scores, ratings = self.training
+        some = {"scores": scores, "ratings": ratings, "predicted": self.predict_array(scores[:100])}
+        data |= {name: [[None if v != v else v for v in row] for row in a.tolist()] for name, a in some.items()}
+        if self.kind == "mlp":
+            layers = [(estimator.coefs_, estimator.intercepts_) for _, estimator in self.estimators]
+            data["weights"] = [[[layer.tolist() for layer in part] for part in parts] for parts in layers]
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Aggregator:
+        """The aggregator of `to_json`: fitted again, a perceptron with its weights put back.
+
+        Raises: ValueError where it predicts otherwise than the one that was saved; KeyError.
+        """
+        self = cls(**{name: data[name] for name in _SETTINGS})
+        if "scores" not in data:
+            return self
+        X = pd.DataFrame(data["scores"], columns=list(data["criteria"]), dtype=float)
+        Y = pd.DataFrame(data["ratings"], columns=list(data["targets"]), dtype=float)
+        if "weights" in data:
+            self.options["max_iter"] = 1
+        self.fit(X, Y)
+        self.options, self.notes = dict(data["options"]), dict(data["notes"])
+        for (_, estimator), parts in zip(self.estimators, data.get("weights", ()), strict=False):
+            estimator.coefs_, estimator.intercepts_ = ([np.array(layer) for layer in part] for part in parts)
+        before = np.array(data["predicted"], dtype=float)
+        if not np.allclose(self.predict(X[: len(before)]), before, atol=1e-6, equal_nan=True):
+            raise ValueError(
+                f"fitting {self.kind} again gives other predictions than the saved ones; another version of "
+                "scikit-learn made the file, or it was changed: fit and save it here"
+            )
+        return self
+
 
 def make_estimator(kind: str, seed: int, options: Mapping[str, Any] | None = None) -> Any:
     """The scikit-learn estimator of a kind. Raises: TypeError for an option that it does not have."""
@@ -232,25 +256,24 @@ def make_estimator(kind: str, seed: int, options: Mapping[str, Any] | None = Non
     from sklearn.tree import DecisionTreeRegressor
 
     options = dict(options or {})
-    if kind == "lr":
-        return LinearRegression(**options)
-    if kind == "ridge":
-        return Ridge(**options)
-    if kind == "dt":
-        return DecisionTreeRegressor(**{"random_state": seed, **options})
-    if kind == "rf":
-        return RandomForestRegressor(**{"random_state": seed, **options})
+    if kind in ("lr", "ridge"):
+        return {"lr": LinearRegression, "ridge": Ridge}[kind](**options)
+    if kind in ("dt", "rf"):
+        return {"dt": DecisionTreeRegressor, "rf": RandomForestRegressor}[kind](**{"random_state": seed, **options})
     three_layers = {"hidden_layer_sizes": (64, 32), "activation": "relu", "max_iter": 500}
     return MLPRegressor(**{**three_layers, "random_state": seed, **options})
 
 
-def _matrix(frame: pd.DataFrame, what: str) -> np.ndarray:
-    try:
-        matrix = np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
-    except (TypeError, ValueError):
-        bad = [str(name) for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name])]
-        raise ValueError(f"numbers are needed for each {what}; not in {', '.join(bad)}") from None
-    if np.isinf(matrix).any():
-        column = frame.columns[np.isinf(matrix).any(axis=0)][0]
-        raise ValueError(f"{what} {column!r} holds infinity; a missing value is NaN")
-    return matrix
+def training_share(n: int, share: float, seed: int) -> np.ndarray:
+    """The positions of a random share of n rows, at least 2, in their order. Source: HD-Eval, Figure 4.
+
+    Raises: ValueError for a share outside (0, 1].
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"share is {share!r}; a number above 0 and up to 1 is needed")
+    size = min(n, max(2, round(n * share)))
+    return np.sort(np.random.default_rng(seed).permutation(n)[:size])
+
+
+def _matrix(frame: pd.DataFrame) -> np.ndarray:
+    return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))

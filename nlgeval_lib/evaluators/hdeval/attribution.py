@@ -79,24 +79,21 @@ def shap_values(
     aggregator: Aggregator,
     X: pd.DataFrame,
     *,
-    background: pd.DataFrame | None = None,
     rows: int | None = 100,
     seed: int = 0,
     rounds: int = 10,
 ) -> ShapValues:
     """Shapley values of `rows` random rows of X (None: all), by the package shap.
 
-    background: rows that stand for "criterion unknown", by default at most 100 random rows of X. Trees and linear
-    models are exact; a perceptron is sampled by `rounds` permutations a row, with the seed. Rows and background without
-    a prediction are left out. Source: HD-Eval, section 4.4; Figures 7 and 9 (100 rows).
+    At most 100 random rows of X stand for "criterion unknown". Trees and linear models are exact; a perceptron is
+    sampled by `rounds` permutations a row, with the seed. Rows without a prediction are left out. Source: HD-Eval,
+    section 4.4; Figures 7 and 9 (100 rows).
 
-    Raises: ImportError without shap; ValueError where no rows are left or the aggregator is not fitted.
+    Raises: ImportError without shap; ValueError where no rows are left.
     """
-    if not aggregator.fitted:
-        raise ValueError("the aggregator is not fitted yet; call fit")
     rng = np.random.default_rng(seed)
     given = _complete(aggregator, X, rows, rng)
-    behind = _complete(aggregator, X if background is None else background, 100, rng)
+    behind = _complete(aggregator, X, 100, rng)
     if aggregator.kind in ("dt", "rf", "mlp"):
         values = np.zeros((*given.shape, len(aggregator.targets)))
         for columns, estimator in aggregator.estimators:
@@ -157,19 +154,17 @@ def _complete(aggregator: Aggregator, X: pd.DataFrame, rows: int | None, rng: np
     return filled[np.sort(rng.choice(len(filled), size=rows, replace=False))]
 
 
-def weights(aggregator: Aggregator, X: pd.DataFrame | None = None) -> pd.DataFrame:
+def weights(aggregator: Aggregator, X: pd.DataFrame) -> pd.DataFrame:
     """What the fitted numbers themselves say: impurity decreases of trees, sizes of linear coefficients.
 
     Trees that predict several targets at once have one importance for all of them. X scales linear coefficients by the
     criteria's standard deviations, so that criteria on other scales compare. Source: HD-Eval, Figure 8.
 
-    Raises: ValueError for a perceptron and for aggregators that are not fitted.
+    Raises: ValueError for a perceptron.
     """
-    if not aggregator.fitted:
-        raise ValueError("the aggregator is not fitted yet; call fit")
     index = pd.Index(aggregator.criteria, name="criterion")
     table = pd.DataFrame(np.nan, index=index, columns=list(aggregator.targets))
-    spread = 1.0 if X is None else X[list(aggregator.criteria)].std(ddof=0).to_numpy()
+    spread = X[list(aggregator.criteria)].std(ddof=0).to_numpy()
     for columns, estimator in aggregator.estimators:
         if hasattr(estimator, "coef_"):
             table.iloc[:, columns] = (np.abs(np.atleast_2d(estimator.coef_)) * spread).T
@@ -193,11 +188,7 @@ def overall(importance: pd.DataFrame) -> pd.Series:
 def top(importance: pd.DataFrame, among: Sequence[str], k: int) -> list[str]:
     """The k most important of the criteria `among`, most important first, ties in their order.
 
-    Source: HD-Eval, equation 3 and Algorithm 1, line 17. Raises: ValueError for k below 1 or an unknown criterion.
+    Source: HD-Eval, equation 3 and Algorithm 1, line 17.
     """
-    if k < 1:
-        raise ValueError(f"k is {k}; at least one criterion must be kept")
-    if unknown := [name for name in among if name not in importance.index]:
-        raise ValueError(f"no importance of {', '.join(unknown)}")
     shares = overall(importance)[list(among)]
     return list(shares.sort_values(ascending=False, kind="stable").index[:k])

@@ -1,4 +1,5 @@
-"""The hierarchy of criteria: the task at its root, the experts' aspects below it, finer criteria below those.
+"""What is asked: the hierarchy of criteria (the task at its root, the experts' aspects below it, finer criteria below
+those), and the prompts that score a criterion or decompose it into finer ones.
 
 Source: HD-Eval, section 2.1; published decompositions: Tables 10 to 12, Figure 3.
 """
@@ -10,8 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from nlgeval_lib import prompts
+from nlgeval_lib.evaluators.judge import failed, field_of, plain
 from nlgeval_lib.names import near
+from nlgeval_lib.parsers.criteria import criteria
+from nlgeval_lib.prompts import Template
+from nlgeval_lib.records import Completion, Judgment, Sample
 
 PUBLISHED = ("data_to_text", "summeval", "topical_chat")
 
@@ -62,8 +70,6 @@ class CriteriaTree:
                 raise ValueError(f"two criteria have the id {node.id!r}; ids must differ")
             seen.add(node.id)
 
-    # -- looking around -------------------------------------------------------------------------------------------
-
     def walk(self) -> Iterator[Node]:
         """Every node, layer by layer, in order; the root first."""
         row = [Node(self.root, 0, None)]
@@ -90,9 +96,9 @@ class CriteriaTree:
 
     def of_target(self, target: str) -> str | None:
         """The id of the layer-1 criterion that is the rated aspect `target`, by id or name; None if there is none."""
-        wanted = _plain(target)
-        names = ((node.id, {_plain(node.id), _plain(node.criterion.name)}) for node in self.nodes([1]))
-        return next((id for id, plain in names if wanted in plain), None)
+        wanted = plain(target)
+        names = ((node.id, {plain(node.id), plain(node.criterion.name)}) for node in self.nodes([1]))
+        return next((id for id, known in names if wanted in known), None)
 
     def show(self) -> str:
         """The tree as indented text."""
@@ -102,8 +108,6 @@ class CriteriaTree:
             return [f"{'  ' * depth}{criterion.name} ({criterion.id})", *below]
 
         return "\n".join(lines(self.root, 0))
-
-    # -- changing -------------------------------------------------------------------------------------------------
 
     def with_children(self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated") -> CriteriaTree:
         """The tree with finer criteria (name, definition) added below one; their ids are made from their names."""
@@ -121,16 +125,12 @@ class CriteriaTree:
         return replace(self, root=grown(self.root))
 
     def up_to(self, layer: int) -> CriteriaTree:
-        """The tree without what is below a layer. Raises: ValueError for a layer below 0."""
-        if layer < 0:
-            raise ValueError(f"layer {layer}: 0 (the task alone) or more is needed")
+        """The tree without what is below a layer; 0 is the task alone."""
 
         def cut(criterion: Criterion, left: int) -> Criterion:
             return replace(criterion, children=tuple(cut(c, left - 1) for c in criterion.children) if left else ())
 
         return replace(self, root=cut(self.root, layer))
-
-    # -- coming and going -----------------------------------------------------------------------------------------
 
     @classmethod
     def of(cls, criteria: Mapping[str, str] | Iterable[str], source: str = "given") -> CriteriaTree:
@@ -171,17 +171,114 @@ def _new_id(name: str, taken: set[str]) -> str:
     return next(i for i in (stem, *(f"{stem}_{n}" for n in range(2, len(taken) + 3))) if i not in taken)
 
 
+def _criterion(entry: Mapping[str, Any]) -> Criterion:
+    texts = {key: str(entry.get(key, "")) for key in ("id", "name", "definition", "origin")}
+    return Criterion(**texts, children=tuple(_criterion(child) for child in entry.get("children", ())))
+
+
+# -- tasks and prompts -------------------------------------------------------------------------------------------------
+
+DECOMPOSE = "hdeval/decompose"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is evaluated: its name and background for the decomposition prompt, its scoring prompt and sample layout.
+
+    fields: slot of the sample's layout -> field of a sample; without a layout, label -> field, empty fields left out.
+    """
+
+    name: str
+    task: str
+    background: str
+    evaluate: Template
+    sample: Template | None
+    fields: Mapping[str, str]
+    needs: tuple[str, ...] = ()
+    criteria: str = ""  # the published decomposition, if there is one
+
+    @classmethod
+    def named(cls, name: str) -> Task:
+        """summary, dialogue, data_to_text, or general for anything else. Raises: ValueError for another name."""
+        known = prompts.load_definitions("hdeval_tasks")["tasks"]
+        if name not in known:
+            raise ValueError(f"task {name!r}; there are {', '.join(known)}")
+        data = known[name]
+        layout = prompts.template(data["sample"]) if data["sample"] else None
+        evaluate = prompts.template(data["evaluate"])
+        needs = tuple(data["needs"])
+        return cls(name, data["task"], data["background"], evaluate, layout, data["fields"], needs, data["criteria"])
+
+    def show(self, sample: Sample) -> str:
+        """The sample as the prompts show it."""
+        held = {slot: field_of(sample, field) for slot, field in self.fields.items()}
+        if self.sample is not None:
+            return self.sample.render(**held)
+        return "\n\n".join(
+            f"{label}:\n{text}" for label, text in held.items() if text or self.fields[label] == "output"
+        )
+
+    def scoring_prompt(self, node: Node, shown: str) -> str:
+        """The prompt that asks for the score of one criterion, with its parent, for a sample as `show` gives it.
+
+        Source: HD-Eval, Figures 11 to 13.
+        """
+        parent = node.parent or node.criterion
+        return self.evaluate.render(
+            parent_criteria=in_sentence(parent.name),
+            child_criteria=node.criterion.name,
+            definition=node.criterion.definition,
+            sample=shown,
+        )
+
+    def decomposition_prompt(self, criterion: Criterion, count: int) -> str:
+        """The prompt that asks for finer criteria below one. Source: HD-Eval, equation 1, Figure 10."""
+        definition = re.sub(r"[\s.]+$", "", criterion.definition)
+        asked = f"its {in_sentence(criterion.name)}" + (f" ({definition})" if definition else "")
+        return prompts.render(DECOMPOSE, task=self.task, background=self.background, criteria=asked, count=count)
+
+
+def finer(completion: Completion, parent: Criterion, most: int) -> tuple[list[tuple[str, str]], str]:
+    """(name, definition) of each finer criterion that a model listed, or the reason why there is none.
+
+    At most `most`, each name once and none the parent's. Never raises on any text.
+    """
+    if lost := failed(completion):
+        return [], lost.reason
+    found = criteria(completion.text)
+    if not found.ok:
+        return [], found.reason
+    listed, own = found.value, parent.name.casefold()
+    if len(listed) == 1 and listed[0].name.casefold() == own:
+        listed = listed[0].children  # the list stands under the criterion's name
+    children: dict[str, tuple[str, str]] = {}
+    for item in listed:
+        below = "; ".join(f"{child.name}: {child.definition}".rstrip(": ") for child in item.children)
+        definition = item.definition or below or f"The {in_sentence(item.name)} of the text."
+        if item.name.casefold() != own:
+            children.setdefault(item.name.casefold(), (item.name, definition))
+    return list(children.values())[:most], "" if children else "the list names nothing but the criterion itself"
+
+
 def in_sentence(name: str) -> str:
     """A name as it stands inside a sentence: "Topic relevance" becomes "topic relevance", "NLI" stays."""
     return name if name[1:2].isupper() else name[:1].lower() + name[1:]
 
 
-def _criterion(entry: Mapping[str, Any]) -> Criterion:
-    texts = {key: entry.get(key, "") for key in ("id", "name", "definition", "origin")}
-    if bad := [key for key, text in texts.items() if not isinstance(text, str)]:
-        raise ValueError(f"criterion {entry.get('id')!r}: {', '.join(bad)} must be text")
-    return Criterion(**texts, children=tuple(_criterion(child) for child in entry.get("children", ())))
+@dataclass(frozen=True)
+class CriteriaScores:
+    """The judgments of some outputs on some criteria: `judgments[output][criterion]`."""
 
+    criteria: tuple[str, ...]
+    judgments: tuple[tuple[Judgment, ...], ...]
 
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    def frame(self, index: Any = None) -> pd.DataFrame:
+        """The scores [outputs, criteria], NaN where there is none."""
+        values = np.array([[judgment.value for judgment in row] for row in self.judgments], dtype=np.float64)
+        shape = (len(self.judgments), len(self.criteria))
+        return pd.DataFrame(values.reshape(shape), index=index, columns=list(self.criteria))
+
+    def __add__(self, other: CriteriaScores) -> CriteriaScores:
+        """The same outputs with further criteria."""
+        rows = tuple((*mine, *theirs) for mine, theirs in zip(self.judgments, other.judgments, strict=True))
+        return CriteriaScores(self.criteria + other.criteria, rows)

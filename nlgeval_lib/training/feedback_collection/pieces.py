@@ -42,8 +42,8 @@ class RubricDraft(Piece):
         return self.texts.get("criteria", "")
 
     def rubric(self) -> Rubric:
-        """The finished rubric. Raises: ValueError where a level is missing."""
-        return Rubric.of(dict(self.texts))
+        """The finished rubric. Raises: KeyError where a level is missing."""
+        return Rubric(self.criteria, tuple(self.texts[f"score{score}_description"] for score in SCORES))
 
     def json(self) -> str:
         """The rubric as the prompts show it."""

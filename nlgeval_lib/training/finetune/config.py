@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib.evaluators.chat import ChatFormat
+from nlgeval_lib.evaluators.judge import ChatFormat
 from nlgeval_lib.names import meant
 
 FILE = Path(__file__).with_name("configs.toml")

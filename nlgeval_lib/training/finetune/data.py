@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.evaluators.chat import ChatFormat
+from nlgeval_lib.evaluators.judge import ChatFormat
 from nlgeval_lib.training import sets
 from nlgeval_lib.training.filters import Filters, Rule
 from nlgeval_lib.training.finetune.config import Config

@@ -10,8 +10,7 @@ import pandas as pd
 
 from nlgeval_lib.engines import Engine, Sampling, complete
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.evaluators.chat import ChatFormat
-from nlgeval_lib.evaluators.judge import make_sampling
+from nlgeval_lib.evaluators.judge import ChatFormat, make_sampling
 from nlgeval_lib.training.filters import Filters, Rule
 from nlgeval_lib.training.pipeline import no_text
 

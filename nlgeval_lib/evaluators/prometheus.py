@@ -1,21 +1,20 @@
-"""Prometheus: feedback and a score for one response, by a rubric and a reference answer."""
+"""Prometheus: feedback and a score for one response, by a rubric and a reference answer.
+
+Source: Kim et al. (2024), Prometheus, section 3, appendix J.
+"""
 
 from __future__ import annotations
 
 import copy
-import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Engine
-from nlgeval_lib.evaluators.chat import ChatFormat
-from nlgeval_lib.evaluators.judge import Judge, short_hash
-from nlgeval_lib.evaluators.prometheus.ranking import Ranking, rank
-from nlgeval_lib.evaluators.prometheus.rubric import Rubric
-from nlgeval_lib.evaluators.stages import Stage
+from nlgeval_lib.evaluators.judge import ChatFormat, Judge, numbers, short_hash
 from nlgeval_lib.parsers.feedback import feedback as read_feedback
 from nlgeval_lib.parsers.rating import rating
 from nlgeval_lib.prompts import Template
@@ -28,6 +27,7 @@ _FAMILIES = (
     (re.compile(r"prometheus-\d+x?\d*b-v2|prometheus-bgb"), "mistral"),
     (re.compile(r"llama-?2-.*chat"), "llama2"),
 )
+_HEAD = re.compile(r"\[(?P<criteria>.*?)\]\nScore (?P<low>-?\d{1,6}): ", re.S)
 
 
 def family(model: str) -> ChatFormat:
@@ -39,11 +39,63 @@ def family(model: str) -> ChatFormat:
     return ChatFormat.named(next(found, "messages"))
 
 
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """A criterion and one description for each score from `low` upwards, two or more.
+
+    Source: Prometheus, section 3 (customized score rubric), appendix J (its place in the prompt).
+    """
+
+    criteria: str
+    descriptions: tuple[str, ...]
+    low: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.descriptions) < 2:
+            raise ValueError(f"{len(self.descriptions)} score descriptions; a scale has two scores or more")
+
+    @property
+    def high(self) -> int:
+        """The highest score."""
+        return self.low + len(self.descriptions) - 1
+
+    @property
+    def levels(self) -> dict[int, str]:
+        """Score -> description, from the lowest up."""
+        return dict(enumerate(self.descriptions, self.low))
+
+    @property
+    def score_lines(self) -> str:
+        """One line a score, `Score 1: ...`, as the prompt has them under the criterion."""
+        return "\n".join(f"Score {score}: {text}" for score, text in self.levels.items())
+
+    def text(self) -> str:
+        """The rubric as it stands in the prompt: `[criteria]`, then the score lines."""
+        return f"[{self.criteria}]\n{self.score_lines}"
+
+    @classmethod
+    def parse(cls, text: str) -> Rubric:
+        """The rubric of a text such as `[criteria]\\nScore 1: ...\\nScore 2: ...`; `parse(text).text() == text`.
+
+        Scores begin anywhere and go up by one; a description may have several lines.
+        Raises: ValueError for a text of another form, or a rubric of one score.
+        """
+        head = _HEAD.match(text)
+        if head is None:
+            raise ValueError(f"rubric {text[:60]!r}: the form is '[criteria]', then a line 'Score 1: ...' a score")
+        low, rest = int(head["low"]), text[head.end() :]
+        parts: list[str] = []
+        while (mark := f"\nScore {low + len(parts) + 1}: ") in rest:
+            part, _, rest = rest.partition(mark)
+            parts.append(part)
+        return cls(head["criteria"], (*parts, rest), low)
+
+
 class Prometheus(Judge):
     """Absolute grading: a feedback, then an integer score on the rubric's scale.
 
     reference, feedback: whether the prompt shows a reference answer and asks for a feedback before the score.
-    rubric: True for the rubric of each row; False for none; a `Rubric`, its text or a mapping for all rows.
+    rubric: True for the rubric of each row; False for none; a `Rubric` or its text for all rows.
     low, high: the scale where there is no rubric (1 to 5 unless given); with rubrics, the scale they must have.
     wording: `released`, the prompt of the public evaluation data, or `appendix`, as the paper prints it.
     verbalizer: read also what is near the form, such as "[SCORE 5]" or "Score: 4 out of 5".
@@ -52,7 +104,7 @@ class Prometheus(Judge):
     Each sample is drawn three times with the paper's sampling; the score is the mean of the draws that have one.
     Details of a draw: `feedback`, `rule`. An instruction's input (`source`, `context`) follows it after an empty line.
 
-    Source: Kim et al. (2024), Prometheus, section 3, appendix J; ablation: Table 6; sampling and verbalizer: Table 9.
+    Source: Prometheus, section 3, appendix J; ablation: Table 6; sampling and verbalizer: Table 9.
     """
 
     name = "prometheus"
@@ -65,7 +117,7 @@ class Prometheus(Judge):
         self,
         *,
         reference: bool = True,
-        rubric: bool | Rubric | str | Mapping[str, Any] = True,
+        rubric: bool | Rubric | str = True,
         feedback: bool = True,
         low: int | None = None,
         high: int | None = None,
@@ -74,18 +126,28 @@ class Prometheus(Judge):
         chat: str | ChatFormat = "auto",
         **common: Any,
     ) -> None:
-        self.how: dict[str, Any] = {"mode": "absolute"}
         self.auto_chat = chat == "auto"
         super().__init__(chat="messages" if self.auto_chat else chat, **common)
-        self.reference, self.feedback = reference, feedback
+        self.reference, self.feedback, self.wording = reference, feedback, wording
         self.parser = "verbalizer" if verbalizer else "strict"
         self.with_rubric = rubric is not False
-        self.rubric = None if isinstance(rubric, bool) else Rubric.of(rubric)
-        self.wording = wording
-        self.low, self.high = self._scale_given(low, high)
-        self._check_wording()
+        given = Rubric.parse(rubric) if isinstance(rubric, str) else rubric
+        self.rubric = given if isinstance(given, Rubric) else None
         needs = {"instruction": True, "references": reference, "rubric": self.with_rubric and self.rubric is None}
         self.needs = ("output", *(field for field, needed in needs.items() if needed))
+        if wording not in WORDINGS:
+            raise ValueError(f"wording {wording!r}; allowed: {', '.join(WORDINGS)}")
+        if wording == "appendix" and not (reference and self.with_rubric and feedback):
+            raise ValueError("wording 'appendix' has reference, rubric and feedback; use 'released' for ablations")
+        if (low is None) != (high is None) or not (low is None or high is None or low < high):
+            raise ValueError(f"low={low}, high={high}; give both ends of the scale, low < high, or neither")
+        scales = [(low, high)] if low is not None and high is not None else []
+        scales += [(self.rubric.low, self.rubric.high)] if self.rubric is not None else []
+        scales += [(1, 5)] if wording == "appendix" else []
+        if len(set(scales)) > 1:
+            raise ValueError(f"scales {scales} of low and high, rubric and wording {wording!r} differ")
+        self.low: int | None = scales[0][0] if scales else None
+        self.high: int | None = scales[0][1] if scales else None
 
     # -- the prompt -----------------------------------------------------------------------------------------------
 
@@ -109,10 +171,11 @@ class Prometheus(Judge):
             rubric = Rubric.parse(sample.rubric)
         except ValueError as error:
             raise ValueError(f"sample {sample.id!r}: {error}") from None
-        if self.low is not None and (rubric.low, rubric.high) != (self.low, self.high):
+        if (self.low is not None or self.structured) and (rubric.low, rubric.high) != self.common_scale:
+            low, high = self.common_scale
             raise ValueError(
-                f"sample {sample.id!r}: its rubric goes from {rubric.low} to {rubric.high}, asked is {self.low} to "
-                f"{self.high}; leave low and high out to grade each sample on its rubric's scale"
+                f"sample {sample.id!r}: its rubric goes from {rubric.low} to {rubric.high}, asked is {low} to {high}; "
+                "without structured, low and high, each sample is graded on its rubric's scale"
             )
         return rubric
 
@@ -129,11 +192,6 @@ class Prometheus(Judge):
     def render(self, sample: Sample) -> str:
         template, rubric = self.template, self.rubric_of(sample)
         low, high = self.scale(sample)
-        if self.structured and (low, high) != self.common_scale:
-            raise ValueError(
-                f"sample {sample.id!r}: its rubric goes from {low} to {high}, the form from {self.common_scale[0]} to "
-                f"{self.common_scale[1]}; with structured, give low and high and one scale a run"
-            )
         # an instruction's input follows it
         instruction = "\n\n".join(text for text in (sample.instruction, sample.source, sample.context) if text)
         values: dict[str, Any] = {"low": low, "high": high, "response": sample.output, "instruction": instruction}
@@ -159,8 +217,7 @@ class Prometheus(Judge):
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         """A feedback that leaves room for the verdict, then a score of the common scale."""
-        low, high = self.common_scale
-        scores = [str(score) for score in range(low, high + 1)]
+        scores = numbers(*self.common_scale)
         free = max(1, self.sampling.max_tokens - 12 - max(map(len, scores)))  # a token may be a letter
         feedback = rf"[^\[\]\n]{{1,{free}}}" if self.feedback else ""
         return {"regex": rf"{feedback}\[RESULT\] ({'|'.join(map(re.escape, scores))})"}
@@ -176,62 +233,13 @@ class Prometheus(Judge):
         bound.auto_chat, bound.chat = False, family("" if engine is None else engine.model)
         return bound
 
-    def judge(self, data: Any, **ways: Any) -> list[Judgment]:
-        bound = self.for_engine(ways.get("engine"))
-        return super(Prometheus, bound).judge(data, **ways)
-
-    def plan(self, data: Any, engine: Engine | None = None, store: Any = None) -> list[Stage]:
-        bound = self.for_engine(engine)
-        return super(Prometheus, bound).plan(data, engine, store)
-
-    def signature(self, engine: Engine | None = None) -> str:
-        bound = self.for_engine(engine)
-        return super(Prometheus, bound).signature(engine)
-
     def settings(self) -> dict[str, Any]:
         scale = {} if self.low is None else {"scale": f"{self.low}-{self.high}"}
         return {
-            **self.how,
+            "mode": "absolute",
             "ref": self.reference,
             "rubric": self.with_rubric if self.rubric is None else short_hash(self.rubric.text()),
             "feedback": self.feedback,
             **scale,
             "parser": self.parser if self.feedback else "rating",
         }
-
-    def rank(self, data: Any, *, redraws: int = 9, **options: Any) -> list[Ranking]:
-        """Each group of responses to one instruction put in order; see `ranking.rank`."""
-        return rank(self, data, redraws=redraws, **options)
-
-    def ranking_signature(self, *, redraws: int = 9, engine: Engine | None = None) -> str:
-        """What `signature` is for scores, for the rankings of `rank` with these options."""
-        bound = copy.copy(self.for_engine(engine))
-        bound.how = {"mode": "rank-absolute", "redraws": redraws}
-        bound.sampling = dataclasses.replace(self.sampling, n=1)
-        return super(Prometheus, bound).signature(engine)
-
-    # -- checks ---------------------------------------------------------------------------------------------------
-
-    def _scale_given(self, low: int | None, high: int | None) -> tuple[int | None, int | None]:
-        if (low is None) != (high is None):
-            raise ValueError(f"low={low}, high={high}; give both ends of the scale or neither")
-        if low is not None and high is not None and not low < high:
-            raise ValueError(f"low={low}, high={high}; a scale needs low < high")
-        if self.rubric is None:
-            return low, high
-        if low is not None and (low, high) != (self.rubric.low, self.rubric.high):
-            raise ValueError(
-                f"the rubric goes from {self.rubric.low} to {self.rubric.high}, asked is {low} to {high}; "
-                "leave low and high out"
-            )
-        return self.rubric.low, self.rubric.high
-
-    def _check_wording(self) -> None:
-        if self.wording not in WORDINGS:
-            raise ValueError(f"wording {self.wording!r}; allowed: {', '.join(WORDINGS)}")
-        if self.wording == "appendix":
-            if not (self.reference and self.with_rubric and self.feedback):
-                raise ValueError("wording 'appendix' has reference, rubric and feedback; use 'released' for ablations")
-            if (self.low, self.high) not in ((None, None), (1, 5)):
-                raise ValueError(f"wording 'appendix' is for 1 to 5, got {self.low} to {self.high}; use 'released'")
-            self.low, self.high = 1, 5

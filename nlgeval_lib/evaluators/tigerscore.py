@@ -1,24 +1,33 @@
-"""TIGERScore's teacher: errors found against a reference, then written as JSON; and a second judge on an analysis."""
+"""TIGERScore: an analysis of an output's errors without a reference, whose score is the sum of their penalties; the two
+turns with a reference that its training data were made by; and a second judge on an analysis.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
-from nlgeval_lib.evaluators.chat import ChatFormat
-from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.judge import ChatFormat, Judge, failed, plain, short_hash
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.evaluators.tigerscore.analysis import Task, find_task, input_of, of_instruction, read_analysis
+from nlgeval_lib.names import meant
 from nlgeval_lib.parsers.base import Parsed
 from nlgeval_lib.parsers.choice import yes_no
+from nlgeval_lib.parsers.error_analysis import error_analysis
+from nlgeval_lib.parsers.tigerscore_authors import tigerscore_authors
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
+PERFECT = "The model-generated output contains 0 errors, with a total score reduction of 0."
 # task -> the prompt of its first step
 FIRST_STEP = {
     "Summ": "reference_summarization",
@@ -37,6 +46,158 @@ _FREE = re.compile(
 _HAS = re.compile(
     rf"\b(?:includes|contains|has|introduces|shows)\s+(?:a\s+|an\s+|some\s+|several\s+|multiple\s+|many\s+|one\s+|two\s+|at\s+least\s+one\s+)?{_FAULTS}"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task: its label in the paper's tables, its name in prompts, and its aspects, name -> definition.
+
+    Source: TIGERScore, Table 10.
+    """
+
+    label: str
+    name: str
+    aspects: dict[str, str]
+
+    def aspect(self, written: str) -> str:
+        """The aspect that a judge wrote, as the paper spells it; empty where it is none of this task.
+
+        Case, blanks and hyphens do not matter.
+        """
+        return {plain(name): name for name in self.aspects}.get(plain(written), "")
+
+
+def tasks() -> dict[str, Task]:
+    """Every task with aspects by its label: Summ, Trans, D2T, LF-QA, MathQA, Instruct."""
+    found = prompts.load_definitions("tigerscore_aspects")["tasks"]
+    return {
+        label: Task(label, entry["name"], {one["name"]: one["definition"] for one in entry["aspects"]})
+        for label, entry in found.items()
+    }
+
+
+def find_task(given: str) -> Task:
+    """A task by its label or its name in prompts. Raises: ValueError with the labels there are."""
+    known = tasks()
+    for one in known.values():
+        if plain(given) in (plain(one.label), plain(one.name)):
+            return one
+    hint = meant(given, known, ".")
+    raise ValueError(f"no aspects for task {given!r}{hint} Tasks with aspects: {', '.join(known)}")
+
+
+class TigerScore(Judge):
+    """The sum of the penalties that the judge gives, 0 or less; 0 is an output without errors.
+
+    instruction: what outputs were to do, for rows that do not say. An output's input is its `source` and `context`.
+    task: a task of Table 10 (`Summ`, `Trans`, ...); errors are then counted by its aspects.
+    decoder: `sum` adds up the penalties, as the paper defines the score; `authors` takes what the published decoder
+        takes, the whole part of the total that the first line announces (4.5 is 4).
+    chat: the checkpoints were trained on the bare prompt, hence `raw`.
+
+    Details: `errors`, each with location, aspect, explanation, severity and penalty; `header_errors`, `header_total`,
+    what the first line says; `agrees`, whether that is what the errors add up to; with a task, `aspects`, name -> sum.
+    Source: Jiang et al. (2024), TIGERScore, section 2.2, equation 1; prompt: Table 9; aspects: Table 10.
+    """
+
+    name = "tigerscore"
+    defaults = MappingProxyType({"temperature": 0.0, "max_tokens": 1024})
+    stand_in = PERFECT
+
+    def __init__(
+        self,
+        *,
+        instruction: str = "",
+        task: str | None = None,
+        decoder: str = "sum",
+        chat: str | ChatFormat = "raw",
+        **common: Any,
+    ) -> None:
+        super().__init__(chat=chat, **common)
+        if decoder not in ("sum", "authors"):
+            raise ValueError(f"decoder {decoder!r}; allowed: sum, authors")
+        self.instruction, self.decoder = instruction, decoder
+        self.task = None if task is None else find_task(task)
+        self.needs = ("output",) if instruction else ("output", "instruction")
+
+    def render(self, sample: Sample) -> str:
+        return prompts.render(
+            "tigerscore/evaluate",
+            generation_instruction=sample.instruction or self.instruction,
+            input_context=input_of(sample),
+            hypothesis_output=sample.output,
+        )
+
+    def templates(self) -> Sequence[Template]:
+        return (prompts.template("tigerscore/evaluate"),)
+
+    def settings(self) -> dict[str, Any]:
+        return {"decoder": self.decoder, **({"instruction": short_hash(self.instruction)} if self.instruction else {})}
+
+    def form(self, stage: str = "score") -> dict[str, Any]:
+        return {"regex": analysis_form(self.sampling.max_tokens)}
+
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """The penalties' sum. An analysis that cannot be read is missing, not perfect."""
+        return read_analysis(completion.text, self.task, self.decoder)
+
+
+def read_analysis(text: str, of: Task | None = None, decoder: str = "sum") -> Judgment:
+    """An error analysis as a judgment, with the details that `TigerScore` names."""
+    found = error_analysis(text) if decoder == "sum" else tigerscore_authors(text)
+    details: dict[str, Any] = {
+        "errors": found.errors,
+        "n_errors": len(found.errors),
+        "header_errors": found.header_errors,
+        "header_total": found.header_total,
+        "agrees": found.agrees,
+    }
+    if of is not None:
+        sums = dict.fromkeys(of.aspects, 0.0)
+        for error in found.errors:
+            name = of.aspect(error.aspect) or "other"
+            sums[name] = sums.get(name, 0.0) + error.penalty
+        details["aspects"] = sums
+    return found.judgment(**details)
+
+
+def input_of(sample: Sample) -> str:
+    """What the output was made from: `source`, then `context`, where there are some."""
+    return "\n".join(text for text in (sample.source, sample.context) if text)
+
+
+def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
+    """How often the references come out as perfect, and nearly so: the two rows of Table 6.
+
+    `zero`: per cent of the references with score 0; `above_minus_2`: with a score above -2; `n`: how many have a
+    score, of which both are shares; `n_missing`: how many have none. NaN without any.
+    Source: TIGERScore, Table 6.
+    """
+    values = np.array(scores["value"] if isinstance(scores, pd.DataFrame) else scores, dtype=float)
+    there = values[~np.isnan(values)]
+    zero, above = ((there == 0).mean(), (there > -2).mean()) if len(there) else (math.nan, math.nan)
+    n = {"n": len(there), "n_missing": len(values) - len(there)}
+    return {"zero": 100.0 * zero, "above_minus_2": 100.0 * above, **n}
+
+
+def analysis_form(room: int) -> str:
+    """A pattern of whole analyses that end within `room` tokens of a letter or more; up to five errors."""
+    most = max(1, min(5, (room - 80) // 170))
+    length = max(1, (room - 80 - 100 * most) // (3 * most))
+    head = r"The model-generated output contains {} errors, with a total score reduction of {}\."
+    kinds = [head.format(0, 0)]
+    for count in range(1, most + 1):
+        errors = "".join(_error_form(number, length) for number in range(1, count + 1))
+        kinds.append(head.format(count, r"[1-9](\.5)?") + errors)
+    return "(" + "|".join(kinds) + ")"
+
+
+def _error_form(number: int, length: int) -> str:
+    free = rf"[^\s][^\n]{{0,{length - 1}}}"
+    return (
+        rf"\nError location {number}: {free}\nError aspect {number}: [A-Za-z]{{1,{length}}}"
+        rf"\nExplanation {number}: {free}\nSeverity {number}: (Major|Minor)\nScore reduction {number}: (0\.5|[1-5])"
+    )
 
 
 class TigerScoreReferenceBased(Judge):
@@ -58,7 +219,7 @@ class TigerScoreReferenceBased(Judge):
     def __init__(
         self,
         *,
-        task: str | Task,
+        task: str,
         instruction: str = "",
         label: str = "Reference: ",
         chat: str | ChatFormat = "messages",
@@ -68,15 +229,11 @@ class TigerScoreReferenceBased(Judge):
         if self.chat.style != "messages":
             raise ValueError(f"chat {self.chat.label!r}; the two turns are a conversation: use messages")
         self.task = find_task(task)
-        if self.task.label not in FIRST_STEP:
-            raise ValueError(f"task {self.task.label!r} has no prompt; allowed: {', '.join(FIRST_STEP)}")
         self.instruction, self.label = instruction, label
         self.first = prompts.template(f"tigerscore/{FIRST_STEP[self.task.label]}")
         asks = {"generation_instruction", "generation_instruction_and_source"} & set(self.first.variables)
         needs_instruction = ("instruction",) if asks and not instruction else ()
         self.needs = ("output", "references", *needs_instruction)
-
-    # -- the two prompts ------------------------------------------------------------------------------------------
 
     def render(self, sample: Sample) -> str:
         """The first turn."""
@@ -89,8 +246,8 @@ class TigerScoreReferenceBased(Judge):
             "reference_output": sample.references[0] if labelled else f"{self.label}{sample.references[0]}",
             "hypothesis_output": sample.output,
             "task": self.task.name,
-            "aspects_list": self.task.aspects_list,
-            "aspects_descriptions": self.task.aspects_descriptions,
+            "aspects_list": ", ".join(self.task.aspects),
+            "aspects_descriptions": "\n".join(f"{name}: {text}" for name, text in self.task.aspects.items()),
         }
         return self.first.render(**{name: values[name] for name in self.first.variables})
 
@@ -99,20 +256,18 @@ class TigerScoreReferenceBased(Judge):
 
     def second(self, sample: Sample, analysis: str) -> Request:
         """The second turn, after the judge's analysis."""
-        ask = prompts.render("tigerscore/format_json", aspects_list=self.task.aspects_list)
+        ask = prompts.render("tigerscore/format_json", aspects_list=", ".join(self.task.aspects))
         turns = ({"role": "assistant", "content": analysis}, {"role": "user", "content": ask})
         return Request(messages=(*self._turns(sample), *turns), id=sample.id)
 
     def _turns(self, sample: Sample) -> tuple[dict[str, str], ...]:
         return tuple(dict(message) for message in self.chat.request(self.render(sample)).messages or ())
 
-    # -- the two stages -------------------------------------------------------------------------------------------
-
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """The analyses of all samples, then each written as JSON; a failed analysis is not asked to be rewritten."""
         requests = [request for sample in samples for request in self.requests(sample)]
         analyses = yield Stage("analyse", requests, self.shaped("analyse"), _STAND_IN)
-        written = [[draw for draw in draws if _there(draw)] for draws in analyses]
+        written = [[draw for draw in draws if draw.text.strip() and not failed(draw)] for draws in analyses]
         again = [
             self.second(sample, draw.text) for sample, draws in zip(samples, written, strict=True) for draw in draws
         ]
@@ -120,11 +275,11 @@ class TigerScoreReferenceBased(Judge):
         answers = iter((yield Stage("format", again, self.shaped("format", once), self.stand_in)))
         judgments = []
         for sample, draws in zip(samples, analyses, strict=True):
-            judgments.append(self.combine([self._judged(sample, draw, answers) for draw in draws]))
+            judgments.append(self.combine([self._formatted(sample, draw, answers) for draw in draws]))
         return judgments
 
-    def _judged(self, sample: Sample, analysis: Completion, answers: Any) -> Judgment:
-        if not _there(analysis):
+    def _formatted(self, sample: Sample, analysis: Completion, answers: Iterator[Sequence[Completion]]) -> Judgment:
+        if not analysis.text.strip() or failed(analysis):
             return self.read(analysis, sample)
         [answer] = next(answers)
         judgment = self.read(answer, sample)
@@ -146,14 +301,11 @@ class TigerScoreReferenceBased(Judge):
         return {"regex": r'\{"errors": (\{\}|\{"error_1": ' + error + r"\})\}"}
 
     def settings(self) -> dict[str, Any]:
-        return {"task": self.task.label, "label": self.label.strip(" :") or "none", **of_instruction(self.instruction)}
+        given = {"instruction": short_hash(self.instruction)} if self.instruction else {}
+        return {"task": self.task.label, "label": self.label.strip(" :") or "none", **given}
 
     def templates(self) -> Sequence[Template]:
         return (self.first, prompts.template("tigerscore/format_json"))
-
-
-def _there(completion: Completion) -> bool:
-    return not completion.error and completion.finish_reason != "error" and bool(completion.text.strip())
 
 
 class AnalysisCheck(Judge):
