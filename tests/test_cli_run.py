@@ -75,7 +75,7 @@ def test_wrong_calls_end_with_2_and_say_why(here, monkeypatch, capsys, arguments
 def test_a_bad_catalogue_ends_with_2(here, monkeypatch, capsys):
     here.output("good", more='rote = "x"')
     code, _, err = call(monkeypatch, capsys, "run")
-    assert code == 2 and "unknown key 'rote'; nearest: route" in err
+    assert code == 2 and "output 'good': rote: Unexpected keyword" in err
 
 
 def test_results_that_cannot_be_written_end_with_1(here, monkeypatch, capsys):

@@ -109,22 +109,24 @@ class Building(Teaching):
         pipeline, asked = kind(**settings), asked | {"teacher": self.model}
         engine, store = self.teacher(self.dry_run, self.tokenizer)
         if self.dry_run:
-            from nlgeval_lib.scoring import estimate
+            from nlgeval_lib.study import completions
 
             typer.echo(f"{pipeline.name}: {engine.signature()}")
-            planned = estimate.plan(pipeline.plan(engine, store, **asked), engine, store)
-            for line in estimate.lines(planned, self.rate, given.prices(self.price), self.new_tokens):
-                typer.echo(line)
+            planned = completions.plan(pipeline.plan(engine, store, **asked), engine, store)
+            given.echo(completions.in_words(planned, self.rate, given.prices(self.price), self.new_tokens))
             return
         if not self.output:
             raise ValueError("where to? Give --output, a folder")
-        built, failed = _asked(pipeline, engine, store, asked, given.quiet(self.quiet))
-        for failure in failed[:5]:
-            given.say(f"failed: {failure.id}, draw {failure.draw}: {failure.reason}")
+        from nlgeval_lib.scoring import ProgressBar
+        from nlgeval_lib.scoring.asking import Run, ask
+
+        run, bar = Run(), ProgressBar(pipeline.name, quiet=given.quiet(self.quiet))
+        built = ask(pipeline.stages(**asked), pipeline.name, engine, store, bar, run)
+        given.failures(run)
         folder = built.save(self.output, **view)
         _say_removed(built.filters)
         typer.echo(f"{len(built.kept):,} kept, {len(built.filters.removed):,} removed; written: {folder}")
-        raise typer.Exit(given.SOME_MISSING if failed or not built.kept else given.OK)
+        raise typer.Exit(given.SOME_MISSING if run.failures or not built.kept else given.OK)
 
 
 class MetricInstruct(Building):
@@ -188,8 +190,7 @@ def feedback_collection(asked: Collection) -> None:
 def outputs(asked: Outputs) -> None:
     """Sample and choose outputs; see OUTPUTS."""
     from nlgeval_lib.evaluators import BartScore
-    from nlgeval_lib.scoring import ProgressBar
-    from nlgeval_lib.scoring import output as out
+    from nlgeval_lib.scoring import ProgressBar, table_files
     from nlgeval_lib.training.metricinstruct import least_likely, sample_outputs
 
     if not asked.input or not asked.output:
@@ -205,7 +206,7 @@ def outputs(asked: Outputs) -> None:
             metric = BartScore(model=asked.likelihood, direction=asked.direction)
             made, filters = least_likely(made, metric, asked.keep)
             _say_removed(filters)
-    out.write(made, asked.output)
+    table_files.write(made, asked.output)
     typer.echo(f"{len(made):,} outputs; written: {asked.output}")
     raise typer.Exit(given.OK if len(made) else given.SOME_MISSING)
 
@@ -236,27 +237,6 @@ def _frame(path: str) -> Any:
     from nlgeval_lib.scoring import read
 
     return read(path).frame.reset_index(drop=True)
-
-
-def _asked(pipeline: Any, engine: Any, store: Any, asked: dict[str, Any], quiet: bool) -> tuple[Any, list[Any]]:
-    """The built set, and the completions that could not be had."""
-    from nlgeval_lib.engines import complete
-    from nlgeval_lib.evaluators.stages import drive
-    from nlgeval_lib.scoring import ProgressBar
-    from nlgeval_lib.scoring.interrupt import gentle
-
-    bar, failed = ProgressBar(pipeline.name, quiet=quiet), list[Any]()
-
-    def answer(stage: Any) -> Any:
-        if not stage.requests:
-            return []
-        bar.start(f"{pipeline.name} {stage.name}")
-        with contextlib.closing(bar), gentle(engine) as gently:
-            answers = complete(gently, stage.requests, stage.sampling, store, bar.until(lambda: gently.pending))
-        failed.extend(answers.failed)
-        return answers
-
-    return drive(pipeline.stages(**asked), answer), failed
 
 
 def _say_removed(filters: Any) -> None:

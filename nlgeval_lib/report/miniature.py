@@ -17,9 +17,9 @@ from scipy import stats
 
 from nlgeval_lib.evaluators.tigerscore import gold_shares
 from nlgeval_lib.report import Output
-from nlgeval_lib.study import correlations, variant_tests
-from nlgeval_lib.study.jobs import checkpoint
-from nlgeval_lib.study.judges import JudgeScores
+from nlgeval_lib.scoring import correlations
+from nlgeval_lib.study import variant_tests
+from nlgeval_lib.study.judges import JudgeScores, checkpoint
 
 WHAT = "the miniature judge or a stand-in was asked"
 NOTE = (
@@ -70,7 +70,7 @@ def show(
         )
     else:
         how = {"coefs": (coef,), "n_boot": n_boot, "seed": seed}
-        table = correlations.correlations(found.items, found.scores, {"ratings": "human"}, **how)
+        table = correlations.table(found.items, found.scores, {"ratings": "human"}, **how)
         table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
     table = table.assign(scored=table["variant"].map(found.coverage), route="mini")
     title = f"The miniature judge on its own texts: {coef} with the ratings that they were made with"

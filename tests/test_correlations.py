@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from nlgeval_lib import meta, papers
-from nlgeval_lib.study import correlations
+from nlgeval_lib.scoring import correlations
 
 
 def outputs(systems: int = 6, inputs: int = 10, seed: int = 0) -> pd.DataFrame:
@@ -26,29 +26,21 @@ def outputs(systems: int = 6, inputs: int = 10, seed: int = 0) -> pd.DataFrame:
     return frame
 
 
-@pytest.mark.parametrize("nan", ["drop", "zero", "mean"])
 @pytest.mark.parametrize("coef", ["pearson", "spearman", "kendall-b"])
-def test_a_cell_is_what_correlate_gives(coef: str, nan: str) -> None:
+def test_a_cell_is_what_correlate_gives(coef: str) -> None:
     items = outputs()
     items.loc[::7, "score"] = np.nan
-    (cell,) = correlations.correlations(
-        items, {"judge": items["score"]}, {"a": "human_a"}, coefs=[coef], nan=nan, n_boot=50, seed=3
+    [cell] = correlations.table(
+        items, {"judge": items["score"]}, {"a": "human_a"}, coefs=[coef], n_boot=50, seed=3
     ).to_dict("records")
     grid = correlations.Grid(items)
     x, y = grid.matrix(items["score"]), grid.matrix(items["human_a"])
-    expected = meta.correlate(x, y, coef=coef, nan=nan, ci="boot-both", n_boot=50, seed=3)
-    assert (cell["value"], cell["ci_low"], cell["ci_high"], cell["n"], cell["signature"]) == (
-        expected.value,
-        expected.low,
-        expected.high,
-        expected.n,
-        expected.signature(),
-    )
-    assert len(cell["replicates"]) == 50
-    if nan == "drop":
-        known = items["score"].notna()
-        oracle = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall-b": stats.kendalltau}[coef]
-        assert cell["value"] == pytest.approx(oracle(items["score"][known], items["human_a"][known])[0], abs=1e-12)
+    wanted = meta.correlate(x, y, coef=coef, ci="boot-both", n_boot=50, seed=3)
+    assert (cell["value"], cell["ci_low"], cell["ci_high"]) == (wanted.value, wanted.low, wanted.high)
+    assert (cell["n"], cell["signature"]) == (wanted.n, wanted.signature()) and len(cell["replicates"]) == 50
+    known = items["score"].notna()
+    oracle = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall-b": stats.kendalltau}[coef]
+    assert cell["value"] == pytest.approx(oracle(items["score"][known], items["human_a"][known])[0], abs=1e-12)
 
 
 @given(st.permutations(range(30)))
@@ -56,7 +48,7 @@ def test_the_order_of_the_outputs_does_not_matter(order: list[int]) -> None:
     items = outputs(5, 6)
     shuffled = items.iloc[order].reset_index(drop=True)
     first, second = (
-        correlations.correlations(one, {"judge": one["score"]}, {"a": "human_a"}, ci=None)["value"]
+        correlations.table(one, {"judge": one["score"]}, {"a": "human_a"}, ci=None)["value"]
         for one in (items, shuffled)
     )
     assert np.allclose(first, second, atol=1e-12)
@@ -65,36 +57,15 @@ def test_the_order_of_the_outputs_does_not_matter(order: list[int]) -> None:
 def test_places_without_an_output_are_not_missing_scores() -> None:
     items = outputs().drop(index=[3, 4]).reset_index(drop=True)
     items.loc[0, "score"] = np.nan
-    table = correlations.correlations(items, {"judge": items["score"]}, {"a": "human_a"}, n_boot=20)
+    table = correlations.table(items, {"judge": items["score"]}, {"a": "human_a"}, n_boot=20)
     assert all("nan:drop(1/58)" in text for text in table["signature"])
     assert (table["n"] == 57).all()
-
-
-def test_several_outputs_of_a_system_for_an_input_leave_only_inputs_to_resample() -> None:
-    items = pd.concat([outputs(seed=0), outputs(seed=1)], ignore_index=True)
-    table = correlations.correlations(items, {"judge": items["score"]}, {"a": "human_a"}, n_boot=20)
-    assert all("ci:boot-inputs/20" in text for text in table["signature"])
-    assert (table["n"] == len(items)).all()
-    few = outputs(systems=4)
-    table = correlations.correlations(few, {"judge": few["score"]}, {"a": "human_a"}, n_boot=20)
-    assert all("ci:boot-inputs/20" in text for text in table["signature"])
-
-
-def test_scale_stretches_value_interval_and_replicates() -> None:
-    items = outputs()
-    one, hundred = (
-        correlations.correlations(items, {"j": items["score"]}, {"a": "human_a"}, n_boot=20, scale=scale).iloc[0]
-        for scale in (1.0, 100.0)
-    )
-    for name in ("value", "ci_low", "ci_high"):
-        assert hundred[name] == pytest.approx(100 * one[name])
-    assert np.allclose(hundred["replicates"], 100 * one["replicates"])
 
 
 def test_the_average_is_of_coefficients_and_its_interval_of_their_resamples() -> None:
     items = outputs()
     human = {"a": "human_a", "b": "human_b"}
-    table = correlations.correlations(items, {"j": items["score"]}, human, n_boot=40, average="mean")
+    table = correlations.table(items, {"j": items["score"]}, human, n_boot=40, average="mean")
     for statistic, part in table.groupby("statistic"):
         columns = part.set_index("column")
         assert columns.at["mean", "value"] == pytest.approx(columns.loc[["a", "b"], "value"].mean())
@@ -106,35 +77,27 @@ def test_the_average_is_of_coefficients_and_its_interval_of_their_resamples() ->
 def test_an_undefined_coefficient_has_a_reason_and_makes_the_average_undefined() -> None:
     items = outputs()
     human = {"a": "human_a", "flat": np.ones(len(items))}
-    table = correlations.correlations(
+    table = correlations.table(
         items, {"j": items["score"]}, human, coefs=["pearson"], n_boot=20, average="mean"
     ).set_index("column")
     assert np.isnan(table.at["flat", "value"]) and "constant ratings" in table.at["flat", "reason"]
     assert np.isnan(table.at["mean", "value"]) and "constant ratings" in table.at["mean", "reason"]
 
 
-def test_cells_are_ready_to_compare() -> None:
-    items = outputs()
-    table = correlations.correlations(items, {"j": items["score"], "own": items["score"]}, {"a": "human_a"}, n_boot=20)
-    cells = correlations.cells(table, extra=["own"])
-    assert "replicates" not in cells and cells["extra"].tolist() == [False, False, True, True]
-    assert set(cells["statistic"]) == {"pearson", "spearman"}
-
-
 def test_what_does_not_fit_is_named() -> None:
     items = outputs()
     with pytest.raises(ValueError, match=r"no column 'human_c'; columns: .*human_a"):
-        correlations.correlations(items, {"j": items["score"]}, {"c": "human_c"})
+        correlations.table(items, {"j": items["score"]}, {"c": "human_c"})
     with pytest.raises(ValueError, match=r"got \(3,\) values for 60 items"):
-        correlations.correlations(items, {"j": [1, 2, 3]}, {"a": "human_a"})
+        correlations.table(items, {"j": [1, 2, 3]}, {"a": "human_a"})
     with pytest.raises(ValueError, match=r"j: scores for \['z'\], but ratings are of a"):
-        correlations.correlations(items, {"j": {"z": items["score"]}}, {"a": "human_a"})
+        correlations.table(items, {"j": {"z": items["score"]}}, {"a": "human_a"})
 
 
 def test_an_average_over_rows_is_the_mean_of_the_judges() -> None:
     items = outputs()
     scores = {"one": items["score"], "two": items["score"] ** 2}
-    table = correlations.correlations(items, scores, {"a": "human_a", "b": "human_b"}, n_boot=40)
+    table = correlations.table(items, scores, {"a": "human_a", "b": "human_b"}, n_boot=40)
     mean = correlations.averaged(table, "both", over="row").set_index(["row", "column", "statistic"])
     for (column, statistic), part in table.groupby(["column", "statistic"]):
         cell = mean.loc["both", column, statistic]
@@ -159,11 +122,6 @@ def test_what_is_lacking_has_the_reason_of_its_column_then_of_its_row() -> None:
     assert (papers.compare("coascore", "table_02", gaps)["verdict"] == "missing").all()
     with pytest.raises(ValueError, match="no row"):
         correlations.lacking("coascore", "table_02", done, rows={"BLEURT": "no model"})
-
-
-def test_cells_in_words_are_not_lacking() -> None:
-    none = pd.DataFrame(columns=["row", "column", "statistic"])
-    assert set(correlations.lacking("coascore", "table_01", none)["column"]) == {"size"}
 
 
 def test_values_in_another_order_than_the_items_are_refused():
