@@ -22,7 +22,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test test-bare fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge mini-ablations lab bench parser-rules lint lock clean distclean
+.PHONY: help setup data test test-bare fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions mini-judge mini-ablations lab bench parser-rules mutants lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -47,8 +47,8 @@ test-slow: $(READY)  ## the long tests
 	@$(PY) -m pytest -m "slow and not gpu"
 
 # As on a fresh machine: an empty home folder (no caches of models, data or fonts), no variable of the user's
-BARE := $(wildcard tests/test_cli_*.py) tests/test_reference_metrics.py tests/test_meteor_rematch.py \
-	tests/test_metric_cache.py tests/test_bertscore.py tests/test_semscore.py tests/test_likelihood_metrics.py
+BARE := $(wildcard tests/test_cli_*.py) tests/test_reference_metrics.py tests/test_meteor.py \
+	tests/test_metric_cache.py tests/test_bertscore.py tests/test_semscore.py tests/test_learned_metrics.py
 
 test-bare: $(READY)  ## the tests of metrics and commands with an empty home folder and no variables set
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && env -i PATH="$$PATH" HOME="$$home" TMPDIR="$${TMPDIR:-/tmp}" \
@@ -96,6 +96,9 @@ parser-rules: $(READY)  ## what each row of the rating parser's tables changes o
 
 bench: $(READY)  ## measure speed side by side, write results/bench.json
 	@$(PY) tools/bench.py
+
+mutants: $(READY)  ## small faults planted in meta, papers and parsers: which ones no test sees [ARGS="meta --sample 40"]
+	$(PY) tools/mutants.py $(ARGS)
 
 lint: $(READY)  ## ruff and mypy on the code, nbstripout on the notebooks
 	@$(BIN)/ruff check nlgeval_lib tests tools data

@@ -153,3 +153,10 @@ def json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Each record as a line of JSON."""
     for record in records:
         yield json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def markdown_table(heads: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
+    """A table in Markdown, a row a line; what a cell holds is escaped by whoever made it, where it comes from data."""
+    lines = [list(heads)]
+    lines += [["---"] * len(lines[0]), *map(list, rows)]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

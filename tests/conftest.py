@@ -15,6 +15,7 @@ from engine_fixtures import (  # noqa: F401
     tiny_vllm,
 )
 from hypothesis import settings
+from runner_tools import here  # noqa: F401
 
 from nlgeval_lib import datasets
 

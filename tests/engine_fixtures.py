@@ -22,6 +22,7 @@ from nlgeval_lib.engines import models
 
 CONTEXT = 4096  # tokens: a published prompt has 400 to 2500 of the tiny tokenizer's
 CACHE = 64 << 20  # bytes of keys and values, 16 contexts: vLLM does not start where this much memory is not free
+os.environ.setdefault("VLLM_CONFIGURE_LOGGING", "0")  # its handler would keep the output that a first test captured
 ENVIRONMENT = {
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "VLLM_NO_USAGE_STATS": "1",

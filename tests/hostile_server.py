@@ -30,6 +30,7 @@ class HostileServer(ThreadingHTTPServer):
         self.most_at_once = self.at_once = 0
         self.lock = threading.Lock()
         self.over = threading.Event()
+        self.says: tuple[int, bytes] | None = None  # status and body of every answer, whatever is asked
         threading.Thread(target=self.serve_forever, daemon=True, kwargs={"poll_interval": 0.02}).start()
 
     @property
@@ -65,6 +66,9 @@ class Handler(BaseHTTPRequestHandler):
             server.at_once += 1
             server.most_at_once = max(server.most_at_once, server.at_once)
         try:
+            if server.says:
+                self.send(*server.says, server.headers)
+                return
             what, _, times = prompt.partition(":")[0].partition(" ")
             if times.isdigit() and count <= int(times):
                 getattr(self, f"do_{what}", self.do_status)(body, what)

@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 from scipy import stats
 
+from nlgeval_lib.meta import draws
+
 COEFFICIENTS = ("pearson", "spearman", "kendall-a", "kendall-b", "kendall-c", "acc-eq")
 LEVELS = ("dataset", "input", "system")
 
@@ -103,3 +105,21 @@ def summeval_judge(needs, judge: str, aspect: str):
         return np.array([[float(scores[f"{d}__{s}__{aspect}"]) for d in documents] for s in systems])
 
     return matrix(llm[judge]), np.mean([matrix(scores) for scores in human.values()], axis=0)
+
+
+def by_unit(chunks) -> dict:
+    """Weights of all resamples by the name of the unit: (n, units)."""
+    chunks = list(chunks)
+    units = [unit for unit in ("systems", "inputs", "rows") if getattr(chunks[0], unit) is not None]
+    return {unit: np.concatenate([getattr(chunk, unit).T for chunk in chunks]).astype(np.int8) for unit in units}
+
+
+def indices(shape, units: str, n: int, seed: int) -> dict:
+    """The bootstrap's resamples as the numbers of the drawn units: {"systems": (n, systems), ...}."""
+    counts = by_unit(draws.bootstrap(shape, units, n, seed))
+    return {unit: np.stack([np.repeat(np.arange(len(row)), row) for row in rows]) for unit, rows in counts.items()}
+
+
+def swap_masks(shape, units: str, n: int, seed: int) -> dict:
+    """The permutations whole: {"systems": (n, systems), ...}."""
+    return by_unit(draws.swaps(shape, units, n, seed))

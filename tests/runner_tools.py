@@ -1,4 +1,4 @@
-"""A small checkout in a temporary folder, and a pool that runs notebooks in this process."""
+"""A small checkout in a temporary folder, and an executor that runs notebooks in this process."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import io
 import json
 import os
 import shutil
-import time
 import traceback
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 from unittest import mock
+
+import pytest
+
+from nlgeval_lib.runner import pool, stale
 
 SAVES = """from nlgeval_lib import report
 import pandas as pd
@@ -103,30 +107,17 @@ class Checkout:
         return self.root / "results" / name
 
 
-class HerePool:
-    """Stands for the process pool: runs a notebook's cells one after the other in this process."""
+class Here(Executor):
+    """Stands for the threads: a notebook's cells run one after the other in this process, at once."""
 
     def __init__(self, jobs: int) -> None:
-        self.jobs, self.running, self._done = jobs, {}, []
+        """As many as are asked for: none runs beside another."""
 
-    @property
-    def free(self) -> bool:
-        """Is a worker without work?"""
-        return len(self.running) < self.jobs
-
-    def submit(self, job: Any) -> None:
-        """Run the job at once."""
-        self.running[job.name] = time.monotonic()
-        self._done.append((job, _run(job), 0.01))
-
-    def next(self, timeout: float | None = None) -> Any:
-        """The next finished job."""
-        job, answer, seconds = self._done.pop(0)
-        del self.running[job.name]
-        return job, answer, seconds
-
-    def close(self) -> None:
-        """Nothing to end."""
+    def submit(self, execute: Any, job: Any, environment: Any) -> Future:
+        """Run the job."""
+        done: Future = Future()
+        done.set_result(_run(job))
+        return done
 
 
 def _run(job: Any) -> dict[str, Any]:
@@ -144,3 +135,14 @@ def _run(job: Any) -> dict[str, Any]:
         if "parameters" in cell["metadata"].get("tags", ()):
             space.update(job.parameters)
     return {"ok": True}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    """A checkout whose notebooks run in this process, with a library of its own: ours may be edited meanwhile."""
+    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
+    for name in ("RESULTS", "FIGURES", "STATE", "RECORD", "TRIAL", "REPLACE"):
+        monkeypatch.delenv(f"NLGEVAL_{name}", raising=False)
+    monkeypatch.setattr(pool, "ThreadPoolExecutor", Here)
+    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
+    return Checkout(tmp_path)

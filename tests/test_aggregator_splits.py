@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from nlgeval_lib import datasets, meta
 from nlgeval_lib.evaluators.hdeval import CriteriaTree
-from nlgeval_lib.study import JudgeScores, aggregator_splits, criteria_scores
+from nlgeval_lib.study import JudgeScores, criteria_scores
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_splits_are_the_papers_or_by_document(summaries) -> None:
 
 
 def test_quality_is_that_of_scikit_learn_and_scipy(summaries) -> None:
-    found = aggregator_splits.on_splits(summaries, "document", [5], ["lr"])
+    found = criteria_scores.on_splits(summaries, "document", [5], ["lr"])
     test = summaries.test_rows("document", 5)
     train = np.setdiff1d(np.arange(320), test)
     X, Y = summaries.X.to_numpy(), summaries.Y.to_numpy()
@@ -72,7 +72,7 @@ def test_quality_is_that_of_scikit_learn_and_scipy(summaries) -> None:
             expected = oracle(fitted[:, column], Y[test, column])[0]
             assert cells["LR", target, coef] == pytest.approx(expected)
             expected = oracle(X[test].mean(axis=1), Y[test, column])[0]
-            assert cells[aggregator_splits.ALL, target, coef] == pytest.approx(expected)
+            assert cells[criteria_scores.ALL, target, coef] == pytest.approx(expected)
     assert set(found["n"]) == {160}
 
 
@@ -80,12 +80,12 @@ def test_gains_are_tested_against_the_base_and_corrected_together() -> None:
     rng = np.random.default_rng(0)
     rows = [
         {"data": "d", "coef": coef, "split": k, "kind": kind, "value": 0.5 + up + rng.normal(0, 0.01), "n": 100}
-        for coef in aggregator_splits.COEFS
+        for coef in criteria_scores.COEFS
         for k in range(10)
         for kind, up in (("base", 0.0), ("better", 0.1), ("same", 0.0))
     ]
     frame = pd.DataFrame(rows)
-    table = aggregator_splits.against(frame, "base", ["data"]).set_index(["coef", "kind"])
+    table = criteria_scores.against(frame, "base", ["data"]).set_index(["coef", "kind"])
     assert len(table) == 4
     wide = frame.pivot(index=["coef", "split"], columns="kind", values="value").loc["pearson"]
     one = meta.resampled_t(wide["better"] - wide["base"], 100, 100)
@@ -115,7 +115,7 @@ def test_criteria_of_a_judge_give_the_rows_of_the_tables(summaries) -> None:
     made = JudgeScores(True, frame=frame, criteria=tuple(names), model="made up")
     one = criteria_scores.of_judge("summeval", made)
     assert one.X.shape == (320, 25) and one.own["coherence"] == ("coh",) and one.layers["gram"] == 2
-    rows = aggregator_splits.tables_4_and_5(one, "SummEval", ["lr"], n_boot=20)
+    rows = criteria_scores.tables_4_and_5(one, "SummEval", ["lr"], n_boot=20)
     by_row = rows.set_index(["row", "statistic"])["value"]
     test = one.test_rows("row", 42)
     alone = [stats.pearsonr(one.X[c].iloc[test], one.Y[a].iloc[test])[0] for a, (c,) in one.own.items()]

@@ -52,15 +52,11 @@ def test_what_is_read(here):
     assert listed["one"].path == here.root / "notebooks" / "one.ipynb"
 
 
-def test_an_empty_catalogue_is_one():
-    assert catalogue.Catalogue(()).select() == ()
-
-
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('route = "public"', 'route = "pubic"', "route 'pubic' is none of published, public"),
-        ('title = "First"', 'tilte = "First"', "unknown key 'tilte'; nearest: title"),
+        ('route = "public"', 'route = "pubic"', "output 'one': route: Input should be 'published', 'public'"),
+        ('title = "First"', 'tilte = "First"', "output 'one': tilte: Unexpected keyword"),
         (
             'notebook = "one.ipynb"\nroute = "public"',
             'notebook = "no.ipynb"\nroute = "public"',
@@ -75,17 +71,17 @@ def test_an_empty_catalogue_is_one():
         ('"table_01", "figure_01"', '"table_1"', "covers 'table_1', which data/paper_tables/hdeval/index.csv does not"),
         ('id = "two"', 'id = "one"', "output 'one' is there 2 times"),
         ('id = "two"', 'id = "Two"', "lower-case"),
-        ('id = "two"', 'id = "scoreboard"', "kept for notebooks/99_scoreboard.ipynb"),
-        ('paper = "meta"', 'paper = "bleu"', "paper 'bleu' is none of"),
+        ('id = "two"', 'id = "scoreboard"', "and not 'scoreboard'"),
+        ('paper = "meta"', 'paper = "bleu"', "output 'two': paper."),
         ('after = ["two"]', 'after = ["tow"]', "after names 'tow', which is no other output; nearest: two"),
         ('after = ["two"]', 'after = ["one"]', "no other output"),
         ('route = "mini"', 'route = "mini"\nafter = ["one"]', "wait for each other in a circle: one, two"),
-        ('inputs = ["summeval"]', 'inputs = "summeval"', "inputs is 'summeval'; it must be a list"),
-        ('inputs = ["summeval"]', "inputs = [1]", "must be a list of names"),
+        ('inputs = ["summeval"]', 'inputs = "summeval"', "inputs: Input should be a valid tuple, got 'summeval'"),
+        ('inputs = ["summeval"]', "inputs = [1]", "inputs.0: Input should be a valid string, got 1"),
         ("{seed = 3}", '{mode = "quick"}', "parameter 'mode' is set by the runner"),
-        ('id = "one"\n', "", "output number 1: no 'id'"),
+        ('id = "one"\n', "", "id: Field required"),
         ("[[row]]", "[[rows]]", "unknown section [[rows]]"),
-        ('status = "needs GPU"', 'status = "reproduced"', "status 'reproduced' is none of needs GPU"),
+        ('status = "needs GPU"', 'status = "reproduced"', "status: Input should be 'needs GPU'"),
         ('id = "table_02"', 'id = "table_22"', "not listed in data/paper_tables/hdeval/index.csv"),
         ('reason = "model X', 'reason = " "\n# "', "the reason is empty"),
         ("[[output]]\nid", "[output]\nid", "not valid TOML"),
@@ -104,13 +100,7 @@ def test_all_faults_at_once(here):
     here.catalogue(GOOD.replace('"public"', '"x"').replace('"First"', "7").replace('"needs GPU"', '"y"'))
     with pytest.raises(catalogue.CatalogueError) as caught:
         catalogue.load()
-    assert "2 fault(s)" in str(caught.value) and "title is 7" in str(caught.value) and "status 'y'" in str(caught.value)
-
-
-def test_a_catalogue_in_another_encoding(here):
-    (here.root / "notebooks" / "catalogue.toml").write_bytes(b'title = "\xff"')
-    with pytest.raises(catalogue.CatalogueError, match="UTF-8"):
-        catalogue.load()
+    assert all(said in str(caught.value) for said in ("3 fault(s)", "title: Input", "route: Input", "status: Input"))
 
 
 def test_selecting(here):
@@ -133,8 +123,9 @@ def test_the_real_catalogue_holds(monkeypatch):
     from nlgeval_lib.report import notebook
     from nlgeval_lib.runner import stale
 
-    for entry in catalogue.load().outputs:
+    listed = catalogue.load()
+    for entry in listed.outputs:
         source = notebook.read(entry.path)
         assert "mode" in source.parameters, entry.id
         source.resolve(entry.parameters, {"mode": "full", "output_id": entry.id})
-        stale.needed(entry)
+        stale.parts(entry, listed, "full")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import io
-import math
 import re
-import subprocess
 
 import pytest
 from cli_tools import call, jsonl
 from judge_server import JudgeServer
 
-from nlgeval_lib import files
 from nlgeval_lib.engines import Progress, ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
-from nlgeval_lib.scoring import ProgressBar, estimate
-from nlgeval_lib.scoring.progress import duration
+from nlgeval_lib.scoring import ProgressBar
+from nlgeval_lib.study import completions
 
 
 @pytest.fixture
@@ -43,37 +40,6 @@ def server():
 
 def asks(server, *more):
     return ("--data", "my.jsonl", "--engine", "openai", "--base-url", server.url, "--model", "judge", *more)
-
-
-def column(out, name):
-    """The numbers of a column of the plan, by stage."""
-    lines = [re.split(r" {2,}", line) for line in out.splitlines()]
-    head = next(line for line in lines if line[0] == "stage")
-    at = head.index(name)
-    return {line[0]: line[at] for line in lines[lines.index(head) + 1 :] if len(line) == len(head)}
-
-
-def test_a_plan_asks_nothing_and_says_what_it_would_cost(nl, server):
-    plan = ("completions", "-e", "llmscore", *asks(server), "--dry-run", "--rate", "100", "--price", "2,10")
-    got = nl(*plan)
-    assert got.code == 0 and not server.bodies
-    assert column(got.out, "completions") == {"score": "30"} and column(got.out, "repeated") == {"score": "5"}
-    assert column(got.out, "to ask") == {"score": "25"}
-    prompt = int(re.search(r"prompt tokens: ([\d,]+) \(estimated: 4 characters", got.out)[1].replace(",", ""))
-    assert "new tokens: 1,600 at most\n" in got.out and "time at 100 tokens a second: 16 s at most" in got.out
-    assert f"cost at 2 and 10 a million: {(prompt * 2 + 1600 * 10) / 1e6:,.2f} at most" in got.out
-    made = nl("completions", "-e", "llmscore", *asks(server, "--limit", "22"))
-    assert made.code == 0 and "22 completions: 0 stored, 22 made" in made.out and "22 rows: 22 scored" in made.out
-    assert len(server.bodies) == 22
-    got = nl(*plan)
-    assert "3 completions to ask, 22 stored already" in got.out
-    assert "12 (as 22 stored)" in column(got.out, "new tokens")["score"]
-    assert "new tokens: 192 at most, 12 expected" in got.out and "2 s at most" in got.out
-    longer = nl(*plan, "--new-tokens", "50")
-    assert "150 (as given)" in longer.out and "2 s expected, 2 s at most" not in longer.out
-    nl("completions", "-e", "llmscore", *asks(server))
-    got = nl(*plan)
-    assert "0 completions to ask, 25 stored already" in got.out and len(server.bodies) == 25
 
 
 def test_the_planned_number_is_the_number_that_is_asked(nl, server):
@@ -113,23 +79,10 @@ def test_draws_in_one_call_pay_for_their_prompt_once(tmp_path):
 
     stage = Stage("score", [Request(prompt="x " * 100)], Sampling(temperature=1.0, n=5, max_tokens=10))
     engine = ScriptedEngine([])
-    [alone] = estimate.plan([stage], engine, Store(tmp_path))
+    [alone] = completions.plan([stage], engine, Store(tmp_path))
     engine.group_draws = True
-    [grouped] = estimate.plan([stage], engine, Store(tmp_path))
+    [grouped] = completions.plan([stage], engine, Store(tmp_path))
     assert (alone.prompt_tokens, grouped.prompt_tokens) == (500, 100) and alone.limit == grouped.limit == 50
-
-
-def test_make_passes_its_words_on():
-    if not (files.root() / "Makefile").is_file():
-        pytest.skip("no Makefile here")
-    words = ["EVALUATOR=geval", "DATA=mini", "ENGINE=vllm", "MODEL=some/model", "ARGS=--dry-run --rate 10"]
-    shown = subprocess.run(
-        ["make", "-n", "completions", *words], cwd=files.root(), capture_output=True, text=True, check=True
-    )
-    assert (
-        'nlgeval completions --evaluator "geval" --data "mini" --engine "vllm" --model "some/model" --dry-run --rate 10'
-        in shown.stdout
-    )
 
 
 # -- the progress -----------------------------------------------------------------------------------------------------
@@ -146,47 +99,14 @@ def batch(n, text="4"):
 
 def test_the_progress_says_all_that_it_should():
     stream = Terminal()
-    bar = ProgressBar("judge", lambda completion: completion.text == "4", stream)
-    bar(Progress(total=200, stored=50), ())
-    bar(Progress(200, 50, done=60, failed=2, completion_tokens=1200, seconds=10.0), [*batch(59), *batch(1, "none")])
-    said = bar.line(bar.last)
-    assert said == "60 done, 50 stored, 2 failed, 98.3% parsed, 120 tokens/s, 14 s left"
-    bar(Progress(200, 50, done=148, failed=2, completion_tokens=2960, seconds=20.0), batch(88))
-    assert "100% |" in stream.getvalue() and "200/200, 148 done, 50 stored, 2 failed" in stream.getvalue()
-    bar.start("next")
-    assert bar.line(Progress(200, 50)) == "0 done, 50 stored, 0 failed" and math.isnan(bar.parse_rate)
-
-
-def test_the_parse_rate_is_of_what_was_made_and_came():
-    bar = ProgressBar("judge", lambda completion: completion.text == "4", io.StringIO())
-    failed = Completion(key="x", text="", finish_reason="error", error="gone")
-    bar(Progress(100, 0, done=60), [*batch(59), *batch(1, "none"), failed])
-    assert bar.parse_rate == pytest.approx(59 / 60)
-
-
-def test_elsewhere_a_line_now_and_then():
-    stream = io.StringIO()
     bar = ProgressBar("judge", stream=stream)
-    now = [0.0]
-    bar._clock = lambda: now[0]
-    bar(Progress(total=100, stored=10), ())
-    for done in range(1, 91):
-        now[0] += 1.0
-        bar(Progress(100, 10, done=done, completion_tokens=done, seconds=now[0]), batch(1))
-    lines = stream.getvalue().splitlines()
-    assert lines[0] == "judge: 100 wanted, 10 stored" and lines[-1].startswith("judge: 90 done, 10 stored, 0 failed")
-    assert 4 <= len(lines) <= 6 and math.isnan(bar.parse_rate) and "parsed" not in stream.getvalue()
-
-
-def test_nothing_to_ask_shows_nothing():
-    for quiet, progress in ((False, Progress(total=5, stored=5)), (True, Progress(5, 0, done=5))):
-        stream = Terminal()
-        ProgressBar("judge", stream=stream, quiet=quiet)(progress, batch(5) if quiet else ())
-        assert stream.getvalue() == ""
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(0, "0 s"), (99, "99 s"), (150, "2 min"), (7200, "2.0 h"), (260_000, "3.0 days")]
-)
-def test_durations(seconds, said):
-    assert duration(seconds) == said
+    bar.start("judge", lambda completion: completion.text == "4")
+    bar.report(Progress(total=200, stored=50))
+    failed = Completion(key="x", text="", finish_reason="error", error="gone")  # says nothing about what can be read
+    now = Progress(200, 50, done=60, failed=2, completion_tokens=1200, seconds=10.0)
+    bar.report(now, [*batch(59), *batch(1, "none"), failed])
+    assert bar.line(now) == "60 done, 50 stored, 2 failed, 98.3% parsed, 120 tokens/s, 14 s left"
+    bar.report(Progress(200, 50, done=148, failed=2, completion_tokens=2960, seconds=20.0), batch(88))
+    assert "100%" in stream.getvalue() and "200/200" in stream.getvalue()
+    bar.start("next")
+    assert bar.line(Progress(200, 50)) == "0 done, 50 stored, 0 failed"

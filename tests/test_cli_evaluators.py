@@ -110,26 +110,3 @@ def test_every_metric_from_the_command_line(tmp_path, tiny_folder):
             assert frame["reason"].str.contains(NEEDY[name]).all(), frame["reason"][0]
         else:
             assert codes[name] == 0 and set(frame["status"]) == {"ok"}, (name, frame["reason"][0])
-
-
-def test_a_model_in_this_process(nl, tmp_path, tiny_folder):
-    jsonl(tmp_path / "my.jsonl", rows(3, **TEXTS))
-    ask = (
-        "score",
-        "-e",
-        "llmscore",
-        "-i",
-        "my.jsonl",
-        "--engine",
-        "transformers",
-        "-m",
-        str(tiny_folder),
-        "-s",
-        "max_tokens=4",
-    )
-    got = nl(*ask, "--engine-set", "batch_size=2", "-o", "s.csv", "--max-missing", "1")
-    assert got.code == 0 and "3 completions: 0 stored, 3 made" in got.out and "model:tiny@sha256:" in got.out
-    again = nl(*ask, "-o", "t.csv", "--max-missing", "1")
-    assert "3 stored, 0 made" in again.out
-    kept = nl(*ask[:6], "replay", "-m", "tiny", "-s", "max_tokens=4", "-o", "u.csv", "--max-missing", "1")
-    assert kept.code == 0 and pd.read_csv("u.csv")["status"].tolist() == pd.read_csv("s.csv")["status"].tolist()

@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 from cli_tools import RUBRIC, call
 from engine_fixtures import CACHE, CONTEXT, no_vllm
-from runner_tools import Checkout, HerePool
+from runner_tools import Checkout, Here
 
 from nlgeval_lib import datasets, files
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.runner import session, stale
-from nlgeval_lib.runner.progress import Progress
+from nlgeval_lib.runner import pool, session, stale
+from nlgeval_lib.runner.session import Progress
 from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.scoring import named
-from nlgeval_lib.study import EngineOptions, catalogue, completions, jobs, judge_scores
+from nlgeval_lib.study import EngineOptions, catalogue, completions, judge_scores, judges
 
 LLAMA, PROMETHEUS, API = "meta-llama/Llama-2-7b-chat-hf", "kaist-ai/prometheus-7b-v1.0", "gpt-4-0613"
 JUDGES = {  # id: evaluator, model, settings
@@ -55,7 +55,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path / "checkout"))
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-test")
-    monkeypatch.setattr(session, "Pool", HerePool)
+    monkeypatch.setattr(pool, "ThreadPoolExecutor", Here)
     monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
     for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
         monkeypatch.delenv(name, raising=False)
@@ -132,7 +132,7 @@ def test_the_plan_names_models_completions_and_hours(here, nl, loaded):
     [terse] = [line for line in lines if "terse aspect=fluency" in line]  # asked by two outputs in the same way: once
     assert "one, two" in terse
     todo, _ = completions.select(catalogue.load(), EngineOptions("vllm"))
-    planned = completions.plan(todo, EngineOptions("vllm", mode="quick"))
+    planned = completions.plan_catalogue(todo, EngineOptions("vllm", mode="quick", planning=True))
     for model, part in planned.groupby("model"):
         [line] = [line for line in lines if line.startswith(f"{model}: ")]
         assert f"{part['to_ask'].sum():,} completions to ask, 0 stored" in line
@@ -159,7 +159,7 @@ def test_outputs_that_read_other_rows_of_one_judge_get_all_of_theirs(here, nl, l
     [kept, *_] = datasets.load("mini")["system_id"].unique()
     listed(here, where=f"system_id={kept}")
     todo, _ = completions.select(catalogue.load(), EngineOptions("vllm"))
-    planned = completions.plan(todo, EngineOptions("vllm", mode="quick")).set_index("judge")
+    planned = completions.plan_catalogue(todo, EngineOptions("vllm", mode="quick", planning=True)).set_index("judge")
     part, whole = planned.loc[f"terse aspect=fluency system_id={kept}"], planned.loc["terse aspect=fluency"]
     assert 0 == part["to_ask"] < part["completions"] < whole["to_ask"] and part["outputs"] == "two"
     for output in ("two", "one"):
@@ -258,7 +258,7 @@ def test_vllm_fills_the_store_and_notebooks_read_it(here, nl, tiny_folder, monke
     if no_vllm():
         pytest.skip(no_vllm())
     listed(here, structured=True)
-    monkeypatch.setattr(jobs, "QUICK_INPUTS", 1)
+    monkeypatch.setattr(judges, "QUICK_INPUTS", 1)
     assert "2 run, 0 cached" in run() and json_of(here, "one")["route"] == "run"
     assert "0 run, 2 cached" in run()
     why = pd.read_csv(here.root / "results" / "quick" / "hdeval" / "one__scores.csv")["why"]

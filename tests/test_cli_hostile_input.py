@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 
 import pandas as pd
 import pytest
-
-from nlgeval_lib.report import show
-from nlgeval_lib.scoring import InputError, read
 
 META = ("meta", "--coef", "pearson", "--n-boot", "40", "--no-compare", "--no-baselines")
 NAMES = ['=HYPERLINK("http://x","y")', "<script>alert(1)</script>", "a|b\nc", "\x1b[31mred", "[x](javascript:1)", "-1"]
@@ -36,10 +32,6 @@ def test_names_are_shown_and_never_run(rated, tmp_path):
     rated(*META, "rows.csv", "--format", "csv", "-o", "t.csv")
     found = pd.read_csv(tmp_path / "t.csv")["group"].tolist()
     assert found == ["'" + NAMES[0], *NAMES[1:]]
-
-
-def test_a_table_of_a_notebook_spells_out_control_characters():
-    assert "\x1b" not in show(pd.DataFrame({"name": ["\x1b[2J", "a\nb"]})).text
 
 
 @pytest.mark.parametrize(
@@ -85,39 +77,3 @@ def test_a_number_that_would_be_read_as_another_is_refused(rated, tmp_path, cell
         assert got.code == 2 and f"{name}, line {line}, column 'value'" in got.err and message in got.err
     (tmp_path / "fine.csv").write_text(f"value,human\n1,2\n{2**53},1\n1e20,3\n")
     assert rated(*META, "fine.csv").code == 0
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (gzip.compress(b"value,human\n1,2\n", mtime=0), r"packed \(gzip\); unpack it"),
-        (b"PK\x03\x04" + b"x" * 50, "packed .zip or xlsx."),
-        ("value,human\n1,2\n".encode("utf-16-le"), "UTF-16"),
-    ],
-)
-def test_what_kind_of_file_it_is_instead(tmp_path, content, message):
-    (tmp_path / "x.csv").write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        read(tmp_path / "x.csv")
-
-
-ASK = ("score", "-i", "rows.csv", "-o", "s.csv", "--column", "s", "--fill", "instruction=x", "--fill", "source=s", "-n")
-RUBRIC = "rubric=[Good?]\nScore 1: a\nScore 2: b\nScore 3: c\nScore 4: d\nScore 5: e"
-OPENAI = ("--engine", "openai", "-m", "x")
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ((*ASK, "-e", "prometheus", "--fill", RUBRIC, *OPENAI), "on the command line --engine-set dialect=vllm"),
-        ((*ASK, "-e", "geval", *OPENAI, "--price", "nan,1"), "prices are 0 or more"),
-        ((*ASK, "-e", "geval", *OPENAI, "--new-tokens", "-5"), "--new-tokens -5; tokens a completion, above 0"),
-        ((*ASK, "-e", "hdeval", *OPENAI, "--load", "gone.json"), "cannot read gone.json: No such file"),
-        ((*ASK, "-e", "qqq", *OPENAI), "no evaluator 'qqq'. Known: "),
-        (("finetune", "tigerscore-7b", "--data", "bytes.jsonl", "--dry-run"), "bytes.jsonl is not UTF-8 text"),
-    ],
-)
-def test_a_plan_refuses_what_the_run_would(rated, tmp_path, call, message):
-    (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe")
-    got = rated(*call)
-    assert got.code == 2 and message in got.err, got.err

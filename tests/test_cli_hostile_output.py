@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from cli_tools import RUBRIC, asks, jsonl, rows
 
-from nlgeval_lib import cli, evaluators, files, scoring
+from nlgeval_lib import cli, evaluators, scoring
 from nlgeval_lib.records import Judgment, Status
-from nlgeval_lib.scoring import output
+from nlgeval_lib.scoring import rows as scored_rows
+from nlgeval_lib.scoring import table_files
 
 HALF = "Feedback: half \ud800 a character. [RESULT] 4"
 
@@ -47,7 +48,7 @@ def test_half_a_character_of_a_parser_is_spelt_out(tmp_path, ending):
     scored = evaluators.score_frame(data.frame.index, judgments)
     scored = scored.assign(details=pd.Series([dict(one.details) for one in judgments], scored.index, dtype=object))
     path = tmp_path / f"s.{ending}"
-    output.write(output.joined(data, scored, "value"), str(path))
+    table_files.write(scored_rows.joined(data, scored, "value"), str(path))
     found = scoring.read(path).frame
     assert found["reason"].tolist()[1] == found["note"].tolist()[0] == r"half \ud800"
     assert "half" in str(found["details"].tolist()[0])
@@ -65,11 +66,6 @@ def test_an_output_that_cannot_be_written_is_told_before_the_work(mine, monkeypa
         got = mine(*call)
         assert got.code == 2 and f"error: cannot write {place}: " in got.err, got.err
     assert (tmp_path / "taken").read_text() == "here" and not list(tmp_path.glob(".*"))
-
-
-def test_json_with_half_a_character_is_written_and_read_back(tmp_path):
-    files.write_text(tmp_path / "a.json", json.dumps(["half \ud800", "é"], ensure_ascii=False))
-    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == ["half \ud800", "é"]
 
 
 def test_a_reference_of_100_000_brackets_is_a_text(mine, tmp_path):

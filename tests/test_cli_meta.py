@@ -11,7 +11,6 @@ from cli_tools import call
 from scipy import stats
 
 from nlgeval_lib import meta
-from nlgeval_lib.scoring import InputError, checked, correlate, of_frame
 
 
 @pytest.fixture
@@ -133,23 +132,3 @@ def test_raters_are_the_ceiling(nl):
     assert ceiling["value"] == pytest.approx(meta.human_ceiling(np.stack(ratings), "pearson").value)
     assert "raters:leave-one-out(3)" in ceiling["signature"]
     assert not any("ceiling" in r["score"] for r in records(nl("s.csv", "--score", "good", "--raters", "", *FAST))[0])
-
-
-def test_outputs_that_share_system_and_input(nl):
-    frame = pd.concat([grid(), grid(seed=5)])
-    frame.to_csv("s.csv", index=False)
-    args = ("s.csv", "--score", "good", "--coef", "pearson", "--no-baselines")
-    rows, _ = records(nl(*args, "--level", "dataset", "--level", "system", *FAST))
-    assert rows[0]["value"] == pytest.approx(stats.pearsonr(frame["good"], frame["human"])[0])
-    assert "ci:boot-inputs" in rows[0]["signature"]
-    means = frame.groupby("system_id")[["good", "human"]].mean()
-    assert rows[1]["value"] == pytest.approx(stats.pearsonr(means["good"], means["human"])[0])
-    assert "72 outputs share system and input" in nl(*args, "--level", "system", "--n-boot", "20").out
-
-
-def test_from_python():
-    data = checked(of_frame(grid(), "mine"))
-    found = correlate.correlate(data, ["good"], correlate.Settings(coefs=("pearson",), ci="none", baselines=False))
-    assert found.correlations["value"].iloc[0] == pytest.approx(stats.pearsonr(grid()["good"], grid()["human"])[0])
-    with pytest.raises(InputError, match="level"):
-        correlate.Settings(levels=("segment",))

@@ -9,21 +9,10 @@ import sys
 
 import pandas as pd
 import pytest
-from runner_tools import Checkout, HerePool
 from typer.testing import CliRunner
 
 from nlgeval_lib import cli
-from nlgeval_lib.runner import check, session, stale
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch) -> Checkout:
-    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(session, "Pool", HerePool)
-    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
-    return Checkout(tmp_path)
+from nlgeval_lib.runner import session, stale, trials
 
 
 def call(monkeypatch, capsys, *arguments: str) -> tuple[int, str, str]:
@@ -86,7 +75,7 @@ def test_wrong_calls_end_with_2_and_say_why(here, monkeypatch, capsys, arguments
 def test_a_bad_catalogue_ends_with_2(here, monkeypatch, capsys):
     here.output("good", more='rote = "x"')
     code, _, err = call(monkeypatch, capsys, "run")
-    assert code == 2 and "unknown key 'rote'; nearest: route" in err
+    assert code == 2 and "output 'good': rote: Unexpected keyword" in err
 
 
 def test_results_that_cannot_be_written_end_with_1(here, monkeypatch, capsys):
@@ -159,8 +148,8 @@ def test_check_compares_a_fresh_run(here, monkeypatch, capsys):
 
 def test_check_compares_tables_that_are_no_comparison():
     relations = "relation,verdict\nmean,{}\n"  # a verdict of its own kind, and no column of ours
-    assert check._compared(relations.format("holds"), relations.format("holds")) == ([], [])
-    found, gaps = check._compared(relations.format("holds"), relations.format("contradicts"))
+    assert trials.compared(relations.format("holds"), relations.format("holds")) == ([], [])
+    found, gaps = trials.compared(relations.format("holds"), relations.format("contradicts"))
     assert found and not gaps
 
 

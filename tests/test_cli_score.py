@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,7 +12,6 @@ import pandas as pd
 import pytest
 from cli_tools import KEY, asks, jsonl, rows
 
-from nlgeval_lib import evaluators
 from nlgeval_lib.engines.store import Store
 
 MAIN = "from nlgeval_lib.cli import main; main()"
@@ -24,47 +22,6 @@ def grade(prompt):
     """A judge that gives `answer N` the score 1 + N % 5."""
     number = int(prompt.split("answer ")[1].split()[0])
     return f"Score: {1 + number % 5}"
-
-
-def test_a_judge_over_a_file_and_again_for_nothing(nl, judge, tmp_path):
-    server = judge(grade)
-    jsonl(tmp_path / "my.jsonl", rows())
-    prices = ("--engine-set", "prices=1000,10000")
-    ask = ("score", "-e", "llmscore", "-i", "my.jsonl", *asks(server, *prices), "-o", "s.csv", "--raw", "raw.jsonl")
-    got = nl(*ask)
-    assert got.code == 0, got.err
-    assert "60 prompt and 24 new tokens" in got.out and "cost: 0.3000" in got.out
-    assert "6 completions: 0 stored, 6 made" in got.out and "6 rows: 6 scored" in got.out
-    assert "llmscore|task:general|scale:1-5" in got.out and "engine:openai|model:judge@" in got.out
-    assert "100.0% parsed" in got.err
-    frame = pd.read_csv("s.csv")
-    assert frame["value"].tolist() == [1, 2, 3, 4, 5, 1] and frame["rule"].tolist() == ["label"] * 6
-    raw = [json.loads(line) for line in (tmp_path / "raw.jsonl").read_text().splitlines()]
-    assert [one["text"] for one in raw] == [f"Score: {v}" for v in (1, 2, 3, 4, 5, 1)] and raw[0]["id"] == "0/A"
-    before = (tmp_path / "s.csv").read_bytes()
-    got = nl(*ask)
-    assert got.code == 0 and "6 completions: 6 stored, 0 made" in got.out
-    assert (tmp_path / "s.csv").read_bytes() == before and len(server.bodies) == 6
-    assert server.sent_keys == {f"Bearer {KEY}"}
-
-
-def test_completions_that_fail_or_cannot_be_read(nl, judge, tmp_path):
-    broken = {1: 400, 3: "no idea"}
-    server = judge(lambda prompt: broken.get(int(prompt.split("answer ")[1].split()[0]), "Score: 3"))
-    jsonl(tmp_path / "my.jsonl", rows())
-    ask = ("score", "-e", "llmscore", "-i", "my.jsonl", *asks(server), "-o", "s.csv", "--max-missing", "1")
-    got = nl(*ask)
-    assert got.code == 1, "a completion failed"
-    assert "6 rows: 4 scored (66.7%)" in got.out and "1 failed" in got.out and "1 unparsed" in got.out
-    assert "failed: 0/B, draw 0: HTTP 400" in got.err
-    frame = pd.read_csv("s.csv")
-    assert frame["status"].tolist() == ["ok", "failed", "ok", "unparsed", "ok", "ok"]
-    assert frame["reason"].iloc[3] and frame["value"].isna().sum() == 2
-    broken.clear()
-    got = nl(*ask)
-    assert got.code == 0 and "5 stored, 1 made" in got.out, "only what failed is asked again"
-    strict = nl(*ask[:-2], "--max-missing", "0.1")
-    assert strict.code == 1 and pd.read_csv("s.csv")["status"].tolist().count("unparsed") == 1
 
 
 def test_the_key_is_nowhere(nl, judge, tmp_path):
@@ -112,13 +69,6 @@ def test_interrupted_and_resumed_asks_nothing_twice(judge, tmp_path):
     assert done.returncode == 0 and f"{len(stored)} stored, {40 - len(stored)} made" in done.stdout
     assert [server.asked[prompt] for prompt in stored] == [1] * len(stored), "what was finished is not asked again"
     assert pd.read_csv(tmp_path / "s.csv")["value"].tolist() == [1 + i % 5 for i in range(40)]
-
-
-def test_what_there_is(nl):
-    listed = nl("score", "--list").out
-    assert all(name in listed for name in evaluators.names())
-    shown = nl("score", "-e", "prometheus", "--options").out
-    assert "verbalizer" in shown and "repetition_penalty" in shown and "1.03" in shown
 
 
 @pytest.mark.parametrize("command", ["score", "meta", "parse", "completions", "recordings"])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import figures, papers
-from nlgeval_lib.papers.habits import rounded
+from nlgeval_lib.papers.comparison import rounded
 from nlgeval_lib.report import scoreboard
 
 ROOT = Path(__file__).parent.parent
@@ -54,7 +54,7 @@ def test_the_three_counts_agree_wherever_they_stand(board, cells):
     for where, text in told.items():
         assert numbers(text)[:-1] == sums, where
         assert numbers(text)[-1] == sums[0] - sum(sums[i] for i in (2, 4, 5, 6)), where
-    drawn = [text.get_text() for text in figures.scoreboard(board).axes[0].texts]
+    drawn = [text.get_text() for text in figures.scoreboard(board, scoreboard.TITLES).axes[0].texts]
     bands = pd.DataFrame([numbers(text) for text in drawn if text.startswith("recomputed ")])
     assert bands.sum().tolist() == [*sums[1:6], sums[0]], "the picture's bands"
     outputs = pd.DataFrame([one for one in scoreboard.totals(board).to_dict("records") if one["paper"] != "all"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from nlgeval_lib import datasets, files
-from nlgeval_lib.datasets import UnknownName, _prometheus, frame, mini, specs
+from nlgeval_lib.datasets import UnknownName, mini, prometheus
 
 LEADING = ["dataset", "input_id", "system_id", "aspect", "human"]
 
@@ -62,12 +62,6 @@ def test_counts_and_form(data, name, options, outputs, inputs, systems, aspects)
             text == (texts[0] if texts else "")
             for text, texts in zip(long["reference"], long["references"], strict=True)
         )
-    assert set(known["sha256"]) <= {
-        *datasets.files(name),
-        mini.FILE,
-        "mini/judge/heldout.jsonl",
-        "mini/judge/rubrics.jsonl",
-    }
 
 
 @pytest.mark.parametrize("name", datasets.NAMES)
@@ -108,8 +102,6 @@ def test_summeval_raters(data):
     # the first output of the file: experts 2, 3 ... and mean 4/3 in coherence
     assert long["human"].iloc[0] == pytest.approx(4 / 3)
     assert {len(texts) for texts in long["references"]} == {11}
-    bare = datasets.load("summeval", raters=False)
-    assert not [column for column in bare if column.startswith("rater_")]
 
 
 def test_crowd_ratings_are_those_of_the_files(data, mirror):
@@ -204,9 +196,7 @@ def test_wmt22(data, mirror):
     references = (mirror / "wmt22_zhen" / "generaltest2022.zh-en.ref.B.en").read_text(encoding="utf-8").split("\n")
     assert [texts[1] for texts in long["references"][:1875]] == references[:1875]
     assert long["source"].iloc[1874] == long["source"].iloc[-1]
-    matrix, systems, inputs = datasets.pivot(long, "mqm")
-    assert matrix.shape == (14, 1875) and not np.isnan(matrix).any()
-    assert systems[0] == "AISP-SJTU" and inputs[0] == "zhen-0000"
+    assert long.iloc[0][["system_id", "input_id"]].tolist() == ["AISP-SJTU", "zhen-0000"]
     # no output contains a trace of the prompt that it was cut out of
     assert not long["output"].str.contains("Please identify all errors", regex=False).any()
     everything = data("wmt22_zhen", systems="all")
@@ -284,16 +274,8 @@ def test_hhh(data):
     assert long.groupby("category")["rubric"].nunique().to_dict() == dict.fromkeys(set(long["category"]), 1)
 
 
-def test_mini_gold_follows_the_construction(data):
-    long = data("mini")
-    np.testing.assert_allclose(long["human"], 1 - np.minimum(5, long["severity"]) / 5, atol=1e-9)
-    assert (long["system_id"] == long["degradation"]).all()
-    assert (long.loc[long["system_id"] == "clean", "human"] == 1).all()
-    assert {len(errors) > 0 for errors in long.loc[long["system_id"] != "clean", "errors"]} == {True}
-
-
 def test_mini_needs_its_file_and_names_a_broken_line(tmp_path, monkeypatch):
-    lines = mini.path().read_text(encoding="utf-8").split("\n")
+    lines = (files.data() / mini.FILE).read_text(encoding="utf-8").split("\n")
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     with pytest.raises(datasets.DataUnavailable, match=r"data/mini/mini\.jsonl is not in this checkout"):
         mini.load()
@@ -303,11 +285,8 @@ def test_mini_needs_its_file_and_names_a_broken_line(tmp_path, monkeypatch):
     target.write_text("\n".join([*lines[:2], "{", *lines[3:]]))
     with pytest.raises(ValueError, match="line 3: not JSON"):
         mini.load()
-    target.write_text("\n".join([lines[0], '{"input_id": "x"}']))
-    with pytest.raises(ValueError, match="line 2: no field kind"):
-        mini.load()
     target.write_text("\n".join(lines[:8]))
-    with pytest.raises(ValueError, match="mini: outputs: got 8, expected 600"):
+    with pytest.raises(ValueError, match=r"mini: outputs, inputs, systems: got \(8, 1, 8\), expected \(600, 75, 8\)"):
         mini.load()
 
 
@@ -316,10 +295,6 @@ def test_load_names_unknown_data_sets_and_options():
         datasets.load("sumeval")
     with pytest.raises(UnknownName, match="known: "):
         datasets.load("zzz")
-    with pytest.raises(TypeError, match="summeval has no option rater; options: raters"):
-        datasets.load("summeval", rater=True)
-    with pytest.raises(TypeError, match="options: none"):
-        datasets.load("bagel", n=3)
 
 
 def test_describe_works_without_data(tmp_path, monkeypatch):
@@ -342,15 +317,9 @@ def test_a_wrong_count_names_data_set_got_and_expected(tmp_path, monkeypatch, mi
     """A file that passes its checksum but has fewer records: the registry's row is made to fit it."""
     records = json.loads((mirror / "topical_chat" / "unieval_topical_chat_result.json").read_text())[:-6]
     shorter = json.dumps(records).encode()
-    monkeypatch.setattr(datasets.topical_chat._read, "json_file", lambda relpath: json.loads(shorter))
-    with pytest.raises(ValueError, match="topical_chat: records: got 354, expected 360"):
+    monkeypatch.setattr(datasets.fetch, "json_file", lambda relpath: json.loads(shorter))
+    with pytest.raises(ValueError, match=r"topical_chat: .*got \(354, 59, 6\), expected \(360, 60, 6\)"):
         datasets.load("topical_chat")
-
-
-def test_expect_is_exact():
-    specs.expect("x", "rows", 3, 3)
-    with pytest.raises(ValueError, match="x: rows: got 3, expected 4"):
-        specs.expect("x", "rows", 3, 4)
 
 
 # --- the frame itself ---
@@ -360,63 +329,6 @@ def _frame(rows: list[tuple[str, str, str, float]]) -> pd.DataFrame:
     long = pd.DataFrame(rows, columns=["input_id", "system_id", "aspect", "human"])
     long.insert(0, "dataset", "toy")
     return long.assign(output=[f"text {n}" for n in range(len(long))])
-
-
-def test_check_names_what_is_wrong():
-    good = _frame([("a", "s", "x", 1.0), ("b", "s", "x", 2.0)])
-    assert frame.check(good) is good
-    with pytest.raises(TypeError, match="expected a pandas DataFrame, got list"):
-        frame.check([1])
-    with pytest.raises(ValueError, match=r"missing column system_id, output; got dataset"):
-        frame.check(good.drop(columns=["system_id", "output"]))
-    with pytest.raises(ValueError, match="must begin with dataset, input_id"):
-        frame.check(good[["output", *LEADING]])
-    with pytest.raises(ValueError, match="column human holds str, expected numbers"):
-        frame.check(good.assign(human=["1", "2"]))
-    with pytest.raises(ValueError, match="column rater_a holds"):
-        frame.check(good.assign(rater_a=["1", "2"]))
-    with pytest.raises(ValueError, match="column human holds infinity"):
-        frame.check(good.assign(human=[np.inf, 1.0]))
-    with pytest.raises(ValueError, match="column input_id has 1 missing"):
-        frame.check(good.assign(input_id=["a", None]))
-    with pytest.raises(ValueError, match="column output is there more than once"):
-        frame.check(pd.concat([good, good[["output"]]], axis=1))
-
-
-def test_pivot_places_every_value_and_says_what_is_missing():
-    long = _frame([("a", "s", "x", 1.0), ("a", "t", "x", 2.0), ("b", "t", "x", 3.0), ("a", "s", "y", 9.0)])
-    matrix, systems, inputs = datasets.pivot(long, "x")
-    assert (systems, inputs) == (["s", "t"], ["a", "b"])
-    np.testing.assert_array_equal(matrix, [[1, np.nan], [2, 3]])
-    with pytest.raises(UnknownName, match="unknown aspect 'z'; known: x, y"):
-        datasets.pivot(long, "z")
-    with pytest.raises(UnknownName, match="unknown column 'humans'; nearest: human"):
-        datasets.pivot(long, "x", column="humans")
-    with pytest.raises(ValueError, match="column output holds"):
-        datasets.pivot(long, "x", column="output")
-
-
-def test_pivot_names_duplicates_and_merges_on_request():
-    long = _frame([("a", "s", "x", 1.0), ("a", "s", "x", 3.0), ("b", "s", "x", np.nan), ("b", "s", "x", 5.0)])
-    with pytest.raises(ValueError, match=r"2 outputs share system and input .*'s' on 'a'.*duplicates='mean'"):
-        datasets.pivot(long, "x")
-    np.testing.assert_array_equal(datasets.pivot(long, "x", duplicates="mean")[0], [[2, 5]])
-    np.testing.assert_array_equal(datasets.pivot(long, "x", duplicates="first")[0], [[1, np.nan]])
-    with pytest.raises(ValueError, match="allowed: raise, mean, first"):
-        datasets.pivot(long, "x", duplicates="last")
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    cells=st.dictionaries(
-        st.tuples(st.sampled_from("abcd"), st.sampled_from("stu")), st.floats(-5, 5), min_size=1, max_size=12
-    )
-)
-def test_pivot_agrees_with_pandas(cells):
-    long = _frame([(i, s, "x", value) for (i, s), value in cells.items()])
-    matrix, systems, inputs = datasets.pivot(long, "x")
-    expected = long.pivot(index="system_id", columns="input_id", values="human").loc[systems, inputs]
-    np.testing.assert_array_equal(matrix, expected.to_numpy())
 
 
 def test_items_of_a_small_frame():
@@ -444,11 +356,8 @@ def test_items_of_a_small_frame():
 def test_quick_keeps_the_first_inputs_whole(data):
     long = data("summeval")
     part = datasets.quick(long, inputs=3)
-    assert len(part) == 3 * 16 * 4 and part.attrs["quick"] == 3 and part.attrs["n_items"] == 48
+    assert len(part) == 3 * 16 * 4 and part.attrs["n_items"] == 48
     assert part["input_id"].unique().tolist() == long["input_id"].unique()[:3].tolist()
-    assert "quick" not in long.attrs
-    with pytest.raises(ValueError, match="at least 1"):
-        datasets.quick(long, inputs=0)
 
 
 PROMPT = (
@@ -461,7 +370,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="#"), max_size=40
 @settings(max_examples=100, deadline=None)
 @given(i=TEXT, o=TEXT, r=TEXT, s=TEXT)
 def test_splitting_a_prompt_gives_back_its_parts(i, o, r, s):
-    assert _prometheus.split(PROMPT.format(i=i, o=o, r=r, s=s)) == (i, o, r, s)
+    assert prometheus.split(PROMPT.format(i=i, o=o, r=r, s=s)) == (i, o, r, s)
 
 
 @pytest.mark.parametrize(
@@ -476,4 +385,4 @@ def test_splitting_a_prompt_gives_back_its_parts(i, o, r, s):
 )
 def test_a_prompt_of_another_form_is_refused(broken):
     with pytest.raises(ValueError, match="heading"):
-        _prometheus.split(broken)
+        prometheus.split(broken)

@@ -10,17 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
-from nlgeval_lib import datasets
-from nlgeval_lib.engines.scripted import ScriptedEngine
+from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.records import Completion, Sample
+from nlgeval_lib.training import feedback_pieces as pieces
 from nlgeval_lib.training import scripted_teachers as scripted
-from nlgeval_lib.training import sets, statistics
-from nlgeval_lib.training.feedback_collection import FeedbackCollection, pieces, rules, seeds
-from nlgeval_lib.training.feedback_collection.build import brainstorms
-from nlgeval_lib.training.feedback_collection.pieces import Graded, Problem, RubricDraft
+from nlgeval_lib.training.feedback_collection import FeedbackCollection, brainstorms
+from nlgeval_lib.training.feedback_pieces import Graded, Problem, RubricDraft, seeds
+from nlgeval_lib.training.pipeline import load
 
 TEXTS = {"criteria": "Is it brief?", **{f"score{n}_description": f"Level {n}." for n in range(1, 6)}}
 RUBRIC = RubricDraft("r", "brainstormed", TEXTS)
@@ -75,7 +74,7 @@ CASES = {
     ),
     ("graded", "reference"): ([replace(GRADED, response="bells ring, when a clapper strikes them")], [GRADED]),
 }  # fmt: skip
-MAKE = {"rubric": rules.rubric_rules, "problem": rules.problem_rules, "graded": rules.graded_rules}
+MAKE = {"rubric": pieces.rubric_rules, "problem": pieces.problem_rules, "graded": pieces.graded_rules}
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
@@ -95,16 +94,16 @@ def test_every_rule_has_its_case() -> None:
 
 
 def test_repeated_rubrics_instructions_and_responses() -> None:
-    alike = {one.name: one for one in rules.rubric_rules(0.9, [changed(criteria="Is the reply polite?")])}["alike"]
+    alike = {one.name: one for one in pieces.rubric_rules(0.9, [changed(criteria="Is the reply polite?")])}["alike"]
     given = ["Is the reply  POLITE?", "Is it brief?", "Is it so brief?", "is it brief"]
     assert [bool(alike.why(changed(criteria=text))) for text in given] == [True, False, False, True]
     scorer = rouge_scorer.RougeScorer(["rougeL"])
     assert scorer.score(given[1], given[2])["rougeL"].fmeasure < 0.9  # why the third stays
-    same = rules.problem_rules()[-1]
+    same = pieces.problem_rules()[-1]
     assert [bool(same.why(replace(PROBLEM, instruction=text))) for text in ("A b.", "c", "a  B")] == [
         False, False, True,
     ]  # fmt: skip
-    same = rules.graded_rules()[-1]
+    same = pieces.graded_rules()[-1]
     other = replace(GRADED, of=replace(PROBLEM, id="r/1"))
     assert [bool(same.why(one)) for one in (GRADED, replace(GRADED, score=5), other)] == [False, True, False]
 
@@ -112,7 +111,7 @@ def test_repeated_rubrics_instructions_and_responses() -> None:
 def test_an_instruction_without_a_score_loses_the_others() -> None:
     five = [replace(GRADED, score=score) for score in range(1, 6)]
     other = [replace(one, of=replace(PROBLEM, id="r/1")) for one in five[:4]]
-    [rule] = rules.whole_rules([*five, *other])
+    [rule] = pieces.whole_rules([*five, *other])
     assert [rule.why(one) for one in five] == [""] * 5
     assert all("score 5" in rule.why(one) for one in other)
 
@@ -158,11 +157,6 @@ def test_no_text_of_a_teacher_raises(text: str) -> None:
         assert all(isinstance(rule.why(read(draft, text, reader)), str) for rule in rule_list()[:3])
 
 
-def test_sentences_are_counted() -> None:
-    assert pieces.sentences("One. Two! Is 3.5 three? 'Four.'") == 4
-    assert pieces.sentences("A list:\n- one\n- two") == 3 and pieces.sentences("") == 1
-
-
 def test_seeds_are_twelve_of_our_own_or_a_file(tmp_path) -> None:
     own = seeds()
     assert len(own) == 12 and all(draft.rubric().levels.keys() == {1, 2, 3, 4, 5} for draft in own)
@@ -199,7 +193,7 @@ def test_a_collection_is_whole_and_valid(tmp_path) -> None:
     removed = built.filters.table().set_index("rule")["removed"]
     for name in ("malformed", "levels", "score", "length", "incomplete"):
         assert removed[name] > 0, name
-    examples, report = sets.load(built.save(tmp_path / "set"))
+    examples, report = load(built.save(tmp_path / "set"))
     assert report["kept"] == len(examples) == len(frame) and report["teacher"] == "scripted-feedback-teacher"
     for row in examples.to_dict("records"):
         read = read_feedback(row["completion"], 1, 5, "strict")
@@ -209,18 +203,6 @@ def test_a_collection_is_whole_and_valid(tmp_path) -> None:
     assert "Distinct n-grams (Table 7)" in (tmp_path / "set" / "report.md").read_text()
     gone = [json.loads(line) for line in (tmp_path / "set" / "removed.jsonl").read_text().splitlines()]
     assert len(gone) == report["removed"] and {one["kind"] for one in gone} == {"rubric", "response", "instruction"}
-
-
-def test_nothing_is_lost_between_the_stages() -> None:
-    built = FeedbackCollection(**SMALL, whole=False).build(scripted.FeedbackTeacher().engine())
-    of = [one.group for one in built.filters.removed]
-    rubrics = len(built.rubrics)
-    new = rubrics + sum(group.startswith("rubric") for group in of)
-    brainstormed = sum(draft.origin == "brainstormed" for draft in built.rubrics)
-    assert new == 8 + brainstormed  # each that stayed was paraphrased
-    problems = rubrics * 3 - of.count("instruction")
-    assert problems == built.facts["instructions"]
-    assert len(built.kept) + sum(group.startswith("response") for group in of) == 5 * problems
 
 
 def test_views_are_what_the_evaluator_asks_without_a_part() -> None:
@@ -270,28 +252,3 @@ def test_settings_are_checked() -> None:
     assert [(one.name, one.completions, one.exact) for one in stages][:2] == [
         ("brainstorm", 8, True), ("paraphrase", 1, False),  # equal stand-ins: all but one would be alike
     ]  # fmt: skip
-
-
-def test_balance_of_the_public_feedbacks_is_measured() -> None:
-    frame = datasets.load("mini").rename(columns={"output": "response"})
-    graded = frame.assign(score=frame["degradation"].map({name: score for score, name in scripted.GRADES.items()}))
-    even = graded.dropna(subset=["score"]).astype({"score": int})
-    table = statistics.score_balance(even)
-    assert table.loc["scores", "ok"] and table.loc["scores", "value"] == 1
-    lengths = even["response"].str.split().map(len).groupby(even["score"]).mean()
-    assert table.loc["length", "value"] == pytest.approx(lengths.max() / lengths.min(), abs=0.02)
-    longer = even.assign(response=["word " * (score * 10) for score in even["score"]])
-    assert (
-        statistics.score_balance(longer).loc["length_rho", "value"] == pytest.approx(1)
-        and not statistics.score_balance(longer)["ok"][1:].any()
-    )
-    assert not statistics.score_balance(even[even["score"] > 1]).loc["scores", "ok"]
-
-
-def test_statistics_of_appendix_c() -> None:
-    built = FeedbackCollection(**SMALL).build(scripted.FeedbackTeacher(every=0).engine())
-    tables = built.statistics()
-    n = len(built.rubrics)
-    assert tables["ROUGE-L between criteria (Figure 7)"].iloc[0]["count"] == n * (n - 1) / 2
-    size = tables["Size (Table 1)"]["value"]
-    assert size["rubrics"] == n and size["responses"] == 5 * size["instructions"] == len(built.frame())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import http.server
 import io
-import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from nlgeval_lib import datasets
-from nlgeval_lib.datasets import ChecksumError, DataUnavailable, UnknownName, download, fetch, registry, verify
+from nlgeval_lib.datasets import ChecksumError, DataUnavailable, UnknownName, download, fetch, registry
 
 GOOD = b'{"text": "the right file"}\n' * 4000
 OTHER = b'{"text": "another file!!!"}\n' * 4000
@@ -50,12 +50,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._send(429, b"slow down")
         elif name == "hang":
             self.server.stop.wait(20)
-        elif name == "drip":  # a little now and then: no read takes long
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(GOOD)))
-            self.end_headers()
-            while not self.server.stop.wait(0.02):
-                self.wfile.write(b"." * 500)
         elif name == "redirect":
             self.send_response(302)
             self.send_header("Location", "/good")
@@ -94,7 +88,8 @@ def _row(path: str, url: str, content: bytes = GOOD) -> str:
 
 def _write_registry(root: Path, rows: list[str]) -> None:
     (root / "data").mkdir(exist_ok=True)
-    (root / "data" / "registry.csv").write_text(",".join(registry.COLUMNS) + "\n" + "".join(rows), encoding="utf-8")
+    header = "path,url,sha256,bytes,licence,repository,commit\n"
+    (root / "data" / "registry.csv").write_text(header + "".join(rows), encoding="utf-8")
 
 
 @pytest.fixture
@@ -103,18 +98,18 @@ def checkout(tmp_path, monkeypatch, server):
     address = f"http://127.0.0.1:{server.server_address[1]}"
     names = (
         *("good", "flaky", "wrong", "longer", "cut", "cut-once", "short", "html", "html-same-size"),
-        *("broken", "busy", "hang", "drip", "redirect", "missing"),
+        *("broken", "busy", "hang", "redirect", "missing"),
     )
     _write_registry(tmp_path, [_row(f"set/{name}", f"{address}/{name}") for name in names])
     for name in ("NLGEVAL_DATA_MIRROR", "NLGEVAL_OFFLINE", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(download, "LIMITS", download.Limits(connect=2.0, read=0.3, backoff=0.0))
-    monkeypatch.setattr(verify, "_SETTLED_NS", 0)
-    download.forget_hosts()
-    yield tmp_path
-    download.forget_hosts()
+    monkeypatch.setattr(download, "TIMEOUT", (2.0, 0.3))
+    monkeypatch.setattr(download, "BACKOFF", 0.0)
+    monkeypatch.setattr(download, "_down", {})
+    monkeypatch.setattr(fetch, "_SETTLED_NS", 0)
+    return tmp_path
 
 
 def _left(checkout: Path) -> list[str]:
@@ -148,10 +143,6 @@ def test_the_mirror_is_found_beside_the_checkout_named_or_put_aside(tmp_path, mo
     assert fetch.mirror() == root and fetch.mirror_line() == f"data mirror: {root} (NLGEVAL_DATA_MIRROR)"
 
 
-def test_redirects_are_followed(checkout):
-    assert fetch.path("set/redirect").read_bytes() == GOOD
-
-
 @pytest.mark.parametrize("name", ["flaky", "cut-once"])
 def test_a_passing_failure_is_tried_again(checkout, server, name):
     assert fetch.path(f"set/{name}").read_bytes() == GOOD
@@ -166,7 +157,7 @@ def test_a_passing_failure_is_tried_again(checkout, server, name):
         ("broken", DataUnavailable, "500", 3),
         ("busy", DataUnavailable, "429", 3),
         ("wrong", ChecksumError, "sha256 is", 1),
-        ("longer", ChecksumError, "more than the expected", 1),
+        ("longer", ChecksumError, "sha256 is", 1),
         ("cut", DataUnavailable, "IncompleteRead", 3),
         ("short", DataUnavailable, "truncated download: 1,000 of", 3),
         ("html", DataUnavailable, "looks like an HTML page", 1),
@@ -184,21 +175,10 @@ def test_a_bad_answer_is_named_and_leaves_nothing(checkout, server, name, error,
     assert _left(checkout) == []
 
 
-def test_a_download_ends_in_the_time_allowed(checkout, monkeypatch):
-    limits = download.Limits(connect=2.0, read=2.0, attempts=1, grace=0.3, bytes_per_second=1e9)
-    monkeypatch.setattr(download, "LIMITS", limits)
-    with pytest.raises(DataUnavailable, match=r"too slow: .* in the time allowed"):
-        fetch.path("set/drip")
-    assert _left(checkout) == []
-
-
 def test_what_was_tried_and_the_way_out_are_said(checkout, tmp_path, monkeypatch):
-    with pytest.raises(DataUnavailable, match=r"set/missing.*not in data/raw; no mirror set.*404.*make data"):
+    with pytest.raises(DataUnavailable, match=r"set/missing.*not in data/raw, no mirror set.*404.*make data"):
         fetch.path("set/missing")
     monkeypatch.setenv("NLGEVAL_DATA_MIRROR", str(tmp_path / "elsewhere"))
-    with pytest.raises(DataUnavailable, match=r"the mirror .*elsewhere is no folder; http"):
-        fetch.path("set/missing")
-    (tmp_path / "elsewhere").mkdir()
     with pytest.raises(DataUnavailable, match=r"not in the mirror .*elsewhere; http"):
         fetch.path("set/missing")
 
@@ -213,26 +193,6 @@ def test_a_host_that_cannot_be_reached_is_asked_once(checkout, monkeypatch):
     monkeypatch.setattr("pooch.HTTPDownloader.__call__", lambda *a: pytest.fail("the host was asked again"))
     with pytest.raises(DataUnavailable, match=rf"127.0.0.1:{port} is unreachable"):
         fetch.path("set/b")
-
-
-def test_a_name_that_cannot_be_looked_up_is_an_unreachable_host(checkout):
-    _write_registry(checkout, [_row("set/a", "http://no-such-host.invalid/a")])
-    with pytest.raises(DataUnavailable, match=r"no-such-host\.invalid is unreachable"):
-        fetch.path("set/a")
-
-
-def test_a_proxy_setting_that_cannot_be_used_is_an_unreachable_host(checkout, monkeypatch):
-    monkeypatch.setenv("HTTP_PROXY", "nonsense://127.0.0.1:1")
-    monkeypatch.setenv("NO_PROXY", "")
-    monkeypatch.setenv("no_proxy", "")
-    with pytest.raises(DataUnavailable, match="is unreachable"):
-        fetch.path("set/good")
-
-
-def test_a_checkout_without_registry_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"registry\.csv is missing.*NLGEVAL_ROOT"):
-        fetch.path("set/good")
 
 
 def test_offline_asks_nobody(checkout, server, monkeypatch):
@@ -256,34 +216,24 @@ def test_a_file_that_cannot_be_read_ends_its_own_data_set_only(checkout, tmp_pat
         (tmp_path / "mirror" / "set" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "mirror" / "set" / name).write_bytes(GOOD)
     monkeypatch.setenv("NLGEVAL_DATA_MIRROR", str(tmp_path / "mirror"))
-    real = verify.sha256
+    real = fetch.sha256
 
     def unreadable(path):
         if path.name == "good":
             raise PermissionError(13, "Permission denied", str(path))
         return real(path)
 
-    monkeypatch.setattr(verify, "sha256", unreadable)
+    monkeypatch.setattr(fetch, "sha256", unreadable)
     with pytest.raises(DataUnavailable, match=r"mirror/set/good cannot be read: Permission denied; make it readable"):
         fetch.path("set/good")
     assert fetch.path("set/redirect").read_bytes() == GOOD
-
-
-def test_data_raw_comes_before_the_mirror(checkout, tmp_path, monkeypatch):
-    for folder in (tmp_path / "mirror", checkout / "data" / "raw"):
-        (folder / "set").mkdir(parents=True)
-        (folder / "set" / "good").write_bytes(GOOD)
-    monkeypatch.setenv("NLGEVAL_DATA_MIRROR", str(tmp_path / "mirror"))
-    assert fetch.path("set/good") == checkout / "data" / "raw" / "set" / "good"
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (GOOD.replace(b"right", b"wrong", 1), "sha256 is"),
-        (GOOD[:-1], f"{len(GOOD) - 1:,} bytes, expected {len(GOOD):,}"),
-        (b"", "0 bytes"),
-        (HTML, "looks like an HTML page"),
+        (GOOD[:-1], f"{len(GOOD) - 1:,} bytes where {len(GOOD):,} are"),
     ],
 )
 def test_a_wrong_local_file_is_never_used(checkout, server, content, said):
@@ -298,8 +248,8 @@ def test_a_wrong_local_file_is_never_used(checkout, server, content, said):
 
 def _count_hashing(monkeypatch) -> list[Path]:
     hashed: list[Path] = []
-    real = verify.sha256
-    monkeypatch.setattr(verify, "sha256", lambda path: hashed.append(path) or real(path))
+    real = fetch.sha256
+    monkeypatch.setattr(fetch, "sha256", lambda path: hashed.append(path) or real(path))
     return hashed
 
 
@@ -308,7 +258,7 @@ def test_an_unchanged_file_is_hashed_once_also_across_processes(checkout, monkey
     fetch.path("set/good")
     hashed = _count_hashing(monkeypatch)
     fetch.path("set/good")
-    verify._known.clear()  # what another process starts with
+    fetch._verified.cache_clear()  # what another process starts with
     fetch.path("set/good")
     assert hashed == []
     content = bytearray(path.read_bytes())
@@ -320,25 +270,16 @@ def test_an_unchanged_file_is_hashed_once_also_across_processes(checkout, monkey
         fetch.path("set/good")
 
 
-def test_a_file_changed_a_moment_ago_is_not_remembered(checkout, monkeypatch):
-    monkeypatch.setattr(verify, "_SETTLED_NS", 10**18)
-    fetch.path("set/good")
-    hashed = _count_hashing(monkeypatch)
-    fetch.path("set/good")
-    fetch.path("set/good")
-    assert len(hashed) == 2
-
-
 def test_a_broken_or_unwritable_state_only_costs_time(checkout, monkeypatch):
     fetch.path("set/good")
-    log = checkout / "state" / "verified.jsonl"
+    log = checkout / "state" / "verified.txt"
     log.parent.mkdir()
-    log.write_bytes(b'{"no": "list"}\n["too", "short"]\n\xff\xfe[[[\nnull\n')
-    verify._known.clear()
+    log.write_bytes(b"\xff\xfe torn")
+    fetch._verified.cache_clear()
     assert fetch.path("set/good").read_bytes() == GOOD
     assert log.read_bytes().count(b"set/good") == 1
     monkeypatch.setenv("NLGEVAL_STATE", str(log))  # a file where a folder would have to be
-    verify._known.clear()
+    fetch._verified.cache_clear()
     assert fetch.path("set/good").read_bytes() == GOOD
 
 
@@ -347,24 +288,6 @@ def test_unknown_paths_give_the_nearest(checkout):
         fetch.path("set/god")
     with pytest.raises(UnknownName):
         fetch.path("../../etc/passwd")
-
-
-def test_a_folder_that_cannot_be_written_is_named(checkout):
-    (checkout / "data" / "raw").write_text("a file stands in the way")
-    with pytest.raises(OSError, match=r"cannot write .*data/raw/set/good"):
-        fetch.path("set/good")
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_is_named(checkout):
-    raw = checkout / "data" / "raw"
-    raw.mkdir()
-    raw.chmod(0o500)
-    try:
-        with pytest.raises(OSError, match=r"cannot write .*data/raw/set/good"):
-            fetch.path("set/good")
-    finally:
-        raw.chmod(0o700)
 
 
 _FETCH = "from nlgeval_lib.datasets import fetch; print(fetch.path('set/good').read_bytes()[:5])"
@@ -387,52 +310,18 @@ def test_a_full_disk_is_named_and_leaves_nothing(checkout):
     assert _left(checkout) == []
 
 
-def test_two_processes_may_fetch_the_same_file(checkout):
-    processes = [_python(_FETCH) for _ in range(2)]
-    outcomes = [process.communicate(timeout=60) for process in processes]
-    assert [output for output, _ in outcomes] == [f"{GOOD[:5]!r}\n"] * 2, outcomes
-    assert _left(checkout) == ["set/good"]
-
-
 def test_all_reports_each_data_set_and_goes_on(checkout, monkeypatch):
     groups = {"one": ["set/good", "set/flaky"], "two": ["set/good", "set/missing"], "three": []}
     monkeypatch.setattr(datasets, "groups", lambda: tuple(groups))
     monkeypatch.setattr(datasets, "files", groups.__getitem__)
     stream = io.StringIO()
     one, two, three = fetch.all(stream=stream)
-    assert one.ok and (one.here, one.files, one.bytes) == (2, 2, 2 * len(GOOD))
+    assert one.ok and (one.here, len(one.files)) == (2, 2)
     assert not two.ok and two.here == 1 and "404" in two.reason
     assert three.ok
     lines = stream.getvalue().splitlines()
     assert [line.split()[0] for line in lines[:3]] == ["one", "two", "three"]
     assert lines[3].startswith("2 of 3 data sets ready (3 files") and lines[3].endswith("unavailable: two")
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ("../up,http://a/b," + "0" * 64 + ",5,,,\n", "not a relative path"),
-        ("/abs,http://a/b," + "0" * 64 + ",5,,,\n", "not a relative path"),
-        ("a,http://a/b,abc,5,,,\n", "64 hexadecimal digits"),
-        ("a,http://a/b," + "0" * 64 + ",many,,,\n", "is not a number"),
-        ("a,file:///etc/passwd," + "0" * 64 + ",5,,,\n", "not an http address"),
-        ("a,http://a/b\n", "fewer values"),
-        (2 * ("a,http://a/b," + "0" * 64 + ",5,,,\n"), "listed twice"),
-    ],
-)
-def test_a_broken_registry_row_is_named(tmp_path, row, said):
-    path = tmp_path / "registry.csv"
-    path.write_text(",".join(registry.COLUMNS) + "\n" + row)
-    with pytest.raises(ValueError, match=said) as raised:
-        registry.read(path)
-    assert "line " in str(raised.value)
-
-
-def test_a_registry_without_its_columns_is_named(tmp_path):
-    path = tmp_path / "registry.csv"
-    path.write_text("path,url\n")
-    with pytest.raises(ValueError, match="no column sha256"):
-        registry.read(path)
 
 
 def test_the_registry_is_whole_and_names_no_place_of_one_machine():
@@ -443,4 +332,4 @@ def test_the_registry_is_whole_and_names_no_place_of_one_machine():
     assert all(entry.url.startswith("https://raw.githubusercontent.com/") for entry in known.values())
     used = {path for name in datasets.groups() for path in datasets.files(name)}
     assert used <= set(known)
-    assert json.dumps(sorted(used)) == json.dumps(sorted(set(used)))
+    assert all(re.fullmatch(r"[0-9a-f]{64}", one.sha256) and ".." not in one.path for one in known.values())

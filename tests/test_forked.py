@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -10,7 +11,7 @@ import textwrap
 import nbformat
 import pytest
 
-from nlgeval_lib.runner import kernels, pool, template
+from nlgeval_lib.runner import kernels, pool
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
 
@@ -39,8 +40,8 @@ FINDS = """
     assert os.getpid() == os.getpgid(0) == os.getsid(0) and "sklearn" not in sys.modules
     from nlgeval_lib.scoring import provenance
     loaded = {name.split("/")[0] for name in provenance.modules()}
-    assert {"__init__.py", "report", "figures", "papers", "provenance.py"} <= loaded, loaded
-    assert not loaded & {"meta", "evaluators", "judged", "parsers", "store", "engines"}, loaded
+    assert {"__init__.py", "report", "papers", "scoring"} <= loaded, loaded
+    assert not loaded & {"meta", "parsers", "training"}, loaded
     a = numpy.random.default_rng(0).normal(size=(400, 400))
     assert numpy.allclose(a @ a, numpy.einsum("ij,jk->ik", a, a))
     assert numpy.allclose(scipy.linalg.inv(a) @ a, numpy.eye(400))
@@ -54,7 +55,6 @@ def ask(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
-    ran = pool.Pool(1)
 
     def execute(name: str, code: str) -> tuple[dict, str]:
         parameters = nbformat.v4.new_code_cell("folder = ''", metadata={"tags": ["parameters"]})
@@ -62,18 +62,19 @@ def ask(tmp_path, monkeypatch):
         source, target = tmp_path / f"{name}.ipynb", tmp_path / f"{name}.done.ipynb"
         nbformat.write(nbformat.v4.new_notebook(cells=cells), source)
         environment = {"NLGEVAL_RECORD": f"{name}.saved"}
-        ran.submit(pool.Job(name, source, target, {"folder": str(tmp_path)}, environment))
-        _, answer, _ = ran.next()
+        job = pool.Job(name, source, target, {"folder": str(tmp_path)}, environment)
+        [(_, answer, _)] = pool.executed(1, iter([job, None]).__next__, lambda running: None)
         return answer, target.read_text() if target.exists() else ""
 
-    yield execute
-    ran.close()
+    with kernels.template():  # the same for all
+        monkeypatch.setattr(kernels, "template", contextlib.nullcontext)
+        yield execute
 
 
 def test_one_kernel_leaves_nothing_to_the_next_and_a_lost_template_is_replaced(ask, tmp_path):
     answer, _ = ask("first", LEAVES)
     assert answer == {"ok": True}
-    assert "nlgeval_lib.runner.template" in json.loads((tmp_path / "first.json").read_text())["parent"]
+    assert "nlgeval_lib.runner.kernels" in json.loads((tmp_path / "first.json").read_text())["parent"]
     answer, executed = ask("second", FINDS)
     assert answer == {"ok": True}, answer["traceback"]
     assert "image/png" in executed and "stderr" not in executed
@@ -82,13 +83,13 @@ def test_one_kernel_leaves_nothing_to_the_next_and_a_lost_template_is_replaced(a
     answer, _ = ask("killer", "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)")
     assert answer == {"ok": False, "error": "the kernel died (out of memory, or killed)"}
     assert ask("first", LEAVES)[0] == {"ok": True}
-    assert "nlgeval_lib.runner.template" in json.loads((tmp_path / "first.json").read_text())["parent"]
+    assert "nlgeval_lib.runner.kernels" in json.loads((tmp_path / "first.json").read_text())["parent"]
 
 
 def test_where_it_is_turned_off_or_fails_kernels_are_started(ask, tmp_path, monkeypatch):
     monkeypatch.setenv("NLGEVAL_FORK", "0")
     assert ask("first", LEAVES)[0] == {"ok": True}
-    assert "nlgeval_lib.runner.template" not in json.loads((tmp_path / "first.json").read_text())["parent"]
+    assert "nlgeval_lib.runner.kernels" not in json.loads((tmp_path / "first.json").read_text())["parent"]
     assert not kernels.wanted()
 
 
@@ -104,9 +105,7 @@ def test_a_broken_template_is_left_to_jupyter(monkeypatch):
 
     started: list[list[str]] = []
     monkeypatch.setattr(kernels.LocalProvisioner, "launch_kernel", start)
-    monkeypatch.setattr(kernels.Template, "start", lambda self: None)
-    monkeypatch.setattr(kernels.Template, "pid", 1)
-    monkeypatch.setattr(kernels.Template, "ask", refuse)
+    monkeypatch.setattr(kernels.Template, "fork", refuse)
     command = [sys.executable, "-m", "ipykernel_launcher", "-f", "x.json"]
     asyncio.run(kernels.Forked(kernel_id="x").launch_kernel(command, env={}, cwd=os.getcwd()))
     assert started == [command]
@@ -117,10 +116,9 @@ def test_what_is_preloaded_exists_and_nothing_rarely_used_comes_with_it():
     import subprocess
 
     code = (
-        "import sys; from nlgeval_lib.runner import template; template.preload(); "
-        "print([n for n in template.PRELOADED if n not in sys.modules], "
+        "import sys; from nlgeval_lib.runner import kernels; kernels.preload(); "
+        "print([n for n in kernels.PRELOADED if n not in sys.modules], "
         "[n for n in ('sklearn', 'statsmodels', 'nltk', 'sacrebleu', 'torch', 'transformers') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["[]", "[]"], done.stdout
-    assert template.INLINE.startswith("module://")

@@ -9,7 +9,7 @@ import pytest
 
 from nlgeval_lib.engines import Request, Sampling, ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.scoring.interrupt import gentle
+from nlgeval_lib.scoring.asking import gentle
 
 
 class Stopping(ScriptedEngine):

@@ -22,7 +22,7 @@ def panel(seed: int, gaps: float = 0.2, raters: int = 4, items: int = 40) -> np.
     return out
 
 
-@pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval", "ratio"])
+@pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
 def test_alpha_equals_krippendorffs_package(metric):
     oracle = pytest.importorskip("krippendorff")
     for seed in range(12):
@@ -32,7 +32,7 @@ def test_alpha_equals_krippendorffs_package(metric):
         )
 
 
-@pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval", "ratio"])
+@pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
 def test_alpha_of_scores_that_are_all_different(metric):
     oracle = pytest.importorskip("krippendorff")
     rng = np.random.default_rng(2)
@@ -53,19 +53,17 @@ def test_coefficients_of_tens_of_thousands_of_different_scores():
     seen = ((a - b) ** 2).mean()
     chance = a.var() + b.var() + (a.mean() - b.mean()) ** 2
     assert meta.weighted_kappa(a, b).value == pytest.approx(1 - seen / chance, rel=1e-12)
-    pair = meta.gwet_ac(ratings[:2], "quadratic").value
-    assert pair == pytest.approx(1 - seen / (2 * ratings[:2].var()), rel=1e-12)
 
 
 def test_alpha_of_the_published_example():
-    """Krippendorff 2011's worked example: four observers, twelve units, .743, .815, .849, .797."""
+    """Krippendorff 2011's worked example: four observers, twelve units, .743, .815, .849."""
     text = """1 2 3 3 2 1 4 1 2 . . .
               1 2 3 3 2 2 4 1 2 5 . 3
               . 3 3 3 2 3 4 2 2 5 1 .
               1 2 3 3 2 4 4 1 2 5 1 ."""
     ratings = [[math.nan if cell == "." else float(cell) for cell in row.split()] for row in text.splitlines()]
-    values = [round(meta.krippendorff_alpha(ratings, m).value, 3) for m in ("nominal", "ordinal", "interval", "ratio")]
-    assert values == [0.743, 0.815, 0.849, 0.797]
+    values = [round(meta.krippendorff_alpha(ratings, m).value, 3) for m in ("nominal", "ordinal", "interval")]
+    assert values == [0.743, 0.815, 0.849]
     assert meta.krippendorff_alpha(ratings).signature() == "agree:alpha-interval|raters:4|items:11|left-out:1"
 
 
@@ -73,33 +71,9 @@ def test_kappa_equals_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     for seed in range(8):
         a, b = panel(seed, gaps=0, raters=2).astype(int)
-        for weights in ("none", "linear", "quadratic"):
-            name = None if weights == "none" else weights
-            expected = metrics.cohen_kappa_score(a, b, weights=name, labels=[1, 2, 3, 4, 5])
-            assert meta.weighted_kappa(a, b, weights, scale=range(1, 6)).value == pytest.approx(expected, abs=1e-12)
-
-
-def test_gwet_by_hand():
-    """Two raters, two labels, 100 items: 80 both yes, 10 both no, 10 apart."""
-    first = np.repeat([1.0, 0, 1, 0], [80, 10, 6, 4])
-    second = np.repeat([1.0, 0, 0, 1], [80, 10, 6, 4])
-    share = (86 + 84) / 200
-    chance = 2 * share * (1 - share)
-    assert meta.gwet_ac([first, second]).value == pytest.approx((0.9 - chance) / (1 - chance))
-    assert meta.gwet_ac([first, second], "quadratic").value == pytest.approx((0.9 - chance) / (1 - chance))
-    assert meta.gwet_ac([first, first]).value == 1.0
-    skewed = np.repeat([1.0, 0], [98, 2])
-    other = np.repeat([1.0, 0, 1], [96, 2, 2])
-    assert meta.gwet_ac([skewed, other]).value > 0.9 > meta.weighted_kappa(skewed, other, "none").value
-
-
-def test_gwet_with_gaps_equals_a_loop():
-    for seed in range(6):
-        ratings = panel(seed, gaps=0.3)
-        for weights in ("none", "linear", "quadratic"):
-            assert meta.gwet_ac(ratings, weights, scale=range(1, 6)).value == pytest.approx(
-                gwet_loop(ratings, weights), abs=1e-12
-            )
+        expected = metrics.cohen_kappa_score(a, b, weights="quadratic", labels=[1, 2, 3, 4, 5])
+        assert meta.weighted_kappa(a, b, scale=range(1, 6)).value == pytest.approx(expected, abs=1e-12)
+        assert meta.weighted_kappa(a, b).value == pytest.approx(expected, abs=1e-12)
 
 
 def gwet_loop(ratings: np.ndarray, weights: str) -> float:
@@ -148,12 +122,11 @@ def test_icc_published_example():
 
 def test_intervals_hold_the_value_and_repeat():
     ratings = panel(0)
-    for call in (meta.krippendorff_alpha, meta.gwet_ac):
-        one, two = (call(ratings, ci=True, n_boot=200, seed=4) for _ in range(2))
-        assert one == two and one.low < one.value < one.high
-        assert one.signature().endswith("ci:boot-items/200|seed:4")
-    kappa = meta.weighted_kappa(ratings[0], ratings[1], ci=True, n_boot=200)
-    assert kappa.low < kappa.value < kappa.high and kappa.n + kappa.n_left_out == 40
+    one, two = (meta.krippendorff_alpha(ratings, ci=True, n_boot=200, seed=4) for _ in range(2))
+    assert one == two and one.low < one.value < one.high
+    assert one.signature().endswith("ci:boot-items/200|seed:4")
+    kappa = meta.weighted_kappa(ratings[0], ratings[1])
+    assert kappa.n + kappa.n_left_out == 40
 
 
 def test_perfect_and_empty_agreement():
@@ -164,7 +137,6 @@ def test_perfect_and_empty_agreement():
     for result in (
         meta.krippendorff_alpha(constant, ci=True, n_boot=10),
         meta.weighted_kappa(constant[0], constant[1]),
-        meta.gwet_ac(constant),
         meta.icc(constant),
     ):
         assert math.isnan(result.value) and result.reason
@@ -177,12 +149,10 @@ def test_perfect_and_empty_agreement():
         (lambda: meta.krippendorff_alpha([1, 2, 3]), "dimension"),
         (lambda: meta.krippendorff_alpha([[1, np.inf], [1, 2]]), "infinite"),
         (lambda: meta.krippendorff_alpha([["a", "b"], ["a", "b"]]), "numbers"),
-        (lambda: meta.krippendorff_alpha([[-1, 2], [1, 2]], "ratio"), "at least 0"),
         (lambda: meta.krippendorff_alpha([[1, 2], [1, 2]], "cosine"), "allowed are"),
         (lambda: meta.weighted_kappa([1, 2], [1, 2, 3]), "unequal shapes"),
         (lambda: meta.weighted_kappa([1, 7], [1, 2], scale=[1, 2, 3]), "got 7, which is not on the scale"),
         (lambda: meta.weighted_kappa([np.nan], [1]), "no common item"),
-        (lambda: meta.gwet_ac([[np.nan, np.nan], [1, 2]]), "two ratings"),
         (lambda: meta.icc([[1, 2, 3]]), "1 rater"),
         (lambda: meta.icc([[1, np.nan], [1, 2]]), "1 complete item"),
         (lambda: meta.icc([[1, 2], [1, 2]], "2"), "allowed are"),
@@ -298,21 +268,14 @@ def test_alternative_annotator_test_leaves_out_and_says_so():
     assert "raters:2/3|items:59/60" in result.signature()
     few = meta.alt_test(judge[:20], ratings[:, :20])
     assert math.isnan(few.winning_rate) and not few.passed and "no rater has 30 items" in few.reason
-    assert meta.alt_test(judge[:20], ratings[:, :20], min_items=10, test="wilcoxon").test == "wilcoxon"
     same = meta.alt_test(ratings[0], np.stack([ratings[0], ratings[0]]))
     assert same.winning_rate == 1.0 and same.p == (0.0, 0.0)
-
-    def nearest(values, others):
-        return -np.nanmin(np.abs(others - values), axis=0)
-
-    assert meta.alt_test(judge, ratings, nearest).score == "nearest"
     for bad in (
         dict(epsilon=1.0),
         dict(epsilon=-0.1),
         dict(score="mae"),
         dict(q=0),
-        dict(min_raters=1),
-        dict(test="z"),
+        dict(min_items=1),
     ):
         with pytest.raises(ValueError, match=next(iter(bad))):
             meta.alt_test(judge, ratings, **bad)

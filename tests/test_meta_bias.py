@@ -10,7 +10,6 @@ from meta_oracles import LEVELS, at_level, judged
 from scipy import stats
 
 from nlgeval_lib import meta
-from nlgeval_lib.meta import missing
 
 
 def test_length_bias_is_found_only_where_it_is():
@@ -55,41 +54,6 @@ def test_length_bias_refuses_and_explains():
     ):
         with pytest.raises(ValueError, match=message):
             meta.length_bias(**(dict(x=x, y=x**2, length=np.sqrt(x)) | bad))
-
-
-def test_position_bias_counts_both_orders():
-    order = [1] * 40 + [-1] * 30 + [1] * 20 + [0] * 5 + [-1] * 4 + [np.nan]
-    swapped = [-1] * 40 + [1] * 30 + [1] * 20 + [0] * 5 + [-1] * 4 + [1]
-    result = meta.position_bias(order, swapped)
-    assert (result.n, result.n_missing, result.first_both, result.second_both) == (99, 1, 20, 4)
-    assert result.consistency == pytest.approx(75 / 99)
-    assert result.first_rate == pytest.approx((70 + 40) / 188)
-    assert result.p == pytest.approx(stats.binomtest(20, 24).pvalue)
-    wilson = stats.binomtest(75, 99).proportion_ci(method="wilson")
-    assert (result.low, result.high) == pytest.approx((wilson.low, wilson.high))
-    fair = meta.position_bias([1, -1], [-1, 1])
-    assert fair.consistency == 1 and math.isnan(fair.p) and fair.reason
-    for bad in (([2.0], [1.0]), ([1.0], [1.0, 1.0]), ([np.nan], [1.0]), (["A"], ["B"])):
-        with pytest.raises(ValueError, match=r"verdict|unequal|numbers"):
-            meta.position_bias(*bad)
-
-
-def test_self_preference_finds_the_favoured_system():
-    rng = np.random.default_rng(0)
-    y = rng.normal(size=(12, 50))
-    x = y + 0.5 * rng.normal(size=y.shape)
-    own = np.arange(12) == 3
-    fair = meta.self_preference(x, y, own)
-    assert fair.low < 0 < fair.high and fair.p_systems > 1 / 12
-    x[3] += 0.6
-    found = meta.self_preference(x, y, own)
-    assert found.low > 0.2 and found.p < 1e-4 and found.p_systems == pytest.approx(1 / 12)
-    whole = meta.self_preference(x.ravel(), y.ravel(), np.repeat(own, 50))
-    assert whole.gap == pytest.approx(found.gap) and math.isnan(whole.p_systems)
-    assert meta.self_preference(np.ones_like(x), y, own).reason
-    for bad, message in ((own.astype(int), "True"), (own[:5], "unequal"), (np.zeros(12, bool), "0 own")):
-        with pytest.raises(ValueError, match=message):
-            meta.self_preference(x, y, bad)
 
 
 def test_scale_use():
@@ -154,15 +118,6 @@ def test_samples_are_joined_by_named_rules():
     for bad in (([1.0, 2.0], "nan-mean"), (draws, "median"), (np.empty((0, 3)), "zero")):
         with pytest.raises(ValueError):
             meta.mean_of_samples(*bad)
-
-
-def test_policies_side_by_side():
-    x, y = judged(6, 10, 0, "gaps")
-    table = meta.side_by_side(x, y, coef="pearson")
-    assert list(table) == ["drop", "zero", "mean", "min", "max"]
-    assert len({result.n_missing for result in table.values()}) == 1
-    assert table["drop"].n < table["zero"].n and len({round(r.value, 6) for r in table.values()}) == 5
-    assert missing.apply(x, y, "mean").n_filled == table["mean"].n - table["drop"].n
 
 
 def test_bounds_hold_every_policy_and_random_fills():

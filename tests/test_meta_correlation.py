@@ -157,7 +157,6 @@ BAD = {
     "all missing": ([np.nan] * 4, [1, 2, 3, 4], "0 common item"),
     "three dimensions": (np.zeros((2, 2, 2)), np.zeros((2, 2, 2)), "3 dimensions"),
     "scalar": (1.0, 2.0, "0 dimensions"),
-    "big integers": ([2**60, 1, 2], [1, 2, 3], "2\\*\\*53"),
     "dates": (np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]"), [1, 2, 3], "pass numbers"),
 }
 
@@ -179,7 +178,6 @@ def test_bad_arrays_are_refused(name):
         (dict(ci="boot-both", n_boot=0), "n_boot"),
         (dict(ci="boot-both", n_boot=2.5), "n_boot"),
         (dict(ci="boot-both", seed=-1), "seed"),
-        (dict(ci="boot-both", confidence=1.0), "confidence"),
     ],
 )
 def test_bad_words_are_refused(arguments, message):
@@ -202,17 +200,13 @@ def test_levels_need_a_matrix_and_enough_systems():
     one_input = np.array([[1.0], [2.0], [4.0]])
     assert meta.correlate(one_input, one_input, level="input").n_units == 1
     assert meta.correlate(one_input, one_input, level="system").value == 1.0
-    with pytest.raises(ValueError, match="flat vector"):
-        meta.bootstrap(flat, flat, level="input", units="rows")
-    with pytest.raises(ValueError, match="coef"):
-        meta.bootstrap(flat, flat, "tau", units="rows")
 
 
 def test_tables_with_other_labels_are_refused():
     import pandas as pd
 
     x, y = pd.Series([1.0, 2, 3], index=[0, 1, 2]), pd.Series([1.0, 2, 3], index=[2, 1, 0])
-    with pytest.raises(ValueError, match="different index labels"):
+    with pytest.raises(ValueError, match="different labels"):
         meta.correlate(x, y)
     assert meta.correlate(x, y.to_numpy()).value == 1.0
     assert meta.correlate(pd.Series([1, None, 3, 4]), [1, 2, 3, 4]).n_missing == 1

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from nlgeval_lib import meta
-from nlgeval_lib.study import correlations
 
 RNG = np.random.default_rng(4)
 Y = RNG.integers(1, 6, (6, 20)).astype(float)
@@ -16,17 +14,12 @@ GAP = np.where(np.arange(120).reshape(6, 20) < 3, np.nan, X)
 
 STATISTICS = {
     "alpha": lambda c: meta.krippendorff_alpha(c * X).value,
-    "alpha-ratio": lambda c: meta.krippendorff_alpha(c * Y, "ratio").value,
-    "kappa-linear": lambda c: meta.weighted_kappa(c * Y[0], c * Y[1], "linear").value,
     "kappa-quadratic": lambda c: meta.weighted_kappa(c * Y[0], c * Y[1]).value,
-    "ac2": lambda c: meta.gwet_ac(c * Y, "quadratic").value,
     "icc": lambda c: meta.icc(c * X).value,
     "icc, low end": lambda c: meta.icc(c * X, "3,k").low,
     "alt-test": lambda c: meta.alt_test(c * X[0], c * Y[1:], min_items=5).p,
     "length": lambda c: meta.length_bias(c * X, c * Y, c * Z, n_boot=20).slope_p,
     "length, partial": lambda c: meta.length_bias(c * X, c * Y, c * Z, "pearson", n_boot=20).low,
-    "self-preference": lambda c: meta.self_preference(c * X, c * Y, np.arange(6) == 1).p,
-    "soft accuracy": lambda c: meta.soft_pairwise_accuracy(c * X, c * Y, 50).value,
     "comparison": lambda c: meta.compare(c * X, Z, c * Y, "pearson", n_perm=50).null,
 }
 
@@ -41,24 +34,17 @@ def test_the_unit_of_the_scores_does_not_matter(name, power):
 
 
 SETTINGS = {
-    "interval": [
-        lambda c=c: meta.correlate(X, Y, ci="boot-both", n_boot=50, confidence=c) for c in (0.95, 0.9, 0.9999999)
-    ],
-    "bootstrap": [lambda x=x: meta.bootstrap(x, Y, n_boot=5) for x in (X, GAP)],
+    "interval": [lambda n=n: meta.correlate(X, Y, ci="boot-both", n_boot=n) for n in (50, 60)],
     "league": [lambda p=p: meta.league({"a": GAP, "b": Z}, Y, nan=p, n_perm=5) for p in ("drop", "zero", "mean")],
     "ceiling": [lambda x=x: meta.human_ceiling(np.stack([x, Y, Z])) for x in (X, GAP)],
-    "kappa": [lambda s=s: meta.weighted_kappa([1, 2, 3, 4], [1, 2, 4, 4], "none", s) for s in (None, range(1, 8))],
-    "ac": [lambda s=s: meta.gwet_ac([[1, 2, 3], [1, 2, 2]], scale=s) for s in (None, range(1, 4), range(1, 8))],
-    "icc": [lambda c=c: meta.icc(Y, confidence=c) for c in (0.95, 0.9)],
+    "kappa": [lambda s=s: meta.weighted_kappa([1, 2, 3, 4], [1, 2, 4, 4], s) for s in (None, range(1, 8))],
     "ties": [lambda e=e: meta.acc_eq(X, Y, e) for e in (0.1, 0.1000000001)],
-    "alt-test": [
-        lambda m=m: meta.alt_test(X[0], Y[1:], min_raters=m[0], min_items=m[1]) for m in ((2, 30), (3, 30), (2, 5))
-    ],
+    "alt-test": [lambda m=m: meta.alt_test(X[0], Y[1:], min_items=m) for m in (30, 5)],
     "scale": [lambda s=s: meta.scale_use(Y, *s) for s in ((0, 10), (1, 5), (1, 5, 5))],
-    "splits": [lambda o=o: meta.resampled_t([1, 2, 3], 10, 5, **o) for o in ({}, {"null": 1}, {"confidence": 0.9})],
+    "splits": [lambda o=o: meta.resampled_t([1, 2, 3], 10, 5, **o) for o in ({}, {"null": 1})],
     "detectable": [
         lambda o=o: meta.minimum_detectable_difference(X, Y, n_sim=1, n_perm=19, **o)
-        for o in ({"shares": (0.5,)}, {"shares": (0.5, 1.0)}, {"shares": (0.5,), "n_inputs": 5})
+        for o in ({"shares": (0.5,)}, {"shares": (0.5, 1.0)})
     ],
 }
 
@@ -84,43 +70,8 @@ def test_an_item_that_alone_decides_the_slope_gives_no_interval():
         meta.length_bias(X[:1], Y[:1], Z[:1], covariance="cluster-systems", units="inputs")
 
 
-def test_places_without_an_output_are_no_missing_scores_under_error():
-    items = pd.DataFrame([(s, i) for s in "abc" for i in range(5) if (s, i) != ("a", 0)])
-    items.columns = ["system_id", "input_id"]
-    scores, human = X.ravel()[:14], Y.ravel()[:14]
-    settings = dict(coefs=("pearson",), nan="error", n_boot=50)
-    found = correlations.correlations(items, {"judge": scores}, {"all": human}, **settings)
-    assert "nan:error(0/14)" in found["signature"][0]
-    assert found["value"][0] == pytest.approx(np.corrcoef(scores, human)[0, 1])
-    scores = np.where(np.arange(14) == 3, np.nan, scores)
-    with pytest.raises(ValueError, match="1 scores and 0 ratings of 14 are missing"):
-        correlations.correlations(items, {"judge": scores}, {"all": human}, **settings)
-
-
-def test_a_system_with_several_outputs_for_an_input_stays_one_system():
-    items = pd.DataFrame([(s, i) for s in "abcd" for i in (0, 0, 1, 2)], columns=["system_id", "input_id"])
-    scores, human = X.ravel()[:16], Y.ravel()[:16]
-    found = correlations.correlations(items, {"j": scores}, {"h": human}, level="system", coefs=("pearson",), n_boot=50)
-    means = [items.assign(v=side).groupby("system_id")["v"].mean() for side in (scores, human)]
-    assert found["value"][0] == pytest.approx(np.corrcoef(*means)[0, 1])
-
-
 @pytest.mark.parametrize("kind", ["1,1", "2,1", "3,1", "1,k"])
 def test_raters_who_agree_fully_reach_one_and_not_more(kind):
     for seed in range(20):
         found = meta.icc(np.tile(np.random.default_rng(seed).normal(size=7), (6, 1)), kind)
         assert found.value == pytest.approx(1) and found.value <= 1 and not found.low > found.high
-
-
-def test_what_rounding_or_ratings_decide_gives_no_test():
-    near = 1 + np.tile([0, 2.3e-16, 4.6e-16, 0], 30).reshape(6, 20)
-    own = np.arange(6) == 1
-    for scores, ratings, why in (
-        (near, Y, "constant"),
-        (X, near, "constant"),
-        (X, np.where(own[:, None], 4.0, 2), "say"),
-    ):
-        found = meta.self_preference(scores, np.broadcast_to(ratings, X.shape), own)
-        assert np.isnan([found.gap, found.p]).all() and why in found.reason
-    found = meta.length_bias(X, Y, near, n_boot=20)
-    assert np.isnan([found.slope, found.slope_p]).all() and "constant but for rounding" in found.reason

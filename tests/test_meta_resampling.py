@@ -14,7 +14,7 @@ import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from meta_oracles import COEFFICIENTS, LEVELS, coefficient, judged, redrawn
+from meta_oracles import COEFFICIENTS, LEVELS, coefficient, indices, judged, redrawn
 from scipy import stats
 
 from nlgeval_lib import meta
@@ -27,22 +27,12 @@ from nlgeval_lib.meta import _kernels, draws, levels
 def test_every_resample_equals_a_loop(kind, level, units):
     for seed, (systems, inputs) in enumerate([(4, 5), (7, 11)]):
         x, y = judged(systems, inputs, seed, kind)
-        index = draws.bootstrap_indices(x.shape, units, 12, seed)
+        index = indices(x.shape, units, 12, seed)
         for coef in COEFFICIENTS:
             plan = levels.plan(x, y, coef, level)
             values = np.concatenate([plan.values(chunk) for chunk in draws.bootstrap(x.shape, units, 12, seed)])
             expected = [redrawn(x, y, index, b, coef, level) for b in range(12)]
             np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11, err_msg=coef)
-
-
-def test_many_systems_take_the_sorting_path():
-    x, y = judged(70, 3, 0, "gaps")
-    index = draws.bootstrap_indices(x.shape, "both", 4, 0)
-    for coef in COEFFICIENTS:
-        plan = levels.plan(x, y, coef, "input")
-        values = np.concatenate([plan.values(chunk) for chunk in draws.bootstrap(x.shape, "both", 4, 0)])
-        expected = [redrawn(x, y, index, b, coef, "input") for b in range(4)]
-        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11, err_msg=coef)
 
 
 def weighted(x, y, coef: str, weights) -> np.ndarray:
@@ -109,29 +99,29 @@ def test_draws_do_not_depend_on_the_chunks(monkeypatch):
 
 def test_seeds_decide_everything():
     x, y = judged(6, 20, 0, "ordinal")
-    for method in ("percentile", "bca"):
-        one, two = (meta.bootstrap(x, y, "spearman", method=method, n_boot=200, seed=5) for _ in range(2))
+    for method in ("boot", "bca"):
+        one, two = (meta.correlate(x, y, "spearman", ci=f"{method}-both", n_boot=200, seed=5) for _ in range(2))
         assert one == two and (one.replicates == two.replicates).all()
-        assert meta.bootstrap(x, y, "spearman", method=method, n_boot=200, seed=6).low != one.low
+        assert meta.correlate(x, y, "spearman", ci=f"{method}-both", n_boot=200, seed=6).low != one.low
 
 
 def test_interval_ends_are_quantiles_and_undefined_resamples_are_counted():
     x = np.array([[1.0, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 2]])
     y = np.arange(12.0).reshape(3, 4)
-    result = meta.bootstrap(x, y, "pearson", units="inputs", n_boot=400)
+    result = meta.correlate(x, y, "pearson", ci="boot-inputs", n_boot=400)
     good = result.replicates[~np.isnan(result.replicates)]
     assert result.n_undefined == 400 - len(good) > 60
     assert (result.low, result.high) == pytest.approx(tuple(np.quantile(good, [0.025, 0.975])), abs=1e-12)
     assert f"undefined in {result.n_undefined} of 400" in result.reason
     rare = np.zeros((3, 8))
     rare[0, 0] = 1
-    mostly = meta.bootstrap(rare, np.arange(24.0).reshape(3, 8), "pearson", units="both", n_boot=200)
+    mostly = meta.correlate(rare, np.arange(24.0).reshape(3, 8), "pearson", ci="boot-both", n_boot=200)
     assert math.isnan(mostly.low) and "no interval" in mostly.reason and not math.isnan(mostly.value)
 
 
 def test_bca_equals_scipy_on_rows():
     x, y = (side.ravel() for side in judged(1, 40, 3))
-    ours = meta.bootstrap(x, y, "pearson", units="rows", method="bca", n_boot=20_000, seed=1)
+    ours = meta.correlate(x, y, "pearson", ci="bca-rows", n_boot=20_000, seed=1)
     theirs = stats.bootstrap(
         (x, y),
         lambda a, b, axis=-1: stats.pearsonr(a, b, axis=axis).statistic,
@@ -164,24 +154,15 @@ def test_nlpstats_gives_the_same_replicates(monkeypatch):
     y = np.round(y * 2) / 2  # halves add up exactly, so that nlpstats sees ties of means too
     names = {"pearson": "pearson", "spearman": "spearman", "kendall-b": "kendall"}
     for units in ("systems", "inputs", "both"):
-        index = draws.bootstrap_indices(x.shape, units, 10, 4)
+        index = indices(x.shape, units, 10, 4)
         for level, their_level in (("dataset", "global"), ("input", "input"), ("system", "system")):
             for coef, name in names.items():
                 rows = iter([row for group in zip(*index.values(), strict=True) for row in group])
                 monkeypatch.setattr(np.random, "choice", lambda *_, drawn=rows, **__: next(drawn))
                 theirs = nlpstats.bootstrap(x, y, their_level, name, units, n_resamples=10)
-                ours = meta.bootstrap(x, y, coef, level, units, n_boot=10, seed=4)
+                ours = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=10, seed=4)
                 np.testing.assert_allclose(ours.replicates, theirs.samples, rtol=0, atol=1e-11)
                 assert (ours.low, ours.high) == pytest.approx((theirs.lower, theirs.upper), abs=1e-11)
-
-
-def test_sacrebleus_paired_bootstrap_idea():
-    """Resampling inputs and averaging a system's scores gives sacrebleu's replicates of a mean."""
-    scores = np.random.default_rng(0).random((1, 50))
-    index = draws.bootstrap_indices(scores.shape, "inputs", 30, 7)["inputs"]
-    system = levels.Systems(scores, scores, "pearson")
-    ours = np.concatenate([system.means(chunk)[0][0] for chunk in draws.bootstrap(scores.shape, "inputs", 30, 7)])
-    np.testing.assert_allclose(ours, scores[0][index].mean(axis=1), atol=1e-14)
 
 
 def test_the_library_is_there_before_what_compiles_its_loops():
@@ -205,13 +186,13 @@ def test_memory_stays_small_on_a_large_test_set():
     x, y = judged(14, 1875, 0)
     tracemalloc.start()
     for level, coef in (("dataset", "kendall-b"), ("dataset", "spearman"), ("input", "kendall-b")):
-        assert meta.bootstrap(x, y, coef, level, n_boot=60).low < 1
+        assert meta.correlate(x, y, coef, level, ci="boot-both", n_boot=60).low < 1
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 400 * 2**20
 
 
-def coverage(simulations: int, n_boot: int, method: str = "percentile") -> float:
+def coverage(simulations: int, n_boot: int, method: str = "boot") -> float:
     """Share of 95 % intervals over inputs that hold the true system-level r of fixed systems over all inputs."""
     rng = np.random.default_rng(0)
     systems = 12
@@ -220,7 +201,7 @@ def coverage(simulations: int, n_boot: int, method: str = "percentile") -> float
     hits = 0
     for seed in range(simulations):
         x, y = truth_x + 2 * rng.normal(size=(systems, 200)), truth_y + 2 * rng.normal(size=(systems, 200))
-        result = meta.bootstrap(x, y, "pearson", "system", "inputs", method, n_boot, seed=seed)
+        result = meta.correlate(x, y, "pearson", "system", ci=f"{method}-inputs", n_boot=n_boot, seed=seed)
         hits += result.low <= target <= result.high
     return hits / simulations
 
@@ -232,7 +213,7 @@ def row_coverage(units: str, simulations: int, n_boot: int = 400) -> float:
     for seed in range(simulations):
         shared = rng.normal(size=(2, 1, 60))
         x, y = (side + rng.normal(size=(10, 60)) * 0.5 for side in (shared[0], 0.5 * shared[0] + shared[1]))
-        result = meta.bootstrap(x, y, "pearson", "dataset", units, n_boot=n_boot, seed=seed)
+        result = meta.correlate(x, y, "pearson", ci=f"boot-{units}", n_boot=n_boot, seed=seed)
         hits += result.low <= 0.5 / np.sqrt(1.25 * 1.5) <= result.high
     return hits / simulations
 

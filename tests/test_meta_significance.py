@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged
+from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged, swap_masks
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
@@ -40,7 +40,7 @@ def three(systems: int, inputs: int, seed: int, kind: str):
 def test_every_permutation_equals_a_loop(kind, level, units):
     for seed, (systems, inputs) in enumerate([(4, 6), (40, 3), (70, 2)]):
         first, second, y = three(systems, inputs, seed, kind)
-        masks = draws.swap_masks(y.shape, units, 6, seed)
+        masks = swap_masks(y.shape, units, 6, seed)
         for coef in COEFFICIENTS:
             pair = levels.Swapped(first, second, y, coef, level)
             chunks = [pair.values(chunk) for chunk in draws.swaps(y.shape, units, 6, seed)]
@@ -57,7 +57,7 @@ def test_every_permutation_equals_a_loop(kind, level, units):
 def test_spearman_of_one_ordinal_and_one_continuous_judge():
     first, y = judged(6, 9, 0, "ordinal")
     second = judged(6, 9, 1)[0]
-    masks = draws.swap_masks(y.shape, "both", 8, 0)
+    masks = swap_masks(y.shape, "both", 8, 0)
     pair = levels.Swapped(first, second, y, "spearman", "dataset")
     (got,) = [pair.values(chunk) for chunk in draws.swaps(y.shape, "both", 8, 0)]
     for b in range(8):
@@ -70,7 +70,7 @@ def test_nlpstats_gives_the_same_differences(monkeypatch):
     nlpstats = pytest.importorskip("nlpstats.correlations")
     first, second, y = three(6, 9, 3, "continuous")
     for units in ("systems", "inputs", "both"):
-        masks = draws.swap_masks(y.shape, units, 15, 2)
+        masks = swap_masks(y.shape, units, 15, 2)
         for level, their_level in (("dataset", "global"), ("input", "input"), ("system", "system")):
             for coef, name in (("pearson", "pearson"), ("spearman", "spearman"), ("kendall-b", "kendall")):
                 rows = iter([row.astype(float) for group in zip(*masks.values(), strict=True) for row in group])
@@ -196,19 +196,6 @@ def test_williams_equals_nlpstats_and_its_formula():
     assert "assumes:iid-rows" in meta.williams(*r, 100).signature()
 
 
-def test_steiger_and_williams_agree_on_large_samples_and_hold_their_level():
-    assert meta.steiger(0.5, 0.45, 0.6, 2000).p == pytest.approx(meta.williams(0.5, 0.45, 0.6, 2000).p, abs=2e-3)
-    rng = np.random.default_rng(0)
-    cover = np.array([[1, 0.5, 0.5], [0.5, 1, 0.6], [0.5, 0.6, 1]])
-    p = []
-    for _ in range(1000):
-        y, a, b = rng.multivariate_normal(np.zeros(3), cover, 60).T
-        r = np.corrcoef([y, a, b])
-        p.append([test(r[0, 1], r[0, 2], r[1, 2], 60).p for test in (meta.williams, meta.steiger)])
-    for column in np.array(p).T:
-        assert stats.kstest(column, "uniform").pvalue > 0.01
-
-
 def test_fisher_equals_nlpstats_and_textbook():
     nlpstats = pytest.importorskip("nlpstats.correlations")
     x, y = judged(5, 20, 0)
@@ -222,8 +209,8 @@ def test_fisher_equals_nlpstats_and_textbook():
     assert meta.fisher_test(0.6, 50, 0.4, 30).p == pytest.approx(2 * stats.norm.sf(z))
 
 
-@pytest.mark.parametrize("test", [meta.williams, meta.steiger])
-def test_classical_tests_refuse_or_explain(test):
+def test_classical_tests_refuse_or_explain():
+    test = meta.williams
     assert math.isnan(test(1.0, 1.0, 1.0, 10).p) and test(1.0, 1.0, 1.0, 10).reason
     for bad in ((1.2, 0.1, 0.1, 10), (0.1, float("nan"), 0.1, 10), ("0.5", 0.1, 0.1, 10), (0.1, 0.1, 0.1, 3)):
         with pytest.raises(ValueError, match=r"correlation|whole number"):
@@ -244,7 +231,7 @@ def test_corrections_are_statsmodels_within_families():
     for bad, message in (([1.2], "lie in"), ([], "empty"), ([0.1, 0.2], "one label")):
         with pytest.raises(ValueError, match=message):
             meta.correct(bad, families=[1] if len(bad) == 2 else None)
-    with pytest.raises(ValueError, match="exactly the names"):
+    with pytest.raises(ValueError, match="by the same names"):
         meta.correct(p, families={"a": 1})
 
 
@@ -255,7 +242,7 @@ def test_rank_clusters_open_where_any_member_differs():
     assert meta.rank_clusters([0.9, 0.8, 0.7, 0.6], p) == (1, 1, 2, 2)
     assert meta.rank_clusters([0.6, 0.7, 0.8, 0.9], p[::-1, ::-1]) == (2, 2, 1, 1)
     assert meta.rank_clusters([0.9, float("nan"), 0.7, 0.6], p) == (1, 0, 2, 2)
-    with pytest.raises(ValueError, match="not symmetric"):
+    with pytest.raises(ValueError, match="alike both ways"):
         meta.rank_clusters([0.1, 0.2], [[np.nan, 0.1], [0.2, np.nan]])
     with pytest.raises(ValueError, match="shape"):
         meta.rank_clusters([0.1, 0.2], p)
@@ -281,15 +268,11 @@ def test_league_puts_judges_on_common_items_and_corrects():
         meta.league({"one": x, "bad": x[:2]}, y)
 
 
-def test_power_grows_with_the_difference_and_with_inputs():
+def test_power_grows_with_the_difference():
     x, y = judged(6, 40, 0)
     small = meta.minimum_detectable_difference(x, y, "pearson", n_sim=40, n_perm=99, shares=(0.05, 0.3, 0.9))
     powers = [step[2] for step in small.curve]
     assert powers == sorted(powers) and powers[-1] > 0.9 and 0 < small.difference < small.curve[-1][1]
-    large = meta.minimum_detectable_difference(
-        x, y, "pearson", n_sim=40, n_perm=99, shares=(0.05, 0.3, 0.9), n_inputs=160
-    )
-    assert large.difference < small.difference
     hopeless = meta.minimum_detectable_difference(x, y, "pearson", n_sim=10, n_perm=99, shares=(0.001,))
     assert math.isnan(hopeless.difference) and "power was at most" in hopeless.reason
     assert small == meta.minimum_detectable_difference(x, y, "pearson", n_sim=40, n_perm=99, shares=(0.05, 0.3, 0.9))
@@ -317,7 +300,7 @@ def test_standardising_breaks_no_tie_between_judges(coef, offset, factor):
 @pytest.mark.parametrize("size", [3, 5, 4096])
 def test_the_coins_do_not_depend_on_the_chunks(units, size, monkeypatch):
     monkeypatch.setattr(draws, "chunk_size", lambda items: size)
-    expected = draws.swap_masks((7, 9), units, 50, 3)
+    expected = swap_masks((7, 9), units, 50, 3)
     chunks = list(draws.swaps((7, 9), units, 50, 3))
     for unit, masks in expected.items():
         found = [getattr(chunk, unit).T for chunk in chunks]

@@ -10,15 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgeval_lib.engines.scripted import ScriptedEngine
+from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import TigerScore, base
 from nlgeval_lib.parsers.errors import ErrorItem, error_analysis
 from nlgeval_lib.records import Completion, Judgment
+from nlgeval_lib.training import metricinstruct as questions
+from nlgeval_lib.training import metricinstruct_rules as rules
 from nlgeval_lib.training import scripted_teachers as scripted
-from nlgeval_lib.training import sets
-from nlgeval_lib.training.metricinstruct import Candidate, MetricInstruct, analysis, least_likely, questions, rules
+from nlgeval_lib.training.metricinstruct import Candidate, MetricInstruct, analysis, least_likely
 from nlgeval_lib.training.metricinstruct import sample_outputs as sample
+from nlgeval_lib.training.metricinstruct_candidates import read_analysis, read_spoiled
+from nlgeval_lib.training.pipeline import load
 
 ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
 GOOD = Candidate(
@@ -120,15 +123,6 @@ def test_duplicate_keeps_the_first() -> None:
     assert [bool(one.why(candidate)) for candidate in given] == [False, True, False]
 
 
-def test_thresholds_are_arguments() -> None:
-    assert rule("severity", minor_most=4).why(with_error(severity="Minor", reduction=4.0)) == ""
-    assert rule("over_long", max_output=3, count=lambda text: len(text.split())).why(GOOD).startswith("output of 4")
-    with pytest.raises(ValueError, match="max_output=0"):
-        MetricInstruct(limits={"max_output": 0})
-    with pytest.raises(TypeError, match="minor_mots"):
-        MetricInstruct(limits={"minor_mots": 1})
-
-
 FIELD = st.text(min_size=1, max_size=40).filter(lambda text: text.strip())
 ERRORS = st.builds(
     ErrorItem, FIELD, FIELD, FIELD, st.sampled_from(["Major", "Minor"]), st.sampled_from([0.5, 1.0, 2.5, 4.0, 5.0])
@@ -144,16 +138,10 @@ def test_what_passes_is_read_back_with_its_score(errors: list[ErrorItem]) -> Non
         assert read.value == -sum(error.reduction for error in errors) and read.agrees
 
 
-@settings(deadline=None, max_examples=50)
-@given(st.text(), st.text(min_size=1), st.text())
-def test_a_part_of_the_output_is_located(before: str, part: str, after: str) -> None:
-    assert rules.located(part, before + part + after) or not part.strip()
-
-
 # -- reading the teacher -----------------------------------------------------------------------------------------------
 
 
-def read(candidate: Candidate, text: str, how=questions.read_analysis, **more: object) -> Candidate:
+def read(candidate: Candidate, text: str, how=read_analysis, **more: object) -> Candidate:
     return candidate.filled(Completion(key="k", text=text, **more), how)
 
 
@@ -194,7 +182,7 @@ Score reduction 1: 4"""
 
 
 def test_a_spoiled_output_is_read() -> None:
-    how = questions.read_spoiled
+    how = read_spoiled
     found = read(replace(GOOD, output="", errors=()), SPOILED, how)
     assert found.output == "The red bus sang." and found.errors[0].severity == "Major" and not found.problem
     assert "no error" in read(GOOD, SPOILED.split("Error location")[0], how).problem
@@ -205,7 +193,7 @@ def test_a_spoiled_output_is_read() -> None:
 @settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_no_text_of_a_teacher_raises(text: str) -> None:
-    for how in (questions.read_analysis, questions.read_spoiled):
+    for how in (read_analysis, read_spoiled):
         found = read(GOOD, text, how)
         assert found.problem or found.failure or all(error.reduction == error.reduction for error in found.errors)
 
@@ -255,7 +243,7 @@ def test_both_channels_leave_a_valid_set_and_count_everything(tmp_path) -> None:
     assert {one.channel for one in built.kept} == {"real", "synthetic"} and any(one.free for one in built.kept)
 
     folder = built.save(tmp_path / "set")
-    examples, report = sets.load(folder)
+    examples, report = load(folder)
     assert len(examples) == len(built.kept) == report["kept"]
     assert report["candidates"]["real"] == len(REAL)
     gone = [json.loads(line) for line in (folder / "removed.jsonl").read_text().splitlines()]
@@ -293,22 +281,6 @@ def test_a_stopped_run_goes_on_and_a_finished_one_asks_nothing(tmp_path) -> None
     assert len(again.asked) == len(store) - stored
     third = ScriptedEngine(script.answer, model="t")
     assert len(MetricInstruct().build(third, store, **frames).kept) == len(whole.kept) and not third.asked
-
-
-def test_failed_completions_are_counted_and_asked_again(tmp_path) -> None:
-    script = scripted.MiniTeacher(REAL, PLAIN, every=0)
-
-    def flaky(request, draw):
-        if request.id.endswith("#0"):
-            raise RuntimeError("no answer today")
-        return script.answer(request, draw)
-
-    store = Store(tmp_path)
-    first = MetricInstruct().build(ScriptedEngine(flaky, model="t"), store, real=REAL.head(8))
-    [failure] = [one for one in first.filters.removed if one.rule == "failed"]
-    assert failure.reason == "RuntimeError: no answer today"
-    second = MetricInstruct().build(ScriptedEngine(script.answer, model="t"), store, real=REAL.head(8))
-    assert second.filters.count("failed") == 0 and len(second.kept) == len(first.kept) + 1
 
 
 def test_empty_and_repeated_inputs_are_counted_not_asked() -> None:

@@ -81,25 +81,6 @@ def test_gold_falls_with_every_penalty(records, by_input):
         assert (mine[-1]["system_id"], mine[-1]["gold"]) == ("off_topic", 0)
 
 
-def test_clean_is_good_and_not_the_reference(build, by_input):
-    for systems in by_input.values():
-        record = systems["clean"]
-        assert record["output"] != record["reference"]
-        assert not re.search(r"[<>{}]|  ", record["output"])
-        assert record["output"][0].isupper() or record["output"][0] == '"'
-        assert record["output"][-1] in ".?!"
-
-
-def test_sources_state_facts_that_can_be_wrong(build):
-    for source in build.sources():
-        slots = set(build.SLOT.findall(source["clean"]))
-        assert slots == set(source["facts"]), source["input_id"]
-        assert all(right != wrong and right and wrong for right, wrong in source["facts"].values())
-        outside = build.SLOT.findall(build.SPAN.sub("", source["clean"]))
-        assert outside, f"{source['input_id']}: no fact remains when the spans are left out"
-        assert build.SPAN.search(source["clean"])
-
-
 def test_repetition(by_input):
     for clean, bad in of(by_input, "repetition"):
         [said] = {e["location"] for e in bad["errors"]}
@@ -166,25 +147,3 @@ def test_arithmetic_is_right_where_it_should_be(by_input):
         for left, right in re.findall(r"(\d[\d .x/+()-]*) = ([\d.]+\d|\d)", record["output"]):
             assert eval(left.replace("x", "*"), {"__builtins__": {}}) == pytest.approx(float(right)), record["input_id"]
         assert record["output"].rsplit(" ", 1)[1] == record["reference"].rsplit(" ", 1)[1]
-
-
-def test_several_errors(by_input):
-    for _, bad in of(by_input, "several_errors"):
-        assert [e["type"] for e in bad["errors"]] == ["dropped_fact", "wrong_value", "broken_grammar"], bad["input_id"]
-        for e in bad["errors"]:
-            assert (e["location"] in bad["output"]) == (e["type"] != "dropped_fact"), e
-
-
-def test_off_topic_is_another_sources_clean_output(by_input):
-    clean = {systems["clean"]["output"]: (i, systems["clean"]["kind"]) for i, systems in by_input.items()}
-    used = [clean[systems["off_topic"]["output"]] for systems in by_input.values()]
-    assert len(set(used)) == 75
-    for (other, kind), (own, systems) in zip(used, by_input.items(), strict=True):
-        assert other != own and kind == systems["clean"]["kind"]
-
-
-def test_another_seed_gives_another_set(build, monkeypatch):
-    monkeypatch.setattr(build, "SEED", build.SEED + 1)
-    assert [r["output"] for r in build.records()] != [
-        json.loads(line)["output"] for line in (FOLDER / "mini.jsonl").read_text(encoding="utf-8").splitlines()
-    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -52,23 +51,6 @@ def test_the_real_channel_has_the_rates_of_known_systems():
     assert set(KNOWN) < set(datasets.load("mini_judge")["system_id"])
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_a_single_task_has_its_domain_only(domain):
-    arm = arm_of("tasks", domain)
-    examples = arm.examples(0, 60)
-    assert len(examples) == 60 and {example.item.domain for example in examples} == {domain}
-    shared = {example.prompt for example in arm_of("tasks", "all tasks").examples(0, 60)}
-    assert {example.prompt for example in examples} <= shared and len(shared) == 240
-
-
-def test_the_mix_is_made_of_the_channels_own_examples():
-    arms = [arm_of("channels", name) for name in ("ReW", "Syn", "Mix")]
-    rew, syn, mix = (Counter(example.prompt for example in arm.examples(1, 40)) for arm in arms)
-    assert rew.total() == syn.total() == mix.total() == 40
-    assert (mix & rew).total() == (mix & syn).total() == 20
-    assert arms[0].examples(1, 40) != arms[0].examples(2, 40)
-
-
 def test_graders_learn_the_same_questions_with_a_part_left_out():
     made = {name: studies.draw(name, 2, 80) for name in studies.SWITCHES}
     for full, no_rubric, no_reference, no_feedback in zip(*made.values(), strict=True):
@@ -82,41 +64,6 @@ def test_graders_learn_the_same_questions_with_a_part_left_out():
         assert full.answer == no_rubric.answer == answers.feedback(item, CRITERIA[key])
         assert re.fullmatch(r"\[RESULT\] [1-5]", no_feedback.answer) and full.answer.endswith(no_feedback.answer)
         assert not any(CRITERIA[NEW_RUBRIC].rubric[0] in one.prompt for one in (full, no_reference, no_feedback))
-
-
-def test_the_base_has_seen_no_analysis_and_no_feedback():
-    chosen = replace(recipe.BASE, chunk=300)
-    examples = studies.base_examples(chosen, 3)
-    assert {example.form for example in examples} >= {"criterion", "score", "aspect scores", "quality"}
-    assert not any("[RESULT]" in e.prompt + e.answer or "rror location" in e.prompt + e.answer for e in examples)
-    assert studies.digest(chosen) == studies.digest(chosen) != studies.digest(replace(chosen, seed=1))
-
-
-def test_what_the_base_reads_belongs_to_another_text():
-    examples = studies.reading(replace(recipe.READING, chunk=400), 0)
-    read = [example for example in examples if example.form == "reading"]
-    assert len(read) == 200 and not any("[RESULT]" in e.answer for e in examples if e not in read)
-    analyses = [example for example in read if "total score reduction" in example.answer]
-    assert 90 < len(analyses) < 150 and all("[RESULT]" in e.answer for e in read if e not in analyses)
-    # an omission is told with the record's own value: those of another text are not in the prompt
-    omitted = [
-        e
-        for e in analyses
-        for value in re.findall(r"is left out: (.+)\.", e.answer)
-        if len(value) > 3 and value in e.prompt
-    ]
-    assert len(omitted) < 0.1 * len(analyses)
-    assert not any(CRITERIA[NEW_RUBRIC].rubric[0] in e.prompt for e in read)
-
-
-def test_the_test_asks_each_output_one_learnt_rubric_and_the_new_one():
-    frame = datasets.load("mini_judge")
-    asked = ablate.questions(frame)
-    assert len(asked) == 600 and (asked["aspect"] == NEW_RUBRIC).sum() == 300
-    learnt = asked[asked["aspect"] != NEW_RUBRIC]
-    assert not learnt.duplicated(["input_id", "system_id"]).any()
-    counts = learnt.groupby(["system_id", "aspect"]).size()
-    assert set(learnt["aspect"]) == set(studies.RUBRICS) and counts.between(11, 14).all()
 
 
 # -- runs -------------------------------------------------------------------------------------------------------------
@@ -171,37 +118,6 @@ def test_a_stopped_study_goes_on_to_the_same_judgments(tmp_path, monkeypatch, si
         not list((tmp_path / "b").glob("run-*"))
         and ablate.run(runs, TINY, work=tmp_path / "b", out=tmp_path / "two", **how) == 0
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("study", studies.STUDIES)
-def test_each_study_from_end_to_end(study, tmp_path, single, one_thread):
-    runs = ablate.planned(TINY, [study])
-    how = dict(work=tmp_path / "work", out=tmp_path / "out", say=lambda text: None)
-    whole = pd.concat([single.assign(domain=domain, input_id=f"{domain}-0") for domain in DOMAINS])
-    assert ablate.run(runs, TINY, frame=whole, **how) == len(runs) == len(studies.STUDIES[study])
-    rows = tables.read(study, tmp_path / "out")
-    assert set(rows["arm"]) == {arm.name for arm, _ in runs} and list(rows)[:6] == ablate.COLUMNS
-
-
-def test_what_is_asked_for_is_planned_and_wrong_names_are_told():
-    scale = studies.Scale()
-    runs = ablate.planned(scale)
-    assert len(runs) == len({(arm.study, arm.name, seed) for arm, seed in runs}) == (3 + 5 + 4) * 3
-    order = [(list(studies.STUDIES).index(arm.study), seed) for arm, seed in runs]
-    assert order == sorted(order)
-    assert [(arm.name, seed) for arm, seed in ablate.planned(scale, ["channels"], ["Mix"], 2)] == [
-        ("Mix", 0),
-        ("Mix", 1),
-    ]
-    with pytest.raises(ValueError, match="no arm Odd; there are ReW; Syn; Mix"):
-        ablate.planned(scale, ["channels"], ["Odd"])
-
-
-def test_the_command_lists_runs(capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["x", "--list", "--study", "tasks", "--only", "sale", "--seeds", "1"])
-    ablate.main()
-    assert re.fullmatch(r"(kept |to do) \| tasks \| sale \| seed 0 \| \d+ sale\n", capsys.readouterr().out)
 
 
 # -- what is kept -----------------------------------------------------------------------------------------------------

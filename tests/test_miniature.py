@@ -14,7 +14,9 @@ from scipy import stats
 
 from nlgeval_lib import datasets, files, papers, report
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.study import JudgeScores, catalogue, correlations, criteria_scores, jobs, miniature
+from nlgeval_lib.report import miniature
+from nlgeval_lib.scoring import correlations
+from nlgeval_lib.study import JudgeScores, catalogue, criteria_scores, judges
 from nlgeval_lib.training import mini
 
 LISTED = catalogue.load()
@@ -100,11 +102,11 @@ def test_references_that_are_perfect_or_nearly_so():
 
 
 def test_gold_references_are_what_the_miniature_judge_is_given():
-    options, ready = jobs.EngineOptions("transformers", "mini"), ScriptedEngine(["5"])
-    frame = jobs.job(LISTED.question("tigerscore_table_06", "7B, Summ"), options, ready=ready).data.frame
+    options, ready = judges.EngineOptions("transformers", "mini"), ScriptedEngine(["5"])
+    frame = judges.job(LISTED.question("tigerscore_table_06", "7B, Summ"), options, ready=ready).data.frame
     gold = datasets.items(datasets.load("mini_judge"))
     assert set(frame["aspect"]) == {"overall"} and frame["output"].tolist() == gold["reference"].tolist()
-    whole = jobs.job(LISTED.questions_of("hdeval_table_08")[0], options, ready=ready).data.frame
+    whole = judges.job(LISTED.questions_of("hdeval_table_08")[0], options, ready=ready).data.frame
     assert whole["aspect"].nunique() == 5
 
 
@@ -177,7 +179,7 @@ def test_the_template_of_an_ablation_runs_as_it_stands(apart):
 @pytest.mark.parametrize("output", [*SHOWN, *INSTEAD, *NOTHING])
 def test_a_notebook_with_the_miniature_judge(apart, monkeypatch, capsys, output):
     """Four inputs, the real model: it says so, keeps apart, and each number has n, interval and signature."""
-    monkeypatch.setattr(jobs, "QUICK_INPUTS", 4)
+    monkeypatch.setattr(judges, "QUICK_INPUTS", 4)
     entry = LISTED[output]
     if missing := [name for name in entry.inputs if name in datasets.NAMES and not datasets.available(name)[0]]:
         pytest.skip(f"not here: {', '.join(missing)}")

@@ -153,7 +153,7 @@ def test_the_rows_of_meteor_stay_where_it_cannot_be_had() -> None:
     whole = {name: (ROOT / name).read_bytes() for name in record["files"]}
     name = "results/coascore/coascore_cases__scores.csv"
     without = b"".join(line for line in whole[name].splitlines(keepends=True) if b",METEOR," not in line)
-    said = saving.listed(saving.lost(record, whole | {name: without}))
+    said = ", ".join(map(str, saving.lost(record, whole | {name: without})))
     assert said == "2 rows of coascore_cases__scores.csv (table_14, METEOR; table_15, METEOR)"
 
 

@@ -7,16 +7,14 @@ import pytest
 
 from nlgeval_lib import datasets, papers
 from nlgeval_lib.evaluators import Bleu, Rouge
-from nlgeval_lib.study import correlations
+from nlgeval_lib.scoring import correlations
 
 TABLES = {"pearson": "table_25", "spearman": "table_26", "kendall": "table_04"}
 CRITERIA = ["correctness", "data_coverage", "fluency", "relevance", "text_structure"]
 
 
 def measured(items: pd.DataFrame, scores: dict[str, pd.Series], human: dict[str, str], task: str) -> pd.DataFrame:
-    table = correlations.correlations(
-        items, scores, human, coefs=("pearson", "spearman", "kendall-b"), ci=None, scale=100
-    )
+    table = correlations.table(items, scores, human, coefs=("pearson", "spearman", "kendall-b"), ci=None, scale=100)
     return correlations.averaged(table, task) if len(human) > 1 else table
 
 

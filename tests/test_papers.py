@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib import papers
+from nlgeval_lib.papers.comparison import RESULT
 
 FILES = [(paper, table) for paper in papers.PAPERS for table in papers.tables(paper)]
 WORDY = {"grade", "text"}  # statistics whose values are words
@@ -35,7 +36,6 @@ PRINTED = {"tigerscore": (26, 4), "semscore": (6, 1), "hdeval": (12, 13), "prome
         ("1,234,567.80", "1234567.8", 2, False),
         ("12.3%", "12.3", 1, True),
         ("12.3 %", "12.3", 1, True),
-        (r"12.3\%", "12.3", 1, True),
         ("+3.1", "3.1", 1, False),
         ("+5.43%", "5.43", 2, True),
         ("\u22120.006", "-.006", 3, False),
@@ -45,22 +45,7 @@ PRINTED = {"tigerscore": (26, 4), "semscore": (6, 1), "hdeval": (12, 13), "prome
         ("5.", "5", 0, False),
         ("7", "7", 0, False),
         (" 0.7\u00a0", ".7", 1, False),
-        ("0.512\u2020", ".512", 3, False),
-        ("0.512**", ".512", 3, False),
-        ("**0.512**", ".512", 3, False),
-        ("<b>0.512</b>", ".512", 3, False),
-        ("<u>-0.512</u>\u2021", "-.512", 3, False),
-        ("0.512<sup>\u2020</sup>", ".512", 3, False),
-        (r"\textbf{0.512}", ".512", 3, False),
-        (r"$0.512^{\dagger}$", ".512", 3, False),
-        (r"0.512\textsuperscript{*}", ".512", 3, False),
-        ("0.512^a", ".512", 3, False),
-        ("51.2%$^{b}$", "51.2", 1, True),
-        ("\u200e\u22120.512\u200b", "-.512", 3, False),
-        ("0.512^{*}", ".512", 3, False),
-        ("12.3%*", "12.3", 1, True),
         ("1e-5", ".00001", 5, False),
-        ("2.5 \u00d7 10^{-5}", ".000025", 6, False),
         ("20K", "20000", -3, False),
         ("1.5M", "1500000", -5, False),
     ],
@@ -100,10 +85,10 @@ decimals = st.integers(0, 6)
 values = st.decimals(-(10**6), 10**6, places=6, allow_nan=False, allow_infinity=False)
 
 
-@given(values, decimals, st.sampled_from(["", "%", " %"]), st.sampled_from(["", "*", "**", "\u2020", "$^{\\ddagger}$"]))
-def test_formatting_and_reading_are_inverse(value, places, percent, mark):
+@given(values, decimals, st.sampled_from(["", "%", " %"]))
+def test_formatting_and_reading_are_inverse(value, places, percent):
     text = f"{value:.{places}f}"
-    dressed = f"{value:,.{places}f}".replace("-", "\u2212") + percent + mark
+    dressed = f"{value:,.{places}f}".replace("-", "\u2212") + percent
     for printed in (text, dressed, dressed.replace("0.", ".", 1) if abs(value) < 1 and places else dressed):
         number = papers.parse(printed)
         assert number.value == Decimal(text)
@@ -271,7 +256,7 @@ def ours(*rows, **columns):
 def test_compare_gives_a_verdict_for_every_printed_number(small):
     mine = ours(("a", "x", "pearson", -0.56), ("b", "x", "pearson", 0.0905), n=300, route="public", signature="s")
     cells = papers.compare("hdeval", "table_01", mine, reason="no GPU")
-    assert tuple(cells.columns) == papers.RESULT
+    assert tuple(cells.columns) == RESULT
     assert cells["verdict"].tolist() == ["equal", "differs", "missing"]
     assert cells["printed"].tolist() == ["0.090", "\u22120.5", "12.3%"]
     assert cells["difference"].tolist()[:2] == [0.0005, -0.06] and math.isnan(cells["difference"][2])
@@ -330,17 +315,13 @@ def test_a_malformed_comparison_is_refused(small, mine, message):
         ("paper,table,row,column,statistic,value\nhdeval,table_01,a,x,pearson\n", "not 6 fields in row 2"),
         ("paper,table,row,column,statistic,value\nhdeval,table_02,a,x,pearson,1\n", "another table"),
         ("paper,table,row,column,statistic,value\n" + "hdeval,table_01,a,x,pearson,1\n" * 2, "given twice"),
-        ('paper,table,row,column,statistic,value\nhdeval,table_01,"a,x,pearson,1\n', "line 2: .*quote not closed"),
+        ('paper,table,row,column,statistic,value\nhdeval,table_01,"a,x,pearson,1\n', "quote not closed"),
         *(
             (
                 f"paper,table,row,column,statistic,value\nhdeval,table_01,a,x,pearson,{typo}\n",
-                r"table_01.csv, row 2, \[a / x / pearson\]: .* looks like a number",
+                r"table_01.csv, \[a / x / pearson\]: .* looks like a number",
             )
-            for typo in ("0.3.61", "O.361", '"0,361"', "-.36l", "٠.٣")
-        ),
-        (
-            "paper,table,row,column,statistic,value\nhdeval,table_01,é,x,pearson,1\n".encode("latin-1"),
-            "line 2: byte 0xe9",
+            for typo in ("0.3.61", "O.361", '"0,361"', "-.36l", "٠.٣", "**0.36**", "12.3%\u2020")
         ),
     ],
 )
@@ -351,7 +332,7 @@ def test_a_malformed_file_is_refused(small, content, message):
 
 
 def test_a_byte_order_mark_and_cells_without_a_single_number_are_taken(small):
-    cells = ["<0.05", "1-5", "0.3 (0.1)", "A (best)", "-", "1,600", ".36*"]
+    cells = ["<0.05", "1-5", "0.3 (0.1)", "A (best)", "-", "1,600", ".36"]
     rows = "".join(f'hdeval,table_01,r{n},x,pearson,"{cell}"\r\n' for n, cell in enumerate(cells))
     (small / "table_01.csv").write_bytes(b"\xef\xbb\xbfpaper,table,row,column,statistic,value\r\n" + rows.encode())
     assert papers.load("hdeval", "table_01")["number"].dropna().tolist() == [1600, 0.36]

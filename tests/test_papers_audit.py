@@ -19,12 +19,12 @@ from scipy import stats
 from nlgeval_lib import papers
 from nlgeval_lib.papers.audit import CONTRADICTS, HOLDS, ROUNDED, RULES, UNTOLD, VERDICTS, Quantity, relations
 from nlgeval_lib.papers.audit import attainable as can
-from nlgeval_lib.papers.audit import quantity as q
+from nlgeval_lib.papers.audit import cells as q
+from nlgeval_lib.papers.audit import findings as check
 from nlgeval_lib.papers.audit import sentences as say
 from nlgeval_lib.papers.audit import values as val
 from nlgeval_lib.papers.audit.cells import Tables
-from nlgeval_lib.papers.audit.relations import check
-from nlgeval_lib.report import audited
+from nlgeval_lib.report.output import public_data
 
 
 def table(rows: dict[str, dict[str, str]], statistic: str = "score") -> pd.DataFrame:
@@ -133,13 +133,14 @@ def test_figures_printed_twice_to_other_digits():
 
 
 def test_an_end_point_is_reached_by_exact_numbers_only():
-    """2.51 lies from 2.50 to 2.52: rounded to 2 it would have to be 2.50 to the last digit. A count may be."""
+    """2.51 lies from 2.50 to 2.52, and 2.50 may be rounded to 2; but 2 and 3 are two numbers."""
     p = Quantity.printed
-    assert q.verdict(p("2"), p("21.58") - p("19.07")) == q.same(p("2"), p("3")) == CONTRADICTS
+    assert q.verdict(p("2"), p("21.58") - p("19.07")) == ROUNDED
+    assert q.verdict(p("2"), p("21.59") - p("19.07")) == q.same(p("2"), p("3")) == CONTRADICTS
     assert q.verdict(p("2"), p("21.575") - p("19.07")) == ROUNDED
     assert q.verdict(p("2"), Quantity.exactly(Fraction(5, 2))) == HOLDS
     third = Quantity(Fraction(3), Fraction(5, 2), Fraction(7, 2))
-    assert q.verdict(p("2"), third) == CONTRADICTS and q.verdict(p("2.5", exact=True), third) == ROUNDED
+    assert q.verdict(p("2"), third) == ROUNDED and q.verdict(p("2.5", exact=True), third) == ROUNDED
     scores = table({name: {"j :: score": score, "j :: rank": rank} for name, score, rank in
                     (("a", "2.1", "1"), ("b", "2.0", "1"))})  # fmt: skip
     assert verdicts(can.ranks_of_scores(of(scores), "t")) == [HOLDS, CONTRADICTS]
@@ -158,8 +159,6 @@ def test_totals_and_the_lines_that_print_them():
     assert verdicts(val.summaries(down, "t", "Total", ["x", "y"], "total", "row")) == [CONTRADICTS]
     with pytest.raises(ValueError, match=r"nearest: .*Total"):
         val.summaries(down, "t", "total", ["x", "y"], axis="row")
-    with pytest.raises(ValueError, match="kinds are"):
-        val.summaries(down, "t", "Total", ["x", "y"], "median")
 
 
 def gains(**line: str) -> Tables:
@@ -200,19 +199,19 @@ def test_a_difference_cut_off_is_told():
 def test_percent_changes_are_of_one_row_and_of_the_best():
     frame = of(table(
         {
-            "old": {"a": "0.200", "b": "0.400", "z": "0.000"}, "one": {"a": "0.300", "b": "0.300", "z": "0.1"},
+            "old": {"a": "0.200", "b": "0.400", "z": "0.01"}, "one": {"a": "0.300", "b": "0.300", "z": "0.1"},
             "two": {"a": "0.100", "b": "0.700", "z": "0.1"},
-            "gain": {"a :: gain": "50.0", "b :: gain": "-25.0", "z :: gain": "7.0"},
+            "gain": {"a :: gain": "50.0", "b :: gain": "-25.0", "z :: gain": "900"},
             "best": {"a :: gain": "-50.0", "b :: gain": "75.0"}, "wrong": {"a :: gain": "50.0", "b :: gain": "75.9"},
         }
     ))  # fmt: skip
     of_one = val.percent_changes(frame, "t", "gain", ["two", "one"], "old", {"gain": "score"})
-    assert verdicts(of_one) == [HOLDS, HOLDS, ROUNDED, CONTRADICTS] and math.isinf(of_one[2].high)
+    assert verdicts(of_one) == [HOLDS, HOLDS, HOLDS, CONTRADICTS]
     assert of_one[3].relation == "of the best overall row" and of_one[3].printed == "one"
     of_best = val.percent_changes(frame, "t", "best", ["two", "one"], "old", {"gain": "score"})
     assert verdicts(of_best) == [HOLDS, HOLDS, HOLDS]
     alone = val.percent_changes(frame, "t", "gain", ["one"], "old", {"gain": "score"})
-    assert verdicts(alone) == [HOLDS, HOLDS, ROUNDED]
+    assert verdicts(alone) == [HOLDS, HOLDS, HOLDS]
     mixed = val.percent_changes(frame, "t", "wrong", ["one", "two"], "old", {"gain": "score"})
     assert verdicts(mixed[:2]).count(CONTRADICTS) == 1  # no one row gives both
 
@@ -225,8 +224,7 @@ def test_repeats_join_renamed_cells():
     both = of(here, there=there)
     found = val.repeats(both, "t", "there", {"row": {"ours": "Ours"}})
     assert verdicts(found) == [CONTRADICTS, HOLDS] and found[0].relation == "same as there"
-    with pytest.raises(ValueError, match="no cell is in both"):
-        val.repeats(both, "t", "there")
+    assert val.repeats(both, "t", "there") == []
 
 
 PLACES = dict(abstract="45", section="45", appendix="54", low="-2", high="2", word="Python", same="Python", other="C++")
@@ -288,10 +286,8 @@ def test_printed_numbers_from_other_cells(said, how, expected):
 
 def test_a_value_of_no_known_kind_or_cell_is_refused():
     both = of(votes=VOTES, text=TEXT)
-    for how in (dict(kind="median", of=[GOOD]), dict(kind="total", of=[["votes", "total", "best"]]),
-                dict(kind="total", of=[GOOD], compare="~")):  # fmt: skip
-        with pytest.raises(ValueError, match=r"allowed|nearest"):
-            val.follows(both, "t", ["text", "share"], **how)
+    with pytest.raises(ValueError, match="nearest"):
+        val.follows(both, "t", ["text", "share"], kind="total", of=[["votes", "total", "best"]])
     with pytest.raises(ValueError, match="12 cells; the printed number is one"):
         both.one(["text"], words=True)
 
@@ -341,17 +337,16 @@ def weak_orders(n: int) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("n", [3, 4])
-@pytest.mark.parametrize(("name", "oracle"), [("kendall", stats.kendalltau), ("spearman", stats.spearmanr)])
-def test_a_few_items_with_ties_in_both_orders_against_brute_force(n, name, oracle):
+def test_a_few_items_with_ties_in_both_orders_against_brute_force(n):
     """Every two orders of n items, correlated by scipy: the same values, with the same fewest ties."""
     fewest = {}
     for x, y in itertools.product(weak_orders(n), repeat=2):
         if len(set(x)) > 1 and len(set(y)) > 1:
-            value, ties = round(float(oracle(x, y).statistic), 9), tied(x) + tied(y)
+            value, ties = round(float(stats.kendalltau(x, y).statistic), 9), tied(x) + tied(y)
             fewest[value] = min(ties, fewest.get(value, ties))
     for value in np.arange(-1000, 1001) / 1000:
         inside = [ties for at, ties in fewest.items() if abs(at - value) <= 0.0005 + 1e-9]
-        ways = can.attains(name, n, value - 0.0005, value + 0.0005)
+        ways = can.attains(n, value - 0.0005, value + 0.0005)
         assert list(ways.values()) == ([min(inside)] if inside else []), value
 
 
@@ -367,21 +362,12 @@ def test_tau_with_ties_in_one_order_against_brute_force(n, variant):
                 value = round(float(stats.kendalltau(range(n), y, variant=variant).statistic), 9)
                 fewest[value] = min(tied(y), fewest.get(value, 99))
     for value, ties in fewest.items():
-        ways = can.attains("kendall", n, value - 1e-7, value + 1e-7)
+        ways = can.attains(n, value - 1e-7, value + 1e-7)
         assert variant in ways and ways[variant] <= ties
     exact = {round((h - 2 * d) / below, 9): t for v, below, t, h in reversed(can.one_sided(n)) if v == variant
              for d in range(h + 1)}  # fmt: skip
     # a few hundred draws of a pattern meet nearly all of its values; none is met that is not said to be attained
     assert set(fewest) <= set(exact) and len(fewest) > 0.8 * len(exact)
-
-
-@pytest.mark.parametrize("n", [6, 7])
-def test_rho_without_ties_against_all_orders(n):
-    rho = {round(1 - 6 * sum((a - b) ** 2 for a, b in enumerate(p)) / (n * (n * n - 1)), 9)
-           for p in itertools.permutations(range(n))}  # fmt: skip
-    for value in np.arange(-1000, 1001) / 1000:
-        close = any(abs(value - one) <= 0.0005 + 1e-9 for one in rho)
-        assert bool(can.attains("spearman", n, value - 0.0005, value + 0.0005)) == close, value
 
 
 @pytest.mark.parametrize(
@@ -403,20 +389,19 @@ def test_taus_of_twelve_items(text, ties, expected, note):
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=9))
 def test_rank_correlations_are_those_of_scipy(pairs):
     x, y = zip(*pairs, strict=True)
-    for mine, oracle in ((can.kendall, stats.kendalltau), (can.spearman, stats.spearmanr)):
-        if len(set(x)) > 1 and len(set(y)) > 1:
-            assert mine(x, y) == pytest.approx(oracle(x, y).statistic, abs=1e-12)
-        else:
-            assert math.isnan(mine(x, y))
+    if len(set(x)) > 1 and len(set(y)) > 1:
+        assert can.kendall(x, y) == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+    else:
+        assert math.isnan(can.kendall(x, y))
 
 
 def test_correlations_follow_from_ranks():
     ranks = table({name: {"human": i, "m": j} for name, i, j in zip("abcd", "1234", "1243", strict=True)}, "rank")
-    good = table({"m": {"all :: kendall": "0.667", "all :: spearman": "0.800"}})
-    bad = table({"m": {"all :: kendall": "0.600", "all :: spearman": "0.9"}})
+    good = table({"m": {"all :: kendall": "0.667"}})
+    bad = table({"m": {"all :: kendall": "0.600"}})
     for frame, expected in ((good, HOLDS), (bad, CONTRADICTS)):
         found = can.rank_correlations(of(frame, ranks=ranks), "t", "ranks", "human", "all")
-        assert verdicts(found) == [expected, expected]
+        assert verdicts(found) == [expected]
 
 
 def test_ranks_follow_from_scores():
@@ -575,17 +560,13 @@ def test_counts_and_ratings_against_the_data(said, how, expected):
 
 
 def test_malformed_tables_and_relations_are_refused(monkeypatch, tmp_path):
-    with pytest.raises(ValueError, match="missing: \\['statistic'\\]"):
-        can.bounds(of(table({"r": {"a": "1"}}).drop(columns="statistic")), "t")
-    with pytest.raises(ValueError, match="given twice"):
-        can.bounds(of(pd.concat([table({"r": {"a": "1"}})] * 2)), "t")
     with pytest.raises(ValueError, match="nearest"):
         papers.audit("hdval")
-    with pytest.raises(ValueError, match=r"no table 'table_99' of hdeval; nearest: \['table_09'"):
+    with pytest.raises(ValueError, match=r"'table_99'; nearest: \['table_09'"):
         papers.audit("hdeval", tables="table_99")
     assert set(papers.audit("hdeval", tables="table_09")["table"]) == {"table_09"}
     assert papers.audit("hdeval", tables=["figure_03"]).empty  # printed, but no relation
-    monkeypatch.setattr(sys.modules["nlgeval_lib.papers.audit.relations"], "folder", lambda: tmp_path)
+    monkeypatch.setattr(sys.modules["nlgeval_lib.papers.audit"], "folder", lambda: tmp_path)
     (tmp_path / "hdeval").mkdir()
     for text, match in (('rule = "averages"', "no rule 'averages'"), ('rule = "@NONE"', "no name '@NONE'")):
         (tmp_path / "hdeval" / "relations.toml").write_text(f"[[relation]]\n{text}\ntable = 't'\n")
@@ -599,7 +580,7 @@ def test_malformed_tables_and_relations_are_refused(monkeypatch, tmp_path):
 
 
 def test_names_and_repetitions_are_written_out(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys.modules["nlgeval_lib.papers.audit.relations"], "folder", lambda: tmp_path)
+    monkeypatch.setattr(sys.modules["nlgeval_lib.papers.audit"], "folder", lambda: tmp_path)
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "relations.toml").write_text("""
 names.AB = ["a", "b"]
@@ -750,7 +731,6 @@ def test_tigerscore_contradicts_here_and_nowhere_else(found):
         ("table_03", "D2T / # Samples / count"): "2848",
         ("table_04", f"{free} / Story-Gen / difference"): "+14",
         ("table_04", f"{based} / Summ / difference"): "-4",
-        ("table_04", f"{based} / MathQA / difference"): "+2",  # 2.51 is 2.5 at the very end of its range only
         ("table_04", f"{based} / Instruct / difference"): "+5",
         ("table_04", f"{based} / Average / difference"): "+8",
         ("table_04", "section 1: Kendall gain over best reference-based metric, named COMET-22"): "8%",
@@ -783,7 +763,7 @@ def test_what_the_papers_do_not_print_contradicts_nothing(found):
 
 def test_one_fact_in_several_rows_is_one_finding():
     needs("summeval", "webnlg2020", "vicuna_bench")
-    rows = papers.audit(verdict=CONTRADICTS, data=audited.public)
+    rows = papers.audit(verdict=CONTRADICTS, data=public_data)
     sizes = rows.groupby(["paper", "finding"]).size()
     assert sizes[sizes > 1].to_dict() == {
         ("coascore", "references of OpenMEVA and BAGEL swapped"): 2,
@@ -810,7 +790,7 @@ SWAPPED = [("2.33", 1), ("1.67", 2.67), ("4.00", 3.33), ("3.33", 1.67), ("2.67",
 
 def test_what_the_public_data_contradict():
     needs("summeval", "webnlg2020", "vicuna_bench", "wmt22_zhen", "topical_chat", "hhh", "self_instruct")
-    rows = papers.audit(data=audited.public).query("rule == 'data'")
+    rows = papers.audit(data=public_data).query("rule == 'data'")
     wrong = rows[rows["verdict"] == CONTRADICTS]
     assert [(row.paper, row.place, row.printed, round(row.recomputed, 2)) for row in wrong.itertuples()] == [
         ("tigerscore", "D2T / Output Source / count", "18", 16), ("tigerscore", "D2T / # Inputs / count", "179", 178),

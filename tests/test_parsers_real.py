@@ -12,7 +12,7 @@ from scipy import stats
 from nlgeval_lib import datasets, meta, parsers
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.parsers import naive
-from nlgeval_lib.study import correlations
+from nlgeval_lib.scoring import correlations
 
 SCALES = {"naturalness": (1, 3), "coherence": (1, 3), "engagingness": (1, 3), "groundedness": (0, 1)}
 
@@ -43,9 +43,9 @@ def test_golden_replay_of_a_closer_look():
                 plain.setdefault((source, system), []).extend([int(digit.group())] if digit else [])
             means = {"judge": meta.mean_of_samples(judged).scores}
             ours = [
-                correlations.correlations(
-                    items, means, {aspect: f"human_{aspect}"}, coefs=[coef], level=level, ci=None
-                ).at[0, "value"]
+                correlations.table(items, means, {aspect: f"human_{aspect}"}, coefs=[coef], level=level, ci=None).at[
+                    0, "value"
+                ]
                 for coef, level in (("pearson", "dataset"), ("kendall-b", "input"))
             ]
             human = scores[scores["aspect"] == aspect].set_index(["input_id", "system_id"])["human"].to_dict()

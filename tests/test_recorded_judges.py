@@ -9,7 +9,7 @@ from cli_tools import call
 
 from nlgeval_lib import datasets
 from nlgeval_lib.datasets import recordings
-from nlgeval_lib.engines import MissingCompletions, ReplayEngine, Request
+from nlgeval_lib.engines import MissingCompletions, ReplayEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.records import Sample
@@ -49,17 +49,6 @@ def test_every_text_is_stored_once_under_its_key(name, store, needs):
     assert store.verify() == []
 
 
-def test_prompts_are_the_ones_that_were_sent_where_they_are_known(needs):
-    needs("acloserlook")
-    options = {"aspects": ("coherence",), "prompt_forms": ("geval",)}
-    sent = recordings.prompts("acloserlook", **options)["prompt"].tolist()
-    asked = list(recorded_judges.rows("acloserlook", **options))
-    assert [request.messages[0]["content"] for _, request, _ in asked] == sent
-    assert {len(texts) for _, _, texts in asked} == {20}
-    frame = recordings.load("acloserlook", **options)
-    assert [text for _, _, texts in asked for text in texts] == frame["text"].tolist()
-
-
 def test_prometheus_itself_is_answered_by_the_recording(store, needs, data):
     needs("prometheus_gpt4")
     recorded_judges.fill(store, "prometheus_gpt4")
@@ -97,24 +86,6 @@ def test_a_text_that_ended_for_want_of_room_is_marked(tmp_path, needs, monkeypat
     kept = [store.get(key) for key in store]
     assert {one.finish_reason for one in kept if one.text} == {"stop"}
     assert {one.finish_reason for one in kept if not one.text} == {"length"}
-
-
-def test_unknown_names():
-    with pytest.raises(ValueError, match="did you mean 'acloserlook'"):
-        recorded_judges.of("acloserlok")
-    for name in ("alttest_summeval", "llm_summeval"):
-        with pytest.raises(ValueError, match="its scores or texts are in datasets"):
-            recorded_judges.of(name)
-    assert set(recorded_judges.ASKED) < set(recordings.NAMES)
-
-
-def test_a_replay_of_what_is_not_there_names_it(tmp_path):
-    kept = Store(tmp_path)
-    engine = ReplayEngine(kept, "judge", recorded_judges.REVISION)
-    with pytest.raises(MissingCompletions, match="1 completions are not in"):
-        from nlgeval_lib.engines import Sampling, complete
-
-        complete(engine, [Request(prompt="never asked", id="me")], Sampling())
 
 
 def test_the_command(needs, tmp_path, monkeypatch, capsys):

@@ -48,7 +48,7 @@ def test_form_and_counts(recorded, name):
     assert ("text" in frame) == ("text" in recordings.spec(name).kept)
     assert ("value" in frame) == ("value" in recordings.spec(name).kept)
     assert not frame.duplicated(list(recordings.KEYS)).any()
-    assert frame.attrs["name"] == name and len(frame.attrs["sha256"]) == len(datasets.files(name))
+    assert frame.attrs["name"] == name
 
 
 @pytest.mark.parametrize(
@@ -83,25 +83,12 @@ def test_prompts_show_the_outputs_they_are_about(data, needs):
         assert np.mean(shown) > 0.98, name
 
 
-def test_alttest_experts_are_summevals(data, needs):
-    needs("alttest_summeval")
-    raw = recordings.load("alttest_summeval", judges=["gpt-4o"], experts=True)
-    assert raw["judge"].unique().tolist() == ["gpt-4o", "expert_0", "expert_1", "expert_2"]
-    frame = data("summeval")
-    for number in range(3):
-        expert = raw[raw["judge"] == f"expert_{number}"]
-        joined = recordings.attach(frame, expert, "expert")
-        np.testing.assert_array_equal(joined["expert"], frame[f"rater_expert_{number}"])
-
-
 def test_alttest_coherence_of_one_judge(recorded, data):
     """One judge on the same data: .535 over the data set, .797 over systems."""
     raw = recorded("alttest_summeval")
     joined = recordings.attach(data("summeval"), raw[raw["judge"] == "gpt-4o"], "judge")
-    human, systems, _ = datasets.pivot(joined, "coherence")
-    judge, systems_again, _ = datasets.pivot(joined, "coherence", column="judge")
-    assert systems == systems_again
-    assert stats.spearmanr(human.ravel(), judge.ravel())[0] == pytest.approx(0.535, abs=1e-3)
+    coherence = joined[joined["aspect"] == "coherence"]
+    assert stats.spearmanr(coherence["human"], coherence["judge"])[0] == pytest.approx(0.535, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -128,10 +115,8 @@ def test_acloserlook_draws_and_templates(needs):
     assert len(raw) == 353 * 20
     assert (raw.groupby(["input_id", "system_id"])["draw"].apply(list).map(tuple) == tuple(range(20))).all()
     prompts = recordings.prompts("acloserlook", aspects=["groundedness"], prompt_forms=["geval"])
-    template = acloserlook.template("groundedness", "geval")
-    first = template.partition("{{Document}}")[0]
+    first = datasets.fetch.text(acloserlook.template_file("groundedness", "geval")).partition("{{Document}}")[0]
     assert len(prompts) == 357 and prompts["prompt"].str.startswith(first[:200]).all()
-    assert "{{Response}}" in acloserlook.template("coherence", "llm_eval_no_cot")
 
 
 def test_llm_summeval_texts_are_those_of_the_files(recorded, mirror):
@@ -183,7 +168,7 @@ def test_prometheus_feedback_stands_beside_its_score(recorded, data):
 def test_unknown_names_and_options_are_named():
     with pytest.raises(UnknownName, match="unknown recording 'alttest'; nearest: alttest_summeval"):
         recordings.load("alttest")
-    with pytest.raises(TypeError, match="options: aspects, prompt_forms"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'aspect'"):
         recordings.load("acloserlook", aspect="coherence")
     with pytest.raises(ValueError, match="gemba_wmt22: its publisher kept no prompts"):
         recordings.prompts("gemba_wmt22")
@@ -208,18 +193,5 @@ def test_attach_is_exact_about_rows():
     joined = recordings.attach(frame, scored, "judge")
     np.testing.assert_array_equal(joined["judge"], [10, np.nan, 30])
     assert "judge" not in frame
-    with pytest.raises(ValueError, match="already has a column 'human'"):
-        recordings.attach(frame, scored, "human")
-    with pytest.raises(ValueError, match="scored has 2 rows with the output and aspect of another one"):
+    with pytest.raises(ValueError, match="not unique"):
         recordings.attach(frame, pd.concat([scored, scored]), "judge")
-    with pytest.raises(ValueError, match="do both belong to one data set"):
-        recordings.attach(frame, scored.assign(aspect="y"), "judge")
-    with pytest.raises(ValueError, match="scored has no column value"):
-        recordings.attach(frame, scored.drop(columns="value"), "judge")
-
-
-def test_check_names_missing_columns():
-    with pytest.raises(ValueError, match="missing column judge, prompt_form, draw"):
-        recordings.check(pd.DataFrame(columns=["dataset", "input_id", "system_id", "aspect", "text"]))
-    with pytest.raises(ValueError, match="neither `text` nor `value`"):
-        recordings.check(pd.DataFrame(columns=list(recordings.KEYS)))

@@ -9,24 +9,13 @@ import shutil
 
 import pandas as pd
 import pytest
-from runner_tools import Checkout, HerePool
 
 from nlgeval_lib import report
 from nlgeval_lib.report import scoreboard
-from nlgeval_lib.runner import session, stale
-from nlgeval_lib.runner.progress import Progress
+from nlgeval_lib.runner import session
+from nlgeval_lib.runner.session import Progress
 from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.study import catalogue
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch) -> Checkout:
-    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(session, "Pool", HerePool)
-    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
-    return Checkout(tmp_path)
 
 
 def save(id: str, table: str = "table_01", route: str | None = None, **values: float) -> None:

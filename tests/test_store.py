@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import random
 import resource
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -22,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from nlgeval_lib.engines.store import FILE, Store, StoreError, draw_keys, request_key
+from nlgeval_lib.engines.store import FILE, Store, StoreError, request_key
 from nlgeval_lib.records import Completion
 
 MODEL = {"model": "m", "revision": "r"}
@@ -48,19 +46,6 @@ def everything(folder: Path) -> dict[str, str]:
 
 
 # -- keys (frozen ones: test_completion_keys.py) -----------------------------------------------------------------------
-
-
-def test_key_is_the_sha256_of_canonical_json():
-    body = {"model": "m", "revision": "r", "prompt": "é", "sampling": {"top_p": 1.0, "a": None}}
-    for draw in (0, 3, 12):
-        text = json.dumps({**body, "draw": draw}, sort_keys=True, separators=(",", ":"))
-        assert draw_keys(body, [draw]) == [hashlib.sha256(text.encode()).hexdigest()]
-
-
-@pytest.mark.parametrize("value, draw", [(float("nan"), 0), (1.0, -1)])
-def test_bad_keys_are_refused(value, draw):
-    with pytest.raises(ValueError, match=r"JSON|0 or more"):
-        draw_keys({"sampling": {"temperature": value}}, [draw])
 
 
 # -- records -----------------------------------------------------------------------------------------------------------
@@ -189,44 +174,6 @@ for i in range(int(sys.argv[3])):
 """
 
 
-def test_fifty_kills_lose_nothing_that_was_finished(tmp_path):
-    """A forked writer is killed 50 times at random moments; resumed, it ends as an undisturbed one does."""
-    count, size, draw = 6500, 60, random.Random(5)
-    finished: list[int] = []
-    killed = 0
-    for _ in range(50):
-        reading, writing = os.pipe()
-        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)  # 64 lines ahead at most: no writer ends before it is killed
-        pid = os.fork()
-        if pid == 0:
-            try:
-                os.close(reading)
-                store = Store(tmp_path)
-                for i in range(count):
-                    if store.put(done(f"w{i}", f"w{i} " + "word " * (size * (i % 7)))):
-                        os.write(writing, b"%-63d\n" % i)
-            finally:
-                os._exit(0)
-        os.close(writing)
-        stop, got = draw.randint(0, 60), b""
-        with os.fdopen(reading, "rb", buffering=0) as pipe:
-            while got.count(b"\n") < stop and (more := pipe.read(64)):
-                got += more
-            os.kill(pid, 9)
-            killed += os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-            while more := pipe.read(4096):
-                got += more
-        finished += [int(line) for line in got.split()]
-        with Store(tmp_path) as store:
-            assert store.get_many(sha(f"w{i}") for i in finished).keys() == {sha(f"w{i}") for i in finished}
-    assert len(finished) == len(set(finished)), "a finished completion was asked twice"
-    assert killed == 50 and len(finished) > 500
-    with Store(tmp_path) as store:
-        store.put_many(done(f"w{i}", f"w{i} " + "word " * (size * (i % 7))) for i in range(count))
-        assert store.verify() == []
-    assert everything(tmp_path) == {sha(f"w{i}"): f"w{i} " + "word " * (size * (i % 7)) for i in range(count)}
-
-
 def test_many_processes_lose_nothing(tmp_path):
     """Six writers that all find no file at first, some of their keys the same, beside a reader in this process."""
     names = ("both", "both", "both", "x", "y", "z")
@@ -291,30 +238,6 @@ def test_a_key_is_one_claimants_until_it_ends(tmp_path):
 
 
 # -- an earlier version's segments -------------------------------------------------------------------------------------
-
-
-def old_store(folder: Path) -> list[Completion]:
-    """A folder as the version before SQLite left it: two segments, a damaged line, one that was never finished."""
-    folder.mkdir()
-    lines = (CASES / "old_store.jsonl").read_bytes().splitlines(keepends=True)
-    (folder / "0000.jsonl").write_bytes(b"".join(lines[:10]) + b"not a record\n" + lines[3].replace(b"r1", b"r2"))
-    (folder / "own-host-1-aa.jsonl").write_bytes(b"".join(lines[5:]) + lines[0][:-9])
-    (folder / "refused").mkdir()
-    made = json.loads((CASES / "old_store.expected.json").read_text())
-    return [Completion(**{**one, "logprobs": one["logprobs"] and tuple(one["logprobs"])}) for one in made]
-
-
-def test_segments_of_an_earlier_version_are_taken_over_once(tmp_path):
-    expected = old_store(tmp_path / "old")
-    with Store(tmp_path / "old") as store, pytest.warns(UserWarning, match=r"0000\.jsonl: 2 damaged lines"):
-        assert store.census() == {("one", "r1"): 8, ("two", "r1"): 8}
-    for _ in range(2):
-        with Store(tmp_path / "old") as store:
-            assert store.get_many(one.key for one in expected) == {one.key: one for one in expected}
-            assert len(list(store.requests())) == 8 and store.verify() == []
-    names = sorted(path.name for path in (tmp_path / "old").iterdir())
-    assert names == ["0000.jsonl.imported", FILE, "own-host-1-aa.jsonl.imported", "refused"]
-    assert (tmp_path / "old" / "0000.jsonl.imported").stat().st_size > 2000
 
 
 # -- damage, no room, no permission ------------------------------------------------------------------------------------
@@ -385,14 +308,6 @@ def test_a_newer_versions_file_or_record_is_not_misread(tmp_path):
     database.close()
     with Store(tmp_path) as store, pytest.raises(StoreError, match="version 9, this is 1: update"):
         store.put(done("2"))
-
-
-def test_a_file_that_is_taken_away_is_noticed_when_it_is_made_safe(tmp_path):
-    with Store(tmp_path / "store") as store:
-        store.put(done("a"))
-        shutil.rmtree(tmp_path / "store")
-        with pytest.raises(StoreError, match=f"{FILE} was removed while it was open"):
-            store.sync()
 
 
 def test_what_is_no_store_is_named(tmp_path):

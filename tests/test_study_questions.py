@@ -12,7 +12,7 @@ import pytest
 from nlgeval_lib import datasets
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.scoring import ProgressBar
-from nlgeval_lib.study import EngineOptions, catalogue, jobs
+from nlgeval_lib.study import EngineOptions, catalogue, judges
 
 LISTED = catalogue.load()
 # a row a question: rows of the first input, completions, and a hash over their keys (model at revision "r1")
@@ -38,13 +38,13 @@ def test_every_judge_is_declared_once_and_every_question_is_kept():
 @pytest.mark.parametrize("data", sorted({judge.data for judge in LISTED.judges}))
 def test_the_completions_that_are_asked_for(data, needs, tmp_path, monkeypatch):
     needs(data)
-    monkeypatch.setattr(jobs, "QUICK_INPUTS", 1)
+    monkeypatch.setattr(judges, "QUICK_INPUTS", 1)
     monkeypatch.setattr(datasets, "load", functools.cache(datasets.load))
     questions = [one for one in LISTED.questions if one.judge.data == data]
     for number, (asked, question) in enumerate({one.asked: one for one in questions}.items()):
         engine = ScriptedEngine(answer, model=question.judge.model, revision="r1")
         options = EngineOptions("vllm", store=tmp_path / str(number), mode="quick")
-        job = jobs.job(question, options, ready=engine)
+        job = judges.job(question, options, engine)
         job.fill(ProgressBar(quiet=True))
         job.store.close()
         keys = sorted(ask.key for ask in engine.asked)

@@ -12,9 +12,9 @@ from cli_tools import call, jsonl
 
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.training import scripted_teachers as scripted
-from nlgeval_lib.training import sets
 from nlgeval_lib.training.feedback_collection import FeedbackCollection
 from nlgeval_lib.training.metricinstruct import MetricInstruct
+from nlgeval_lib.training.pipeline import load
 
 SMALL = ("rounds=1", "per_round=3", "instructions=2", "use_seeds=false")
 
@@ -45,7 +45,7 @@ def test_metricinstruct_is_built_from_a_file_and_a_store(run, inputs, tmp_path) 
     done = run("build", "metricinstruct", "--real", inputs, *how, "--output", tmp_path / "set", "--quiet")
     assert done.code == 0, done.err
     assert f"{len(direct.kept):,} kept, {len(direct.filters.removed):,} removed" in done.out and "location" in done.out
-    examples, report = sets.load(tmp_path / "set")
+    examples, report = load(tmp_path / "set")
     assert examples["completion"].tolist() == [one.example()["completion"] for one in direct.kept]
     assert report["teacher"] == teacher.model
 
@@ -60,7 +60,7 @@ def test_a_feedback_collection_is_built_in_a_view(run, tmp_path) -> None:
         "--view", "no_reference", "-o", tmp_path / "set", "--quiet",
     )  # fmt: skip
     assert done.code == 0, done.err
-    examples, _ = sets.load(tmp_path / "set")
+    examples, _ = load(tmp_path / "set")
     assert len(examples) == len(direct.kept) > 0 and set(examples["view"]) == {"no_reference"}
 
 
@@ -91,11 +91,6 @@ def test_wrong_calls_are_one_line_and_2(run, inputs, tmp_path, monkeypatch, argu
     assert not (tmp_path / "x").exists()
 
 
-def test_configurations_are_listed_with_their_source(run) -> None:
-    listed = run("finetune", "--list").out
-    assert "tigerscore-13b-mathqa" in listed and "Table 8" in listed and "[ours]" in listed
-
-
 def test_a_dry_run_states_tokens_memory_and_hours(run, tmp_path) -> None:
     plain = run("finetune", "prometheus-13b", "--dry-run")
     assert plain.code == 0, plain.err
@@ -108,12 +103,6 @@ def test_a_dry_run_states_tokens_memory_and_hours(run, tmp_path) -> None:
     given = run("finetune", "tigerscore-7b-lora", "--base", base, "--data", data, "--dry-run", "-s", "max_length=512")
     assert given.code == 0, given.err
     assert "examples      1;" in given.out and "1 examples left out" in given.out and "not a paper's run" in given.out
-
-
-def test_help_has_examples(run) -> None:
-    for command in (["build", "metricinstruct"], ["build", "feedback-collection"], ["build", "outputs"], ["finetune"]):
-        got = run(*command, "--help")
-        assert got.code == 0 and "Examples:" in got.out and "Exit codes:" in got.out
 
 
 def test_outputs_are_sampled_and_the_least_likely_is_kept(run, tmp_path) -> None:

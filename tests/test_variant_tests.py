@@ -39,13 +39,6 @@ def test_values_are_scipys_and_tests_are_corrected(items, scores):
     assert [text.get_text() for text in fig.axes[0].get_yticklabels()] == ["good", "noise", "bad"]
 
 
-def test_a_base_and_another_variant_are_needed(items, scores):
-    with pytest.raises(ValueError, match="base 'none'"):
-        variant_tests.compare(items, scores, "none", "human_quality")
-    with pytest.raises(ValueError, match="another variant"):
-        variant_tests.compare(items, {"good": scores["good"]}, "good", "human_quality")
-
-
 def test_variants_are_lined_up_by_item_and_gaps_are_told(monkeypatch):
     frame = pd.DataFrame({"input_id": ["1", "2", "3"], "system_id": "A", "aspect": "x", "human": ["1", "2", "3"]})
     made = {

@@ -10,7 +10,7 @@ import resource
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import cycle
 from typing import Any
 
@@ -75,10 +75,18 @@ def _best(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
     return min((_clock(work) for _ in range(repeats)), key=lambda timed: timed[0])
 
 
+def _by_unit(chunks: Iterable[draws.Draws]) -> dict[str, Any]:
+    """Weights of all resamples of systems and inputs: (n, units) each."""
+    chunks = list(chunks)
+    names = ("systems", "inputs")
+    return {name: np.concatenate([getattr(chunk, name).T for chunk in chunks]).astype(int) for name in names}
+
+
 def _three(method: str, level: str, coef: str, kind: str, n: int, few: int) -> tuple[float, float, float]:
     first, second, y = data(kind)
     if method == "bootstrap":
-        index = draws.bootstrap_indices(y.shape, "both", few, 0)
+        counts = _by_unit(draws.bootstrap(y.shape, "both", few, 0))
+        index = {u: [np.repeat(np.arange(len(row)), row) for row in rows] for u, rows in counts.items()}
 
         def ours(b: int = n) -> Any:
             plan = levels.plan(first, y, coef, level)
@@ -88,7 +96,7 @@ def _three(method: str, level: str, coef: str, kind: str, n: int, few: int) -> t
         theirs = _nlpstats_bootstrap(first, y, level, coef, index)
     else:
         one, two = (comparison.scaled(side, "z") for side in (first, second))
-        masks = draws.swap_masks(y.shape, "both", few, 0)
+        masks = _by_unit(draws.swaps(y.shape, "both", few, 0))
 
         def ours(b: int = n) -> Any:
             plan = levels.Swapped(one, two, y, coef, level)

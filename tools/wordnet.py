@@ -25,12 +25,12 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import datasets, files
-from nlgeval_lib.evaluators import Meteor, meteor_rematch, wordnet
+from nlgeval_lib.evaluators import Meteor, meteor
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "cases"
 DATA = ("summeval", "topical_chat", "openmeva", "bagel")
-SPEECHES = tuple(wordnet.ENDINGS)
+SPEECHES = tuple(meteor.ENDINGS)
 
 
 def digest(folder: Path) -> str:
@@ -110,7 +110,7 @@ def forms(folder: Path) -> set[str]:
     found: set[str] = set()
     for speech in SPEECHES:
         entries = [line.split()[0] for line in (folder / f"index.{speech}").open() if not line.startswith(" ")]
-        rules = [rule.split(":") for rule in wordnet.ENDINGS[speech].split()]
+        rules = [rule.split(":") for rule in meteor.ENDINGS[speech].split()]
         for old, new in [("", ""), *rules]:
             found.update(entry.removesuffix(new) + old for entry in entries if entry.endswith(new))
             found.update(entry.removesuffix(old) + new for entry in entries if entry.endswith(old))
@@ -131,7 +131,7 @@ def expected(full: Any, output: str, reference: str, tokenize: str, rematch: boo
     from nltk.tokenize import word_tokenize
     from nltk.translate.meteor_score import meteor_score
 
-    score = functools.partial(meteor_rematch.meteor_score, stemmer=PorterStemmer()) if rematch else meteor_score
+    score = functools.partial(meteor.rematching_meteor_score, stemmer=PorterStemmer()) if rematch else meteor_score
     split = str.split if tokenize == "blank" else functools.partial(word_tokenize, preserve_line=True)
     return float(score([split(reference)], split(output), wordnet=full))
 
@@ -150,8 +150,8 @@ def cases(full: Any) -> Iterator[tuple[Path, str]]:
 
 def check(folder: Path) -> bool:
     """Whether compact file and full database agree everywhere; says how much was compared."""
-    full, ours = reader(folder), wordnet.Synonyms()
-    same = gzip.decompress(wordnet.COMPACT.read_bytes()).decode() == compact(folder)
+    full, ours = reader(folder), meteor.Synonyms()
+    same = gzip.decompress(meteor.COMPACT.read_bytes()).decode() == compact(folder)
     print(f"the compact file is the one made of the full database: {same}")
     for path, text in cases(full):
         same &= path.read_text("utf-8") == text
@@ -176,10 +176,10 @@ def main() -> None:
     given = parser.parse_args()
     if given.check:
         sys.exit(0 if check(given.folder) else "not equal")
-    files.write_bytes(wordnet.COMPACT, packed(compact(given.folder)))
+    files.write_bytes(meteor.COMPACT, packed(compact(given.folder)))
     for path, text in cases(reader(given.folder)):
         files.write_text(path, text)
-    print(f"written: {wordnet.COMPACT.relative_to(ROOT)} and the expected values in {CASES.relative_to(ROOT)}")
+    print(f"written: {meteor.COMPACT.relative_to(ROOT)} and the expected values in {CASES.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

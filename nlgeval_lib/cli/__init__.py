@@ -57,8 +57,6 @@ def _streams() -> None:
 
 def main() -> None:
     """Run the command line; errors that a user can mend are one message, not a traceback."""
-    from nlgeval_lib.study.catalogue import CatalogueError
-
     _streams()
     with contextlib.suppress(ValueError):  # raised outside the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
@@ -67,13 +65,12 @@ def main() -> None:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(130)
-    except CatalogueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
     except OSError as error:
         said = error.strerror if error.strerror and error.filename is None else str(error)  # ours name the file
         print(f"error: {said}", file=sys.stderr)
         sys.exit(1)
     except ValueError as error:
+        from nlgeval_lib.study.catalogue import CatalogueError
+
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, CatalogueError) else 1)

@@ -7,13 +7,15 @@ import functools
 import inspect
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 if TYPE_CHECKING:
-    from nlgeval_lib.scoring import Job, Source
+    import pandas as pd
+
+    from nlgeval_lib.scoring import EngineChoice, Job, Source
     from nlgeval_lib.scoring.asking import Run
 
 OK, SOME_MISSING, USAGE, STOPPED = 0, 1, 2, 130
@@ -112,30 +114,24 @@ class Scoring:
 
         return Source(self.input, self.data, self.format, self.delimiter, self.map or (), self.fill or (), self.limit)
 
+    def choice(self) -> EngineChoice:
+        """Who is asked."""
+        from nlgeval_lib.scoring import EngineChoice
+
+        how = (self.engine_set or (), self.store, self.tokenizer, self.dry_run)
+        return EngineChoice(self.engine, self.model, self.revision, self.base_url, *how)
+
     def job(self, before: Callable[[Any], None] = lambda rows: None) -> Job:
         """What these options ask for. before: a check of the rows. Raises: InputError; EngineError; Unavailable."""
         from nlgeval_lib.scoring import prepared
 
-        return prepared(
-            self.source(),
-            self.evaluator,
-            self.set or (),
-            engine=self.engine,
-            model=self.model,
-            base_url=self.base_url,
-            revision=self.revision,
-            engine_settings=self.engine_set or (),
-            folder=self.store,
-            load=self.load,
-            skip_incomplete=self.skip_incomplete,
-            planning=self.dry_run,
-            tokenizer=self.tokenizer,
-            before=before,
-        )
+        how: dict[str, Any] = {"load": self.load, "skip_incomplete": self.skip_incomplete, "before": before}
+        return prepared(self.source(), self.evaluator, self.set or (), self.choice(), **how)
 
     def plan(self, job: Job) -> None:
         """Print what a job would ask. Raises: InputError."""
-        from nlgeval_lib.scoring import InputError, estimate
+        from nlgeval_lib.scoring import InputError
+        from nlgeval_lib.study import completions
 
         if self.rate is not None and not self.rate > 0:
             raise InputError(f"--rate {self.rate:g}; tokens a second, above 0")
@@ -144,10 +140,9 @@ class Scoring:
         if job.engine is None or not job.judge:
             typer.echo(f"{job.name} asks no language model: {len(job.data):,} rows are scored here")
             return
-        stages = estimate.plan(job.planned(), job.engine, job.store)
+        stages = completions.plan(job.planned(), job.engine, job.store)
         typer.echo(f"{job.name} on {job.data.name}: {len(job.data):,} rows, {job.engine.signature()}")
-        for line in estimate.lines(stages, self.rate, prices(self.price), self.new_tokens):
-            typer.echo(line)
+        echo(completions.in_words(stages, self.rate, prices(self.price), self.new_tokens))
 
     def plugins(self) -> None:
         """Run the plugins' files."""
@@ -155,6 +150,14 @@ class Scoring:
 
         for path in self.plugin or ():
             named.plugin(path)
+
+
+def echo(parts: Iterable[str | pd.DataFrame]) -> None:
+    """Lines and tables, printed."""
+    from nlgeval_lib.report import show
+
+    for part in parts:
+        typer.echo(part if isinstance(part, str) else show(part, rows=len(part)).text)
 
 
 def say(text: str) -> None:
@@ -186,7 +189,7 @@ def stoppable(run: Run, again: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say(f"\nstopped: {run.total('done'):,} completions made now are stored; {again}")
+        say(f"\nstopped: {run.counts['done']:,} completions made now are stored; {again}")
         raise typer.Exit(STOPPED) from None
 
 
@@ -194,10 +197,10 @@ def values(texts: Sequence[str] | None) -> dict[str, Any]:
     """`name=value` texts of `--set` as settings; values as JSON where they are JSON. Raises: InputError."""
     import json
 
-    from nlgeval_lib.scoring import options
+    from nlgeval_lib.scoring.rows import pairs
 
     found: dict[str, Any] = {}
-    for name, value in options.pairs(texts, "--set", "NAME=VALUE"):
+    for name, value in pairs(texts, "--set", "NAME=VALUE"):
         try:
             found[name] = json.loads(value)
         except ValueError:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
 from nlgeval_lib.cli import _options as given
-
-if TYPE_CHECKING:
-    from nlgeval_lib.engines import Engine
-    from nlgeval_lib.engines.store import Store
-    from nlgeval_lib.evaluators.stages import Stage
-    from nlgeval_lib.training.filters import Filters
 
 ORDER = 9
 HELP = (
@@ -65,151 +59,178 @@ Examples:
 \b
 Exit codes: 0 made; 1 nothing was left; 2 the call or the data are wrong; 130 stopped by Ctrl-C.
 """
-_NONE = {"show_default": False}
-Folder = Annotated[str, typer.Option("--output", "-o", help="The set's folder.", **_NONE)]
-Rows = Annotated[str, typer.Option(help="JSONL, JSON, CSV, TSV or parquet.", **_NONE)]
+Folder = Annotated[str, given.option("--output", "-o", help="The set's folder; of `outputs` a file.")]
+Rows = Annotated[str, given.option(help="JSONL, JSON, CSV, TSV or parquet.")]
 Options = Annotated[
-    list[str] | None,
-    typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting of the pipeline (repeatable).", **_NONE),
+    list[str] | None, given.option("--set", "-s", metavar="NAME=VALUE", help="A setting of the pipeline (repeatable).")
 ]
-STOPPED = "stopped: what was made is stored; the same command goes on from there"
+
+
+class Teaching:
+    """Who is asked, and what a dry run is to say."""
+
+    output: Folder = ""
+    set: Options = None
+    engine: given.EngineName = ""
+    model: given.Model = ""
+    base_url: given.BaseUrl = ""
+    revision: given.Revision = ""
+    engine_set: given.EngineSettings = None
+    store: given.StoreFolder = ""
+    quiet: given.Quiet = False
+
+    def teacher(self, unloaded: bool = False, tokenizer: str = "") -> tuple[Any, Any]:
+        """The engine and the store."""
+        from nlgeval_lib.scoring import named
+
+        if not self.engine:
+            raise ValueError("which teacher? Give --engine and --model")
+        kept, how = named.store(self.store), {"base_url": self.base_url, "revision": self.revision}
+        how |= {"tokenizer": tokenizer}
+        return named.engine(
+            self.engine, self.model, settings=self.engine_set or (), kept=kept, unloaded=unloaded, **how
+        ), kept
+
+
+class Building(Teaching):
+    """A set to build, or to plan."""
+
+    dry_run: given.DryRun = False
+    rate: given.Rate = None
+    price: given.Price = ""
+    new_tokens: given.NewTokens = None
+    tokenizer: given.Tokenizer = ""
+
+    def run(self, kind: Any, asked: dict[str, Any], **view: Any) -> None:
+        """Build the set of a pipeline's class, or say what it would ask. asked: as for its `stages`."""
+        settings, known = given.values(self.set), [field.name for field in dataclasses.fields(kind)]
+        if unknown := [name for name in settings if name not in known]:
+            raise ValueError(f"--set {unknown[0]}: no such setting; there are {', '.join(known)}")
+        pipeline, asked = kind(**settings), asked | {"teacher": self.model}
+        engine, store = self.teacher(self.dry_run, self.tokenizer)
+        if self.dry_run:
+            from nlgeval_lib.study import completions
+
+            typer.echo(f"{pipeline.name}: {engine.signature()}")
+            planned = completions.plan(pipeline.plan(engine, store, **asked), engine, store)
+            given.echo(completions.in_words(planned, self.rate, given.prices(self.price), self.new_tokens))
+            return
+        if not self.output:
+            raise ValueError("where to? Give --output, a folder")
+        from nlgeval_lib.scoring import ProgressBar
+        from nlgeval_lib.scoring.asking import Run, ask
+
+        run, bar = Run(), ProgressBar(pipeline.name, quiet=given.quiet(self.quiet))
+        built = ask(pipeline.stages(**asked), pipeline.name, engine, store, bar, run)
+        given.failures(run)
+        folder = built.save(self.output, **view)
+        _say_removed(built.filters)
+        typer.echo(f"{len(built.kept):,} kept, {len(built.filters.removed):,} removed; written: {folder}")
+        raise typer.Exit(given.SOME_MISSING if run.failures or not built.kept else given.OK)
+
+
+class MetricInstruct(Building):
+    """The options of `metricinstruct`."""
+
+    real: Rows = ""
+    synthetic: Rows = ""
+    free: Rows = ""
+
+
+class Collection(Building):
+    """The options of `feedback-collection`."""
+
+    seeds: Annotated[str, given.option("--seeds", help="Seed rubrics, JSON or JSONL.")] = ""
+    view: Annotated[str, typer.Option("--view", help="full, no_rubric, no_reference or no_feedback.")] = "full"
+
+
+class Outputs(Teaching):
+    """The options of `outputs`."""
+
+    input: given.Input = ""
+    likelihood: Annotated[
+        str, given.option("--likelihood", help="A model for BARTScore; none: every output is kept.")
+    ] = ""
+    direction: Annotated[
+        str, typer.Option("--direction", help="What BARTScore is given: precision (the reference) or source.")
+    ] = "precision"
+    keep: Annotated[int, typer.Option("--keep", min=1, help="How many of each input and system.")] = 1
 
 
 def register(app: typer.Typer) -> None:
     """Add `build` and its three commands."""
     group = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
+    given.command(group, "outputs", OUTPUTS, Outputs, _refusing(outputs))
+    given.command(group, "metricinstruct", METRICINSTRUCT, MetricInstruct, _refusing(metricinstruct))
+    given.command(group, "feedback-collection", COLLECTION, Collection, _refusing(feedback_collection))
     settings = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-    group.command("outputs", help=OUTPUTS)(outputs)
-    group.command("metricinstruct", help=METRICINSTRUCT)(metricinstruct)
-    group.command("feedback-collection", help=COLLECTION)(feedback_collection)
     app.add_typer(group, name="build", context_settings=settings)
 
 
-def metricinstruct(
-    real: Rows = "",
-    synthetic: Rows = "",
-    free: Rows = "",
-    output: Folder = "",
-    set: Options = None,
-    engine: given.EngineName = "",
-    model: given.Model = "",
-    base_url: given.BaseUrl = "",
-    revision: given.Revision = "",
-    engine_set: given.EngineSettings = None,
-    store: given.StoreFolder = "",
-    dry_run: given.DryRun = False,
-    rate: given.Rate = None,
-    price: given.Price = "",
-    new_tokens: given.NewTokens = None,
-    tokenizer: given.Tokenizer = "",
-    quiet: given.Quiet = False,
-) -> None:
+def metricinstruct(asked: MetricInstruct) -> None:
     """Build MetricInstruct; see METRICINSTRUCT."""
-    with given.ending(), _refusing():
-        from nlgeval_lib.training.metricinstruct import MetricInstruct
+    from nlgeval_lib.training import metricinstruct
 
-        named = {"real": real, "synthetic": synthetic, "free": free}
-        if not any(named.values()):
-            raise ValueError("which inputs? Give --real, --synthetic or --free")
-        asked = {name: _frame(path) for name, path in named.items() if path} | {"teacher": model}
-        pipeline = _pipeline(MetricInstruct, set)
-        teacher = _teacher(engine, model, base_url, revision, engine_set, store, dry_run, tokenizer)
-        if dry_run:
-            _plan(pipeline, asked, teacher, rate, price, new_tokens)
-        else:
-            _build(pipeline, asked, teacher, output, {}, quiet)
+    named = {"real": asked.real, "synthetic": asked.synthetic, "free": asked.free}
+    if not any(named.values()):
+        raise ValueError("which inputs? Give --real, --synthetic or --free")
+    asked.run(metricinstruct.MetricInstruct, {name: _frame(path) for name, path in named.items() if path})
 
 
-def feedback_collection(
-    seeds: Annotated[str, typer.Option("--seeds", help="Seed rubrics, JSON or JSONL.", **_NONE)] = "",
-    view: Annotated[str, typer.Option("--view", help="full, no_rubric, no_reference or no_feedback.")] = "full",
-    output: Folder = "",
-    set: Options = None,
-    engine: given.EngineName = "",
-    model: given.Model = "",
-    base_url: given.BaseUrl = "",
-    revision: given.Revision = "",
-    engine_set: given.EngineSettings = None,
-    store: given.StoreFolder = "",
-    dry_run: given.DryRun = False,
-    rate: given.Rate = None,
-    price: given.Price = "",
-    new_tokens: given.NewTokens = None,
-    tokenizer: given.Tokenizer = "",
-    quiet: given.Quiet = False,
-) -> None:
+def feedback_collection(asked: Collection) -> None:
     """Build a feedback collection; see COLLECTION."""
-    with given.ending(), _refusing():
-        from nlgeval_lib.training import feedback_collection as collection
+    from nlgeval_lib.training import feedback_collection as collection
+    from nlgeval_lib.training.feedback_pieces import seeds
 
-        if view not in collection.VIEWS:
-            raise ValueError(f"view {view!r}; allowed: {', '.join(collection.VIEWS)}")
-        asked = {"seeds": collection.seeds(seeds or None), "teacher": model}
-        pipeline = _pipeline(collection.FeedbackCollection, set)
-        teacher = _teacher(engine, model, base_url, revision, engine_set, store, dry_run, tokenizer)
-        if dry_run:
-            _plan(pipeline, asked, teacher, rate, price, new_tokens)
-        else:
-            _build(pipeline, asked, teacher, output, {"view": view}, quiet)
+    if asked.view not in collection.VIEWS:
+        raise ValueError(f"view {asked.view!r}; allowed: {', '.join(collection.VIEWS)}")
+    asked.run(collection.FeedbackCollection, {"seeds": seeds(asked.seeds or None)}, view=asked.view)
 
 
-def outputs(
-    input: given.Input = "",
-    output: Annotated[str, typer.Option("--output", "-o", help="JSONL, CSV, TSV or parquet.", **_NONE)] = "",
-    likelihood: Annotated[
-        str, typer.Option("--likelihood", help="A model for BARTScore; none: every output is kept.", **_NONE)
-    ] = "",
-    direction: Annotated[
-        str, typer.Option("--direction", help="What BARTScore is given: precision (the reference) or source.")
-    ] = "precision",
-    keep: Annotated[int, typer.Option("--keep", min=1, help="How many of each input and system.")] = 1,
-    set: Options = None,
-    engine: given.EngineName = "",
-    model: given.Model = "",
-    base_url: given.BaseUrl = "",
-    revision: given.Revision = "",
-    engine_set: given.EngineSettings = None,
-    store: given.StoreFolder = "",
-    quiet: given.Quiet = False,
-) -> None:
+def outputs(asked: Outputs) -> None:
     """Sample and choose outputs; see OUTPUTS."""
-    with given.ending(), _refusing():
-        from nlgeval_lib.evaluators import BartScore
-        from nlgeval_lib.scoring import ProgressBar
-        from nlgeval_lib.scoring import output as out
-        from nlgeval_lib.training.metricinstruct import least_likely, sample_outputs
+    from nlgeval_lib.evaluators import BartScore
+    from nlgeval_lib.scoring import ProgressBar, table_files
+    from nlgeval_lib.training.metricinstruct import least_likely, sample_outputs
 
-        if not input or not output:
-            raise ValueError("--input and --output are needed")
-        frame = _frame(input)
-        if "input_id" not in frame.columns:
-            frame = frame.assign(input_id=[str(row) for row in range(len(frame))])
-        system, kept = _teacher(engine, model, base_url, revision, engine_set, store)
-        with contextlib.closing(ProgressBar("outputs", quiet=given.quiet(quiet))) as bar:
-            made = sample_outputs(frame, {model: system}, store=kept, sampling=given.values(set), progress=bar.report)
-            if likelihood:
-                made, filters = least_likely(made, BartScore(model=likelihood, direction=direction), keep)
-                _say_removed(filters)
-        out.write(made, output)
-        typer.echo(f"{len(made):,} outputs; written: {output}")
-        raise typer.Exit(given.OK if len(made) else given.SOME_MISSING)
+    if not asked.input or not asked.output:
+        raise ValueError("--input and --output are needed")
+    frame = _frame(asked.input)
+    if "input_id" not in frame.columns:
+        frame = frame.assign(input_id=[str(row) for row in range(len(frame))])
+    system, kept = asked.teacher()
+    how = {"store": kept, "sampling": given.values(asked.set)}
+    with contextlib.closing(ProgressBar("outputs", quiet=given.quiet(asked.quiet))) as bar:
+        made = sample_outputs(frame, {asked.model: system}, **how, progress=bar.report)
+        if asked.likelihood:
+            metric = BartScore(model=asked.likelihood, direction=asked.direction)
+            made, filters = least_likely(made, metric, asked.keep)
+            _say_removed(filters)
+    table_files.write(made, asked.output)
+    typer.echo(f"{len(made):,} outputs; written: {asked.output}")
+    raise typer.Exit(given.OK if len(made) else given.SOME_MISSING)
 
 
 # -- what they share -------------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _refusing() -> Iterator[None]:
+def _refusing(run: Callable[[Any], None]) -> Callable[[Any], None]:
     """A ValueError is the user's to mend; what was made when Ctrl-C came is stored."""
-    from nlgeval_lib.scoring import InputError
 
-    try:
-        yield
-    except (ValueError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise error if isinstance(error, InputError) else InputError(str(error)) from error
-    except KeyboardInterrupt:
-        given.say(f"\n{STOPPED}")
-        raise typer.Exit(given.STOPPED) from None
+    def refusing(asked: Any) -> None:
+        from nlgeval_lib.scoring import InputError
+
+        try:
+            run(asked)
+        except InputError:
+            raise
+        except (ValueError, TypeError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+            raise InputError(str(error)) from error
+        except KeyboardInterrupt:
+            given.say("\nstopped: what was made is stored; the same command goes on from there")
+            raise typer.Exit(given.STOPPED) from None
+
+    return refusing
 
 
 def _frame(path: str) -> Any:
@@ -218,83 +239,7 @@ def _frame(path: str) -> Any:
     return read(path).frame.reset_index(drop=True)
 
 
-def _pipeline(cls: Any, texts: Sequence[str] | None) -> Any:
-    settings, known = given.values(texts), [field.name for field in dataclasses.fields(cls)]
-    if unknown := [name for name in settings if name not in known]:
-        raise ValueError(f"--set {unknown[0]}: no such setting; there are {', '.join(known)}")
-    try:
-        return cls(**settings)
-    except TypeError as error:
-        raise ValueError(str(error)) from error
-
-
-def _teacher(
-    engine: str,
-    model: str,
-    base_url: str,
-    revision: str,
-    engine_set: Sequence[str] | None,
-    store: str,
-    planning: bool = False,
-    tokenizer: str = "",
-) -> tuple[Engine, Store]:
-    from nlgeval_lib.scoring import named
-
-    if not engine:
-        raise ValueError("which teacher? Give --engine and --model")
-    kept, how = named.store(store), {"base_url": base_url, "revision": revision, "tokenizer": tokenizer}
-    return named.engine(engine, model, settings=engine_set or (), kept=kept, unloaded=planning, **how), kept
-
-
-def _plan(
-    pipeline: Any,
-    asked: dict[str, Any],
-    teacher: tuple[Engine, Store],
-    rate: float | None,
-    price: str,
-    new_tokens: float | None,
-) -> None:
-    from nlgeval_lib.scoring import estimate
-
-    typer.echo(f"{pipeline.name}: {teacher[0].signature()}")
-    planned = estimate.plan(pipeline.plan(*teacher, **asked), *teacher)
-    for line in estimate.lines(planned, rate, given.prices(price), new_tokens):
-        typer.echo(line)
-
-
-def _build(
-    pipeline: Any, asked: dict[str, Any], teacher: tuple[Engine, Store], output: str, view: dict[str, Any], quiet: bool
-) -> None:
-    from nlgeval_lib.engines import complete
-    from nlgeval_lib.evaluators.stages import drive
-    from nlgeval_lib.scoring import ProgressBar
-    from nlgeval_lib.scoring.interrupt import gentle
-
-    if not output:
-        raise ValueError("where to? Give --output, a folder")
-    engine, store = teacher
-    bar = ProgressBar(pipeline.name, quiet=given.quiet(quiet))
-    failed: list[Any] = []
-
-    def answer(stage: Stage) -> Any:
-        if not stage.requests:
-            return []
-        bar.start(f"{pipeline.name} {stage.name}")
-        with contextlib.closing(bar), gentle(engine) as gently:
-            answers = complete(gently, stage.requests, stage.sampling, store, bar.until(lambda: gently.pending))
-        failed.extend(answers.failed)
-        return answers
-
-    built = drive(pipeline.stages(**asked), answer)
-    for failure in failed[:5]:
-        given.say(f"failed: {failure.id}, draw {failure.draw}: {failure.reason}")
-    folder = built.save(output, **view)
-    _say_removed(built.filters)
-    typer.echo(f"{len(built.kept):,} kept, {len(built.filters.removed):,} removed; written: {folder}")
-    raise typer.Exit(given.SOME_MISSING if failed or not built.kept else given.OK)
-
-
-def _say_removed(filters: Filters) -> None:
+def _say_removed(filters: Any) -> None:
     for row in filters.table().to_dict("records"):
         if row["removed"]:
             typer.echo(f"{row['rule']:16} {row['removed']:,} of {row['reached']:,}: {row['says']}")

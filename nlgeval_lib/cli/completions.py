@@ -62,21 +62,8 @@ class Completions(given.Scoring):
     mode: Annotated[str, given.option("--mode", help="quick: 20 inputs a judge.")] = "full"
 
 
-OF_CATALOGUE: tuple[str, ...] = ("outputs", "paper", "for_model", "model_path", "mode")
-OF_EVALUATOR: tuple[str, ...] = (
-    "data",
-    "input",
-    "set",
-    "map",
-    "fill",
-    "load",
-    "limit",
-    "format",
-    "delimiter",
-    "price",
-    "new_tokens",
-)
-OF_EVALUATOR += ("skip_incomplete",)
+OF_CATALOGUE = ("outputs", "paper", "for_model", "model_path", "mode")
+OF_EVALUATOR = ("data", "input", "set", "map", "fill", "load", "limit", "format", "delimiter", "price", "new_tokens")
 
 
 def completions(asked: Completions) -> None:
@@ -84,7 +71,7 @@ def completions(asked: Completions) -> None:
     from nlgeval_lib.scoring import InputError, ProgressBar, named
 
     asked.plugins()
-    for name in OF_CATALOGUE if asked.evaluator else OF_EVALUATOR:
+    for name in OF_CATALOGUE if asked.evaluator else (*OF_EVALUATOR, "skip_incomplete"):
         if getattr(asked, name) and getattr(asked, name) != "full":
             flag = f"--{name.removesuffix('s') if name == 'outputs' else name.replace('_', '-')}"
             raise InputError(
@@ -110,9 +97,11 @@ def completions(asked: Completions) -> None:
 
 def _all(asked: Completions) -> int:
     """Plan or fill the catalogue's judges; the exit code. Raises: InputError."""
+    from dataclasses import asdict
     from pathlib import Path
 
-    from nlgeval_lib.scoring import InputError, options
+    from nlgeval_lib.scoring import InputError
+    from nlgeval_lib.scoring.rows import pairs
     from nlgeval_lib.study import EngineOptions, catalogue, completions
 
     if asked.mode not in ("full", "quick"):
@@ -120,28 +109,17 @@ def _all(asked: Completions) -> int:
     if not asked.engine:
         raise InputError("which engine? --engine vllm, transformers, or openai for models served by an API")
     form = "ID=FOLDER, and the folder must be there"
-    folders = dict(options.pairs(asked.model_path, "--model-path", form))
+    folders = dict(pairs(asked.model_path, "--model-path", form))
     for name, folder in folders.items():
         if not Path(folder).is_dir():
             raise InputError(f"--model-path {f'{name}={folder}'!r}; the form is {form}")
-    ways = EngineOptions(
-        asked.engine,
-        asked.model,
-        asked.revision,
-        asked.base_url,
-        asked.engine_set or (),
-        folders,
-        asked.store,
-        asked.mode,
-        asked.tokenizer,
-    )
+    ways = EngineOptions(**asdict(asked.choice()), folders=folders, mode=asked.mode)
     todo, other = completions.select(
         catalogue.load(), ways, asked.outputs or (), asked.paper or (), asked.for_model or ()
     )
     unfinished = 0
     if todo and asked.dry_run:
-        for line in completions.lines(completions.plan(todo, ways), asked.rate):
-            typer.echo(line)
+        given.echo(completions.catalogue_in_words(completions.plan_catalogue(todo, ways), asked.rate))
     elif todo:
         try:
             unfinished = completions.fill(todo, ways, typer.echo, given.quiet(asked.quiet))

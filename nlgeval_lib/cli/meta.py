@@ -13,7 +13,7 @@ from nlgeval_lib.names import meant
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nlgeval_lib.scoring.correlate import Result
+    from nlgeval_lib.study.rated_files import Result
 
 ORDER = 6
 FORMATS = ("text", "csv", "markdown", "jsonl")
@@ -79,24 +79,26 @@ class Meta:
 def correlations(asked: Meta) -> None:
     """Correlate scores with ratings; see HELP."""
     from nlgeval_lib import files
-    from nlgeval_lib.scoring import InputError, checked, correlate, output, read
+    from nlgeval_lib.scoring import InputError, checked, read, table_files
+    from nlgeval_lib.study import rated_files
 
     if asked.format not in FORMATS:
         raise InputError(f"--format {asked.format!r}{meant(asked.format, FORMATS)} allowed: {', '.join(FORMATS)}")
-    settings = correlate.Settings(
+    settings = rated_files.Settings(
         levels=tuple(dict.fromkeys(asked.level or ("dataset",))),
         coefs=tuple(dict.fromkeys(asked.coef or ("pearson", "spearman", "kendall-b"))),
         **{name: getattr(asked, name) for name in SETTINGS},
     )
     if asked.output:
-        output.apart(asked.output, asked.file)
-        output.writable(asked.output)
+        table_files.apart(asked.output, asked.file)
+        table_files.writable(asked.output)
     rows = read(asked.file, asked.input_format, asked.delimiter)
     mapping = list(asked.map or ())
     if asked.human != "human" or "human" in rows.columns:
         mapping.append(f"human={asked.human}")
     rows = checked(rows, mapping)
-    found = correlate.correlate(rows, correlate.score_columns(rows, asked.score or (), asked.file), settings, asked.by)
+    scores = rated_files.score_columns(rows, asked.score or (), asked.file)
+    found = rated_files.correlate(rows, scores, settings, asked.by)
     text = shown(found, asked.format)
     if asked.output:
         files.write_text(asked.output, text)
@@ -157,7 +159,7 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
 
 def _markdown(table: pd.DataFrame) -> str:
     from nlgeval_lib.report.tables import esc, printable
-    from nlgeval_lib.scoring.readers import is_missing
+    from nlgeval_lib.scoring.table_files import is_missing
 
     def cell(value: Any) -> str:
         if is_missing(value):
@@ -166,6 +168,6 @@ def _markdown(table: pd.DataFrame) -> str:
             return f"{value:.3f}"
         return _MARKS.sub(r"\\\g<0>", esc(" ".join(printable(str(value)).split())))
 
-    lines = [list(map(str, table.columns)), ["---"] * len(table.columns)]
-    lines += [[cell(value) for value in row] for row in table.itertuples(index=False, name=None)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    from nlgeval_lib.files import markdown_table
+
+    return markdown_table(table.columns, ([cell(value) for value in row] for row in table.itertuples(index=False)))

@@ -62,22 +62,22 @@ class Parse:
 def parse(asked: Parse) -> None:
     """Parse texts; see HELP."""
     from nlgeval_lib.files import plain
-    from nlgeval_lib.scoring import InputError, options, output, parsing
+    from nlgeval_lib.scoring import InputError, parsing, settings, table_files
 
     if asked.list_all:
         for name, function in parsing.PARSERS.items():
             typer.echo(f"{name:20} {(function.__doc__ or '').strip().splitlines()[0]}")
-            for option, takes, default in options.described(function):
+            for option, takes, default in settings.described(function):
                 typer.echo(f"{'':20}   {option}: {takes} [{default}]")
         return
     if not asked.parser:
         raise InputError("which parser? Give --parser, or --list")
     if asked.output:
-        output.table(asked.output, "readings")
-        output.apart(asked.output, asked.file)
-        output.writable(asked.output)
-    settings = [f"{name}={getattr(asked, name)}" for name in ("low", "high", "label") if getattr(asked, name)]
-    read = parsing.parser(asked.parser, [*settings, *(asked.set or ())])
+        table_files.check_format(asked.output, "readings")
+        table_files.apart(asked.output, asked.file)
+        table_files.writable(asked.output)
+    words = [f"{name}={getattr(asked, name)}" for name in ("low", "high", "label") if getattr(asked, name)]
+    read = parsing.parser(asked.parser, [*words, *(asked.set or ())])
     if asked.store and asked.file != "-":
         raise InputError("give either a file or --store")
     if asked.model and not asked.store:
@@ -96,14 +96,13 @@ def parse(asked: Parse) -> None:
         return
     found = parsing.readings(texts, column, read)
     if len(found) > 1:
-        lines = parsing.counts(found)
+        given.echo(parsing.in_words(found))
     else:
         one = plain(found.iloc[0].to_dict())
-        lines = [f"{name:14} {value}" for name, value in one.items() if value not in (None, "", [], {})]
-    for line in (*lines, *(parsing.examples(texts, column, found, asked.examples) if asked.examples else ())):
-        typer.echo(line)
+        given.echo(f"{name:14} {value}" for name, value in one.items() if value not in (None, "", [], {}))
+    given.echo(parsing.examples(texts, column, found, asked.examples))
     if asked.output:
-        output.write(found, asked.output)
+        table_files.write(found, asked.output)
         typer.echo(f"written: {asked.output}")
     if not (found["status"] == "ok").any():
         raise typer.Exit(given.SOME_MISSING)

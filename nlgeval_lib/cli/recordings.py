@@ -79,7 +79,7 @@ def _list() -> None:
 def _scores(name: str, path: str) -> None:
     """The rated rows of the recording's data set, with a column of scores for each judge."""
     from nlgeval_lib import datasets
-    from nlgeval_lib.scoring import InputError, output
+    from nlgeval_lib.scoring import InputError, table_files
 
     frame = datasets.recordings.load(name)
     if "value" not in frame:
@@ -94,5 +94,5 @@ def _scores(name: str, path: str) -> None:
         rows = datasets.recordings.attach(rows, part, str(judge))
         rows[f"{judge}_status"] = rows[judge].notna().map({True: "ok", False: "unavailable"})
         shown += [str(judge), f"{judge}_status"]
-    output.write(rows[shown], path)
+    table_files.write(rows[shown], path)
     typer.echo(f"{len(rows):,} rows, {frame['judge'].nunique()} judges; written: {path}")

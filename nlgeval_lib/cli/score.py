@@ -60,7 +60,7 @@ class Score(given.Scoring):
 def score(asked: Score) -> None:
     """Score rows; see HELP."""
     from nlgeval_lib import files
-    from nlgeval_lib.scoring import InputError, ProgressBar, output
+    from nlgeval_lib.scoring import InputError, ProgressBar, Rows, provenance, table_files
     from nlgeval_lib.scoring import rows as table
 
     asked.plugins()
@@ -78,18 +78,24 @@ def score(asked: Score) -> None:
         raise InputError("--column is empty; give the score a name")
     read = [path for path in (asked.input, asked.fit, asked.load) if path]
     if asked.output and asked.limit:
-        output.apart(asked.output, *read, why=", and --limit would leave out the other rows")
+        table_files.apart(asked.output, *read, why=", and --limit would leave out the other rows")
     if asked.output and asked.only_scores:
-        output.apart(asked.output, *read, why=", and --only-scores would leave out its texts")
+        table_files.apart(asked.output, *read, why=", and --only-scores would leave out its texts")
     for path in filter(None, (asked.raw, asked.save)):
-        output.apart(path, *read, *filter(None, [asked.output]), why=" of this run")
-    job = asked.job(lambda rows: output.check(rows, asked.output, asked.column) if asked.output else None)
+        table_files.apart(path, *read, *filter(None, [asked.output]), why=" of this run")
+
+    def check(rows: Rows) -> None:
+        if asked.output:
+            table_files.check_format(asked.output)
+            table.check_columns(rows, asked.column)
+
+    job = asked.job(check)
     if asked.dry_run:
         asked.plan(job)
         return
     if asked.save and not hasattr(job.evaluator, "save"):
         raise InputError(f"{job.name} is not fitted, there is nothing to keep; leave --save out")
-    output.writable(asked.output, asked.raw, asked.save)
+    table_files.writable(asked.output, asked.raw, asked.save)
     if doubled := table.repeated(job.data):
         given.say(f"note: {doubled}")
     job.run.raw = [] if asked.raw else None
@@ -98,9 +104,9 @@ def score(asked: Score) -> None:
         if asked.fit:
             job.fit(asked.source().read(instead=asked.fit), bar)
         scored = job.score(bar)
-    earlier = output.record_of(asked.input) if asked.input else {}
-    output.write(output.joined(job.data, scored, asked.column, asked.only_scores), asked.output)
-    output.write_record(asked.output, earlier, asked.column, job.record(scored))
+    earlier = provenance.record_of(asked.input) if asked.input else {}
+    table_files.write(table.joined(job.data, scored, asked.column, asked.only_scores), asked.output)
+    provenance.write_record(asked.output, earlier, asked.column, job.record(scored))
     if asked.raw:
         files.write_text(asked.raw, "".join(files.json_lines(job.run.raw or ())))
     if asked.save:
@@ -123,8 +129,7 @@ def _list() -> None:
 def _options(evaluator: str) -> None:
     import pandas as pd
 
-    from nlgeval_lib.report import show
-    from nlgeval_lib.scoring import named, options
+    from nlgeval_lib.scoring import named, settings
 
-    rows = options.described(named.evaluator_class(evaluator))
-    typer.echo(show(pd.DataFrame(rows, columns=["option", "takes", "default"])).text)
+    rows = settings.described(named.evaluator_class(evaluator))
+    given.echo([pd.DataFrame(rows, columns=["option", "takes", "default"])])

@@ -1,21 +1,22 @@
 """Data sets by name: each a long frame with its counts checked, from verified files.
 
 frame = datasets.load("summeval")
-X, systems, inputs = datasets.pivot(frame, "coherence")
+items = datasets.items(frame)
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
-import inspect
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.datasets import fetch, frame, mini, mini_judge, recordings, registry
-from nlgeval_lib.datasets.errors import ChecksumError, DataError, DataUnavailable, UnknownName
-from nlgeval_lib.datasets.frame import items, pivot, quick
-from nlgeval_lib.datasets.specs import Spec
+from nlgeval_lib import files as places
+from nlgeval_lib.datasets import fetch, frame, recordings, registry
+from nlgeval_lib.datasets.frame import Spec, items, quick
+from nlgeval_lib.datasets.registry import ChecksumError, DataError, DataUnavailable, UnknownName
 
 __all__ = [
     "NAMES",
@@ -32,54 +33,54 @@ __all__ = [
     "groups",
     "items",
     "load",
-    "pivot",
     "quick",
     "recordings",
     "spec",
 ]
 
-NAMES = (
-    "summeval",
-    "topical_chat",
-    "sfres",
-    "sfhot",
-    "bagel",
-    "openmeva",
-    "wmt22_zhen",
-    "webnlg2020",
-    "gsm8k",
-    "self_instruct",
-    "vicuna_bench",
-    "mt_bench",
-    "hhh",
-    "mini",
-    "mini_judge",
-)
+# data set -> module here that reads it; one that reads several has SPECS and load(name), else SPEC and load()
+_MODULES = {
+    "summeval": "summeval",
+    "topical_chat": "topical_chat",
+    "sfres": "novikova",
+    "sfhot": "novikova",
+    "bagel": "novikova",
+    "openmeva": "openmeva",
+    "wmt22_zhen": "wmt22_zhen",
+    "webnlg2020": "webnlg2020",
+    "gsm8k": "gsm8k",
+    "self_instruct": "self_instruct",
+    "vicuna_bench": "prometheus",
+    "mt_bench": "prometheus",
+    "hhh": "prometheus",
+    "mini": "mini",
+    "mini_judge": "mini_judge",
+}
+NAMES = tuple(_MODULES)
 
 
-def _module(name: str):
+def _of(name: str) -> tuple[Spec, Callable[..., pd.DataFrame]]:
+    """A data set's spec and loader."""
     if name not in NAMES:
-        raise registry.nearest(name, NAMES, "data set")
-    return importlib.import_module(f"nlgeval_lib.datasets.{name}")
+        raise registry.unknown(name, NAMES, "data set")
+    module = importlib.import_module(f"nlgeval_lib.datasets.{_MODULES[name]}")
+    if hasattr(module, "SPECS"):
+        return module.SPECS[name], functools.partial(module.load, name)
+    return module.SPEC, module.load
 
 
 def spec(name: str) -> Spec:
     """What is known about a data set without its files. Raises: UnknownName with the nearest names."""
-    return _module(name).SPEC
+    return _of(name)[0]
 
 
 def load(name: str, **options: Any) -> pd.DataFrame:
     """The long frame of a data set, its counts checked; `options` are those of its loader.
 
-    Raises: UnknownName; DataUnavailable or ChecksumError where a file cannot be used; TypeError naming the options that
-    the loader has; ValueError where a count is not as expected.
+    Raises: UnknownName; DataUnavailable or ChecksumError where a file cannot be used; ValueError where a count is not
+    as expected.
     """
-    loader = _module(name).load
-    known = inspect.signature(loader).parameters
-    unknown = [option for option in options if option not in known]
-    if unknown:
-        raise TypeError(f"{name} has no option {', '.join(unknown)}; options: {', '.join(known) or 'none'}")
-    return loader(**options)
+    return _of(name)[1](**options)
 
 
 def groups() -> tuple[str, ...]:
@@ -90,24 +91,23 @@ def groups() -> tuple[str, ...]:
 def files(name: str) -> list[str]:
     """The registry paths that a data set or recording needs. Raises: UnknownName with the nearest names."""
     if name in recordings.NAMES:
-        return recordings.files(name)
+        return registry.match(recordings.spec(name).files)
     if name not in NAMES:
-        raise registry.nearest(name, groups(), "data set or recording")
+        raise registry.unknown(name, groups(), "data set or recording")
     return registry.match(spec(name).files)
 
 
 def available(name: str, download: bool = True) -> tuple[bool, str]:
     """Can a data set or recording be loaded here, and if not, why not (one line)? `download=False` uses no network."""
-    if name == "mini" and not mini.path().is_file():
-        return False, f"data/{mini.FILE} is not in this checkout"
-    if name == "mini_judge" and not mini_judge.path().is_file():
-        return False, f"data/mini/judge/{mini_judge.FILE} is not in this checkout"
-    for relpath in files(name):
-        try:
+    try:
+        for relpath in () if name in recordings.NAMES else spec(name).embedded:
+            if not (places.data() / relpath).is_file():
+                return False, f"data/{relpath} is not in this checkout"
+        for relpath in files(name):
             if (fetch.path if download else fetch.local)(relpath) is None:
                 return False, f"{relpath} is not in data/raw nor in a mirror; run `make data`"
-        except DataError as error:
-            return False, str(error)
+    except DataError as error:
+        return False, str(error)
     return True, "here"
 
 
@@ -121,11 +121,11 @@ def describe() -> pd.DataFrame:
             {
                 "dataset": name,
                 "title": known.title,
-                "rows": known.n_rows,
+                "rows": known.n_items * len(known.scale),
                 "outputs": known.n_items,
                 "inputs": known.n_inputs,
                 "systems": known.n_systems,
-                "aspects": ", ".join(known.aspects),
+                "aspects": ", ".join(known.scale),
                 "scale": "; ".join(sorted({f"{low:g} to {high:g}" for low, high in known.scale.values()})),
                 "licence": known.licence,
                 "here": here,

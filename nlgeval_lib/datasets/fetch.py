@@ -1,20 +1,28 @@
-"""From a path in the registry to a verified file on this machine: data/raw, then a mirror folder, then the URL."""
+"""From a path in the registry to a verified file, and to its content: data/raw, then a mirror folder, then the URL."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import hashlib
+import json
 import os
 import sys
+import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nlgeval_lib import files
-from nlgeval_lib.datasets import download, registry, verify
-from nlgeval_lib.datasets.errors import DataError, DataUnavailable
+from nlgeval_lib.datasets import download, registry
+from nlgeval_lib.datasets.registry import ChecksumError, DataError, DataUnavailable, Entry
 
 MIRROR = "NLGEVAL_DATA_MIRROR"
 BESIDE = "shared/data"
+# A file changed within the same clock tick keeps its time stamps, so a stamp this young proves nothing.
+_SETTLED_NS = 50_000_000
 
 
 def mirror() -> Path | None:
@@ -37,6 +45,9 @@ def mirror_line() -> str:
     return f"data mirror: {folder} ({MIRROR if MIRROR in os.environ else f'beside the checkout; {MIRROR}= for none'})"
 
 
+# -- one file ----------------------------------------------------------------------------------------------------------
+
+
 def local(relpath: str) -> Path | None:
     """The verified file in data/raw or in the mirror, or None where neither has it. Never uses the network.
 
@@ -44,53 +55,97 @@ def local(relpath: str) -> Path | None:
     DataUnavailable where it cannot be read.
     """
     entry = registry.entry(relpath)
-    folders = [files.raw(), *([mirror()] if mirror() else [])]
-    for folder in folders:
+    for folder in filter(None, (files.raw(), mirror())):
         candidate = folder / relpath
         try:
             if candidate.is_file():
-                verify.check(candidate, entry)
+                verify(candidate, entry)
                 return candidate
         except OSError as error:
             said = f"{candidate} cannot be read: {error.strerror or error}"
-            raise DataUnavailable(f"{said}; make it readable, or take it away", said) from error
+            raise DataUnavailable(f"{said}; make it readable, or take it away") from error
     return None
 
 
-def path(relpath: str, progress=None) -> Path:
+def path(relpath: str) -> Path:
     """The verified local file for a registry path; downloaded to data/raw where no copy is here.
 
     Raises: UnknownName, ChecksumError, DataUnavailable (what was tried, the way out), OSError where data/raw cannot be
     written.
     """
-    entry = registry.entry(relpath)
     found = local(relpath)
     if found is not None:
         return found
-    tried, short = ["not in data/raw"], "not in data/raw"
-    folder = mirror()
-    if folder is None:
-        tried.append(f"no mirror set ({MIRROR})")
-        short += ", no mirror"
-    else:
-        tried.append(f"not in the mirror {folder}" if folder.is_dir() else f"the mirror {folder} is no folder")
-        short += " nor in the mirror" if folder.is_dir() else f", the mirror {folder} is no folder"
-    if download.offline():
-        tried.append("downloads are off (NLGEVAL_OFFLINE)")
-        short += ", downloads are off"
-    else:
-        try:
-            target = files.raw() / relpath
-            download.download(entry, target, progress)
-            return target
-        except DataUnavailable as error:
-            tried.append(str(error))
-            short += f", {error.short}"
-    raise DataUnavailable(
-        f"{relpath} is unavailable: {'; '.join(tried)}. Set {MIRROR} to a folder that has it, "
-        f"or run `make data` where the network reaches the address",
-        short,
-    )
+    folder, target = mirror(), files.raw() / relpath
+    tried = "not in data/raw, " + (f"not in the mirror {folder}" if folder else f"no mirror set ({MIRROR})")
+    try:
+        if download.offline():
+            raise DataUnavailable("downloads are off (NLGEVAL_OFFLINE)")
+        download.download(registry.entry(relpath), target)
+        return target
+    except DataUnavailable as error:
+        raise DataUnavailable(
+            f"{relpath} is unavailable: {tried}; {error}. Set {MIRROR} to a folder that has it, or run `make data` "
+            "where the network reaches the address"
+        ) from None
+
+
+def text(relpath: str) -> str:
+    """A registered file's text."""
+    return path(relpath).read_bytes().decode("utf-8")
+
+
+def json_file(relpath: str) -> Any:
+    """The JSON value in a registered file."""
+    return json.loads(path(relpath).read_bytes())
+
+
+def json_lines(relpath: str) -> list[Any]:
+    """The JSON values in a registered file, one a line. Only a line feed ends one: texts may hold other separators."""
+    return [json.loads(line) for line in path(relpath).read_bytes().split(b"\n") if line.strip()]
+
+
+# -- is it the file that the registry names? ---------------------------------------------------------------------------
+
+
+def verify(path: Path, entry: Entry) -> None:
+    """Hold the file at `path` against its registry entry. Raises: ChecksumError: file, what was found, what to do.
+
+    A file found right is not hashed again, in any process, while its size and its time stamps stay as they were.
+    """
+    stat = path.stat()
+    stamp = f"{entry.sha256} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {path.resolve()}"
+    log = files.state("verified.txt")
+    if stamp in _verified(log):
+        return
+    got = sha256(path)
+    if got != entry.sha256:
+        inside = path.is_relative_to(files.raw())
+        way = "delete it and fetch again (make data)" if inside else "put the right file there, or take it away"
+        size = f" and {stat.st_size:,} bytes where {entry.bytes:,} are" if stat.st_size != entry.bytes else ""
+        raise ChecksumError(f"{path}: sha256 is {got}{size}, expected {entry.sha256}; {way}")
+    if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) > _SETTLED_NS:
+        _verified(log).add(stamp)
+        with contextlib.suppress(OSError):  # where no state can be kept, files are hashed anew in each process
+            log.parent.mkdir(parents=True, exist_ok=True)
+            with open(log, "a", encoding="utf-8", errors="backslashreplace") as out:
+                out.write(f"\n{stamp}\n")  # one write; the first line feed ends a line that a crash tore
+
+
+def sha256(path: Path) -> str:
+    """The sha256 of the file's content, 64 hexadecimal digits."""
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+@functools.cache
+def _verified(log: Path) -> set[str]:
+    with contextlib.suppress(OSError):
+        return set(log.read_text(encoding="utf-8", errors="replace").split("\n"))
+    return set()
+
+
+# -- many files --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,28 +153,26 @@ class Fetched:
     """What became of one data set: its files, those here, and why not the rest."""
 
     name: str
-    files: int
+    files: tuple[str, ...]
     here: int
-    bytes: int
     reason: str = ""
-    short: str = ""
 
     @property
     def ok(self) -> bool:
         """Are all files here and verified?"""
-        return self.here == self.files
+        return self.here == len(self.files)
 
     def line(self) -> str:
         """One line for people."""
         if not self.files:
             return f"{self.name:24} part of the repository"
-        size = f"{self.bytes / 1e6:8.1f} MB"
         if self.ok:
-            return f"{self.name:24} {self.here:4} files {size}  ready"
-        return f"{self.name:24} {self.here:4} of {self.files} files  unavailable: {self.short or self.reason}"
+            return f"{self.name:24} {self.here:4} files {_megabytes(self.files):8.1f} MB  ready"
+        why = self.reason.partition(". Set ")[0]
+        return f"{self.name:24} {self.here:4} of {len(self.files)} files  unavailable: {why}"
 
 
-def all(names: Iterable[str] | None = None, stream=None, workers: int = 8) -> list[Fetched]:
+def all(names: Iterable[str] | None = None, stream=None) -> list[Fetched]:
     """Fetch the files of the named data sets and recordings (default: every one), a line each and a summary.
 
     A file that cannot be had is reported and ends only its own data set. Returns one `Fetched` a name.
@@ -131,49 +184,34 @@ def all(names: Iterable[str] | None = None, stream=None, workers: int = 8) -> li
     stream = stream or sys.stdout
     results = []
     for name in names if names is not None else datasets.groups():
-        result = _fetch_group(name, datasets.files(name), workers)
-        print(result.line(), file=stream, flush=True)
-        results.append(result)
-    short = [result.name for result in results if not result.ok]
-    seen = {relpath for result in results for relpath in datasets.files(result.name)}
-    total = sum(registry.entry(relpath).bytes for relpath in seen) / 1e6
-    summary = f"{len(results) - len(short)} of {len(results)} data sets ready ({len(seen)} files, {total:.0f} MB)"
-    print(summary + (f"; unavailable: {', '.join(short)}" if short else ""), file=stream, flush=True)
-    if short and not mirror():
+        results.append(_fetched(name, tuple(datasets.files(name))))
+        print(results[-1].line(), file=stream, flush=True)
+    gone = [result.name for result in results if not result.ok]
+    seen = {relpath for result in results for relpath in result.files}
+    summary = (
+        f"{len(results) - len(gone)} of {len(results)} data sets ready ({len(seen)} files, {_megabytes(seen):.0f} MB)"
+    )
+    print(summary + (f"; unavailable: {', '.join(gone)}" if gone else ""), file=stream, flush=True)
+    if gone and not mirror():
         print(f"To use a copy of the files, set {MIRROR} to its folder.", file=stream, flush=True)
     return results
 
 
-def _fetch_group(name: str, relpaths: list[str], workers: int) -> Fetched:
+def _fetched(name: str, relpaths: tuple[str, ...]) -> Fetched:
     from tqdm import tqdm
 
-    wanted, here, size, failed = [], 0, 0, None
-    for relpath in relpaths:
+    def one(relpath: str) -> str:
         try:
-            found = local(relpath)
+            path(relpath)
         except DataError as error:
-            failed = failed or error
-            continue
-        if found is None:
-            wanted.append(relpath)
-        else:
-            here, size = here + 1, size + registry.entry(relpath).bytes
-    if wanted:
-        total = sum(registry.entry(relpath).bytes for relpath in wanted)
-        with (
-            tqdm(total=total, desc=name, unit="B", unit_scale=True, leave=False, disable=None) as bar,
-            ThreadPoolExecutor(workers) as pool,
-        ):
-            for relpath, outcome in zip(wanted, pool.map(lambda p: _try(p, bar.update), wanted), strict=True):
-                if isinstance(outcome, DataError):
-                    failed = failed or outcome
-                else:
-                    here, size = here + 1, size + registry.entry(relpath).bytes
-    return Fetched(name, len(relpaths), here, size, str(failed or ""), failed.short if failed else "")
+            return str(error)
+        return ""
+
+    with ThreadPoolExecutor(8) as pool:
+        told = tqdm(pool.map(one, relpaths), name, len(relpaths), unit="file", leave=False, delay=1, disable=None)
+        lost = [why for why in told if why]
+    return Fetched(name, relpaths, len(relpaths) - len(lost), lost[0] if lost else "")
 
 
-def _try(relpath: str, progress) -> Path | DataError:
-    try:
-        return path(relpath, progress)
-    except DataError as error:
-        return error
+def _megabytes(relpaths: Iterable[str]) -> float:
+    return sum(registry.entry(relpath).bytes for relpath in relpaths) / 1e6

@@ -1,156 +1,85 @@
-"""The long frame: one row an output and aspect; how it is built, checked, cut and turned into a matrix."""
+"""The long frame: one row an output and aspect; how it is built of what a loader read, cut, and made wide."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.datasets import registry
-from nlgeval_lib.datasets.specs import Spec, expect
-
 KEYS = ("dataset", "input_id", "system_id", "aspect", "human")
+Column = Sequence[Any] | np.ndarray
 TEXTS = ("source", "reference", "references", "output", "context", "instruction", "rubric")
-_PER_ASPECT = re.compile(r"rater_\w+")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is known about a data set before any of its files is here."""
+
+    name: str
+    title: str
+    files: tuple[str, ...]  # registry paths or shell-style patterns of them
+    n_items: int  # outputs; a frame has n_items x len(scale) rows
+    n_inputs: int  # distinct sources
+    n_systems: int
+    scale: Mapping[str, tuple[float, float]]  # aspect -> (lowest, highest) possible human rating, in frame order
+    licence: str
+    source: str  # publication
+    embedded: tuple[str, ...] = ()  # files below data/ that the repository holds itself
+
+
+def expect(name: str, what: str, got: object, expected: object) -> None:
+    """Hold one count or fact of a data set. Raises: ValueError naming the data set, what was got and expected."""
+    if got != expected:
+        raise ValueError(
+            f"{name}: {what}: got {got}, expected {expected}; the file is not what the loader was written for"
+        )
 
 
 def build(
     spec: Spec,
-    items: Mapping[str, Sequence],
-    human: Mapping[str, Sequence[float]],
-    raters: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
-    per_aspect: Mapping[str, Mapping[str, Sequence]] | None = None,
-    files: Sequence[str] = (),
-    notes: Sequence[str] = (),
+    items: Mapping[str, Column],
+    human: Mapping[str, Column],
+    raters: Mapping[str, Mapping[str, Column]] | None = None,
+    per_aspect: Mapping[str, Mapping[str, Column]] | None = None,
     counts: tuple[int, int, int] | None = None,
 ) -> pd.DataFrame:
-    """The long frame of `spec` from one value an item in `items` and one rating an item in each aspect.
+    """The long frame of `spec` from one value an item in `items` and one rating an item and aspect in `human`.
 
     `items` must have input_id, system_id and output; its further columns are repeated for each aspect. `raters` and
-    `per_aspect` map a column to {aspect: values}; an aspect left out is NaN there. `counts` (items, inputs, systems)
-    overrides what the spec promises, for a variant of the data set.
+    `per_aspect` map a column to {aspect: values}. `counts` (items, inputs, systems) overrides what the spec promises,
+    for a variant of the data set.
 
-    Raises: ValueError where a count or a rating is not what the spec says.
+    Raises: ValueError where a count is not what the spec says.
     """
-    n = len(items["output"])
-    n_items, n_inputs, n_systems = counts or (spec.n_items, spec.n_inputs, spec.n_systems)
-    expect(spec.name, "outputs", n, n_items)
-    expect(spec.name, "inputs", len(set(items["input_id"])), n_inputs)
-    expect(spec.name, "systems", len(set(items["system_id"])), n_systems)
-    for column, values in items.items():
-        expect(spec.name, f"values in column {column}", len(values), n)
-    aspects = spec.aspects
-    repeat = np.repeat(np.arange(n), len(aspects))
-    columns: dict[str, Any] = {"dataset": np.full(n * len(aspects), spec.name, dtype=object)}
-    for column in ("input_id", "system_id"):
-        columns[column] = _column(items[column]).take(repeat)
-    columns["aspect"] = np.tile(np.array(aspects, dtype=object), n)
-    columns["human"] = _interleave(spec, "human", human, n)
-    _hold_scale(spec, columns["human"])
-    for name, values in (raters or {}).items():
-        columns[name] = _interleave(spec, name, values, n)
-    ordered = [c for c in TEXTS if c in items] + [c for c in items if c not in TEXTS and c not in KEYS]
-    for column in ordered:
-        columns[column] = _column(items[column]).take(repeat)
-    for name, values in (per_aspect or {}).items():
-        columns[name] = _interleave(spec, name, values, n)
-    frame = pd.DataFrame({name: _typed(values) for name, values in columns.items()})
-    frame.attrs = {
-        "name": spec.name,
-        "title": spec.title,
-        "scale": dict(spec.scale),
-        "sha256": {path: registry.entry(path).sha256 for path in files},
-        "licence": spec.licence,
-        "source": spec.source,
-        "n_items": n,
-        "n_inputs": n_inputs,
-        "n_systems": n_systems,
-        "aspects": aspects,
-        "notes": (*spec.notes, *notes),
-    }
-    return check(frame)
+    wide = pd.DataFrame(dict(items))
+    got = (len(wide), wide["input_id"].nunique(), wide["system_id"].nunique())
+    counts = counts or (spec.n_items, spec.n_inputs, spec.n_systems)
+    expect(spec.name, "outputs, inputs, systems", got, counts)
+    aspects = list(spec.scale)
+    long = wide.take(np.repeat(np.arange(len(wide)), len(aspects))).reset_index(drop=True)
+
+    def interleaved(values: Mapping[str, Column], kind: type | None = float) -> np.ndarray:
+        return np.stack([np.asarray(values[aspect], dtype=kind) for aspect in aspects], axis=1).ravel()
+
+    columns: dict[str, Any] = {"dataset": [spec.name] * len(long)}
+    columns |= {column: long[column] for column in ("input_id", "system_id")}
+    columns |= {"aspect": aspects * len(wide), "human": interleaved(human)}
+    columns |= {column: interleaved(values) for column, values in (raters or {}).items()}
+    columns |= {column: long[column] for column in TEXTS if column in long}
+    columns |= {column: long[column] for column in long if column not in columns}
+    columns |= {column: interleaved(values, None) for column, values in (per_aspect or {}).items()}
+    return _counted(pd.DataFrame(columns), {"name": spec.name, "scale": dict(spec.scale), "aspects": tuple(aspects)})
 
 
-def _column(values: Sequence) -> np.ndarray:
-    if isinstance(values, np.ndarray) and values.dtype != object:
-        return values
-    column = np.empty(len(values), dtype=object)
-    column[:] = list(values)
-    return column
-
-
-def _typed(values: np.ndarray) -> np.ndarray | pd.Series:
-    return pd.Series(values).infer_objects() if values.dtype == object else values
-
-
-def _interleave(spec: Spec, name: str, values: Mapping[str, Sequence], n: int) -> np.ndarray:
-    unknown = set(values) - set(spec.aspects)
-    if unknown:
-        raise ValueError(f"{spec.name}: {name} has unknown aspects {sorted(unknown)}; known: {', '.join(spec.aspects)}")
-    for aspect, ratings in values.items():
-        expect(spec.name, f"values of {name} for {aspect}", len(ratings), n)
-    numeric = all(isinstance(next(iter(v), 0.0), (int, float, np.number)) for v in values.values())
-    if numeric:
-        blank = np.full(n, np.nan)
-        parts = [np.asarray(values[a], dtype=float) if a in values else blank for a in spec.aspects]
-    else:
-        parts = [_column(values[a]) if a in values else np.full(n, "", dtype=object) for a in spec.aspects]
-    return np.stack(parts, axis=1).ravel()
-
-
-def _hold_scale(spec: Spec, human: np.ndarray) -> None:
-    ratings = human.reshape(-1, len(spec.aspects))
-    for number, (aspect, (low, high)) in enumerate(spec.scale.items()):
-        bad = ratings[(ratings[:, number] < low - 1e-9) | (ratings[:, number] > high + 1e-9), number]
-        if len(bad):
-            raise ValueError(f"{spec.name}: {len(bad)} ratings of {aspect} outside {low}..{high}, e.g. {bad[0]}")
-
-
-def check(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame itself, if it is a long frame.
-
-    Raises: TypeError for anything but a DataFrame; ValueError naming missing columns, a column of the wrong
-    type or a key column without a value, or columns that do not begin in the frame's order.
-    """
-    if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"expected a pandas DataFrame, got {type(frame).__name__}")
-    need = (*KEYS, "output")
-    missing = [column for column in need if column not in frame.columns]
-    if missing:
-        got = ", ".join(map(str, frame.columns)) or "none"
-        raise ValueError(f"not a long frame: missing column {', '.join(missing)}; got {got}; needed {', '.join(need)}")
-    doubled = frame.columns[frame.columns.duplicated()].unique().tolist()
-    if doubled:
-        raise ValueError(f"not a long frame: column {', '.join(map(str, doubled))} is there more than once")
-    if tuple(frame.columns[: len(KEYS)]) != KEYS:
-        raise ValueError(
-            f"not a long frame: it must begin with {', '.join(KEYS)}; got {', '.join(map(str, frame.columns[:5]))}"
-        )
-    for column in ("human", *(c for c in frame.columns if _PER_ASPECT.fullmatch(str(c)))):
-        if not pd.api.types.is_numeric_dtype(frame[column]):
-            raise ValueError(f"not a long frame: column {column} holds {frame[column].dtype}, expected numbers")
-        if np.isinf(frame[column].to_numpy(dtype=float)).any():
-            raise ValueError(f"not a long frame: column {column} holds infinity; a missing rating is NaN")
-    for column in ("input_id", "system_id", "aspect"):
-        if frame[column].isna().any():
-            raise ValueError(f"not a long frame: column {column} has {int(frame[column].isna().sum())} missing values")
+def _counted(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
+    """The frame, with what it is about and how many items, inputs and systems it has in its `attrs`."""
+    n_items = len(frame) // max(1, frame["aspect"].nunique())
+    n_inputs, n_systems = frame["input_id"].nunique(), frame["system_id"].nunique()
+    frame.attrs = {**about, "n_items": n_items, "n_inputs": n_inputs, "n_systems": n_systems}
     return frame
-
-
-def aspects(frame: pd.DataFrame) -> list[str]:
-    """The aspects of a long frame, in its order."""
-    return list(dict.fromkeys(frame["aspect"]))
-
-
-def one_aspect(frame: pd.DataFrame, aspect: str) -> pd.DataFrame:
-    """The rows of one aspect, one an output, in file order, with an index from 0. Raises: UnknownName."""
-    known = aspects(check(frame))
-    if aspect not in known:
-        raise registry.nearest(aspect, known, "aspect")
-    return frame[frame["aspect"] == aspect].reset_index(drop=True)
 
 
 def items(frame: pd.DataFrame) -> pd.DataFrame:
@@ -158,23 +87,23 @@ def items(frame: pd.DataFrame) -> pd.DataFrame:
 
     Columns that differ between the aspects of an output (e.g. `unieval`) become `<column>_<aspect>` too; `aspect` and
     `human` are gone, all else is as in the frame.
+
+    Raises: ValueError where the aspects are not about the same outputs in the same order.
     """
-    known = aspects(check(frame))
-    parts = {aspect: one_aspect(frame, aspect) for aspect in known}
-    if not known:
-        return frame.drop(columns=["aspect", "human"])
-    first = parts[known[0]]
+    known = frame["aspect"].unique()
+    parts = {aspect: frame[frame["aspect"] == aspect].reset_index(drop=True) for aspect in known}
+    first = parts[known[0]] if len(known) else frame
+    keys = ["input_id", "system_id"]
     for aspect, part in parts.items():
-        keys = ["input_id", "system_id"]
-        if len(part) != len(first) or not (part[keys] == first[keys]).to_numpy().all():
+        if not part[keys].equals(first[keys]):
             raise ValueError(f"the rows of aspect {aspect} are not the outputs of {known[0]} in the same order")
     wide: dict[str, Any] = {}
-    for column in first.columns:
-        if column == "aspect":
-            continue
-        varies = column == "human" or _PER_ASPECT.fullmatch(str(column)) or _varies(column, parts)
-        if varies:
-            wide.update({f"{column}_{aspect}": part[column] for aspect, part in parts.items()})
+    for column in first.columns.drop("aspect"):
+        rated = column == "human" or str(column).startswith("rater_")
+        if rated or (
+            column not in (*KEYS, *TEXTS) and any(not first[column].equals(part[column]) for part in parts.values())
+        ):
+            wide |= {f"{column}_{aspect}": part[column] for aspect, part in parts.items()}
         else:
             wide[column] = first[column]
     result = pd.DataFrame(wide)
@@ -182,61 +111,7 @@ def items(frame: pd.DataFrame) -> pd.DataFrame:
     return result
 
 
-def _varies(column: str, parts: Mapping[str, pd.DataFrame]) -> bool:
-    if column in (*KEYS, *TEXTS):
-        return False
-    first, *rest = (part[column] for part in parts.values())
-    return any(not first.equals(other) for other in rest)
-
-
-def pivot(
-    frame: pd.DataFrame, aspect: str, column: str = "human", duplicates: str = "raise"
-) -> tuple[np.ndarray, list[str], list[str]]:
-    """The matrix of one aspect: `(X[system, input], systems, inputs)`, both in order of first appearance.
-
-    X is float, NaN where a system has no output for an input. `duplicates` says what happens where a system has more
-    than one output for an input: "raise", "mean" (of those that are not NaN) or "first".
-
-    Raises: UnknownName for an aspect or column that is not there; ValueError for non-numeric columns and duplicates.
-    """
-    if duplicates not in ("raise", "mean", "first"):
-        raise ValueError(f"duplicates is {duplicates!r}; allowed: raise, mean, first")
-    rows = one_aspect(frame, aspect)
-    if column not in rows.columns:
-        raise registry.nearest(column, map(str, rows.columns), "column")
-    if not (pd.api.types.is_numeric_dtype(rows[column]) or pd.api.types.is_bool_dtype(rows[column])):
-        raise ValueError(f"column {column} holds {rows[column].dtype}, expected numbers")
-    row, systems = pd.factorize(rows["system_id"])
-    col, inputs = pd.factorize(rows["input_id"])
-    values = rows[column].to_numpy(dtype=float)
-    cell = row * len(inputs) + col
-    repeated = pd.Series(cell).duplicated().to_numpy()
-    if repeated.any() and duplicates == "raise":
-        where = rows.loc[np.flatnonzero(repeated)[0]]
-        raise ValueError(
-            f"{int(repeated.sum())} outputs share system and input with another one, e.g. {where['system_id']!r} on "
-            f"{where['input_id']!r}; pass duplicates='mean' or 'first'"
-        )
-    if duplicates == "mean":
-        merged = pd.Series(values).groupby(cell).mean()
-        cell, values = merged.index.to_numpy(), merged.to_numpy()
-    else:
-        cell, values = cell[~repeated], values[~repeated]
-    matrix = np.full(len(systems) * len(inputs), np.nan)
-    matrix[cell] = values
-    return matrix.reshape(len(systems), len(inputs)), list(systems), list(inputs)
-
-
 def quick(frame: pd.DataFrame, inputs: int = 20) -> pd.DataFrame:
-    """The rows of the first `inputs` inputs, everything else as it is; attrs tell that it is a share."""
-    if inputs < 1:
-        raise ValueError(f"inputs is {inputs}; at least 1 is needed")
-    keep = list(dict.fromkeys(check(frame)["input_id"]))[:inputs]
-    part = frame[frame["input_id"].isin(keep)].reset_index(drop=True)
-    part.attrs = dict(frame.attrs) | {
-        "n_items": int(len(part) / max(1, part["aspect"].nunique())),
-        "n_inputs": len(keep),
-        "n_systems": int(part["system_id"].nunique()),
-        "quick": inputs,
-    }
-    return part
+    """The rows of the first `inputs` inputs, everything else as it is."""
+    keep = frame["input_id"].unique()[:inputs]
+    return _counted(frame[frame["input_id"].isin(keep)].reset_index(drop=True), frame.attrs)

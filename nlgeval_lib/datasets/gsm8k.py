@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nlgeval_lib.datasets import _read, frame
-from nlgeval_lib.datasets.specs import Spec, expect
+from nlgeval_lib.datasets import fetch, frame
+from nlgeval_lib.datasets.frame import Spec, expect
 
 TEST = "gsm8k/test.jsonl"
 SOLUTIONS = "gsm8k/example_model_solutions.jsonl"
@@ -22,12 +22,11 @@ SPEC = Spec(
     scale={"accuracy": (0, 1)},
     licence="MIT",
     source="Cobbe et al. 2021, Training Verifiers to Solve Math Word Problems",
-    notes=("human: 1 where the final answer is right, else 0",),
 )
 
 
 def load(variant: str = "openai") -> pd.DataFrame:
-    """GSM8K's test problems with model solutions.
+    """GSM8K's test problems with model solutions; `human` is 1 where the final answer is right, else 0.
 
     variant="openai": 1319 problems x 4 models of the data set's authors, problem by problem.
     variant="tigerscore": the 617 problems x 2 outputs that TIGERScore publishes (its paper counts 2638). Both outputs
@@ -35,22 +34,16 @@ def load(variant: str = "openai") -> pd.DataFrame:
     """
     if variant not in ("openai", "tigerscore"):
         raise ValueError(f"gsm8k: variant is {variant!r}; allowed: openai, tigerscore")
-    problems = _read.json_lines(TEST)
-    expect(SPEC.name, "problems", len(problems), 1319)
+    problems = fetch.json_lines(TEST)
     numbers = {problem["question"]: f"gsm8k-{number:04d}" for number, problem in enumerate(problems)}
-    expect(SPEC.name, "distinct problems", len(numbers), 1319)
     return _openai(problems, numbers) if variant == "openai" else _tigerscore(numbers)
 
 
 def _openai(problems: list[dict], numbers: dict[str, str]) -> pd.DataFrame:
-    solved = _read.json_lines(SOLUTIONS)
-    agree = sum(a["question"] == b["question"] for a, b in zip(problems, solved, strict=True))
-    expect(SPEC.name, "problems in the same order as their solutions", agree, 1319)
-    rows = [
-        (problem, model, solution[model])
-        for problem, solution in zip(problems, solved, strict=True)
-        for model in MODELS
-    ]
+    solved = list(zip(problems, fetch.json_lines(SOLUTIONS), strict=True))
+    agree = sum(problem["question"] == solution["question"] for problem, solution in solved)
+    expect(SPEC.name, "problems in the same order as their solutions", agree, SPEC.n_inputs)
+    rows = [(problem, model, solution[model]) for problem, solution in solved for model in MODELS]
     items = {
         "input_id": [numbers[problem["question"]] for problem, _, _ in rows],
         "system_id": [model for _, model, _ in rows],
@@ -59,11 +52,11 @@ def _openai(problems: list[dict], numbers: dict[str, str]) -> pd.DataFrame:
         "references": [(problem["answer"],) for problem, _, _ in rows],
         "output": [solution["solution"] for _, _, solution in rows],
     }
-    return frame.build(SPEC, items, {"accuracy": [float(s["is_correct"]) for _, _, s in rows]}, files=[TEST, SOLUTIONS])
+    return frame.build(SPEC, items, {"accuracy": [float(solution["is_correct"]) for _, _, solution in rows]})
 
 
 def _tigerscore(numbers: dict[str, str]) -> pd.DataFrame:
-    given = _read.json_file(PREPARED)
+    given = fetch.json_file(PREPARED)
     rows = [(problem, place, candidate) for problem in given for place, candidate in enumerate(problem["candidates"])]
     items = {
         "input_id": [numbers[problem["input"]] for problem, _, _ in rows],
@@ -75,5 +68,4 @@ def _tigerscore(numbers: dict[str, str]) -> pd.DataFrame:
         "instruction": [problem["instruction"] for problem, _, _ in rows],
     }
     human = {"accuracy": [float(candidate["scores"]["accuracy"]) for _, _, candidate in rows]}
-    note = "the two outputs of a problem are a right and a wrong sample of one model, in this order"
-    return frame.build(SPEC, items, human, files=[TEST, PREPARED], notes=[note], counts=(1234, 617, 2))
+    return frame.build(SPEC, items, human, counts=(1234, 617, 2))

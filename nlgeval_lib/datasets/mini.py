@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
+from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.datasets import _read, frame, verify
-from nlgeval_lib.datasets.specs import Spec
+from nlgeval_lib.datasets import frame
+from nlgeval_lib.datasets.frame import Spec
+from nlgeval_lib.datasets.registry import DataUnavailable
 
 FILE = "mini/mini.jsonl"  # below data/, in the repository
 
@@ -22,36 +24,17 @@ SPEC = Spec(
     scale={"quality": (0, 1)},
     licence="the licence of this repository",
     source="written for this project",
-    notes=(
-        "human is no rating: it is the gold score of the output's construction",
-        "system_id names the degradation",
-    ),
+    embedded=(FILE,),
 )
-_FIELDS = (
-    "input_id",
-    "kind",
-    "instruction",
-    "source",
-    "reference",
-    "output",
-    "degradation",
-    "severity",
-    "gold",
-    "system_id",
-)
-
-
-def path() -> Path:
-    """Where the mini set lies in the checkout."""
-    return files.data() / FILE
 
 
 def load() -> pd.DataFrame:
     """The mini set in file order: 75 sources x 8 outputs, with kind, degradation, severity 0-5, injected errors.
 
+    `human` is no rating: it is the gold score of the output's construction. `system_id` names the degradation.
     Raises: DataUnavailable where data/mini is not in the checkout; ValueError naming a broken line.
     """
-    records = _read.embedded("mini", path(), f"data/{FILE}", _FIELDS)
+    records = embedded(SPEC.name, FILE)
     items = {
         "input_id": [r["input_id"] for r in records],
         "system_id": [r["system_id"] for r in records],
@@ -65,6 +48,23 @@ def load() -> pd.DataFrame:
         "severity": [float(r["severity"]) for r in records],
         "errors": [tuple(r.get("errors", ())) for r in records],
     }
-    long = frame.build(SPEC, items, {"quality": [float(r["gold"]) for r in records]})
-    long.attrs["sha256"] = {FILE: verify.sha256(path())}
-    return long
+    return frame.build(SPEC, items, {"quality": [float(r["gold"]) for r in records]})
+
+
+def embedded(name: str, relpath: str) -> list[dict[str, Any]]:
+    """The records of a file below data/ that belongs to the repository, one a line.
+
+    Raises: DataUnavailable without the file; ValueError naming a broken line.
+    """
+    path = files.data() / relpath
+    if not path.is_file():
+        raise DataUnavailable(
+            f"{name} is unavailable: data/{relpath} is not in this checkout; restore it from the repository"
+        )
+    records = []
+    for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), start=1):
+        try:
+            records.append(json.loads(line))
+        except ValueError as error:
+            raise ValueError(f"data/{relpath}, line {number}: not JSON: {error}") from None
+    return records

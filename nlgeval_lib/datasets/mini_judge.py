@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.datasets import _read, frame, verify
-from nlgeval_lib.datasets.specs import Spec
+from nlgeval_lib.datasets import frame
+from nlgeval_lib.datasets.frame import Spec
+from nlgeval_lib.datasets.mini import embedded
 
 FILE, RUBRICS = "heldout.jsonl", "rubrics.jsonl"
 
@@ -24,23 +25,9 @@ SPEC = Spec(
     scale={aspect: (1, 5) for aspect in ("overall", "accuracy", "completeness", "relevance", "fluency")},
     licence="the licence of this repository",
     source="written by this project's program (tools/mini_judge)",
-    notes=(
-        "human is no rating: it is 5 minus the penalties of the errors that were put in, 1 at least",
-        "system_id names a make-believe system by the errors it makes",
-    ),
+    embedded=(f"mini/judge/{FILE}", f"mini/judge/{RUBRICS}"),
 )
-_FIELDS = (
-    "input_id",
-    "system_id",
-    "domain",
-    "instruction",
-    "source",
-    "reference",
-    "output",
-    "errors",
-    "penalty",
-    "gold",
-)
+_TEXTS = ("input_id", "system_id", "domain", "instruction", "source", "reference", "output")
 
 
 def folder() -> Path:
@@ -56,28 +43,24 @@ def path() -> Path:
 def load() -> pd.DataFrame:
     """The held-out set in file order: 50 records x 6 systems x 5 aspects, with the errors that were put in.
 
-    Further columns: `rubric` (Prometheus', one an aspect), `domain`, `errors` (kind, key, location, correction,
-    penalty), `kinds`, and `penalty`, the sum that an error analysis should find.
+    `human` is no rating: it is 5 minus the penalties of the errors that were put in, 1 at least. `system_id` names a
+    make-believe system by the errors it makes. Further columns: `rubric` (Prometheus', one an aspect), `domain`,
+    `errors` (kind, key, location, correction, penalty), `kinds`, and `penalty`, the sum that an error analysis should
+    find.
+
     Raises: DataUnavailable where the file is not in the checkout; ValueError naming a broken line.
     """
-    records = _records(FILE, _FIELDS)
-    rubrics = {record["aspect"]: record["rubric"] for record in _records(RUBRICS, ("aspect", "rubric"))}
-    long = build(records, rubrics)
-    long.attrs["sha256"] = {f"mini/judge/{name}": verify.sha256(folder() / name) for name in (FILE, RUBRICS)}
-    return long
+    records, rubrics = (embedded(SPEC.name, relpath) for relpath in SPEC.embedded)
+    return build(records, {record["aspect"]: record["rubric"] for record in rubrics})
 
 
 def build(records: Sequence[Mapping[str, Any]], rubrics: Mapping[str, str]) -> pd.DataFrame:
     """The long frame of records as the file has them; rubrics: aspect -> text."""
-    items: dict[str, list[Any]] = {name: [record[name] for record in records] for name in _FIELDS[:7]}
+    items: dict[str, list[Any]] = {name: [record[name] for record in records] for name in _TEXTS}
     items["references"] = [(record["reference"],) for record in records]
     items["errors"] = [tuple(record["errors"]) for record in records]
     items["kinds"] = [tuple(error["kind"] for error in record["errors"]) for record in records]
     items["penalty"] = [float(record["penalty"]) for record in records]
-    gold = {aspect: [float(record["gold"][aspect]) for record in records] for aspect in SPEC.aspects}
-    per_aspect = {"rubric": {aspect: [rubrics[aspect]] * len(records) for aspect in SPEC.aspects}}
+    gold = {aspect: [float(record["gold"][aspect]) for record in records] for aspect in SPEC.scale}
+    per_aspect = {"rubric": {aspect: [rubrics[aspect]] * len(records) for aspect in SPEC.scale}}
     return frame.build(SPEC, items, gold, per_aspect=per_aspect)
-
-
-def _records(name: str, fields: tuple[str, ...]) -> list[dict[str, Any]]:
-    return _read.embedded("mini_judge", folder() / name, f"data/mini/judge/{name}", fields)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.datasets import _read, frame
-from nlgeval_lib.datasets.specs import Spec, expect
+from nlgeval_lib.datasets import fetch, frame
+from nlgeval_lib.datasets.frame import Spec, expect
 
 INSTRUCTIONS = "self_instruct/user_oriented_instructions.jsonl"
 MODELS = (
@@ -45,25 +45,21 @@ SPEC = Spec(
     scale={"quality": (1, 4)},
     licence="Apache-2.0",
     source="Wang et al. 2023, Self-Instruct; stand-ins: AlpacaEval",
-    notes=(
-        "human is NaN: the ratings of single outputs (four grades) were never published",
-        "8 of SemScore's 12 models; stand_ins=True adds AlpacaEval's for three more, not the paper's runs",
-    ),
 )
 
 
 def load(stand_ins: bool = False) -> pd.DataFrame:
     """Self-Instruct's outputs, model by model in the order of the instructions: 2016, or 2772 with stand-ins.
 
-    `stand_in` says of each row whether it is one. `reference` is the target, `source` the input (may be empty).
+    8 of SemScore's 12 models; the stand-ins are AlpacaEval's outputs for three more, not the paper's runs, and
+    `stand_in` marks their rows. `human` is NaN: the ratings of single outputs were never published. `reference` is the
+    target, `source` the input (may be empty).
     """
-    tasks = _read.json_lines(INSTRUCTIONS)
-    expect(SPEC.name, "instructions", len(tasks), SPEC.n_inputs)
-    outputs: dict[str, list[str]] = {model: _own(model, tasks) for model in MODELS}
-    files = [INSTRUCTIONS, *map(_predictions, MODELS)]
-    if stand_ins:
-        outputs |= {system: _stand_in(name, tasks) for system, name in STAND_INS.items()}
-        files = list(SPEC.files)
+    tasks = fetch.json_lines(INSTRUCTIONS)
+    outputs = {model: _outputs(model, fetch.json_lines(_predictions(model)), "response", tasks) for model in MODELS}
+    for system, name in STAND_INS.items() if stand_ins else ():
+        records = [one for one in fetch.json_file(_alpaca_eval(name)) if one["dataset"] == "selfinstruct"]
+        outputs[system] = _outputs(system, records, "output", tasks)
     n = len(outputs)
     targets = [task["instances"][0]["output"] for task in tasks]
     items = {
@@ -77,35 +73,19 @@ def load(stand_ins: bool = False) -> pd.DataFrame:
         "application": [task["motivation_app"] for task in tasks] * n,
         "stand_in": [system in STAND_INS for system in outputs for _ in tasks],
     }
-    counts = (n * len(tasks), len(tasks), n)
     human = {"quality": np.full(n * len(tasks), np.nan)}
-    return frame.build(SPEC, items, human, files=files, counts=counts)
+    return frame.build(SPEC, items, human, counts=(n * len(tasks), SPEC.n_inputs, 11 if stand_ins else 8))
+
+
+def _outputs(system: str, records: list[dict], column: str, tasks: list[dict]) -> list[str]:
+    agree = sum(
+        _words(record["instruction"], record.get("input", ""))
+        == _words(task["instruction"], task["instances"][0]["input"])
+        for record, task in zip(records, tasks, strict=True)
+    )
+    expect(SPEC.name, f"instructions of {system} in the same order", agree, len(tasks))
+    return [record[column] for record in records]
 
 
 def _words(*parts: str) -> str:
     return "".join("".join(parts).split()).lower()
-
-
-def _own(model: str, tasks: list[dict]) -> list[str]:
-    relpath = _predictions(model)
-    records = _read.json_lines(relpath)
-    expect(SPEC.name, f"outputs of {model}", len(records), len(tasks))
-    agree = sum(
-        (record["instruction"].strip(), record["input"].strip())
-        == (task["instruction"].strip(), task["instances"][0]["input"].strip())
-        for record, task in zip(records, tasks, strict=True)
-    )
-    expect(SPEC.name, f"instructions of {model} in the same order", agree, len(tasks))
-    return [record["response"] for record in records]
-
-
-def _stand_in(name: str, tasks: list[dict]) -> list[str]:
-    records = _read.json_file(_alpaca_eval(name))
-    records = [record for record in records if record["dataset"] == "selfinstruct"]
-    expect(SPEC.name, f"Self-Instruct outputs of {name}", len(records), len(tasks))
-    agree = sum(
-        _words(record["instruction"]) == _words(task["instruction"], task["instances"][0]["input"])
-        for record, task in zip(records, tasks, strict=True)
-    )
-    expect(SPEC.name, f"instructions of {name} in the same order", agree, len(tasks))
-    return [record["output"] for record in records]

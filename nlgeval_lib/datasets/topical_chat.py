@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nlgeval_lib.datasets import _read, frame
-from nlgeval_lib.datasets.specs import Spec, expect
+from nlgeval_lib.datasets import fetch, frame
+from nlgeval_lib.datasets.frame import Spec
 
 FILE = "topical_chat/unieval_topical_chat_result.json"
 GROUND_TRUTH = "Original Ground Truth"
@@ -27,11 +27,6 @@ SPEC = Spec(
     },
     licence="MIT",
     source="Mehri and Eskenazi 2020, USR; UniEval's predictions: Zhong et al. 2022",
-    notes=(
-        "human: mean of 3 raters",
-        f"the reference is the output of system {GROUND_TRUTH!r} on the same context; its own rows have none",
-        "strings are kept as they are in the file, with their blanks and line ends",
-    ),
 )
 
 
@@ -44,15 +39,14 @@ def input_ids(records: list[dict]) -> dict[tuple[str, str], str]:
 
 
 def load(ground_truth: bool = True) -> pd.DataFrame:
-    """Topical-Chat: 360 responses, or the 300 that are not the ground truth.
+    """Topical-Chat: 360 responses, or the 300 that are not the ground truth. Strings keep their blanks and line ends.
 
-    `source` is the dialogue so far, `context` the fact; `unieval` holds UniEval's prediction for the aspect.
+    `source` is the dialogue so far, `context` the fact; the reference is the ground truth on the same context, whose
+    own rows have none. `human` is the mean of 3 raters; `unieval` holds UniEval's prediction for the aspect.
     """
-    records = _read.json_file(FILE)
-    expect(SPEC.name, "records", len(records), SPEC.n_items)
+    records = fetch.json_file(FILE)
     numbers = input_ids(records)
     truth = {(r["source"], r["context"]): r["system_output"] for r in records if r["system_id"] == GROUND_TRUTH}
-    expect(SPEC.name, "contexts with a ground truth", len(truth), SPEC.n_inputs)
     kept = [r for r in records if ground_truth or r["system_id"] != GROUND_TRUTH]
     references = ["" if r["system_id"] == GROUND_TRUTH else truth[r["source"], r["context"]] for r in kept]
     items = {
@@ -64,7 +58,7 @@ def load(ground_truth: bool = True) -> pd.DataFrame:
         "output": [r["system_output"] for r in kept],
         "context": [r["context"] for r in kept],
     }
-    human = {aspect: [r["scores"][aspect] for r in kept] for aspect in SPEC.aspects}
-    unieval = {aspect: [r["predict_scores"][aspect] for r in kept] for aspect in SPEC.aspects}
+    human = {aspect: [r["scores"][aspect] for r in kept] for aspect in SPEC.scale}
+    unieval = {aspect: [r["predict_scores"][aspect] for r in kept] for aspect in SPEC.scale}
     counts = None if ground_truth else (300, 60, 5)
-    return frame.build(SPEC, items, human, per_aspect={"unieval": unieval}, files=[FILE], counts=counts)
+    return frame.build(SPEC, items, human, per_aspect={"unieval": unieval}, counts=counts)

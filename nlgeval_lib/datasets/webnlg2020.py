@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.datasets import _read, frame
-from nlgeval_lib.datasets.specs import Spec, expect
+from nlgeval_lib.datasets import fetch, frame
+from nlgeval_lib.datasets.frame import Spec, expect
 
 PREPARED = "webnlg2020/tigerscore_webnlg.json"
 RATINGS = "webnlg2020/english_humeval_data_all_teams.json"
@@ -48,26 +48,20 @@ SPEC = Spec(
     scale={aspect: (0, 100) for aspect in CRITERIA},
     licence="none stated (challenge), MIT (TIGERScore's copy)",
     source="Castro Ferreira et al. 2020, The 2020 Bilingual, Bi-Directional WebNLG+ Shared Task",
-    notes=(
-        "human: mean of up to 3 raters; 2847 of the 2848 outputs are rated (not Baseline-FORGE2020 on 1124)",
-        "rater_0..2 are the raters of an output in file order: places, not persons",
-        "references are 1 to 4 texts, `reference` the first of them",
-        "the challenge's rated reference texts are left out: which text was shown is not recorded",
-    ),
 )
 
 
-def load(raters: bool = True) -> pd.DataFrame:
+def load() -> pd.DataFrame:
     """WebNLG-2020 in the order of TIGERScore's prepared copy: 2848 outputs, five criteria 0-100.
 
-    `raters` adds rater_0..2 (NaN where fewer rated). `source` is one triple a line.
+    `human` is the mean of up to 3 raters; 2847 outputs are rated (not Baseline-FORGE2020 on 1124). rater_0..2 are the
+    raters of an output in file order: places, not persons, and NaN where fewer rated. `source` is one triple a line,
+    `references` are 1 to 4 texts, `reference` the first. The challenge's rated reference texts are left out: which one
+    was shown is not recorded.
     """
-    inputs = _read.json_file(PREPARED)
-    expect(SPEC.name, "inputs", len(inputs), SPEC.n_inputs)
-    official = {(record["submission_id"], record["sample_id"]): record for record in _read.json_file(RATINGS)}
-    rows = [(given, candidate) for given in inputs for candidate in given["candidates"]]
+    about = {record["sample_id"]: record for record in fetch.json_file(RATINGS)}
+    rows = [(given, candidate) for given in fetch.json_file(PREPARED) for candidate in given["candidates"]]
     keys = [(candidate["model"], str(given["id"])) for given, candidate in rows]
-    about = {sample: record for (_, sample), record in official.items()}
     items = {
         "input_id": [sample for _, sample in keys],
         "system_id": [system for system, _ in keys],
@@ -83,36 +77,19 @@ def load(raters: bool = True) -> pd.DataFrame:
     human = {
         aspect: [candidate["scores"].get(name, np.nan) for _, candidate in rows] for aspect, name in CRITERIA.items()
     }
-    _hold_official(human, keys, official)
-    files = [PREPARED, RATINGS]
-    columns = {}
-    if raters:
-        columns, files = _raters(keys, human), list(SPEC.files)
-    return frame.build(SPEC, items, human, raters=columns, files=files)
-
-
-def _hold_official(human: dict[str, list], keys: list[tuple[str, str]], official: dict) -> None:
-    """TIGERScore's copy must have the challenge's own means."""
-    rated = [row for row, key in enumerate(keys) if key in official]
-    expect(SPEC.name, "outputs with official ratings", len(rated), 2847)
-    for aspect, name in CRITERIA.items():
-        agree = sum(abs(human[aspect][row] - official[keys[row]][name]) < 1e-9 for row in rated)
-        expect(SPEC.name, f"means of {aspect} that agree with the official ones", agree, 2847)
+    return frame.build(SPEC, items, human, raters=_raters(keys, human))
 
 
 def _raters(keys: list[tuple[str, str]], human: dict[str, list]) -> dict[str, dict[str, np.ndarray]]:
-    single = {system: _read.json_file(f"webnlg2020/{system}.primary.json") for system in SYSTEMS}
+    """The single ratings, which must give the prepared copy's means."""
+    single = {system: fetch.json_file(f"webnlg2020/{system}.primary.json") for system in SYSTEMS}
     columns = {f"rater_{n}": {a: np.full(len(keys), np.nan) for a in CRITERIA} for n in range(RATERS)}
     for row, (system, sample) in enumerate(keys):
-        given = list(single[system][sample].values())
-        if len(given) > RATERS:
-            raise ValueError(f"{SPEC.name}: {system} on {sample}: {len(given)} raters, at most {RATERS} expected")
-        for number, ratings in enumerate(given):
+        for number, ratings in enumerate(single[system][sample].values()):
             for aspect, name in CRITERIA.items():
                 columns[f"rater_{number}"][aspect][row] = ratings[name]
     for aspect in CRITERIA:
-        stacked = np.ma.masked_invalid([columns[column][aspect] for column in columns])
-        mean = stacked.mean(axis=0).filled(np.nan)
-        agree = int(np.isclose(mean, human[aspect], equal_nan=True).sum())
+        stacked = np.ma.masked_invalid([column[aspect] for column in columns.values()])
+        agree = int(np.isclose(stacked.mean(axis=0).filled(np.nan), human[aspect], equal_nan=True).sum())
         expect(SPEC.name, f"means of {aspect} that single ratings give", agree, len(keys))
     return columns

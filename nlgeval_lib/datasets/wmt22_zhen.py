@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nlgeval_lib.datasets import _read, frame
-from nlgeval_lib.datasets.specs import Spec, expect
+from nlgeval_lib.datasets import fetch, frame
+from nlgeval_lib.datasets.frame import Spec
 
 SOURCE = "wmt22_zhen/generaltest2022.zh-en.src.zh"
 REFERENCES = ("wmt22_zhen/generaltest2022.zh-en.ref.A.en", "wmt22_zhen/generaltest2022.zh-en.ref.B.en")
@@ -51,11 +51,6 @@ SPEC = Spec(
     scale={"mqm": (float("-inf"), 0)},
     licence="none stated",
     source="Freitag et al. 2022, Results of WMT22 Metrics Shared Task; outputs and ratings as kept by InstructScore",
-    notes=(
-        "human: MQM score of the segment, 0 is perfect, errors count down",
-        "reference is refA; references has refA and refB",
-        "the translator of refB was rated too: systems='all' adds it as system refB",
-    ),
 )
 
 
@@ -64,30 +59,27 @@ def input_id(number: int) -> str:
     return f"zhen-{number:04d}"
 
 
-def lines(relpath: str) -> list[str]:
-    """The segments of a text file; only a line feed ends one."""
-    segments = _read.text(relpath).removesuffix("\n").split("\n")
-    expect(SPEC.name, f"lines of {relpath}", len(segments), SEGMENTS)
-    return segments
-
-
 def load(systems: str = "mt") -> pd.DataFrame:
-    """WMT-22 zh-en: 26,250 translations with MQM, system by system in segment order; 28,125 with systems="all"."""
+    """WMT-22 zh-en: 26,250 translations with MQM, system by system in segment order; 28,125 with systems="all".
+
+    `human` is the segment's MQM score: 0 is perfect, errors count down. `reference` is refA; `references` has refA and
+    refB, whose translator was rated too: "all" adds it as system refB.
+    """
     if systems not in ("mt", "all"):
         raise ValueError(f"wmt22_zhen: systems is {systems!r}; allowed: mt, all")
     chosen = SYSTEMS if systems == "mt" else (*SYSTEMS, HUMAN_SYSTEM)
-    source = lines(SOURCE)
-    reference_a, reference_b = (lines(path) for path in REFERENCES)
+    # only a line feed ends a segment
+    source, reference_a, reference_b = (
+        fetch.text(path).removesuffix("\n").split("\n") for path in (SOURCE, *REFERENCES)
+    )
     outputs: list[str] = []
     mqm: list[float] = []
     for system in chosen:
-        instances = _read.json_file(prepared(system))["instances"]
-        expect(SPEC.name, f"segments of {system}", len(instances), SEGMENTS)
-        for number, instance in enumerate(instances):
-            outputs.append(_output(instance["input"], reference_a[number], system, number))
+        for instance, reference in zip(fetch.json_file(prepared(system))["instances"], reference_a, strict=True):
+            outputs.append(_output(instance["input"], reference, system))
             mqm.append(instance["output"] + 0.0)  # -0.0 becomes 0.0
     n = len(chosen)
-    items = {
+    items: dict[str, list] = {
         "input_id": [input_id(number) for number in range(SEGMENTS)] * n,
         "system_id": [system for system in chosen for _ in range(SEGMENTS)],
         "source": source * n,
@@ -96,16 +88,13 @@ def load(systems: str = "mt") -> pd.DataFrame:
         "output": outputs,
         "segment": list(range(SEGMENTS)) * n,
     }
-    counts = (n * SEGMENTS, SEGMENTS, n)
-    return frame.build(SPEC, items, {"mqm": mqm}, files=SPEC.files, counts=counts)
+    return frame.build(SPEC, items, {"mqm": mqm}, counts=(n * SEGMENTS, SEGMENTS, n))
 
 
-def _output(prompt: str, reference: str, system: str, number: int) -> str:
+def _output(prompt: str, reference: str, system: str) -> str:
     """The translation inside a stored prompt: what stands between the known reference and the known ending."""
     start = _BEFORE + reference + _BETWEEN
     end = prompt.rfind(_AFTER)
     if not prompt.startswith(start) or end < len(start):
-        raise ValueError(
-            f"{SPEC.name}: {system}, segment {number}: the stored prompt is not of the known form with refA"
-        )
+        raise ValueError(f"{SPEC.name}: {system}: a stored prompt is not of the known form with refA: {reference[:40]}")
     return prompt[len(start) : end]

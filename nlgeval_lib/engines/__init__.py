@@ -8,37 +8,17 @@ An engine's own packages are imported when one is made.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, UnsupportedSetting
 from nlgeval_lib.engines.completion import Answers, Failure, Progress, complete
-from nlgeval_lib.engines.sampling import Sampling, UnsupportedSetting
+from nlgeval_lib.engines.openai_compatible import OpenAIEngine
+from nlgeval_lib.engines.replay import MissingCompletions, ReplayEngine, ScriptedEngine
+from nlgeval_lib.engines.transformers import TransformersEngine
+from nlgeval_lib.engines.vllm import VLLMEngine
 from nlgeval_lib.names import meant as _meant
 
-if TYPE_CHECKING:
-    from nlgeval_lib.engines.openai_compatible import OpenAIEngine
-    from nlgeval_lib.engines.replay import MissingCompletions, ReplayEngine
-    from nlgeval_lib.engines.scripted import ScriptedEngine
-    from nlgeval_lib.engines.transformers import LogLikelihood, TransformersEngine
-    from nlgeval_lib.engines.vllm import VLLMEngine
-
-_WHERE = {
-    "VLLMEngine": "vllm",
-    "TransformersEngine": "transformers",
-    "LogLikelihood": "transformers",
-    "OpenAIEngine": "openai_compatible",
-    "ReplayEngine": "replay",
-    "MissingCompletions": "replay",
-    "ScriptedEngine": "scripted",
-}
-_NAMES = {
-    "vllm": "VLLMEngine",
-    "transformers": "TransformersEngine",
-    "openai": "OpenAIEngine",
-    "replay": "ReplayEngine",
-    "scripted": "ScriptedEngine",
-}
+_ENGINES = {one.name: one for one in (VLLMEngine, TransformersEngine, OpenAIEngine, ReplayEngine, ScriptedEngine)}
 
 __all__ = [
     "Answers",
@@ -46,7 +26,6 @@ __all__ = [
     "Engine",
     "EngineError",
     "Failure",
-    "LogLikelihood",
     "MissingCompletions",
     "OpenAIEngine",
     "Progress",
@@ -59,26 +38,14 @@ __all__ = [
     "VLLMEngine",
     "complete",
     "make",
-    "names",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def names() -> list[str]:
-    """The engines' short names, as `make` takes them."""
-    return list(_NAMES)
-
-
 def make(name: str, /, **options: Any) -> Engine:
-    """The engine of a short name, with its options.
+    """The engine of a short name (vllm, transformers, openai, replay, scripted), with its options.
 
     Raises: ValueError for an unknown name; TypeError for an unknown option; EngineError where it cannot start.
     """
-    if name not in _NAMES:
-        raise ValueError(f"engine {name!r}: known are {', '.join(_NAMES)}{_meant(name, _NAMES, '')}")
-    return __getattr__(_NAMES[name])(**options)
+    if name not in _ENGINES:
+        raise ValueError(f"engine {name!r}: known are {', '.join(_ENGINES)}{_meant(name, _ENGINES, '')}")
+    return _ENGINES[name](**options)

@@ -1,20 +1,37 @@
-"""What an OpenAI-compatible server is sent, and what can be read from its answer."""
+"""What an OpenAI-compatible server is sent, over what, and what can be read from its answer."""
 
 from __future__ import annotations
 
+import email.utils
+import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
-from nlgeval_lib.engines.base import Request
-from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.engines.base import Request, Sampling
 
 # what servers call an end at the token limit, and an end that is none; what else they say is kept as they say it
 _CUT = ("length", "max_tokens", "max_length", "model_length")
 _BROKEN = ("error", "abort", "aborted", "cancelled", "canceled")
 _HALVES = re.compile(r"[\ud800-\udfff]")  # JSON can escape half a character, which no file and no tokenizer takes
+MOST_BYTES = 64 << 20  # of an answer
+_START = 12  # as much of a key's beginning is taken for the key: an excerpt may end within it
+SECRET = 16  # characters; what is shorter is no key but a word such as "EMPTY" for a server that wants none
+
+
+class AttemptFailed(Exception):
+    """What an attempt at a request came to.
+
+    wait: seconds until another attempt, at the least; None where there should be none. hopeless: no request of this run
+    will fare better.
+    """
+
+    def __init__(self, reason: str, wait: float | None = None, hopeless: bool = False) -> None:
+        super().__init__(reason)
+        self.wait, self.hopeless = wait, hopeless
 
 
 class BadAnswer(ValueError):
@@ -67,12 +84,8 @@ def body(
     if dialect == "vllm":
         asked["top_k"] = sampling.top_k
         asked["repetition_penalty"] = sampling.repetition_penalty
-        if sampling.choice is not None:
-            asked["structured_outputs"] = {"choice": list(sampling.choice)}
-        elif sampling.regex is not None:
-            asked["structured_outputs"] = {"regex": sampling.regex}
-        elif sampling.json_schema is not None:
-            asked["structured_outputs"] = {"json": sampling.schema}
+        if sampling.form:
+            asked["structured_outputs"] = sampling.form
     elif sampling.json_schema is not None:
         schema = {"name": "answer", "schema": sampling.schema, "strict": True}
         asked["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -170,3 +183,81 @@ def _text_logprobs(found: Mapping[str, Any]) -> tuple[dict[str, float], ...]:
             _add(row, other, its)
         table.append(row)
     return tuple(table)
+
+
+# -- the way there and back --------------------------------------------------------------------------------------------
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """The seconds that a server asks to wait, from `retry-after-ms` or `Retry-After` (seconds or a date), or None.
+
+    now: seconds since 1970. Source: RFC 9110, section 10.2.3; `retry-after-ms` is OpenAI's.
+    """
+    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        value = headers.get(name, "")
+        try:
+            seconds = float(value) * unit
+        except ValueError:
+            try:
+                seconds = email.utils.parsedate_to_datetime(value).timestamp() - now
+            except (ValueError, TypeError, OverflowError):
+                continue
+        if seconds == seconds:
+            return max(0.0, seconds)
+    return None
+
+
+def without_key(reason: str, key: str) -> str:
+    """A reason without the key, should a server have sent it back, whole or cut off."""
+    if len(key) >= SECRET:
+        return re.sub(re.escape(key[:_START]) + r"\S*", "[key]", reason)[:400]
+    return (reason.replace(key, "[key]") if key else reason)[:400]
+
+
+def check_address(url: str) -> None:
+    """Passes for an address that can be asked. Raises: ValueError, without the user name or key in it."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port out of range, a broken IPv6 address
+        usable = False
+    if not usable:
+        raise ValueError(f"base_url {url.rpartition('@')[2]!r}: an address such as http://host:8000/v1 is needed")
+
+
+def client(base_url: str | None, key: str, timeout: float, connections: int) -> Any:
+    """An `openai.AsyncOpenAI` that never asks again by itself, with so many connections."""
+    import httpx2
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+    return AsyncOpenAI(
+        api_key=key or "none",
+        base_url=base_url,
+        max_retries=0,
+        timeout=timeout,
+        http_client=DefaultAsyncHttpxClient(
+            limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
+            timeout=timeout,
+            verify=_certificates(),
+            event_hooks={"response": [_limited]},
+        ),
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _certificates() -> Any:
+    """What a server's certificate is held against, read once."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+async def _limited(response: Any) -> None:
+    """Read an answer's body, unpacked, up to the most bytes. Raises: AttemptFailed."""
+    body = bytearray()
+    async for part in response.aiter_bytes():
+        body += part
+        if len(body) > MOST_BYTES:
+            await response.aclose()
+            raise AttemptFailed(f"the answer is longer than {MOST_BYTES} bytes")
+    response._content = bytes(body)  # where `aread` keeps what it has read

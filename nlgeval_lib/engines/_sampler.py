@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
-from transformers import LogitsProcessor, StoppingCriteria
+from transformers import (
+    LogitsProcessor,
+    LogitsProcessorList,
+    StoppingCriteria,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
 
-from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.engines.base import Sampling
 
 
 class Sampler(LogitsProcessor):
@@ -24,6 +31,13 @@ class Sampler(LogitsProcessor):
         self.sampling, self.prompt = sampling, prompt
         self.seen: torch.Tensor | None = None
         self.noise: list[torch.Generator] = []
+        self.warpers = LogitsProcessorList()
+        if sampling.temperature > 0:
+            self.warpers.append(TemperatureLogitsWarper(sampling.temperature))
+        if sampling.top_k > 0:
+            self.warpers.append(TopKLogitsWarper(sampling.top_k))
+        if sampling.top_p < 1:
+            self.warpers.append(TopPLogitsWarper(sampling.top_p))
         for seed in seeds:
             generator = torch.Generator()
             generator.manual_seed(seed) if seed is not None else generator.seed()
@@ -38,7 +52,9 @@ class Sampler(LogitsProcessor):
             seen = self._see(input_ids, raw.shape[1])
             out = torch.where(seen, torch.where(out > 0, out / s.repetition_penalty, out * s.repetition_penalty), out)
         if s.temperature > 0:
-            out = self._draw(out / s.temperature)
+            out = self.warpers(cast(torch.LongTensor, input_ids), cast(torch.FloatTensor, out))
+            rows = [torch.empty(out.shape[1]).exponential_(generator=generator) for generator in self.noise]
+            out = out - torch.stack(rows).log().to(out.device)
         if s.logprobs is not None:
             self._keep(raw, out.argmax(-1))
         return out
@@ -55,20 +71,6 @@ class Sampler(LogitsProcessor):
         else:
             self.seen.scatter_(1, input_ids[:, -1:], True)
         return self.seen
-
-    def _draw(self, logits: torch.Tensor) -> torch.Tensor:
-        """Logits with what top-k and top-p leave out at minus infinity, plus each row's own noise."""
-        s = self.sampling
-        if 0 < s.top_k < logits.shape[1]:
-            least = logits.topk(s.top_k).values[:, -1:]
-            logits = logits.masked_fill(logits < least, -torch.inf)
-        if s.top_p < 1:
-            ranked, order = logits.sort(descending=True)
-            share = ranked.softmax(-1)
-            beyond = share.cumsum(-1) - share >= s.top_p  # the first is always kept
-            logits = logits.masked_fill(torch.zeros_like(beyond).scatter(1, order, beyond), -torch.inf)
-        rows = [torch.empty(logits.shape[1]).exponential_(generator=generator) for generator in self.noise]
-        return logits - torch.stack(rows).log().to(logits.device)
 
     def _keep(self, raw: torch.Tensor, chosen: torch.Tensor) -> None:
         """Remember the chosen token's log-probability and the likeliest ones'."""
@@ -92,7 +94,7 @@ class Sampler(LogitsProcessor):
 
 
 class StopTexts(StoppingCriteria):
-    """True for each row whose new text contains one of the stop texts."""
+    """True for each row whose new text contains one of the stop texts; transformers' own looks into the prompt too."""
 
     def __init__(self, stop: Sequence[str], start: int, tokenizer: Any) -> None:
         self.stop, self.start, self.tokenizer = stop, start, tokenizer

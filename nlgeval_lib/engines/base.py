@@ -1,15 +1,16 @@
-"""What every engine is: requests in, completions out, each under the key of what determines it."""
+"""What every engine is: requests and settings in, completions out, each under the key of what determines it."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlgeval_lib.engines.sampling import Sampling, UnsupportedSetting
-from nlgeval_lib.engines.store import draw_keys
+from nlgeval_lib.engines.store import canonical, draw_keys
 from nlgeval_lib.records import Completion
 
 ROLES = ("system", "user", "assistant")
@@ -17,6 +18,141 @@ ROLES = ("system", "user", "assistant")
 
 class EngineError(RuntimeError):
     """An engine cannot work at all: no model, no server, no key. The message says what to do."""
+
+
+class UnsupportedSetting(ValueError):
+    """An engine was given a setting that its backend cannot honour."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Sampling settings. The defaults are greedy decoding of up to 512 tokens.
+
+    temperature          0 is greedy; above it, the softmax's temperature
+    top_p, top_k         nucleus in (0, 1]; the k likeliest tokens, 0 for all
+    max_tokens           new tokens at most
+    repetition_penalty   1 is none; divides the logits of tokens that were seen, in the prompt too
+    n                    draws a prompt; they are drawn, stored and counted one by one
+    seed                 None is unseeded; else each draw gets a seed of its own, made from this and all else that it is
+    stop                 texts that end the completion and are not part of it
+    logprobs             None: none; k: the written token and the k likeliest, natural logarithms before any reshaping
+    choice, regex, json_schema   at most one: the completion is one of these texts, matches, or is JSON of this schema
+
+    Raises: ValueError for a value out of its range. Changing `n` changes no draw that is stored already.
+    """
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    max_tokens: int = 512
+    repetition_penalty: float = 1.0
+    n: int = 1
+    seed: int | None = 0
+    stop: tuple[str, ...] = ()
+    logprobs: int | None = None
+    choice: tuple[str, ...] | None = None
+    regex: str | None = None
+    json_schema: Mapping[str, Any] | str | None = None  # kept as canonical JSON text
+
+    def __post_init__(self) -> None:
+        for name in ("temperature", "top_p", "repetition_penalty"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                raise ValueError(f"{name}={value!r}: a finite number is needed")
+            self._put(name, float(value))
+        for name, least in (("top_k", 0), ("max_tokens", 1), ("n", 1), ("seed", 0), ("logprobs", 0)):
+            value = getattr(self, name)
+            if value is None and name in ("seed", "logprobs"):
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"{name}={value!r}: an integer of at least {least} is needed")
+        if self.temperature < 0:
+            raise ValueError(f"temperature={self.temperature}: 0 (greedy) or more is needed")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p={self.top_p}: a share above 0 and up to 1 is needed")
+        if self.repetition_penalty <= 0:
+            raise ValueError(f"repetition_penalty={self.repetition_penalty}: a number above 0 is needed (1 is none)")
+        if self.n > 1 and self.temperature == 0:
+            raise ValueError(f"n={self.n} with temperature 0: greedy draws are all the same; ask for one or sample")
+        self._put("stop", _texts("stop", self.stop))
+        if self.choice is not None:
+            self._put("choice", _texts("choice", self.choice))
+            if not self.choice or len(set(self.choice)) != len(self.choice):
+                raise ValueError(f"choice={self.choice!r}: one or more different texts are needed")
+        if self.regex is not None and not (isinstance(self.regex, str) and self.regex):
+            raise ValueError(f"regex={self.regex!r}: a pattern is needed")
+        if self.json_schema is not None:
+            self._put("json_schema", _schema(self.json_schema))
+        given = [name for name in ("choice", "regex", "json_schema") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)}: give at most one form for the completion")
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON schema as an object."""
+        return None if self.json_schema is None else json.loads(str(self.json_schema))
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """The form of a structured completion in vLLM's terms: `choice`, `regex` or `json`; empty without one."""
+        forms = {"choice": self.choice and list(self.choice), "regex": self.regex, "json": self.schema}
+        return {name: value for name, value in forms.items() if value is not None}
+
+    def _put(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def key(self) -> dict[str, Any]:
+        """What of the settings determines one draw, as JSON values: all but `n`.
+
+        What greedy decoding ignores is left out, and so is what is not set: a setting that is added one day leaves the
+        keys of older completions as they are.
+        """
+        greedy = self.temperature == 0
+        key: dict[str, Any] = {
+            "temperature": self.temperature,
+            "top_p": 1.0 if greedy else self.top_p,
+            "top_k": 0 if greedy else self.top_k,
+            "max_tokens": self.max_tokens,
+            "repetition_penalty": self.repetition_penalty,
+            "seed": None if greedy else self.seed,
+        }
+        for name in ("stop", "logprobs", "choice", "regex", "json_schema"):
+            value = getattr(self, name)
+            if value is not None and value != ():
+                key[name] = list(value) if isinstance(value, tuple) else value
+        return key
+
+    def signature(self) -> str:
+        """Short text for an evaluator's signature, such as `T:1.0|top_p:0.9|max:256|n:3|seed:0`."""
+        parts = [f"T:{self.temperature:g}"]
+        names = {"top_p": "top_p", "top_k": "top_k", "max_tokens": "max", "repetition_penalty": "rep", "n": "n"}
+        plain = {"top_p": 1.0, "top_k": 0, "repetition_penalty": 1.0}
+        for name, short in names.items():
+            if getattr(self, name) != plain.get(name):
+                parts.append(f"{short}:{getattr(self, name):g}")
+        if self.temperature > 0:
+            parts.append(f"seed:{'none' if self.seed is None else self.seed}")
+        parts += [name for name in ("choice", "regex", "json_schema") if getattr(self, name) is not None]
+        return "|".join(parts)
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    """`value` as a tuple of non-empty texts."""
+    texts = (value,) if isinstance(value, str) else tuple(value)
+    if not all(isinstance(text, str) and text for text in texts):
+        raise ValueError(f"{name}={value!r}: texts that are not empty are needed")
+    return texts
+
+
+def _schema(value: Mapping[str, Any] | str) -> str:
+    """A JSON schema as canonical text."""
+    try:
+        schema = json.loads(value) if isinstance(value, str) else dict(value)
+    except ValueError as error:
+        raise ValueError(f"json_schema is not JSON: {error}") from error
+    if not isinstance(schema, dict):
+        raise ValueError(f"json_schema={value!r}: a JSON object is needed")
+    return canonical(schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +194,6 @@ class Request:
 
 
 def _message(message: Mapping[str, str]) -> dict[str, str]:
-    """A checked copy of a message."""
     if set(message) != {"role", "content"} or not all(isinstance(value, str) for value in message.values()):
         raise ValueError(f"message {dict(message)!r}: a text `role` and a text `content` are needed, and nothing else")
     if message["role"] not in ROLES:
@@ -93,8 +228,7 @@ class Engine(ABC):
     model: str
     revision: str
 
-    @abstractmethod
-    def check(self, sampling: Sampling) -> None:
+    def check(self, sampling: Sampling) -> None:  # noqa: B027 - most engines honour all
         """Nothing if the backend honours every setting. Raises: UnsupportedSetting naming the one that it does not."""
 
     @abstractmethod
@@ -115,9 +249,6 @@ class Engine(ABC):
 
     def close(self) -> None:  # noqa: B027 - most engines hold nothing
         """Free what the engine holds."""
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(model={self.model!r}, revision={self.revision!r})"
 
     def __enter__(self) -> Engine:
         return self

@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nlgeval_lib.engines.base import Ask, Engine, Request, failed
-from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.engines.base import Ask, Engine, Request, Sampling, failed
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.files import whole
 from nlgeval_lib.records import Completion
 
-_SYNC_SECONDS = 2.0
 _POLL_SECONDS = 0.2
 
 
@@ -74,10 +72,6 @@ class Answers(list[tuple[Completion, ...]]):
     def flat(self) -> list[Completion]:
         """All completions, request by request, draw by draw."""
         return [completion for draws in self for completion in draws]
-
-    def __repr__(self) -> str:
-        p = self.progress
-        return f"Answers({len(self)} requests: {p.stored} stored, {p.done} made, {p.failed} failed)"
 
 
 Report = Callable[[Progress, Sequence[Completion]], None]
@@ -149,7 +143,6 @@ def _shared(
     state: Progress,
 ) -> Iterator[tuple[Progress, list[Completion]]]:
     """Ask for what no other process is asking for; then take what those came to, or ask for what they gave up."""
-    synced = time.monotonic()
     try:
         with store.claimant() as name:
             while missing:
@@ -158,9 +151,6 @@ def _shared(
                 batches = _generate(engine, asked, sampling, store, unique, state) if asked else ()
                 for state, batch in batches:
                     yield state, batch
-                    if time.monotonic() - synced > _SYNC_SECONDS:
-                        store.sync()
-                        synced = time.monotonic()
                 others = store.get_many(ask.key for ask in missing if ask.key not in mine)
                 missing = [ask for ask in missing if ask.key not in mine and ask.key not in others]
                 if others:
@@ -191,7 +181,9 @@ def _generate(
         for batch in batches:
             stray = [completion.key for completion in batch if completion.key not in open_keys]
             if stray:
-                raise RuntimeError(f"{engine!r} gave {len(stray)} completions that were not asked, or gave them twice")
+                raise RuntimeError(
+                    f"{engine.signature()} gave {len(stray)} completions that were not asked, or gave them twice"
+                )
             good = [completion for completion in batch if completion.finish_reason != "error"]
             open_keys.difference_update(completion.key for completion in batch)
             if store is not None and good:

@@ -7,22 +7,24 @@ import contextlib
 import itertools
 import os
 import queue
-import random
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlgeval_lib.engines import _http, _protocol
-from nlgeval_lib.engines._attempts import Clock, Faults, Gate, backoff
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, failed
-from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.engines import _protocol
+from nlgeval_lib.engines._protocol import AttemptFailed, without_key
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, failed
 from nlgeval_lib.records import Completion
 
 DIALECTS = ("openai", "vllm")
+MOST_WAIT = 120.0  # seconds that a server may ask to wait; a request that is to wait longer fails
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 _APART, _RAMP = 0.004, 0.25  # seconds between the first requests of two workers, and of the first and the last
+_HOPELESS = (401, 403, 404)  # no key, no right, no such model: the next request will fare no better
+_PASSING = (408, 409, 429)  # and all of 500 and above
 
 
 @dataclass
@@ -30,15 +32,10 @@ class Usage:
     """What an engine's calls came to. `uncounted` answers came without token counts; `cost` is in the prices' unit."""
 
     calls: int = 0
-    retries: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     uncounted: int = 0
     cost: float = 0.0
-
-
-class _Waited(Exception):
-    """A request failed for good."""
 
 
 class OpenAIEngine(Engine):
@@ -49,9 +46,7 @@ class OpenAIEngine(Engine):
     dialect         "vllm" for servers that take top_k, repetition_penalty, choice and regex; "openai" refuses these
     timeout         seconds for one attempt, from sending to the last byte
     max_retries     further attempts after what may pass: 408, 409, 429, 5xx, timeouts, lost connections, bad answers
-    max_wait        longest wait in seconds between two attempts; a server that asks for more fails the request
     give_up_after   so many requests failed for good in a row, and the rest is not asked any more
-    max_bytes       longest answer that is read
     group_draws     ask all missing draws of a prompt in one call (the server's `n`): cheaper where prompts cost
     prices          for a million prompt and completion tokens, for `usage.cost`
 
@@ -61,6 +56,8 @@ class OpenAIEngine(Engine):
     """
 
     name = "openai"
+    _sleep = staticmethod(asyncio.sleep)  # tests put their own clock in place of these two
+    _now = staticmethod(time.time)
 
     def __init__(
         self,
@@ -72,59 +69,40 @@ class OpenAIEngine(Engine):
         api_key_env: str = "OPENAI_API_KEY",
         dialect: str = "openai",
         concurrency: int = 16,
-        requests_per_minute: float | None = None,
-        tokens_per_minute: float | None = None,
         timeout: float = 120.0,
         max_retries: int = 6,
-        max_wait: float = 120.0,
         give_up_after: int = 50,
-        max_bytes: int = 4 << 20,
         group_draws: bool = False,
         max_tokens_field: str = "max_tokens",
         prices: tuple[float, float] | None = None,
         extra_body: dict[str, Any] | None = None,
-        clock: Clock | None = None,
     ) -> None:
         if dialect not in DIALECTS:
             raise ValueError(f"dialect {dialect!r}: allowed are {', '.join(DIALECTS)}")
-        for option, value, least in (
-            ("concurrency", concurrency, 1),
-            ("max_retries", max_retries, 0),
-            ("give_up_after", give_up_after, 1),
-            ("max_bytes", max_bytes, 1),
-        ):
-            if value < least:
-                raise ValueError(f"{option}={value}: at least {least} is needed")
-        for option, rate in (
-            ("timeout", timeout),
-            ("requests_per_minute", requests_per_minute),
-            ("tokens_per_minute", tokens_per_minute),
-        ):
-            if rate is not None and not rate > 0:
-                raise ValueError(f"{option}={rate}: a number above 0 is needed")
+        least = {"concurrency": (concurrency, 1), "max_retries": (max_retries, 0), "give_up_after": (give_up_after, 1)}
+        for option, (value, low) in least.items():
+            if value < low:
+                raise ValueError(f"{option}={value}: at least {low} is needed")
+        if not timeout > 0:
+            raise ValueError(f"timeout={timeout}: a number above 0 is needed")
         if base_url is not None:
-            _http.check_address(base_url)
+            _protocol.check_address(base_url)
         self.model, self.revision = name or model, revision
         self.base_url, self.api_key_env, self.dialect = base_url, api_key_env, dialect
         self.concurrency, self.timeout, self.max_retries = concurrency, timeout, max_retries
-        self.max_wait, self.give_up_after, self.max_bytes = max_wait, give_up_after, max_bytes
-        self.group_draws, self.max_tokens_field, self.prices = group_draws, max_tokens_field, prices
-        self.extra_body = dict(extra_body or {})
+        self.give_up_after, self.group_draws, self.prices = give_up_after, group_draws, prices
+        self.max_tokens_field, self.extra_body = max_tokens_field, dict(extra_body or {})
         self.usage = Usage()
         self.served: set[str] = set()
         self._asked_model = model
-        self._clock = clock or Clock()
-        self._gate = Gate(self._clock, requests_per_minute, tokens_per_minute)
-        self._rng = random.Random()
         self._run: _Run | None = None
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting for what OpenAI's own protocol does not have, unless the dialect is "vllm"."""
         if self.dialect == "openai":
-            names = ("top_k", "repetition_penalty", "choice", "regex")
             self._refuse(
                 sampling,
-                *names,
+                *("top_k", "repetition_penalty", "choice", "regex"),
                 why='OpenAI\'s protocol does not have it; a vLLM server does (dialect="vllm", '
                 "on the command line --engine-set dialect=vllm)",
             )
@@ -165,14 +143,14 @@ class _Run:
     """One call of `generate`: the workers, their queue, and what ends them."""
 
     def __init__(self, engine: OpenAIEngine, asks: Sequence[Ask], sampling: Sampling, key: str) -> None:
-        self.engine, self.sampling, self._key = engine, sampling, key
-        self._faults = Faults(key, engine.api_key_env, engine.timeout, engine.max_wait, engine._clock)
+        self.engine, self.sampling, self.key = engine, sampling, key
         self.todo = deque(_groups(asks) if engine.group_draws else ([ask] for ask in asks))
         self.out: queue.SimpleQueue[list[Completion] | None] = queue.SimpleQueue()
         self._finished: list[Completion] = []
         self.crash: BaseException | None = None
         self.hopeless = ""
         self.in_a_row = 0
+        self.quiet_until = 0.0  # the server wants no request before
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
@@ -189,18 +167,6 @@ class _Run:
             self._hand_over()
             self.out.put(None)
 
-    def _hand_over(self) -> None:
-        """Give what is finished to the thread that stores it."""
-        if self._finished:
-            self.out.put(self._finished)
-            self._finished = []
-
-    def _finish(self, done: list[Completion]) -> None:
-        """Take finished completions, to be handed over in a moment."""
-        if not self._finished and self._loop is not None:
-            self._loop.call_later(_HAND_OVER, self._hand_over)
-        self._finished += done
-
     def stop(self) -> None:
         """End the workers, from any thread; nothing happens if they have ended."""
         self._stopped = True
@@ -208,15 +174,18 @@ class _Run:
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._task.cancel)
 
+    def _hand_over(self) -> None:
+        """Give what is finished to the thread that stores it."""
+        if self._finished:
+            self.out.put(self._finished)
+            self._finished = []
+
     async def _all(self) -> None:
-        engine = self.engine
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         if self._stopped:
             return
-        workers = min(engine.concurrency, len(self.todo))
-        client = _http.client(
-            engine.base_url, self._key, connections=workers, timeout=engine.timeout, max_bytes=engine.max_bytes
-        )
+        engine, workers = self.engine, min(self.engine.concurrency, len(self.todo))
+        client = _protocol.client(engine.base_url, self.key, engine.timeout, workers)
         async with client, asyncio.TaskGroup() as group:
             for number in range(workers):
                 group.create_task(self._work(client, after=min(number * _APART, _RAMP)))
@@ -226,64 +195,108 @@ class _Run:
         await asyncio.sleep(after)
         while self.todo:
             draws = self.todo.popleft()
-            if self.hopeless:
-                self._finish([failed(ask, f"not asked: {self.hopeless}") for ask in draws])
-                continue
             try:
+                if self.hopeless:
+                    raise AttemptFailed(f"not asked: {self.hopeless}")
                 done = await self._ask(client, draws)
-            except _Waited as error:
+                self.in_a_row = 0
+            except AttemptFailed as error:
                 self.in_a_row += 1
                 if self.in_a_row >= self.engine.give_up_after and not self.hopeless:
                     self.hopeless = f"{self.in_a_row} requests failed one after another, the last with: {error}"
                 done = [failed(ask, str(error)) for ask in draws]
-            else:
-                self.in_a_row = 0
-            self._finish(done)
+            if not self._finished:
+                asyncio.get_running_loop().call_later(_HAND_OVER, self._hand_over)
+            self._finished += done
 
     async def _ask(self, client: Any, draws: list[Ask]) -> list[Completion]:
-        """The completions of the draws of one request, after as many attempts as it takes. Raises: _Waited."""
+        """The completions of the draws of one request, after as many attempts as it takes. Raises: AttemptFailed."""
+        import tenacity
+
+        engine, backoff = self.engine, tenacity.wait_random_exponential(multiplier=0.5, max=MOST_WAIT / 4, min=0.25)
+
+        def wait(state: tenacity.RetryCallState) -> float:
+            error = state.outcome.exception() if state.outcome else None
+            return max(getattr(error, "wait", 0.0), backoff(state))
+
+        attempts = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception(
+                lambda error: isinstance(error, AttemptFailed) and error.wait is not None
+            ),
+            stop=tenacity.stop_after_attempt(engine.max_retries + 1),
+            wait=wait,
+            sleep=engine._sleep,
+            reraise=True,
+        )
+        try:
+            return await attempts(self._attempt, client, draws)
+        except AttemptFailed as error:
+            if error.wait is None:
+                raise
+            raise AttemptFailed(f"{error} ({engine.max_retries + 1} attempts)") from None
+
+    async def _attempt(self, client: Any, draws: list[Ask]) -> list[Completion]:
+        """One attempt. Raises: AttemptFailed."""
         import httpx2
 
         engine, request = self.engine, draws[0].request
         chat = request.messages is not None
-        sent = {
-            **_protocol.body(
-                request,
-                self.sampling,
-                model=engine._asked_model,
-                count=len(draws),
-                seed=draws[0].seed,
-                dialect=engine.dialect,
-                limit_field=engine.max_tokens_field,
-            ),
-            **engine.extra_body,
-        }
+        dialect, limit = engine.dialect, engine.max_tokens_field
+        how: dict[str, Any] = {"model": engine._asked_model, "count": len(draws), "seed": draws[0].seed}
+        sent = _protocol.body(request, self.sampling, **how, dialect=dialect, limit_field=limit) | engine.extra_body
+        while (delay := self.quiet_until - engine._now()) > 0:
+            await engine._sleep(delay)
+        if self.hopeless:
+            raise AttemptFailed(f"not asked again: {self.hopeless}")
+        engine.usage.calls += 1
         path = "/chat/completions" if chat else "/completions"
-        for attempt in range(engine.max_retries + 1):
-            await engine._gate.wait()
-            if self.hopeless:
-                raise _Waited(f"not asked again: {self.hopeless}")
-            engine.usage.calls += 1
-            engine.usage.retries += attempt > 0
-            try:
-                async with asyncio.timeout(engine.timeout):
-                    response = await client.post(path, cast_to=httpx2.Response, body=sent)
-                self._faults.refuse_key(response.content)
-                answer = _protocol.read(response.content, chat=chat, count=len(draws), sampling=self.sampling)
-            except Exception as error:
-                fault = self._faults.fault(error)
-                if fault.hopeless:
-                    self.hopeless = self.hopeless or fault.reason
-                if fault.wait is None:
-                    raise _Waited(fault.reason) from None
-                if fault.wait:
-                    engine._gate.hold(fault.wait)
-                if attempt == engine.max_retries:
-                    raise _Waited(f"{fault.reason} ({attempt + 1} attempts)") from None
-                await engine._clock.sleep(max(fault.wait, backoff(attempt, 0.5, engine.max_wait / 4, engine._rng)))
-            else:
-                return self._completions(draws, answer)
-        raise AssertionError("unreachable")
+        try:
+            async with asyncio.timeout(engine.timeout):
+                response = await client.post(path, cast_to=httpx2.Response, body=sent)
+            if len(self.key) >= _protocol.SECRET and self.key.encode() in response.content:
+                raise AttemptFailed("the answer repeats the API key; nothing of it is kept")
+            answer = _protocol.read(response.content, chat=chat, count=len(draws), sampling=self.sampling)
+        except Exception as error:
+            fault = self._fault(error)
+            self.hopeless = self.hopeless or (str(fault) if fault.hopeless else "")
+            self.quiet_until = max(self.quiet_until, engine._now() + (fault.wait or 0.0))
+            raise fault from None
+        return self._completions(draws, answer)
+
+    def _fault(self, error: Exception) -> AttemptFailed:
+        """What an attempt that ended with `error` means; without the key, should the server have sent it back."""
+        import openai
+
+        for one in (error, error.__cause__):
+            if isinstance(one, AttemptFailed):
+                return one
+        if isinstance(error, openai.APIStatusError):
+            return self._refused(error)
+        if isinstance(error, (TimeoutError, openai.APITimeoutError)):
+            return AttemptFailed(f"no answer within {self.engine.timeout:g} s", 0.0)
+        passing = not isinstance(error, (ValueError, TypeError))  # of ours, and the same at the next attempt
+        reason = f"{type(error).__name__}: {error}"
+        if isinstance(error, openai.APIConnectionError):
+            cause = error.__cause__ or error
+            reason = f"connection lost: {type(cause).__name__}: {cause}"
+        elif isinstance(error, _protocol.BadAnswer):
+            passing, reason = True, f"a bad answer: {error}"
+        return AttemptFailed(without_key(reason, self.key), 0.0 if passing else None)
+
+    def _refused(self, error: Any) -> AttemptFailed:
+        """What an HTTP status means."""
+        status, variable = error.status_code, self.engine.api_key_env
+        reason = without_key(f"HTTP {status}: {error.message}", self.key)
+        if status in (401, 403):
+            reason += f"; the key is that of {variable}" if self.key else f"; no key was sent: set {variable}"
+        if status in _HOPELESS or error.code == "insufficient_quota":
+            return AttemptFailed(reason, hopeless=True)
+        if status not in _PASSING and status < 500:
+            return AttemptFailed(reason)
+        wait = _protocol.retry_after(error.response.headers, self.engine._now()) or 0.0
+        if wait > MOST_WAIT:
+            return AttemptFailed(f"{reason}; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}")
+        return AttemptFailed(reason, wait)
 
     def _completions(self, draws: list[Ask], answer: _protocol.Answer) -> list[Completion]:
         """The completions, and their tokens on the account. A call's tokens are shared out by length of text."""
@@ -294,17 +307,19 @@ class _Run:
         usage.uncounted += answer.prompt_tokens is None or answer.completion_tokens is None
         if engine.prices is not None:
             usage.cost += (prompt * engine.prices[0] + written * engine.prices[1]) / 1e6
-        engine._gate.used(prompt + written)
         if answer.model:
             engine.served.add(answer.model)
-        shares = _shares(written, [len(choice.text) for choice in answer.choices])
+        lengths = [len(choice.text) for choice in answer.choices]
+        if not any(lengths):
+            lengths = [1] * len(lengths)
+        bounds = [round(written * so_far / sum(lengths)) for so_far in itertools.accumulate(lengths, initial=0)]
         return [
             Completion(
                 key=ask.key,
                 text=choice.text,
                 finish_reason=choice.finish_reason,
                 prompt_tokens=prompt if i == 0 else 0,
-                completion_tokens=shares[i],
+                completion_tokens=bounds[i + 1] - bounds[i],
                 logprobs=choice.logprobs,
                 model=engine.model,
                 revision=engine.revision,
@@ -315,20 +330,5 @@ class _Run:
 
 def _groups(asks: Sequence[Ask]) -> Iterator[list[Ask]]:
     """Runs of draws of the same request."""
-    group: list[Ask] = []
-    for ask in asks:
-        if group and group[-1].request is not ask.request:
-            yield group
-            group = []
-        group.append(ask)
-    if group:
-        yield group
-
-
-def _shares(total: int, weights: list[int]) -> list[int]:
-    """`total` shared out by weights, as integers that add up to it."""
-    bounds, so_far, whole = [0], 0, sum(weights) or len(weights)
-    for weight in weights:
-        so_far += weight if sum(weights) else 1
-        bounds.append(round(total * so_far / whole))
-    return [b - a for a, b in itertools.pairwise(bounds)]
+    for _, group in itertools.groupby(asks, key=lambda ask: id(ask.request)):
+        yield list(group)

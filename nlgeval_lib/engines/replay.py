@@ -1,13 +1,15 @@
-"""Answers that were given before, from a store. Never from a model."""
+"""Engines that run no model: answers from a store, or as a script says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, failed
-from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, failed
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
+
+Script = Callable[[Request, int], str | Completion]
 
 
 class MissingCompletions(EngineError):
@@ -24,7 +26,7 @@ class MissingCompletions(EngineError):
 
 
 class ReplayEngine(Engine):
-    """Completions of one model from a store.
+    """Completions of one model from a store; what is stored under some settings was made with them.
 
     `revision` may be left out where the store holds only one of this model. refused: why completions, by their keys,
     could not be had when they were asked for; with it, what is not in the store is a failed completion instead of an
@@ -50,9 +52,6 @@ class ReplayEngine(Engine):
             revision = mine[0]
         self.revision = revision
 
-    def check(self, sampling: Sampling) -> None:
-        """Nothing: what is stored under these settings was made with them."""
-
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """All stored completions. Raises: MissingCompletions where one is lacking and `refused` is not given."""
         found = self.store.get_many(ask.key for ask in asks)
@@ -63,3 +62,60 @@ class ReplayEngine(Engine):
         self.missing += [ask.key for ask in gone if ask.key not in known]
         self.excused += [ask.key for ask in gone if ask.key in known]
         yield [*found.values(), *(failed(ask, known.get(ask.key, "not in the store")) for ask in gone)]
+
+
+class ScriptedEngine(Engine):
+    """Answers from a list, in the order in which they are asked, or from a function of request and draw.
+
+    A function that raises makes that completion fail with the exception's text. `asked` keeps what was asked; settings
+    are for whoever wrote the script. Raises: ValueError, while it runs, where a list is too short.
+    """
+
+    name = "scripted"
+
+    def __init__(
+        self,
+        answers: Iterable[str | Completion] | Script,
+        *,
+        model: str = "scripted",
+        revision: str = "0",
+        batch_size: int = 32,
+    ) -> None:
+        if isinstance(answers, str):
+            raise ValueError("answers is one text: give a list of texts, or a function of request and draw")
+        self.model, self.revision, self.batch_size = model, revision, batch_size
+        self._script = answers if callable(answers) else None
+        self._answers = iter(()) if callable(answers) else iter(answers)
+        self.asked: list[Ask] = []
+
+    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
+        """The script's answers, `batch_size` at a time."""
+        for start in range(0, len(asks), self.batch_size):
+            yield [self._answer(ask) for ask in asks[start : start + self.batch_size]]
+
+    def count_tokens(self, requests: Sequence[Request]) -> list[int]:
+        """Words of each prompt."""
+        return [len(request.text().split()) for request in requests]
+
+    def _answer(self, ask: Ask) -> Completion:
+        self.asked.append(ask)
+        if self._script is None:
+            answer = next(self._answers, None)
+            if answer is None:
+                given = len(self.asked) - 1
+                raise ValueError(f"the script has {given} answers, and request {ask.request.id} needs one more")
+        else:
+            try:
+                answer = self._script(ask.request, ask.draw)
+            except Exception as error:
+                return failed(ask, f"{type(error).__name__}: {error}")
+        if isinstance(answer, Completion):
+            return replace(answer, key=ask.key, model=self.model, revision=self.revision)
+        return Completion(
+            key=ask.key,
+            text=answer,
+            prompt_tokens=len(ask.request.text().split()),
+            completion_tokens=len(answer.split()),
+            model=self.model,
+            revision=self.revision,
+        )

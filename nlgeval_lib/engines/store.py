@@ -262,15 +262,8 @@ class Store:
             return database.executemany(_PUT, rows).rowcount if rows else 0
 
     def sync(self) -> None:
-        """Return when everything written would survive a power cut.
-
-        Raises: StoreError, also where the file was removed or replaced meanwhile: what is written would be lost.
-        """
-        with self._using() as database:
-            if database is not None:
-                if not self.path.exists() or not os.path.samestat(os.stat(self.path), self._opened):
-                    raise StoreError(f"{self.path} was removed while it was open, and what it held with it")
-                database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        """Return when everything written would survive a power cut. Raises: StoreError."""
+        self._rows("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""
@@ -404,10 +397,9 @@ class Store:
                 yield database
 
     def _open(self, write: bool) -> sqlite3.Connection | None:
-        """Open the file; make it where there is something to write, or segments of an earlier version to take over."""
-        segments = [path for form in ("[0-9]*.jsonl", "own-*.jsonl") for path in sorted(self.folder.glob(form))]
+        """Open the file; make it where there is something to write."""
         if not self.path.exists():
-            if not write and not segments:
+            if not write:
                 return None
             _create(self.path)
         frozen = not (os.access(self.path, os.W_OK) and os.access(self.folder, os.W_OK))
@@ -421,11 +413,7 @@ class Store:
         database.execute("PRAGMA mmap_size = 1073741824")
         database.create_function("crc32", 1, _crc, deterministic=True)
         database.text_factory = bytes
-        self._connection, self._opened = database, os.stat(self.path)
-        for path in segments:
-            with contextlib.suppress(FileNotFoundError):  # another process took it over
-                self.merge(path)
-                path.rename(path.with_suffix(".jsonl.imported"))
+        self._connection = database
         return database
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nlgeval_lib.engines import models
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, failed
-from nlgeval_lib.engines.sampling import Sampling
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, failed
 from nlgeval_lib.records import Completion
 
 
@@ -113,6 +112,8 @@ class TransformersEngine(Engine):
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """Completions batch by batch, the longest prompts first: what does not fit the memory shows at once."""
+        import torch
+
         ready, refused = [], []
         for ask in asks:
             ids = models.token_ids(self._tokenizer, ask.request, self.chat_template, self.model)
@@ -132,7 +133,7 @@ class TransformersEngine(Engine):
                 continue
             try:
                 yield self._run(batch, sampling, room)
-            except self._out_of_memory() as error:
+            except torch.OutOfMemoryError as error:
                 if len(batch) == 1:
                     yield [failed(batch[0][0], f"out of memory with {len(batch[0][1])} prompt tokens: {error}")]
                 else:
@@ -148,12 +149,22 @@ class TransformersEngine(Engine):
         the continuation with its special tokens, as it was trained to write it.
         Raises: ValueError where the two lists differ in length.
         """
-        from nlgeval_lib.engines import _likelihood
+        import torch
 
         if len(prompts) != len(continuations):
             raise ValueError(f"{len(prompts)} prompts and {len(continuations)} continuations: as many are needed")
         requests = [Request(prompt=p) if isinstance(p, str) else p for p in prompts]
-        return _likelihood.score(self, requests, continuations, batch_size or self.batch_size)
+        pairs = [self._split(request, text) for request, text in zip(requests, continuations, strict=True)]
+        results = [LogLikelihood((), self._unscorable(*pair)) for pair in pairs]
+        ready = [i for i, result in enumerate(results) if not result.reason]
+        ready.sort(key=lambda i: -(len(pairs[i][0]) + len(pairs[i][1])))
+        size, run = batch_size or self.batch_size, self._score_seq2seq if self.seq2seq else self._score_causal
+        for start in range(0, len(ready), size):
+            rows = ready[start : start + size]
+            with torch.inference_mode():
+                for i, values in zip(rows, run([pairs[i] for i in rows]), strict=True):
+                    results[i] = LogLikelihood(tuple(values))
+        return results
 
     def close(self) -> None:
         """Free the model."""
@@ -163,11 +174,6 @@ class TransformersEngine(Engine):
 
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
-
-    def _out_of_memory(self) -> type[Exception]:
-        import torch
-
-        return torch.OutOfMemoryError
 
     def _room(self, prompt: Sequence[int], sampling: Sampling) -> int:
         """New tokens that fit after a prompt."""
@@ -185,7 +191,6 @@ class TransformersEngine(Engine):
         mask = torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for _, ids in batch], device=self.device)
         first = 1 if self.seq2seq else width
         sampler = Sampler(sampling, [ask.seed for ask, _ in batch], None if self.seq2seq else (tokens, mask))
-        stopper = StopTexts(sampling.stop, first, self._tokenizer)
         with torch.inference_mode():
             out = self._model.generate(
                 input_ids=tokens,
@@ -193,7 +198,7 @@ class TransformersEngine(Engine):
                 max_new_tokens=room,
                 do_sample=False,  # the sampler draws; the model's own loop then takes the largest
                 logits_processor=[sampler],
-                stopping_criteria=[stopper],
+                stopping_criteria=[StopTexts(sampling.stop, first, self._tokenizer)],
             )
         return [
             self._completion(ask, ids, written, sampling, sampler.logprobs(row, self._tokenizer))
@@ -239,3 +244,64 @@ class TransformersEngine(Engine):
         if both.startswith(before):
             return both[len(before) :]
         return self._tokenizer.decode(written, skip_special_tokens=True)
+
+    # -- the likelihood of given texts ---------------------------------------------------------------------------------
+
+    def _split(self, request: Request, text: str) -> tuple[list[int], list[int]]:
+        """Tokens that are read, and tokens that are scored."""
+        tokenizer = self._tokenizer
+        before = models.token_ids(tokenizer, request, self.chat_template, self.model)
+        if self.seq2seq:
+            return before, list(tokenizer(text_target=text).input_ids) if text else []
+        if request.messages is not None:  # a template's text is not tokenised again: its end is a token's end
+            return before, list(tokenizer(text, add_special_tokens=False).input_ids)
+        prompt = request.text()
+        joint = tokenizer(prompt + text, return_offsets_mapping=tokenizer.is_fast)
+        ids = list(joint.input_ids)
+        if ids[: len(before)] == before:
+            return before, ids[len(before) :]
+        if not tokenizer.is_fast:
+            return before, list(tokenizer(text, add_special_tokens=False).input_ids)
+        end = len(prompt)  # one token spans the seam: it belongs to the text
+        first = next((i for i, (_, stop) in enumerate(joint["offset_mapping"]) if stop > end), len(ids))
+        return ids[:first], ids[first:]
+
+    def _unscorable(self, context: list[int], target: list[int]) -> str:
+        """Why a text has no likelihood, empty where it has one."""
+        longest = max(len(context), len(target)) if self.seq2seq else len(context) + len(target)
+        if not target:
+            return "the text has no tokens"
+        if longest > self.context:
+            return f"{longest} tokens, the model takes {self.context}"
+        if self.seq2seq and not context:
+            return "the prompt has no tokens"
+        return "one token, and nothing before it" if len(context) + len(target) == 1 else ""
+
+    def _padded(self, rows: list[list[int]]) -> tuple[Any, Any]:
+        """Tokens and mask of a batch, padded on the right."""
+        import torch
+
+        width = max(map(len, rows))
+        tokens = torch.tensor([row + [self._pad] * (width - len(row)) for row in rows], device=self.device)
+        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows], device=self.device)
+        return tokens, mask
+
+    def _score_causal(self, pairs: list[tuple[list[int], list[int]]]) -> list[list[float]]:
+        """Scores of one batch; a causal model never looks at what stands on the right."""
+        tokens, mask = self._padded([context + target for context, target in pairs])
+        logits = self._model(input_ids=tokens, attention_mask=mask).logits
+        values = []
+        for row, (context, target) in enumerate(pairs):
+            start = max(len(context), 1)  # without context the first token has nothing before it
+            end = len(context) + len(target)
+            table = logits[row, start - 1 : end - 1].float().log_softmax(-1)
+            values.append(table.gather(1, tokens[row, start:end, None])[:, 0].tolist())
+        return values
+
+    def _score_seq2seq(self, pairs: list[tuple[list[int], list[int]]]) -> list[list[float]]:
+        """Scores of one batch: the model shifts the labels itself."""
+        tokens, mask = self._padded([context for context, _ in pairs])
+        labels, _ = self._padded([target for _, target in pairs])
+        logits = self._model(input_ids=tokens, attention_mask=mask, labels=labels).logits
+        table = logits.float().log_softmax(-1).gather(2, labels[:, :, None])[:, :, 0]
+        return [table[row, : len(target)].tolist() for row, (_, target) in enumerate(pairs)]

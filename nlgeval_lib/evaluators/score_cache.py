@@ -1,4 +1,4 @@
-"""Numbers kept on disk by what determines them: look up many at once, add many at once, from any process."""
+"""Numbers kept on disk by what determines them: look up many, add many, claim those that no process is computing."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import contextlib
 import hashlib
 import sqlite3
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # a system without such locks: two processes may compute the same
+    fcntl = None  # type: ignore[assignment]
+
 Values = tuple[float, ...]
+Claim = Callable[[Iterable[bytes]], set[bytes]]
 _SLICE = 900  # keys in one query; SQLite's oldest limit on variables is 999
 
 
@@ -53,43 +59,56 @@ class ValueCache:
 
     def put(self, values: Mapping[bytes, Sequence[float]]) -> None:
         """Store `values`, all or none of them; a key that is there already is overwritten. Raises: CacheError."""
-        if not values:
-            return
         rows = [(k, struct.pack(f"<{len(v)}d", *v)) for k, v in values.items()]
         with self._connection() as connection, connection:
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
 
-    def count(self) -> int:
-        """How many keys are stored. Raises: CacheError."""
-        if not self.path.exists():
-            return 0
-        with self._connection() as connection:
-            return connection.execute("SELECT count(*) FROM scores").fetchone()[0]
+    @contextlib.contextmanager
+    def claiming(self) -> Iterator[Claim]:
+        """What claims keys: of those given, it returns the ones that no other process holds; they are this one's now.
+
+        A claim is a lock on the key's own byte of a file beside the cache: it is free when this ends, or the process,
+        however it ends. Raises: CacheError.
+        """
+        if fcntl is None:
+            yield set
+            return
+        with self._said():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            held = open(self.path.with_suffix(".claims"), "ab")  # noqa: SIM115 - closed below, which frees the claims
+        with held:
+            yield lambda keys: {key for key in keys if _locked(held.fileno(), key)}
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """A connection for one operation: cheap to open, and never carried into a forked process."""
-        connection: sqlite3.Connection | None = None
-        try:
+        with self._said():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(self.path, timeout=120)
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
-            )
-            yield connection
-        except sqlite3.OperationalError as error:  # locked, full, read-only, cannot open
-            raise CacheError(f"cannot use the metric cache {self.path}: {error}; {_WAY_OUT}") from error
+            with contextlib.closing(sqlite3.connect(self.path, timeout=120)) as connection:
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+                )
+                yield connection
+
+    @contextlib.contextmanager
+    def _said(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.OperationalError, OSError) as error:  # locked, full, read-only, cannot open
+            raise CacheError(
+                f"cannot use the metric cache {self.path}: {error}; free the disk, name a writable folder in "
+                "NLGEVAL_STATE, or pass cache=False"
+            ) from error
         except (sqlite3.DatabaseError, struct.error) as error:
             raise CacheError(
                 f"the metric cache {self.path} is damaged: {error}; delete it, its numbers are computed again"
             ) from error
-        except OSError as error:
-            raise CacheError(
-                f"cannot use the metric cache {self.path}: {error.strerror or error}; {_WAY_OUT}"
-            ) from error
-        finally:
-            if connection is not None:
-                connection.close()
 
 
-_WAY_OUT = "free the disk, name a writable folder in NLGEVAL_STATE, or pass cache=False"
+def _locked(file: int, key: bytes) -> bool:
+    """Lock the byte that stands for `key`, if no other process has it."""
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int.from_bytes(key[:7], "big"))
+    except BlockingIOError:
+        return False
+    return True

@@ -8,8 +8,7 @@ out.figure(fig)
 
 from __future__ import annotations
 
-from nlgeval_lib.figures.compare import bars_with_intervals, heatmap, paper_vs_ours
-from nlgeval_lib.figures.scoreboard import scoreboard
+from nlgeval_lib.figures.charts import bars_with_intervals, heatmap, paper_vs_ours, scoreboard
 from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, new, render, show, use
 
 __all__ = [

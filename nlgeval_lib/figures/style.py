@@ -6,6 +6,8 @@ import io
 import sys
 from typing import Any
 
+import numpy as np
+
 COLUMN, WIDE = 3.3, 7.0  # inches: one column of a two-column page, and its full width
 DPI = 200
 MANY_DOTS = 2000  # in one figure
@@ -123,7 +125,7 @@ def _dots_as_picture(fig: Any) -> bool:
     from matplotlib.collections import PathCollection
 
     dots = [part for ax in fig.axes for part in ax.collections if isinstance(part, PathCollection)]
-    many = sum(len(part.get_offsets()) for part in dots) > MANY_DOTS
+    many = sum(np.shape(part.get_offsets())[0] for part in dots) > MANY_DOTS
     for part in dots if many else ():
         part.set_rasterized(True)
     return many

@@ -9,24 +9,20 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "agreement": "Agreement gwet_ac icc krippendorff_alpha weighted_kappa",
-    "baselines": "",
-    "bias": "LengthBias PositionBias ScaleUse SelfPreference length_bias position_bias scale_use self_preference",
-    "comparison": "Classical Comparison compare fisher_test steiger williams",
-    "correlation": "Correlation coefficients correlate",
-    "intervals": "Bootstrap Resampled bootstrap fisher_interval resampled_t",
+    "agreement": "Agreement icc krippendorff_alpha weighted_kappa",
+    "arrays": "POLICIES SAMPLE_RULES Samples mean_of_samples",
+    "baselines": "LengthBias ScaleUse length_bias scale_use",
+    "comparison": "Classical Comparison Detectable compare fisher_test minimum_detectable_difference williams",
+    "correlation": "Bounds Correlation bounds by_stratum coefficients correlate",
+    "intervals": "Resampled fisher_interval resampled_t",
     "levels": "COEFFICIENTS LEVELS",
-    "missing": "POLICIES SAMPLE_RULES Samples mean_of_samples",
     "multiplicity": "Corrected League correct league rank_clusters",
-    "pairwise": "PairwiseAccuracy TieAccuracy acc_eq calibrate_ties held_out_acc_eq pairwise_accuracy "
-    "soft_pairwise_accuracy",
-    "power": "Detectable minimum_detectable_difference",
     "raters": "AltTest Ceiling against_leave_one_out alt_test human_ceiling",
-    "robustness": "Bounds bounds by_stratum side_by_side",
+    "ties": "TieAccuracy acc_eq calibrate_ties held_out_acc_eq",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = sorted({*_HOME, "baselines", "intervals", "missing"})
+__all__ = sorted({*_HOME, "arrays", "baselines", "intervals"})
 
 
 def __getattr__(name: str) -> Any:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-from . import checks, draws, intervals
-from .checks import Floats
+from . import arrays, draws, intervals
+from .arrays import Floats
 from .levels import rescaled
 
-METRICS = ("nominal", "ordinal", "interval", "ratio")
-DISTANCES = {"none": "nominal", "linear": "linear", "quadratic": "quadratic"}
+METRICS = ("nominal", "ordinal", "interval")
+EQUAL = "all ratings are equal: chance alone explains them"
 ICC_KINDS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 NAN = float("nan")
 
@@ -38,7 +38,6 @@ class Agreement:
     ci: str | None = None
     n_boot: int = 0
     seed: int | None = None
-    confidence: float = 0.95
     reason: str = ""
 
     def __float__(self) -> float:
@@ -49,8 +48,6 @@ class Agreement:
         parts = [f"agree:{self.name}", f"raters:{self.n_raters}", f"items:{self.n}", f"left-out:{self.n_left_out}"]
         if self.ci:
             parts.append(f"ci:{self.ci}" + (f"/{self.n_boot}|seed:{self.seed}" if self.n_boot else ""))
-            if self.confidence != 0.95:
-                parts.append(f"conf:{checks.exactly(self.confidence)}")
         return "|".join(parts)
 
 
@@ -59,110 +56,74 @@ def krippendorff_alpha(
 ) -> Agreement:
     """How much more do raters agree than chance, for any number of raters and any gaps?
 
-    ratings: `R[rater, item]`, NaN missing. metric: how far two values are apart: nominal, ordinal, interval, ratio
-    (values must not be negative). ci: bootstrap over items.
-    Raises: ValueError for bad arrays, negative values under ratio, no item with two ratings.
+    ratings: `R[rater, item]`, NaN missing. metric: how far two values are apart: nominal, ordinal, interval.
+    ci: bootstrap over items.
+    Raises: ValueError for bad arrays, no item with two ratings.
     Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability.
     """
-    checks.choice(metric, METRICS, "metric")
-    every = checks.matrix(ratings, "ratings")
-    given = listed(every, at_least=2)
-    if not len(given.size):
+    arrays.choice(metric, METRICS, "metric")
+    every = arrays.matrix(ratings, "ratings")
+    size = (~np.isnan(every)).sum(axis=0)
+    given = rescaled(every[:, size >= 2])
+    rated, size = ~np.isnan(given), size[size >= 2].astype(float)
+    if not len(size):
         raise ValueError("ratings: no item has two ratings; agreement needs at least one that has")
-    if metric == "ratio" and given.values.min() < 0:
-        raise ValueError(f"metric='ratio': got {given.values.min():g}; ratios need values of at least 0")
-    kind = {"nominal": "nominal", "ratio": "ratio"}.get(metric, "quadratic")
-    values = rescaled(given.values)
-    seen = None if metric == "ordinal" else given.within(values, kind) / (given.size - 1)
+    values, code = np.unique(given[rated], return_inverse=True)
+    item = np.nonzero(rated)[1]
+    nominal = metric == "nominal"
+    seen = None if metric == "ordinal" else _within(given, nominal) / (size - 1)
 
     def alpha(counts: Floats) -> float:
-        totals = given.totals(counts)
+        totals = np.bincount(code, counts[item], len(values)).astype(float)
         places, here = values, seen
         if here is None:  # the distance between two ordered values is how many ratings lie between them
-            places = np.cumsum(totals) - totals / 2
-            here = given.within(places, kind) / (given.size - 1)
-        expected = between(places, totals, totals, kind)
+            places, ranks = np.cumsum(totals) - totals / 2, given.copy()
+            ranks[rated] = places[code]
+            here = _within(ranks, nominal) / (size - 1)
+        expected = between(places, totals, totals, nominal)
         return 1 - (totals.sum() - 1) * (counts @ here) / expected if expected > 0 else NAN
 
-    return _with_interval(f"alpha-{metric}", alpha, len(given.size), len(every), given.n_left_out, ci, n_boot, seed)
+    def replicates(drawn: draws.Draws) -> Floats:
+        assert drawn.rows is not None
+        return np.array([alpha(counts) for counts in drawn.rows.T.astype(float)])
+
+    value = float(alpha(np.ones(len(size))))
+    counts = f"alpha-{metric}", len(size), len(every), every.shape[1] - len(size)
+    reason = "" if value == value else EQUAL
+    if not ci:
+        return Agreement(value, *counts, reason=reason)
+    ends = intervals.bootstrap(replicates, value, size.shape, "boot-rows", n_boot, seed)
+    return Agreement(value, *counts, ends.low, ends.high, "boot-items", n_boot, seed, reason=reason or ends.reason)
 
 
-def weighted_kappa(
-    first: Any,
-    second: Any,
-    weights: str = "quadratic",
-    scale: Sequence[float] | None = None,
-    ci: bool = False,
-    n_boot: int = 1000,
-    seed: int = 0,
-) -> Agreement:
-    """How much more do two raters agree than their own habits would give by chance?
+def weighted_kappa(first: Any, second: Any, scale: Sequence[float] | None = None) -> Agreement:
+    """How much more do two raters agree than their own habits would give by chance, distances squared?
 
-    first, second: flat, NaN missing. weights: none, linear or quadratic in the distance of the values themselves.
-    scale: all values that could be given; those seen when None.
+    first, second: flat, NaN missing. scale: all values that could be given; those seen when None.
     Raises: ValueError for unequal shapes, values off the scale, no common item.
-    Source: Cohen 1960, 1968.
+    Source: Cohen 1968.
     """
-    checks.choice(weights, DISTANCES, "weights")
-    checks.same_index(first=first, second=second)
-    a, b = checks.pair(checks.vector(first, "first"), checks.vector(second, "second"), ("first", "second"))
-    here = ~(np.isnan(a) | np.isnan(b))
+    a, b = arrays.alike(first=first, second=second)
+    here = ~(np.isnan(arrays.vector(a, "first")) | np.isnan(b))
     if not here.any():
         raise ValueError(f"got no common item of {len(a)}; both raters must have rated at least one")
-    a, b = a[here], b[here]
-    values = _scale(np.concatenate([a, b]), scale)
-    codes = [np.searchsorted(values, one) for one in (a, b)]
-    values = rescaled(values)
-    seen = distance(*(values[code] for code in codes), DISTANCES[weights])
-
-    def kappa(counts: Floats) -> float:
-        p, q = (np.bincount(code, weights=counts, minlength=len(values)) for code in codes)
-        expected = between(values, p, q, DISTANCES[weights])
-        return 1 - counts.sum() * (counts @ seen) / expected if expected > 0 else NAN
-
-    return _with_interval(f"kappa-{weights}{_told(scale)}", kappa, len(a), 2, int((~here).sum()), ci, n_boot, seed)
-
-
-def gwet_ac(
-    ratings: Any,
-    weights: str = "none",
-    scale: Sequence[float] | None = None,
-    ci: bool = False,
-    n_boot: int = 1000,
-    seed: int = 0,
-) -> Agreement:
-    """How much do raters agree beyond chance, with a chance term that stays sane when almost all ratings are the same?
-
-    ratings: `R[rater, item]`, NaN missing. weights none is AC1; linear or quadratic is AC2. scale as `weighted_kappa`.
-    Raises: ValueError for bad arrays, values off the scale, no item with two ratings.
-    Source: Gwet 2008; Gwet 2014, Handbook of Inter-Rater Reliability, 4th edition (missing ratings, AC2).
-    """
-    checks.choice(weights, DISTANCES, "weights")
-    every = checks.matrix(ratings, "ratings")
-    values = _scale(every[~np.isnan(every)], scale)
-    given = listed(every, at_least=1, values=values)
-    twice = given.size >= 2
-    if not twice.any():
-        raise ValueError("ratings: no item has two ratings; agreement needs at least one that has")
-    kind, size, values = DISTANCES[weights], len(values), rescaled(values)
-    widest = 1.0 if weights == "none" or size < 2 else float(distance(values[-1], values[0], kind))
-    pairs = np.where(twice, given.size * (given.size - 1), 1.0)
-    agree = np.where(twice, 1 - given.within(values, kind) / pairs / widest, 0.0)
-    similar = size**2 - between(values, np.ones(size), np.ones(size), kind) / widest
-
-    def ac(counts: Floats) -> float:
-        if size < 2 or not (counts * twice).sum():
-            return NAN
-        observed = (counts * agree).sum() / (counts * twice).sum()
-        use = given.totals(counts / given.size) / counts.sum()
-        chance = similar / (size * (size - 1)) * (use * (1 - use)).sum()
-        return (observed - chance) / (1 - chance)
-
-    name = ("ac1" if weights == "none" else f"ac2-{weights}") + _told(scale)
-    return _with_interval(name, ac, len(given.size), len(every), given.n_left_out, ci, n_boot, seed)
+    both = np.stack([a[here], b[here]])
+    told = ""
+    if scale is not None:
+        allowed = np.unique(arrays.vector(scale, "scale"))
+        if len(off := np.setdiff1d(both, allowed)):
+            raise ValueError(f"got {off[0]:g}, which is not on the scale {', '.join(f'{v:g}' for v in allowed)}")
+        told = f"({','.join(map(arrays.exactly, allowed))})"
+    values, codes = np.unique(rescaled(both), return_inverse=True)
+    p, q = (np.bincount(code, minlength=len(values)).astype(float) for code in codes.reshape(both.shape))
+    expected = between(values, p, q)
+    gaps = values[codes.reshape(both.shape)]
+    value = float(1 - len(a[here]) * ((gaps[0] - gaps[1]) ** 2).sum() / expected) if expected > 0 else NAN
+    counts = f"kappa-quadratic{told}", both.shape[1], 2, int((~here).sum())
+    return Agreement(value, *counts, reason="" if value == value else EQUAL)
 
 
-def icc(ratings: Any, kind: str = "2,1", confidence: float = 0.95) -> Agreement:
+def icc(ratings: Any, kind: str = "2,1") -> Agreement:
     """What share of the variance of ratings is between items, not between raters or noise?
 
     ratings: `R[rater, item]`; items that a rater left out are dropped and counted. kind: "1,1" raters differ by item,
@@ -171,9 +132,8 @@ def icc(ratings: Any, kind: str = "2,1", confidence: float = 0.95) -> Agreement:
     Raises: ValueError for fewer than 2 raters or 2 complete items, an unknown kind.
     Source: Shrout and Fleiss 1979; intervals as in McGraw and Wong 1996.
     """
-    checks.choice(kind, ICC_KINDS, "kind")
-    checks.between(confidence, "confidence")
-    every = rescaled(checks.matrix(ratings, "ratings"))
+    arrays.choice(kind, ICC_KINDS, "kind")
+    every = rescaled(arrays.matrix(ratings, "ratings"))
     complete = ~np.isnan(every).any(axis=0)
     data = every[:, complete].T
     data = data - data[:1, :1]  # large ratings lose digits otherwise
@@ -187,27 +147,28 @@ def icc(ratings: Any, kind: str = "2,1", confidence: float = 0.95) -> Agreement:
     within = (total - rows * (n - 1)) / (n * (k - 1))
     error = (total - rows * (n - 1) - columns * (k - 1)) / ((n - 1) * (k - 1))
     within, error = (noise if noise > 1e-14 * total else 0.0 for noise in (within, error))
-    out = dict(name=f"icc({kind})", n=n, n_raters=k, n_left_out=int((~complete).sum()), confidence=confidence)
+    counts = f"icc({kind})", n, k, int((~complete).sum())
     if total <= 1e-24 * max((every[:, complete] ** 2).sum(), 1e-300):
-        return Agreement(NAN, reason="all ratings are equal: there is no variance to share out", **out)
-    value, low, high = map(float, _icc(kind, rows, columns, error, within, n, k, confidence))
+        return Agreement(NAN, *counts, reason="all ratings are equal: there is no variance to share out")
+    value, low, high = map(float, _icc(kind, rows, columns, error, within, n, k))
     if not value <= 1 + 1e-9 or value == -np.inf:
-        return Agreement(NAN, reason="the variance that is to be shared out is estimated as 0 or less", **out)
-    ends = np.isfinite(low) and np.isfinite(high)
-    reason = "" if ends else "no interval: the variance between items or the error is estimated as 0"
-    return Agreement(value, low=low if ends else NAN, high=high if ends else NAN, ci="f", reason=reason, **out)
+        return Agreement(NAN, *counts, reason="the variance that is to be shared out is estimated as 0 or less")
+    if not (np.isfinite(low) and np.isfinite(high)):
+        low = high = NAN
+    reason = "" if low == low else "no interval: the variance between items or the error is estimated as 0"
+    return Agreement(value, *counts, low, high, "f", reason=reason)
 
 
 def _icc(
-    kind: str, rows: float, columns: float, error: float, within: float, n: int, k: int, confidence: float
+    kind: str, rows: float, columns: float, error: float, within: float, n: int, k: int
 ) -> tuple[float, float, float]:
-    tail = (1 + confidence) / 2
+    tail = 0.975
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind[0] == "2":
             value = (rows - error) / (rows + (k - 1) * error + k * (columns - error) / n)
             ratio = np.float64(columns) / error
             spread = n * (1 + (k - 1) * value) - k * value
-            df = (k - 1) * (n - 1) * (k * value * ratio + spread) ** 2
+            df: Any = (k - 1) * (n - 1) * (k * value * ratio + spread) ** 2
             df /= (n - 1) * k**2 * value**2 * ratio**2 + spread**2
             if error == 0 and value != 0:  # the limit
                 df = k - 1
@@ -230,125 +191,25 @@ def _icc(
     return value, low, high
 
 
-def _scale(seen: Floats, scale: Sequence[float] | None) -> Floats:
-    if scale is None:
-        return np.unique(seen)
-    values = np.unique(checks.vector(scale, "scale"))
-    off = seen[~np.isin(seen, values)]
-    if len(off):
-        raise ValueError(f"got {off[0]:g}, which is not on the scale {', '.join(f'{v:g}' for v in values)}")
-    return values
+def _within(given: Floats, nominal: bool) -> Floats:
+    """The distances between the ratings of each item, `R[rater, item]`, summed over ordered pairs: (items,)."""
+    out = np.zeros(given.shape[1])
+    for a, b in combinations(given, 2):
+        gaps = (a != b).astype(float) if nominal else (a - b) ** 2
+        out += np.where(np.isnan(a) | np.isnan(b), 0.0, gaps)
+    return 2 * out
 
 
-def _told(scale: Sequence[float] | None) -> str:
-    """The scale that was given, for the name of what was computed."""
-    return "" if scale is None else f"({','.join(map(checks.exactly, np.unique(scale)))})"
+def between(values: Floats, p: Floats, q: Floats, nominal: bool = False) -> float:
+    """The distance (squared, or 0 and 1) of each pair of values times `p` of the one and `q` of the other, summed.
 
-
-def _with_interval(
-    name: str,
-    statistic: Callable[[Floats], float],
-    n: int,
-    n_raters: int,
-    left_out: int,
-    ci: bool,
-    n_boot: int,
-    seed: int,
-) -> Agreement:
-    value = float(statistic(np.ones(n)))
-    low = high = NAN
-    reason = "" if value == value else "all ratings are equal: chance alone explains them"
-    if ci:
-
-        def replicates(drawn: draws.Draws) -> Floats:
-            return np.array([statistic(counts) for counts in drawn.rows.T.astype(float)])
-
-        (low, high, _, why), _ = intervals.resampled(replicates, value, (n,), "rows", "percentile", n_boot, seed)
-        reason = reason or why
-    interval = (low, high, "boot-items", n_boot, seed) if ci else ()
-    return Agreement(value, name, n, n_raters, left_out, *interval, reason=reason)
-
-
-@dataclass(frozen=True)
-class Listed:
-    """All ratings of the items kept: `item[rating]` ascending, `code[rating]` the place of its value in `values`.
-
-    size: ratings of each item. n_left_out: items with fewer than were asked for.
+    Exactly 0 where p and q lie on one and the same value. Time and room grow with the number of values.
     """
-
-    item: npt.NDArray[np.int64]
-    code: npt.NDArray[np.int64]
-    values: Floats
-    size: Floats
-    n_left_out: int
-
-    def totals(self, weights: Floats) -> Floats:
-        """How often each value is given, `[value]`; a rating counts as much as `weights` says for its item."""
-        return np.bincount(self.code, weights=weights[self.item], minlength=len(self.values))
-
-    def within(self, values: Floats, kind: str) -> Floats:
-        """The distances between the ratings of each item, summed over ordered pairs, `[item]`; `values[value]`."""
-        given = values[self.code]
-        out = np.zeros(len(self.size))
-        for step in range(1, int(self.size.max())):
-            same = self.item[step:] == self.item[:-step]
-            gaps = distance(given[step:][same], given[:-step][same], kind)
-            out += np.bincount(self.item[step:][same], weights=gaps, minlength=len(out))
-        return 2 * out
-
-
-def listed(ratings: Floats, at_least: int, values: Floats | None = None) -> Listed:
-    """The ratings `R[rater, item]` (NaN missing) of items with `at_least` of them.
-
-    values: all that can be given, ascending; those seen when None.
-    """
-    seen = ~np.isnan(ratings)
-    if values is None:
-        values = np.unique(ratings[seen])
-    size = seen.sum(axis=0)
-    kept = size >= at_least
-    place, rater = np.nonzero((seen & kept).T)
-    item = (np.cumsum(kept) - 1)[place]
-    code = np.searchsorted(values, ratings[rater, place])
-    return Listed(item, code, values, size[kept].astype(float), int((~kept).sum()))
-
-
-def distance(a: Floats, b: Floats, kind: str) -> Floats:
-    """How far `a` and `b` lie apart, entry by entry: nominal (0 or 1), linear, quadratic, or ratio (values of 0 up)."""
-    if kind == "nominal":
-        return (a != b).astype(float)
-    gap = np.abs(a - b)
-    if kind == "linear":
-        return gap
-    if kind == "ratio":
-        together = a + b
-        gap = np.divide(gap, together, out=np.zeros(np.shape(gap)), where=together > 0)
-    return gap**2
-
-
-def between(values: Floats, p: Floats, q: Floats, kind: str) -> float:
-    """The distance of each pair of values times `p` of the one and `q` of the other, summed; `values` ascending.
-
-    Exactly 0 where p and q lie on one and the same value. Time and room grow with the number of values (ratio: time
-    with its square).
-    """
-    if kind == "nominal":
+    if nominal:
         return float(p.sum() * q.sum() - (p * q).sum())
-    if kind == "linear":
-        p_below, q_below = np.cumsum(p), np.cumsum(q)
-        crossing = p_below * (q_below[-1] - q_below) + q_below * (p_below[-1] - p_below)
-        return float((crossing[:-1] * np.diff(values)).sum())
-    if kind == "quadratic":
-        used = np.flatnonzero((p > 0) | (q > 0))
-        if not len(used):
-            return 0.0
-        x, p, q = values[used] - values[used[0]], p[used], q[used]
-        x = x - (p + q) @ x / (p + q).sum()
-        return float(p.sum() * (q @ x**2) + q.sum() * (p @ x**2) - 2 * (p @ x) * (q @ x))
-    step = max(1, 2**20 // len(values))  # distances held at once
-    return float(
-        sum(
-            p[start : start + step] @ (distance(values[start : start + step, None], values[None], kind) @ q)
-            for start in range(0, len(values), step)
-        )
-    )
+    used = np.flatnonzero((p > 0) | (q > 0))
+    if not len(used):
+        return 0.0
+    x, p, q = values[used] - values[used[0]], p[used], q[used]
+    x = x - (p + q) @ x / (p + q).sum()
+    return float(p.sum() * (q @ x**2) + q.sum() * (p @ x**2) - 2 * (p @ x) * (q @ x))

@@ -1,15 +1,21 @@
-"""Judges that cost nothing, as score producers: what any real judge has to beat. `X[system, input]` or flat."""
+"""Judges that cost nothing, which any real judge has to beat; how far one follows length; how it uses its scale."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from . import checks
-from .checks import Floats
+from . import arrays, intervals, levels
+from .arrays import Floats
 
 UNITS = ("characters", "words")
+NAN = float("nan")
+SURE = 1 - 1e-10  # leverage from which an item's residual is zero whatever its score
+ALONE = "no HC3 interval of the slope: one item alone decides part of the regression"
+COVARIANCES = ("HC3", "cluster-inputs", "cluster-systems")
 
 
 def constant(shape: tuple[int, ...], value: float = 1.0) -> Floats:
@@ -17,7 +23,7 @@ def constant(shape: tuple[int, ...], value: float = 1.0) -> Floats:
 
     Raises: ValueError for a value that is not a finite number.
     """
-    return np.full(shape, checks.number(value, "value"))
+    return np.full(shape, arrays.number(value, "value"))
 
 
 def uniform(shape: tuple[int, ...], seed: int, values: Sequence[float] | None = None) -> Floats:
@@ -25,10 +31,10 @@ def uniform(shape: tuple[int, ...], seed: int, values: Sequence[float] | None = 
 
     Raises: ValueError for a negative seed or an empty scale.
     """
-    rng = np.random.default_rng(checks.whole(seed, "seed", low=0))
+    rng = np.random.default_rng(arrays.whole(seed, "seed", low=0))
     if values is None:
         return rng.random(shape)
-    return rng.choice(checks.vector(list(values), "values"), size=shape)
+    return rng.choice(arrays.vector(list(values), "values"), size=shape)
 
 
 def length(texts: Sequence[str], unit: str = "characters") -> Floats:
@@ -36,7 +42,7 @@ def length(texts: Sequence[str], unit: str = "characters") -> Floats:
 
     Raises: ValueError for anything that is neither text nor None.
     """
-    checks.choice(unit, UNITS, "unit")
+    arrays.choice(unit, UNITS, "unit")
     if isinstance(texts, str):
         raise ValueError("texts: got one text; pass a list of outputs")
     out = []
@@ -45,3 +51,182 @@ def length(texts: Sequence[str], unit: str = "characters") -> Floats:
             raise ValueError(f"texts: item {number} is {type(text).__name__}; pass text, or None where there is none")
         out.append(np.nan if text is None else len(text) if unit == "characters" else len(text.split()))
     return np.array(out, dtype=float)
+
+
+@dataclass(frozen=True)
+class LengthBias:
+    """How far scores follow length where ratings do not.
+
+    score_length, rating_length: plain correlations with length. partial: score with length at equal rating; low, high:
+    its bootstrap interval. slope: change of the score, in its SDs, for one SD of length at equal rating, with its
+    interval and p from the regression score ~ rating + length.
+    """
+
+    score_length: float
+    rating_length: float
+    partial: float
+    low: float
+    high: float
+    slope: float
+    slope_low: float
+    slope_high: float
+    slope_p: float
+    coef: str
+    covariance: str
+    n: int
+    n_missing: int
+    units: str
+    n_boot: int
+    seed: int
+    reason: str = ""
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        total = self.n + self.n_missing
+        return (
+            f"bias:length|coef:partial-{self.coef}|ols:{self.covariance}|nan:drop({self.n_missing}/{total})"
+            f"|ci:boot-{self.units}/{self.n_boot}|seed:{self.seed}"
+        )
+
+
+def length_bias(
+    x: Any,
+    y: Any,
+    length: Any,
+    coef: str = "spearman",
+    covariance: str = "HC3",
+    units: str | None = None,
+    n_boot: int = 1000,
+    seed: int = 0,
+) -> LengthBias:
+    """Do longer outputs get higher scores than their ratings warrant?
+
+    x, y, length: scores, ratings and output lengths (any unit), one shape, flat or `X[system, input]`; dataset level.
+    coef: pearson or spearman (a partial tau does not vanish where score and length are independent given the rating).
+    covariance: HC3 (independent items of unequal noise), or cluster-inputs, cluster-systems for matrices. units of the
+    bootstrap: both for matrices, rows for flat data, unless given.
+    Raises: ValueError for bad arrays, unknown words, fewer than 5 common items. Constant sides give NaN and a reason.
+    Source: Fisher 1924 (partial correlation); MacKinnon and White 1985 (HC3).
+    """
+    arrays.choice(coef, ("pearson", "spearman"), "coef")
+    arrays.choice(covariance, COVARIANCES, "covariance")
+    sides = arrays.alike(x=x, y=y, length=length)
+    units = units or ("both" if sides[0].ndim == 2 else "rows")
+    if covariance != "HC3" and sides[0].ndim != 2:
+        raise ValueError(f"covariance={covariance!r} needs x[system, input]; got a flat vector")
+    a, b, c = arrays.common(*(levels.rescaled(side) for side in sides))  # squares neither overflow nor vanish
+    if covariance != "HC3":
+        groups = (~np.isnan(a)).any(axis=0 if covariance == "cluster-inputs" else 1).sum()
+        if groups < 2:
+            raise ValueError(f"covariance={covariance!r}: got {groups} group with common items; at least 2, or 'HC3'")
+    n = int((~np.isnan(a)).sum())
+    if n < 5:
+        raise ValueError(f"got {n} common items; at least 5 are needed to hold the rating constant")
+    plans = [levels.plan(one, two, coef, "dataset") for one, two in ((a, b), (a, c), (b, c))]
+    partial = float(_partial(*(plan.value for plan in plans)))
+    ends = intervals.bootstrap(
+        lambda drawn: _partial(*(plan.values(drawn) for plan in plans)), partial, a.shape, f"boot-{units}", n_boot, seed
+    )
+    reasons = [ends.reason]
+    flat = any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in (one[~np.isnan(one)] for one in (a, b, c)))
+    slope = (NAN, NAN, NAN, NAN) if flat or partial != partial else _slope(a, b, c, covariance)
+    if partial != partial:
+        reasons = ["a side is constant, or two sides agree perfectly"]
+    elif flat:
+        reasons.append("no slope: a side is constant but for rounding")
+    elif np.isnan(slope[1]):
+        reasons.append(ALONE)
+    found = plans[1].value, plans[2].value, partial, ends.low, ends.high, slope[0], slope[1], slope[2], slope[3]
+    settings = coef, covariance, n, a.size - n, units, n_boot, seed
+    return LengthBias(*found, *settings, "; ".join(filter(None, reasons)))
+
+
+def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
+    """Score with length at equal rating; NaN where the rating says all about either, but for rounding."""
+    left = np.minimum(1 - xy**2, 1 - yl**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(left > 1e-12, np.clip((xl - xy * yl) / np.sqrt((1 - xy**2) * (1 - yl**2)), -1, 1), np.nan)
+
+
+def _slope(x: Floats, y: Floats, length: Floats, covariance: str) -> tuple[float, float, float, float]:
+    import statsmodels.api as sm
+    from scipy import stats
+
+    here = ~np.isnan(x)
+    design = sm.add_constant(np.column_stack([stats.zscore(y[here]), stats.zscore(length[here])]))
+    model = sm.OLS(stats.zscore(x[here]), design)
+    if covariance == "HC3":
+        fit = model.fit(cov_type="HC3")
+    else:
+        groups = np.indices(x.shape)[1 if covariance == "cluster-inputs" else 0][here]
+        fit = model.fit(cov_type="cluster", cov_kwds={"groups": groups})
+    if covariance == "HC3" and fit.get_influence().hat_matrix_diag.max() > SURE:
+        return float(fit.params[2]), NAN, NAN, NAN
+    low, high = fit.conf_int()[2]
+    return float(fit.params[2]), float(low), float(high), float(fit.pvalues[2])
+
+
+@dataclass(frozen=True)
+class ScaleUse:
+    """Which part of its scale a judge uses.
+
+    entropy: bits; evenness: entropy over that of even use of all `steps` values, in [0, 1]; NaN for a continuous scale.
+    ties: share of pairs of items with equal scores. floor, ceiling: share at the ends of the scale.
+    """
+
+    n: int
+    n_missing: int
+    distinct: int
+    mean: float
+    sd: float
+    entropy: float
+    evenness: float
+    ties: float
+    floor: float
+    ceiling: float
+    counts: tuple[tuple[float, int], ...]
+    scale: tuple[float, float]
+    steps: int | None = None
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        low, high = map(arrays.exactly, self.scale)
+        steps = f"/{self.steps}" if self.steps else ""
+        return f"bias:scale-use|scale:{low}-{high}{steps}|nan:drop({self.n_missing}/{self.n + self.n_missing})"
+
+
+def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> ScaleUse:
+    """How much of the scale do the scores use?
+
+    x: scores of any shape, NaN missing; low, high: ends of the scale; steps: values on it, None if continuous.
+    Raises: ValueError for low >= high, scores off the scale, more different scores than steps, fewer than 2 scores.
+    """
+    values = arrays.floats(x, "x").ravel()
+    low, high = arrays.scale(low, high)
+    if steps is not None:
+        arrays.whole(steps, "steps", low=2)
+    here = values[~np.isnan(values)]
+    if len(here) < 2:
+        raise ValueError(f"x: got {len(here)} scores; at least 2 are needed")
+    if here.min() < low or here.max() > high:
+        raise ValueError(f"x: got scores from {here.min():g} to {here.max():g} on a scale from {low:g} to {high:g}")
+    distinct, counts = np.unique(here, return_counts=True)
+    if steps is not None and len(distinct) > steps:
+        raise ValueError(f"x: got {len(distinct)} different scores on a scale of {steps} steps; pass steps=None")
+    share = counts / len(here)
+    entropy = float(max(-(share * np.log2(share)).sum(), 0.0))
+    return ScaleUse(
+        n=len(here),
+        n_missing=len(values) - len(here),
+        distinct=len(distinct),
+        mean=float(here.mean()),
+        sd=float(here.std(ddof=1)),
+        entropy=entropy,
+        evenness=float(entropy / np.log2(steps)) if steps else NAN,
+        ties=float((counts * (counts - 1.0)).sum() / (len(here) * (len(here) - 1.0))),
+        floor=float((here == low).mean()),
+        ceiling=float((here == high).mean()),
+        counts=tuple((float(value), int(count)) for value, count in zip(distinct, counts, strict=True)),
+        scale=(low, high),
+        steps=steps,
+    )

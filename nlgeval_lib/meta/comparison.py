@@ -1,4 +1,4 @@
-"""Is one judge better than another? Paired permutation, and the classical tests that assume i.i.d. items."""
+"""Is one judge better than another, and how small a difference would be found? Paired permutation; classical tests."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from . import checks, draws, intervals, levels, missing
-from .checks import Floats
+from . import arrays, draws, intervals, levels
+from .arrays import Floats
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 SCALINGS = ("z", "rank", "none")
@@ -83,40 +83,36 @@ def compare(
     Raises: ValueError as `correlate`, and for unknown words.
     Source: Deutsch, Dror and Roth 2021 (PERM-INPUTS, PERM-SYSTEMS, PERM-BOTH); p as in Phipson and Smyth 2010.
     """
-    coef = levels.named(coef)
-    checks.choice(level, levels.LEVELS, "level")
-    checks.choice(alternative, ALTERNATIVES, "alternative")
-    checks.choice(scaling, SCALINGS, "scaling")
-    n_perm, seed = checks.whole(n_perm, "n_perm"), checks.whole(seed, "seed", low=0)
+    coef = levels.named(coef, level)
+    arrays.choice(alternative, ALTERNATIVES, "alternative")
+    arrays.choice(scaling, SCALINGS, "scaling")
+    n_perm, seed = arrays.whole(n_perm, "n_perm"), arrays.whole(seed, "seed", low=0)
     one, two, ratings, lost = together(first, second, y, nan)
     draws.check_units(units, ratings.shape)
     levels.check(ratings, level)
     plans = [levels.plan(side, ratings, coef, level) for side in (one, two)]
-    value_one, value_two = (float(plan.values(draws.everything(ratings.shape))[0]) for plan in plans)
-    difference = value_one - value_two
+    values = [plan.value for plan in plans]
+    difference = values[0] - values[1]
     data = int((~np.isnan(ratings)).sum()), lost, ratings.size, nan
     settings = coef, level, units, alternative, scaling, *data, n_perm, seed
     if np.isnan(difference):
-        which = " and ".join(n for n, v in (("first", value_one), ("second", value_two)) if np.isnan(v))
+        which = " and ".join(n for n, v in zip(("first", "second"), values, strict=True) if np.isnan(v))
         why = f"no test: the coefficient of the {which} judge is not defined"
-        return Comparison(value_one, value_two, difference, NAN, *settings, reason=why)
-    sides = scaled(one, scaling), scaled(two, scaling)
-    pair = levels.Swapped(*(alike(*sides) if scaling == "z" else sides), ratings, coef, level)
-    observed = np.subtract(
-        *pair.values(draws.Draws(rows=np.zeros((ratings.size, 1), dtype=draws.exact(2 * ratings.size))))
-    )[0]
+        return Comparison(values[0], values[1], difference, NAN, *settings, reason=why)
+    one, two = scaled(one, scaling), scaled(two, scaling)
+    pair = levels.Swapped(*(alike(one, two) if scaling == "z" else (one, two)), ratings, coef, level)
+    nobody = draws.Draws(rows=np.zeros((ratings.size, 1), dtype=draws.exact(2 * ratings.size)))
+    observed = np.subtract(*pair.values(nobody))[0]
     null = np.concatenate([np.subtract(*pair.values(m)) for m in draws.swaps(ratings.shape, units, n_perm, seed)])
     p, reason = p_value(null, float(observed), alternative)
     low = high = NAN
     if ci is not None:
-        method, over = intervals.parse(ci, ratings.shape)
-        (low, high, _, why), _ = intervals.resampled(
-            lambda drawn: plans[0].values(drawn) - plans[1].values(drawn),
-            difference, ratings.shape, over, method, n_boot, seed,
-        )  # fmt: skip
-        reason = reason or why
+        ends = intervals.bootstrap(
+            lambda drawn: plans[0].values(drawn) - plans[1].values(drawn), difference, ratings.shape, ci, n_boot, seed
+        )
+        low, high, reason = ends.low, ends.high, reason or ends.reason
     interval = low, high, ci, n_boot if ci else 0
-    return Comparison(value_one, value_two, difference, p, *settings, *interval, reason, null)
+    return Comparison(values[0], values[1], difference, p, *settings, *interval, reason, null)
 
 
 def p_value(null: Floats, observed: float, alternative: str = "two-sided") -> tuple[float, str]:
@@ -139,16 +135,10 @@ def p_value(null: Floats, observed: float, alternative: str = "two-sided") -> tu
 
 
 def together(first: Any, second: Any, y: Any, nan: str = "drop") -> tuple[Floats, Floats, Floats, int]:
-    """Both judges and the ratings with NaN in all three wherever one lacks a value; and how many items lacked one.
-
-    Raises: ValueError as `checks.pair`, and with fewer than 3 common items.
-    """
-    checks.same_index(first=first, second=second, y=y)
-    one, ratings = checks.pair(first, y, ("first", "y"))
-    two, _ = checks.pair(second, y, ("second", "y"))
+    """Both judges and the ratings with NaN in all three wherever one lacks a value; and how many items lacked one."""
+    one, two, ratings = arrays.alike(first=first, second=second, y=y)
     lost = int((np.isnan(one) | np.isnan(two) | np.isnan(ratings)).sum())
-    one, two = (missing.apply(side, ratings, nan).x for side in (one, two))
-    one, two, ratings = missing.common(one, two, ratings)
+    one, two, ratings = arrays.common(*(arrays.fill(side, ratings, nan).x for side in (one, two)), ratings)
     return one, two, ratings, lost
 
 
@@ -214,25 +204,14 @@ def williams(r_first: float, r_second: float, r_between: float, n: int, alternat
     Raises: ValueError for a correlation outside [-1, 1], n < 4 or an unknown alternative.
     Source: Williams 1959, as recommended by Steiger 1980; for metrics Graham and Baldwin 2014.
     """
-    determinant = _determinant(r_first, r_second, r_between, n, alternative)
+    for r in (r_first, r_second, r_between):
+        arrays.number(r, "correlation", -1, 1)
+    arrays.whole(n, "n", low=4)
+    determinant = 1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
     mean = (r_first + r_second) / 2
     below = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r_between) ** 3
     t = (r_first - r_second) * np.sqrt((n - 1) * (1 + r_between) / below) if below > 0 else NAN
     return _classical("williams", t, n - 3.0, alternative, n, IMPOSSIBLE if determinant < -1e-9 else "")
-
-
-def steiger(r_first: float, r_second: float, r_between: float, n: int, alternative: str = "two-sided") -> Classical:
-    """The same question on Fisher's z scale, with the dependence taken at the pooled correlation.
-
-    Arguments and errors as `williams`. Source: Steiger 1980; Dunn and Clark 1969.
-    """
-    determinant = _determinant(r_first, r_second, r_between, n, alternative)
-    mean = (r_first + r_second) / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        joint = r_between * (1 - 2 * mean**2) - mean**2 * (1 - 2 * mean**2 - r_between**2) / 2
-        joint = np.divide(joint, (1 - mean**2) ** 2)
-        z = (np.arctanh(r_first) - np.arctanh(r_second)) * np.sqrt((n - 3) / np.float64(2 - 2 * joint))
-    return _classical("steiger", z, NAN, alternative, n, IMPOSSIBLE if determinant < -1e-9 else "")
 
 
 def fisher_test(
@@ -244,27 +223,127 @@ def fisher_test(
     Source: Fisher 1921.
     """
     for r, n in ((r_first, n_first), (r_second, n_second)):
-        checks.number(r, "correlation", -1, 1)
-        checks.whole(n, "n", low=4)
+        arrays.number(r, "correlation", -1, 1)
+        arrays.whole(n, "n", low=4)
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = np.arctanh(r_first) - np.arctanh(r_second)
     z = gap / np.sqrt(1 / (n_first - 3) + 1 / (n_second - 3))
     return _classical("fisher", z, NAN, alternative, n_first + n_second)
 
 
-def _determinant(r_first: float, r_second: float, r_between: float, n: int, alternative: str) -> float:
-    """Of the three correlations, checked; below 0, but for rounding, where no three columns can have them together."""
-    for r in (r_first, r_second, r_between):
-        checks.number(r, "correlation", -1, 1)
-    checks.whole(n, "n", low=4)
-    checks.choice(alternative, ALTERNATIVES, "alternative")
-    return 1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
-
-
 def _classical(test: str, statistic: float, df: float, alternative: str, n: int, reason: str = "") -> Classical:
-    checks.choice(alternative, ALTERNATIVES, "alternative")
+    arrays.choice(alternative, ALTERNATIVES, "alternative")
     if reason or not np.isfinite(statistic):
         return Classical(test, NAN, df, NAN, alternative, n, reason or NO_VARIANCE)
     below, above = (special.stdtr(df, t) if df == df else special.ndtr(t) for t in (statistic, -statistic))
     p = {"two-sided": 2 * min(below, above), "greater": above, "less": below}[alternative]
     return Classical(test, float(statistic), df, float(p), alternative, n)
+
+
+@dataclass(frozen=True)
+class Detectable:
+    """The smallest difference that the paired permutation test finds with the wanted power, by simulation.
+
+    difference: NaN with a reason where even the largest simulated difference was found too seldom. curve: (share of
+    scores disturbed, mean difference, power) of each step.
+    """
+
+    difference: float
+    power: float
+    alpha: float
+    coef: str
+    level: str
+    units: str
+    n_systems: int
+    n_inputs: int
+    n_sim: int
+    n_perm: int
+    seed: int
+    curve: tuple[tuple[float, float, float], ...]
+    reason: str = ""
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        return (
+            f"level:{self.level}|coef:{self.coef}|mdd:perm-{self.units}/{self.n_perm}|power:{arrays.exactly(self.power)}"
+            f"|alpha:{arrays.exactly(self.alpha)}|shares:{','.join(arrays.exactly(step[0]) for step in self.curve)}"
+            f"|systems:{self.n_systems}|inputs:{self.n_inputs}|sim:{self.n_sim}|seed:{self.seed}"
+        )
+
+
+def minimum_detectable_difference(
+    x: Any,
+    y: Any,
+    coef: str = "kendall-b",
+    level: str = "dataset",
+    units: str = "both",
+    power: float = 0.8,
+    alpha: float = 0.05,
+    n_sim: int = 200,
+    n_perm: int = 199,
+    shares: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0),
+    seed: int = 0,
+) -> Detectable:
+    """How much worse must a second judge be before this design would notice?
+
+    x, y: a judge's scores and ratings, `X[system, input]`. Each simulated data set redraws the inputs and disturbs a
+    share of the judge's scores by exchanging them among items, which leaves their distribution alone; the disturbed
+    judge is compared with the judge. The power at each share is the rate of p <= alpha; the answer is read off between
+    the shares.
+    Raises: ValueError as `compare`, for shares outside (0, 1] or not rising.
+    """
+    coef = levels.named(coef, level)
+    arrays.share(power, "power")
+    arrays.share(alpha, "alpha")
+    n_sim, n_perm = arrays.whole(n_sim, "n_sim"), arrays.whole(n_perm, "n_perm")
+    seed, shares = arrays.whole(seed, "seed", low=0), tuple(arrays.vector(shares, "shares").tolist())
+    if not all(0 < share <= 1 for share in shares) or list(shares) != sorted(set(shares)):
+        raise ValueError(f"shares: got {shares}; pass rising numbers above 0, at most 1")
+    a, b = arrays.alike(x=x, y=y)
+    filled = arrays.fill(arrays.matrix(a, "x"), b)
+    draws.check_units(units, a.shape)
+    levels.check(filled.y, level)
+    if alpha * (n_perm + 1) < 1:
+        raise ValueError(f"n_perm: got {n_perm}; p cannot fall to {alpha:g} with fewer than {round(1 / alpha) - 1}")
+    curve = []
+    for number, share in enumerate(shares):
+        rng = np.random.default_rng([seed, number])
+        outcome = [_one(filled, share, rng, coef, level, units, n_perm) for _ in range(n_sim)]
+        defined = [(d, p) for d, p in outcome if d == d]
+        found = sum(p <= alpha and d > 0 for d, p in defined) / n_sim
+        curve.append((share, float(np.mean([d for d, _ in defined])) if defined else NAN, found))
+    difference = _read_off(curve, power)
+    reason = ""
+    if np.isnan(difference):
+        reason = f"power was at most {max(step[2] for step in curve):g} of {power:g}"
+        if all(np.isnan(step[1]) for step in curve):
+            reason = "no simulated difference is defined: scores or ratings are constant, or too few are left"
+    settings = power, alpha, coef, level, units, a.shape[0], a.shape[1], n_sim, n_perm, seed
+    return Detectable(difference, *settings, tuple(curve), reason)
+
+
+def _one(
+    data: arrays.Filled, share: float, rng: np.random.Generator, coef: str, level: str, units: str, n_perm: int
+) -> tuple[float, float]:
+    """Difference and p of one simulated data set."""
+    inputs = rng.integers(0, data.x.shape[1], data.x.shape[1])
+    x, y = data.x[:, inputs], data.y[:, inputs]
+    here = np.flatnonzero(~np.isnan(x))
+    moved = here[rng.random(len(here)) < share]
+    worse = x.copy()
+    worse.flat[moved] = x.flat[rng.permutation(moved)]
+    try:
+        result = compare(x, worse, y, coef, level, units, n_perm, int(rng.integers(2**31)))
+    except ValueError:
+        return NAN, NAN
+    return result.difference, result.p
+
+
+def _read_off(curve: list[tuple[float, float, float]], power: float) -> float:
+    before = (0.0, 0.0, 0.0)
+    for step in curve:
+        if step[2] >= power:
+            part = (power - before[2]) / (step[2] - before[2])
+            return before[1] + part * (step[1] - before[1])
+        before = step
+    return NAN

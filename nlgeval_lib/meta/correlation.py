@@ -1,16 +1,17 @@
-"""How well a judge's scores follow human ratings: over all items, input by input, or over systems."""
+"""How well a judge's scores follow human ratings: over all items, input by input, over systems, or in each stratum;
+and how far missing scores could move it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from . import checks, intervals, levels, missing
-from .checks import Floats
+from . import arrays, intervals, levels
+from .arrays import Floats
 from .draws import everything
-from .levels import LEVELS
 
 NAN = float("nan")
 
@@ -22,7 +23,7 @@ class Correlation:
     value: NaN where the coefficient is not defined; `reason` then says why. n: items that took part. n_units: what the
     coefficient ran over: items, inputs averaged, or systems. n_missing: items that lacked a score or a rating.
     n_skipped: inputs without a defined coefficient (input level) or systems without a common item (system level).
-    low, high: the interval named by `ci`, NaN without one.
+    low, high: the interval named by `ci`, NaN without one. n_undefined: replicates without a defined coefficient.
     """
 
     value: float
@@ -37,11 +38,11 @@ class Correlation:
     low: float = NAN
     high: float = NAN
     ci: str | None = None
-    confidence: float = 0.95
     n_boot: int = 0
     n_undefined: int = 0
     seed: int | None = None
     reason: str = ""
+    replicates: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
     def __float__(self) -> float:
         return self.value
@@ -52,7 +53,7 @@ class Correlation:
         if self.level == "input" or self.n_skipped:
             parts.append(f"skipped:{self.n_skipped}")
         if self.ci:
-            parts.append(f"ci:{self.ci}/{self.n_boot}{checks.unusual(self.confidence)}|seed:{self.seed}")
+            parts.append(f"ci:{self.ci}/{self.n_boot}|seed:{self.seed}")
         return "|".join(parts)
 
 
@@ -65,7 +66,6 @@ def correlate(
     ci: str | None = None,
     n_boot: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
 ) -> Correlation:
     """How strongly do judge scores x follow human ratings y?
 
@@ -80,19 +80,23 @@ def correlate(
     system level), fewer than 2 systems at input level, and unknown words. A constant side gives NaN with a reason.
     Source: levels and resampling units as in Deutsch, Dror and Roth 2021.
     """
-    coef = levels.named(coef)
-    checks.choice(level, LEVELS, "level")
-    filled = missing.apply(*checks.pair(x, y), nan)
-    result = _point(filled, coef, level)
+    coef = levels.named(coef, level)
+    a, b = arrays.alike(x=x, y=y)
+    filled = arrays.fill(a, b, nan)
+    result, plan = _point(filled, coef, level)
     if ci is None:
         return result
-    method, units = intervals.parse(ci, filled.x.shape)
-    boot = intervals.bootstrap(filled.x, filled.y, coef, level, units, method, n_boot, confidence, seed)
+    boot = intervals.bootstrap(plan.values, result.value, a.shape, ci, n_boot, seed)
     return replace(
         result,
-        **{name: getattr(boot, name) for name in ("low", "high", "confidence", "n_boot", "n_undefined", "seed")},
+        low=boot.low,
+        high=boot.high,
+        n_boot=n_boot,
+        n_undefined=boot.n_undefined,
+        seed=seed,
         ci=ci,
         reason=result.reason or boot.reason,
+        replicates=boot.replicates,
     )
 
 
@@ -103,17 +107,14 @@ def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset"
     each; NaN where a coefficient is not defined or a judge has fewer than 3 common items (systems at system level).
     Raises: ValueError for bad arrays, shapes that do not fit, unknown words.
     """
-    coef = levels.named(coef)
-    checks.choice(level, LEVELS, "level")
-    checks.same_labels("item", x=checks.items(x, last=True), y=checks.items(y) if np.ndim(y) == 1 else None)
-    stack, ratings = checks.floats(x, "x"), checks.nonempty(checks.floats(y, "y"), "y")
+    coef = levels.named(coef, level)
+    arrays.same_labels(**({"x": x, "y": y} if np.ndim(y) == 1 else {}))
+    stack, ratings = arrays.floats(x, "x"), arrays.floats(y, "y")
     if stack.ndim != ratings.ndim + 1 or stack.shape[1:] != ratings.shape or ratings.ndim not in (1, 2):
         raise ValueError(f"got x {stack.shape} and y {ratings.shape}; pass X[judge, item] or X[judge, system, input]")
     if level != "dataset" and ratings.ndim != 2:
         raise ValueError(f"level={level!r} needs x[judge, system, input]; got {stack.shape}")
-    if len(stack) == 0:
-        return np.empty(0)
-    filled = [missing.apply(side, ratings, nan) for side in stack]
+    filled = [arrays.fill(side, ratings, nan) for side in stack]
     a, b = np.stack([one.x for one in filled]), np.stack([one.y for one in filled])
     here = ~np.isnan(a)
     few = here.reshape(len(a), -1).sum(axis=1) < 3
@@ -122,14 +123,13 @@ def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset"
     return np.where(few, np.nan, levels.stacked(a, b, coef, level))
 
 
-def _point(filled: missing.Filled, coef: str, level: str) -> Correlation:
+def _point(filled: arrays.Filled, coef: str, level: str) -> tuple[Correlation, levels.Plan]:
     levels.check(filled.x, level)
     here = ~np.isnan(filled.x)
     n = units = int(here.sum())
     skipped, reason = 0, ""
     plan, whole = levels.plan(filled.x, filled.y, coef, level), everything(filled.x.shape)
-    value = float(plan.values(whole)[0])
-    sides: tuple[Floats, ...] = (filled.x, filled.y)
+    value, x, y = plan.value, filled.x, filled.y
     if isinstance(plan, levels.Inputs):
         skipped = int(np.isnan(plan.each(whole)).sum())
         units = here.shape[1] - skipped
@@ -137,14 +137,13 @@ def _point(filled: missing.Filled, coef: str, level: str) -> Correlation:
     if isinstance(plan, levels.Systems):
         units = int(here.any(axis=1).sum())
         skipped = len(here) - units
-        sides = plan.means(whole)[:2]
+        x, y, _ = plan.means(whole)
     if value == value:
         reason = ""
     elif not reason:
-        reason = _why(*sides, "mean " if level == "system" else "")
-    return Correlation(
-        value, coef, level, n, units, filled.n_missing, skipped, filled.total, filled.policy, reason=reason
-    )
+        reason = _why(x, y, "mean " if level == "system" else "")
+    counts = n, units, filled.n_missing, skipped, filled.x.size
+    return Correlation(value, coef, level, *counts, filled.policy, reason=reason), plan
 
 
 def _why(x: Floats, y: Floats, what: str) -> str:
@@ -156,3 +155,112 @@ def _why(x: Floats, y: Floats, what: str) -> str:
         elif high - low <= 1e-12 * max(abs(low), abs(high)):
             sides.append(f"{name} constant but for rounding (all near {low:g})")
     return f"{' and '.join(sides) or 'constant ranks'}: the coefficient is not defined"
+
+
+def by_stratum(
+    x: Any,
+    y: Any,
+    strata: Any,
+    coef: str = "kendall-b",
+    level: str = "dataset",
+    ci: str | None = None,
+    n_boot: int = 1000,
+    seed: int = 0,
+) -> dict[Any, Correlation]:
+    """How well does the judge follow the ratings within each kind of item?
+
+    strata: a label for each item (shaped like x) or for each input of `X[system, input]`. Else as `correlate`. A
+    stratum with too few items has NaN and says so. The order is that of first appearance.
+    Raises: ValueError as `correlate`, and for labels that do not fit.
+    """
+    a, b = arrays.alike(x=x, y=y)
+    arrays.same_labels(x=x, strata=strata)
+    labels = np.asarray(strata)
+    if a.ndim == 2 and labels.shape == (a.shape[1],):
+        labels = np.broadcast_to(labels, a.shape)
+    if labels.shape != a.shape:
+        raise ValueError(f"strata: got shape {labels.shape} for items {a.shape}; pass a label for each item or input")
+    if gone := sum(label is None or label != label for label in labels.ravel().tolist()):
+        raise ValueError(f"strata: {gone} of {labels.size} labels are missing; name them, or leave those items out")
+    out: dict[Any, Correlation] = {}
+    for label in dict.fromkeys(labels.ravel().tolist()):
+        inside = labels == label
+        size, lacking = int(inside.sum()), int((inside & (np.isnan(a) | np.isnan(b))).sum())
+        columns = inside.any(axis=0) if a.ndim == 2 else inside
+        one, two = (np.where(inside, side, np.nan)[..., columns] for side in (a, b))
+        try:
+            result = correlate(one, two, coef, level, "drop", ci, n_boot, seed)
+            out[label] = replace(result, n_missing=lacking, total=size)
+        except ValueError as error:
+            if "common item" not in str(error):
+                raise
+            out[label] = Correlation(NAN, coef, level, size - lacking, 0, lacking, 0, size, reason=str(error))
+    return out
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How low and how high the correlation gets when missing scores may be anything on the scale.
+
+    low, high: the extremes over the fills tried, so the truth may lie further out, never further in; for Pearson at
+    dataset level, low is exact where it is at least 0. value: the correlation without the missing items.
+    """
+
+    low: float
+    high: float
+    value: float
+    coef: str
+    level: str
+    n_missing: int
+    total: int
+    n_fills: int
+    scale: tuple[float, float]
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        return (
+            f"level:{self.level}|coef:{self.coef}|nan:worst-case({self.n_missing}/{self.total})"
+            f"|scale:{self.scale[0]:g}-{self.scale[1]:g}|fills:{self.n_fills}"
+        )
+
+
+def bounds(x: Any, y: Any, low: float, high: float, coef: str = "kendall-b", level: str = "dataset") -> Bounds:
+    """Between what limits could the correlation lie if the judge had given the missing scores?
+
+    x, y: as `correlate`; items without a rating are left out. low, high: ends of the judge's scale. Fills tried: at
+    every cut between ratings, one end of the scale below it and the other above, and the same with the scores at each
+    end slightly spread in the order of the ratings, or against it.
+    Raises: ValueError as `correlate`, for low >= high, and for scores off the scale.
+    """
+    low, high = arrays.scale(low, high)
+    a, b = arrays.alike(x=x, y=y)
+    if len(off := a[(a < low) | (a > high)]):
+        raise ValueError(f"x: got {off[0]:g} on a scale from {low:g} to {high:g}")
+    point = correlate(a, b, coef, level)
+    gap = np.isnan(a) & ~np.isnan(b)
+    values = [point.value]
+    for scores in _fills(b[gap], low, high) if gap.any() else ():
+        whole = a.copy()
+        whole[gap] = scores
+        filled = arrays.fill(whole, b)
+        values.append(levels.value(filled.x, filled.y, point.coef, level))
+    ends = np.fmin.reduce(values), np.fmax.reduce(values)
+    counts = int(gap.sum()), a.size, len(values) - 1, (low, high)
+    return Bounds(float(ends[0]), float(ends[1]), point.value, point.coef, level, *counts)
+
+
+def _fills(ratings: Floats, low: float, high: float, most_cuts: int = 60) -> Iterator[Floats]:
+    """Scores for the missing items: two-valued by a cut in the ratings, and the same with a slight order within."""
+    cuts = np.unique(ratings)
+    if len(cuts) > most_cuts:
+        cuts = np.unique(np.quantile(ratings, np.linspace(0, 1, most_cuts), method="nearest"))
+    edges = np.append(cuts, np.inf)
+    place = np.searchsorted(np.unique(ratings), ratings) / max(len(np.unique(ratings)), 1)
+    slight = (high - low) * 1e-6 * place
+    for edge in edges:
+        above = ratings >= edge
+        with_them, against = np.where(above, high, low), np.where(above, low, high)
+        yield with_them
+        yield against
+        yield np.where(above, high - (high - low) * 1e-6 + slight, low + slight)
+        yield np.where(above, low + (high - low) * 1e-6 - slight, high - slight)

@@ -5,13 +5,13 @@ The numbers drawn do not depend on how they are cut into chunks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from . import checks
+from . import arrays
 
 UNITS = ("rows", "inputs", "systems", "both")
 
@@ -31,6 +31,11 @@ class Draws:
     rows: Weights | None = None
     base: float = 0.0
 
+    @classmethod
+    def of(cls, weights: Mapping[str, Weights], base: float = 0.0) -> Draws:
+        """From the weights by the name of the unit."""
+        return cls(weights.get("systems"), weights.get("inputs"), weights.get("rows"), base)
+
     def __len__(self) -> int:
         return next(a.shape[1] for a in (self.systems, self.inputs, self.rows) if a is not None)
 
@@ -40,7 +45,7 @@ def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> str:
 
     Raises: ValueError for an unknown word, or for anything but "rows" on flat data.
     """
-    checks.choice(units, UNITS, name)
+    arrays.choice(units, UNITS, name)
     if len(shape) == 1 and units != "rows":
         raise ValueError(f"{name}: got {units!r} for a flat vector; pass x[system, input], or choose 'rows'")
     return units
@@ -63,13 +68,7 @@ def bootstrap(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator
     step = chunk_size(int(np.prod(shape)))
     for start in range(0, n, step):
         b = min(step, n - start)
-        yield Draws(**{unit: _draw_counts(rng[unit], b, size, kind) for unit, size in sizes.items()})
-
-
-def bootstrap_indices(shape: tuple[int, ...], units: str, n: int, seed: int) -> dict[str, npt.NDArray[np.int64]]:
-    """The same resamples as `bootstrap`, as the drawn numbers themselves: {"systems": (n, systems), ...}."""
-    sizes = _sizes(shape, units)
-    return {u: np.random.default_rng([seed, UNITS.index(u)]).integers(0, m, (n, m)) for u, m in sizes.items()}
+        yield Draws.of({unit: _draw_counts(rng[unit], b, size, kind) for unit, size in sizes.items()})
 
 
 def swaps(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Draws]:
@@ -81,13 +80,7 @@ def swaps(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Dra
     for start in range(0, n, step):
         b = min(step, n - start)
         masks = {unit: rng[unit].integers(0, 2, (b, size), dtype=np.int8) for unit, size in sizes.items()}
-        yield Draws(**{unit: np.ascontiguousarray(mask.T, dtype=kind) for unit, mask in masks.items()})
-
-
-def swap_masks(shape: tuple[int, ...], units: str, n: int, seed: int) -> dict[str, npt.NDArray[np.int8]]:
-    """The same permutations as `swaps`, whole: {"systems": (n, systems), ...}, rows as (n, items)."""
-    rng = {unit: np.random.default_rng([seed, 4 + number]) for number, unit in enumerate(UNITS)}
-    return {u: rng[u].integers(0, 2, (n, m), dtype=np.int8) for u, m in _sizes(shape, units).items()}
+        yield Draws.of({unit: np.ascontiguousarray(mask.T, dtype=kind) for unit, mask in masks.items()})
 
 
 def left_out(shape: tuple[int, ...], units: str) -> Iterator[tuple[str, Draws]]:
@@ -98,7 +91,7 @@ def left_out(shape: tuple[int, ...], units: str) -> Iterator[tuple[str, Draws]]:
             out = np.arange(start, min(start + step, size))
             counts = np.ones((size, len(out)), dtype=kind)
             counts[out, np.arange(len(out))] = 0
-            yield unit, Draws(**{unit: counts})
+            yield unit, Draws.of({unit: counts})
 
 
 def everything(shape: tuple[int, ...]) -> Draws:

@@ -3,124 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy import special
 
-from . import checks, draws, levels, missing
-from .checks import Floats
+from . import arrays, draws
+from .arrays import Floats
 from .draws import Draws
 
-METHODS = {"boot": "percentile", "bca": "bca"}
+METHODS = ("boot", "bca")  # percentile; bias-corrected and accelerated
 NAN = float("nan")
 
 Statistic = Callable[[Draws], Floats]
 
 
-class Ends(NamedTuple):
+@dataclass(frozen=True)
+class Ends:
     """Ends of an interval, undefined replicates, and a reason where there is none or not all replicates served."""
 
     low: float
     high: float
     n_undefined: int
-    reason: str
-
-
-@dataclass(frozen=True)
-class Bootstrap:
-    """A bootstrap interval and its replicates.
-
-    low, high: ends of the interval, NaN where most replicates are undefined (`reason` says so).
-    n_undefined: replicates without a defined coefficient; the interval is of the others. n: common items of `total`.
-    """
-
-    value: float
-    low: float
-    high: float
-    coef: str
-    level: str
-    units: str
-    method: str
-    confidence: float
-    n_boot: int
-    n_undefined: int
-    seed: int
-    n: int = 0
-    total: int = 0
     reason: str = ""
     replicates: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
-    def signature(self) -> str:
-        """What was computed, in one line."""
-        name = next(short for short, method in METHODS.items() if method == self.method)
-        interval = f"ci:{name}-{self.units}/{self.n_boot}{checks.unusual(self.confidence)}|seed:{self.seed}"
-        return f"level:{self.level}|coef:{self.coef}|nan:drop({self.total - self.n}/{self.total})|{interval}"
-
 
 def parse(ci: str, shape: tuple[int, ...]) -> tuple[str, str]:
-    """Method and units that an interval's name stands for: "boot-both" is ("percentile", "both").
+    """Method and units that an interval's name stands for: "boot-both" is ("boot", "both").
 
     Raises: ValueError for an unknown name, or units that flat data do not have.
     """
-    checks.choice(ci, [f"{method}-{unit}" for method in METHODS for unit in draws.UNITS], "ci")
+    arrays.choice(ci, [f"{method}-{unit}" for method in METHODS for unit in draws.UNITS], "ci")
     method, units = ci.split("-")
-    return METHODS[method], draws.check_units(units, shape, "ci")
+    return method, draws.check_units(units, shape, "ci")
 
 
 def bootstrap(
-    x: Any,
-    y: Any,
-    coef: str = "kendall-b",
-    level: str = "dataset",
-    units: str = "both",
-    method: str = "percentile",
-    n_boot: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> Bootstrap:
-    """Within what limits would the correlation fall for other inputs, other systems, or both?
-
-    x, y: one shape, flat or `X[system, input]`; an item with NaN on either side takes no part. units: rows (i.i.d.
-    items), inputs, systems or both; method: percentile or bca.
-    Raises: ValueError for bad arrays, unknown words, n_boot < 1 and a confidence outside (0, 1).
-    Source: Deutsch, Dror and Roth 2021 (BOOT-INPUTS, -SYSTEMS, -BOTH); Efron 1987 (BCa), for two units with their
-    jackknives joined.
-    """
-    x, y = missing.common(*checks.pair(x, y))
-    coef = levels.named(coef)
-    checks.choice(method, METHODS.values(), "method")
-    levels.check(x, level)
-    draws.check_units(units, x.shape)
-    checks.between(confidence, "confidence")
-    plan = levels.plan(x, y, coef, level)
-    value = float(plan.values(draws.everything(x.shape))[0])
-    ends, replicates = resampled(plan.values, value, x.shape, units, method, n_boot, seed, confidence)
-    low, high, lost, why = ends
-    n = int((~np.isnan(x)).sum())
-    settings = coef, level, units, method, confidence, n_boot, lost, seed
-    return Bootstrap(value, low, high, *settings, n, x.size, why, replicates)
-
-
-def resampled(
     statistic: Statistic,
     value: float,
     shape: tuple[int, ...],
-    units: str,
-    method: str,
-    n_boot: int,
-    seed: int,
-    confidence: float = 0.95,
-) -> tuple[Ends, Floats]:
-    """The interval of anything that `statistic` gives for resamples (b of them to (b,)), and its replicates.
+    ci: str,
+    n_boot: int = 1000,
+    seed: int = 0,
+) -> Ends:
+    """Within what limits would a value fall for other inputs, other systems, or both?
 
-    value: that of the data themselves. Raises: ValueError for n_boot < 1 or a negative seed.
+    statistic: the value of each of b resamples, (b,); value: that of the data, of this shape; ci: as `parse`.
+    Raises: ValueError for an unknown `ci`, n_boot < 1 and a negative seed.
+    Source: Deutsch, Dror and Roth 2021 (BOOT-INPUTS, -SYSTEMS, -BOTH); Efron 1987 (BCa), for two units with their
+    jackknives joined.
     """
-    n_boot, seed = checks.whole(n_boot, "n_boot"), checks.whole(seed, "seed", low=0)
+    method, units = parse(ci, shape)
+    n_boot, seed = arrays.whole(n_boot, "n_boot"), arrays.whole(seed, "seed", low=0)
     replicates = np.concatenate([statistic(chunk) for chunk in draws.bootstrap(shape, units, n_boot, seed)])
     with_bca = method == "bca" and not np.isnan(value)
-    return interval(replicates, value, confidence, jackknife(statistic, shape, units) if with_bca else None), replicates
+    ends = interval(replicates, value, jackknife(statistic, shape, units) if with_bca else None)
+    return replace(ends, replicates=replicates)
 
 
 def jackknife(statistic: Statistic, shape: tuple[int, ...], units: str) -> dict[str, Floats]:
@@ -131,10 +71,8 @@ def jackknife(statistic: Statistic, shape: tuple[int, ...], units: str) -> dict[
     return {unit: np.concatenate(values) for unit, values in parts.items()}
 
 
-def interval(
-    replicates: Floats, value: float, confidence: float = 0.95, left_out: dict[str, Floats] | None = None
-) -> Ends:
-    """Within what limits do the replicates put the value?
+def interval(replicates: Floats, value: float, left_out: dict[str, Floats] | None = None) -> Ends:
+    """Within what limits do the replicates put the value, at 95 %?
 
     Percentile, or BCa where the jackknife values are given: {unit: value without each}.
     """
@@ -147,9 +85,9 @@ def interval(
     if len(good) < 2:
         return Ends(NAN, NAN, undefined, f"no interval: {len(good)} resample(s) with a value, at least 2 are needed")
     notes = [f"undefined in {undefined} of {len(replicates)} resamples, interval of the rest"] if undefined else []
-    if len(good) < 2 / (1 - confidence) - 1e-9:
-        notes.append(f"{len(good)} resamples are too few for the tails of a {100 * confidence:g} % interval")
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if len(good) < 40:
+        notes.append(f"{len(good)} resamples are too few for the tails of a 95 % interval")
+    tails = np.array([0.025, 0.975])
     if left_out is not None:
         tails = _bca_tails(good, value, tails, left_out)
         if np.isnan(tails).any():
@@ -182,11 +120,11 @@ def fisher_interval(r: float, n: int, coef: str = "pearson", confidence: float =
     Raises: ValueError for r outside [-1, 1], an unknown coefficient or a confidence outside (0, 1).
     Source: Bonett and Wright 2000.
     """
-    checks.choice(coef, ("pearson", "spearman", "kendall-a", "kendall-b"), "coef")
-    checks.between(confidence, "confidence")
-    checks.number(r, "correlation", -1, 1)
-    checks.whole(n, "n")
-    less, scale = {"pearson": (3, 1.0), "spearman": (3, float(np.sqrt(1 + r**2 / 2)))}.get(coef, (4, np.sqrt(0.437)))
+    arrays.choice(coef, ("pearson", "spearman", "kendall-b"), "coef")
+    arrays.share(confidence, "confidence")
+    arrays.number(r, "correlation", -1, 1)
+    arrays.whole(n, "n")
+    less, scale = {"pearson": (3, 1.0), "spearman": (3, np.sqrt(1 + r**2 / 2)), "kendall-b": (4, np.sqrt(0.437))}[coef]
     if n <= less or abs(r) >= 1:
         return NAN, NAN
     half = special.ndtri((1 + confidence) / 2) * scale / np.sqrt(n - less)
@@ -209,16 +147,15 @@ class Resampled:
     n_train: float
     n_test: float
     null: float
-    confidence: float
     reason: str = ""
 
     def signature(self) -> str:
         """What was computed, in one line."""
-        test = f"ci:resampled-t({self.n_test:g}/{self.n_train:g}){checks.unusual(self.confidence)}"
-        return f"mean-of-splits:{self.n_splits}|{test}" + (f"|null:{checks.exactly(self.null)}" if self.null else "")
+        test = f"ci:resampled-t({self.n_test:g}/{self.n_train:g})"
+        return f"mean-of-splits:{self.n_splits}|{test}" + (f"|null:{arrays.exactly(self.null)}" if self.null else "")
 
 
-def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0, confidence: float = 0.95) -> Resampled:
+def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0) -> Resampled:
     """What do values on repeated train-test splits say, where the splits share their data?
 
     values: one a split, of a quality or of a difference between two models. The splits overlap, so their spread is
@@ -227,14 +164,13 @@ def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0, c
     Raises: ValueError for no value or NaN among them, and sizes below 1 and what is no finite number.
     Source: Nadeau and Bengio 2003, Inference for the Generalization Error, section 3.
     """
-    found = checks.vector(values, "values")
-    checks.between(confidence, "confidence")
+    found = arrays.vector(values, "values")
     if np.isnan(found).any():
         raise ValueError(f"values: got {len(found)}, {int(np.isnan(found).sum())} of them NaN; pass one number a split")
-    n_train, n_test = (checks.number(size, name, 1) for size, name in ((n_train, "n_train"), (n_test, "n_test")))
-    null = checks.number(null, "null")
+    n_train, n_test = (arrays.number(size, name, 1) for size, name in ((n_train, "n_train"), (n_test, "n_test")))
+    null = arrays.number(null, "null")
     mean, number = float(found.mean()), len(found)
-    settings = number, n_train, n_test, null, confidence
+    settings = number, n_train, n_test, null
     if number < 2:
         return Resampled(mean, NAN, NAN, NAN, NAN, *settings, reason="one split has no spread")
     rounding = 8 * np.finfo(float).eps * max(float(np.abs(found).max()), abs(null))
@@ -244,6 +180,6 @@ def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0, c
         return Resampled(mean, mean, mean, p, 0.0, *settings, reason=why)
     sd = float(found.std(ddof=1))
     error = float(sd * np.sqrt(1 / number + n_test / n_train))
-    reach = float(special.stdtrit(number - 1, 0.5 + confidence / 2)) * error
+    reach = float(special.stdtrit(number - 1, 0.975)) * error
     p = float(2 * special.stdtr(number - 1, -abs(mean - null) / error))
     return Resampled(mean, mean - reach, mean + reach, p, sd, *settings)

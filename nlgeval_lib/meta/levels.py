@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import checks, draws
-from .checks import Floats
+from . import arrays, draws
+from .arrays import Floats
 from .draws import Draws, Weights
 
 LEVELS = ("dataset", "input", "system")
@@ -23,20 +23,17 @@ LANES = 256
 Ints = npt.NDArray[np.integer]
 
 
-def named(coef: str) -> str:
-    """The coefficient's full name; "kendall" alone is kendall-b.
-
-    Raises: ValueError for an unknown coefficient.
-    """
-    return checks.choice("kendall-b" if coef == "kendall" else coef, COEFFICIENTS, "coef")
+def named(coef: str, level: str) -> str:
+    """The coefficient's full name; "kendall" alone is kendall-b. Raises: ValueError for an unknown one, or level."""
+    arrays.choice(level, LEVELS, "level")
+    return arrays.choice("kendall-b" if coef == "kendall" else coef, COEFFICIENTS, "coef")
 
 
 def check(side: Floats, level: str) -> None:
     """Passes silently where the level can be had from one side of the common items, NaN elsewhere.
 
-    Raises: ValueError for an unknown level, fewer than 3 items, flat data at input or system level, too few systems.
+    Raises: ValueError for fewer than 3 items, flat data at input or system level, too few systems.
     """
-    checks.choice(level, LEVELS, "level")
     here = ~np.isnan(side)
     n = int(here.sum())
     if n < 3:
@@ -137,12 +134,13 @@ def _codes(side: Floats) -> Ints:
 
 def plan(x: Floats, y: Floats, coef: str, level: str) -> Dataset | Inputs | Systems:
     """The prepared coefficient. x, y: flat or `[system, input]`, NaN in both where an item takes no part."""
-    return {"dataset": Dataset, "input": Inputs, "system": Systems}[level](x, y, coef)
+    kinds: dict[str, type[Dataset | Inputs | Systems]] = {"dataset": Dataset, "input": Inputs, "system": Systems}
+    return kinds[level](x, y, coef)
 
 
 def value(x: Floats, y: Floats, coef: str, level: str) -> float:
     """The coefficient of the data themselves."""
-    return float(plan(x, y, coef, level).values(draws.everything(x.shape))[0])
+    return plan(x, y, coef, level).value
 
 
 def stacked(x: Floats, y: Floats, coef: str, level: str) -> Floats:
@@ -161,25 +159,47 @@ def stacked(x: Floats, y: Floats, coef: str, level: str) -> Floats:
     return each[:, 0] if level == "dataset" else mean_of_defined(each.reshape(judges, -1).T)
 
 
-class Dataset:
-    """All items in one list."""
+class Plan:
+    """A coefficient at one level as a function of the resample."""
 
     def __init__(self, x: Floats, y: Floats, coef: str) -> None:
-        flat = [(rescaled(side) if coef == "pearson" else side).reshape(1, -1) for side in (x, y)]
-        self.lists = Lists(*flat, coef, np.arange(x.size)[None], x.shape[-1])
+        self.shape, self.coef = x.shape, coef
+        self.prepare(x, y)
+
+    @property
+    def value(self) -> float:
+        """The coefficient of the data themselves."""
+        return float(self.values(draws.everything(self.shape))[0])
+
+    def prepare(self, x: Floats, y: Floats) -> None:
+        """What all resamples share."""
+        raise NotImplementedError
 
     def values(self, drawn: Draws) -> Floats:
-        """The coefficient for each resample: (b,)."""
+        """The coefficient for each resample: (b,); NaN where not defined."""
+        raise NotImplementedError
+
+
+class Dataset(Plan):
+    """All items in one list."""
+
+    def prepare(self, x: Floats, y: Floats) -> None:
+        if self.coef == "pearson":
+            x, y = rescaled(x), rescaled(y)
+        self.lists = Lists(x.reshape(1, -1), y.reshape(1, -1), self.coef, np.arange(x.size)[None], x.shape[-1])
+
+    def values(self, drawn: Draws) -> Floats:
         return self.lists.values(drawn)[0]
 
 
-class Inputs:
+class Inputs(Plan):
     """One coefficient an input, over the systems; then the mean of those that are defined."""
 
-    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
-        sides = [rescaled(side.T, axis=1) if coef == "pearson" else np.ascontiguousarray(side.T) for side in (x, y)]
-        self.lists = Lists(*sides, coef, np.arange(x.size).reshape(x.shape).T, x.shape[1])
-        self.once = np.ones((len(x), 1), dtype=np.float32)
+    def prepare(self, x: Floats, y: Floats) -> None:
+        places = np.arange(x.size).reshape(x.shape).T
+        x, y = (rescaled(side.T, 1) if self.coef == "pearson" else np.ascontiguousarray(side.T) for side in (x, y))
+        self.lists = Lists(x, y, self.coef, places, len(x))
+        self.once = np.ones((x.shape[1], 1), dtype=np.float32)
 
     def each(self, drawn: Draws) -> Floats:
         """The coefficient for each input and resample: (inputs, b), or (inputs, 1) where no system was redrawn."""
@@ -188,15 +208,13 @@ class Inputs:
         return self.lists.values(replace(drawn, inputs=None))
 
     def values(self, drawn: Draws) -> Floats:
-        """The mean coefficient for each resample: (b,); NaN where no input has one."""
         return mean_of_defined(self.each(drawn), drawn.inputs)
 
 
-class Systems:
+class Systems(Plan):
     """One mean an output system, over its common items; then one coefficient over the systems."""
 
-    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
-        self.coef = coef
+    def prepare(self, x: Floats, y: Floats) -> None:
         here = ~(np.isnan(x) | np.isnan(y))
         self.here = here.astype(float)
         self.sides = [tame(np.where(here, side, 0.0)) for side in (x, y)]
@@ -216,13 +234,12 @@ class Systems:
             return sums[0] / n, sums[1] / n, n
 
     def values(self, drawn: Draws) -> Floats:
-        """The coefficient for each resample: (b,)."""
         x, y, n = self.means(drawn)
         weights = (n > 0) * (1.0 if drawn.systems is None else drawn.systems)
-        return across(x, y, *self.rounding, weights, self.coef)
+        return across(x, y, self.rounding[0], self.rounding[1], weights, self.coef)
 
 
-def across(x: Floats, y: Floats, slack_x: Floats, slack_y: Floats, weights: Floats, coef: str) -> Floats:
+def across(x: Floats, y: Floats, slack_x: Floats, slack_y: Floats, weights: Weights, coef: str) -> Floats:
     """The coefficient over systems, whose values differ by resample: all `[system, b]`, slack (systems,), to (b,).
 
     Values that differ by no more than rounding are tied: sums of thirds taken in another order differ in the last bit.
@@ -248,7 +265,9 @@ class Swapped:
     def __init__(self, first: Floats, second: Floats, y: Floats, coef: str, level: str) -> None:
         self.shape, self.level, self.coef = y.shape, level, coef
         if level != "system":
-            self.pool = plan(np.concatenate([first, second]), np.concatenate([y, y]), coef, level)
+            pool = plan(np.concatenate([first, second]), np.concatenate([y, y]), coef, level)
+            assert not isinstance(pool, Systems)
+            self.pool = pool.lists
             return
         here = ~np.isnan(y)
         self.n = here.sum(axis=1, keepdims=True)
@@ -263,16 +282,17 @@ class Swapped:
             return self._of_means(masks)
         # as coins of one half up or down, so that their product says which judge has what
         mask = masks.systems if masks.rows is None else masks.rows
-        if mask is None:
+        if mask is None and masks.inputs is not None:
             mask = np.zeros((self.shape[0], 1 if self.level == "input" else len(masks)), masks.inputs.dtype)
+        assert mask is not None
         half = np.float32(0.5)
         coins = {"systems" if masks.rows is None else "rows": np.concatenate([half - mask, mask - half])}
         if self.level == "dataset":
             if masks.inputs is not None:
                 coins["inputs"] = 1 - 2 * masks.inputs
-            one, other = self.pool.lists.values(Draws(**coins, base=0.5))
+            one, other = self.pool.values(Draws.of(coins, 0.5))
             return one, other
-        one, other = np.split(self.pool.lists.values(Draws(**coins, base=0.5)), 2)
+        one, other = np.split(self.pool.values(Draws.of(coins, 0.5)), 2)
         if masks.inputs is not None:
             flip = masks.inputs.astype(bool)
             one, other = np.where(flip, other, one), np.where(flip, one, other)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from . import checks
-from .checks import Floats
-from .comparison import Comparison, compare, together
+from . import arrays
+from .arrays import Floats
+from .comparison import Comparison, compare
 from .correlation import Correlation, correlate
 
 METHODS = {"none": None, "bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh", "by": "fdr_by"}
@@ -40,7 +40,7 @@ class Corrected:
         """What was computed, in one line."""
         tested = sum(value == value for value in self.p)
         families = len(set(self.families))
-        return f"correct:{self.method}|families:{families}|tests:{tested}|alpha:{checks.exactly(self.alpha)}"
+        return f"correct:{self.method}|families:{families}|tests:{tested}|alpha:{arrays.exactly(self.alpha)}"
 
 
 def correct(
@@ -57,18 +57,22 @@ def correct(
     Raises: ValueError for p outside [0, 1], families that do not match, an unknown method.
     Source: Holm 1979; Benjamini and Hochberg 1995; Benjamini and Yekutieli 2001; computed by statsmodels.
     """
-    checks.choice(method, METHODS, "method")
-    checks.between(alpha, "alpha")
-    if not isinstance(p, Mapping) and (isinstance(p, str) or not hasattr(p, "__len__")):
-        raise ValueError(f"p: got {type(p).__name__}; pass p-values by name, or a list of them")
-    names = tuple(p) if isinstance(p, Mapping) else tuple(range(len(p)))
-    values = checks.vector(list(p.values()) if isinstance(p, Mapping) else p, "p")
+    arrays.choice(method, METHODS, "method")
+    arrays.share(alpha, "alpha")
+    named = isinstance(p, Mapping)
+    names = tuple(p) if named else tuple(range(len(p)))
+    values = arrays.vector(list(p.values()) if isinstance(p, Mapping) else p, "p")
     if ((values < 0) | (values > 1)).any():
         raise ValueError(f"p: got values from {np.nanmin(values):g} to {np.nanmax(values):g}; they must lie in [0, 1]")
-    family = _families(names, families, isinstance(p, Mapping))
-    for name, label in zip(names, family, strict=True):
-        if not isinstance(label, Hashable) or label != label:
-            raise ValueError(f"families: got {label!r} for {name!r}; pass labels, not NaN or lists")
+    if families is None:
+        families = dict.fromkeys(names, "all") if named else ["all"] * len(names)
+    if named != isinstance(families, Mapping) or (
+        set(families) != set(names) if named else len(families) != len(names)
+    ):
+        raise ValueError(
+            f"families: pass one label for each of the {len(names)} p-values, by the same names or in order"
+        )
+    family = tuple(families[name] for name in names)
     adjusted = np.full(len(values), np.nan)
     for label in dict.fromkeys(family):
         here = np.array([one == label for one in family]) & ~np.isnan(values)
@@ -82,34 +86,17 @@ def correct(
     return Corrected(names, family, tuple(values.tolist()), tuple(adjusted.tolist()), rejected, method, alpha)
 
 
-def _families(names: tuple[Any, ...], families: Any, mapped: bool) -> tuple[Any, ...]:
-    if families is None:
-        return ("all",) * len(names)
-    if mapped:
-        if not isinstance(families, Mapping) or set(families) != set(names):
-            raise ValueError("families: pass a mapping with exactly the names of the p-values")
-        return tuple(families[name] for name in names)
-    if isinstance(families, Mapping) or len(families) != len(names):
-        raise ValueError(f"families: pass one label for each of the {len(names)} p-values, in order")
-    return tuple(families)
-
-
 def rank_clusters(values: Any, p: Any, alpha: float = 0.05) -> tuple[int, ...]:
     """Which judges share a rank because no difference among them is significant?
 
     values: one a judge, higher is better, NaN ranks last and alone (0). p: `[judge, judge]`, symmetric; NaN is not
     significant. Going down from the best, a judge opens the next rank as soon as it differs from any in the current.
-    Raises: ValueError for shapes that do not fit or p that is not symmetric or not in [0, 1].
+    Raises: ValueError for shapes that do not fit or p that is not symmetric.
     Source: the rule of the WMT metrics shared tasks (Freitag et al. 2022).
     """
-    values, p = checks.vector(values, "values"), checks.matrix(p, "p")
-    checks.between(alpha, "alpha")
-    if p.shape != (len(values), len(values)):
-        raise ValueError(f"p: got shape {p.shape} for {len(values)} values; pass p[judge, judge]")
-    if ((p < 0) | (p > 1)).any():
-        raise ValueError(f"p: got values from {np.nanmin(p):g} to {np.nanmax(p):g}; they must lie in [0, 1]")
-    if not np.array_equal(p, p.T, equal_nan=True):
-        raise ValueError("p: got a matrix that is not symmetric; p[a, b] and p[b, a] are one test")
+    values, p = arrays.vector(values, "values"), arrays.matrix(p, "p")
+    if p.shape != (len(values), len(values)) or not np.array_equal(p, p.T, equal_nan=True):
+        raise ValueError(f"p: got shape {p.shape} for {len(values)} values; pass p[judge, judge], alike both ways")
     ranks = [0] * len(values)
     members: list[int] = []
     rank = 0
@@ -171,14 +158,15 @@ def league(
     if not isinstance(judges, Mapping) or len(judges) < 2:
         raise ValueError("judges: pass a mapping from name to scores with at least 2 judges")
     shared, scores, lost = _on_common_items(judges, y, nan)
-    told = dict(nan=nan, n_missing=lost)  # what was filled or left out before, so that results and signatures say so
+    # what was filled or left out before, so that results and signatures say so
     correlations = tuple(
-        replace(correlate(x, shared, coef, level, "drop", ci, n_boot, seed), **told) for x in scores.values()
+        replace(correlate(x, shared, coef, level, "drop", ci, n_boot, seed), nan=nan, n_missing=lost)
+        for x in scores.values()
     )
     comparisons = {}
     for a, b in combinations(scores, 2):
         one = compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, scaling=scaling)
-        comparisons[a, b] = replace(one, **told)
+        comparisons[a, b] = replace(one, nan=nan, n_missing=lost)
     corrected = correct({pair: one.p for pair, one in comparisons.items()}, method, alpha=alpha)
     n = int((~np.isnan(shared)).sum())
     table = League(tuple(scores), correlations, tuple(comparisons.values()), corrected, (), n)
@@ -187,11 +175,13 @@ def league(
 
 def _on_common_items(judges: Mapping[str, Any], y: Any, nan: str) -> tuple[Floats, dict[str, Floats], int]:
     """The ratings and each judge's scores on the items that all have, and how many items lacked one at first."""
-    scores, gone, lacking = {}, False, np.isnan(checks.floats(y, "y"))
+    scores: dict[str, Floats] = {}
+    shared = arrays.floats(y, "y")
+    gone, lacking = np.isnan(shared), np.isnan(shared)
     for name, x in judges.items():
-        with checks.about(f"judge {name!r}"):
-            scores[name], _, ratings, _ = together(x, x, y, nan)
-        gone, lacking = gone | np.isnan(ratings), lacking | np.isnan(checks.floats(x, name))
-    ratings = checks.floats(y, "y")
-    ratings[gone] = np.nan
-    return ratings, {name: np.where(gone, np.nan, x) for name, x in scores.items()}, int(lacking.sum())
+        side, ratings = arrays.alike(**{f"judge {name!r}": x, "y": y})
+        lacking |= np.isnan(side)
+        scores[name] = arrays.fill(side, ratings, nan).x
+        gone |= np.isnan(scores[name])
+    shared[gone] = np.nan
+    return shared, {name: np.where(gone, np.nan, x) for name, x in scores.items()}, int(lacking.sum())

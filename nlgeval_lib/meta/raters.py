@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from . import checks, intervals, levels, missing
-from .checks import Floats
+from . import arrays, intervals, levels
+from .arrays import Floats
 from .correlation import correlate
 from .multiplicity import correct
 
 SCORES = ("rmse", "accuracy")
-TESTS = ("t", "wilcoxon")
 NAN = float("nan")
 
 
@@ -87,21 +85,20 @@ def against_leave_one_out(
     rater rated.
     Raises: ValueError as `human_ceiling`, and for unequal shapes.
     """
-    checks.same_labels("item", judge=checks.items(judge), ratings=checks.items(ratings, last=True))
+    arrays.same_labels(judge=judge, ratings=ratings)
     stack = _stack(ratings)
-    x = checks.floats(judge, "judge")
-    checks.same_shape(judge=x, rating=stack[0])
+    x, _ = arrays.alike(judge=judge, rating=stack[0])
     pairs = [(np.where(np.isnan(stack[r]), np.nan, x), _others(stack, r)) for r in range(len(stack))]
     return _leave_one_out(pairs, "judge", coef, level, ci, n_boot, seed)
 
 
 def _stack(ratings: Any) -> Floats:
-    stack = checks.floats(ratings, "ratings")
+    stack = arrays.floats(ratings, "ratings")
     if stack.ndim not in (2, 3) or len(stack) < 2:
         raise ValueError(
             f"ratings: got shape {stack.shape}; pass R[rater, item] or R[rater, system, input] with at least 2 raters"
         )
-    return checks.nonempty(stack, "ratings")
+    return stack
 
 
 def _others(stack: Floats, rater: int) -> Floats:
@@ -114,27 +111,21 @@ def _others(stack: Floats, rater: int) -> Floats:
 def _leave_one_out(
     pairs: list[tuple[Floats, Floats]], who: str, coef: str, level: str, ci: str | None, n_boot: int, seed: int
 ) -> Ceiling:
-    coef = levels.named(coef)
-    results = []
-    for rater, (x, y) in enumerate(pairs):
-        with checks.about(f"rater {rater}"):
-            results.append(correlate(x, y, coef, level))
+    coef = levels.named(coef, level)
+    results = [correlate(x, y, coef, level) for x, y in pairs]
     each = tuple(result.value for result in results)
     value, shape = float(np.mean(each)), pairs[0][0].shape
     reason = next((f"rater {r}: {result.reason}" for r, result in enumerate(results) if result.reason), "")
-    interval: tuple[Any, ...] = ()
-    if ci is not None:
-        method, units = intervals.parse(ci, shape)
-        if method != "percentile":
-            raise ValueError(f"ci: got {ci!r}; means over raters have percentile intervals only ('boot-...')")
-        plans = [levels.plan(*missing.common(x, y), coef, level) for x, y in pairs]
-        (low, high, _, why), _ = intervals.resampled(
-            lambda drawn: np.mean([plan.values(drawn) for plan in plans], axis=0),
-            value, shape, units, method, n_boot, seed,
-        )  # fmt: skip
-        reason, interval = reason or why, (low, high, ci, n_boot, seed)
     n = min(result.n for result in results)
-    return Ceiling(value, each, who, coef, level, n, len(pairs), pairs[0][0].size, *interval, reason=reason)
+    settings = value, each, who, coef, level, n, len(pairs), pairs[0][0].size
+    if ci is None:
+        return Ceiling(*settings, reason=reason)
+    shared = [arrays.common(x, y) for x, y in pairs]
+    plans = [levels.plan(x, y, coef, level) for x, y in shared]
+    ends = intervals.bootstrap(
+        lambda drawn: np.mean([plan.values(drawn) for plan in plans], axis=0), value, shape, ci, n_boot, seed
+    )
+    return Ceiling(*settings, ends.low, ends.high, ci, n_boot, seed, reason or ends.reason)
 
 
 @dataclass(frozen=True)
@@ -156,69 +147,55 @@ class AltTest:
     won: tuple[bool, ...]
     epsilon: float
     score: str
-    test: str
     q: float
     n_items: int
     n_left_out: int
     raters_left_out: tuple[int, ...]
-    least: tuple[int, int] = (2, 30)  # ratings an item, items a rater
+    min_items: int = 30
     reason: str = ""
 
     def signature(self) -> str:
         """What was computed, in one line."""
-        least = "" if self.least == (2, 30) else f"|least:{self.least[0]} raters, {self.least[1]} items"
-        epsilon, q = checks.exactly(self.epsilon), checks.exactly(self.q)
+        least = "" if self.min_items == 30 else f"|least:2 raters, {self.min_items} items"
+        epsilon, q = arrays.exactly(self.epsilon), arrays.exactly(self.q)
         return (
-            f"test:alt-test|score:{self.score}|eps:{epsilon}|{self.test}|correct:by|q:{q}{least}"
+            f"test:alt-test|score:{self.score}|eps:{epsilon}|t|correct:by|q:{q}{least}"
             f"|raters:{len(self.p) - len(self.raters_left_out)}/{len(self.p)}"
             f"|items:{self.n_items}/{self.n_items + self.n_left_out}"
         )
 
 
 def alt_test(
-    judge: Any,
-    ratings: Any,
-    score: str | Callable[[Floats, Floats], Floats] = "rmse",
-    epsilon: float = 0.2,
-    q: float = 0.05,
-    min_raters: int = 2,
-    min_items: int = 30,
-    test: str = "t",
+    judge: Any, ratings: Any, score: str = "rmse", epsilon: float = 0.2, q: float = 0.05, min_items: int = 30
 ) -> AltTest:
     """Does the judge represent the raters better than a rater left out represents the rest?
 
-    judge: (items,); ratings: `R[rater, item]`, NaN missing. score: closeness to the remaining raters: "rmse" (scales),
-    "accuracy" (labels as numbers), or a function of (values (n,), others `[rater, n]` with NaN) that returns (n,) with
-    higher meaning closer. epsilon: what a person costs, as advantage given to the judge: 0.2 for experts, 0.15 skilled,
-    0.1 crowd. test: t, or wilcoxon for fewer than 30 items. Items with fewer than `min_raters` ratings or no judgment,
-    and raters with fewer than `min_items` such items, are left out and counted.
+    judge: (items,); ratings: `R[rater, item]`, NaN missing. score: closeness to the other raters: "rmse" (scales) or
+    "accuracy" (labels as numbers). epsilon: what a person costs, as advantage given to the judge: 0.2 for experts, 0.15
+    skilled, 0.1 crowd. Items with fewer than 2 ratings or no judgment, and raters with fewer than `min_items` such
+    items, are left out and counted.
     Raises: ValueError for bad arrays, unknown words, epsilon outside [0, 1), fewer than 2 raters. No rater with enough
     items gives NaN and a reason.
     Source: Calderon, Reichart and Dror 2025, section 3 (alt-test, winning rate, advantage probability).
     """
-    if not callable(score):
-        checks.choice(score, SCORES, "score")
-    checks.choice(test, TESTS, "test")
-    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.number)) or not 0 <= epsilon < 1:
-        raise ValueError(f"epsilon: got {epsilon!r}; pass a number from 0 (people cost nothing) to below 1")
-    checks.between(q, "q")
-    checks.whole(min_raters, "min_raters", low=2)
-    checks.whole(min_items, "min_items", low=2)
-    checks.same_labels("item", judge=checks.items(judge), ratings=checks.items(ratings, last=True))
-    x, every = checks.vector(judge, "judge"), checks.matrix(ratings, "ratings")
+    arrays.choice(score, SCORES, "score")
+    epsilon = arrays.number(epsilon, "epsilon", 0, np.nextafter(1, 0))
+    arrays.share(q, "q")
+    arrays.whole(min_items, "min_items", low=2)
+    arrays.same_labels(judge=judge, ratings=ratings)
+    x, every = arrays.vector(judge, "judge"), arrays.matrix(ratings, "ratings")
     if every.shape[1] != len(x) or len(every) < 2:
         raise ValueError(f"got judge {x.shape} and ratings {every.shape}; pass R[rater, item] with at least 2 raters")
-    usable = ((~np.isnan(every)).sum(axis=0) >= min_raters) & ~np.isnan(x)
+    usable = ((~np.isnan(every)).sum(axis=0) >= 2) & ~np.isnan(x)
     x, every = x[usable], every[:, usable]
     if score == "rmse":  # squares neither overflow nor vanish; who is closer does not depend on the unit
-        x, *every = levels.rescaled(np.vstack([x, every]))
-        every = np.array(every)
-    closeness = score if callable(score) else _rmse if score == "rmse" else _accuracy
-    rows = [_one_rater(x, every, rater, closeness, epsilon, min_items, test) for rater in range(len(every))]
+        both = levels.rescaled(np.vstack([x, every]))
+        x, every = both[0], both[1:]
+    rows = [_one_rater(x, every, rater, score, epsilon, min_items) for rater in range(len(every))]
     judge_advantage, rater_advantage, p = (tuple(column) for column in zip(*rows, strict=True))
     tested = ~np.isnan(p)
     corrected = correct(p, "by", alpha=q)
-    won = tuple(bool(reject) for reject in corrected.rejected)
+    won = corrected.rejected
     rate = sum(won) / int(tested.sum()) if tested.any() else NAN
     return AltTest(
         winning_rate=rate,
@@ -229,59 +206,42 @@ def alt_test(
         p=p,
         adjusted=corrected.adjusted,
         won=won,
-        epsilon=float(epsilon),
-        test=test,
+        epsilon=epsilon,
         q=q,
-        score=score if isinstance(score, str) else getattr(score, "__name__", "function"),
+        score=score,
         n_items=int(usable.sum()),
         n_left_out=int((~usable).sum()),
         raters_left_out=tuple(np.flatnonzero(~tested).tolist()),
-        least=(min_raters, min_items),
+        min_items=min_items,
         reason="" if tested.any() else f"no rater has {min_items} items with another rater and a judgment",
     )
 
 
 def _one_rater(
-    x: Floats, every: Floats, rater: int, closeness: Callable[..., Floats], epsilon: float, min_items: int, test: str
+    x: Floats, every: Floats, rater: int, score: str, epsilon: float, min_items: int
 ) -> tuple[float, float, float]:
     """Advantage of the judge, advantage of the rater, and p of "the rater's lead over the judge is below epsilon"."""
     here = ~np.isnan(every[rater])
     if here.sum() < min_items:
         return NAN, NAN, NAN
     others = np.delete(every, rater, axis=0)[:, here]
-    of_judge, of_rater = (_close(closeness, values, others) for values in (x[here], every[rater, here]))
+    of_judge, of_rater = (_closeness(values, others, score) for values in (x[here], every[rater, here]))
     slack = 1e-12
     judge_wins = (of_judge >= of_rater - slack).astype(float)
     rater_wins = (of_rater >= of_judge - slack).astype(float)
     lead = rater_wins - judge_wins
-    return float(judge_wins.mean()), float(rater_wins.mean()), _below(lead, epsilon, test)
-
-
-def _close(closeness: Callable[..., Floats], values: Floats, others: Floats) -> Floats:
-    """How close each value is to the others. Raises: ValueError unless that is one number an item."""
-    found = checks.floats(closeness(values, others), "score")
-    if found.shape != values.shape or np.isnan(found).any():
-        raise ValueError(
-            f"score: the function returned shape {found.shape} with {int(np.isnan(found).sum())} NaN for "
-            f"{len(values)} items; it must return one finite number an item, higher meaning closer"
-        )
-    return found
-
-
-def _below(lead: Floats, epsilon: float, test: str) -> float:
     if np.ptp(lead) == 0:  # no spread: the answer is certain either way
-        return 0.0 if lead[0] < epsilon else 1.0
-    from scipy import stats
+        p = 0.0 if lead[0] < epsilon else 1.0
+    else:
+        from scipy import stats
 
-    if test == "wilcoxon":
-        return float(stats.wilcoxon(lead - epsilon, alternative="less").pvalue)
-    return float(stats.ttest_1samp(lead, epsilon, alternative="less").pvalue)
-
-
-def _rmse(values: Floats, others: Floats) -> Floats:
-    return -np.sqrt(np.nanmean((others - values) ** 2, axis=0))
+        p = float(stats.ttest_1samp(lead, epsilon, alternative="less").pvalue)
+    return float(judge_wins.mean()), float(rater_wins.mean()), p
 
 
-def _accuracy(values: Floats, others: Floats) -> Floats:
+def _closeness(values: Floats, others: Floats, score: str) -> Floats:
+    """How close each value is to the others' (`[rater, item]`, NaN missing): (items,), higher is closer."""
+    if score == "rmse":
+        return -np.sqrt(np.nanmean((others - values) ** 2, axis=0))
     here = ~np.isnan(others)
     return ((others == values) & here).sum(axis=0) / here.sum(axis=0)

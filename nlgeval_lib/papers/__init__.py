@@ -11,25 +11,12 @@ table and figure of a paper, numeric or not. Beside the folders, `rounding.csv` 
 from __future__ import annotations
 
 from nlgeval_lib.papers.audit import audit
-from nlgeval_lib.papers.comparison import OPTIONAL, RESULT, compare
-from nlgeval_lib.papers.counts import VERDICTS, by_construction, counts, in_words
-from nlgeval_lib.papers.habits import habits, tried
-from nlgeval_lib.papers.numbers import TOLERANCE, Number, agrees, difference, exact, is_blank, parse
-from nlgeval_lib.papers.tables import (
-    COLUMNS,
-    INDEX_COLUMNS,
-    KEY,
-    KINDS,
-    PAPERS,
-    cell,
-    folder,
-    index,
-    load,
-    tables,
-)  # fmt: skip
+from nlgeval_lib.papers.comparison import VERDICTS, by_construction, compare, counts, habits, in_words, tried
+from nlgeval_lib.papers.numbers import Number, agrees, difference, exact, is_blank, parse
+from nlgeval_lib.papers.tables import COLUMNS, INDEX_COLUMNS, KEY, KINDS, PAPERS, cell, folder, index, load, tables
 
 __all__ = [
-    "COLUMNS", "INDEX_COLUMNS", "KEY", "KINDS", "OPTIONAL", "PAPERS", "RESULT", "TOLERANCE", "VERDICTS", "Number",
-    "agrees", "audit", "by_construction", "cell", "compare", "counts", "difference", "exact", "folder", "habits",
-    "in_words", "index", "is_blank", "load", "parse", "tables", "tried",
+    "COLUMNS", "INDEX_COLUMNS", "KEY", "KINDS", "PAPERS", "VERDICTS", "Number", "agrees", "audit", "by_construction",
+    "cell", "compare", "counts", "difference", "exact", "folder", "habits", "in_words", "index", "is_blank", "load",
+    "parse", "tables", "tried",
 ]  # fmt: skip

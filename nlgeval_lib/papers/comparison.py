@@ -1,19 +1,35 @@
-"""Our numbers beside the printed ones."""
+"""Our numbers beside the printed ones, a paper's rounding habits, and the three counts of what was compared.
+
+A habit is a named property of a paper with its evidence, where it does not round once to the printed digits
+(`data/paper_tables/rounding.csv`); `tried` holds each against the numbers of every paper.
+
+The counts are never added up. *Recomputed*: from public data, or by running the judge (routes `public` and `run`);
+what the paper's own authors published of their judge's outputs is public data, too. *Consistent*: follows from other
+printed numbers (route `published`). *For orientation*: outputs of another judge, prompt or run (route `recorded`);
+shown, never compared. A cell that is equal by construction, whatever was measured, is named in
+`data/paper_tables/by_construction.csv` with its reason and counted in none.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.papers.counts import by_construction
-from nlgeval_lib.papers.habits import explains
-from nlgeval_lib.papers.numbers import TOLERANCE, difference, exact, parse
-from nlgeval_lib.papers.tables import KEY, keys_in_words, load, nearest
+from nlgeval_lib.papers.numbers import TOLERANCE, agrees, difference, exact, parse
+from nlgeval_lib.papers.tables import KEY, folder, keys_in_words, load, nearest, strings
 
 OPTIONAL = ("route", "reason", "n", "ci_low", "ci_high", "signature")
 RESULT = ("paper", "table", *KEY, "printed", "ours", "difference", "verdict", *OPTIONAL)
+VERDICTS = ("equal", "differs", "orientation", "construction", "missing", "extra")
+COEFFICIENTS = ("pearson", "spearman", "kendall")
+AVERAGE = "average"
+TWICE = "rounded to one decimal more, then to the printed ones, half up"
+MEAN = "an average is the mean of rounded cells"
+_ROUTES = {"recomputed": ("run", "public"), "consistent": ("published",)}
 
 
 def compare(
@@ -36,6 +52,7 @@ def compare(
     numeric = {_key(record): record["printed"] for record in records if not math.isnan(record["number"])}
     wordy = {_key(record): record["printed"] for record in records if math.isnan(record["number"])}
     rows = {_key(record): record for record in ours.to_dict("records")}
+    constructed, known = by_construction(), habits_of(paper)
     _refuse_unknown([key for key in rows if key not in numeric | wordy and not rows[key]["extra"]], printed)
     if clash := [key for key in rows if key in numeric and rows[key]["extra"]]:
         raise ValueError(f"{paper} {table} prints these cells, yet they are marked extra: {keys_in_words(clash)}")
@@ -52,9 +69,9 @@ def compare(
             filled = {"verdict": "missing", "reason": mine.get("reason") or "the value is NaN and no reason was given"}
         elif mine.get("route") == "recorded":
             filled = {"verdict": "orientation"}
-        elif equal and (why := by_construction().get((paper, table, *key, mine.get("route", "")))):
+        elif equal and (why := constructed.get((paper, table, *key, mine.get("route", "")))):
             filled = {"verdict": "construction", "reason": f"by construction: {why}"}
-        elif not equal and (habit := explains(paper, values, key, text)):
+        elif not equal and (habit := explains(known, values, key, text)):
             filled = {"verdict": "equal", "reason": f"equal by the paper's rounding: {habit}"}
         else:
             filled = {"verdict": "equal" if equal else "differs"}
@@ -86,7 +103,7 @@ def _float(value: Any) -> float:
 
 
 def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
-    """`ours` with its columns checked, keys as text, and a boolean `extra`."""
+    """`ours` with its columns checked, texts instead of gaps, and a boolean `extra`."""
     needed = [*KEY, "value"]
     lacking = [name for name in needed if name not in ours.columns]
     unknown = [name for name in ours.columns if name not in (*needed, *OPTIONAL, "paper", "table", "extra")]
@@ -99,23 +116,18 @@ def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
         if name in ours.columns and (ours[name] != wanted).any():
             raise ValueError(f"ours has {name} {sorted(set(ours[name]) - {wanted})}, compared with {wanted!r}")
     ours = ours.drop(columns=["paper", "table"], errors="ignore").reset_index(drop=True)
-    double = ours[ours.duplicated(list(KEY))]
-    if len(double):
-        raise ValueError(
-            f"ours for {paper} {table} has keys twice: {keys_in_words(double[list(KEY)].to_numpy().tolist())}"
-        )
-    for record in ours.to_dict("records"):
+    if (double := ours.duplicated(list(KEY))).any():
+        keys = ours.loc[double, list(KEY)].to_numpy().tolist()
+        raise ValueError(f"ours for {paper} {table} has keys twice: {keys_in_words(keys)}")
+    for *key, value in ours[needed].itertuples(index=False, name=None):
         try:
-            exact(record["value"])
+            exact(value)
         except ValueError as error:
-            raise ValueError(
-                f"ours for {paper} {table}, {keys_in_words([[record[name] for name in KEY]])}: {error}"
-            ) from None
-    extra = ours["extra"].fillna(False).astype(bool) if "extra" in ours.columns else False
+            raise ValueError(f"ours for {paper} {table}, {keys_in_words([key])}: {error}") from None
     for name in ("reason", "route", "signature"):
         if name in ours.columns:
             ours[name] = ours[name].astype(object).where(ours[name].notna(), "")
-    return ours.assign(extra=extra)
+    return ours.assign(extra=ours["extra"].fillna(False).astype(bool) if "extra" in ours.columns else False)
 
 
 def _refuse_unknown(keys: list[tuple[str, ...]], printed: pd.DataFrame) -> None:
@@ -130,3 +142,112 @@ def _refuse_unknown(keys: list[tuple[str, ...]], printed: pd.DataFrame) -> None:
         f"{printed['paper'].iloc[0]} {printed['table'].iloc[0]} prints no such cell: {keys_in_words(keys)}. "
         f"{'; '.join(hints[:8])}{'. ' if hints else ''}Mark rows that are meant to be extra with extra=True."
     )
+
+
+def by_construction() -> dict[tuple[str, ...], str]:
+    """Why a cell is equal whatever was measured, by (paper, table, row, column, statistic, route)."""
+    rows = strings(folder() / "by_construction.csv", ("paper", "table", *KEY, "route", "why"))
+    return {tuple(row[:-1]): row[-1] for row in rows.itertuples(index=False, name=None)}
+
+
+def habits() -> pd.DataFrame:
+    """The rounding habits of the papers: `paper, habit, evidence`, a row a habit."""
+    return strings(folder() / "rounding.csv", ("paper", "habit", "evidence"))
+
+
+def habits_of(paper: str) -> set[str]:
+    """The habits of one paper."""
+    frame = habits()
+    return set(frame.loc[frame["paper"] == paper, "habit"])
+
+
+def rounded(value: Any, printed: str, times: int = 1) -> Decimal:
+    """`value` rounded half up to the digits of a printed number; `times` 2: first to one digit more."""
+    unit, number = parse(printed).unit, exact(value)
+    assert number is not None
+    for step in range(times - 1, -1, -1):
+        number = number.quantize(unit.scaleb(-step), ROUND_HALF_UP)
+    return number
+
+
+def mean_of_rounded(values: Iterable[Any], printed: str, times: int = 1) -> Decimal:
+    """The mean of values that were rounded to the digits of a printed number."""
+    parts = [rounded(value, printed, times) for value in values]
+    return sum(parts, Decimal(0)) / len(parts)
+
+
+def explains(known: set[str], rows: Mapping[tuple[str, str, str], Any], key: tuple[str, str, str], printed: str) -> str:
+    """By which of a paper's known habits the value at `key` is the printed number, in words; empty where by none.
+
+    rows: the values by (row, column, statistic); an average needs the other columns of its row and statistic.
+    """
+    if key[2] not in COEFFICIENTS:
+        return ""
+    times = 2 if TWICE in known else 1
+    if key[1] != AVERAGE:
+        return TWICE if times == 2 and rounded(rows[key], printed, 2) == parse(printed).value else ""
+    parts = _parts(rows, key)
+    found = MEAN in known and parts and agrees(mean_of_rounded(parts, printed, times), printed)
+    return f"{MEAN}{', each rounded twice' if times == 2 else ''}" if found else ""
+
+
+def _parts(rows: Mapping[tuple[str, str, str], Any], key: tuple[str, str, str]) -> list[Any]:
+    """The values that an average is of; empty where one is missing."""
+    values = [value for (row, column, kind), value in rows.items() if (row, kind) == key[::2] and column != AVERAGE]
+    return [] if any(exact(value) is None for value in values) else values
+
+
+def tried(cells: pd.DataFrame) -> pd.DataFrame:
+    """Which habit fits which paper: a row a paper, counts of its coefficients that were computed from public data.
+
+    cells: as `compare` returns them, of any tables. `once`, `twice`: coefficients, averages aside, that are the printed
+    number when rounded half up once, or twice; `lost`, `won`: those that rounding twice would take away, and give.
+    `mean of values`, `mean of rounded`: averages (of one table's row) that are the printed number by either reading.
+    """
+    cells = cells[(cells["route"] == "public") & cells["statistic"].isin(COEFFICIENTS) & cells["ours"].notna()]
+    cells = cells[cells["printed"] != ""]
+    out = []
+    for paper, part in cells.groupby("paper", sort=False):
+        whole, times = part[part["column"] != AVERAGE], 2 if TWICE in habits_of(paper) else 1
+        fits = [
+            [rounded(one.ours, one.printed, n) == parse(one.printed).value for one in whole.itertuples()]
+            for n in (1, 2)
+        ]
+        means = {"averages": 0, "mean of values": 0, "mean of rounded": 0}
+        for _, table in part.groupby("table"):
+            rows = {(one.row, one.column, one.statistic): one.ours for one in table.itertuples()}
+            for one in table[table["column"] == AVERAGE].itertuples():
+                parts = _parts(rows, (one.row, one.column, one.statistic))
+                means["averages"] += 1
+                means["mean of values"] += agrees(one.ours, one.printed)
+                mean = mean_of_rounded(parts, one.printed, times) if parts else None
+                means["mean of rounded"] += agrees(mean, one.printed)
+        pairs = list(zip(*fits, strict=True))
+        out.append(
+            {"paper": paper, "coefficients": len(whole), "once": sum(fits[0]), "twice": sum(fits[1])}
+            | {"lost": pairs.count((True, False)), "won": pairs.count((False, True))}
+            | means
+        )
+    return pd.DataFrame(out)
+
+
+def counts(cells: pd.DataFrame) -> dict[str, int]:
+    """What became of printed cells, as `compare` returns them: the cells of each count, and how many of them are equal.
+
+    Keys: printed, recomputed, recomputed_equal, consistent, consistent_equal, orientation, construction, missing.
+    """
+    verdicts = cells["verdict"]
+    found = {"printed": int((verdicts != "extra").sum())}
+    for name, routes in _ROUTES.items():
+        here = verdicts[cells["route"].isin(routes)]
+        found[name] = int(here.isin(("equal", "differs")).sum())
+        found[f"{name}_equal"] = int((here == "equal").sum())
+    return found | {name: int((verdicts == name).sum()) for name in ("orientation", "construction", "missing")}
+
+
+def in_words(found: Mapping[str, int]) -> str:
+    """The counts as a reader meets them: `recomputed: 30 of 40 equal; consistent: 14 of 14 equal; ...`."""
+    said = [f"{name}: {found[f'{name}_equal']:,} of {found[name]:,} equal" for name in _ROUTES if found[name]]
+    said += [f"for orientation: {found['orientation']:,}"] if found["orientation"] else []
+    said += [f"equal by construction: {found['construction']:,}"] if found["construction"] else []
+    return "; ".join(said) or "none of them is compared"

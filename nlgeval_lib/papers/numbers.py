@@ -14,25 +14,12 @@ import pandas as pd
 
 TOLERANCE = Decimal("0.51")  # units of the last printed digit: rounding, and a hair for ties rounded either way
 
-_DASHES = str.maketrans(dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014\ufe63\uff0d", "-"))
-_SPACES = str.maketrans(
-    dict.fromkeys("\u00a0\u2007\u2009\u200a\u202f", " ") | dict.fromkeys("\u200b\u200e\u200f\u2060\ufeff", "")
-)
-_MARKUP = re.compile(
-    r"</?(?:b|i|u|em|strong)>"
-    r"|<sup>[^0-9<]*</sup>"
-    r"|\\(?:text(?:bf|it)|math(?:bf|it)|underline|uline|d?dagger|ast|star)(?![a-z])"
-    r"|\\textsuperscript\{[^0-9{}]*\}"
-    r"|\^(?:[a-z]|\{[a-z]\})(?![0-9A-Za-z])"
-    r"|\^\{?[*\u2217\u2020\u2021\u00a7\u00b6]+\}?"
-)
-_MARKS = " *_${}^\\~\u223c\u2248\u2217\u22c6\u2605\u2606\u2020\u2021\u00a7\u00b6"
-_POWER = re.compile(r"\s*[\u00d7x\u00b7]\s*10\s*\^\s*\{?\s*([+-]?[0-9]+)\s*\}?")
+_DASHES = str.maketrans(dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014", "-"))
 _NUMBER = re.compile(
     r"(?P<sign>[+-]?)\s?"
     r"(?P<whole>[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
     r"(?:[eE](?P<exponent>[+-]?[0-9]{1,2}))?"
-    r"(?P<suffix>[kKMB]?)\s*(?P<percent>%?)"
+    r"(?P<suffix>[kKMB]?)(?P<percent>\s?%?)"
 )
 _SUFFIX = {"": 0, "k": 3, "K": 3, "M": 6, "B": 9}
 _BLANK = {"", "-", "--", "n/a", "na", "none"}
@@ -60,29 +47,25 @@ class Number:
         return math.nan if self.value is None else float(self.value)
 
 
-@functools.lru_cache(maxsize=65536, typed=True)
+@functools.lru_cache(maxsize=65536)
 def parse(text: str) -> Number:
     """Which number a printed cell holds, and to how many digits.
 
-    Reads signs (any dash), a missing leading zero, thousands commas, percent signs, exponents and K/M/B, and skips
-    footnote marks, bold and underline. Bounds ("<0.05"), ranges, "a (b)" and words hold no single number.
+    Reads signs (any dash), a missing leading zero, thousands commas, percent signs, exponents and K/M/B. Bounds
+    ("<0.05"), ranges, "a (b)" and words hold no single number.
     """
-    text = str(text)
-    plain = _MARKUP.sub("", text.translate(_DASHES).translate(_SPACES))
-    plain = plain.replace("\\%", "%").strip(_MARKS)
-    percent = plain.endswith("%")
-    plain = _POWER.sub(r"e\1", plain[:-1].strip(_MARKS) + "%" if percent else plain)
-    match = _NUMBER.fullmatch(plain)
+    match = _NUMBER.fullmatch(text.translate(_DASHES).strip())
     if match is None or not (match["whole"] or match["fraction"]):
         return Number(text, None)
     digits = f"{match['sign']}{match['whole'].replace(',', '')}.{match['fraction'] or ''}"
     shift = int(match["exponent"] or 0) + _SUFFIX[match["suffix"]]
-    return Number(text, Decimal(digits).scaleb(shift), len(match["fraction"] or "") - shift, percent)
+    value, decimals = Decimal(digits).scaleb(shift), len(match["fraction"] or "") - shift
+    return Number(text, value, decimals, "%" in match["percent"])
 
 
 def is_blank(text: str) -> bool:
     """Whether a printed cell says that there is no entry: empty, a dash, n/a."""
-    return text.translate(_DASHES).translate(_SPACES).strip().lower() in _BLANK
+    return text.translate(_DASHES).strip().lower() in _BLANK
 
 
 def exact(value: Any) -> Decimal | None:

@@ -19,8 +19,8 @@ from nlgeval_lib.papers.numbers import parse
 PAPERS = ("tigerscore", "semscore", "hdeval", "prometheus", "coascore")
 COLUMNS = ("paper", "table", "row", "column", "statistic", "value")
 KEY = ("row", "column", "statistic")
-# a point too many, a decimal comma, a letter O or l for a digit, digits of another script
-_MISPRINT = re.compile(r"\s*[+-]?(?=.*\d)[\dOolI.,]+\s*%?\s*")
+# a point too many, a decimal comma, a letter O or l for a digit, digits of another script, a footnote mark
+_MISPRINT = re.compile(r"[\s*$]*[+-]?(?=.*\d)[\dOolI.,]+\s*%?[\s*$^{}\u2020\u2021]*")
 MARK_COLUMNS = ("table", *KEY, "mark")
 INDEX_COLUMNS = ("paper", "id", "number", "kind", "title", "cells", "place", "note")
 KINDS = ("numeric", "figure", "prompt", "text", "diagram")
@@ -58,34 +58,13 @@ def index() -> pd.DataFrame:
 
     `kind` is one of numeric, figure, prompt, text, diagram; `cells` counts the printed numbers that are transcribed.
     """
-    frames = []
-    for paper in PAPERS:
-        path = folder() / paper / "index.csv"
-        if not path.exists():
-            continue
-        frame = strings(path, INDEX_COLUMNS)
-        wrong = frame[~frame["kind"].isin(KINDS) | (frame["paper"] != paper) | frame["id"].duplicated()]
-        if len(wrong):
-            raise ValueError(
-                f"{path.name} of {paper}: bad rows {wrong['id'].tolist()}; kind is one of {KINDS}, ids are unique"
-            )
-        frames.append(frame)
-    if not frames:
-        return pd.DataFrame(columns=list(INDEX_COLUMNS)).astype({"cells": int})
+    frames = [strings(folder() / paper / "index.csv", INDEX_COLUMNS) for paper in PAPERS]
     return pd.concat(frames, ignore_index=True).astype({"cells": int})
 
 
 def marks(paper: str) -> pd.DataFrame:
-    """The printed cells in bold or underlined: `table, row, column, statistic, mark`; none where the text keeps none.
-
-    Raises: ValueError for an unknown paper, and for a mark other than bold and underline.
-    """
-    _known(paper, PAPERS, "paper")
-    path = folder() / paper / "marks.csv"
-    frame = strings(path, MARK_COLUMNS) if path.exists() else pd.DataFrame(columns=list(MARK_COLUMNS))
-    for mark in frame["mark"].unique():
-        _known(mark, ("bold", "underline"), "mark")
-    return frame
+    """The printed cells in bold or underlined: `table, row, column, statistic, mark`; none where a text keeps none."""
+    return strings(folder() / paper / "marks.csv", MARK_COLUMNS)
 
 
 def cell(paper: str, table: str, row: str, column: str, statistic: str) -> float:
@@ -119,18 +98,17 @@ def _known(name: str, allowed: Iterable[str], what: str) -> None:
 
 
 def strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    """A CSV file as text, nothing read as missing. Raises: ValueError where its header or a row is not `columns`."""
-    raw = path.read_bytes()
+    """A CSV file as text, nothing read as missing; no row where there is no file.
+
+    Raises: ValueError where its header or a row is not `columns`.
+    """
+    if not path.exists():
+        return pd.DataFrame(columns=list(columns), dtype=str)
+    text = path.read_text(encoding="utf-8-sig")
     try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}, line {line}: byte {raw[error.start]:#04x} is not UTF-8; save it as UTF-8") from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        header, *rows = list(reader) or [[]]
+        header, *rows = list(csv.reader(io.StringIO(text, newline=""), strict=True)) or [[]]
     except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}; is a double quote not closed?") from None
+        raise ValueError(f"{path}: {error}; is a double quote not closed?") from None
     if tuple(header) != columns:
         raise ValueError(f"{path}: columns {header}, expected {list(columns)}")
     if ragged := [number for number, row in enumerate(rows, start=2) if len(row) != len(columns)]:
@@ -146,10 +124,9 @@ def _read(path: Path, modified: int) -> pd.DataFrame:
         bad = frame[where | frame.duplicated(list(KEY))][["paper", "table", *KEY]].to_numpy().tolist()
         raise ValueError(f"{path}: rows of another table, or a cell given twice: {keys_in_words(bad)}")
     read = [parse(value) for value in frame["value"]]
-    for number, one in enumerate(read, start=2):
+    for key, one in zip(frame[list(KEY)].to_numpy().tolist(), read, strict=True):
         if one.value is None and _MISPRINT.fullmatch(one.printed):
-            place = keys_in_words([frame.loc[number - 2, list(KEY)]])
-            raise ValueError(f"{path}, row {number}, {place}: {one.printed!r} looks like a number and is none")
+            raise ValueError(f"{path}, {keys_in_words([key])}: {one.printed!r} looks like a number and is none")
     return frame.assign(
         printed=frame["value"],
         number=pd.Series([float(number) for number in read], dtype=float),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 import os
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.report import audited, saving, tables
+from nlgeval_lib.report import saving, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
 
@@ -58,7 +60,7 @@ class Output:
         self.parameters = dict(parameters or {})
         self._apart = "it is a scratch output" if scratch else ""
         self._began = time.monotonic()
-        self._cells: list[pd.DataFrame] = []
+        self._cells: dict[tuple[str, str], pd.DataFrame] = {}
         self._frames: dict[str, pd.DataFrame] = {}
         self._figures: dict[str, dict[str, bytes]] = {}
         self._facts: dict[str, Any] = {}
@@ -91,14 +93,9 @@ class Output:
         if (cells.loc[here, "route"] == "mini").any():
             raise ValueError(f"{self.id}: mini numbers are never compared with a paper; show them with out.frame()")
         _signed(cells[here], f"{self.id}, {table}")
-        same = [
-            i
-            for i, old in enumerate(self._cells)
-            if (old["paper"].iat[0], old["table"].iat[0]) == (cells["paper"].iat[0], table)
-        ]
-        for i in reversed(same):  # a cell of the notebook that is run again replaces what it gave before
-            del self._cells[i]
-        self._cells.append(cells)
+        # a cell of the notebook that is run again replaces what it gave before
+        self._cells.pop((paper or self.paper, table), None)
+        self._cells[paper or self.paper, table] = cells
         return cells
 
     def table(self, cells: pd.DataFrame, caption: str = "", *, layout: str = "auto") -> tables.Table:
@@ -127,7 +124,7 @@ class Output:
             raise ValueError(f"{self.id} covers no printed table: there is nothing to audit")
         if table is not None and table not in self.entry.covers:
             raise ValueError(f"{self.id} covers {list(self.entry.covers)}, not {table!r}")
-        shown, facts = audited.of(self.paper, [table] if table else self.entry.covers)
+        shown, facts = _audited(self.paper, [table] if table else self.entry.covers)
         self._facts["audit"] = self._facts.get("audit", {}) | facts
         return shown
 
@@ -226,7 +223,7 @@ class Output:
         return "/".join(filter(None, [top, folder, self.paper, f"{self.id}{end}"]))
 
     def _all_cells(self) -> pd.DataFrame | None:
-        return pd.concat(self._cells, ignore_index=True) if self._cells else None
+        return pd.concat(list(self._cells.values()), ignore_index=True) if self._cells else None
 
     def _signatures(self, cells: pd.DataFrame | None) -> list[str]:
         found = list(self._facts.get("signatures", ()))
@@ -250,10 +247,7 @@ class Output:
         from nlgeval_lib import papers
 
         if cells is None:
-            return {
-                "printed": 0,
-                "numbers": sum(int(frame.notna().to_numpy().sum()) for frame in self._frames.values()),
-            }
+            return {"printed": 0, "numbers": sum(int(frame.count().sum()) for frame in self._frames.values())}
         numbers = int((cells["ours"].notna() & (cells["verdict"] != "extra")).sum())
         return papers.counts(cells) | {"numbers": numbers}
 
@@ -299,22 +293,18 @@ class Output:
         counts = Counter[str]()
         for loss in place.losses:
             counts[loss.kind] += loss.count
-        text = json.dumps(
-            {
-                "id": self.id,
-                "folder": place.folder,
-                "why": place.why,
-                "kept": dict(counts),
-                "since": place.since,
-                "changed": changed,
-                "line": line,
-                "coverage": record["coverage"],
-                "files": [proof, *record["files"]],
-                "date": record["date"],
-                "modules": provenance.modules(),
-            }
-        )
-        files.write_text(target, text)
+        told = {
+            "id": self.id,
+            "folder": place.folder,
+            "why": place.why,
+            "kept": dict(counts),
+            "since": place.since,
+            "changed": changed,
+            "line": line,
+            "files": [proof, *record["files"]],
+            "modules": provenance.modules(),
+        }
+        files.write_text(target, json.dumps(told))
 
 
 def _named(name: str) -> None:
@@ -340,3 +330,65 @@ def _signed(cells: pd.DataFrame, where: str) -> None:
             f"{where}: {len(open_ended)} correlations without an interval, "
             f"first {first['row']!r}, {first['column']!r}; pass ci_low and ci_high, or a reason why there is none"
         )
+
+
+# ---- what the consistency audit finds in the printed tables that an output covers
+
+
+@functools.lru_cache(maxsize=4)
+def public_data(name: str, **options: Any) -> pd.DataFrame | None:
+    """A public data set for the audit's counts; None where its files are not at hand."""
+    from nlgeval_lib import datasets
+
+    try:
+        return datasets.load(name, **options)
+    except datasets.DataError:
+        return None
+
+
+def _audited(paper: str, names: Sequence[str]) -> tuple[tables.Table, dict[str, Any]]:
+    """The contradictions of these tables as a table to show, and {table: what was checked and found} to save."""
+    from nlgeval_lib import papers
+    from nlgeval_lib.papers.audit import CONTRADICTS, UNTOLD
+
+    found = papers.audit(paper, tables=names, data=public_data)
+    facts: dict[str, Any] = {}
+    said, rows = [], []
+    for name in names:
+        part = found[found["table"] == name]
+        wrong, untold = (part[part["verdict"] == verdict] for verdict in (CONTRADICTS, UNTOLD))
+        several = f"{name}: " if len(names) > 1 else ""
+        if part.empty:
+            said.append(f"{several}no relation among its printed numbers is known to check")
+        else:
+            separate = wrong["finding"].nunique()
+            joint = f" ({separate} separate findings)" if separate < len(wrong) else ""
+            what = f"{len(wrong)} contradict{joint}" if len(wrong) else "nothing found"
+            said.append(f"{several}{what}: {len(part)} relations among the printed numbers checked")
+        said += [f"{several}cannot be told: {one.place}: {one.relation} ({one.note})" for one in untold.itertuples()]
+        here = [_finding(one) for one in wrong.itertuples()]
+        rows += here
+        facts[name] = {"checked": len(part), "contradictions": [_sentence(row) for row in here]}
+        if len(untold):
+            facts[name]["untold"] = len(untold)
+    if not rows:
+        return tables.lines(said), facts
+    frame = pd.DataFrame(rows)
+    shown = frame.drop(columns=["table"] * (len(names) == 1) + ["note"] * (not frame["note"].any()))
+    return tables.show(shown, "Printed numbers that contradict each other", notes=said), facts
+
+
+def _finding(one: Any) -> dict[str, str]:
+    low, high, recomputed = (
+        "" if math.isnan(value) else f"{value:,.10g}" if abs(value) >= 1000 else f"{value:.6g}"
+        for value in (one.allowed_low, one.allowed_high, one.recomputed)
+    )
+    same = {name: getattr(one, name) for name in ("table", "place", "relation", "printed")}
+    allows = low if low == high else f"{low} to {high}"
+    return same | {"recomputed": recomputed, "rounding allows": allows, "note": one.note}
+
+
+def _sentence(row: dict[str, str]) -> str:
+    note = f" ({row['note']})" if row["note"] else ""
+    recomputed = f", recomputed {row['recomputed']}" if row["recomputed"] else ""
+    return f"{row['place']}: {row['relation']}: printed {row['printed']}{recomputed}{note}"

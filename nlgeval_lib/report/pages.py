@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import base64
 import functools
+import html
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,14 +20,24 @@ import jinja2
 import pandas as pd
 
 from nlgeval_lib import files, papers
-from nlgeval_lib.report import notebook_html, saving, scoreboard, tables
+from nlgeval_lib.report import saving, scoreboard, tables
 from nlgeval_lib.study import catalogue
-from nlgeval_lib.study.catalogue import META, PAPERS, Entry
+from nlgeval_lib.study.catalogue import PAPERS, Entry
 
-TITLES = {
-    "tigerscore": "TIGERScore", "semscore": "SemScore", "hdeval": "HD-Eval", "prometheus": "Prometheus",
-    "coascore": "CoAScore", META: "What the papers leave out",
+_TAGS = {
+    "a", "abbr", "b", "blockquote", "br", "caption", "code", "col", "colgroup", "dd", "del", "details", "div", "dl",
+    "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins", "kbd", "li", "ol", "p", "pre", "s", "samp",
+    "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul",
 }  # fmt: skip
+_ATTRIBUTES = {
+    "*": ["class", "title", "style"],
+    "a": ["href"],
+    "td": ["colspan", "rowspan"],
+    "th": ["colspan", "rowspan", "scope"],
+}
+_STYLES = ("color", "background-color", "font-weight", "font-style", "text-align", "width", "height", "vertical-align")
+_DROPPED = re.compile(r"<(style|script|head|template|iframe|object)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_MARK = re.compile(r"xpicture(\d+)x")  # what stands for a picture until the page is clean: they are long, and made here
 _CSS = """
 *{box-sizing:border-box}
 body{margin:0;color:#1a1a1a;background:#fff;font:16px/1.55 system-ui,-apple-system,"Segoe UI",sans-serif}
@@ -129,10 +141,10 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
             record=record,
             executed=executed is not None,
             saved=_saved(entry, record),
-            notebook=notebook_html.body(executed or json.loads(entry.path.read_text(encoding="utf-8"))),
+            notebook=notebook_body(executed or json.loads(entry.path.read_text(encoding="utf-8"))),
             about=_about(entry, record),
         )
-        _write(pages[entry.id], _named(entry), content, f"{TITLES[entry.paper]}: {entry.id}")
+        _write(pages[entry.id], _named(entry), content, f"{scoreboard.TITLES[entry.paper]}: {entry.id}")
         facts = [record.get("route", entry.route), _counted(record), "not run here" if executed is None else ""]
         said[entry.id] = "; ".join(filter(None, facts))
     content = _render(
@@ -145,12 +157,55 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
         totals=_unstyled(tables.show(scoreboard.totals(board))),
         boards={paper: _board(board[board["paper"] == paper], pages) for paper in PAPERS},
         heads=list(_brief(board).columns[1:]),
-        titles=TITLES,
+        titles=scoreboard.TITLES,
         named=_named,
         said=said,
     )
     _write(folder / "index.html", "Results", content)
     return Built(folder / "index.html", pages, tuple(unrun))
+
+
+def notebook_body(document: dict[str, Any]) -> str:
+    """The cells of a notebook as HTML in which nothing runs and nothing is fetched: prose, code, text, tables, PNGs."""
+    import bleach
+    import nbformat
+    from bleach.css_sanitizer import CSSSanitizer
+    from nbconvert import HTMLExporter
+
+    parsed = nbformat.reads(json.dumps(document), as_version=4)
+    pictures: list[str] = []
+    for output in (output for cell in parsed.cells if cell.cell_type == "code" for output in cell.outputs):
+        data = output.get("data", {})
+        if "image/png" in data:
+            told = output.metadata.get("image/png", {})
+            alt = told.get("alt") or data.get("text/plain", "")
+            pictures.append(_picture(data["image/png"], alt, told.get("width")))
+            data["text/html"] = f"xpicture{len(pictures) - 1}x"
+        for mime in [mime for mime in data if mime not in ("text/html", "text/plain")]:
+            del data[mime]
+    page, _ = HTMLExporter(template_name="basic", exclude_anchor_links=True).from_notebook_node(parsed)
+    cleaner = bleach.Cleaner(
+        tags=_TAGS,
+        attributes=_allowed,
+        protocols=["http", "https", "mailto"],
+        strip=True,
+        css_sanitizer=CSSSanitizer(allowed_css_properties=list(_STYLES)),
+    )
+    page = cleaner.clean(_DROPPED.sub("", page))
+    return _MARK.sub(lambda found: pictures[int(found[1])] if int(found[1]) < len(pictures) else found[0], page)
+
+
+def _allowed(tag: str, name: str, value: str) -> bool:
+    """Links may lead elsewhere; nothing is loaded."""
+    if tag == "a" and name == "href":
+        return value.startswith(("http://", "https://", "mailto:", "#")) or ":" not in value.partition("/")[0]
+    return name in _ATTRIBUTES["*"] or name in _ATTRIBUTES.get(tag, ())
+
+
+def _picture(png: str | bytes, alt: str, width: Any = None) -> str:
+    data = base64.b64encode(png).decode() if isinstance(png, bytes) else "".join(png.split())
+    wide = f' width="{width}"' if isinstance(width, int) else ""
+    return f'<img alt="{html.escape(alt)}"{wide} src="data:image/png;base64,{data}">'
 
 
 def _render(template: str, **values: Any) -> str:
@@ -177,7 +232,7 @@ def _own(folder: Path) -> None:
         foreign = any((folder / name).exists() for name in (".git", "pyproject.toml"))
         if foreign or not (folder / "index.html").is_file():
             raise ValueError(f"{folder} holds something else; give an empty folder")
-        for name in (*TITLES, "index.html"):
+        for name in (*scoreboard.TITLES, "index.html"):
             path = folder / name
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
@@ -213,10 +268,7 @@ def _saved(entry: Entry, record: dict[str, Any]) -> Iterator[str]:
             shown = tables.comparison(_typed(frame), label) if compared else tables.show(frame, label, rows=60)
             yield _unstyled(shown)
         elif name.endswith(".png"):
-            data = base64.b64encode(path.read_bytes()).decode()
-            yield _render(
-                '<p><img alt="{{ alt }}" src="data:image/png;base64,{{ data }}"></p>', alt=path.stem, data=data
-            )
+            yield f"<p>{_picture(path.read_bytes(), path.stem)}</p>"
 
 
 def _unstyled(table: tables.Table) -> str:

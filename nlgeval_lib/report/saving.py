@@ -53,22 +53,18 @@ def json_text(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
-def same_value(old: Any, new: Any, tolerance: float = TOLERANCE) -> bool:
+def same_value(old: Any, new: Any) -> bool:
     """Are two JSON-like values or CSV cells equal, numbers within the tolerance?"""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        return old.keys() == new.keys() and all(same_value(old[key], new[key], tolerance) for key in old)
+        return old.keys() == new.keys() and all(same_value(old[key], new[key]) for key in old)
     if isinstance(old, list) and isinstance(new, list):
-        return len(old) == len(new) and all(same_value(a, b, tolerance) for a, b in zip(old, new, strict=True))
-    if old == new:
-        return True
-    if isinstance(old, bool) or isinstance(new, bool):
-        return False
+        return len(old) == len(new) and all(map(same_value, old, new))
+    if old == new or isinstance(old, bool) or isinstance(new, bool):
+        return bool(old == new)
     first, second = _number(old), _number(new)
     if first is None or second is None:
         return False
-    if math.isnan(first) or math.isnan(second):
-        return math.isnan(first) and math.isnan(second)
-    return abs(first - second) <= tolerance * max(1.0, abs(first), abs(second))
+    return abs(first - second) <= TOLERANCE * max(1.0, abs(first), abs(second)) or (first != first and second != second)
 
 
 def _number(value: Any) -> float | None:
@@ -78,13 +74,8 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def same_csv(old: str, new: str, tolerance: float = TOLERANCE) -> bool:
-    """Do two CSV texts hold the same table, numbers within the tolerance?"""
-    return not csv_differences(old, new, tolerance, limit=1)
-
-
-def csv_differences(old: str, new: str, tolerance: float = TOLERANCE, limit: int = 20) -> list[str]:
-    """Where two CSV texts differ, in words; at most `limit` places."""
+def csv_differences(old: str, new: str, limit: int = 20) -> list[str]:
+    """Where two CSV texts differ, numbers by more than the tolerance, in words; at most `limit` places."""
     first, second = (list(csv.reader(io.StringIO(text))) for text in (old, new))
     if not first or not second or first[0] != second[0]:
         return [] if first == second else [f"columns {first[:1]} became {second[:1]}"]
@@ -93,7 +84,7 @@ def csv_differences(old: str, new: str, tolerance: float = TOLERANCE, limit: int
     found = []
     for number, (before, after) in enumerate(zip(first[1:], second[1:], strict=True), 1):
         for column, a, b in itertools.zip_longest(first[0], before, after, fillvalue=""):
-            if not same_value(a, b, tolerance):
+            if not same_value(a, b):
                 found.append(f"row {number}, {column}: {a!r} became {b!r}")
                 if len(found) == limit:
                     return found
@@ -119,7 +110,7 @@ def same_file(name: str, content: bytes, contents: Mapping[str, bytes]) -> bool:
         return False
     drawing = name.removesuffix(".png") + ".svg"
     if name.endswith(".csv"):
-        return same_csv(there.decode("utf-8", "replace"), content.decode())
+        return not csv_differences(there.decode("utf-8", "replace"), content.decode(), limit=1)
     if name.endswith(".svg"):
         return same_svg(there, content)
     if name.endswith(".png") and drawing in contents:  # pixels hang on the machine; a drawing is judged by its SVG
@@ -222,18 +213,13 @@ def lesser(old: Mapping[str, Any], new: Mapping[str, Any], losses: list[Loss], a
     if old.get("route") == "run" and new["route"] != "run":
         return f"the result there was made by running the judge, this one is {new['route']!r}"
     if losses:
-        return f"{listed(losses)} would be lost (nlgeval run {new['output']} --replace lets it shrink)"
+        return f"{', '.join(map(str, losses))} would be lost (nlgeval run {new['output']} --replace lets it shrink)"
     before, now = old.get("parameters", {}), new["parameters"]
     moved = [name for name in now if name in before and not _alike(before[name], now[name])] if alone else []
     if moved:
         said = ", ".join(f"{name} {before[name]!r}, here {now[name]!r}" for name in moved)
         return f"the result there was made with {said} (nlgeval run {new['output']} publishes this one)"
     return ""
-
-
-def listed(losses: list[Loss]) -> str:
-    """Losses in words."""
-    return ", ".join(map(str, losses))
 
 
 def lost(old: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:

@@ -12,7 +12,7 @@ A row's status follows from its printed numbers (those of `data/paper_tables`):
 - `not built yet`: nothing of the above.
 
 Compared numbers are *recomputed* or *consistent*; numbers *for orientation* and those equal by construction are shown
-beside them (`nlgeval_lib.papers.counts`). The counts are never added up.
+beside them (`nlgeval_lib.papers.comparison`). The counts are never added up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import os
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,29 +34,17 @@ from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Entry, Row
 
+TITLES = {
+    "tigerscore": "TIGERScore", "semscore": "SemScore", "hdeval": "HD-Eval", "prometheus": "Prometheus",
+    "coascore": "CoAScore", catalogue.META: "What the papers leave out",
+}  # fmt: skip
 COUNTS = (
-    "printed",
-    "recomputed",
-    "recomputed_equal",
-    "consistent",
-    "consistent_equal",
-    "orientation",
-    "construction",
-)
+    "printed", "recomputed", "recomputed_equal", "consistent", "consistent_equal", "orientation", "construction",
+)  # fmt: skip
 COLUMNS = (
-    "paper",
-    "id",
-    "title",
-    "kind",
-    "route",
-    *COUNTS,
-    "largest_difference",
-    "status",
-    "reason",
-    "run",
-    "output",
+    "paper", "id", "title", "kind", "route", *COUNTS, "largest_difference", "status", "reason", "run", "output",
     "notebook",
-)
+)  # fmt: skip
 STATUSES = ("reproduced", "partly", "differs", "needs GPU", "no public data", "no numbers", "not built yet")
 _STRENGTH = ("run", "public", "published", "recorded", "mini", "")  # which of two numbers for one cell counts
 READING = (
@@ -184,16 +172,10 @@ def brief(frame: pd.DataFrame) -> pd.DataFrame:
 
 def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
     """The scoreboard, or its totals, as a styled table."""
-    kinds = {
-        "reproduced": "equal",
-        "partly": "near",
-        "differs": "off",
-        "needs GPU": "missing",
-        "no public data": "missing",
-    }
-    return tables.show(
-        frame, caption, digits=4, classes=lambda column, value: kinds.get(value) if column == "status" else None
-    )
+    shades = {"reproduced": "equal", "partly": "near", "differs": "off"}
+    shades |= dict.fromkeys(("needs GPU", "no public data"), "missing")
+    of = shades.get
+    return tables.show(frame, caption, digits=4, classes=lambda name, value: of(value) if name == "status" else None)
 
 
 def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
@@ -205,7 +187,7 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     from nlgeval_lib import figures
 
     folder = "quick/" if mode == "quick" else ""
-    drawn = figures.render(figures.scoreboard(frame))
+    drawn = figures.render(figures.scoreboard(frame, TITLES))
     contents = {
         f"results/{folder}scoreboard.csv": saving.csv_text(frame).encode(),
         f"results/{folder}scoreboard.md": markdown(frame).encode(),
@@ -236,18 +218,16 @@ def _tell_readme(line: str) -> None:
 
 def markdown(frame: pd.DataFrame) -> str:
     """The scoreboard as Markdown: totals, then a table a paper."""
-    lines = ["# Scoreboard", "", headline(frame) + ".", "", READING, "", *_md_table(totals(frame))]
+    lines = ["# Scoreboard", "", headline(frame) + ".", "", READING, "", _md_table(totals(frame))]
     for paper, part in frame.groupby("paper", sort=False):
         shown = brief(part).assign(notebook=[f"[{n}](../notebooks/{n})" if n else "" for n in part["notebook"]])
-        lines += ["", f"## {paper}", "", *_md_table(shown)]
+        lines += ["", f"## {paper}", "", _md_table(shown)]
     return "\n".join(lines) + "\n"
 
 
-def _md_table(frame: pd.DataFrame) -> list[str]:
-    def line(values: Sequence[Any]) -> str:
-        return "| " + " | ".join(str(value).replace("|", "\\|").replace("\n", " ") for value in values) + " |"
-
-    return [line(frame.columns), line(["---"] * frame.shape[1]), *map(line, frame.itertuples(index=False, name=None))]
+def _md_table(frame: pd.DataFrame) -> str:
+    cells = frame.astype(str).replace({r"\|": r"\\|", "\n": " "}, regex=True)
+    return files.markdown_table(frame.columns, cells.itertuples(index=False, name=None))
 
 
 def _now(mode: str) -> set[str]:

@@ -1,20 +1,26 @@
-"""Kernels of this very Python: forked from a template process where that can be done, started from nothing elsewhere.
+"""Kernels of this very Python, for notebooks that are executed.
 
-Linux only: libraries of other systems may not survive a fork. NLGEVAL_FORK=0 turns it off.
+On Linux a kernel is a fork of a template process that has imported, once, what every notebook imports. The template
+computes nothing: no thread, event loop, socket or cached value passes into a kernel (what OpenBLAS and Arrow start when
+they are imported, they end and start again around a fork by themselves). Elsewhere, with NLGEVAL_FORK=0, or where a
+fork fails, kernels are started from nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import gc
+import importlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import threading
-import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint
 from typing import Any, cast
 
@@ -23,24 +29,29 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 NAME = "nlgeval"
-_COMMAND = [
-    sys.executable,
-    "-m",
-    "ipykernel_launcher",
-    "-f",
-    "{connection_file}",
-    "--HistoryManager.hist_file=:memory:",
-]
+# What only some notebooks import stays out: a result's provenance names the packages that its kernel has imported, and
+# its record the modules of ours, any of which makes it stale when edited.
+PRELOADED = (
+    "ipykernel.kernelapp",
+    "pandas.io.formats.style",
+    "scipy.stats",
+    "matplotlib.pyplot",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "nlgeval_lib.report",
+)
+_INLINE = "module://matplotlib_inline.backend_inline"  # ipykernel's choice, which matplotlib reads when it is imported
+_COMMAND = "-m ipykernel_launcher -f {connection_file} --HistoryManager.hist_file=:memory:"
 
 
 def manager(environment: Mapping[str, str]) -> type[AsyncKernelManager]:
     """The kernel manager whose kernels have `environment` besides this process's own; no kernelspec on disk counts."""
-    place = EntryPoint(NAME, f"{__name__}:Forked", KernelProvisionerFactory.GROUP_NAME)
+    place = EntryPoint(NAME, f"{Forked.__module__}:Forked", KernelProvisionerFactory.GROUP_NAME)
     KernelProvisionerFactory.instance().provisioners[NAME] = place
 
     class Manager(AsyncKernelManager):
         kernel_spec = KernelSpec(
-            argv=_COMMAND,
+            argv=[sys.executable, *_COMMAND.split()],
             display_name=NAME,
             language="python",
             env={name: value.replace("$", "$$") for name, value in environment.items()},  # $ asks for a variable there
@@ -50,76 +61,25 @@ def manager(environment: Mapping[str, str]) -> type[AsyncKernelManager]:
     return Manager
 
 
-class Template:
-    """The process that kernels are forked from, and the talk with it; several threads may ask."""
+class Forked(LocalProvisioner):
+    """A kernel is forked; one that cannot be is started as usual."""
 
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
-        self._environment: dict[str, str] = {}
-        self._lock = threading.Lock()
-        self._started: weakref.WeakSet[LocalProvisioner] = weakref.WeakSet()  # by us, not by the template
-
-    def start(self, environment: Mapping[str, str] | None = None) -> None:
-        """Start the process where none runs; it begins its imports. Raises: OSError where it cannot be."""
-        self._environment = dict(self._environment if environment is None else environment)
-        if not wanted():
-            raise OSError("kernels are not forked here")
-        with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-m", "nlgeval_lib.runner.template"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,  # what a kernel prints past its notebook
-                    text=True,
-                    encoding="utf-8",
-                    env={**os.environ, **self._environment},
-                    start_new_session=True,  # the terminal's Ctrl-C reaches the runner only, which stops the kernels
-                )
-
-    @property
-    def pid(self) -> int:
-        """Of the template itself."""
-        assert self._process is not None
-        return self._process.pid
-
-    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The template's answer. Raises: OSError where it has ended."""
-        process = self._process
-        if process is None:
-            raise OSError("the template was not started")
-        assert process.stdin is not None and process.stdout is not None
-        with self._lock:
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        if not line:
-            raise OSError(f"the template process ended (exit {process.wait()})")
-        return json.loads(line)
-
-    def add(self, started: LocalProvisioner) -> None:
-        """Remember a kernel that was started, not forked, so that `stop` ends it too."""
-        self._started.add(started)
-
-    def stop(self) -> None:
-        """End the template and every kernel that still runs."""
-        process, self._process = self._process, None
-        if process is not None:
-            with contextlib.suppress(OSError):
-                assert process.stdin is not None and process.stdout is not None
-                process.stdin.close()  # it ends its kernels, and then itself
-            try:
-                process.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                process.kill()  # its kernels end with it
-                process.wait()
-        for started in list(self._started):
-            if started.process is not None and started.process.poll() is None:
-                with contextlib.suppress(OSError):
-                    os.kill(started.process.pid, signal.SIGKILL)
-
-
-TEMPLATE = Template()
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
+        """Launch the kernel; the connection information for it."""
+        folder = os.path.abspath(kwargs.get("cwd") or os.getcwd())
+        try:
+            process = Process(TEMPLATE.fork({"arguments": cmd[3:], "folder": folder, "environment": kwargs["env"]}))
+        except OSError as error:
+            if wanted():
+                print(f"a kernel is started, not forked: {error}", file=sys.stderr)
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            found = await super().launch_kernel(cmd, **{**kwargs, **quiet})
+            TEMPLATE.started.add(self)
+            return found
+        self.process = cast(Any, process)
+        self.pid = self.pgid = process.pid  # a session of its own, so its group has its number
+        self.cwd = folder
+        return self.connection_info
 
 
 def wanted() -> bool:
@@ -128,63 +88,150 @@ def wanted() -> bool:
 
 
 class Process:
-    """A forked kernel, with as much of `subprocess.Popen` as jupyter_client uses."""
+    """A forked kernel, with as much of `subprocess.Popen` as jupyter_client uses. How it ended is not told."""
 
     stdin = stdout = stderr = None
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-        self.returncode: int | None = None
+        self._handle = os.pidfd_open(pid)  # stays this process's, whoever gets its number next
+        weakref.finalize(self, os.close, self._handle)
 
     def poll(self) -> int | None:
-        """Its exit code, or None while it runs. It does not outlive its template."""
-        if self.returncode is None:
-            try:
-                self.returncode = TEMPLATE.ask({"poll": self.pid})["code"]
-            except (OSError, ValueError, KeyError):  # gone, or another one that never had this kernel
-                self.returncode = -signal.SIGKILL
-        return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Its exit code, once it has ended. Raises: subprocess.TimeoutExpired."""
-        began = time.monotonic()
-        while (code := self.poll()) is None:
-            if timeout is not None and time.monotonic() - began > timeout:
-                raise subprocess.TimeoutExpired("kernel", timeout)
-            time.sleep(0.02)
-        return code
+        """None while it runs."""
+        return -signal.SIGKILL if select.select([self._handle], [], [], 0)[0] else None
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, if it runs."""
-        if self.poll() is None:
-            os.kill(self.pid, number)
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, number)
 
-    def terminate(self) -> None:
-        """Ask it to end."""
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End it."""
-        self.send_signal(signal.SIGKILL)
+    wait = poll  # jupyter_client calls it when poll says that it has ended
+    terminate = functools.partialmethod(send_signal, signal.SIGTERM)
+    kill = functools.partialmethod(send_signal, signal.SIGKILL)
 
 
-class Forked(LocalProvisioner):
-    """A kernel is forked; one that cannot be is started as usual."""
+class Template:
+    """The process that kernels are forked from, and the talk with it; several threads may ask."""
 
-    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
-        """Launch the kernel; the connection information for it."""
-        folder = os.path.abspath(kwargs.get("cwd") or os.getcwd())
-        try:
-            TEMPLATE.start()
-            environment = {**kwargs["env"], "JPY_PARENT_PID": str(TEMPLATE.pid)}
-            pid = TEMPLATE.ask({"arguments": cmd[3:], "folder": folder, "environment": environment})["pid"]
-        except OSError as error:
-            if wanted():
-                print(f"a kernel is started, not forked: {error}", file=sys.stderr)
-            TEMPLATE.add(self)
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            return await super().launch_kernel(cmd, **{**kwargs, **quiet})
-        self.process = cast(Any, Process(pid))
-        self.pid = self.pgid = pid  # a session of its own, so its group has its number
-        self.cwd = folder
-        return self.connection_info
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._lock = threading.Lock()
+        self.started: weakref.WeakSet[LocalProvisioner] = weakref.WeakSet()  # of kernels that were not forked
+        self.closed = False
+
+    def fork(self, request: Mapping[str, Any]) -> int:
+        """The process number of a new kernel. Raises: OSError where it cannot be forked; RuntimeError when closed."""
+        with self._lock:
+            if self.closed:
+                raise RuntimeError("the run is stopping")
+            if not wanted():
+                raise OSError("kernels are not forked here")
+            if self._process is None or self._process.poll() is not None:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", __name__],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,  # what a kernel prints past its notebook
+                    text=True,
+                    encoding="utf-8",
+                    env=request["environment"],
+                    start_new_session=True,  # the terminal's Ctrl-C reaches the runner only, which stops the kernels
+                )
+            assert self._process.stdin is not None and self._process.stdout is not None
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        if not line:
+            raise OSError(f"the template process ended (exit {self._process.wait()})")
+        return int(line)
+
+    def close(self) -> None:
+        """End the template and every kernel that still runs."""
+        with self._lock:
+            self.closed = True
+            if self._process is not None:
+                self._process.kill()  # its kernels end with it
+                self._process.communicate()
+        for one in list(self.started):
+            if one.process is not None:
+                one.process.kill()
+
+
+TEMPLATE = Template()
+
+
+@contextlib.contextmanager
+def template() -> Iterator[None]:
+    """Kernels end with this block, those at work too."""
+    TEMPLATE.closed = False
+    try:
+        yield
+    finally:
+        TEMPLATE.close()
+
+
+# ---- the template process: a JSON request a line in, the process number of the kernel that it became out
+
+
+def preload() -> None:
+    """Import what is shared; a package that is not here is left to the notebook that wants it."""
+    os.environ.setdefault("MPLBACKEND", _INLINE)
+    for name in PRELOADED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # a collection in a kernel need not touch, and so copy, what all of them share
+
+
+def serve() -> Mapping[str, Any] | None:
+    """Answer requests until standard input ends; in a forked child, return the request that it is to become."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library or a kernel prints goes nowhere, and not between the answers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a kernel that ends leaves nothing
+    here = os.getpid()
+    for line in sys.stdin:
+        if (pid := os.fork()) == 0:
+            answers.close()
+            return {**json.loads(line), "template": here}
+        print(pid, file=answers, flush=True)
+    return None
+
+
+def become(request: Mapping[str, Any]) -> None:
+    """Be the kernel that `request` asks for, until it is shut down."""
+    os.setsid()
+    _die_with(template := request["template"])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with open(os.devnull, encoding="utf-8") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.environ.clear()
+    os.environ.update(request["environment"], JPY_PARENT_PID=str(template))
+    os.chdir(request["folder"])
+    # ipykernel reads JPY_PARENT_PID when it is imported, which here was before there was a kernel
+    sys.argv = ["ipykernel_launcher", *request["arguments"], f"--IPKernelApp.parent_handle={template}"]
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()  # numpy's global state is drawn anew in each process, as python's is
+
+    from ipykernel import kernelapp
+
+    kernelapp.launch_new_instance()
+
+
+def _die_with(template: int) -> None:
+    """A kernel ends when its template does, however that happens."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != template:  # it ended before that was set
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    if sys.path and sys.path[0] in ("", os.getcwd()):
+        del sys.path[0]  # as ipykernel_launcher does: a notebook's own folder comes first, set by the kernel
+    preload()
+    if (request := serve()) is not None:
+        become(request)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import queue
-import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from nlgeval_lib import files
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _FOLDERS = ("NLGEVAL_ROOT", "NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_DATA_MIRROR")
-_PATIENCE = 8.0  # seconds for threads to notice that their kernels were ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,45 @@ class Job:
 def cpus() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def executed(
+    jobs: int, following: Callable[[], Job | None], tick: Callable[[list[str]], None]
+) -> Iterator[tuple[Job, dict[str, Any], float]]:
+    """Run what `following` gives, `jobs` at a time, until it gives None and nothing runs: job, answer (see `execute`),
+    seconds of each that ended. tick: told the names of those that run, about once a second.
+    """
+    job = following()
+    if job is None:
+        return
+    from nlgeval_lib.runner import kernels
+
+    environment = _environment(jobs)
+    asked: dict[Future[dict[str, Any]], tuple[Job, float]] = {}
+    with ThreadPoolExecutor(jobs) as threads, kernels.template():
+        while job or asked:
+            while job:
+                asked[threads.submit(execute, job, environment)] = job, time.monotonic()
+                job = following() if len(asked) < jobs else None
+            tick([job.name for job, _ in asked.values()])
+            for done in wait(asked, 1.0, FIRST_COMPLETED).done:
+                ended, began = asked.pop(done)
+                yield ended, done.result(), time.monotonic() - began
+            job = following() if len(asked) < jobs else None
+
+
+def _environment(jobs: int) -> dict[str, str]:
+    """What kernels run with: few threads, the folders that this process uses, nothing of the user's own IPython."""
+    threads = str(max(1, cpus() // jobs))
+    return {
+        # a kernel's working folder is its notebook's, so what was given relative to ours must not stay so
+        **{name: str(Path(os.environ[name]).expanduser().resolve()) for name in _FOLDERS if os.environ.get(name)},
+        **{name: os.environ.get(name) or threads for name in _THREADS},
+        "IPYTHONDIR": str(files.state("ipython").resolve()),
+        "PYTHONHASHSEED": "0",
+        "TOKENIZERS_PARALLELISM": "false",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
 
 
 def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
@@ -75,66 +112,3 @@ def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
             return {"ok": False, "error": f"cannot write the executed copy in {where}: {files.way_out(error)}"}
         return {"ok": False, "error": f"{type(error).__name__}: {error}"}
     return {"ok": True}
-
-
-class Pool:
-    """`jobs` threads. `submit` a job whenever `free`; `next` waits for one to be done."""
-
-    def __init__(self, jobs: int) -> None:
-        from nlgeval_lib.runner import kernels
-
-        self.jobs = jobs
-        self.running: dict[str, float] = {}  # name -> started, by time.monotonic()
-        self._environment = _environment(jobs)
-        self._done: queue.SimpleQueue[tuple[Job, dict[str, Any], float]] = queue.SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._template = kernels.TEMPLATE
-        if kernels.wanted():
-            self._template.start(self._environment)
-
-    @property
-    def free(self) -> bool:
-        """Is a thread without work?"""
-        return len(self.running) < self.jobs
-
-    def submit(self, job: Job) -> None:
-        """Begin `job` at once."""
-        self.running[job.name] = time.monotonic()
-        self._threads = [one for one in self._threads if one.is_alive()]
-        self._threads.append(threading.Thread(target=self._work, args=(job,), daemon=True))
-        self._threads[-1].start()
-
-    def next(self, timeout: float | None = None) -> tuple[Job, dict[str, Any], float] | None:
-        """The next finished job, its answer and its seconds; None where none finished within `timeout` seconds."""
-        try:
-            job, answer, seconds = self._done.get(timeout=timeout)
-        except queue.Empty:
-            return None
-        del self.running[job.name]
-        return job, answer, seconds
-
-    def close(self) -> None:
-        """End the kernels, those at work too, and wait for what their threads still write."""
-        self._template.stop()
-        until = time.monotonic() + _PATIENCE
-        for thread in self._threads:
-            thread.join(max(0.0, until - time.monotonic()))
-
-    def _work(self, job: Job) -> None:
-        began = time.monotonic()
-        answer = execute(job, self._environment)
-        self._done.put((job, answer, time.monotonic() - began))
-
-
-def _environment(jobs: int) -> dict[str, str]:
-    """What kernels run with: few threads, the folders that this process uses, nothing of the user's own IPython."""
-    threads = str(max(1, cpus() // jobs))
-    return {
-        # a kernel's working folder is its notebook's, so what was given relative to ours must not stay so
-        **{name: str(Path(os.environ[name]).expanduser().resolve()) for name in _FOLDERS if os.environ.get(name)},
-        **{name: os.environ.get(name) or threads for name in _THREADS},
-        "IPYTHONDIR": str(files.state("ipython").resolve()),
-        "PYTHONHASHSEED": "0",
-        "TOKENIZERS_PARALLELISM": "false",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    }

@@ -7,20 +7,23 @@ import json
 import os
 import re
 import shutil
+import sys
 import textwrap
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 
 from nlgeval_lib import files
 from nlgeval_lib.report.notebook import shown
-from nlgeval_lib.runner.pool import Job, Pool
-from nlgeval_lib.runner.progress import Progress, plain
+from nlgeval_lib.runner import pool
 from nlgeval_lib.runner.stale import (
-    CODE,
     Options,
     Record,
     Step,
@@ -29,10 +32,72 @@ from nlgeval_lib.runner.stale import (
     file_hash,
     forget,
     missing,
+    record_path,
     step,
     waits_for,
 )
 from nlgeval_lib.study.catalogue import SCOREBOARD, Catalogue, Entry, scoreboard_entry
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[^\t\n\x20-\x7e\xa0-\U0010ffff]")
+_WORDS = {"ran": "done", "cached": "cached", "failed": "FAILED", "unavailable": "not run"}
+
+
+def plain(text: str) -> str:
+    """`text` without terminal colours and without other control characters."""
+    return _ANSI.sub("", text)
+
+
+class Progress:
+    """A line for each of `total` outputs as it ends and, on a terminal, one live line of what goes on now."""
+
+    def __init__(self, total: int = 0, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+        self._console = Console(file=self._stream)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self.total = total
+        self._began = time.monotonic()
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.monotonic() - self._began
+
+    def say(self, text: str) -> None:
+        """One line that stays."""
+        self.close()
+        print(plain(text), file=self._stream, flush=True)
+
+    def outcome(self, name: str, what: str, seconds: float | None = None, detail: str = "") -> None:
+        """`name` ended as `what`: ran, cached, failed, unavailable."""
+        self.counts[what] += 1
+        took = f" {seconds:6.1f} s" if seconds is not None else " " * 9
+        place = f"[{self.counts.total():{len(str(self.total))}}/{self.total}]"
+        self.say(f"{place} {_WORDS[what]:8}{took}  {name}{'  ' + detail if detail else ''}")
+
+    def tick(self, running: Sequence[str]) -> None:
+        """Redraw the live line (terminals only)."""
+        if self._console.is_terminal:
+            done = f"{self.counts.total()}/{self.total} | {self.summary()} | {self.seconds:.0f} s"
+            self._live.start()
+            text = Text(f"{done} | running: {', '.join(running)}", no_wrap=True, overflow="ellipsis")
+            self._live.update(text, refresh=True)
+
+    def summary(self, kept: str = "") -> str:
+        """How many ran, were cached, failed, were not run; `kept`: what stands from earlier runs, since these had less.
+
+        That nothing failed is said only where nothing was lost either.
+        """
+        said = [f"{self.counts['ran']} run", f"{self.counts['cached']} cached"]
+        if self.counts["failed"] or not kept:
+            said.append(f"{self.counts['failed']} failed")
+        if self.counts["unavailable"]:
+            said.append(f"{self.counts['unavailable']} not run")
+        return ", ".join([*said, f"{kept} not made again, kept from earlier"] if kept else said)
+
+    def close(self) -> None:
+        """Leave the terminal's line clean."""
+        self._live.stop()
 
 
 @dataclass(slots=True)
@@ -43,17 +108,12 @@ class Outcome:
     cached: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     unavailable: dict[str, dict[str, str]] = field(default_factory=dict)  # id -> data set -> why
-    kept: dict[str, dict[str, Any]] = field(default_factory=dict)  # id -> what save() reported of a run with less
+    kept: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # id -> what save() reported of a run with less
 
     @property
     def code(self) -> int:
         """The exit code: 1 where anything failed; what is unavailable is no failure."""
         return 1 if self.failed else 0
-
-    @property
-    def closed(self) -> set[str]:
-        """The outputs that nothing more happens to."""
-        return {*self.ran, *self.cached, *self.failed, *self.unavailable}
 
 
 class Session:
@@ -62,10 +122,11 @@ class Session:
     def __init__(self, catalogue: Catalogue, options: Options, progress: Progress | None = None) -> None:
         self._catalogue = catalogue
         self._options = options
-        self._show = progress or Progress(0)
+        self._show = progress or Progress()
         self._outcome = Outcome()
-        self._running: dict[str, tuple[Step, Path, Path]] = {}
-        self._pool: Pool | None = None
+        self._waiting: list[Entry] = []  # for others to end
+        self._ready: list[Step] = []
+        self._running: dict[str, Step] = {}
         forget()
 
     def run(self, entries: Sequence[Entry]) -> Outcome:
@@ -74,8 +135,7 @@ class Session:
         Raises: CatalogueError for unknown inputs; OSError where results or state cannot be written.
         """
         for folder in (files.results(), files.state("runs")):  # better refused now than after an hour
-            files.write_text(folder / ".writable", "")
-            (folder / ".writable").unlink(missing_ok=True)  # another run may look at the same time
+            files.check(folder / ".writable")
         todo = list(entries)
         if not self._options.aside and scoreboard_entry().path.exists():
             todo.append(scoreboard_entry())
@@ -84,15 +144,17 @@ class Session:
             from nlgeval_lib.datasets import fetch
 
             self._show.say(fetch.mirror_line())
+        self._waiting = [entry for entry in todo if entry.after]
+        self._ready = self._checked([entry for entry in todo if not entry.after])
+        if self._outcome.cached:
+            self._show.say(f"cached: {len(self._outcome.cached)} outputs, unchanged since they were run here")
         try:
-            self._all(todo)
+            for job, answer, seconds in pool.executed(self._options.jobs, self._following, self._show.tick):
+                self._finish(job, answer, seconds)
         except BaseException:
-            if self._pool:
-                self._show.say("stopping; what was finished is kept")
+            self._show.say("stopping; what was finished is kept")
             raise
         finally:
-            if self._pool:
-                self._pool.close()
             for folder, end in ((files.results() / "executed", "ipynb"), (files.state("runs"), "saved")):
                 for half_made in folder.rglob(f".*.{os.getpid()}.{end}"):
                     half_made.unlink(missing_ok=True)
@@ -100,26 +162,27 @@ class Session:
         self._report()
         return self._outcome
 
-    def _all(self, todo: list[Entry]) -> None:
-        ids = {entry.id for entry in todo}
-        waiting = [entry for entry in todo if entry.after]
-        ready = self._checked([entry for entry in todo if not entry.after])
-        if self._outcome.cached:
-            self._show.say(f"cached: {len(self._outcome.cached)} outputs, unchanged since they were run here")
-        while ready or waiting or self._running:
-            still = ids - self._outcome.closed
-            for entry in [one for one in waiting if not waits_for(one, self._catalogue) & still]:
-                waiting.remove(entry)
+    def _following(self) -> pool.Job | None:
+        """What to run now: the longest, but not beside another output of its notebook where others can be.
+
+        What one notebook asks for its outputs is mostly the same: run one after the other, the later reads its scores.
+        """
+        while True:
+            pending = {entry.id for entry in self._waiting} | {one.entry.id for one in self._ready} | {*self._running}
+            for entry in [one for one in self._waiting if not waits_for(one, self._catalogue) & pending]:
+                self._waiting.remove(entry)
                 if entry.id == SCOREBOARD:
                     self._stamp()
-                ready += self._checked([entry])
-            while ready and (self._pool is None or self._pool.free):
-                ready.remove(one := self._next(ready))
-                self._start(one)
-            if self._pool and self._running:
-                self._show.tick(self._pool.running)
-                if finished := self._pool.next(timeout=1.0):
-                    self._finish(*finished)
+                self._ready += self._checked([entry])
+            if not self._ready:
+                if self._waiting and not self._running:
+                    continue  # what was just checked needs no run, so others need wait no more
+                return None
+            busy = {one.entry.path for one in self._running.values()}
+            one = max(self._ready, key=lambda one: (one.entry.path not in busy, self._seconds(one.entry)))
+            self._ready.remove(one)
+            if job := self._job(one):
+                return job
 
     def _stamp(self) -> None:
         """Write down which outputs stand as this checkout made them, for the scoreboard."""
@@ -134,11 +197,11 @@ class Session:
             decided = step(entry, self._catalogue, self._options)
             if decided.action == "cached":
                 self._outcome.cached.append(entry.id)
-                record = Record.read(self._options.mode, entry.id)
+                record = Record.read(record_path(self._options.mode, entry.id))
                 self._kept(entry.id, record.saved if record else {})
                 self._show.counts["cached"] += 1
             elif decided.action == "refused":
-                self._fail(decided, {"error": decided.reason})
+                self._fail(entry, {"error": decided.reason})
             else:
                 due.append(decided)
         lacking = missing(name for one in due for name in one.entry.inputs)
@@ -152,17 +215,9 @@ class Session:
                 runnable.append(one)
         return runnable
 
-    def _next(self, ready: Sequence[Step]) -> Step:
-        """Which of these to run now: the longest, but not beside another output of its notebook where others can be.
-
-        What one notebook asks for its outputs is mostly the same: run one after the other, the later reads its scores.
-        """
-        busy = {one.entry.path for one, _, _ in self._running.values()}
-        return max(ready, key=lambda one: (one.entry.path not in busy, self._seconds(one.entry)))
-
     def _seconds(self, entry: Entry) -> float:
         """How long an output will take: as its last run here, else as the saved result did."""
-        if record := Record.read(self._options.mode, entry.id):
+        if record := Record.read(record_path(self._options.mode, entry.id)):
             return record.seconds
         try:
             saved = (files.results() / entry.paper / f"{entry.id}.json").read_text(encoding="utf-8")
@@ -170,38 +225,43 @@ class Session:
         except (OSError, ValueError, TypeError, KeyError):
             return 30.0
 
-    def _start(self, one: Step) -> None:
-        self._pool = self._pool or Pool(self._options.jobs)
-        entry = one.entry
-        apart = "trial" if self._options.overrides else "quick" if self._options.mode == "quick" else ""
-        target = files.results() / "executed" / apart / entry.paper / f"{entry.id}.ipynb"
+    def _job(self, one: Step) -> pool.Job | None:
+        entry, report = one.entry, self._saved(one.entry.id)
+        target = self._target(entry)
         work = target.with_name(f".{entry.id}.{os.getpid()}.ipynb")
-        report = files.state("runs", self._options.mode, f".{entry.id}.{os.getpid()}.saved").resolve()
         try:
             work.parent.mkdir(parents=True, exist_ok=True)
             report.unlink(missing_ok=True)
         except OSError as error:
-            self._fail(one, {"error": f"cannot write to {shown(work.parent)}: {error.strerror}"})
-            return
+            self._fail(entry, {"error": f"cannot write to {shown(work.parent)}: {error.strerror}"})
+            return None
         environment = {
             "NLGEVAL_RECORD": str(report),
             "NLGEVAL_TRIAL": "1" if self._options.overrides else "",
             "NLGEVAL_REPLACE": "1" if self._options.replace else "",
         }
-        self._running[entry.id] = (one, target, report)
-        job = Job(entry.id, entry.path.resolve(), work.resolve(), one.values, environment, self._options.timeout)
-        self._pool.submit(job)
+        self._running[entry.id] = one
+        return pool.Job(entry.id, entry.path.resolve(), work.resolve(), one.values, environment, self._options.timeout)
 
-    def _finish(self, job: Job, answer: dict[str, Any], seconds: float) -> None:
-        one, target, report = self._running.pop(job.name)
+    def _target(self, entry: Entry) -> Path:
+        """The executed copy."""
+        apart = "trial" if self._options.overrides else "quick" if self._options.mode == "quick" else ""
+        return files.results() / "executed" / apart / entry.paper / f"{entry.id}.ipynb"
+
+    def _saved(self, output: str) -> Path:
+        """Where a notebook tells what it saved."""
+        return files.state("runs", self._options.mode, f".{output}.{os.getpid()}.saved").resolve()
+
+    def _finish(self, job: pool.Job, answer: dict[str, Any], seconds: float) -> None:
+        one = self._running.pop(job.name)
         saved: dict[str, Any] = {}
         if answer["ok"] and one.entry.saves:
-            saved, problem = reported(one.entry, report)
+            saved, problem = reported(one.entry, self._saved(job.name))
             answer = {"ok": False, "error": problem} if problem else answer
-        report.unlink(missing_ok=True)
+        self._saved(job.name).unlink(missing_ok=True)
         if answer["ok"]:
             try:
-                os.replace(job.target, target)
+                os.replace(job.target, self._target(one.entry))
                 _aside(one.entry).unlink(missing_ok=True)
                 self._keep(one, "ok", seconds, saved)
             except OSError as error:
@@ -209,7 +269,7 @@ class Session:
         if not answer["ok"]:
             with contextlib.suppress(OSError):
                 self._keep(one, "failed", seconds, {})
-            self._fail(one, answer, seconds, job.target)
+            self._fail(one.entry, answer, seconds, job.target)
             return
         self._outcome.ran.append(job.name)
         self._kept(job.name, saved)
@@ -217,21 +277,19 @@ class Session:
 
     def _kept(self, name: str, saved: Mapping[str, Any]) -> None:
         if saved.get("kept"):
-            self._outcome.kept[name] = dict(saved)
+            self._outcome.kept[name] = saved
 
     def _keep(self, one: Step, status: str, seconds: float, saved: dict[str, Any]) -> None:
         if self._options.aside:
             return
-        parts = {**one.parts, CODE: code(saved.get("modules", ()))}
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        record = Record(one.entry.id, self._options.mode, status, parts, round(seconds, 2), now, saved)
         hashes = {name: file_hash(files.located(name)) for name in saved.get("files", ())}
-        replace(record, files=hashes).write()
+        record = Record(status, one.parts, code(saved.get("modules", ())), round(seconds, 2), saved, hashes)
+        record.write(record_path(self._options.mode, one.entry.id))
 
     def _fail(
-        self, one: Step, answer: Mapping[str, Any], seconds: float | None = None, made: Path | None = None
+        self, entry: Entry, answer: Mapping[str, Any], seconds: float | None = None, made: Path | None = None
     ) -> None:
-        entry, aside = one.entry, ""
+        aside = ""
         self._outcome.failed.append(entry.id)
         if made is not None and made.exists():
             with contextlib.suppress(OSError):

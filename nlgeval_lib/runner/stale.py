@@ -17,9 +17,7 @@ from nlgeval_lib import files
 from nlgeval_lib.report import notebook
 from nlgeval_lib.study.catalogue import META, PAPERS, SCOREBOARD, Catalogue, CatalogueError, Entry
 
-FORMAT = 1  # of a record
 LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".yaml", ".gz")
-CODE = "library code"  # the part that only a record can narrow to what the notebook loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The decision about one output. parts: the hashes of what it is made from, by what they are of."""
+    """The decision about one output. parts: the hashes of what it is made from but the library, by what they are of."""
 
     entry: Entry
     action: str  # run, cached, refused
@@ -55,37 +53,34 @@ class Step:
 class Record:
     """The last run of one output in one mode, as a small JSON below `.nlgeval/runs/`."""
 
-    id: str
-    mode: str
     status: str  # ok or failed
     parts: Mapping[str, str]
+    code: str  # of the library, as far as the notebook loaded it
     seconds: float
-    finished: str  # UTC, to the second
     saved: Mapping[str, Any] = field(default_factory=dict)  # what Output.save() reported
     files: Mapping[str, str | None] = field(default_factory=dict)  # sha256 of each result file, by its name
-    format: int = FORMAT
 
     @classmethod
-    def read(cls, mode: str, output: str) -> Record | None:
-        """The record of one output; None where there is none that can be read."""
+    def read(cls, path: Path) -> Record | None:
+        """The record at `path`; None where there is none that can be read."""
         try:
-            raw = json.loads(record_path(mode, output).read_text(encoding="utf-8"))
-            record = cls(**raw)
+            record = cls(**json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
         sound = all(isinstance(one, dict) for one in (record.parts, record.saved, record.files))
-        return record if sound and record.format == FORMAT and isinstance(record.seconds, float | int) else None
+        return record if sound and isinstance(record.seconds, float | int) else None
 
-    def write(self) -> None:
-        """Keep this record. Raises: OSError where the state folder cannot be written."""
-        text = json.dumps(asdict(self), indent=1, sort_keys=True)
-        files.write_text(record_path(self.mode, self.id), text + "\n")
+    def write(self, path: Path) -> None:
+        """Keep this record. Raises: OSError where it cannot be written."""
+        files.write_text(path, json.dumps(asdict(self), indent=1, sort_keys=True, default=str) + "\n")
 
     def stale(self, parts: Mapping[str, str]) -> str:
         """Why the output must be made again, in words; empty where it need not be."""
         if self.status != "ok":
             return "the last run failed"
-        different = changed(self.parts, parts, self.saved.get("modules", ()))
+        different = [name for name, now in parts.items() if self.parts.get(name) != now]
+        if self.code != code(self.saved.get("modules", ())):
+            different.append("library code")
         if different:
             return f"changed: {', '.join(different)}"
         for name, sha in self.files.items():
@@ -105,7 +100,6 @@ def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
 
     Raises: CatalogueError where its inputs are unknown names.
     """
-    data = needed(entry)
     try:
         source = notebook.read(entry.path)
         given = dict(entry.parameters)
@@ -118,23 +112,24 @@ def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
         values = source.resolve(given, {"mode": options.mode, "output_id": entry.id})
     except notebook.NotebookRefused as error:
         return Step(entry, "refused", str(error))
-    made_from = parts(entry, catalogue, options.mode, data)
+    made_from = parts(entry, catalogue, options.mode)
     made_from |= {"notebook": digest(source.cells), "parameters": digest(values)}
     if options.force or (options.replace and entry.id != SCOREBOARD):
-        return Step(entry, "run", "--force" if options.force else "--replace", values, made_from)
-    if options.overrides:
-        return Step(entry, "run", "parameters from the command line", values, made_from)
-    record = Record.read(options.mode, entry.id)
-    reason = "never run here" if record is None else record.stale(made_from)
+        reason = "--force" if options.force else "--replace"
+    elif options.overrides:
+        reason = "parameters from the command line"
+    else:
+        record = Record.read(record_path(options.mode, entry.id))
+        reason = "never run here" if record is None else record.stale(made_from)
     return Step(entry, "run" if reason else "cached", reason, values, made_from)
 
 
 def current(entry: Entry, catalogue: Catalogue, mode: str) -> bool:
     """Does the saved result stand as this checkout made it: run here, whole, and nothing changed since?"""
-    if step(entry, catalogue, Options(mode=mode)).action != "cached":
+    record = Record.read(record_path(mode, entry.id))
+    if record is None or record.saved.get("folder") == "partial":
         return False
-    record = Record.read(mode, entry.id)
-    return record is not None and record.saved.get("folder") != "partial"
+    return step(entry, catalogue, Options(mode=mode)).action == "cached"
 
 
 def waits_for(entry: Entry, catalogue: Catalogue) -> set[str]:
@@ -145,32 +140,25 @@ def waits_for(entry: Entry, catalogue: Catalogue) -> set[str]:
 # ---- what an output is made from
 
 
-def parts(entry: Entry, catalogue: Catalogue, mode: str, data: Mapping[str, str]) -> dict[str, str]:
-    """The hashes that decide whether `entry` must be made again, but those of its notebook.
-
-    data: sha256 of each input file by its registry path. Of its judges, the completions in the store count.
-    """
+def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str]:
+    """The hashes that decide whether `entry` must be made again, but those of its notebook and of the library."""
     shared = _shared()
-    questions = [one for one in catalogue.questions if one.output == entry.id]
-    inputs: dict[str, Any] = dict(data)
-    if (
-        entry.route == "mini" or questions or "mini" in entry.inputs
-    ):  # an output with a judge may show the miniature one
+    inputs: dict[str, Any] = {path: sha for name in entry.inputs for path, sha in _checksums(entry, name).items()}
+    questions = catalogue.questions_of(entry.id)
+    if entry.route == "mini" or questions or "mini" in entry.inputs:  # a judge may be the miniature one
         inputs["data/mini"] = shared["mini"]
-    completions = {}
-    if questions:
-        named = [astuple(question) for question in questions]
-        held = {f"{model}@{revision}": n for (model, revision), n in _stored().items()}
-        models = tuple(f"{question.judge.model}@" for question in questions)
-        completions["completions"] = digest([named, {key: n for key, n in held.items() if key.startswith(models)}])
-    return completions | {
+    found = {
         "entry": digest([entry.id, entry.paper, entry.route, list(entry.covers)]),
-        CODE: code(),
         "data": digest(inputs),
         "printed tables": digest(shared["printed"] if entry.paper == META else shared["printed"][entry.paper]),
         "environment": shared["environment"],
         "other results": digest(_others(entry, catalogue, mode)),
     }
+    if questions:  # of its judges, the completions in the store count
+        models = {question.judge.model for question in questions}
+        held = {f"{model}@{revision}": n for (model, revision), n in _stored().items() if model in models}
+        found["completions"] = digest([[astuple(question) for question in questions], held])
+    return found
 
 
 def _others(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, Any]:
@@ -188,31 +176,18 @@ def _others(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, Any]:
     return found
 
 
-def code(loaded: Collection[str] = ()) -> str:
+def code(loaded: Collection[str]) -> str:
     """One hash over the library's files that an output hangs on; over all of them where `loaded` is empty.
 
     loaded: the modules that its notebook had loaded when it saved, as paths below the library's folder. A file that is
-    no Python counts where the package that it lies in was loaded.
+    no Python counts where anything of its room was loaded.
     """
     held: Mapping[str, str | None] = _shared()["library"]
     if not loaded:
         return digest(held)
-    packages = {name.rpartition("/")[0] for name in held if name.endswith("__init__.py")}
-    used = {name.rpartition("/")[0] for name in loaded if name.endswith("__init__.py")}
-
-    def counts(name: str) -> bool:
-        folder = name.rpartition("/")[0]
-        while folder and folder not in packages:
-            folder = folder.rpartition("/")[0]
-        return folder in used
-
-    beside = [name for name in held if not name.endswith(".py") and counts(name)]
+    rooms = {name.partition("/")[0] for name in loaded if "/" in name}
+    beside = [name for name in held if not name.endswith(".py") and ("/" not in name or name.split("/")[0] in rooms)]
     return digest({name: held.get(name) for name in [*loaded, *beside]})
-
-
-def changed(old: Mapping[str, str], new: Mapping[str, str], loaded: Collection[str] = ()) -> list[str]:
-    """The names of the parts that differ; of the library's code, those files count that `code(loaded)` is of."""
-    return [name for name, now in {**new, CODE: code(loaded)}.items() if old.get(name) != now]
 
 
 @functools.cache
@@ -222,7 +197,7 @@ def _shared() -> Mapping[str, Any]:
     rules = {path.name: file_hash(path) for path in sorted(printed.glob("*.csv"))}  # roundings, and what is no evidence
     locks = {path.name: file_hash(path) for path in sorted((files.root() / "requirements").glob("*.txt"))}
     return {
-        "library": file_hashes(library(), LIBRARY),
+        "library": {name: sha for name, sha in file_hashes(library()).items() if name.endswith(LIBRARY)},
         "environment": digest([locks, list(sys.version_info[:2])]),
         "printed": {paper: digest([digest(file_hashes(printed / paper)), rules]) for paper in PAPERS},
         "mini": digest(file_hashes(files.data() / "mini")),
@@ -264,11 +239,10 @@ def file_hash(path: Path) -> str | None:
         return None
 
 
-def file_hashes(folder: Path, suffixes: tuple[str, ...] = ()) -> dict[str, str | None]:
-    """The sha256 of the files below `folder` (of the given endings, where given), by their relative paths."""
+def file_hashes(folder: Path) -> dict[str, str | None]:
+    """The sha256 of the files below `folder`, by their relative paths."""
     found = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    wanted = [path for path in found if not suffixes or path.suffix in suffixes]
-    return {path.relative_to(folder).as_posix(): file_hash(path) for path in wanted}
+    return {path.relative_to(folder).as_posix(): file_hash(path) for path in found}
 
 
 # ---- the data that an output needs
@@ -283,14 +257,11 @@ def checksums(name: str) -> Mapping[str, str]:
     return {relpath: registry.entry(relpath).sha256 for relpath in datasets.files(name)}
 
 
-def needed(entry: Entry) -> dict[str, str]:
-    """The sha256 of every input file of `entry`, by its registry path. Raises: CatalogueError naming the entry."""
-    if not entry.inputs:
-        return {}
+def _checksums(entry: Entry, name: str) -> Mapping[str, str]:
     from nlgeval_lib.datasets import UnknownName
 
     try:
-        return {path: sha for name in entry.inputs for path, sha in checksums(name).items()}
+        return checksums(name)
     except UnknownName as error:
         raise CatalogueError(f"output {entry.id!r}: inputs: {error}") from None
 

@@ -1,49 +1,46 @@
-"""Ask a language model stage by stage, with progress, and with everything that happened kept."""
+"""Ask a language model stage by stage: progress is shown, every completion is stored, Ctrl-C loses none."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
+import contextlib
+import inspect
+import math
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TextIO
 
-from nlgeval_lib.engines import Engine, Failure, Progress, complete
-from nlgeval_lib.engines.store import Store, draw_keys
-from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.engines import Ask, Engine, Failure, Progress, Sampling, complete
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages, drive
-from nlgeval_lib.records import Completion, Sample, Status
-from nlgeval_lib.scoring.interrupt import gentle
-from nlgeval_lib.scoring.progress import ProgressBar
+from nlgeval_lib.records import Completion
 
-# stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
-PARSED = ("score", "criteria", "format")
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+COUNTS = ("total", "stored", "done", "failed", "prompt_tokens", "completion_tokens")
+_EVERY = 30.0  # seconds between two lines where the live line cannot be
+_FIRST = 5.0
+Reads = Callable[[Completion], bool]
 
 
 @dataclass
 class Run:
-    """What one run over a store came to: a `Progress` a stage, the failures, and the raw completions if asked for."""
+    """What one run over a store came to: counts as `Progress` has them, failures, raw completions if wanted."""
 
-    stages: dict[str, Progress] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     raw: list[dict[str, Any]] | None = None
 
-    def total(self, name: str) -> int:
-        """The sum over the stages of one of `Progress`' counts."""
-        return sum(getattr(progress, name) for progress in self.stages.values())
-
-    def note(self, stage: str, progress: Progress) -> None:
-        """Add the counts of a stage to those of its name."""
-        before = self.stages.get(stage, Progress(0, 0))
-        fields = [f.name for f in dataclasses.fields(Progress)]
-        self.stages[stage] = Progress(**{name: getattr(before, name) + getattr(progress, name) for name in fields})
-
     def summary(self) -> str:
         """What was asked and had, in one line."""
-        said = f"{self.total('total'):,} completions: {self.total('stored'):,} stored, {self.total('done'):,} made"
-        if self.total("failed"):
-            said += f", {self.total('failed'):,} failed"
-        if self.total("done"):
-            said += f"; {self.total('prompt_tokens'):,} prompt and {self.total('completion_tokens'):,} new tokens"
+        said = f"{self.counts['total']:,} completions: {self.counts['stored']:,} stored, {self.counts['done']:,} made"
+        if self.counts["failed"]:
+            said += f", {self.counts['failed']:,} failed"
+        if self.counts["done"]:
+            said += f"; {self.counts['prompt_tokens']:,} prompt and {self.counts['completion_tokens']:,} new tokens"
         return said
 
 
@@ -54,7 +51,7 @@ def ask(
     store: Store | None,
     bar: ProgressBar,
     run: Run,
-    reads: Callable[[Stage], Callable[[Completion], bool] | None] = lambda stage: None,
+    reads: Callable[[Stage], Reads | None] = lambda stage: None,
 ) -> Any:
     """The result of a generator of stages, each asked through the store with progress and noted in `run`.
 
@@ -65,42 +62,25 @@ def ask(
         if not stage.requests:
             return []
         bar.start(f"{name} {stage.name}", reads(stage))
+
+        def shown(progress: Progress, batch: Sequence[Completion] = ()) -> None:
+            if not asked.pending:  # nothing more once the run is being stopped
+                bar.report(progress, batch)
+            bar.last = progress
+
         try:
             with gentle(engine) as asked:
-                shown = bar.until(lambda: asked.pending)
                 answers = complete(asked, stage.requests, stage.sampling, store, shown)
         finally:
             bar.close()
             if bar.last is not None:
-                run.note(stage.name, bar.last)
+                run.counts.update({name: getattr(bar.last, name) for name in COUNTS})
         run.failures += answers.failed
         if run.raw is not None:
             run.raw += _records(stage, answers)
         return answers
 
     return drive(stages, answer)
-
-
-def readable(
-    judge: Judge, stage: Stage, samples: Sequence[Sample], engine: Engine
-) -> Callable[[Completion], bool] | None:
-    """Whether a completion of the stage can be read, for the parse rate; None where `parse` is not for it.
-
-    A completion has only its key: the sample that it is about is found by the keys of its request's draws.
-    """
-    if stage.name not in PARSED:
-        return None
-    by_id = {sample.id: sample for sample in reversed(samples)}
-    about: dict[str, Sample | None] = {}
-
-    def reads(completion: Completion) -> bool:
-        if not about:
-            for request in reversed(stage.requests):
-                keys = draw_keys(request.body(engine, stage.sampling), range(stage.sampling.n))
-                about.update(dict.fromkeys(keys, by_id.get(request.id)))
-        return judge.read(completion, about.get(completion.key)).status is Status.OK
-
-    return reads
 
 
 def _records(stage: Stage, answers: Sequence[Draws]) -> list[dict[str, Any]]:
@@ -119,3 +99,168 @@ def _records(stage: Stage, answers: Sequence[Draws]) -> list[dict[str, Any]]:
         for request, draws in zip(stage.requests, answers, strict=True)
         for draw, completion in enumerate(draws)
     ]
+
+
+# -- Ctrl-C ------------------------------------------------------------------------------------------------------------
+
+
+class Gentle:
+    """An engine that a Ctrl-C ends without losing what it has finished.
+
+    It is never heard while completions are being stored. An engine with `stop` is told to, and then waited for; another
+    one gets a KeyboardInterrupt where it waits. A second Ctrl-C ends at once.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._waiting = self._raised = False
+        self.pending = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def hear(self, *_: Any) -> None:
+        """The signals' handler."""
+        again, self.pending = self.pending, True
+        if again or (self._waiting and not self._stopping()):
+            self._raised = True
+            raise KeyboardInterrupt
+
+    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
+        """The engine's batches."""
+        inner: Any = self._engine.generate(asks, sampling)
+        with contextlib.closing(inner):
+            while True:
+                try:
+                    self._waiting = True
+                    if self.pending and not self._stopping() and not self._raised:
+                        self._raised = True
+                        batch = inner.throw(KeyboardInterrupt())
+                    else:
+                        batch = next(inner)
+                except StopIteration:
+                    return
+                except KeyboardInterrupt:
+                    if inspect.getgeneratorstate(inner) == inspect.GEN_CLOSED:
+                        raise
+                    self._raised = False  # it came a moment before the engine was waited for
+                    continue
+                finally:
+                    self._waiting = False
+                yield batch
+
+    def _stopping(self) -> bool:
+        """Whether the engine can be told to stop, and now is."""
+        stop = getattr(self._engine, "stop", None)
+        if stop is not None:
+            stop()
+        return stop is not None
+
+
+@contextlib.contextmanager
+def gentle(engine: Engine) -> Iterator[Any]:
+    """The engine as `Gentle`, with the signals' handlers in place where this is the main thread.
+
+    Raises: KeyboardInterrupt at the end, if one came and nothing has raised it yet.
+    """
+    asked = Gentle(engine)
+    mine = []
+    if threading.current_thread() is threading.main_thread():
+        mine = [one for one in SIGNALS if signal.getsignal(one) is signal.default_int_handler]
+    for one in mine:
+        signal.signal(one, asked.hear)
+    try:
+        yield asked
+    finally:
+        for one in mine:
+            signal.signal(one, signal.default_int_handler)
+    if asked.pending:
+        raise KeyboardInterrupt
+
+
+# -- progress ----------------------------------------------------------------------------------------------------------
+
+
+class ProgressBar:
+    """How the completions of a run come in: a live line on a terminal, elsewhere a line now and then.
+
+    Pass `bar.report` as `progress` to `engines.complete` or to an evaluator. Without `reads` no parse rate is shown;
+    nothing is shown where nothing has to be asked, or with `quiet`.
+    """
+
+    def __init__(self, name: str = "completions", quiet: bool = False, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self.quiet = quiet
+        self.start(name)
+
+    def start(self, name: str, reads: Reads | None = None) -> None:
+        """A new stage of the run. reads: says whether a completion can be read."""
+        self.name, self.reads = name, reads
+        self.read = self.came = 0
+        self.last: Progress | None = None
+        self._bar: Any = None
+        self._next = -math.inf
+
+    def report(self, progress: Progress, batch: Sequence[Completion] = ()) -> None:
+        """What `engines.complete` calls at the start and after each batch."""
+        self.last = progress
+        if self.reads is not None:
+            came = [self.reads(completion) for completion in batch if completion.finish_reason != "error"]
+            self.read, self.came = self.read + sum(came), self.came + len(came)
+        if not self.quiet and (progress.left or batch):
+            (self._draw if self.stream.isatty() else self._say)(progress)
+
+    def close(self) -> None:
+        """Leave the line as it stands."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def line(self, progress: Progress) -> str:
+        """The numbers as text."""
+        parts = [f"{progress.done:,} done", f"{progress.stored:,} stored", f"{progress.failed:,} failed"]
+        if self.came:
+            parts.append(f"{self.read / self.came:.1%} parsed")
+        if progress.done and progress.seconds > 0:
+            parts.append(f"{progress.tokens_per_second:,.0f} tokens/s")
+        if progress.left and not math.isnan(progress.seconds_left):
+            parts.append(f"{duration(progress.seconds_left)} left")
+        return ", ".join(parts)
+
+    def _draw(self, progress: Progress) -> None:
+        from rich import progress as rich
+        from rich.console import Console
+        from rich.table import Column
+
+        if self._bar is None:
+            name = rich.TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True))
+            line = rich.TextColumn("{task.fields[line]}", markup=False, table_column=Column(no_wrap=True, ratio=1))
+            bar = (rich.TaskProgressColumn(), rich.BarColumn(20), rich.MofNCompleteColumn())
+            terminal = Console(file=self.stream)
+            self._bar = rich.Progress(
+                name, *bar, line, console=terminal, expand=True, redirect_stdout=False, redirect_stderr=False
+            )
+            self._bar.add_task(self.name, total=progress.total, line="")
+            self._bar.start()
+        task = self._bar.tasks[0].id
+        self._bar.update(task, completed=progress.total - progress.left, line=self.line(progress))
+        if not progress.left:
+            self.close()
+
+    def _say(self, progress: Progress) -> None:
+        now, said = time.monotonic(), ""
+        if self._next == -math.inf:
+            self._next = now + _FIRST
+            said = f"{progress.total:,} wanted, {progress.stored:,} stored" if progress.stored < progress.total else ""
+        elif now >= self._next or not progress.left:
+            self._next, said = now + _EVERY, self.line(progress)
+        if said:
+            print(f"{self.name}: {said}", file=self.stream, flush=True)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people read them: 45 s, 3 min, 2.5 h, 1.2 days."""
+    for most, unit, form in ((100, 1, "{:.0f} s"), (6000, 60, "{:.0f} min"), (48 * 3600, 3600, "{:.1f} h")):
+        if seconds < most:
+            return form.format(seconds / unit)
+    return f"{seconds / 86400:.1f} days"

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+import nlgeval_lib
 from nlgeval_lib import datasets
 from nlgeval_lib.engines import Engine
-from nlgeval_lib.engines.store import Store
+from nlgeval_lib.engines.store import draw_keys
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import Judge, counts
 from nlgeval_lib.evaluators.metric import PairMetric
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
-from nlgeval_lib.scoring import named, stand_in_models
-from nlgeval_lib.scoring.asking import Run, ask, readable
-from nlgeval_lib.scoring.progress import ProgressBar
-from nlgeval_lib.scoring.readers import InputError
-from nlgeval_lib.scoring.rows import KNOWN, Rows, checked, incomplete, of_frame, read
+from nlgeval_lib.scoring import named
+from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
+from nlgeval_lib.scoring.named import EngineChoice
+from nlgeval_lib.scoring.rows import KNOWN, InputError, Rows, checked, incomplete, of_frame, read
+
+# stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
+PARSED = ("score", "criteria", "format")
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,8 @@ class Job:
     name: str
     data: Rows
     evaluator: Any
-    engine: Engine | None = None
-    store: Store | None = None
+    engine: Any = None
+    store: Any = None
     skip_incomplete: bool = False
     run: Run = field(default_factory=Run)
 
@@ -79,12 +83,11 @@ class Job:
         Raises: InputError for a column that is not there, and, unless incomplete rows are to be skipped, for the first
         row that lacks something.
         """
+        gone: dict[int, str] = {}
         if self.judge:
             gone = incomplete(self.data, ("output", *self.evaluator.needs), self.name)
         elif isinstance(self.evaluator, PairMetric):
             gone = incomplete(self.data, ("output", "references"), self.name, empty_is_missing=False)
-        else:
-            gone = {}
         if gone and not self.skip_incomplete:
             first, more = next(iter(sorted(gone.items())))[1], len(gone) - 1
             many = f" ({more} more rows lack something; --skip-incomplete leaves them without a score)"
@@ -100,17 +103,18 @@ class Job:
         rows, gone = self.rows()
         part = self.data.frame.iloc[rows]
         try:
-            if self.judge:
-                if self.engine is None:
-                    raise InputError(f"{self.name} asks a language model: name one with --engine and --model")
-                scored = self._judged(part, bar)
-            else:
-                scored = self.evaluator.score(part)
-        except InputError:
-            raise
+            scored = self._judged(part, bar) if self.judge else self.evaluator.score(part)
         except ValueError as error:
             raise InputError(str(error)) from error
-        return _whole(self.data.frame.index, scored, gone)
+        if not gone:
+            return scored
+        index = self.data.frame.index
+        lost = score_frame(index[sorted(gone)], [Judgment.missing(Status.EMPTY, gone[row]) for row in sorted(gone)])
+        if "details" in scored.columns:
+            lost["details"] = [{} for _ in range(len(lost))]
+        whole = pd.concat([scored, lost]).loc[index]
+        whole.attrs = dict(scored.attrs)
+        return whole
 
     def fit(self, rows: Rows, bar: ProgressBar) -> None:
         """Fit the evaluator on rated rows. Raises: InputError where it learns nothing or the rows do not serve."""
@@ -130,8 +134,7 @@ class Job:
         Raises: as `score`.
         """
         if not self.unfitted():
-            scored = self.score(bar)
-            return self.summary(scored)[0]
+            return self.summary(self.score(bar))[0]
         table = self.criteria(bar)
         rows, criteria = table.shape
         read = int(table.notna().to_numpy().sum())
@@ -142,29 +145,32 @@ class Job:
 
         Raises: as `score`.
         """
-        part = self._part()
+        part = self.data.frame.iloc[self.rows()[0]]
         given = self.evaluator.given(part)
         stages = self.evaluator.criteria_stages(given, self.evaluator.used())
         return self._ask(stages, self.evaluator, given, bar).frame(part.index)
 
     def planned(self) -> list[Stage]:
         """The stages that would be asked, none of them asked. Raises: InputError for what the evaluator refuses."""
-        part = self._part()
-        judge = self._bound()
-        assert self.engine is not None
+        part = self.data.frame.iloc[self.rows()[0]]
+        judge, engine = self._bound(), self.engine
         try:
             if self.unfitted():
-                stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), self.engine, self.store)
+                stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), engine, self.store)
             else:
-                stages = judge.plan(part, self.engine, self.store)
+                stages = judge.plan(part, engine, self.store)
             for stage in stages:
-                self.engine.check(stage.sampling)  # what the run would refuse, the plan does
+                engine.check(stage.sampling)  # what the run would refuse, the plan does
             return stages
         except ValueError as error:
             raise InputError(str(error)) from error
 
-    def _part(self) -> pd.DataFrame:
-        return self.data.frame.iloc[self.rows()[0]]
+    def unfitted(self) -> bool:
+        """Whether the evaluator has criteria whose scores nothing joins yet."""
+        from nlgeval_lib.evaluators.hdeval import HDEval
+
+        judge = self.evaluator
+        return isinstance(judge, HDEval) and not judge.aggregator.fitted and judge.aggregator.needs_ratings
 
     def _bound(self) -> Any:
         """The judge as it asks this engine: Prometheus chooses its wrapping by the checkpoint."""
@@ -182,28 +188,31 @@ class Job:
         return scored.assign(details=details)
 
     def _ask(self, stages: Stages[Any], judge: Judge, samples: Sequence[Sample], bar: ProgressBar) -> Any:
+        """The result of the stages, asked with a parse rate.
+
+        A completion has only its key: the sample that it is about is found by the keys of its request's draws.
+        """
         engine = self.engine
-        assert engine is not None
+        by_id = {sample.id: sample for sample in reversed(samples)}
 
-        def reads(stage: Stage) -> Callable[[Completion], bool] | None:
-            return readable(judge, stage, samples, engine)
+        def reader(stage: Stage) -> Reads | None:
+            about: dict[str, Sample | None] = {}
 
-        return ask(stages, judge.name, engine, self.store, bar, self.run, reads)
+            def reads(completion: Completion) -> bool:
+                if not about:
+                    for request in reversed(stage.requests):
+                        keys = draw_keys(request.body(engine, stage.sampling), range(stage.sampling.n))
+                        about.update(dict.fromkeys(keys, by_id.get(request.id)))
+                return judge.read(completion, about.get(completion.key)).status is Status.OK
 
-    def unfitted(self) -> bool:
-        """Whether the evaluator has criteria whose scores nothing joins yet."""
-        from nlgeval_lib.evaluators.hdeval import HDEval
+            return reads if stage.name in PARSED else None
 
-        judge = self.evaluator
-        return isinstance(judge, HDEval) and not judge.aggregator.fitted and judge.aggregator.needs_ratings
+        return ask(stages, judge.name, engine, self.store, bar, self.run, reader)
 
-    # -- what came of it ----------------------------------------------------------------------------------------------
+    # -- what came of it -----------------------------------------------------------------------------------------------
 
     def record(self, scored: pd.DataFrame) -> dict[str, Any]:
         """What is to be known of these scores: evaluator, engine, input, counts, versions."""
-        from datetime import UTC, datetime
-
-        import nlgeval_lib
         from nlgeval_lib.scoring import provenance
 
         found: dict[str, Any] = {
@@ -223,9 +232,9 @@ class Job:
             found |= {"engine": self.engine.name, "model": self.engine.model, "revision": self.engine.revision}
             if served := sorted(getattr(self.engine, "served", ())):
                 found["model_named_by_server"] = served
-        if self.run.stages:
-            found["completions"] = {name: self.run.total(name) for name in ("total", "stored", "done", "failed")}
-            found["made_now"] = {name: self.run.total(name) for name in ("prompt_tokens", "completion_tokens")}
+        if self.run.counts:
+            found["completions"] = {name: self.run.counts[name] for name in ("total", "stored", "done", "failed")}
+            found["made_now"] = {name: self.run.counts[name] for name in ("prompt_tokens", "completion_tokens")}
         return found
 
     def summary(self, scored: pd.DataFrame) -> list[str]:
@@ -241,7 +250,7 @@ class Job:
         if ok < len(scored):
             reasons = scored.loc[scored["status"] != Status.OK.value, "reason"].value_counts()
             lines.append(f"most frequent reason: {reasons.index[0]}")
-        if self.run.stages:
+        if self.run.counts:
             lines.append(self.run.summary())
             usage = getattr(self.engine, "usage", None)
             if usage is not None and usage.cost:
@@ -255,61 +264,38 @@ class Job:
         return 1 if failed or missing > max_missing else 0
 
 
-def _whole(index: pd.Index, scored: pd.DataFrame, gone: dict[int, str]) -> pd.DataFrame:
-    """The score frame with the rows that were not scored in their places."""
-    if not gone:
-        return scored
-    lost = score_frame(index[sorted(gone)], [Judgment.missing(Status.EMPTY, gone[row]) for row in sorted(gone)])
-    if "details" in scored.columns:
-        lost["details"] = [{} for _ in range(len(lost))]
-    whole = pd.concat([scored, lost]).loc[index]
-    whole.attrs = dict(scored.attrs)
-    return whole
-
-
 def prepared(
     source: Source,
     name: str,
     settings: Sequence[str],
+    choice: EngineChoice,
     *,
-    engine: str = "",
-    model: str = "",
-    base_url: str = "",
-    revision: str = "",
-    engine_settings: Sequence[str] = (),
-    folder: str = "",
     load: str = "",
     skip_incomplete: bool = False,
-    planning: bool = False,
-    tokenizer: str = "",
     before: Callable[[Rows], None] = lambda rows: None,
     ready: Engine | None = None,
     given: dict[str, Any] | None = None,
 ) -> Job:
     """A job from the words of a command line; what is wrong about the rows is found before an engine starts.
 
-    planning: no weights are loaded. before: a check of the rows. ready: an engine that is there already, in place of
-    the one that the other words describe. given: further arguments of the evaluator, as they are.
+    before: a check of the rows. ready: an engine that is there already, in place of the chosen one. given: further
+    arguments of the evaluator, as they are.
     Raises: InputError; EngineError; Unavailable; DataUnavailable; StoreError.
     """
     asks = named.asks(name)
-    if asks and not engine:
+    if asks and not choice.engine:
         raise InputError(f"{name} asks a language model: name one, --engine {'|'.join(named.ENGINES)} --model NAME")
     data = source.read()
     before(data)
-    ways: dict[str, Any] = dict(
-        base_url=base_url, revision=revision, settings=engine_settings, unloaded=planning, tokenizer=tokenizer
-    )
-    own: dict[str, Any] = {"given": given}  # an evaluator that asks through the store is made before the engine starts
-    if not asks:
-        own["engine"] = named.engine(engine, model, **ways) if engine else None
-        own["model"] = "" if engine else model
-    made = named.evaluator(name, settings, load=load, **own)
+    # an evaluator that asks through the store is made before the engine starts
+    own = None if asks or not choice.engine else choice.start()
+    model = "" if asks or own is not None else choice.model
+    made = named.evaluator(name, settings, load=load, engine=own, model=model, given=given)
     job = Job(name, data, made, skip_incomplete=skip_incomplete)
     job.rows()
     if asks:
-        job.store = named.store(folder)
-        job.engine = ready if ready is not None else named.engine(engine, model, kept=job.store, **ways)
+        job.store = named.store(choice.store)
+        job.engine = ready if ready is not None else choice.start(job.store)
         if ready is None:
-            stand_in_models.check(job.engine, model, job.store, planning)
+            named.check_stand_in(job.engine, choice.model, job.store, choice.planning)
     return job

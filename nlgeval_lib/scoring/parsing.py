@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
 
 from nlgeval_lib import parsers
-from nlgeval_lib.engines.store import Store
 from nlgeval_lib.names import meant
 from nlgeval_lib.parsers.text import Parsed
-from nlgeval_lib.scoring import options, readers, rows
-from nlgeval_lib.scoring.readers import InputError
+from nlgeval_lib.scoring import named, rows, table_files
 from nlgeval_lib.scoring.rows import Rows
+from nlgeval_lib.scoring.settings import check_needed, parsed
+from nlgeval_lib.scoring.table_files import STDIN, InputError
 
 COLUMNS = ("text", "completion", "output", "response", "answer")  # where a file's texts are looked for
-PLAIN = ("text", "lines")  # formats of files that are no tables
 _SHARED = ("value", "status", "reason", "rule")
-
+_READ = (
+    "rating feedback error_analysis instructscore tigerscore_authors aspects aspect_scores criteria preference yes_no"
+)
 PARSERS: dict[str, Callable[..., Parsed]] = {
-    "rating": parsers.rating,
-    "feedback": parsers.feedback,
-    "error_analysis": parsers.error_analysis,
-    "instructscore": parsers.instructscore,
-    "tigerscore_authors": parsers.tigerscore_authors,
-    "aspects": parsers.aspects,
-    "aspect_scores": parsers.aspect_scores,
-    "criteria": parsers.criteria,
-    "preference": parsers.preference,
-    "yes_no": parsers.yes_no,
-    "multiple_choice": parsers.multiple_choice,
-    "first_number": parsers.naive.first_number,
-    "last_number": parsers.naive.last_number,
+    name: getattr(parsers, name) for name in (*_READ.split(), "multiple_choice")
 }
+PARSERS |= {name: getattr(parsers.naive, name) for name in ("first_number", "last_number")}
 
 
 def parser(name: str, settings: Iterable[str] = ()) -> Callable[[str | None], Parsed]:
@@ -42,17 +32,13 @@ def parser(name: str, settings: Iterable[str] = ()) -> Callable[[str | None], Pa
     if name not in PARSERS:
         raise InputError(f"no parser {name!r}{meant(name, PARSERS, '.')} There are {', '.join(PARSERS)}")
     function = PARSERS[name]
-    given = options.parse(function, settings, f"parser {name}")
-    options.lacking(function, given, f"parser {name}")
-
-    def parse(text: str | None) -> Parsed:
-        return function(text, **given)
-
+    given = parsed(function, settings, f"parser {name}")
+    check_needed(function, given, f"parser {name}")
     try:
-        parse("4")
+        function("4", **given)
     except (ValueError, TypeError) as error:
         raise InputError(f"parser {name}: {error}") from error
-    return parse
+    return lambda text: function(text, **given)
 
 
 def texts(path: str, format: str = "", column: str = "", delimiter: str = "") -> tuple[Rows, str]:
@@ -61,7 +47,8 @@ def texts(path: str, format: str = "", column: str = "", delimiter: str = "") ->
     A file ending in .txt, and standard input without a format, is one text; format "lines": a text a line.
     Raises: InputError.
     """
-    if format not in PLAIN and (format or (path != readers.STDIN and Path(path).suffix.lower() != ".txt")):
+    plain = format in ("text", "lines") or (not format and (path == STDIN or Path(path).suffix.lower() == ".txt"))
+    if not plain:
         found = rows.read(path, format, delimiter)
         if column and column not in found.columns:
             raise InputError(f"--column {found.lacks(column)}")
@@ -75,17 +62,17 @@ def texts(path: str, format: str = "", column: str = "", delimiter: str = "") ->
         return found, chosen
     if column:
         raise InputError("--column is for tables; this is plain text")
-    name = readers.called(path)
-    content = readers.text(readers.content(path), name)
-    lines = content.splitlines() if format == "lines" else [content]
-    if not any(line.strip() for line in lines):
+    name = table_files.called(path)
+    content = table_files.text(table_files.content(path), name)
+    if not content.strip():
         raise InputError(f"{name} is empty: there is no text in it")
+    lines = content.splitlines() if format == "lines" else [content]
     return rows.of_frame(pd.DataFrame({"text": lines}), name), "text"
 
 
 def stored(folder: str, model: str = "") -> tuple[Rows, str]:
     """The texts of a store, of one model or of all, in the order they were stored. Raises: InputError without any."""
-    kept = Store(Path(folder))
+    kept = named.store(folder)
     found = list(kept.get_many(kept).values())
     mine = [one for one in found if not model or one.model == model]
     if not mine:
@@ -99,8 +86,7 @@ def readings(texts: Rows, column: str, parse: Callable[[str | None], Parsed]) ->
     """The rows without their texts, and what was read from each: value, status, reason, rule, and the parser's own."""
     found = [parse(text) for text in texts.given[column]]
     kept = texts.given.drop(columns=column).reset_index(drop=True)
-    fields = dict.fromkeys(field.name for one in found for field in dataclasses.fields(one))
-    names = [*_SHARED, *(name for name in fields if name not in _SHARED)]
+    names = dict.fromkeys([*_SHARED, *(field.name for one in found for field in dataclasses.fields(one))])
     kept = kept.rename(columns={name: f"{name} (before)" for name in names})
     for name in names:
         values = [getattr(one, name, None) for one in found]
@@ -109,43 +95,31 @@ def readings(texts: Rows, column: str, parse: Callable[[str | None], Parsed]) ->
     return kept
 
 
-def counts(found: pd.DataFrame) -> list[str]:
-    """How many texts have which status, and how many each rule read or left, as text."""
-    from nlgeval_lib.report import show
-
+def in_words(found: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
+    """How many texts have which status, how many each rule read or left, which values, and the frequent reasons."""
     total = len(found)
     statuses = found["status"].value_counts()
-    lines = [f"{total:,} texts: " + ", ".join(f"{n:,} {status} ({n / total:.1%})" for status, n in statuses.items())]
+    yield f"{total:,} texts: " + ", ".join(f"{n:,} {status} ({n / total:.1%})" for status, n in statuses.items()) + "\n"
     rules = found.groupby(["rule", "status"], sort=False).size().sort_values(ascending=False)
-    frame = pd.DataFrame(
-        [(rule or "-", status, f"{count:,}", f"{count / total:.1%}") for (rule, status), count in rules.items()],
-        columns=["rule", "status", "texts", "share"],
-    )
-    lines += ["", show(frame, rows=60).text]
+    rows = [(rule or "-", status, f"{count:,}", f"{count / total:.1%}") for (rule, status), count in rules.items()]
+    yield pd.DataFrame(rows, columns=["rule", "status", "texts", "share"])
     values = pd.Series([value for value in found["value"] if isinstance(value, (int, float)) and value == value])
     if 0 < values.nunique() <= 12:
-        top = values.value_counts().sort_index()
-        lines += ["", "values: " + ", ".join(f"{value:g}: {count:,}" for value, count in top.items())]
+        yield "\nvalues: " + ", ".join(f"{value:g}: {n:,}" for value, n in values.value_counts().sort_index().items())
     elif len(values):
-        lines += ["", f"values: mean {values.mean():.4g}, from {values.min():.4g} to {values.max():.4g}"]
-    reasons = found.loc[found["status"] != "ok", "reason"].value_counts()
+        yield f"\nvalues: mean {values.mean():.4g}, from {values.min():.4g} to {values.max():.4g}"
+    reasons = found.loc[found["status"] != "ok", "reason"].value_counts().head(5)
     if len(reasons):
-        lines += [
-            "",
-            "most frequent reasons:",
-            *(f"  {count:,}  {reason}" for reason, count in reasons.head(5).items()),
-        ]
-    return lines
+        yield "\nmost frequent reasons:"
+        yield from (f"  {count:,}  {reason}" for reason, count in reasons.items())
 
 
-def examples(texts: Rows, column: str, found: pd.DataFrame, number: int) -> Sequence[str]:
+def examples(texts: Rows, column: str, found: pd.DataFrame, number: int) -> Iterator[str]:
     """The first texts of each rule and status, in short."""
-    lines = []
-    for (rule, status), part in found.groupby(["rule", "status"], sort=False):
-        lines.append(f"--- {rule or '-'}, {status}: {len(part):,}")
+    for (rule, status), part in found.groupby(["rule", "status"], sort=False) if number else ():
+        yield f"--- {rule or '-'}, {status}: {len(part):,}"
         for position in part.index[:number]:
             text = " ".join((texts.given[column].iloc[position] or "").split())
             short = text if len(text) <= 200 else f"{text[:100]} ... {text[-95:]}"
-            value = found["value"].iloc[position] if status == "ok" else found["reason"].iloc[position]
-            lines.append(f"{texts.place(position)}: {value} <- {short!r}")
-    return lines
+            value = found["value" if status == "ok" else "reason"].iloc[position]
+            yield f"{texts.place(position)}: {value} <- {short!r}"

@@ -5,8 +5,11 @@ Nothing in it names a user, a host or a place on a disk, and values of parameter
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
 import importlib.metadata
+import json
 import os
 import platform
 import re
@@ -21,29 +24,13 @@ from typing import Any
 import nlgeval_lib
 from nlgeval_lib import files
 
-# distribution -> the module that shows that it was used
-PACKAGES = {
-    "numpy": "numpy",
-    "pandas": "pandas",
-    "scipy": "scipy",
-    "scikit-learn": "sklearn",
-    "statsmodels": "statsmodels",
-    "sacrebleu": "sacrebleu",
-    "rouge-score": "rouge_score",
-    "rouge": "rouge",
-    "nltk": "nltk",
-    "bert-score": "bert_score",
-    "sentence-transformers": "sentence_transformers",
-    "transformers": "transformers",
-    "tokenizers": "tokenizers",
-    "torch": "torch",
-    "vllm": "vllm",
-    "openai": "openai",
-    "shap": "shap",
-    "matplotlib": "matplotlib",
-    "seaborn": "seaborn",
-    "ipykernel": "ipykernel",
-}
+# distributions whose versions are recorded where they were imported
+PACKAGES = (
+    *("numpy", "pandas", "scipy", "scikit-learn", "statsmodels", "sacrebleu", "rouge-score", "rouge", "nltk"),
+    *("bert-score", "sentence-transformers", "transformers", "tokenizers", "torch", "vllm", "openai", "shap"),
+    *("matplotlib", "seaborn", "ipykernel"),
+)
+RECORD = ".meta.json"  # after the name of a file with scores
 CODE = ("nlgeval_lib", "notebooks", "data", "requirements", "pyproject.toml")
 _PLACE = re.compile(r"(?<![\w.:/<>~\\])(?:/(?:[\w.+@-]+/)+|[A-Za-z]:\\(?:[^\\/:*?\"<>|\s]+\\)+)(?=[\w.+@-])")
 _SECRET = re.compile(r"(^|_)(key|token|secret|password|passwd|credential)s?($|_)", re.IGNORECASE)
@@ -91,19 +78,18 @@ def git() -> dict[str, Any]:
     """The commit of the checkout and whether code or data differ from it; the reason where that cannot be said."""
     if not (files.root() / ".git").exists() or not shutil.which("git"):
         return {"commit": None, "dirty": None, "reason": "not a git checkout, or no git here"}
-    commit = _git("rev-parse", "HEAD")
+    commit = _said("git", "--no-optional-locks", "rev-parse", "HEAD")
     if commit is None:
         return {"commit": None, "dirty": None, "reason": "no commit yet"}
     here = [name for name in CODE if (files.root() / name).exists()]
-    status = _git("status", "--porcelain", "--", *here)
+    status = _said("git", "--no-optional-locks", "status", "--porcelain", "--", *here)
     return {"commit": commit, "dirty": None if status is None else bool(status)}
 
 
-def _git(*arguments: str) -> str | None:
+def _said(*command: str) -> str | None:
+    """What a program prints in the checkout; None where it is not here, fails or hangs."""
     try:
-        done = subprocess.run(
-            ["git", "--no-optional-locks", *arguments], cwd=files.root(), capture_output=True, text=True, timeout=30
-        )
+        done = subprocess.run(command, cwd=files.root(), capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
@@ -112,13 +98,13 @@ def _git(*arguments: str) -> str | None:
 def packages() -> dict[str, str]:
     """The versions of those of `PACKAGES` that this process has imported."""
     found = {}
-    for name, module in PACKAGES.items():
-        if module not in sys.modules:
-            continue
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = str(getattr(sys.modules[module], "__version__", "unknown"))
+    for name in PACKAGES:
+        module = sys.modules.get(name.replace("scikit-learn", "sklearn").replace("-", "_"))
+        if module is not None:
+            try:
+                found[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:  # builds of vllm have names of their own
+                found[name] = str(getattr(module, "__version__", "unknown"))
     return found
 
 
@@ -132,49 +118,24 @@ def modules() -> list[str]:
 @functools.cache
 def hardware() -> Mapping[str, Any]:
     """Processor model, cores, memory in GiB, accelerators, operating system and architecture."""
+    cpu, memory = platform.processor() or "unknown", None
+    with contextlib.suppress(OSError):
+        names = re.search(r"(?m)^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text("utf-8", "replace"))
+        cpu = names[1] if names else cpu
+    with contextlib.suppress(ValueError, OSError, AttributeError):
+        memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
     return {
-        "cpu": _cpu_model(),
+        "cpu": cpu,
         "cores": os.cpu_count(),
-        "memory_gib": _memory(),
-        "gpu": _gpus(),
+        "memory_gib": memory,
+        "gpu": (_said("nvidia-smi", "--query-gpu=name", "--format=csv,noheader") or "").splitlines(),
         "system": platform.system(),
         "machine": platform.machine(),
     }
 
 
-def _cpu_model() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.lower().startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or "unknown"
-
-
-def _memory() -> float | None:
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
-    except (ValueError, OSError, AttributeError):
-        return None
-
-
-def _gpus() -> list[str]:
-    if not shutil.which("nvidia-smi"):
-        return []
-    try:
-        done = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, timeout=15
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return [line.strip() for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
-
-
 def data_hashes(name: str) -> dict[str, str]:
     """The sha256 of each file of a data set or recording, by its registry path; long lists become one hash."""
-    import hashlib
-
     from nlgeval_lib import datasets
     from nlgeval_lib.datasets import registry
 
@@ -216,3 +177,27 @@ def without_places(text: str) -> str:
         if len(place) > 1:
             text = text.replace(place, known[place])
     return _PLACE.sub("<elsewhere>/", text)
+
+
+# -- the record beside a file of scores --------------------------------------------------------------------------------
+
+
+def record_of(path: str | Path) -> dict[str, Any]:
+    """What was recorded beside a file of scores; empty where nothing was, or where the file has changed."""
+    beside = Path(f"{path}{RECORD}")
+    try:
+        found = json.loads(beside.read_text(encoding="utf-8"))
+        same = found["sha256"] == hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return found if same and isinstance(found.get("scores"), dict) else {}
+
+
+def write_record(path: str, earlier: Mapping[str, Any], column: str, facts: Mapping[str, Any]) -> None:
+    """Record beside a file of scores where its scores come from; those of the file that it was made from stay.
+
+    Nothing in it names a place on the machine or holds a secret. Raises: OSError.
+    """
+    scores = {**(earlier.get("scores") or {}), column: clean(files.plain(facts))}
+    record = {"sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(), "scores": scores}
+    files.write_text(f"{path}{RECORD}", json.dumps(record, ensure_ascii=False, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""Somebody's own rows: read once, under the project's column names, and every cell that is used is checked."""
+"""Somebody's own rows: read once, under the project's column names; every cell that is used is checked, once."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.names import meant
-from nlgeval_lib.scoring import readers
-from nlgeval_lib.scoring.options import pairs, text_or_file
-from nlgeval_lib.scoring.readers import InputError, is_missing
+from nlgeval_lib.names import meant, pair
+from nlgeval_lib.scoring import table_files
+from nlgeval_lib.scoring.table_files import InputError, is_missing, present
 
 TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
 REFERENCES = ("references", "reference")
@@ -78,26 +78,27 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     delimiter: what separates the fields of CSV, where it is not a comma.
     Raises: InputError naming the file and the line for what cannot be read, and for a file without rows.
     """
-    path = str(path)
-    kind, raw = readers.format_of(path, format), readers.content(path)
-    columns, places = readers.columns(raw, kind, readers.called(path), delimiter)
-    return _rows(columns, places, readers.called(path), hashlib.sha256(raw).hexdigest())
+    kind, name = table_files.format_of(str(path), format), table_files.called(str(path))
+    raw = table_files.content(str(path))
+    return _rows(table_files.parsed(raw, kind, name, delimiter), name, hashlib.sha256(raw).hexdigest())
 
 
 def of_frame(frame: pd.DataFrame, name: str) -> Rows:
     """A frame that is here already, such as a data set's: a missing value becomes None."""
-    columns = {str(column): readers.present(frame[column]) for column in frame.columns}
-    return _rows(columns, [f"row {number}" for number in range(1, len(frame) + 1)], name)
+    return _rows(frame.set_axis([f"row {number}" for number in range(1, len(frame) + 1)]), name)
 
 
-def _rows(columns: Mapping[str, list[Any]], places: list[str], name: str, sha256: str = "") -> Rows:
-    index = pd.Index(places, dtype=object)
-    given = pd.DataFrame({name: _column(values, index) for name, values in columns.items()}, index)
+def _rows(frame: pd.DataFrame, name: str, sha256: str = "") -> Rows:
+    columns = {str(column): _column(present(frame[column]), frame.index) for column in frame.columns}
+    given = pd.DataFrame(columns, frame.index)
     return Rows(given, name, sha256, given)
 
 
 def _column(values: list[Any], index: pd.Index) -> pd.Series:
     return pd.Series(values, index=index, dtype=object)
+
+
+# -- under our names ---------------------------------------------------------------------------------------------------
 
 
 def checked(rows: Rows, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -> Rows:
@@ -110,26 +111,62 @@ def checked(rows: Rows, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -
     become text. In CSV, `references` may hold a JSON list of texts.
     Raises: InputError naming the row and the column.
     """
-    sources, filled = _mapped(rows, mapping), _filled(fill)
-    if doubled := sorted(set(sources) & set(filled)):
-        raise InputError(f"column {doubled[0]!r} is both mapped and filled; give one of them")
+    sources: dict[str, list[str]] = {}
+    filled: dict[str, str] = {}
+    for ours, theirs in pairs(mapping, "map", "ours=theirs, such as output=response"):
+        ours = _ALIAS.get(ours, ours)
+        if theirs not in rows.given.columns:
+            raise InputError(f"map {f'{ours}={theirs}'!r}: {rows.lacks(theirs)}")
+        if ours in sources and ours != "references":
+            said = f"{ours} is mapped twice; only references may have several columns"
+            raise InputError(f"map {f'{ours}={theirs}'!r}: {said}")
+        sources.setdefault(ours, []).append(theirs)
+    for ours, value in pairs(fill, "fill", "column=text, such as aspect=coherence"):
+        ours = _ALIAS.get(ours, ours)
+        if ours in filled:
+            raise InputError(f"fill {f'{ours}={value}'[:60]!r}: {ours} is filled twice")
+        if ours in sources:
+            raise InputError(f"column {ours!r} is both mapped and filled; give one of them")
+        filled[ours] = text_or_file(value)
     used = {name for names in sources.values() for name in names}
     for name in rows.given.columns:
         ours = _ALIAS.get(name, name)
         if name not in used and ours not in sources and (ours == name or ours not in rows.given.columns):
             sources[ours] = [name]
-    theirs = {ours: " + ".join(names) for ours, names in sources.items() if ours not in filled}
-    named = dataclasses.replace(rows, theirs=theirs | {ours: f"--fill {ours}" for ours in filled})
+    theirs_of = {ours: " + ".join(names) for ours, names in sources.items() if ours not in filled}
+    named = dataclasses.replace(rows, theirs=theirs_of | {ours: f"--fill {ours}" for ours in filled})
     columns: dict[str, Any] = {}
-    for ours in theirs:
-        values = [rows.given[name].tolist() for name in sources[ours]]
-        columns[ours] = values[0] if len(values) == 1 else [list(cells) for cells in zip(*values, strict=True)]
-    columns |= {ours: [text] * len(rows) for ours, text in filled.items()}
-    for ours, values in columns.items():
-        read = _reader(ours)
-        found = values if read is None else _cells(values, read, named, ours)
-        columns[ours] = np.array(found, float) if read is _number else _column(found, rows.given.index)
+    for ours in named.theirs:
+        given = [rows.given[name].tolist() for name in sources.get(ours, ()) if ours not in filled]
+        values = [filled[ours]] * len(rows) if not given else given[0]
+        if len(given) > 1:
+            values = [list(cells) for cells in zip(*given, strict=True)]
+        columns[ours] = _read_column(named, ours, values)
     return dataclasses.replace(named, frame=pd.DataFrame(columns, rows.given.index))
+
+
+def pairs(texts: Iterable[str] | None, flag: str, form: str = "name=value") -> Iterator[tuple[str, str]]:
+    """The two sides of each text of a repeatable option. Raises: InputError."""
+    for given in texts or ():
+        try:
+            yield pair(given, form)
+        except ValueError as error:
+            raise InputError(f"{flag} {error}") from None
+
+
+def text_or_file(value: str) -> str:
+    """The value itself, or for `@path` the text of that file; `@@...` is a text that begins with one @.
+
+    Raises: InputError for a file that cannot be read.
+    """
+    if not value.startswith("@"):
+        return value
+    if value.startswith("@@"):
+        return value[1:]
+    try:
+        return Path(value[1:]).read_text(encoding="utf-8-sig").removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {value[1:]}: {error}") from None
 
 
 def numbers(rows: Rows, column: str) -> np.ndarray:
@@ -143,18 +180,15 @@ def numbers(rows: Rows, column: str) -> np.ndarray:
 def repeated(rows: Rows) -> str:
     """What rows have the input, system and aspect of another one, in words; empty where there are none."""
     keys = [key for key in (*IDS, "aspect") if key in rows.frame.columns]
-    if not set(keys) >= set(IDS):
-        return ""
-    doubled = rows.frame.duplicated(keys).to_numpy()
+    doubled = rows.frame.duplicated(keys).to_numpy() if set(keys) >= set(IDS) else np.zeros(len(rows), dtype=bool)
     if not doubled.any():
         return ""
     second = int(np.flatnonzero(doubled)[0])
     alike = (rows.frame[keys] == rows.frame[keys].iloc[second]).all(axis=1).to_numpy()
-    first = int(np.flatnonzero(alike)[0])
     what = ", ".join(f"{rows.theirs[key]} {rows.frame[key].iloc[second]!r}" for key in keys)
     return (
         f"{int(doubled.sum())} rows have the {', '.join(keys)} of an earlier one, first {rows.place(second)}: "
-        f"{what} as in {rows.frame.index[first]}"
+        f"{what} as in {rows.frame.index[int(np.flatnonzero(alike)[0])]}"
     )
 
 
@@ -181,47 +215,16 @@ def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: boo
     return found
 
 
-# -- names -------------------------------------------------------------------------------------------------------------
-
-
-def _mapped(rows: Rows, mapping: Iterable[str]) -> dict[str, list[str]]:
-    """Our column -> the user's, as they were mapped."""
-    chosen: dict[str, list[str]] = {}
-    for ours, theirs in pairs(mapping, "map", "ours=theirs, such as output=response"):
-        ours = _ALIAS.get(ours, ours)
-        if theirs not in rows.given.columns:
-            raise InputError(f"map {f'{ours}={theirs}'!r}: {rows.lacks(theirs)}")
-        if ours in chosen and ours != "references":
-            raise InputError(
-                f"map {f'{ours}={theirs}'!r}: {ours} is mapped twice; only references may have several columns"
-            )
-        chosen.setdefault(ours, []).append(theirs)
-    return chosen
-
-
-def _filled(fill: Iterable[str]) -> dict[str, str]:
-    """Our column -> its text."""
-    given: dict[str, str] = {}
-    for column, value in pairs(fill, "fill", "column=text, such as aspect=coherence"):
-        column = _ALIAS.get(column, column)
-        if column in given:
-            raise InputError(f"fill {f'{column}={value}'[:60]!r}: {column} is filled twice")
-        given[column] = text_or_file(value)
-    return given
-
-
 # -- cells: a value as it is used; ValueError with what a message says after the place ---------------------------------
 
 
-def _reader(column: str) -> Callable[[Any], Any] | None:
-    """How the cells of one of our columns are read; None for a column that is not ours."""
-    if column in TEXTS:
-        return _text
-    if column in REFERENCES:
-        return _references if column == "references" else _reference
-    if column in IDS:
-        return _id
-    return _number if column == RATING or column.startswith(RATINGS) else None
+def _read_column(rows: Rows, column: str, values: list[Any]) -> Any:
+    """The cells of a column as they are used; of one that is not ours, as they are."""
+    if column == RATING or column.startswith(RATINGS):
+        return np.array(_cells(values, _number, rows, column), float)
+    readers = dict.fromkeys(TEXTS, _text) | dict.fromkeys(IDS, _id) | {"reference": _reference}
+    read = (readers | {"references": _references}).get(column)
+    return _column(values if read is None else _cells(values, read, rows, column), rows.given.index)
 
 
 def _cells(values: list[Any], read: Callable[[Any], Any], rows: Rows, column: str) -> list[Any]:
@@ -240,12 +243,10 @@ def _text(value: Any) -> str | None:
         return None
     if not isinstance(value, str):
         raise ValueError(f": {_shown(value)} where a text is needed")
-    if not value.isascii():
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError as error:
-            broken = f"\\u{ord(value[error.start]):04x}"
-            raise ValueError(f": half a character ({broken}); write it whole") from None
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(f": half a character (\\u{ord(value[error.start]):04x}); write it whole") from None
     return value
 
 
@@ -260,12 +261,10 @@ def _reference(value: Any) -> str | tuple[str, ...] | None:
 def _references(value: Any) -> str | tuple[str, ...] | None:
     """As `_reference`, where a text may be a JSON list of texts."""
     if isinstance(value, str) and value.startswith("["):
-        try:
+        with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(value)
-        except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, list) and found and all(isinstance(each, str) for each in found):
-            value = found
+            if found and all(isinstance(each, str) for each in found):
+                value = found
     return _reference(value)
 
 
@@ -289,16 +288,58 @@ def _number(value: Any) -> float:
         raise ValueError(f": {_shown(value)} where a number is needed, or nothing")
     if math.isinf(number):
         raise ValueError(f": {_shown(value)}; a finite number is needed, or nothing")
-    if abs(number) >= _WHOLE and not isinstance(value, float) and _digits(value) not in (_WHOLE, None):
+    whole = str(value).strip().lstrip("+-")
+    if abs(number) >= _WHOLE and not isinstance(value, float) and whole.isdigit() and int(whole) != _WHOLE:
         raise ValueError(f": {_shown(value)}, which a float cannot tell from its neighbours")
     return number
 
 
-def _digits(value: Any) -> int | None:
-    """The size of what is written as a whole number; None for any other number."""
-    text = str(value).strip().lstrip("+-")
-    return int(text) if text.isdigit() else None
-
-
 def _shown(value: Any) -> str:
     return f"{type(value).__name__} {str(value)[:40]!r}"
+
+
+# -- with scores -------------------------------------------------------------------------------------------------------
+
+
+def score_columns(column: str) -> tuple[str, ...]:
+    """The columns that a run adds: value, status, reason, details; or NAME, NAME_status, NAME_reason, NAME_details."""
+    return (column, *((part if column == "value" else f"{column}_{part}") for part in ("status", "reason", "details")))
+
+
+def check_columns(data: Rows, column: str) -> None:
+    """Passes where the scores have columns of their own. Raises: InputError naming the column that is taken."""
+    taken = [name for name in score_columns(column) if name in data.columns]
+    if taken:
+        raise InputError(
+            f"{data.name} has a column {taken[0]!r} already, which the scores have too; give them a name: --column NAME"
+        )
+
+
+def joined(data: Rows, scored: pd.DataFrame, column: str, only_scores: bool = False) -> pd.DataFrame:
+    """The user's rows with their scores.
+
+    Added: value, status, reason; from the details, what is one text or number; `details`, JSON of the rest. The columns
+    that say which row it is (`input_id`, `system_id`, `aspect`, `human`) have the project's names where they were
+    mapped or filled. only_scores: leave out the texts.
+    """
+    texts = {data.theirs.get(name, name) for name in (*TEXTS, *REFERENCES) if name != "aspect" and only_scores}
+    kept: dict[str, Any] = {name: data.given[name].tolist() for name in data.given.columns if name not in texts}
+    for name in (*IDS, "aspect", RATING):
+        if name in data.frame.columns and data.theirs.get(name) != name and name not in kept:
+            kept[name] = present(data.frame[name])
+    value, status, reason, rest = score_columns(column)
+    kept |= {value: scored["value"].to_numpy(), status: scored["status"].tolist(), reason: scored["reason"].tolist()}
+    details = scored["details"].tolist() if "details" in scored.columns else []
+    left: list[dict[str, Any]] = [{} for _ in details]
+    for name in dict.fromkeys(name for row in details for name in row):
+        values = [row.get(name) for row in details]
+        own = name if column == "value" else f"{column}_{name}"
+        plain = own not in kept and all(value is None or isinstance(value, (str, int, float)) for value in values)
+        if plain and any(value not in (None, "") for value in values):
+            kept[own] = values
+        else:
+            for row, value in zip(left, values, strict=True):
+                row |= {name: value} if value not in (None, "", (), {}) else {}
+    kept |= {rest: left} if any(left) else {}
+    # as objects: pandas' own texts cannot hold half a character, which is spelt out when it is written
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in kept.items()})

@@ -6,7 +6,17 @@ made.available, made.why, made.frame
 
 from __future__ import annotations
 
-from nlgeval_lib.study.jobs import MINI, EngineOptions, JudgeUnavailable, engine
-from nlgeval_lib.study.judges import JudgeScores, judge_scores
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nlgeval_lib.study.judges import MINI, EngineOptions, JudgeScores, JudgeUnavailable, engine, judge_scores
 
 __all__ = ["MINI", "EngineOptions", "JudgeScores", "JudgeUnavailable", "engine", "judge_scores"]
+
+
+def __getattr__(name: str) -> Any:  # the runner reads the catalogue alone, and loads no pandas for it
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from nlgeval_lib.study import judges
+
+    return getattr(judges, name)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import datasets, meta
-from nlgeval_lib.study import correlations
+from nlgeval_lib.study import recorded_judges
 
 CHAT_SCALES = {"coherence": (1, 3), "engagingness": (1, 3), "groundedness": (0, 1), "naturalness": (1, 3)}
 DIRECT, OTHERS, ALL = "direct", "mean of the others", "mean of all"
@@ -31,10 +31,10 @@ def draw_means(
     options = {"prompt_forms": tuple(prompt_forms)} if prompt_forms else {}
     texts = datasets.recordings.load("acloserlook", **options)
     texts = texts[texts["input_id"].isin(set(items["input_id"])) & (texts["draw"] < draws)]
-    read = correlations.read_ratings(texts, CHAT_SCALES)
+    read = recorded_judges.read_ratings(texts, CHAT_SCALES)
     keys = ["prompt_form", "aspect", "input_id", "system_id"]
     means = read.groupby(keys, sort=False)["value"].mean().reset_index()
-    return correlations.recorded_scores(items, means.rename(columns={"prompt_form": "judge"}))
+    return recorded_judges.scores(items, means.rename(columns={"prompt_form": "judge"}))
 
 
 def chat_scores(items: pd.DataFrame, prompt_form: str = "analyze_rate") -> dict[str, np.ndarray]:
@@ -48,7 +48,7 @@ def news_scores(items: pd.DataFrame) -> dict[str, dict[str, np.ndarray]]:
 
     Source: Calderon et al. 2025, The Alternative Annotator Test (the recording).
     """
-    recorded = correlations.recorded_scores(items, "alttest_summeval")
+    recorded = recorded_judges.scores(items, "alttest_summeval")
     return {judge: {name: _unit(v, 1, 5) for name, v in given.items()} for judge, given in recorded.items()}
 
 

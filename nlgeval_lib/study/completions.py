@@ -1,23 +1,156 @@
-"""Every completion that the catalogue's outputs need, model by model: what is lacking, and the making of it."""
+"""What runs would ask and cost, nothing asked; and the making of every completion that the catalogue's outputs need."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib.datasets import DataError
-from nlgeval_lib.engines import Engine, EngineError, UnsupportedSetting
+from nlgeval_lib.engines import Engine, EngineError, Request, UnsupportedSetting
+from nlgeval_lib.engines.base import Ask
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
-from nlgeval_lib.scoring import InputError, Job, ProgressBar, estimate
-from nlgeval_lib.study import jobs, refusals
+from nlgeval_lib.evaluators.stages import Stage
+from nlgeval_lib.scoring import InputError, Job, ProgressBar
+from nlgeval_lib.scoring.asking import duration
+from nlgeval_lib.study import judges
 from nlgeval_lib.study.catalogue import Catalogue, Question
-from nlgeval_lib.study.jobs import EngineOptions
+from nlgeval_lib.study.judges import EngineOptions, JudgeUnavailable
 
+CHARACTERS_A_TOKEN = 4
 RATE = 1000.0  # new tokens a second that hours are told for, unless another rate is given
 COUNTS = ("requests", "completions", "stored", "to_ask", "prompt_tokens", "new_tokens", "limit")
-COLUMNS = ("model", "judge", "outputs", *COUNTS, "counted", "exact", "why")
+_ENOUGH = 20  # stored completions of a stage from which their mean length says something
+_NOT_HERE = (JudgeUnavailable, DataError, Unavailable)
+
+
+@dataclass(frozen=True, slots=True)
+class StagePlan:
+    """One stage of a run. Token counts are of the completions that are still to be asked.
+
+    repeated: completions that another request of the run asks for too. counted: whether prompt tokens are a tokenizer's
+    count; else they are characters divided by four. new_tokens: expected ones, from the mean length of `seen` stored
+    completions of this stage, or the limit where fewer than 20 are stored; limit: at most. exact: whether the requests
+    are known; else they depend on answers that are not there yet.
+    """
+
+    name: str
+    requests: int
+    completions: int
+    repeated: int
+    stored: int
+    to_ask: int
+    prompt_tokens: float
+    counted: bool
+    new_tokens: float
+    limit: int
+    seen: int
+    exact: bool
+
+
+def plan(
+    stages: Sequence[Stage], engine: Engine, store: Store | None = None, known: set[str] | None = None
+) -> list[StagePlan]:
+    """A line for every stage, in order; equal stages of one name are one line.
+
+    known: keys that are counted elsewhere; those of these stages are added.
+    """
+    known = set() if known is None else known
+    named: dict[str, list[Stage]] = {}
+    for stage in stages:
+        named.setdefault(stage.name, []).append(stage)
+    return [_plan_of_stage(name, parts, engine, store, known) for name, parts in named.items()]
+
+
+def _plan_of_stage(
+    name: str, parts: Sequence[Stage], engine: Engine, store: Store | None, known: set[str]
+) -> StagePlan:
+    requests: list[Request] = []
+    draws: list[int] = []
+    total = repeated = limit = 0
+    lengths: list[int] = []
+    for stage in parts:
+        for request in stage.requests:
+            asks = Ask.all(request, request.body(engine, stage.sampling), stage.sampling)
+            total += len(asks)
+            fresh = [ask for ask in asks if ask.key not in known]
+            repeated += len(asks) - len(fresh)
+            known.update(ask.key for ask in fresh)
+            here = store.get_many(ask.key for ask in fresh) if store is not None else {}
+            lengths += [one.completion_tokens for one in here.values() if one.completion_tokens > 0]
+            if len(here) < len(fresh):
+                requests.append(request)
+                draws.append(len(fresh) - len(here))
+                limit += stage.sampling.max_tokens * draws[-1]
+    paid = [1] * len(draws) if getattr(engine, "group_draws", False) else draws
+    tokens = engine.count_tokens(requests) if requests else []
+    sizes = [len(request.text()) / CHARACTERS_A_TOKEN for request in requests] if tokens is None else tokens
+    to_ask = sum(draws)
+    return StagePlan(
+        name=name,
+        requests=sum(len(stage.requests) for stage in parts),
+        completions=total,
+        repeated=repeated,
+        stored=total - repeated - to_ask,
+        to_ask=to_ask,
+        prompt_tokens=sum(size * count for size, count in zip(sizes, paid, strict=True)),
+        counted=tokens is not None,
+        new_tokens=min(sum(lengths) / len(lengths) * to_ask, limit) if len(lengths) >= _ENOUGH else limit,
+        limit=limit,
+        seen=len(lengths),
+        exact=all(stage.exact for stage in parts),
+    )
+
+
+def in_words(
+    plans: Sequence[StagePlan],
+    rate: float | None = None,
+    prices: tuple[float, float] | None = None,
+    new_tokens: float | None = None,
+) -> Iterator[str | pd.DataFrame]:
+    """The plan: a table of the stages, then lines.
+
+    rate: tokens written a second. prices: for a million prompt tokens and a million new tokens. new_tokens: how long a
+    completion is expected to be, in tokens.
+    """
+
+    def new(one: StagePlan) -> str:
+        if new_tokens is not None:
+            return f"{one.to_ask * new_tokens:,.0f} (as given)"
+        return (
+            f"{one.limit:,} at most" if one.new_tokens == one.limit else f"{one.new_tokens:,.0f} (as {one.seen} stored)"
+        )
+
+    def both(likely: float, most: float, form: Callable[[float], str]) -> str:
+        return ("" if form(likely) == form(most) else f"{form(likely)} expected, ") + f"{form(most)} at most"
+
+    counts = ("requests", "completions", "repeated", "stored", "to_ask", "prompt_tokens")
+    table = {"stage": [one.name + ("" if one.exact else " (estimate)") for one in plans]}
+    table |= {name.replace("_", " "): [f"{getattr(one, name):,.0f}" for one in plans] for name in counts}
+    yield pd.DataFrame(table | {"new tokens": [new(one) for one in plans]})
+    asked, stored, limit = (sum(getattr(one, name) for one in plans) for name in ("to_ask", "stored", "limit"))
+    prompt, expected = (sum(getattr(one, name) for one in plans) for name in ("prompt_tokens", "new_tokens"))
+    yield f"\n{asked:,} completions to ask, {stored:,} stored already"
+    if not asked:
+        return
+    expected = expected if new_tokens is None else asked * new_tokens
+    counted = all(one.counted for one in plans if one.to_ask)
+    how = "counted by the tokenizer" if counted else f"estimated: {CHARACTERS_A_TOKEN} characters a token"
+    yield f"prompt tokens: {prompt:,.0f} ({how})"
+    yield f"new tokens: {limit:,} at most" + ("" if expected == limit else f", {expected:,.0f} expected")
+    if rate is not None:
+        yield f"time at {rate:,.0f} tokens a second: {both(expected / rate, limit / rate, duration)}"
+    if prices is not None:
+        cost, most = ((prompt * prices[0] + tokens * prices[1]) / 1e6 for tokens in (expected, limit))
+        yield f"cost at {prices[0]:g} and {prices[1]:g} a million: {both(cost, most, '{:,.2f}'.format)}"
+    if not all(one.exact for one in plans):
+        yield "stages marked as estimates depend on answers that are not stored yet"
+
+
+# -- the catalogue's judges --------------------------------------------------------------------------------------------
 
 
 def select(
@@ -40,13 +173,12 @@ def select(
         raise InputError(
             f"no [[judge]] of the catalogue is among these; models it has: {known}; outputs that ask one: {those}"
         )
-    if options.model or options.base_url:
-        fit = list(chosen)
-    else:
-        fit = [one for one in chosen if one.judge.api == (options.engine == "openai")]
+    any_engine = bool(options.model or options.base_url)
+    fit = [one for one in chosen if any_engine or one.judge.api == (options.engine == "openai")]
     order = list(dict.fromkeys((one.judge.model, one.judge.revision) for one in fit))
-    fit.sort(key=lambda one: order.index((one.judge.model, one.judge.revision)))
-    return fit, [one for one in chosen if one not in fit]
+    return sorted(fit, key=lambda one: order.index((one.judge.model, one.judge.revision))), [
+        one for one in chosen if one not in fit
+    ]
 
 
 def by_model(questions: Sequence[Question], options: EngineOptions) -> list[tuple[str, list[list[Question]]]]:
@@ -57,11 +189,11 @@ def by_model(questions: Sequence[Question], options: EngineOptions) -> list[tupl
     return [(model, list(part.values())) for (model, _), part in found.items()]
 
 
-def plan(questions: Sequence[Question], options: EngineOptions) -> pd.DataFrame:
+def plan_catalogue(questions: Sequence[Question], options: EngineOptions) -> pd.DataFrame:
     """A row a judge and its rows: what it would ask, what of that is stored; nothing is asked, no weights are loaded.
 
-    Columns: COLUMNS; `why` says why a judge cannot be planned here. A completion that two judges of a model ask counts
-    for the first one.
+    options: with `planning`. Columns: model, judge, outputs, COUNTS, counted, exact, `why` it cannot be planned here.
+    A completion that two judges of a model ask counts for the first one.
     """
     rows: list[dict[str, Any]] = []
     for model, part in by_model(questions, options):
@@ -69,56 +201,44 @@ def plan(questions: Sequence[Question], options: EngineOptions) -> pd.DataFrame:
         ready: Engine | None = None
         for same in part:
             outputs = ", ".join(dict.fromkeys(one.output for one in same))
-            row: dict[str, Any] = {
-                "model": model,
-                "judge": str(same[0]),
-                "outputs": outputs,
-                **dict.fromkeys(COUNTS, 0),
-            }
-            row |= {"counted": True, "exact": True, "why": ""}
+            row: dict[str, Any] = {"model": model, "judge": str(same[0]), "outputs": outputs}
+            row |= {**dict.fromkeys(COUNTS, 0), "counted": True, "exact": True, "why": ""}
             try:
-                job = jobs.job(same[0], options, planning=True, ready=ready)
+                job = judges.job(same[0], options, ready)
                 ready = job.engine
-                for stage in estimate.plan(job.planned(), job.engine, job.store, known):
+                for stage in plan(job.planned(), job.engine, job.store, known):
                     row |= {name: row[name] + getattr(stage, name) for name in COUNTS}
                     row["counted"] &= stage.counted or not stage.to_ask
                     row["exact"] &= stage.exact
-            except (jobs.JudgeUnavailable, DataError, Unavailable, InputError, EngineError) as error:
+            except (*_NOT_HERE, InputError, EngineError) as error:
                 row["why"] = str(error)
             rows.append(row)
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows)
 
 
-def lines(planned: pd.DataFrame, rate: float | None = None) -> Iterator[str]:
-    """A plan as text: a table of judges, then what each model has to do, with hours at `rate` new tokens a second."""
-    from nlgeval_lib.report import show
-
-    table = pd.DataFrame(
-        {
-            "model": planned["model"].where(~planned["model"].duplicated(), ""),
-            "judge": planned["judge"],
-            "outputs": planned["outputs"],
-            **{name.replace("_", " "): planned[name].map("{:,.0f}".format) for name in COUNTS[:-1]},
-            "": ["" if exact else "estimate" for exact in planned["exact"]],
-        }
+def catalogue_in_words(planned: pd.DataFrame, rate: float | None = None) -> Iterator[str | pd.DataFrame]:
+    """A plan: a table of judges, then what each model has to do, with hours at `rate` new tokens a second."""
+    table = planned[["model", "judge", "outputs"]].assign(
+        model=planned["model"].mask(planned["model"].duplicated(), "")
     )
-    yield show(table, rows=len(table)).text
+    for name in COUNTS[:-1]:
+        table[name.replace("_", " ")] = planned[name].map("{:,.0f}".format)
+    yield table.assign(**{"": planned["exact"].map({True: "", False: "estimate"})})
     yield ""
     speed = rate or RATE
     for model, part in planned.groupby("model", sort=False):
         gone = part[part["why"] != ""]
         ask, stored = int(part["to_ask"].sum()), int(part["stored"].sum())
         if not ask:
-            yield f"{model}: nothing to ask, {stored:,} stored" + (
-                " (of what can be planned here)" if len(gone) else ""
-            )
+            some = " (of what can be planned here)" if len(gone) else ""
+            yield f"{model}: nothing to ask, {stored:,} stored{some}"
         else:
             expected, most = part["new_tokens"].sum() / speed / 3600, part["limit"].sum() / speed / 3600
             hours = f"{most:,.1f}" if f"{expected:.1f}" == f"{most:.1f}" else f"{expected:,.1f} to {most:,.1f}"
-            prompts = f"{part['prompt_tokens'].sum():,.0f} prompt tokens"
-            prompts += "" if part["counted"].all() else " (four characters a token)"
-            said = f"{model}: {ask:,} completions to ask, {stored:,} stored; {prompts}"
-            yield f"{said}; {hours} h at {speed:,.0f} new tokens a second"
+            how = "" if part["counted"].all() else " (four characters a token)"
+            said = f"{model}: {ask:,} completions to ask, {stored:,} stored"
+            prompts = f"{part['prompt_tokens'].sum():,.0f} prompt tokens{how}"
+            yield f"{said}; {prompts}; {hours} h at {speed:,.0f} new tokens a second"
         for why, rows in gone.groupby("why", sort=False):
             yield f"  not here: {', '.join(rows['judge'])}: {why}"
     if not planned["exact"].all():
@@ -144,13 +264,13 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
                 head = f"[{number}/{total}] {same[0]}"
                 job: Job | None = None
                 try:
-                    if ready is None and _complete(same[0], options):
+                    if ready is None and _all_stored(same[0], options):
                         say(f"{head}: all stored")
                         continue
-                    job = jobs.job(same[0], options, ready=ready)
+                    job = judges.job(same[0], options, ready)
                     ready = job.engine
                     read = job.fill(ProgressBar(same[0].judge.evaluator, quiet=quiet))
-                except (jobs.JudgeUnavailable, DataError, Unavailable) as error:
+                except _NOT_HERE as error:
                     say(f"{head}: not here: {error}")
                     continue
                 except (InputError, UnsupportedSetting) as error:
@@ -158,11 +278,11 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
                     say(f"{head}: error: {error}")
                     continue
                 finally:
-                    made += job.run.total("done") if job else 0
+                    made += job.run.counts["done"] if job else 0
                 say(f"{head}: {job.run.summary()}; {read}")
                 if job.run.failures:
                     unfinished += 1
-                    refusals.note(job.store.folder, job.engine, job.run.failures)
+                    judges.note_refusals(job.store.folder, job.engine, job.run.failures)
                     first = job.run.failures[0]
                     say(f"    {len(job.run.failures):,} failed, such as {first.id}: {first.reason}")
         except EngineError as error:
@@ -177,8 +297,8 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
     return unfinished
 
 
-def _complete(question: Question, options: EngineOptions) -> bool:
+def _all_stored(question: Question, options: EngineOptions) -> bool:
     """Whether the store has everything that a judge asks: then no weights need to be loaded."""
-    job = jobs.job(question, options, planning=True)
-    planned = estimate.plan(job.planned(), job.engine, job.store)
+    job = judges.job(question, replace(options, planning=True))
+    planned = plan(job.planned(), job.engine, job.store)
     return all(stage.exact and not stage.to_ask for stage in planned)

@@ -1,4 +1,4 @@
-"""Scores that stand for HD-Eval's criteria: those that a judge gave them, or recorded judges' in their place.
+"""Scores that stand for HD-Eval's criteria, and what its aggregators make of them, split by split.
 
 Nobody published HD-Eval's criteria scores. What is public are scores of several judges (SummEval) and of several
 prompts of one judge (Topical-Chat) on the aspects that people rated. They are scores of one output from several sides,
@@ -7,16 +7,17 @@ as criteria are, so that aggregators, training shares and attributions can be st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import datasets
+from nlgeval_lib import datasets, meta
 from nlgeval_lib.evaluators import hdeval
-from nlgeval_lib.study import correlations
+from nlgeval_lib.scoring import correlations
+from nlgeval_lib.study import recorded_judges
 from nlgeval_lib.study.aspect_scores import draw_means
 from nlgeval_lib.study.judges import JudgeScores
 from nlgeval_lib.training import mini
@@ -34,6 +35,11 @@ ASPECTS = {
     MINI: ("accuracy", "completeness", "relevance", "fluency"),
 }
 TREES = {"summeval": "summeval", "topical_chat": "topical_chat", "sfhot": "data_to_text", "sfres": "data_to_text"}
+
+
+COEFS = ("pearson", "spearman")
+PRINTED_NAMES = {"lr": "LR", "dt": "DT", "rf": "RF", "mlp": "NN"}  # the paper's names of the aggregators
+OWN, ALL = "average of the own aspect", "average of all"
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaS
     items = datasets.items(frame if inputs is None else datasets.quick(frame, inputs))
     if name == "summeval":
         aspects, groups = ASPECTS[name], None
-        scores = correlations.recorded_scores(items, "alttest_summeval")
+        scores = recorded_judges.scores(items, "alttest_summeval")
         what = "six LLM judges x four aspects"
     else:
         items = items[items["system_id"] != "Original Ground Truth"].reset_index(drop=True)
@@ -129,3 +135,183 @@ def of_judge(name: str, made: JudgeScores) -> CriteriaScores:
     return CriteriaScores(
         name, LABELS.get(name, name), items, X, Y, own, groups, what, {n: known.get(n, 0) for n in names}
     )
+
+
+# -- aggregators -------------------------------------------------------------------------------------------------------
+
+
+def tables_4_and_5(
+    given: CriteriaScores, column: str, kinds: Sequence[str] = tuple(PRINTED_NAMES), seed: int = 42, n_boot: int = 1000
+) -> pd.DataFrame:
+    """The rows of HD-Eval's Tables 4 and 5 that criteria scores give, on the test half of one row split.
+
+    given: of `criteria_scores.of_judge`. column: the table's name of the data set. Returns the cells of both tables,
+    with intervals, in the keys of the printed ones: the average over the aspects.
+    """
+    test = given.test_rows("row", seed)
+    part = given.items.iloc[test].reset_index(drop=True)
+    layer = given.layers or {}
+
+    def fitted(kind: str, share: float = 1.0, up_to: int | None = None) -> dict[str, np.ndarray]:
+        X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
+        return _by_target(hdeval.by_share(X, given.Y, test.tolist(), [share], [seed], kind, **given.settings))
+
+    plain = {kind: _by_target(rows) for kind, rows in unfitted(given, test).groupby("kind", sort=False)}
+    scores = {f"50% data | HD-Eval-{PRINTED_NAMES.get(kind, kind)}": fitted(kind) for kind in kinds}
+    scores |= {f"25% data | HD-Eval-{PRINTED_NAMES.get(kind, kind)}": fitted(kind, share=0.5) for kind in kinds}
+    scores |= {
+        "50% data | w/o Layer 3": fitted("mlp", up_to=2),
+        "50% data | w/o Layer 2,3": fitted("mlp", up_to=1),
+        "50% data | w/o Layer 1,2,3": plain[OWN],
+        "50% data | w/o Aggregator": plain[ALL],
+    }
+    human = {target: f"human_{target}" for target in given.Y}
+    found = correlations.table(part, scores, human, n_boot=n_boot, seed=seed)
+    return correlations.averaged(found, column)
+
+
+def tables_6_and_7(
+    given: CriteriaScores,
+    label: str,
+    share: float,
+    seed: int = 42,
+    n_boot: int = 1000,
+    kinds: Sequence[str] = ("rf", "mlp"),
+) -> pd.DataFrame:
+    """The rows of HD-Eval's Tables 6 and 7 for one judge: alone, and with aggregators fitted on a share of the rows.
+
+    label: the block, such as "50% data | Llama2-7B-Chat". The other rows test. Keys as printed, a cell an aspect.
+    """
+    test = given.test_rows("row", seed, 1 - share)
+    part = given.items.iloc[test].reset_index(drop=True)
+    scores = {label: _by_target(unfitted(given, test).query("kind == @OWN"))}
+    for kind in kinds:
+        made = hdeval.by_aggregator(given.X, given.Y, test.tolist(), [kind], [seed], **given.settings)
+        scores[f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}"] = _by_target(made)
+    human = {target: f"human_{target}" for target in given.Y}
+    found = correlations.table(part, scores, human, n_boot=n_boot, seed=seed)
+    return found.drop(columns="replicates", errors="ignore")
+
+
+def _by_target(predicted: pd.DataFrame) -> dict[str, np.ndarray]:
+    """{target: predictions in the order of the test rows}."""
+    ordered = predicted.sort_values("row", kind="stable")
+    return {str(target): rows["predicted"].to_numpy() for target, rows in ordered.groupby("target", sort=False)}
+
+
+def unfitted(given: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
+    """Predictions without any fitting, in the columns of `hdeval.by_aggregator`: two averages.
+
+    "average of all": every score counts for every target, as in Table 4 without aggregator. "average of the own
+    aspect": only the scores of the target's aspect. Missing scores are left out of a mean.
+    """
+    part = given.X.iloc[test]
+    everything = part.mean(axis=1)
+    made = []
+    for target in given.Y:
+        human = given.Y[target].to_numpy()[test]
+        own = part[list(given.own[target])].mean(axis=1)
+        for kind, predicted in ((ALL, everything), (OWN, own)):
+            columns = dict(kind=kind, seed=0, row=test, target=target, predicted=predicted.to_numpy(), human=human)
+            made.append(pd.DataFrame(columns))
+    return pd.concat(made, ignore_index=True)
+
+
+def on_splits(
+    given: CriteriaScores,
+    unit: str,
+    seeds: Iterable[int],
+    kinds: Sequence[str] = tuple(PRINTED_NAMES),
+    share: float = 1.0,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+) -> pd.DataFrame:
+    """Quality of averages and fitted aggregators on the test half of each split: a row a model, split and target.
+
+    share: of the training half that is trained on (0.5: the paper's 25 % of all data). options: {kind: scikit-learn's
+    settings}. Columns: data, unit, split, kind, target, coef, value, n; `kind` in the paper's names.
+    """
+    found = []
+    for seed in seeds:
+        test = given.test_rows(unit, seed)
+        parts = [unfitted(given, test)]
+        for kind in kinds:
+            settings = {**given.settings, "options": (options or {}).get(kind)}
+            one = hdeval.by_share(given.X, given.Y, test.tolist(), [share], [seed], kind, **settings)
+            parts.append(one.drop(columns="share").assign(kind=PRINTED_NAMES.get(kind, kind)))
+        found.append(qualities(pd.concat(parts, ignore_index=True), ["kind"]).assign(split=seed))
+    return pd.concat(found, ignore_index=True).assign(data=given.label, unit=unit)
+
+
+def qualities(predicted: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Dataset-level coefficients of predictions: a row a setting (`by`), target and coefficient, with `value` and `n`.
+
+    predicted: columns `target`, `predicted`, `human` and those of `by`.
+    """
+    rows = []
+    for key, part in predicted.groupby([*by, "target"], sort=False):
+        for coef in COEFS:
+            ok = part["predicted"].notna().to_numpy()
+            x, y = part["predicted"].to_numpy()[ok], part["human"].to_numpy()[ok]
+            value = meta.coefficients(x[None, :], y, coef)[0] if ok.sum() > 1 else np.nan
+            rows.append({**dict(zip([*by, "target"], key, strict=True)), "coef": coef, "value": value, "n": ok.sum()})
+    return pd.DataFrame(rows)
+
+
+def over_targets(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The mean over targets within each setting (`by`), coefficient and split."""
+    keys = [*by, "coef", "split"]
+    return found.groupby(keys, sort=False).agg(value=("value", "mean"), n=("n", "min")).reset_index()
+
+
+def over_splits(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The mean over splits with its interval (`meta.resampled_t`, halves): a row a setting and coefficient.
+
+    found: `split`, `coef`, `value`, `n` and the columns of `by`. Columns: those of `by`, coef, value, ci_low, ci_high,
+    sd, n, signature.
+    """
+    rows = []
+    for key, part in found.groupby([*by, "coef"], sort=False):
+        one = meta.resampled_t(part["value"], part["n"].mean(), part["n"].mean())
+        rows.append(
+            {
+                **dict(zip([*by, "coef"], key, strict=True)),
+                "value": one.value,
+                "ci_low": one.low,
+                "ci_high": one.high,
+                "sd": one.sd,
+                "n": int(part["n"].min()),
+                "signature": f"level:dataset|coef:{key[-1]}|{one.signature()}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def against(found: pd.DataFrame, base: str, by: Sequence[str], of: str = "kind") -> pd.DataFrame:
+    """Is each model better than `base`, split by split? Corrected resampled t-tests, Holm over all rows together.
+
+    found: as `over_targets` gives it, with the column `of` naming models. Columns: those of `by`, `of`, coef,
+    difference, ci_low, ci_high, p, p_holm, signature.
+    """
+    wide = found.pivot(index=[*by, "coef", "split"], columns=of, values="value")
+    sizes = found.groupby([*by, "coef"])["n"].mean()
+    rows = []
+    for key, part in wide.groupby(level=[*by, "coef"], sort=False):
+        key = key if isinstance(key, tuple) else (key,)
+        half = sizes[key if len(key) > 1 else key[0]]
+        for model in [name for name in found[of].unique() if name != base]:
+            one = meta.resampled_t(part[model] - part[base], half, half)
+            rows.append(
+                {
+                    **dict(zip([*by, "coef"], key, strict=True)),
+                    of: model,
+                    "difference": one.value,
+                    "ci_low": one.low,
+                    "ci_high": one.high,
+                    "p": one.p,
+                    "signature": f"test:resampled-t|against:{base}|{one.signature()}",
+                }
+            )
+    table = pd.DataFrame(rows)
+    corrected = meta.correct(table["p"].tolist(), "holm")
+    table.insert(table.columns.get_loc("p") + 1, "p_holm", corrected.adjusted)
+    return table

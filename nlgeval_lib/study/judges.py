@@ -1,24 +1,56 @@
-"""The scores of a judge of the catalogue, from the store; asked for first where an engine is named."""
+"""Judges of the catalogue: a question as a job over its rows, and its scores from the store, asked for where wanted."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.datasets import DataError
-from nlgeval_lib.engines import Engine
+from nlgeval_lib.engines import Engine, Failure, models
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
-from nlgeval_lib.scoring import Job, ProgressBar, stand_in_models
-from nlgeval_lib.study import catalogue, jobs, refusals
+from nlgeval_lib.names import pair
+from nlgeval_lib.scoring import EngineChoice, Job, ProgressBar, Rows, Source, named, prepared
+from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Question
 
 ENGINES = ("replay", "vllm", "transformers", "openai")
+MINI = "mini"  # the model name that stands for the miniature judge
+QUICK_INPUTS = 20
+MOST_REFUSED = 0.05  # a run with a larger share of refusals is not to be read as that model's scores
+# settings of an evaluator that belong to the data: for the miniature judge its own hold
+_OF_DATA = ("task", "low", "high", "targets", "aspects", "criteria", "instruction", "template", "flip")
+_SAMPLING = ("temperature", "top_p", "top_k", "n", "max_tokens", "repetition_penalty", "seed", "stop")
+
+
+class JudgeUnavailable(RuntimeError):
+    """What a judge needs is not here; the message says what, and how to get it."""
+
+
+@dataclass(frozen=True)
+class EngineOptions(EngineChoice):
+    """How the catalogue's models are asked; model, revision: "" is the catalogue's, "mini" the miniature judge.
+
+    folders: {model id: where its weights are}; completions are stored under the id and a hash of these weights.
+    mode "quick": the rows of the first 20 inputs.
+    """
+
+    folders: Mapping[str, str] = field(default_factory=dict)
+    mode: str = "full"
+
+    def model_of(self, question: Question) -> tuple[str, str]:
+        """Model and revision that are asked: the catalogue's revision is that of its own model only."""
+        judge = question.judge
+        return self.model or judge.model, self.revision or (judge.revision if self.model in ("", judge.model) else "")
 
 
 @dataclass(frozen=True)
@@ -40,6 +72,111 @@ class JudgeScores:
     model: str = ""
     revision: str = ""
     criteria: tuple[str, ...] = ()
+
+
+# -- a question as a job -----------------------------------------------------------------------------------------------
+
+
+def job(question: Question, options: EngineOptions, ready: Engine | None = None, aspects: Sequence[str] = ()) -> Job:
+    """The judge ready to be asked about the question's rows.
+
+    ready: an engine that is loaded. aspects: only rows of these; the miniature judge is asked for the overall quality
+    alone where none are named (hdeval, whose aggregator learns from all ratings, for all).
+    Raises: JudgeUnavailable without the miniature judge's checkpoint; and what `scoring.prepared` raises.
+    """
+    judge, mini = question.judge, options.model == MINI
+    model, revision = options.model_of(question)
+    choice = replace(options, model=model, revision=revision)
+    source, settings = Source(data=judge.data, mapping=question.map, fill=question.fill), judge.settings
+    given: dict[str, Any] = {}
+    if mini:
+        choice = replace(choice, model=_miniature(options.engine), revision=options.revision)
+        source = Source(data="mini_judge", mapping=question.map)
+        settings, given = _mini_settings(question)
+        aspects = aspects or (() if judge.evaluator == "hdeval" else ("overall",))
+    elif folder := options.folders.get(model, ""):
+        choice = replace(choice, settings=(*options.settings, f"name={model}"), model=folder, revision=options.revision)
+    elif options.planning and not options.revision:
+        choice = replace(choice, revision=_stored_elsewhere(model, revision, options))
+    made = prepared(source, judge.evaluator, settings, choice, skip_incomplete=True, ready=ready, given=given)
+    if not mini:
+        made.data = _chosen(made.data, question)
+    if aspects:
+        made.data = made.data.take(made.data.frame["aspect"].isin(list(aspects)).to_numpy())
+    if options.mode == "quick":
+        inputs = made.data.frame.get("input_id", pd.Series(range(len(made.data)), made.data.frame.index))
+        made.data = made.data.take(inputs.isin(inputs.unique()[:QUICK_INPUTS]).to_numpy())
+    return made
+
+
+def checkpoint() -> Path:
+    """The miniature judge's folder. Raises: JudgeUnavailable where it has no checkpoint."""
+    folder = files.data() / "mini" / "judge"
+    if not (folder / "config.json").is_file():
+        raise JudgeUnavailable("no checkpoint in data/mini/judge; make mini-judge")
+    return folder
+
+
+def engine(name: str, model: str, revision: str = "", base_url: str = "") -> Engine:
+    """A model to ask outside of the catalogue's judges; "mini" is the miniature one, `replay` answers from the store.
+
+    name: replay, vllm, transformers or openai.
+    Raises: JudgeUnavailable without the miniature judge; InputError; EngineError.
+    """
+    if model == MINI:
+        model, revision = _miniature(name), (_mini_revision()[1] if name == "replay" else "")
+    return EngineChoice(name, model, revision, base_url).start()
+
+
+def _mini_revision() -> tuple[str, str]:
+    """Name and revision under which the store keeps what the miniature judge wrote. Raises: JudgeUnavailable."""
+    name, revision = models.identify(str(checkpoint()), None, None)
+    return name, revision or ""
+
+
+def _miniature(engine: str) -> str:
+    """The miniature judge as an engine names it: a replay by its name in the store, others by its folder."""
+    return _mini_revision()[0] if engine == "replay" else str(checkpoint())
+
+
+def _mini_settings(question: Question) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The catalogue's settings but those of its data, and the miniature judge's own for the rest."""
+    from nlgeval_lib.training import mini
+
+    try:
+        own = dict(mini.settings(question.judge.evaluator))
+    except ValueError as error:
+        raise JudgeUnavailable(str(error)) from None
+    sampled = _SAMPLING if "sampling" in own else ()
+    names = {text: pair(text)[0] for text in question.judge.settings}
+    kept = {text: name for text, name in names.items() if name not in (*_OF_DATA, *sampled)}
+    return tuple(kept), {name: value for name, value in own.items() if name not in kept.values()}
+
+
+def _stored_elsewhere(model: str, revision: str, options: EngineOptions) -> str:
+    """The revision of a store that was filled on another machine, where the weights are not on this one."""
+    if options.engine not in ("vllm", "transformers") or revision or Path(model).is_dir():
+        return revision
+    with named.store(options.store) as kept:
+        held = [rev for name, rev in kept.census() if name == model]
+    return held[0] if len(held) == 1 and models.hub_revision(model, None) == "main" else ""
+
+
+def _chosen(data: Rows, question: Question) -> Rows:
+    """The rows that the catalogue asks about. Raises: ValueError for a column that is not there, or no row left."""
+    keep = np.ones(len(data), dtype=bool)
+    who = f"{question.output}/{question.name}"
+    for name, value in map(pair, question.where):
+        column = name.removesuffix("!")
+        if column not in data.frame.columns:
+            raise ValueError(f"{who}: where names {column!r}; columns: {', '.join(data.frame)}")
+        keep &= (data.frame[column].astype(str) == value).to_numpy() != name.endswith("!")
+    if not keep.any():
+        raise ValueError(f"{who}: no row of {question.judge.data} has {' and '.join(question.where)}")
+    return data.take(keep)
+
+
+# -- scores ------------------------------------------------------------------------------------------------------------
 
 
 def judge_scores(
@@ -66,60 +203,49 @@ def judge_scores(
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
     folder = Path(store) if store else files.state("completions")
-    route = "mini" if model == jobs.MINI or stand_in_models.marked(folder) else "run"
-    options = jobs.EngineOptions(engine, model, revision, base_url, engine_settings, store=folder, mode=mode)
+    route = "mini" if model == MINI or named.stand_ins(folder) else "run"
+    options = EngineOptions(engine, model, revision, base_url, engine_settings, folder, mode=mode)
     held = (engine, *options.model_of(question), base_url, tuple(engine_settings))
     try:
         if engine == "replay":
             options = replace(options, revision=_stored_revision(question, options))
-        job = jobs.job(question, options, ready=_held.get(held), aspects=aspects)
-    except (jobs.JudgeUnavailable, DataError, Unavailable) as error:
+        made = job(question, options, ready=_held.get(held), aspects=aspects)
+    except (JudgeUnavailable, DataError, Unavailable) as error:
         return JudgeScores(False, str(error), route=route)
     if engine != "replay":
-        _hold(held, job.engine)
-        return _read(job, route)
-    replay = job.engine
-    replay.refused = refusals.read(job.store.folder, replay.model, replay.revision)
-    made = _read(job, route)
-    why, total = "", job.run.total("total")
+        for other in [other for other in _held if other != held]:
+            _held.pop(other).close()
+        _held[held] = made.engine
+        return _read(made, route)
+    replay = made.engine
+    replay.refused = refusals(folder, replay.model, replay.revision)
+    scores = _read(made, route)
+    why, total = "", made.run.counts["total"]
     if replay.missing:
-        there = f"{total - len(replay.missing):,} of {total:,}" if job.run.total("stored") else "none of the"
-        why = f"the store has {there} completions of {_of(question, replay.model, job)}"
-    elif (refused := len(replay.excused)) > refusals.MOST * total:
+        there = f"{total - len(replay.missing):,} of {total:,}" if made.run.counts["stored"] else "none of the"
+        why = f"the store has {there} completions of {_of(question, replay.model, made.data.name)}"
+    elif (refused := len(replay.excused)) > MOST_REFUSED * total:
         first = replay.refused[replay.excused[0]]
         why = f"{refused:,} of {total:,} completions could not be made, such as: {first}"
-    return JudgeScores(False, f"{why}; {_way(question, model)}", route=route) if why else made
+    return JudgeScores(False, f"{why}; {_way(question, model)}", route=route) if why else scores
 
 
-_held: dict[tuple, Engine] = {}  # the engine that was asked last: a notebook often asks one model several times
-
-
-def _hold(key: tuple, engine: Engine) -> None:
-    """Keep this engine, and free another one."""
-    for other in [other for other in _held if other != key]:
-        _held.pop(other).close()
-    _held[key] = engine
+_held: dict[tuple, Any] = {}  # the engine that was asked last: a notebook often asks one model several times
 
 
 def _read(job: Job, route: str) -> JudgeScores:
     """Score the job's rows."""
+    engine, store = job.engine, job.store
     # a copy that the runner executes is kept: what the rate was at that hour does not belong into it
-    bar = ProgressBar(job.name, quiet=job.engine.name == "replay" or bool(os.environ.get("NLGEVAL_RECORD")))
-    criteria: tuple[str, ...] = ()
-    if job.unfitted():
-        table = job.criteria(bar)
-        scored, criteria = table, tuple(map(str, table.columns))
-        read = int(table.notna().to_numpy().sum())
-        coverage = f"{read:,} of {table.size:,}"
-        signature = job.evaluator.signature(job.engine)
-    else:
-        scored = job.score(bar)
-        coverage = f"{int((scored['status'] == 'ok').sum()):,} of {len(scored):,}"
-        signature = scored.attrs.get("signature", "")
-    if stands := stand_in_models.marked(job.store.folder).get(job.engine.model):
+    bar = ProgressBar(job.name, quiet=engine.name == "replay" or bool(os.environ.get("NLGEVAL_RECORD")))
+    unfitted = job.unfitted()
+    scored = job.criteria(bar) if unfitted else job.score(bar)
+    there = scored.notna() if unfitted else scored["status"] == "ok"
+    signature = job.evaluator.signature(engine) if unfitted else scored.attrs.get("signature", "")
+    if stands := named.stand_ins(store.folder).get(engine.model):
         signature += f"|stand-in:{stands}"
-    if job.run.failures and job.engine.name != "replay":
-        refusals.note(job.store.folder, job.engine, job.run.failures)
+    if job.run.failures and engine.name != "replay":
+        note_refusals(store.folder, engine, job.run.failures)
     rows = job.data.frame.drop(columns=[name for name in scored.columns if name in job.data.frame.columns])
     frame = rows.join(scored).reset_index(drop=True)
     frame.attrs = {"signature": signature}
@@ -128,40 +254,60 @@ def _read(job: Job, route: str) -> JudgeScores:
         frame=frame,
         route=route,
         signature=signature,
-        coverage=coverage,
-        model=job.engine.model,
-        revision=job.engine.revision,
-        criteria=criteria,
+        coverage=f"{int(there.to_numpy().sum()):,} of {there.size:,}",
+        model=engine.model,
+        revision=engine.revision,
+        criteria=tuple(map(str, scored.columns)) if unfitted else (),
     )
 
 
-def _stored_revision(question: Question, options: jobs.EngineOptions) -> str:
+def _stored_revision(question: Question, options: EngineOptions) -> str:
     """The revision to read: the one that was asked for, else the only one that the store has.
 
     Raises: JudgeUnavailable.
     """
-    mini = options.model == jobs.MINI
-    name, own = jobs.mini_revision() if mini else options.model_of(question)
+    mini = options.model == MINI
+    name, own = _mini_revision() if mini else options.model_of(question)
     with Store(options.store) as store:
         held = [rev for stored, rev in store.census() if stored == name]
     if own and not options.revision and not mini and len(held) == 1 and held[0].startswith("sha256:"):
         own = held[0]  # a local copy of the weights: its revision is their hash
     if (own and own not in held) or not held:
-        asked = _of(question, name + (f"@{own}" if own else ""))
-        raise jobs.JudgeUnavailable(f"the store has no completions of {asked}; {_way(question, options.model)}")
+        asked = _of(question, name + (f"@{own}" if own else ""), question.judge.data)
+        raise JudgeUnavailable(f"the store has no completions of {asked}; {_way(question, options.model)}")
     if not own and len(held) > 1:
-        raise jobs.JudgeUnavailable(
-            f"the store has {len(held)} revisions of {name}: {', '.join(held)}; name one with revision"
-        )
+        there = f"{len(held)} revisions of {name}: {', '.join(held)}"
+        raise JudgeUnavailable(f"the store has {there}; name one with revision")
     return own or held[0]
 
 
-def _of(question: Question, model: str, job: Job | None = None) -> str:
-    data = job.data.name if job else question.judge.data
+def _of(question: Question, model: str, data: str) -> str:
     return f"{model} for {question.judge.evaluator} on {data} ({question.name})"
 
 
 def _way(question: Question, model: str) -> str:
-    if model == jobs.MINI:
+    if model == MINI:
         return 'run the notebook with engine="transformers"'
     return f"to make them: nlgeval completions --output {question.output} --engine {question.judge.engine}"
+
+
+# -- completions that could not be had, as of prompts that a model has no room for: a note beside the store ------------
+
+
+def refusals(folder: Path, model: str, revision: str) -> dict[str, str]:
+    """Why each completion (by key) of a model could not be had; nothing where nothing was noted."""
+    try:
+        return dict(json.loads(_note(folder, model, revision).read_text(encoding="utf-8"))["refused"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def note_refusals(folder: Path, engine: Engine, failures: Iterable[Failure]) -> None:
+    """Add what an engine could not give: a replay tells it from what was never asked. Raises: OSError."""
+    refused = refusals(folder, engine.model, engine.revision) | {one.key: one.reason for one in failures}
+    text = json.dumps({"model": engine.model, "revision": engine.revision, "refused": refused}, indent=0)
+    files.write_text(_note(folder, engine.model, engine.revision), text)
+
+
+def _note(folder: Path, model: str, revision: str) -> Path:
+    return folder / "refused" / f"{hashlib.sha256(f'{model}@{revision}'.encode()).hexdigest()[:16]}.json"

@@ -1,12 +1,11 @@
-"""Somebody's recorded judge texts in a store, so that evaluators that ask the same prompts are answered by them.
+"""Somebody's recorded judges: their scores beside the items, or their texts in a store to be replayed.
 
     store = Store("recordings")
     recorded_judges.fill(store, "prometheus_gpt4")
     judge = Prometheus(sampling=recorded_judges.of("prometheus_gpt4").sampling)
     scores = judge.score(datasets.load("mt_bench"), engine=ReplayEngine(store, "gpt-4-0613"))
 
-Scores of a recording need no store: `correlations.read_ratings` reads its texts, `correlations.recorded_scores` places
-values beside the items.
+Scores of a recording need no store: `read_ratings` reads its texts, `scores` places values beside the items.
 """
 
 from __future__ import annotations
@@ -16,8 +15,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from nlgeval_lib import parsers
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.engines import ReplayEngine, Request, Sampling
 from nlgeval_lib.engines.store import Store, draw_keys
@@ -52,6 +53,50 @@ ASKED: Mapping[str, Asked] = MappingProxyType(
         "instructscore_webnlg": Asked(_greedy(1024), chat=False),  # the same
     }
 )
+
+
+# -- scores ------------------------------------------------------------------------------------------------------------
+
+
+def read_ratings(recorded: pd.DataFrame, scale: Mapping[str, tuple[float, float]]) -> pd.DataFrame:
+    """A recording of texts with `value` and `status`: what our rating parser reads in them, NaN where it reads nothing.
+
+    scale: {aspect: (low, high)}. Equal texts of one aspect are parsed once.
+    Raises: ValueError for an aspect without a scale.
+    """
+    unknown = sorted(set(recorded["aspect"]) - set(scale))
+    if unknown:
+        raise ValueError(f"no scale for the aspect {', '.join(unknown)}; scales of {', '.join(scale)}")
+    known: dict[tuple[Any, str], Any] = {}
+    for aspect, texts in recorded.groupby("aspect", sort=False)["text"]:
+        low, high = scale[aspect]
+        known |= {(aspect, text): parsers.rating(text, low, high) for text in texts.unique()}
+    read = [known[key] for key in zip(recorded["aspect"], recorded["text"], strict=True)]
+    return recorded.assign(value=[one.value for one in read], status=[one.status.value for one in read])
+
+
+def scores(items: pd.DataFrame, name: str | pd.DataFrame, **options: Any) -> dict[str, dict[str, np.ndarray]]:
+    """The scores that recorded judges gave the outputs: {judge: {aspect: a value an item}}, NaN where there is none.
+
+    items: a row an output; name: a recording with values, e.g. "alttest_summeval", or its frame (see `read_ratings`);
+    options: those of its loader.
+    Raises: ValueError where the recording holds texts only, or several values for one judge, output and aspect.
+    """
+    recorded = recordings.load(name, **options) if isinstance(name, str) else name
+    if "value" not in recorded or recorded["value"].isna().all():
+        raise ValueError("the recording holds texts, not values; parse them first")
+    if double := int(recorded.duplicated(["judge", "aspect", "input_id", "system_id"]).sum()):
+        said = f"{double} values beyond the first for one judge, aspect and output"
+        raise ValueError(f"{said}; choose a prompt form and reduce the draws")
+    wanted = pd.MultiIndex.from_frame(items[["input_id", "system_id"]])
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for (judge, aspect), part in recorded.groupby(["judge", "aspect"], sort=False):
+        values = part.set_index(["input_id", "system_id"])["value"].reindex(wanted)
+        found.setdefault(str(judge), {})[str(aspect)] = values.to_numpy(dtype=float)
+    return found
+
+
+# -- in a store --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import figures, meta
-from nlgeval_lib.study import correlations, judges
+from nlgeval_lib.scoring import correlations
+from nlgeval_lib.study import judges
 from nlgeval_lib.study.judges import JudgeScores
 
 KEYS = ("input_id", "system_id", "aspect")
@@ -100,7 +101,7 @@ def compare(
     if human not in items.columns:
         raise ValueError(f"items have no column {human!r} with ratings; theirs: {', '.join(map(str, items.columns))}")
     ratings = items[human].to_numpy(float)
-    table = correlations.correlations(items, scores, {"human": ratings}, coefs=(coef,), n_boot=n_boot, seed=seed)
+    table = correlations.table(items, scores, {"human": ratings}, coefs=(coef,), n_boot=n_boot, seed=seed)
     table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
     pairs: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray, np.ndarray]]
     pairs = {(name,): (values, scores[base], ratings) for name, values in scores.items() if name != base}
@@ -127,13 +128,10 @@ def paired_tests(
     Returns the names, `first, second, difference, ci_low, ci_high, n, p, p_holm, signature`.
     """
     grid = correlations.Grid(items)
-    units = grid.interval("auto").removeprefix("boot-")
+    how: dict[str, Any] = {"coef": coef, "n_perm": n_perm, "ci": grid.interval(), "n_boot": n_boot, "seed": seed}
     rows = []
     for key, sides in pairs.items():
-        one, two, ratings = (grid.matrix(side) for side in sides)
-        found = meta.compare(
-            one, two, ratings, coef, units=units, n_perm=n_perm, seed=seed, ci=f"boot-{units}", n_boot=n_boot
-        )
+        found = grid.compare(*sides, **how)
         rows.append(
             {
                 **dict(zip(names, key, strict=True)),

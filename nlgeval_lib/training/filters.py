@@ -6,21 +6,18 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import pandas as pd
 
 T = TypeVar("T")
-ORIGINS = ("paper", "ours")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One reason to remove an item.
 
-    says: what it removes, for reports. origin: `paper`, named there as a filter, or `ours`. why: item -> what is wrong
-    with it, empty where the rule has nothing against it.
-    Raises: ValueError for another origin.
+    says: what it removes, for reports. why: item -> what is wrong with it, empty where the rule has nothing against it.
+    origin: `paper`, named there as a filter, or `ours`.
     """
 
     name: str
@@ -28,13 +25,8 @@ class Rule:
     why: Callable[[Any], str]
     origin: str = "paper"
 
-    def __post_init__(self) -> None:
-        if self.origin not in ORIGINS:
-            raise ValueError(f"rule {self.name}: origin {self.origin!r}; allowed: {', '.join(ORIGINS)}")
 
-
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(NamedTuple):
     """An item that a rule removed, why, and the part of the data that it belongs to."""
 
     id: str
@@ -105,7 +97,7 @@ class Filters(Generic[T]):
         return pd.DataFrame.from_dict(rows, orient="index", columns=parts).rename_axis("rule")
 
 
-def unique(key: Callable[[Any], Hashable], says: str, name: str = "duplicate") -> Rule:
+def unique(key: Callable[[Any], Hashable], says: str) -> Rule:
     """A rule that removes an item whose key an earlier item had. It remembers: make one for each run."""
     seen: set[Hashable] = set()
 
@@ -116,7 +108,15 @@ def unique(key: Callable[[Any], Hashable], says: str, name: str = "duplicate") -
         seen.add(found)
         return ""
 
-    return Rule(name, says, why, origin="ours")
+    return Rule("duplicate", says, why, "ours")
+
+
+def answered(says: str = "the text is not in the form that was asked for", origin: str = "ours") -> list[Rule]:
+    """The rules that each answer of the teacher has to pass first."""
+    return [
+        Rule("failed", "the teacher gave no completion; asked again next time", lambda one: one.failure, "ours"),
+        Rule("malformed", says, lambda one: one.problem, origin),
+    ]
 
 
 def lacking(item: Any, *names: str) -> str:

@@ -1,9 +1,16 @@
-"""What the data pipelines share: pieces that a teacher's text fills, stages that ask it, and the set that is left."""
+"""What the data pipelines share: pieces that a teacher's text fills, stages that ask it, and the set that is left.
+
+A set on disk is its examples, what was removed and why, and a report that names both by their hashes.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import html
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -15,9 +22,13 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import make_sampling
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages
+from nlgeval_lib.files import markdown_table, write_text
 from nlgeval_lib.records import Completion
-from nlgeval_lib.training import sets
-from nlgeval_lib.training.filters import Filters, Rule
+from nlgeval_lib.training.filters import Filters
+
+TRAIN, REMOVED, REPORT, READABLE = "train.jsonl", "removed.jsonl", "report.json", "report.md"
+
+# -- pieces ------------------------------------------------------------------------------------------------------------
 
 
 class Unreadable(ValueError):
@@ -49,10 +60,6 @@ class Piece:
         """What is known of the piece."""
         raise NotImplementedError
 
-    def record(self) -> dict[str, Any]:
-        """What the list of the removed keeps of it."""
-        return {**self.content(), "failure": self.failure, "problem": self.problem}
-
 
 P = TypeVar("P", bound=Piece)
 
@@ -69,12 +76,7 @@ def no_text(completion: Completion) -> str:
     return "" if completion.text.strip() else "the completion is empty"
 
 
-def answered(says: str = "the text is not in the form that was asked for", origin: str = "ours") -> list[Rule]:
-    """The rules that each answer of the teacher has to pass first."""
-    return [
-        Rule("failed", "the teacher gave no completion; asked again next time", lambda one: one.failure, "ours"),
-        Rule("malformed", says, lambda one: one.problem, origin),
-    ]
+# -- a pipeline and its set --------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -85,6 +87,7 @@ class TrainingSet(Generic[P]):
     filters: Filters
     facts: dict[str, Any] = field(default_factory=dict)
     title: ClassVar[str]
+    by_part: ClassVar[str] = "Removed, by part"
 
     def examples(self) -> list[dict[str, Any]]:
         """The training examples, each with `id`, `prompt` and `completion`."""
@@ -109,13 +112,30 @@ class TrainingSet(Generic[P]):
         }
 
     def save(self, folder: Path | str, **view: Any) -> Path:
-        """Write the set, as `sets.save` does. view: as for `examples`. Raises: OSError; ValueError."""
-        gone = ({"id": r.id, "rule": r.rule, "reason": r.reason, **r.item.record()} for r in self.filters.removed)
-        tables = {"Filters, in order": self.filters.table(), self.by_part: self.filters.by_part(), **self.statistics()}
-        readable = sets.markdown(self.title, tables, self.notes())
-        return sets.save(folder, self.examples(**view), gone, self.report(), readable)
+        """Write `train.jsonl`, `removed.jsonl`, `report.md` and, last, `report.json` with the hashes of the others.
 
-    by_part: ClassVar[str] = "Removed, by part"
+        Each file is written whole or not at all, and a set counts only with a report that fits it: a save that is
+        stopped leaves the earlier files or a set that `load` refuses, and the stored completions make it again.
+        view: as for `examples`. Raises: ValueError for an example without a prompt or completion; OSError.
+        """
+        folder, kept = Path(folder), self.examples(**view)
+        for example in kept:
+            if gone := _lacking(example, "id", "prompt", "completion"):
+                raise ValueError(f"example {example.get('id')!r} has no {gone}; nothing was written")
+        removed = (
+            {"id": one.id, "rule": one.rule, "reason": one.reason, **one.item.content()}
+            | {"failure": one.item.failure, "problem": one.item.problem}
+            for one in self.filters.removed
+        )
+        tables = {"Filters, in order": self.filters.table(), self.by_part: self.filters.by_part(), **self.statistics()}
+        parts = [f"# {self.title}", *self.notes(), *(f"## {name}\n\n{_table(table)}" for name, table in tables.items())]
+        texts = {TRAIN: _lines(kept), REMOVED: _lines(removed), READABLE: "\n\n".join(parts).rstrip() + "\n"}
+        for name, text in texts.items():
+            write_text(folder / name, text)
+        files = {name: hashlib.sha256(text.encode("utf-8")).hexdigest() for name, text in texts.items()}
+        whole = _plain({**self.report(), "examples": len(kept), "sha256": files})
+        write_text(folder / REPORT, json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+        return folder
 
 
 S = TypeVar("S", bound=TrainingSet)
@@ -158,3 +178,88 @@ class Pipeline(Generic[S]):
             "sampling": self.sampling.signature(),
             "settings": {name: getattr(self, name) for name in own},
         }
+
+
+# -- a set on disk -----------------------------------------------------------------------------------------------------
+
+
+def load(folder: Path | str) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The examples and the report of a set that was saved whole.
+
+    Raises: ValueError where a file is missing or is not the one that the report names.
+    """
+    folder = Path(folder)
+    try:
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in report["sha256"]}
+    except FileNotFoundError as error:
+        raise ValueError(f"{folder} is no whole training set: no {Path(error.filename).name}; make it again") from None
+    for name, wanted in report["sha256"].items():
+        if found[name] != wanted:
+            raise ValueError(
+                f"{folder / name} is not the file that {REPORT} names: a save was stopped, or the file was changed; "
+                "make the set again, which asks only what is not stored"
+            )
+    return read(folder / TRAIN), report
+
+
+def read(path: Path | str) -> pd.DataFrame:
+    """The examples of a JSONL file: one object a line, each with a prompt and a completion; ids are made if absent.
+
+    Raises: ValueError naming the line that is none.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file; give a JSONL file with prompt and completion, or a set's folder")
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+                gone = _lacking(row, "prompt", "completion")
+            except (ValueError, AttributeError) as error:
+                raise ValueError(f"{path}, line {number}: no JSON object: {error}") from None
+            if gone:
+                raise ValueError(f"{path}, line {number}: no text in {gone!r}; each example needs prompt, completion")
+            rows.append({"id": f"line-{number}", **row})
+    if not rows:
+        raise ValueError(f"{path} holds no examples")
+    return pd.DataFrame(rows)
+
+
+def _table(frame: pd.DataFrame) -> str:
+    """A frame as a Markdown table, a named index as its first column."""
+    flat = frame.set_axis([" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in frame.columns], axis=1)
+    if not isinstance(flat.index, pd.RangeIndex):
+        label = str(flat.index.name or "")
+        flat.insert(0, label if label not in flat.columns else "index", [str(value) for value in flat.index])
+    return markdown_table(flat.columns, ([_cell(value) for value in row] for row in flat.itertuples(index=False)))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.3f}".rstrip("0").rstrip(".")
+    return html.escape(" ".join(str(value).split()), quote=False).replace("|", "\\|")
+
+
+def _lacking(example: Mapping[str, Any], *names: str) -> str:
+    return ", ".join(name for name in names if not isinstance(example.get(name), str) or not example[name].strip())
+
+
+def _lines(records: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(_plain(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it: NaN is null, numpy's numbers are Python's, lone surrogates are replaced."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, pd.DataFrame):
+        return _plain(value.reset_index().to_dict("records"))
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

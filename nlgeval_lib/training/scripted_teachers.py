@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import datasets
-from nlgeval_lib.engines import Request
-from nlgeval_lib.engines.scripted import ScriptedEngine
+from nlgeval_lib.engines import Request, ScriptedEngine
 from nlgeval_lib.evaluators.tigerscore import find_task
 
 # kind of the mini set -> the task whose prompts and aspects it gets

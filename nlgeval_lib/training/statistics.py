@@ -32,14 +32,12 @@ def distinct_ngrams(texts: Iterable[str], n: int, *, by: str = "set") -> float:
 
     by: `set` counts over all texts together, so it falls as a set grows and only sets of like size compare; `text` is
     the mean of each text's own share. No n-gram reaches from one text into the next. NaN where no text has n words.
-    Raises: ValueError for n below 1 or another `by`.
+    Raises: ValueError for another `by`.
     Source: Prometheus, appendix C, Table 7 (bigrams and trigrams; the paper does not say which count it takes).
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"n={n!r}; a whole number of at least 1 is needed")
     if by not in ("set", "text"):
         raise ValueError(f"by={by!r}; allowed: set, text")
-    found = (words(text) for text in _texts(texts))
+    found = (words(text) for text in texts)
     grams = [own for w in found if (own := list(zip(*(w[i:] for i in range(n)), strict=False)))]
     if not grams:
         return math.nan
@@ -83,13 +81,10 @@ def rouge_l_pairs(
 
     Pairs are of two different positions of `texts`, or of one text and one of `others`. More pairs than `most` (None:
     no limit) are sampled without repeats, by `seed`; fewer come in the order of `itertools`' combinations or product.
-    Raises: ValueError for `most` below 1.
     Source: Prometheus, appendix C, Figure 7 (within the training rubrics); appendix D, Figure 10 (training, test).
     """
-    if most is not None and most < 1:
-        raise ValueError(f"most={most}; at least one pair, or None for all")
-    first, score = list(_texts(texts)), rouge_l()
-    second = first if others is None else list(_texts(others))
+    first, score = list(texts), rouge_l()
+    second = first if others is None else list(others)
     pairs = np.triu_indices(len(first), 1) if others is None else np.indices((len(first), len(second))).reshape(2, -1)
     rows, columns = pairs
     if most is not None and len(rows) > most:
@@ -102,48 +97,20 @@ def rouge_l_pairs(
 
 
 def length_by_score(
-    frame: pd.DataFrame, text: str = "response", score: str = "score", *, length: Callable[[str], int] | None = None
+    frame: pd.DataFrame,
+    text: str = "response",
+    score: str = "score",
+    length: Callable[[str], int] = lambda text: len(words(text)),
 ) -> pd.DataFrame:
-    """How long the texts of each score are: a row a score, `n, mean, sd, min, q1, median, q3, max`.
+    """How long the texts of each score are, in words: a row a score, `n, mean, sd, min, q1, median, q3, max`.
 
-    length: text -> its length, in any unit (a tokenizer's count, say); words by default.
-    Raises: ValueError for a missing column.
     Source: Prometheus, Figure 9 (training set), Figures 13 to 15 (judged responses).
     """
-    return _by_score(frame, length or (lambda given: len(words(given))), text, score)
-
-
-def sentiment_by_score(
-    descriptions: pd.DataFrame, polarity: Callable[[str], float], text: str = "description", score: str = "score"
-) -> pd.DataFrame:
-    """How favourable the descriptions of each score are, `n, mean, sd, min, q1, median, q3, max` a score.
-
-    polarity: text -> sentiment, on any scale; the paper does not name the tool that it used, and none is built in.
-    Raises: ValueError for a missing column.
-    Source: Prometheus, appendix C, Figure 8.
-    """
-    return _by_score(descriptions, polarity, text, score)
-
-
-def _by_score(frame: pd.DataFrame, measure: Callable[[str], float], text: str, score: str) -> pd.DataFrame:
-    _needs(frame, text, score)
-    values = pd.Series([float(measure(given)) for given in frame[text]], index=frame.index, dtype=float)
-    grouped = values.groupby(frame[score].to_numpy())
-    table = grouped.agg(["size", "mean", "std", "min"])
-    for name, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75)):
-        table[name] = grouped.quantile(share)
-    table["max"] = grouped.max()
-    return table.rename_axis(score).rename(columns={"size": "n", "std": "sd"})
-
-
-def context_lengths(texts: Iterable[str], count: Callable[[str], int], limit: int = 1024) -> tuple[np.ndarray, float]:
-    """How long the instances are, and the share of them below `limit`: (lengths, share 0 to 1, NaN without texts).
-
-    count: text -> tokens, by the base model's tokenizer.
-    Source: TIGERScore, appendix A.4, Figure 4 left.
-    """
-    lengths = np.array([count(text) for text in _texts(texts)], dtype=int)
-    return lengths, float((lengths < limit).mean()) if len(lengths) else math.nan
+    lengths = frame[text].map(length).astype(float)
+    grouped = lengths.groupby(frame[score].to_numpy())
+    table = grouped.agg(["size", "mean", "std", "min"]).set_axis(["n", "mean", "sd", "min"], axis=1)
+    quantiles = {name: grouped.quantile(share) for name, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75))}
+    return table.assign(**quantiles, max=grouped.max()).rename_axis(score)
 
 
 # -- counts ------------------------------------------------------------------------------------------------------------
@@ -155,12 +122,8 @@ def channel_table(frame: pd.DataFrame) -> pd.DataFrame:
     Reads `task`, `channel` (real, synthetic), `dataset` and `system_id`. Columns are pairs (channel, `datasets` /
     `sources` / `samples`); a task without instances of a channel has 0 there. The last row, `Total`, counts data sets
     and sources that several tasks share once.
-    Raises: ValueError for a missing column or an unknown channel.
     Source: TIGERScore, Table 2.
     """
-    _needs(frame, "task", "channel", "dataset", "system_id")
-    if unknown := sorted(set(map(str, frame["channel"])) - set(CHANNELS)):
-        raise ValueError(f"channel {', '.join(unknown)}; allowed: {', '.join(CHANNELS)}")
     rows: dict[str, dict[tuple[str, str], int]] = {}
     for task in [*dict.fromkeys(frame["task"]), "Total"]:
         part = frame if task == "Total" else frame[frame["task"] == task]
@@ -181,35 +144,19 @@ def errors_per_instance(frame: pd.DataFrame) -> pd.DataFrame:
     """How many errors an instance has: a row a task, a column a number of errors, the count of instances in each.
 
     Reads `task` and `errors`. Numbers that no instance has are there as 0.
-    Raises: ValueError for a missing column.
     Source: TIGERScore, appendix A.4, Figure 4 top right.
     """
-    _needs(frame, "task", "errors")
     numbers = frame["errors"].map(len).rename("errors")
     table = pd.crosstab(frame["task"], numbers).reindex(columns=range(int(numbers.max()) + 1), fill_value=0)
     return table.reindex(dict.fromkeys(frame["task"])).rename_axis("task").rename_axis("errors", axis=1)
 
 
-def severity_counts(frame: pd.DataFrame) -> pd.DataFrame:
-    """How many errors are major and minor: a row a task, columns `Major` and `Minor`, and others where there are any.
+def error_counts(frame: pd.DataFrame, field: str, always: Sequence[str] = ()) -> pd.DataFrame:
+    """How many errors have each `aspect` or `severity`: a row a task, a column a value; `always` are there as 0 too.
 
-    Reads `task` and `errors`: of each instance a sequence of mappings with `severity`.
-    Raises: ValueError for a missing column.
-    Source: TIGERScore, appendix A.4, Figure 4 bottom right.
+    Reads `task` and `errors`: of each instance a sequence of mappings.
+    Source: TIGERScore, section 3.2 (aspects); appendix A.4, Figure 4 bottom right (severities).
     """
-    return _error_counts(frame, "severity", ("Major", "Minor"))
-
-
-def aspect_counts(frame: pd.DataFrame) -> pd.DataFrame:
-    """How many errors belong to each aspect: a row a task, a column an aspect, as `severity_counts`.
-
-    Source: TIGERScore, section 3.2 (errors balanced over aspects).
-    """
-    return _error_counts(frame, "aspect", ())
-
-
-def _error_counts(frame: pd.DataFrame, field: str, always: Sequence[str]) -> pd.DataFrame:
-    _needs(frame, "task", "errors")
     pairs = [
         (task, str(error[field]))
         for task, errors in zip(frame["task"], frame["errors"], strict=True)
@@ -227,10 +174,8 @@ def collection_table(frame: pd.DataFrame) -> pd.Series:
     `responses_per_instruction` (means), and the responses of each score as `score_1` to `score_5`.
 
     Reads `criteria`, `instruction`, `score`: one row a response. An instruction counts once a rubric.
-    Raises: ValueError for a missing column.
     Source: Prometheus, Table 1.
     """
-    _needs(frame, "criteria", "instruction", "score")
     rubrics = int(frame["criteria"].nunique())
     instructions = len(frame[["criteria", "instruction"]].drop_duplicates())
     counts: dict[str, float] = {
@@ -269,15 +214,3 @@ def score_balance(frame: pd.DataFrame) -> pd.DataFrame:
     }
     table = pd.DataFrame({"value": values, "limit": BALANCE}).rename_axis("check")
     return table.assign(ok=table["value"].abs() <= table["limit"])
-
-
-def _needs(frame: pd.DataFrame, *columns: str) -> None:
-    if missing := [column for column in columns if column not in frame.columns]:
-        has = ", ".join(map(str, frame.columns)) or "none"
-        raise ValueError(f"the frame has no column {', '.join(missing)}; its columns: {has}")
-
-
-def _texts(texts: Iterable[str]) -> Iterable[str]:
-    if isinstance(texts, str):
-        raise ValueError("texts is one text; give a list of texts")
-    return texts

@@ -46,8 +46,7 @@ def main() -> None:
 def measure(folder: Path, engine: str) -> None:
     """Judge the held-out set in every form; keep the judgments beside the checkpoint and print what came out."""
     from nlgeval_lib import engines
-    from nlgeval_lib.training.mini import quality
-    from tools.mini_judge import heldout
+    from tools.mini_judge import heldout, quality
     from tools.mini_judge import measure as measuring
 
     heldout.write(folder)

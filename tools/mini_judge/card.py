@@ -13,7 +13,8 @@ import pandas as pd
 from nlgeval_lib import datasets, files
 from nlgeval_lib.engines import models
 from nlgeval_lib.training import mini
-from nlgeval_lib.training.mini import quality
+from nlgeval_lib.training.mini.ablations import by_kind
+from tools.mini_judge import quality
 from tools.mini_judge.criteria import KINDS
 from tools.mini_judge.domains import ATTRIBUTES, DOMAINS, HELD_OUT_PHRASES, HELD_OUT_SHARE, POOLS
 from tools.mini_judge.phrases import ENDINGS, OPENINGS
@@ -25,7 +26,7 @@ HASHED = ("model.safetensors", "tokenizer.json", "config.json")
 
 
 def write(folder: Path) -> None:
-    """Write the card of the checkpoint in `folder` from its files and what `measure.write` left there."""
+    """Write the card of the checkpoint in `folder`, and its tables, from its files and what `measure.write` left."""
     files.write_text(folder / CARD, text(folder))
 
 
@@ -43,7 +44,9 @@ def text(folder: Path) -> str:
     table = quality.taus(judgments)
     head = quality.headline(judgments, table)
     beside = quality.against(judgments, outputs, quality.baselines(outputs))
-    kinds = quality.by_kind(frame, analyses)
+    kinds = by_kind(frame, analyses)
+    for name, one in (("forms", head), ("aspects", table), ("baselines", beside)):
+        files.write_text(folder / "quality" / f"{name}.csv", one.to_csv(index=False, lineterminator="\n"))
     parts = [
         _TOP,
         _recipe(told),
@@ -204,5 +207,4 @@ def _interval(value: float, low: float, high: float) -> str:
 
 
 def _table(frame: pd.DataFrame) -> str:
-    lines = [list(map(str, frame.columns)), ["---"] * frame.shape[1], *frame.astype(str).to_numpy().tolist()]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return files.markdown_table(frame.columns, frame.itertuples(index=False))

@@ -21,11 +21,11 @@ from nlgeval_lib.evaluators.prometheus import Prometheus
 from nlgeval_lib.evaluators.tigerscore import TigerScore
 from nlgeval_lib.records import Judgment, Status
 from nlgeval_lib.training.mini import ANALYSES, JUDGMENTS, settings
-from nlgeval_lib.training.mini.quality import NEW
 from tools.mini_judge import heldout
 from tools.mini_judge.answers import grade, kind_of
 from tools.mini_judge.criteria import CRITERIA
 from tools.mini_judge.prompts import GRADED
+from tools.mini_judge.quality import NEW
 
 COLUMNS = ["form", "aspect", "input_id", "system_id", "gold", "value", "status"]
 ANALYSIS = "error analysis"

@@ -7,21 +7,22 @@ frame = recordings.attach(datasets.load("topical_chat"), scored, name="judge")
 from __future__ import annotations
 
 import importlib
-import inspect
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib.datasets import registry
-from nlgeval_lib.datasets.recordings._base import KEYS, Recording, attach, check
 
-__all__ = ["KEYS", "NAMES", "Recording", "attach", "check", "describe", "files", "load", "prompts", "spec"]
+KEYS = ("dataset", "input_id", "system_id", "aspect", "judge", "prompt_form", "draw")
 
-# recording -> module here that reads it
+# recording -> module here that reads it: RECORDINGS, load(name, ...), and prompts(name, ...) where they are known
 _MODULES = {
-    "alttest_summeval": "alttest",
+    "alttest_summeval": "summeval",
     "acloserlook": "acloserlook",
-    "llm_summeval": "llm_summeval",
+    "llm_summeval": "summeval",
     "tigerscore_outputs": "tigerscore_outputs",
     "instructscore_wmt22": "instructscore",
     "instructscore_webnlg": "instructscore",
@@ -31,10 +32,18 @@ _MODULES = {
 NAMES = tuple(_MODULES)
 
 
-def _module(name: str):
-    if name not in _MODULES:
-        raise registry.nearest(name, NAMES, "recording")
-    return importlib.import_module(f"{__name__}.{_MODULES[name]}")
+@dataclass(frozen=True)
+class Recording:
+    """One published set of judge outputs."""
+
+    name: str
+    title: str
+    dataset: str  # the data set whose ids it has
+    files: tuple[str, ...]  # registry paths or patterns
+    n_rows: int  # with the default options
+    kept: str  # "text", "value" or "text, value"
+    licence: str
+    source: str
 
 
 def spec(name: str) -> Recording:
@@ -42,37 +51,18 @@ def spec(name: str) -> Recording:
     return _module(name).RECORDINGS[name]
 
 
-def files(name: str) -> list[str]:
-    """The registry paths that a recording needs."""
-    return registry.match(spec(name).files)
-
-
 def load(name: str, **options: Any) -> pd.DataFrame:
-    """A recording as a tidy frame: one row a judge output.
+    """A recording as a tidy frame: one row a judge output; `options` are those of its loader.
 
     Columns: dataset, input_id, system_id, aspect, judge, prompt_form, draw, then `text` (raw) and/or `value` (float,
-    where the publisher kept a number), then what else was kept. `frame.attrs` has name, notes, licence, source, sha256.
+    where the publisher kept a number), then what else was kept. `frame.attrs` has its name.
 
-    Raises: UnknownName; DataUnavailable or ChecksumError; TypeError naming the known options; ValueError where a count
-    is not as expected.
+    Raises: UnknownName; DataUnavailable or ChecksumError; ValueError where the files do not fit together.
     """
-    known = spec(name)
-    loader = _module(name).load
-    options_known = [option for option in inspect.signature(loader).parameters if option != "recording"]
-    unknown = [option for option in options if option not in options_known]
-    if unknown:
-        raise TypeError(f"{name} has no option {', '.join(unknown)}; options: {', '.join(options_known) or 'none'}")
-    frame = loader(known, **options)
-    frame.attrs = {
-        "name": known.name,
-        "title": known.title,
-        "dataset": known.dataset,
-        "licence": known.licence,
-        "source": known.source,
-        "notes": known.notes,
-        "sha256": {path: registry.entry(path).sha256 for path in files(name)},
-    }
-    return check(frame)
+    frame = _module(name).load(name, **options)
+    frame = frame[[*KEYS, *frame.columns.drop(list(KEYS))]]
+    frame.attrs = {"name": name}
+    return frame
 
 
 def prompts(name: str, **options: Any) -> pd.DataFrame:
@@ -83,7 +73,19 @@ def prompts(name: str, **options: Any) -> pd.DataFrame:
     module = _module(name)
     if not hasattr(module, "prompts"):
         raise ValueError(f"{name}: its publisher kept no prompts")
-    return module.prompts(spec(name), **options)
+    return module.prompts(name, **options)[[*KEYS[:-1], "prompt"]]
+
+
+def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The long frame with a column `name`: the judge's `value` for the same output and aspect, NaN where it has none.
+
+    `scored` has at most one row an output and aspect: choose judge and prompt form, and reduce the draws, before.
+
+    Raises: ValueError where `scored` or `frame` has several rows for one output and aspect.
+    """
+    keys = ["input_id", "system_id", "aspect"]
+    column = scored[[*keys, "value"]].rename(columns={"value": name})
+    return frame.merge(column, how="left", on=keys, validate="one_to_one")
 
 
 def describe() -> pd.DataFrame:
@@ -98,3 +100,22 @@ def describe() -> pd.DataFrame:
         "licence": [r.licence for r in rows],
     }
     return pd.DataFrame(table).set_index("recording")
+
+
+def choose(asked: Iterable[str] | None, known: Sequence[str], what: str) -> list[str]:
+    """The asked names, or all known ones, in the known order. Raises: UnknownName; TypeError for a single text."""
+    if asked is None:
+        return list(known)
+    if isinstance(asked, str):
+        raise TypeError(f"{what}s is one text {asked!r}; pass a list or tuple of names")
+    asked = list(asked)
+    for name in asked:
+        if name not in known:
+            raise registry.unknown(name, known, what)
+    return [name for name in known if name in asked]
+
+
+def _module(name: str) -> ModuleType:
+    if name not in _MODULES:
+        raise registry.unknown(name, NAMES, "recording")
+    return importlib.import_module(f"{__name__}.{_MODULES[name]}")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
-from nlgeval_lib.datasets import _read, topical_chat
-from nlgeval_lib.datasets.recordings._base import Recording, choose
-from nlgeval_lib.datasets.specs import expect
+from nlgeval_lib.datasets import fetch, topical_chat
+from nlgeval_lib.datasets.recordings import Recording, choose
 
 ASPECTS = {"coherence": "coh", "engagingness": "eng", "groundedness": "gro", "naturalness": "nat"}
 PROMPT_FORMS = (
@@ -19,8 +17,6 @@ PROMPT_FORMS = (
     "analyze_rate",
     "analyze_rate_auto_cot",
 )
-DRAWS = 20
-JUDGE = "gpt-3.5-turbo-0613"
 
 
 def _file(aspect: str, form: str) -> str:
@@ -48,73 +44,42 @@ RECORDINGS = {
         kept="text",
         licence="none stated",
         source="Chiang and Lee 2023, A Closer Look into Automatic Evaluation Using Large Language Models",
-        notes=(
-            "353 to 360 of the 360 outputs a file: the publisher dropped what failed",
-            "0 is a legal score of groundedness",
-            "the paper's row Rate-explain is the form analyze_rate",
-        ),
     )
 }
 
 
-def _records(aspect: str, form: str) -> tuple[list[dict], list[str]]:
-    """One file's records, and for each its input id in the Topical-Chat frame."""
-    given = _read.json_file(_file(aspect, form))
-    if not 353 <= len(given) <= 360:
-        raise ValueError(f"acloserlook: {aspect}, {form}: {len(given)} outputs, expected 353 to 360")
-    known = topical_chat.input_ids(_read.json_file(topical_chat.FILE))
-    missing = [r for r in given if (r["source"], r["context"]) not in known]
-    expect("acloserlook", f"outputs of {aspect}, {form} that Topical-Chat does not have", len(missing), 0)
-    return given, [known[r["source"], r["context"]] for r in given]
+def load(name: str, aspects=None, prompt_forms=None) -> pd.DataFrame:
+    """One row a sampled text: 20 draws an output, for the aspects and prompt forms asked for (default: all).
+
+    353 to 360 of the 360 outputs a file: the publisher dropped what failed. 0 is a legal score of groundedness. The
+    paper's row Rate-explain is the form analyze_rate.
+    """
+    sampled = _records(aspects, prompt_forms).rename(columns={"all_responses": "text"}).explode("text")
+    sampled["draw"] = sampled.groupby(level=0).cumcount()
+    return sampled.drop(columns="prompt").reset_index(drop=True)
 
 
-def load(recording: Recording, aspects=None, prompt_forms=None) -> pd.DataFrame:
-    """One row a sampled text: 20 draws an output, for the aspects and prompt forms asked for (default: all)."""
-    parts = []
-    for aspect in choose(aspects, tuple(ASPECTS), "aspect"):
-        for form in choose(prompt_forms, PROMPT_FORMS, "prompt form"):
-            records, inputs = _records(aspect, form)
-            texts = [text for record in records for text in record["all_responses"]]
-            expect(recording.name, f"texts of {aspect}, {form}", len(texts), DRAWS * len(records))
-            parts.append(
-                {
-                    "input_id": np.repeat(np.array(inputs, dtype=object), DRAWS),
-                    "system_id": np.repeat(np.array([r["system_id"] for r in records], dtype=object), DRAWS),
-                    "aspect": np.full(len(texts), aspect, dtype=object),
-                    "prompt_form": np.full(len(texts), form, dtype=object),
-                    "draw": np.tile(np.arange(DRAWS), len(records)),
-                    "text": np.array(texts, dtype=object),
-                }
-            )
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    frame = pd.DataFrame({"dataset": "topical_chat", "judge": JUDGE, **columns})
-    return frame[["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form", "draw", "text"]]
-
-
-def prompts(recording: Recording, aspects=None, prompt_forms=None) -> pd.DataFrame:
+def prompts(name: str, aspects=None, prompt_forms=None) -> pd.DataFrame:
     """The rendered prompt of each output, aspect and form."""
-    parts = []
-    for aspect in choose(aspects, tuple(ASPECTS), "aspect"):
-        for form in choose(prompt_forms, PROMPT_FORMS, "prompt form"):
-            records, inputs = _records(aspect, form)
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "dataset": "topical_chat",
-                        "input_id": inputs,
-                        "system_id": [record["system_id"] for record in records],
-                        "aspect": aspect,
-                        "judge": JUDGE,
-                        "prompt_form": form,
-                        "prompt": [record["prompt"] for record in records],
-                    }
-                )
-            )
-    return pd.concat(parts, ignore_index=True)
+    return _records(aspects, prompt_forms)
 
 
-def template(aspect: str, form: str) -> str:
-    """The published prompt template of one aspect and form, with {{Document}}, {{Fact}} and {{Response}}."""
-    (aspect,) = choose([aspect], tuple(ASPECTS), "aspect")
-    (form,) = choose([form], PROMPT_FORMS, "prompt form")
-    return _read.text(template_file(aspect, form))
+def _records(aspects, prompt_forms) -> pd.DataFrame:
+    """One row an output, aspect and form: its prompt and the list of its texts, under the Topical-Chat frame's ids."""
+    numbers = topical_chat.input_ids(fetch.json_file(topical_chat.FILE))
+    rows = [
+        {
+            "dataset": "topical_chat",
+            "input_id": numbers[record["source"], record["context"]],
+            "system_id": record["system_id"],
+            "aspect": aspect,
+            "judge": "gpt-3.5-turbo-0613",
+            "prompt_form": form,
+            "prompt": record["prompt"],
+            "all_responses": record["all_responses"],
+        }
+        for aspect in choose(aspects, tuple(ASPECTS), "aspect")
+        for form in choose(prompt_forms, PROMPT_FORMS, "prompt form")
+        for record in fetch.json_file(_file(aspect, form))
+    ]
+    return pd.DataFrame(rows)

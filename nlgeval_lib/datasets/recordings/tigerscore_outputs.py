@@ -14,9 +14,8 @@ import re
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.datasets import _read
-from nlgeval_lib.datasets.recordings._base import Recording
-from nlgeval_lib.datasets.specs import expect
+from nlgeval_lib.datasets import fetch
+from nlgeval_lib.datasets.recordings import Recording
 
 FILE = "tigerscore_outputs/tigerscore_example_usage.ipynb"
 COUNTS = "tigerscore_figures/data_dist_analysis.ipynb"
@@ -32,39 +31,41 @@ RECORDINGS = {
         kept="text, value",
         licence="MIT",
         source="Jiang et al. 2024, TIGERScore; the authors' example notebook",
-        notes=(
-            "no human scores, and no inputs: 500 are a random sample of MetricInstruct",
-            "value is what the authors' decoder read: its total is read as an integer",
-            "prompt_form prompt+output: the first two texts begin with the prompt",
-        ),
     )
 }
 
 
-def load(recording: Recording) -> pd.DataFrame:
-    """One row an output; `value`, `n_errors` and `errors` (tuple of dicts) are what the authors' decoder read."""
-    notebook = _read.json_file(FILE)
-    results: list[dict] = []
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", ()):
-            if output.get("name") == "stdout":
-                results += json.loads("".join(output["text"]))
-    expect(recording.name, "outputs", len(results), recording.n_rows)
+def load(name: str) -> pd.DataFrame:
+    """One row an output; `value`, `n_errors` and `errors` (tuple of dicts) are what the authors' decoder read.
+
+    No human scores, and no inputs: 500 are a random sample of MetricInstruct. The decoder reads a total as an integer.
+    prompt_form prompt+output: the first two texts begin with the prompt.
+    """
+    results = pd.DataFrame([result for said in _printed(FILE) for result in json.loads(said)])
     return pd.DataFrame(
         {
-            "dataset": recording.name,
-            "input_id": [f"ts-{number:03d}" for number in range(len(results))],
+            "dataset": name,
+            "input_id": [f"ts-{number:03d}" for number in results.index],
             "system_id": "unknown",
             "aspect": "overall",
             "judge": "TIGERScore-7B",
-            "prompt_form": ["prompt+output" if number < 2 else "output" for number in range(len(results))],
+            "prompt_form": np.where(results.index < 2, "prompt+output", "output"),
             "draw": 0,
-            "text": [result["raw_output"] for result in results],
-            "value": [_number(result["score"]) for result in results],
-            "n_errors": [_number(result["num_errors"]) for result in results],
-            "errors": [tuple((result["errors"] or {}).values()) for result in results],
+            "text": results["raw_output"],
+            "value": results["score"].astype(float) + 0.0,  # -0.0 becomes 0.0
+            "n_errors": results["num_errors"].astype(float),
+            "errors": [tuple((errors or {}).values()) for errors in results["errors"]],
         }
     )
+
+
+def _outputs(relpath: str) -> list[dict]:
+    """What the cells of a notebook kept."""
+    return [output for cell in fetch.json_file(relpath)["cells"] for output in cell.get("outputs", ())]
+
+
+def _printed(relpath: str) -> list[str]:
+    return ["".join(output["text"]) for output in _outputs(relpath) if output.get("name") == "stdout"]
 
 
 def training_counts() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -73,12 +74,9 @@ def training_counts() -> tuple[pd.DataFrame, pd.DataFrame]:
     Both have a row a task; the columns are 0, 1, 2, ... errors an instance, and Major and Minor.
     Source: the notebook behind Figure 4, its kept outputs.
     """
-    outputs = [output for cell in _read.json_file(COUNTS)["cells"] for output in cell.get("outputs", ())]
-    printed = "".join("".join(output["text"]) for output in outputs if output.get("name") == "stdout")
-    counted = [ast.literal_eval(found) for found in re.findall(r"Counter\((\{.*?\})\)", printed)]
-    [severity] = [output["data"]["text/plain"] for output in outputs if output["output_type"] == "execute_result"]
+    counted = [ast.literal_eval(found) for found in re.findall(r"Counter\((\{.*?\})\)", "".join(_printed(COUNTS)))]
+    [severity] = [one["data"]["text/plain"] for one in _outputs(COUNTS) if one["output_type"] == "execute_result"]
     severities = pd.DataFrame(ast.literal_eval("".join(severity)), index=["Major", "Minor"]).T
-    expect("tigerscore_outputs", "tasks with counts of errors", len(counted), len(severities))
     errors = pd.DataFrame(counted, index=severities.index).fillna(0).astype(int)
     return errors.sort_index(axis=1), severities
 
@@ -90,13 +88,8 @@ def share_within_context() -> float:
     """
     from matplotlib.image import imread
 
-    outputs = [output for cell in _read.json_file(COUNTS)["cells"] for output in cell.get("outputs", ())]
-    drawn = next(output["data"]["image/png"] for output in outputs if "image/png" in output.get("data", {}))
+    drawn = next(one["data"]["image/png"] for one in _outputs(COUNTS) if "image/png" in one.get("data", {}))
     pixels = imread(io.BytesIO(base64.b64decode("".join(drawn))))[..., :3]
     bars, line = (np.abs(pixels - colour).max(axis=2) < 0.1 for colour in (_BAR, _LINE))
     limit = int(line.sum(axis=0).argmax())
     return float(bars[:, :limit].sum() / bars.sum())
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value + 0.0

@@ -1,32 +1,112 @@
-"""Do a paper's printed numbers agree with each other, and its sentences with them? Relations, checked by rule.
+"""Do a paper's printed numbers agree with each other, and its sentences with them? Relations are data, rules are code.
 
-`relations` reads them from data; `values`, `attainable` and `sentences` hold the rules; `quantity` the interval
-arithmetic over the rounding of printed numbers and the verdict.
+`data/paper_tables/<paper>/relations.toml` holds the relations; `values`, `attainable` and `sentences` the rules that
+check them; `cells` the interval arithmetic over the rounding of printed numbers and the verdict. A relation names its
+`rule` and `table`; what else it holds are the rule's options and what is said of its findings, in one text or place by
+place: `note`; `finding`, the name of one fact that shows in several rows; `assumes`, what it needs that the paper does
+not print, so that no finding contradicts. "@name" stands for an entry of the file's `[names]`; `each` repeats a
+relation, a list of settings whose values are put where "{name}" stands.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.papers.audit.cells import Tables
-from nlgeval_lib.papers.audit.quantity import CONTRADICTS, HOLDS, ROUNDED, UNTOLD, VERDICTS, Finding, Quantity
-from nlgeval_lib.papers.audit.relations import RULES, check, relations
-from nlgeval_lib.papers.tables import PAPERS, index, load, marks, nearest
+from nlgeval_lib.papers.audit import attainable, sentences, values
+from nlgeval_lib.papers.audit.cells import CONTRADICTS, HOLDS, ROUNDED, UNTOLD, VERDICTS, Finding, Quantity, Tables
+from nlgeval_lib.papers.tables import PAPERS, folder, index, load, marks, nearest
 from nlgeval_lib.papers.tables import tables as printed_tables
 
 COLUMNS = (
     "paper", "table", "place", "rule", "relation", "printed", "recomputed", "allowed_low", "allowed_high", "verdict",
     "note", "finding",
 )  # fmt: skip
+__all__ = ["CONTRADICTS", "HOLDS", "ROUNDED", "RULES", "UNTOLD", "VERDICTS", "Finding", "Quantity", "audit"]
 
-__all__ = [
-    "COLUMNS", "CONTRADICTS", "HOLDS", "ROUNDED", "RULES", "UNTOLD", "VERDICTS", "Finding", "Quantity", "audit",
-    "relations",
-]  # fmt: skip
+RULES: dict[str, Callable[..., list[Finding]]] = {
+    "summary": values.summaries,
+    "difference": values.differences,
+    "percent change": values.percent_changes,
+    "printed twice": values.repeats,
+    "said again": values.equal,
+    "value": values.follows,
+    "worked examples": values.different,
+    "multiple of 1/n": attainable.multiples,
+    "pooled share": attainable.pooled_shares,
+    "attainable coefficient": attainable.coefficients,
+    "correlation of ranks": attainable.rank_correlations,
+    "ranks of scores": attainable.ranks_of_scores,
+    "permutation": attainable.permutations,
+    "bounds": attainable.bounds,
+    "sentence": sentences.ahead,
+    "mark": sentences.marks,
+    "copied": sentences.copied,
+    "data": sentences.in_data,
+    "not printed": sentences.not_printed,
+}
+SAID_OF = ("note", "finding", "assumes")
+
+
+def relations(paper: str) -> list[dict[str, Any]]:
+    """The relations of a paper, names and repetitions written out.
+
+    Raises: ValueError for a rule or name that is not known.
+    """
+    path = folder() / paper / "relations.toml"
+    read = tomllib.loads(path.read_text(encoding="utf-8"))
+    out = []
+    for one in read["relation"]:
+        for settings in one.pop("each", [{}]):
+            relation = _filled(_filled(one, settings, "{}"), read.get("names", {}), "@")
+            if relation.get("rule") not in RULES:
+                raise ValueError(f"{path}: no rule {relation.get('rule')!r}; allowed: {list(RULES)}")
+            out.append(relation)
+    return out
+
+
+def _filled(node: Any, known: Mapping[str, Any], sign: str) -> Any:
+    """A part of a relation with known names put in; a list in a list is put in item by item."""
+    if isinstance(node, Mapping):
+        return {_filled(key, known, sign): _filled(item, known, sign) for key, item in node.items()}
+    if isinstance(node, list):
+        return [_filled(item, known, sign) for item in node]
+    if not isinstance(node, str):
+        return node
+    if sign == "@" and node.startswith("@"):
+        if node[1:] not in known:
+            raise ValueError(f"no name {node!r} among {sorted(known)}")
+        return _filled(known[node[1:]], known, sign)
+    for name, value in known.items() if sign == "{}" else ():
+        if node == f"{{{name}}}":
+            return value
+        node = node.replace(f"{{{name}}}", str(value))
+    return node
+
+
+def findings(relation: Mapping[str, Any], tables: Tables, data: Callable[..., Any] | None = None) -> list[Finding]:
+    """The findings of a relation, notes included. Raises: ValueError where it finds nothing to check."""
+    options = {name: value for name, value in relation.items() if name not in ("rule", *SAID_OF)}
+    if relation["rule"] == "data":
+        options["data"] = data
+    found = RULES[relation["rule"]](tables, **options)
+    if not found:
+        raise ValueError(f"it finds nothing to check: {options}")
+    out = []
+    for one in found:
+        note, name, assumes = (
+            said.get(one.place, "") if isinstance(said := relation.get(what, ""), Mapping) else said for what in SAID_OF
+        )
+        told: dict[str, Any] = {"verdict": UNTOLD} if assumes and one.verdict == CONTRADICTS else {}
+        notes = "; ".join(part for part in (one.note, note, assumes if told else "") if part)
+        name = name or f"{relation['table']}: {one.place}: {one.relation}"
+        out.append(dataclasses.replace(one, note=notes, name=name, **told))
+    return out
 
 
 def audit(
@@ -46,28 +126,27 @@ def audit(
     Raises: ValueError for an unknown paper, verdict or table.
     """
     papers = [paper] if isinstance(paper, str) else list(PAPERS if paper is None else paper)
-    for name, allowed in [(one, PAPERS) for one in papers] + ([] if verdict is None else [(verdict, VERDICTS)]):
-        if name not in allowed:
-            raise ValueError(f"unknown name: {name!r}; nearest: {nearest(name, allowed)}")
-    chosen = None if tables is None else {tables} if isinstance(tables, str) else set(tables)
-    if chosen is not None:
-        listed = index()
-        printed = {name for one in papers for name in (*listed.loc[listed["paper"] == one, "id"], *printed_tables(one))}
-        for name in sorted(chosen - printed):
-            raise ValueError(f"no table {name!r} of {', '.join(papers)}; nearest: {nearest(name, printed)}")
+    chosen = [tables] if isinstance(tables, str) else list(tables or ())
+    listed = index().query("paper in @papers")["id"].tolist()
+    known = {*listed, *(name for one in papers if one in PAPERS for name in printed_tables(one))}
+    allowed = [(one, PAPERS) for one in papers] + [(one, known) for one in chosen]
+    for name, names in allowed + ([(verdict, VERDICTS)] if verdict else []):
+        if name not in names:
+            raise ValueError(f"unknown name: {name!r}; nearest: {nearest(name, names)}")
     rows = []
     for one in papers:
         of_paper = Tables(functools.partial(load, one), marks(one))
         for relation in relations(one):
-            if chosen is not None and relation["table"] not in chosen:
+            if tables is not None and relation["table"] not in chosen:
                 continue
             try:
-                findings = check(relation, of_paper, data)
+                found = findings(relation, of_paper, data)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{one} {relation['table']}, rule {relation['rule']!r}: {error}") from error
-            for found in findings:
-                rows.append((one, relation["table"], found.place, relation["rule"], found.relation, found.printed,
-                             found.recomputed, found.low, found.high, found.verdict, found.note,
-                             found.name))  # fmt: skip
+            rows += [
+                (one, relation["table"], it.place, relation["rule"], it.relation, it.printed, it.recomputed, it.low,
+                 it.high, it.verdict, it.note, it.name)
+                for it in found
+            ]  # fmt: skip
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame if verdict is None else frame[frame["verdict"] == verdict].reset_index(drop=True)

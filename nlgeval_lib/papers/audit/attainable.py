@@ -5,14 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import pandas as pd
-
-from nlgeval_lib.papers.audit.cells import Tables, place
-from nlgeval_lib.papers.audit.quantity import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, check, finding
+from .cells import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, Tables, check, finding, place
 
 FEW = 5  # items whose orders, ties included, are all tried
 
@@ -25,14 +22,12 @@ def multiples(tables: Tables, table: str, n: Mapping[str, int], scale: int = 100
     cells = tables[table]
     found = []
     for key in cells.pick(**only):
-        if (size := n.get(key[1])) is None:
-            continue
-        printed = cells[key]
-        nearest = round(printed.face * size / scale)
-        value = Quantity.exactly(Fraction(nearest * scale, size))
-        said = HOLDS if printed.low <= value.face <= printed.high else CONTRADICTS
-        found.append(finding(place(*key), f"a multiple of 1/{size}", cells.text[key], value, said,
-                             f"nearest: {nearest} of {size}"))  # fmt: skip
+        if size := n.get(key[1]):
+            nearest = round(cells[key].face * size / scale)
+            value = Quantity.exactly(Fraction(nearest * scale, size))
+            said = HOLDS if cells[key].low <= value.face <= cells[key].high else CONTRADICTS
+            note = f"nearest: {nearest} of {size}"
+            found.append(finding(cells.where(key), f"a multiple of 1/{size}", cells.text[key], value, said, note))
     return found
 
 
@@ -61,20 +56,10 @@ def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int])
 
 def kendall(x: Sequence[Any], y: Sequence[Any]) -> float:
     """Kendall's tau-b."""
-    sign = lambda a, b: (a > b) - (a < b)  # noqa: E731
-    at = range(len(x))
-    signs = [(sign(x[i], x[j]), sign(y[i], y[j])) for i in at for j in at if i < j]
-    below = math.sqrt(sum(a != 0 for a, _ in signs) * sum(b != 0 for _, b in signs))
-    return sum(a * b for a, b in signs) / below if below else math.nan
-
-
-def spearman(x: Sequence[Any], y: Sequence[Any]) -> float:
-    """Spearman's rho, ties at their mean rank."""
-    a, b = (pd.Series([float(value) for value in values]).rank() for values in (x, y))
-    return float(a.corr(b)) if a.nunique() > 1 and b.nunique() > 1 else math.nan
-
-
-COEFFICIENTS: dict[str, Callable[..., float]] = {"kendall": kendall, "spearman": spearman}
+    pairs = [(a > b) - (a < b) for a, b in itertools.combinations(x, 2)]
+    others = [(a > b) - (a < b) for a, b in itertools.combinations(y, 2)]
+    below = math.sqrt(sum(map(abs, pairs)) * sum(map(abs, others)))
+    return sum(a * b for a, b in zip(pairs, others, strict=True)) / below if below else math.nan
 
 
 def partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
@@ -87,21 +72,16 @@ def partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
 
 
 @functools.cache
-def attained(coefficient: str, n: int) -> tuple[tuple[float, int], ...]:
-    """Every value that a coefficient of n items has for some two orders, and the fewest tied pairs of both for it.
-
-    All orders are tried, ties included: n is at most `FEW`.
-    """
+def attained(n: int) -> dict[float, int]:
+    """Every tau-b of n items, ties in both orders included, and the fewest tied pairs that it needs: all are tried."""
     orders = {tuple(sorted(set(one)).index(k) for k in one) for one in itertools.product(range(n), repeat=n)}
     tied = {one: sum(a == b for a, b in itertools.combinations(one, 2)) for one in orders}
     found: dict[float, int] = {}
-    for first in {tuple(sorted(one)) for one in orders}:
-        for second in orders:
-            value = round(COEFFICIENTS[coefficient](first, second), 12)
-            ties = tied[first] + tied[second]
-            if not math.isnan(value):
-                found[value] = min(ties, found.get(value, ties))
-    return tuple(sorted(found.items()))
+    for first, second in itertools.product({tuple(sorted(one)) for one in orders}, orders):
+        value, ties = round(kendall(first, second), 12), tied[first] + tied[second]
+        if not math.isnan(value):
+            found[value] = min(ties, found.get(value, ties))
+    return found
 
 
 @functools.cache
@@ -124,21 +104,16 @@ def one_sided(n: int) -> tuple[tuple[str, float, int, int], ...]:
     return tuple(sorted(ways, key=lambda way: (way[2], way[0] != "b", way)))
 
 
-def attains(coefficient: str, n: int, low: float, high: float) -> dict[str, int]:
-    """How n items can have a coefficient from `low` to `high`: variant -> the fewest tied pairs that it needs.
+def attains(n: int, low: float, high: float) -> dict[str, int]:
+    """How n items can have a Kendall's tau from `low` to `high`: variant -> the fewest tied pairs that it needs.
 
-    Exact for Kendall's tau with ties in one order, and for up to `FEW` items with ties in both (tau-b, rho); for rho
-    of more items without ties. Empty where none of these ways leads there.
+    Exact with ties in one order, and for up to `FEW` items with ties in both (tau-b). Empty where no way leads there.
     """
     low, high = low - 1e-9, high + 1e-9
-    ways: dict[str, int] = {}
     if n <= FEW:
-        ties = [tied for value, tied in attained(coefficient, n) if low <= value <= high]
-        return {"b" if coefficient == "kendall" else "rho": min(ties)} if ties else {}
-    if coefficient == "spearman":  # every even sum of squared rank differences occurs
-        unit = n * (n * n - 1) / 6
-        least = 2 * math.ceil((1 - high) * unit / 2)
-        return {"rho": 0} if 0 <= least <= min(2 * unit, (1 - low) * unit) else {}
+        ties = [tied for value, tied in attained(n).items() if low <= value <= high]
+        return {"b": min(ties)} if ties else {}
+    ways: dict[str, int] = {}
     for variant, below, tied, highest in one_sided(n):
         count = highest - 2 * math.ceil((highest - high * below) / 2)
         if variant not in ways and count >= low * below and abs(count) <= highest:
@@ -146,48 +121,44 @@ def attains(coefficient: str, n: int, low: float, high: float) -> dict[str, int]
     return ways
 
 
-def coefficients(tables: Tables, table: str, n: Mapping[str, int], ties: bool = False, **only: Any) -> list[Finding]:
-    """Whether a printed rank correlation is one that n items can have; the nearest untied tau beside it.
+def coefficients(tables: Tables, table: str, n: Mapping[str, int], ties: bool = False) -> list[Finding]:
+    """Whether a printed Kendall's tau is one that n items can have; the nearest untied one beside it.
 
     `n`: row -> number. `ties`: whether ties are to be expected; where they are not, a value that needs them is neither
-    shown nor excluded. `only`: row, column; the statistic is kendall or spearman.
+    shown nor excluded.
     """
     cells = tables[table]
     found = []
-    for key in cells.pick(**({"statistic": "kendall"} | only)):
-        if (size := n.get(key[0])) is None:
+    for key in cells.pick(statistic="kendall"):
+        if not (size := n.get(key[0])):
             continue
         printed, pairs = cells[key], math.comb(size, 2)
-        ways = attains(key[2], size, float(printed.low), float(printed.high))
-        discordant = min(range(pairs + 1), key=lambda k: abs(Fraction(pairs - 2 * k, pairs) - printed.face))
+        ways = attains(size, float(printed.low), float(printed.high))
+        value = min((Fraction(pairs - 2 * k, pairs) for k in range(pairs + 1)), key=lambda tau: abs(tau - printed.face))
         fewest = min(ways.values(), default=None)
         said = CONTRADICTS if fewest is None else HOLDS if ties or fewest == 0 else UNTOLD
-        needs = [f"{tied} of {pairs} pairs tied" + (f" (tau-{name})" if name in "abc" else "")
-                 for name, tied in ways.items()]  # fmt: skip
-        note = "" if fewest == 0 else "needs " + " or ".join(needs) if ways else "impossible with ties in one order too"
-        value = Quantity.exactly(Fraction(pairs - 2 * discordant, pairs))
-        found.append(finding(place(*key), f"a {key[2]} of {size} items", cells.text[key], value, said, note))
+        needs = " or ".join(f"{tied} of {pairs} pairs tied (tau-{name})" for name, tied in ways.items())
+        note = "" if fewest == 0 else f"needs {needs}" if ways else "impossible with ties in one order too"
+        words = f"a kendall of {size} items"
+        found.append(finding(cells.where(key), words, cells.text[key], Quantity.exactly(value), said, note))
     return found
 
 
 def rank_correlations(tables: Tables, table: str, ranks: str, against: str, column: str) -> list[Finding]:
-    """Whether printed Kendall and Spearman correlations follow from the ranks of another table.
+    """Whether printed Kendall correlations follow from the ranks of another table.
 
     `against`: the column of `ranks` that each other is correlated with, over the items that both rank; `column`: of
     the correlations, a row a ranking.
     """
     given, cells = tables[ranks], tables[table]
-    given.known("column", [against])
-    known = {(key[1], key[0]): given[key].face for key in given.text}
     found = []
     for name in given.names("column"):
-        both = [item for item in given.names("row") if (name, item) in known and (against, item) in known]
-        x, y = ([known[which, item] for item in both] for which in (name, against))
-        for statistic, compute in COEFFICIENTS.items():
-            key = (name, column, statistic)
-            if name != against and key in cells:
-                value = Quantity.exactly(compute(x, y))
-                found.append(check(place(*key), f"follows from {len(both)} ranks", cells.text[key], value))
+        both = [row for row, other, _ in given.pick(column=name) if (row, against, "rank") in given]
+        key = (name, column, "kendall")
+        if name != against and key in cells:
+            x, y = ([given[row, which, "rank"].face for row in both] for which in (name, against))
+            value = Quantity.exactly(kendall(x, y))
+            found.append(check(cells.where(key), f"follows from {len(both)} ranks", cells.text[key], value))
     return found
 
 
@@ -198,19 +169,15 @@ def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> list[Finding]
     """
     cells = tables[table]
     found = []
-    for column in cells.names("column"):
-        scores = {key[0]: cells[key] for key in cells.text if key[1:] == (column, "score")}
-        for key in cells.text:
-            if key[1:] != (column, "rank") or key[0] not in scores:
-                continue
-            mine = scores[key[0]]
-            others = [score for row, score in scores.items() if row != key[0]]
-            value = Quantity(
-                Fraction(first + sum(other.face > mine.face for other in others)),
-                Fraction(first + sum(other.low >= mine.high and other.face > mine.face for other in others)),
-                Fraction(first + sum(other.high > mine.low for other in others)),
-            )
-            found.append(check(place(*key), "rank of its score", cells.text[key], value, exact=True))
+    for key in cells.pick(statistic="rank"):
+        mine = cells[key[0], key[1], "score"]
+        others = [cells[one] for one in cells.pick(column=key[1], statistic="score") if one[0] != key[0]]
+        value = Quantity(
+            Fraction(first + sum(other.face > mine.face for other in others)),
+            Fraction(first + sum(other.low >= mine.high and other.face > mine.face for other in others)),
+            Fraction(first + sum(other.high > mine.low for other in others)),
+        )
+        found.append(check(cells.where(key), "rank of its score", cells.text[key], value, exact=True))
     return found
 
 
@@ -218,12 +185,11 @@ def permutations(tables: Tables, table: str) -> list[Finding]:
     """Whether each column of ranks holds each rank once, counted from 1; a finding a column."""
     cells = tables[table]
     found = []
-    for (column, statistic), line in cells.lines("row"):
-        if statistic == "rank":
-            ranks = sorted(cells[key].face for key in line.values())
-            said = HOLDS if ranks == list(range(1, len(ranks) + 1)) else CONTRADICTS
-            found.append(finding(place(column, statistic), f"ranks 1 to {len(ranks)}, each once",
-                                 ", ".join(map(str, ranks)), Quantity.exactly(len(ranks)), said))  # fmt: skip
+    for column in cells.names("column"):
+        ranks = sorted(cells[key].face for key in cells.pick(column=column, statistic="rank"))
+        said = HOLDS if ranks == list(range(1, len(ranks) + 1)) else CONTRADICTS
+        words, text = f"ranks 1 to {len(ranks)}, each once", ", ".join(map(str, ranks))
+        found.append(finding(place(column, "rank"), words, text, Quantity.exactly(len(ranks)), said))
     return found
 
 
@@ -233,16 +199,15 @@ def bounds(tables: Tables, table: str, scale: int = 1) -> list[Finding]:
     One finding for a table that keeps the bounds, one for each cell that does not.
     """
     cells = tables[table]
-    limits = {name: (-scale, scale) for name in ("pearson", *COEFFICIENTS)} | dict.fromkeys(
-        ("percent", "accuracy"), (0, 100)
-    )
+    limits = dict.fromkeys(("pearson", "kendall", "spearman"), (-scale, scale))
+    limits |= dict.fromkeys(("percent", "accuracy"), (0, 100))
     wanted = [key for key in cells.text if key[2] in limits]
     found = []
     for key in wanted:
         low, high = limits[key[2]]
         if cells[key].low > high or cells[key].high < low:
             value = Quantity(cells[key].face, Fraction(low), Fraction(high))
-            found.append(finding(place(*key), f"from {low} to {high}", cells.text[key], value, CONTRADICTS))
+            found.append(finding(cells.where(key), f"from {low} to {high}", cells.text[key], value, CONTRADICTS))
     if wanted and not found:
         value = Quantity.exactly(len(wanted))
         found.append(finding("all cells", "within their bounds", f"{len(wanted)} cells", value, HOLDS))

@@ -1,20 +1,170 @@
-"""Cells of tidy tables, picked by table, row, column and statistic."""
+"""Printed cells, picked by name, as intervals; exact sums of them; and the verdict on a printed result.
+
+A printed 0.361 stands for anything from 0.3605 to 0.3615. Computing with whole intervals gives every value that a
+result may have had before it was rounded itself; rational arithmetic keeps the ends exact.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.papers.audit.quantity import Quantity
 from nlgeval_lib.papers.numbers import parse
 from nlgeval_lib.papers.tables import KEY, nearest
 
+HOLDS, ROUNDED, UNTOLD, CONTRADICTS = VERDICTS = (
+    "holds", "holds within rounding", "cannot be told", "contradicts",
+)  # fmt: skip
 ANY = "*"
 SAID = "text_claims"
 Key = tuple[str, str, str]
 Pick = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A value at its face, and the range `low` to `high` that rounding leaves open."""
+
+    face: Fraction
+    low: Fraction
+    high: Fraction
+
+    @classmethod
+    def exactly(cls, value: Any) -> Quantity:
+        """A value without rounding; a float by its shortest decimal form."""
+        value = Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
+        return cls(value, value, value)
+
+    @classmethod
+    def printed(cls, text: str, exact: bool = False) -> Quantity:
+        """What a printed number may stand for: half a unit of its last digit either way; itself where `exact`.
+
+        A number that ends in K, M or B is rounded even where whole numbers are exact.
+        Raises: ValueError where the text holds no single number.
+        """
+        number = parse(text)
+        if number.value is None:
+            raise ValueError(f"no single number: {text!r}")
+        face = Fraction(number.value)
+        half = Fraction(0) if exact and number.decimals == 0 else Fraction(number.unit) / 2
+        return cls(face, face - half, face + half)
+
+    def __add__(self, other: Quantity) -> Quantity:
+        return Quantity(self.face + other.face, self.low + other.low, self.high + other.high)
+
+    def __neg__(self) -> Quantity:
+        return Quantity(-self.face, -self.high, -self.low)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        return self + -other
+
+    def __mul__(self, other: Any) -> Quantity:
+        other = other if isinstance(other, Quantity) else Quantity.exactly(other)
+        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Quantity(self.face * other.face, min(ends), max(ends))
+
+    def __truediv__(self, other: Any) -> Quantity:
+        """Raises: ZeroDivisionError where the divisor may be 0."""
+        other = other if isinstance(other, Quantity) else Quantity.exactly(other)
+        if other.low <= 0 <= other.high:
+            raise ZeroDivisionError(f"the divisor may be 0: {float(other.low)} to {float(other.high)}")
+        return self * Quantity(1 / other.face, 1 / other.high, 1 / other.low)
+
+    @classmethod
+    def total(cls, values: Iterable[Quantity]) -> Quantity:
+        """The sum."""
+        return sum(values, cls.exactly(0))
+
+    @classmethod
+    def mean(cls, values: Iterable[Quantity]) -> Quantity:
+        """The mean of at least one."""
+        values = list(values)
+        return cls.total(values) / len(values)
+
+    @classmethod
+    def largest(cls, values: Iterable[Quantity]) -> Quantity:
+        """The largest of several: every value that it may have."""
+        faces, lows, highs = zip(*((one.face, one.low, one.high) for one in values), strict=True)
+        return cls(max(faces), max(lows), max(highs))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One relation checked: what is printed, what follows from the other numbers, and whether the two agree."""
+
+    place: str
+    relation: str
+    printed: str
+    verdict: str
+    note: str = ""
+    recomputed: float = math.nan  # NaN where words or marks are compared
+    low: float = math.nan
+    high: float = math.nan
+    name: str = ""  # of the fact, the same in every row that shows it
+
+
+def finding(place: str, relation: str, text: str, value: Quantity | None, verdict: str, note: str = "") -> Finding:
+    """A finding with its numbers as floats; no value where words or marks are compared."""
+    ends = () if value is None else (float(value.face), float(value.low), float(value.high))
+    return Finding(place, relation, text, verdict, note, *ends)
+
+
+def verdict(printed: Quantity, recomputed: Quantity) -> str:
+    """Whether a printed result can be the recomputed one, rounded.
+
+    `holds`: the inputs taken at face value round to what is printed (a tie either way). `holds within rounding`: some
+    values of the inputs that round to what is printed do, ends included. `contradicts`: none does.
+    """
+    if printed.low <= recomputed.face <= printed.high:
+        return HOLDS
+    return ROUNDED if recomputed.low <= printed.high and printed.low <= recomputed.high else CONTRADICTS
+
+
+def same(first: Quantity, second: Quantity) -> str:
+    """Whether two printed numbers can be one value, rounded twice: 0.36 and 0.361 can.
+
+    Ranges that only touch cannot, whichever way ties are rounded: 0.361 and 0.362 are two numbers. An exact number may
+    lie at an end of the other's range.
+    """
+    if first.face == second.face:
+        return HOLDS
+    low, high = max(first.low, second.low), min(first.high, second.high)
+    exact = first.low == first.high or second.low == second.high
+    return ROUNDED if low < high or (exact and low == high) else CONTRADICTS
+
+
+def check(
+    place: str, relation: str, text: str, readings: Quantity | Mapping[str, Quantity], exact: bool = False
+) -> Finding:
+    """The verdict on one printed result.
+
+    Where a relation may be read in several ways, `readings` names them all: the best verdict counts, then the first.
+    """
+    named = {"": readings} if isinstance(readings, Quantity) else dict(readings)
+    printed = Quantity.printed(text, exact)
+    found = {name: verdict(printed, value) for name, value in named.items()}
+    name = min(found, key=lambda one: VERDICTS.index(found[one]))
+    faces = {one: f"{one} {float(value.face):.6g}" for one, value in named.items()}
+    notes = []
+    if found[name] != CONTRADICTS and len(named) > 1:
+        notes.append(f"read as {name}; otherwise {', '.join(faces[one] for one in faces if one != name)}")
+    if found[name] == CONTRADICTS and len({one.face for one in named.values()}) > 1:
+        notes.append("in no reading: " + ", ".join(faces.values()))
+    if found[name] == CONTRADICTS and any(_cut_off(one.face, text) for one in named.values()):
+        notes.append("cut off, not rounded")
+    return finding(place, relation, text, named[name], found[name], "; ".join(notes))
+
+
+def _cut_off(value: Fraction, text: str) -> bool:
+    """Whether the printed number is the value without its further digits."""
+    number = parse(text)
+    unit = Fraction(number.unit)
+    return math.trunc(value / unit) * unit == number.value
 
 
 def is_exact(statistic: str) -> bool:
@@ -23,20 +173,12 @@ def is_exact(statistic: str) -> bool:
 
 
 class Cells:
-    """The printed cells of one tidy table: columns `row, column, statistic` and `printed` (or `value`).
-
-    Raises: ValueError for missing columns and for a key given twice.
-    """
+    """The printed cells of one table, as `papers.load` gives it."""
 
     def __init__(self, frame: pd.DataFrame, name: str = "") -> None:
-        source = "printed" if "printed" in frame.columns else "value"
-        if missing := [one for one in (*KEY, source) if one not in frame.columns]:
-            raise ValueError(f"a table of printed numbers needs the columns {[*KEY, 'printed']}; missing: {missing}")
         keys = list(zip(*(frame[one] for one in KEY), strict=True))
-        if len(set(keys)) < len(keys):
-            raise ValueError(f"a cell is given twice: {sorted(key for key in set(keys) if keys.count(key) > 1)[:3]}")
         self.name = name
-        self.all = {key: str(text) for key, text in zip(keys, frame[source], strict=True)}
+        self.all = {key: str(text) for key, text in zip(keys, frame["printed"], strict=True)}
         self.text = {key: text for key, text in self.all.items() if parse(text).value is not None}
 
     def __getitem__(self, key: Key) -> Quantity:
@@ -68,6 +210,10 @@ class Cells:
         cells = self.all if words else self.text
         return [key for key in cells if all(key[KEY.index(axis)] in names for axis, names in wanted.items())]
 
+    def best(self, *pick: Pick) -> Quantity:
+        """The largest of the picked cells."""
+        return Quantity.largest(self[key] for key in self.pick(*pick))
+
     def lines(self, axis: str) -> Iterator[tuple[tuple[str, str], dict[str, Key]]]:
         """Every line along `axis` ("row" or "column"): the two other names, and name on the axis -> key."""
         place = KEY.index(axis)
@@ -85,7 +231,7 @@ class Tables:
     """The printed tables of a paper by name, each read once; `marks`: those of `papers.tables.marks`."""
 
     def __init__(self, load: Callable[[str], pd.DataFrame], marks: pd.DataFrame | None = None) -> None:
-        self._load, self._marks = load, marks
+        self._load, self._marks = load, pd.DataFrame(columns=["table", *KEY, "mark"]) if marks is None else marks
         self._read: dict[str, Cells] = {}
 
     def __getitem__(self, name: str) -> Cells:
@@ -112,8 +258,6 @@ class Tables:
 
     def marked(self, table: str, mark: str) -> set[Key]:
         """The cells of a table that carry a typographic mark: bold or underline."""
-        if self._marks is None:
-            return set()
         here = self._marks[(self._marks["table"] == table) & (self._marks["mark"] == mark)]
         return set(here[list(KEY)].itertuples(index=False, name=None))
 

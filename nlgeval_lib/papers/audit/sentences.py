@@ -11,20 +11,23 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.papers.audit import quantity as quantities
-from nlgeval_lib.papers.audit.cells import ANY, Cells, Key, Pick, Tables, is_exact, place
-from nlgeval_lib.papers.audit.quantity import (
+from .cells import (
+    ANY,
     CONTRADICTS,
     HOLDS,
     ROUNDED,
     UNTOLD,
     VERDICTS,
+    Cells,
     Finding,
+    Key,
+    Pick,
     Quantity,
+    Tables,
     check,
     finding,
-    in_words,
-    largest,
+    is_exact,
+    place,
 )
 
 NEAR = 10  # units of the last digit within which two numbers are near each other
@@ -81,12 +84,12 @@ def gaps(
         here = {}
         for line in lines:
             if all((name, *line) in cells for name in (*ours, *theirs)):
-                against = largest(cells[name, *line] for name in theirs) if theirs else Quantity.exactly(0)
-                gap = largest(cells[name, *line] for name in ours) - against - Quantity.exactly(least)
+                against = Quantity.largest(cells[name, *line] for name in theirs) if theirs else Quantity.exactly(0)
+                gap = Quantity.largest(cells[name, *line] for name in ours) - against - Quantity.exactly(least)
                 here[place(who, *line)] = gap
         if not here:
             raise ValueError(f"no column has {ours} and {theirs}")
-        found |= {place(who, "mean"): quantities.mean(here.values())} if mean else here
+        found |= {place(who, "mean"): Quantity.mean(here.values())} if mean else here
     if ties:
         return {where: Quantity(gap.face or Fraction(1), gap.low, gap.high) for where, gap in found.items()}
     return found
@@ -164,7 +167,7 @@ def copied(tables: Tables, table: str, also: Sequence[str] = (), without: Sequen
     expected = (near + 1) / ((2 * NEAR + 1) ** 2 - 1)
     words = f"{pairs} pairs of neighbours; {expected:.2g} equal by chance expected"
     if not equal:
-        return [in_words("all rows", "no two neighbouring numbers twice", "none", HOLDS, words)]
+        return [finding("all rows", "no two neighbouring numbers twice", "none", None, HOLDS, words)]
     first = {(name, keys): (other, theirs) for name, keys, other, theirs in reversed(equal)}
     likely = 1 - math.exp(-expected) * sum(expected**k / math.factorial(k) for k in range(len(first)))
     said = CONTRADICTS if likely < RARE else UNTOLD
@@ -172,8 +175,8 @@ def copied(tables: Tables, table: str, also: Sequence[str] = (), without: Sequen
     for (name, keys), (other, theirs) in reversed(first.items()):
         text = ", ".join(tables[name].text[key] for key in keys)
         there = place(*([other] if other != table else []), theirs[0][0])
-        found.append(in_words(place(*keys[0][:2]), "has numbers of its own", text, said,
-                              f"as in {there}; {len(first)} such among {words}, p = {likely:.1g}"))  # fmt: skip
+        found.append(finding(place(*keys[0][:2]), "has numbers of its own", text, None, said,
+                             f"as in {there}; {len(first)} such among {words}, p = {likely:.1g}"))  # fmt: skip
     return found
 
 
@@ -191,7 +194,7 @@ def in_data(
     words = f"{take} of {dataset}" if dataset else "of the data"
     if frame is None:
         why = "not checked here: " + (f"{dataset} is not at hand" if dataset else take)
-        return [in_words(cells.where(key), "as in the data", cells.text[key], UNTOLD, why)]
+        return [finding(cells.where(key), "as in the data", cells.text[key], None, UNTOLD, why)]
     for column, wanted in (where or {}).items():
         frame = frame[frame[column].astype(str).str.endswith(wanted)]
     if frame.empty:
@@ -210,4 +213,4 @@ def in_data(
 
 def not_printed(tables: Tables, table: str, says: str, place: str, why: str) -> list[Finding]:
     """A sentence that the printed numbers can neither show nor exclude."""
-    return [in_words(place, says, "", UNTOLD, why)]
+    return [finding(place, says, "", None, UNTOLD, why)]

@@ -6,30 +6,32 @@ A rule takes the tables, the name of its own, and options; it returns a `Finding
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nlgeval_lib.papers.audit.cells import ANY, SAID, Key, Tables, is_exact, place
-from nlgeval_lib.papers.audit.quantity import (
+from nlgeval_lib.papers.tables import KEY
+
+from .cells import (
+    ANY,
     CONTRADICTS,
     HOLDS,
     ROUNDED,
+    SAID,
     Finding,
+    Key,
     Quantity,
+    Tables,
     check,
     finding,
-    in_words,
-    largest,
-    mean,
+    is_exact,
+    place,
     same,
-    total,
 )
-from nlgeval_lib.papers.tables import KEY
 
-SUMMARY = {"mean": mean, "total": total}
-# what a printed number may be of the cells of its picks
-VALUES = ("total", "product", "difference", "percent", "loss", "share", "rows", "columns", "cells", "names")
+SUMMARY = {"mean": Quantity.mean, "total": Quantity.total}
+PARTS = {"rows": slice(0, 1), "columns": slice(1, 2), "cells": slice(0, 3)}
 
 
 def summaries(
@@ -39,10 +41,7 @@ def summaries(
     """Whether a printed mean or total is that of its parts, for every line that prints all of them.
 
     `only`: the statistic of the lines that count (none: all).
-    Raises: ValueError for unknown names and kinds.
     """
-    if kind not in SUMMARY or axis not in ("row", "column"):
-        raise ValueError(f"kind {kind!r} along {axis!r}; kinds are {list(SUMMARY)}, axes row and column")
     cells = tables[table]
     cells.known(axis, [result, *parts])
     found = []
@@ -70,9 +69,9 @@ def differences(
         found[name] = []
         for result, others in results.items():
             for key in cells.pick(result):
-                best = [largest(cells[k] for k in cells.pick(group, key[1], statistic)) for group in (rows, others)]
+                ours, theirs = (cells.best(group, key[1], statistic) for group in (rows, others))
                 words = f"{name} - best of {len(others)} rows"
-                found[name].append(check(place(*key), words, cells.text[key], best[0] - best[1]))
+                found[name].append(check(cells.where(key), words, cells.text[key], ours - theirs))
     chosen = min(found, key=lambda name: sum(one.verdict == CONTRADICTS for one in found[name]))
     out = []
     for at, one in enumerate(found[chosen]):
@@ -87,39 +86,30 @@ def percent_changes(
 ) -> list[Finding]:
     """Whether the row `result` is the change from the row `old` to a row of `new` in percent of the old value.
 
-    An old value that may be 0 allows any change. Several `new` rows are several readings of the whole row: the one
+    Several `new` rows are several readings of the whole row: the one
     that contradicts least is taken, and it must have the best mean of one of the statistics, or of all.
     `statistics`: statistic of the result -> statistic of the rows.
     """
     cells = tables[table]
     cells.known("row", [result, old, *new])
     keys = [key for key in cells.pick(result) if key[2] in statistics]
-    found = {
-        row: [_change(place(*key), f"percent change from {old} to {row}", cells.text[key],
-                      cells[row, key[1], statistics[key[2]]], cells[old, key[1], statistics[key[2]]]) for key in keys]
-        for row in new
-    }  # fmt: skip
+    found: dict[str, list[Finding]] = {row: [] for row in new}
+    for row, key in itertools.product(new, keys):
+        now, before = (cells[one, key[1], statistics[key[2]]] for one in (row, old))
+        value = (now / before - Quantity.exactly(1)) * 100
+        found[row].append(check(cells.where(key), f"percent change from {old} to {row}", cells.text[key], value))
     chosen = min(new, key=lambda row: sum(one.verdict == CONTRADICTS for one in found[row]))
     if len(new) == 1:
         return found[chosen]
     level = {}
     for name in (*statistics.values(), "all"):
-        level[name] = {
-            row: mean(cells[row, key[1], statistics[key[2]]] for key in keys if name in ("all", statistics[key[2]]))
-            for row in new
-        }
+        those = [key for key in keys if name in ("all", statistics[key[2]])]
+        level[name] = {row: Quantity.mean(cells[row, key[1], statistics[key[2]]] for key in those) for row in new}
     best = {name: max(level[name], key=lambda row: level[name][row].face) for name in level}
     means = ", ".join(f"{row.rpartition(' | ')[2]} {float(one.face):.4f}" for row, one in level["all"].items())
     said = HOLDS if chosen in best.values() else CONTRADICTS
     return [*found[chosen], finding(result, "of the best overall row", chosen, level["all"][best["all"]], said,
                                     f"means {means}")]  # fmt: skip
-
-
-def _change(where: str, words: str, text: str, new: Quantity, old: Quantity) -> Finding:
-    if old.low <= 0 <= old.high:
-        note = "the old value may be 0: any change is"
-        return Finding(where, words, text, math.nan, -math.inf, math.inf, ROUNDED, note)
-    return check(where, words, text, (new / old - Quantity.exactly(1)) * 100)
 
 
 def repeats(
@@ -128,7 +118,7 @@ def repeats(
     """Whether the cells of one table that another prints too are the same.
 
     `rename`: axis -> {name here: name there}; `only`: row, column, statistic here. Cells of one table alone are left
-    out. Raises: ValueError where the tables share no cell.
+    out.
     """
     one, two = tables[table], tables[source]
     rename = rename or {}
@@ -137,9 +127,7 @@ def repeats(
         row, column, statistic = (rename.get(axis, {}).get(name, name) for axis, name in zip(KEY, key, strict=True))
         if (match := (row, column, statistic)) in two:
             said = same(one[key], two[match])
-            found.append(finding(place(*key), f"same as {source}", one.text[key], two[match], said))
-    if not found:
-        raise ValueError(f"no cell is in both tables ({source}); check the names in rename and only")
+            found.append(finding(one.where(key), f"same as {source}", one.text[key], two[match], said))
     return found
 
 
@@ -159,8 +147,8 @@ def equal(tables: Tables, table: str, of: Sequence[Any], factors: Sequence[int] 
     words = f"same as {place(key[0]) if cells.name == SAID else place(cells.name, *key)}"
     if any(one not in there for there, one in places):
         return [
-            in_words(there.where(one), words, there.all[one],
-                     HOLDS if there.all[one] == cells.all[key] else CONTRADICTS, f"there: {cells.all[key]}")
+            finding(there.where(one), words, there.all[one], None,
+                    HOLDS if there.all[one] == cells.all[key] else CONTRADICTS, f"there: {cells.all[key]}")
             for there, one in places[1:]
         ]  # fmt: skip
     first = cells[key] * factors[0]
@@ -176,16 +164,13 @@ def value(tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str] =
     `difference`, `percent`, `loss`: of the best of the first pick and of the second; `share`: the sum of the first in
     percent of that of the second; `rows`, `columns`, `cells`: how many with a number, those of `without` left out;
     `names`: how many different ones stand in cells of comma-separated names.
-    Raises: ValueError for an unknown kind.
     """
-    if kind not in VALUES:
-        raise ValueError(f"no kind of value {kind!r}; allowed: {VALUES}")
     if kind in ("rows", "columns", "cells", "names"):
         picked = [(cells, key) for pick in of for cells, keys in [tables.pick(pick, kind == "names")] for key in keys]
         if kind == "names":
             return Quantity.exactly(len({name.strip() for cells, key in picked for name in cells.all[key].split(",")}))
-        parts = {"rows": slice(0, 1), "columns": slice(1, 2), "cells": slice(0, 3)}[kind]
-        return Quantity.exactly(len({(cells.name, *key[parts]) for cells, key in picked if not {*key} & {*without}}))
+        kept = {(cells.name, *key[PARTS[kind]]) for cells, key in picked if not {*key} & {*without}}
+        return Quantity.exactly(len(kept))
     groups = []
     for pick in of:
         if isinstance(pick, int | float):
@@ -194,16 +179,15 @@ def value(tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str] =
             cells, keys = tables.pick(pick)
             groups.append([cells[key] for key in keys])
     if kind == "total":
-        return total(one for group in groups for one in group)
+        return Quantity.total(one for group in groups for one in group)
     if kind == "product":
         return math.prod((one for group in groups for one in group), start=Quantity.exactly(1))
     if kind == "share":
-        return total(groups[0]) / total(groups[1]) * 100
-    new, old = (largest(group) for group in groups)
+        return Quantity.total(groups[0]) / Quantity.total(groups[1]) * 100
+    new, old = (Quantity.largest(group) for group in groups)
     if kind == "difference":
         return new - old
-    change = (new / old - Quantity.exactly(1)) * 100
-    return -change if kind == "loss" else change
+    return (new / old - Quantity.exactly(1)) * {"percent": 100, "loss": -100}[kind]
 
 
 def follows(
@@ -214,8 +198,6 @@ def follows(
 
     `compare`: "=", or ">" and "<" where the text says "over" and "less than" the printed number.
     """
-    if compare not in ("=", ">", "<"):
-        raise ValueError(f"compare is {compare!r}; allowed: =, >, <")
     options = readings or {"": how}
     values = {name: value(tables, **one) for name, one in options.items()}
     words = words or " or ".join(one["kind"] for one in options.values())
@@ -226,7 +208,7 @@ def follows(
         if compare == "=":
             found.append(check(where, words, text, values.get("", values), is_exact(key[2])))
             continue
-        bound, best = Quantity.exactly(cells[key].face), largest(values.values())
+        bound, best = Quantity.exactly(cells[key].face), Quantity.largest(values.values())
         gap = best - bound if compare == ">" else bound - best
         said = HOLDS if gap.face > 0 else ROUNDED if gap.high > 0 else CONTRADICTS
         found.append(finding(where, f"{words} is {'over' if compare == '>' else 'under'} it", text, best, said))
@@ -241,5 +223,5 @@ def different(tables: Tables, table: str, of: Sequence[Any], says: str) -> list[
     for key in keys:
         if (first := seen.setdefault(cells.all[key], key)) != key:
             note = f"the same in {cells.where(first)}"
-            found.append(in_words(cells.where(key), says, cells.all[key], CONTRADICTS, note))
-    return found or [in_words(cells.where(keys[0]), says, f"{len(keys)} texts", HOLDS)]
+            found.append(finding(cells.where(key), says, cells.all[key], None, CONTRADICTS, note))
+    return found or [finding(cells.where(keys[0]), says, f"{len(keys)} texts", None, HOLDS)]

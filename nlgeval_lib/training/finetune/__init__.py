@@ -9,9 +9,18 @@ On several GPUs: `launch_command(config)`.
 
 from __future__ import annotations
 
-from nlgeval_lib.training.finetune.config import Config, named, names
-from nlgeval_lib.training.finetune.data import examples, tokenized
-from nlgeval_lib.training.finetune.plan import plan, size_of
-from nlgeval_lib.training.finetune.run import finetune, launch_command
+from nlgeval_lib.training.finetune.config import Config, named, names, plan, size_of
+from nlgeval_lib.training.finetune.run import chosen, examples, finetune, launch_command, tokenized
 
-__all__ = ["Config", "examples", "finetune", "launch_command", "named", "names", "plan", "size_of", "tokenized"]
+__all__ = [
+    "Config",
+    "chosen",
+    "examples",
+    "finetune",
+    "launch_command",
+    "named",
+    "names",
+    "plan",
+    "size_of",
+    "tokenized",
+]

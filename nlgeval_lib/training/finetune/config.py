@@ -1,4 +1,4 @@
-"""Fine-tuning settings by name: those of the papers, and variants that are marked as ours."""
+"""Fine-tuning settings by name, the papers' and variants marked as ours; what a run would take."""
 
 from __future__ import annotations
 
@@ -114,5 +114,155 @@ def named(name: str) -> Config:
 
 
 def sizes() -> dict[str, dict[str, int]]:
-    """Known bases: name -> parameters, layers, hidden, heads, vocabulary."""
+    """Known bases: name -> parameters, layers, hidden, vocabulary."""
     return _file()["base"]
+
+
+# -- what a run would take: estimates, each says what it rests on -----------------------------------------------------
+
+# dense bf16 FLOP/s and bytes of memory, from the makers' data sheets
+GPUS = {
+    "a100-40gb": (312e12, 40e9),
+    "a100-80gb": (312e12, 80e9),
+    "h100-80gb": (989e12, 80e9),
+    "h200-141gb": (989e12, 141e9),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What of a base determines memory and time."""
+
+    parameters: int
+    layers: int
+    hidden: int
+    vocabulary: int
+
+    def lora_parameters(self, r: int) -> int:
+        """Weights of rank-r adapters on the seven linear maps of each Llama layer (intermediate size 2.6875 x)."""
+        wide = round(2.6875 * self.hidden)
+        return r * self.layers * (4 * 2 * self.hidden + 3 * (self.hidden + wide))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run in numbers. tokens: of one epoch; memory: bytes a GPU by what needs them; notes: what they rest on."""
+
+    config: Config
+    examples: int
+    tokens: int
+    updates: int
+    hours: float
+    memory: Mapping[str, float]
+    fits: bool
+    batches: str
+    notes: tuple[str, ...]
+
+    @property
+    def bytes(self) -> float:
+        """Memory a GPU."""
+        return sum(self.memory.values())
+
+    def lines(self) -> list[str]:
+        """The plan as text."""
+        c = self.config
+        parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in self.memory.items())
+        verdict = "fits" if self.fits else "DOES NOT FIT"
+        days = f" ({self.hours / 24:.1f} days)" if self.hours > 48 else ""
+        told = {
+            "base": c.base + (f", LoRA r={c.lora['r']}" if c.lora else ", all weights"),
+            "examples": f"{self.examples:,}; {self.tokens:,} tokens an epoch, {c.epochs:g} epochs",
+            "updates": f"{self.updates:,} of {c.batch} examples: {self.batches} accumulated",
+            "memory a GPU": f"{self.bytes / 1e9:.1f} GB ({parts}); {verdict} into {c.gpu}",
+            "time": f"{self.hours:.1f} hours{days} on {c.gpus} x {c.gpu}",
+            "settings": f"rate {c.learning_rate:g}, {c.scheduler}, warm-up {c.warmup:g}, length {c.max_length:,}",
+            "source": (c.source or "given") + ("" if c.origin == "paper" else " (not a paper's run)"),
+        }
+        rest = [("assumed", text) for text in c.assumed] + [("note", text) for text in self.notes]
+        return [f"{c.name}: {c.title or c.base}", *(f"  {name:13} {text}" for name, text in [*told.items(), *rest])]
+
+
+def plan(
+    config: Config,
+    *,
+    examples: int | None = None,
+    tokens: int | None = None,
+    size: Size | None = None,
+    micro_batch: int = 1,
+    mfu: float = 0.4,
+    notes: tuple[str, ...] = (),
+) -> Plan:
+    """What the run would take, nothing loaded.
+
+    examples, tokens: of the data at hand, one epoch; without them the paper's number of examples, each at the length
+    limit, which is an upper bound. size: of the base; by the configuration's `size` without one. mfu: the share of the
+    peak speed that a run reaches, an assumption; .3 to .5 is common. Memory is for bf16 with fp32 weights and AdamW
+    states sharded over all GPUs, activations recomputed layer by layer.
+    Raises: ValueError for an unknown GPU or base, or without any number of examples.
+    Source: 6 FLOPs a parameter and token, 8 with recomputation (Kaplan et al. 2020; Korthikanti et al. 2022).
+    """
+    if config.gpu not in GPUS:
+        raise ValueError(f"gpu {config.gpu!r}; allowed: {', '.join(GPUS)}")
+    if not 0 < mfu <= 1:
+        raise ValueError(f"mfu={mfu!r}; a share above 0 and up to 1 is needed")
+    if size is None and config.size not in sizes():
+        raise ValueError(f"{config.name}: size {config.size!r} of the base is unknown; known: {', '.join(sizes())}")
+    size = size or Size(**sizes()[config.size])
+    said = list(notes)
+    if examples is None:
+        if not config.examples:
+            raise ValueError(f"{config.name}: how many examples? Give the data, or a number")
+        examples = config.examples
+        said.append("examples: the paper's number")
+    if tokens is None:
+        tokens = examples * config.max_length
+        said.append("tokens: upper bound, every example at the length limit")
+    accumulation = max(1, round(config.batch / (config.gpus * micro_batch)))
+    batches, together = f"{config.gpus} GPUs x {micro_batch} x {accumulation}", accumulation * config.gpus * micro_batch
+    if together != config.batch:
+        said.append(f"{batches} = {together} examples an update, not {config.batch}")
+    peak, room = GPUS[config.gpu]
+    said.append(f"time at {mfu:.0%} of {peak / 1e12:.0f} TFLOP/s; no evaluation, loading or saving")
+    # all weights: forward 2, backward 4, recomputed forward 2; adapters need no gradient of the base's weights
+    flops = (6 if config.lora else 8) * size.parameters * tokens * config.epochs
+    memory = _memory(config, size, micro_batch)
+    return Plan(
+        config=config,
+        examples=examples,
+        tokens=tokens,
+        updates=math.ceil(math.ceil(examples / config.batch) * config.epochs),
+        hours=flops / (peak * mfu * config.gpus) / 3600,
+        memory=memory,
+        fits=sum(memory.values()) < 0.92 * room,  # the rest is the runtime's and fragmentation
+        batches=batches,
+        notes=tuple(said),
+    )
+
+
+def _memory(config: Config, size: Size, micro_batch: int) -> dict[str, float]:
+    """Bytes a GPU: weights, gradients, optimizer, activations, logits."""
+    trained = size.lora_parameters(config.lora["r"]) if config.lora else size.parameters
+    tokens, layer = config.max_length * micro_batch, size.parameters / size.layers
+    frozen = 2 * size.parameters / config.gpus if config.lora else 0
+    return {
+        "weights": frozen + 4 * trained / config.gpus + (2 * 2 * layer if config.gpus > 1 else 2 * layer),
+        "gradients": 4 * trained / config.gpus,
+        "optimizer": 8 * trained / config.gpus,
+        # inputs of each layer kept, one layer's inside recomputed (34 bytes a token and hidden unit, fused attention)
+        "activations": 2.0 * tokens * size.hidden * size.layers + 34.0 * tokens * size.hidden,
+        "logits": 2 * 4.0 * tokens * size.vocabulary,
+    }
+
+
+def size_of(folder: Path | str) -> Size:
+    """The size of a base that lies in a folder, its weights left alone. Raises: ValueError for no causal model."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    try:
+        found = AutoConfig.from_pretrained(folder)
+        with torch.device("meta"):
+            parameters = AutoModelForCausalLM.from_config(found).num_parameters()
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{folder}: no configuration of a causal model ({error})") from None
+    return Size(parameters, found.num_hidden_layers, found.hidden_size, found.vocab_size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 import shutil
@@ -13,16 +14,109 @@ from typing import Any
 
 import pandas as pd
 
+from nlgeval_lib.evaluators.judge import ChatFormat
 from nlgeval_lib.files import write_text
+from nlgeval_lib.training import pipeline
+from nlgeval_lib.training.filters import Filters, Rule
 from nlgeval_lib.training.finetune.config import Config
-from nlgeval_lib.training.finetune.data import Tokens, examples, tokenized
 
-WHOLE = "COMPLETE"  # the file that a checkpoint gets last: without it, it was being written when the run ended
+IGNORED = -100  # the label of a token that the loss leaves out
+STATE = "trainer_state.json"  # what a checkpoint gets last: without it, it was being written when the run ended
 SETTINGS, LOG, DONE, MODEL, ADAPTER = "settings.json", "log.json", "done.json", "model", "adapter"
 FSDP = Path(__file__).with_name("fsdp.yaml")
 PRECISIONS = ("auto", "bf16", "fp32")
-# settings that do not make another run
-TOLD = ("config.name", "config.title", "config.source", "config.assumed", "config.gpus", "config.gpu")
+TOLD = ("name", "title", "source", "assumed", "gpus", "gpu")  # settings that do not make another run
+
+
+# -- examples as token ids ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The examples to train on, as ids and labels; `Filters` with what was left out; tokens in all and of answers."""
+
+    rows: list[dict[str, list[int]]]
+    filters: Filters
+    total: int
+    answers: int
+    longest: int
+
+
+def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
+    """The examples of a set's folder, a JSONL file, or a frame. Raises: ValueError naming what lacks."""
+    if isinstance(data, pd.DataFrame):
+        if missing := [name for name in ("prompt", "completion") if name not in data.columns]:
+            raise ValueError(f"the examples have no column {', '.join(missing)}")
+        return data if "id" in data.columns else data.assign(id=[str(at) for at in range(len(data))])
+    path = Path(data)
+    return pipeline.load(path)[0] if path.is_dir() else pipeline.read(path)
+
+
+def chosen(frame: pd.DataFrame, config: Config) -> tuple[pd.DataFrame, Filters]:
+    """The examples that a configuration trains on, by its `keep`; the others are counted.
+
+    Raises: ValueError for a column that the examples do not have, or where none is left.
+    """
+    filters: Filters[dict[str, Any]] = Filters(lambda row: str(row["id"]), lambda row: "all")
+    rows = frame.to_dict("records")
+    for column, values in config.keep.items():
+        if column not in frame.columns:
+            has = ", ".join(map(str, frame.columns))
+            raise ValueError(f"{config.name} chooses examples by {column!r}, which they do not have; they have {has}")
+        reasons = {value: "" if value in values else value for value in frame[column].astype(str)}
+        says = f"{column} is none of {', '.join(values)}"
+        rows = filters.apply([Rule(column, says, lambda row: reasons[str(row[column])], "ours")], rows)  # noqa: B023
+    if not rows:
+        wanted = "; ".join(f"{column} of {', '.join(values)}" for column, values in config.keep.items())
+        raise ValueError(f"no example is left for {config.name}" + (f", which wants {wanted}" if wanted else ""))
+    return pd.DataFrame(rows, columns=frame.columns), filters
+
+
+def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
+    """Ids and labels of the examples; one longer than `max_length` is left out whole and counted.
+
+    The prompt is wrapped as the evaluator wraps it and tokenised by itself, as an engine would; then the completion,
+    after one blank, and the end of text.
+    Raises: ValueError for a tokenizer without an end-of-text token, or where nothing is left.
+    Source: loss on the completion: Prometheus, appendix E; one prompt for training and inference: TIGERScore, Table 9.
+    """
+    if tokenizer.eos_token_id is None:
+        raise ValueError(f"the tokenizer of {config.base} has no end-of-text token, so a model would not learn to stop")
+    kept, filters = chosen(frame, config)
+    encoded = [
+        {"id": id, **encode(prompt, completion, tokenizer, config.chat)}
+        for id, prompt, completion in zip(kept["id"], kept["prompt"], kept["completion"], strict=True)
+    ]
+
+    def long(row: dict[str, Any]) -> str:
+        length = len(row["input_ids"])
+        return f"{length:,} tokens" if length > config.max_length else ""
+
+    left = filters.apply([Rule("over_long", f"more than {config.max_length:,} tokens", long, "ours")], encoded)
+    if not left:
+        shortest = min(len(row["input_ids"]) for row in encoded)
+        raise ValueError(f"no example fits into {config.max_length:,} tokens; the shortest has {shortest:,}")
+    lengths = [len(row["input_ids"]) for row in left]
+    answers = sum(label != IGNORED for row in left for label in row["labels"])
+    rows = [{name: row[name] for name in ("input_ids", "labels")} for row in left]
+    return Tokens(rows, filters, sum(lengths), answers, max(lengths))
+
+
+def encode(prompt: str, completion: str, tokenizer: Any, chat: str = "raw") -> dict[str, list[int]]:
+    """`input_ids` and `labels` of one example."""
+    form = ChatFormat.named(chat)
+    if form.style == "messages":
+        messages = [dict(message) for message in form.request(prompt).messages or ()]
+        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        before, said = tokenizer(text, add_special_tokens=False)["input_ids"], completion
+    else:
+        text = form.text(prompt)
+        before, said = tokenizer(text)["input_ids"], completion if text[-1:].isspace() else f" {completion}"
+    after = [*tokenizer(said, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+    return {"input_ids": [*before, *after], "labels": [*[IGNORED] * len(before), *after]}
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -62,9 +156,6 @@ def finetune(
     output = Path(output)
     if precision not in PRECISIONS:
         raise ValueError(f"precision {precision!r}; allowed: {', '.join(PRECISIONS)}")
-    for name, value in (("micro_batch", micro_batch), ("save_every", save_every), ("log_every", log_every)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name}={value!r}: a whole number of at least 1 is needed")
     world = int(os.environ.get("WORLD_SIZE", "1"))
     accumulation, rest = divmod(config.batch, micro_batch * world)
     if rest or not accumulation:
@@ -72,14 +163,13 @@ def finetune(
             f"batch={config.batch} is no multiple of {world} processes x micro_batch={micro_batch}; change one of them"
         )
     frame = examples(data)
-    from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed  # after what can be refused at once
-    from transformers.utils import logging
+    from transformers import AutoTokenizer, set_seed  # after what can be refused at once
 
     tokenizer = AutoTokenizer.from_pretrained(config.base)
     tokens = tokenized(frame, tokenizer, config)
     settings = {
-        "config": dataclasses.asdict(config),
-        "data_sha256": tokens.sha256(),
+        **dataclasses.asdict(config),
+        "data_sha256": hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest(),
         "examples": len(tokens.rows),
         "left_out": len(tokens.filters.removed),
         "micro_batch": micro_batch,
@@ -93,10 +183,7 @@ def finetune(
     if (output / DONE).exists():
         facts, log = (json.loads((output / name).read_text(encoding="utf-8")) for name in (DONE, LOG))
         return Result(output / MODEL, pd.DataFrame(log), facts)
-
     set_seed(seed)
-    if quiet:
-        logging.disable_progress_bar()
     arguments = {
         "output_dir": str(output),
         "per_device_train_batch_size": micro_batch,
@@ -109,8 +196,7 @@ def finetune(
         "data_seed": seed,
         "disable_tqdm": quiet,
     }
-    model = AutoModelForCausalLM.from_pretrained(config.base, dtype="float32")
-    trainer = _trainer(config, model, tokenizer, tokens, arguments, precision, callbacks)
+    trainer = _trainer(config, tokenizer, tokens, arguments, precision, callbacks)
     start = last_whole(output, clean=main)
     trainer.train(resume_from_checkpoint=str(start) if start else None)
     return _save(trainer, tokenizer, tokens, output, settings, main)
@@ -120,10 +206,12 @@ def last_whole(output: Path, clean: bool = False) -> Path | None:
     """The last checkpoint that was written whole; `clean` removes those that were not."""
     whole = []
     for path in sorted(output.glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1])):
-        if (path / WHOLE).exists():
+        try:
+            json.loads((path / STATE).read_text(encoding="utf-8"))
             whole.append(path)
-        elif clean:
-            shutil.rmtree(path)
+        except (OSError, ValueError):
+            if clean:
+                shutil.rmtree(path)
     return whole[-1] if whole else None
 
 
@@ -136,30 +224,15 @@ def launch_command(config: Config, data: str = "DATA", output: str = "OUTPUT") -
     return f"accelerate launch --config_file {sharding} --num_processes {config.gpus} --no_python {words}"
 
 
-# -- the run ---------------------------------------------------------------------------------------------------------
-
-
 def _trainer(
-    config: Config,
-    model: Any,
-    tokenizer: Any,
-    tokens: Tokens,
-    arguments: dict[str, Any],
-    precision: str,
-    callbacks: Sequence[Any],
+    config: Config, tokenizer: Any, tokens: Tokens, arguments: dict[str, Any], precision: str, callbacks: Sequence[Any]
 ) -> Any:
     """trl's trainer with the configuration's settings."""
     import torch
     from datasets import Dataset
-    from transformers import PrinterCallback, TrainerCallback
+    from transformers import AutoModelForCausalLM, PrinterCallback
+    from transformers.utils import logging
     from trl import SFTConfig, SFTTrainer
-
-    class Mark(TrainerCallback):
-        """Marks a checkpoint once all of it is written."""
-
-        def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if state.is_world_process_zero:
-                write_text(Path(args.output_dir) / f"checkpoint-{state.global_step}" / WHOLE, "")
 
     class Stepped(SFTTrainer):
         """With a rate that is multiplied once an epoch, which transformers has no name for."""
@@ -172,6 +245,8 @@ def _trainer(
             self._created_lr_scheduler = True
             return self.lr_scheduler
 
+    if arguments["disable_tqdm"]:
+        logging.disable_progress_bar()
     on_gpu = torch.cuda.is_available()
     sharded = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"  # recomputes by its own setting
     epoch = -(-len(tokens.rows) // config.batch)
@@ -207,12 +282,12 @@ def _trainer(
         own = {"r": "r", "lora_alpha": "alpha", "lora_dropout": "dropout", "target_modules": "targets"}
         adapters = LoraConfig(task_type="CAUSAL_LM", **{theirs: config.lora[name] for theirs, name in own.items()})
     trainer = Stepped(
-        model=model,
+        model=AutoModelForCausalLM.from_pretrained(config.base, dtype="float32"),
         args=settings,
         train_dataset=Dataset.from_list(tokens.rows),
         processing_class=tokenizer,
         peft_config=adapters,
-        callbacks=[Mark(), *callbacks],
+        callbacks=[*callbacks],
     )
     if arguments["disable_tqdm"]:
         trainer.remove_callback(PrinterCallback)
@@ -226,7 +301,7 @@ def _save(trainer: Any, tokenizer: Any, tokens: Tokens, output: Path, settings: 
     new = output / f".{MODEL}.new"
     if main:
         shutil.rmtree(new, ignore_errors=True)
-    if settings["config"]["lora"]:
+    if settings["lora"]:
         trainer.save_model(str(output / ADAPTER))
         if main:
             trainer.accelerator.unwrap_model(trainer.model).merge_and_unload().save_pretrained(new)
@@ -249,18 +324,10 @@ def _same_run(path: Path, settings: dict[str, Any], main: bool) -> None:
         if main:
             write_text(path, text)
         return
-    now, was = (_flat(json.loads(one)) for one in (text, path.read_text(encoding="utf-8")))
-    changed = [name for name in {**now, **was} if now.get(name) != was.get(name) and not name.startswith(TOLD)]
-    if changed:
-        name, more = changed[0], f" ({len(changed) - 1} more differ)" if len(changed) > 1 else ""
-        raise ValueError(
-            f"{path.parent} holds a run with other settings: {name} was {was.get(name)!r}, is {now.get(name)!r}{more}"
-            "; choose another folder, or the settings in settings.json"
-        )
-
-
-def _flat(settings: dict[str, Any], head: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in settings.items():
-        found |= _flat(value, f"{head}{name}.") if isinstance(value, dict) and value else {f"{head}{name}": value}
-    return found
+    now, was = json.loads(text), json.loads(path.read_text(encoding="utf-8"))
+    for name in {**now, **was}:
+        if now.get(name) != was.get(name) and name not in TOLD:
+            raise ValueError(
+                f"{path.parent} holds a run with other settings: {name} was {was.get(name)!r}, is {now.get(name)!r}; "
+                "choose another folder, or the settings in settings.json"
+            )

@@ -1,8 +1,8 @@
 """The miniature judge at run time: how evaluators are set for it, and what it said when it was measured.
 
 `settings("coascore")` are the options that set an evaluator for the judge and its held-out set,
-`datasets.load("mini_judge")`; `quality` says how good it was found to be, `ablations` what its training ablations say.
-How it is made: `tools/mini_judge`.
+`datasets.load("mini_judge")`; `quality` is how good it was found to be, `ablations` what its training ablations say.
+How it is made and measured: `tools/mini_judge`.
 """
 
 from __future__ import annotations
@@ -93,3 +93,8 @@ def read(folder: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]
         raise FileNotFoundError(f"no {JUDGMENTS} in {folder}; `make mini-judge` writes it")
     lines = (folder / ANALYSES).read_text(encoding="utf-8").splitlines()
     return pd.read_csv(folder / JUDGMENTS, float_precision="round_trip"), [json.loads(line) for line in lines]
+
+
+def quality(table: str) -> pd.DataFrame:
+    """A table of the judge's measured quality: `forms`, `aspects` or `baselines`, as its card has them."""
+    return pd.read_csv(mini_judge.folder() / "quality" / f"{table}.csv", float_precision="round_trip")

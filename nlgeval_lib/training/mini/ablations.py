@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from scipy import stats
 
 from nlgeval_lib import datasets, files, meta
 from nlgeval_lib.datasets import mini_judge
-from nlgeval_lib.training.mini import quality
 
 RUNS = "runs.csv"
 LINE = ["study", "arm", "seed", "digest", "base", "heldout", "judgments", "examples", "tokens", "steps", "seconds"]
@@ -29,6 +28,7 @@ NEW_RUBRIC = "relevance"  # the aspect whose rubric no fine-tuning shows
 ONE_TASK = "one task"  # whichever domain's arm is asked about its own domain
 MEAN = "mean"
 COEFS = ("kendall-b", "pearson", "spearman")
+KINDS = ("invention", "wrong_value", "arithmetic", "omission", "repetition", "grammar", "off_topic")
 
 
 # -- the kept judgments ------------------------------------------------------------------------------------------------
@@ -110,6 +110,45 @@ def trained(study: str, where: Path | None = None) -> pd.DataFrame:
     return means.reset_index()
 
 
+def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """What the error analyses found of the errors that were put in, a row a kind.
+
+    errors: put in; found: of the same kind in the same output; located: found with its very words; false: told of
+    and not there; `recall`, `located_share`, `precision` in [0, 1], NaN over none.
+    """
+    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])
+    tally = {kind: dict.fromkeys(("errors", "found", "located", "false"), 0) for kind in KINDS}
+    for one in analyses:
+        gold = list(outputs.loc[(one["input_id"], one["system_id"]), "errors"])
+        said = list(one["errors"])
+        for error in gold:
+            tally[error["kind"]]["errors"] += 1
+        for exact in (True, False):
+            for error in list(gold):
+                same = [
+                    s for s in said if s["kind"] == error["kind"] and (not exact or s["location"] == error["location"])
+                ]
+                if same:
+                    said.remove(same[0])
+                    gold.remove(error)
+                    tally[error["kind"]]["found"] += 1
+                    tally[error["kind"]]["located"] += exact
+        for error in said:
+            if error["kind"] in tally:
+                tally[error["kind"]]["false"] += 1
+    table = pd.DataFrame(tally).T.rename_axis("kind").reset_index()
+    return table.assign(
+        recall=share(table["found"], table["errors"]),
+        located_share=share(table["located"], table["errors"]),
+        precision=share(table["found"], table["found"] + table["false"]),
+    )
+
+
+def share(part: pd.Series, whole: pd.Series) -> pd.Series:
+    """A part of each whole, NaN over none."""
+    return part / whole.where(whole > 0)
+
+
 def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
     """What each arm's analyses found of the errors that were put in, over all its seeds: `arm, kind, errors, found,
     false, recall, precision`; only the kind is asked for, not the words.
@@ -121,11 +160,11 @@ def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
             {**row, "errors": [{"kind": kind, "location": ""} for kind in row["told"].split()]}
             for row in part[["input_id", "system_id", "told"]].to_dict("records")
         ]
-        tables.append(quality.by_kind(frame, said).assign(arm=arm))
+        tables.append(by_kind(frame, said).assign(arm=arm))
     joined = pd.concat(tables).groupby(["arm", "kind"], sort=False)[["errors", "found", "false"]].sum().reset_index()
     return joined.assign(
-        recall=quality.share(joined["found"], joined["errors"]),
-        precision=quality.share(joined["found"], joined["found"] + joined["false"]),
+        recall=share(joined["found"], joined["errors"]),
+        precision=share(joined["found"], joined["found"] + joined["false"]),
     )
 
 
@@ -155,17 +194,21 @@ class Measured:
         return [one.value for one in self.results.values()] or [np.nan]
 
 
-def _measure(rows: pd.DataFrame, arm: str, coef: str, n_boot: int, seed: int) -> Measured:
-    matrices = {}
-    for number, part in rows[rows["arm"] == arm].groupby("seed"):
-        wide = part.pivot(index="system_id", columns="input_id", values=["value", "gold"])
-        matrices[int(number)] = (wide["value"].to_numpy(float), wide["gold"].to_numpy(float))
-    if any((~np.isnan(x)).sum() < 3 for x, _ in matrices.values()):
-        return Measured(matrices, {}, np.full(n_boot, np.nan))
-    results = {number: meta.correlate(x, y, coef=coef) for number, (x, y) in matrices.items()}
-    how: dict[str, Any] = {"coef": coef, "units": "inputs", "n_boot": n_boot, "seed": seed}
-    drawn = np.mean([meta.bootstrap(x, y, **how).replicates for x, y in matrices.values()], axis=0)
-    return Measured(matrices, results, drawn)
+def _measured(rows: pd.DataFrame, coef: str, n_boot: int, seed: int) -> dict[str, Measured]:
+    """Every arm of the rows."""
+    how: dict[str, Any] = {"coef": coef, "ci": "boot-inputs", "n_boot": n_boot, "seed": seed}
+    found = {}
+    for arm in arms(rows):
+        matrices = {}
+        for number, part in rows[rows["arm"] == arm].groupby("seed"):
+            wide = part.pivot(index="system_id", columns="input_id", values=["value", "gold"])
+            matrices[int(number)] = (wide["value"].to_numpy(float), wide["gold"].to_numpy(float))
+        results, drawn = {}, np.full(n_boot, np.nan)
+        if all((~np.isnan(x)).sum() >= 3 for x, _ in matrices.values()):
+            results = {number: meta.correlate(x, y, coef=coef) for number, (x, y) in matrices.items()}
+            drawn = np.mean([meta.correlate(x, y, **how).replicates for x, y in matrices.values()], axis=0)
+        found[arm] = Measured(matrices, results, drawn)
+    return found
 
 
 def correlations(
@@ -179,21 +222,9 @@ def correlations(
     Returns the table `variant, value, ci_low, ci_high, seed_sd, seeds, parsed, n, signature, reason`; replicates by
     arm; and the values of the seeds by arm.
     """
-    found = {arm: _measure(rows, arm, coef, n_boot, seed) for arm in arms(rows)}
-    table = []
-    for arm, one in found.items():
-        mine, results = rows[rows["arm"] == arm], list(one.results.values())
-        counts = {"seeds": len(one.matrices), "parsed": (mine["status"] == "ok").mean()}
-        reason = next((result.reason for result in results if result.reason), "")
-        line = _line(arm, one.values, one.drawn) | counts | {"n": mine.groupby("seed").size().min()}
-        if results:
-            lost, total = (sum(getattr(result, name) for result in results) for name in ("n_missing", "total"))
-            signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{results[0].coef}|nan:drop({lost}/{total})"
-            signature += f"|ci:boot-inputs/{n_boot}|seed:{seed}"
-        else:
-            signature, reason = "", "a seed with fewer than 3 judgments that could be read"
-        table.append(line | {"signature": signature, "reason": reason})
-    return pd.DataFrame(table), {arm: one.drawn for arm, one in found.items()}, {a: m.values for a, m in found.items()}
+    found = _measured(rows, coef, n_boot, seed)
+    table = _values(rows, found, n_boot, seed)
+    return table, {arm: one.drawn for arm, one in found.items()}, {arm: one.values for arm, one in found.items()}
 
 
 def against(
@@ -210,26 +241,7 @@ def against(
     records drawn again. `seeds_low, seeds_high`: Student's t over the differences seed by seed. `p_holm` is over these
     pairs; `holds`: p_holm below .05 and 0 outside of both intervals.
     """
-    found = {
-        arm: _measure(rows, arm, coef, n_boot, seed) for arm in dict.fromkeys(name for two in pairs for name in two)
-    }
-    lines = []
-    for first, second in pairs:
-        one, two = found[first], found[second]
-        shared = [number for number in one.matrices if number in two.matrices]
-        gaps = np.array([_value(one, number) - _value(two, number) for number in shared])
-        # all seeds as one: their systems stand below each other, inputs change places whole
-        x, z, y = (
-            np.vstack([side.matrices[number][place] for number in shared])
-            for side, place in ((one, 0), (two, 0), (one, 1))
-        )
-        p, signature = np.nan, ""
-        if (~np.isnan(x) & ~np.isnan(z)).sum() >= 3:
-            tested = meta.compare(x, z, y, coef=coef, units="inputs", n_perm=n_perm, seed=seed)
-            p, signature = tested.p, f"seeds-stacked:{len(shared)}|{tested.signature()}"
-        line = _gap((first, second), (one.values, two.values), gaps, one.drawn - two.drawn)
-        lines.append(line | {"p": p, "p_holm": np.nan, "holds": False, "signature": signature})
-    return _corrected(pd.DataFrame(lines))
+    return _corrected(_tests(_measured(rows, coef, n_boot, seed), pairs, coef, n_perm, seed))
 
 
 def by_group(
@@ -246,36 +258,72 @@ def by_group(
     column: what makes the groups. The arm that bears a group's name is called `ONE_TASK` in it. The mean has an
     interval and no test. Returns both tables with `group` in front, and the values of the seeds by group and arm.
     """
-    values, tests = [], []
-    points: dict[tuple[str, str], list[float]] = {}
-    drawn: dict[tuple[str, str], np.ndarray] = {}
-    groups = list(dict.fromkeys(rows[column]))
-    for number, group in enumerate(groups):
-        part = rows[rows[column] == group]
+    values, tests, found = [], [], {}
+    for number, (group, part) in enumerate(rows.groupby(column, sort=False)):
         part = part.assign(arm=part["arm"].where(part["arm"] != group, ONE_TASK))
-        how: dict[str, Any] = {"coef": coef, "n_boot": n_boot, "seed": seed + number}
-        table, replicates, single = correlations(part, **how)
-        values.append(table.assign(group=group))
-        tests.append(against(part, pairs, n_perm=n_perm, **how).assign(group=group))
-        points |= {(group, arm): found for arm, found in single.items()}
-        drawn |= {(group, arm): found for arm, found in replicates.items()}
-    joined, means = pd.concat(values, ignore_index=True), []
-    for arm in dict.fromkeys(arm for _, arm in drawn):
-        if all((group, arm) in points for group in groups):
-            points[(MEAN, arm)] = list(np.mean([points[(group, arm)] for group in groups], axis=0))
-            drawn[(MEAN, arm)] = np.mean([drawn[(group, arm)] for group in groups], axis=0)
+        found[group] = _measured(part, coef, n_boot, seed + number)
+        values.append(_values(part, found[group], n_boot, seed + number).assign(group=group))
+        tests.append(_tests(found[group], pairs, coef, n_perm, seed + number).assign(group=group))
+    joined, means, gaps = pd.concat(values, ignore_index=True), [], []
+    points = {(group, arm): one.values for group, measured in found.items() for arm, one in measured.items()}
+    drawn = {}
+    for arm in dict.fromkeys(arm for measured in found.values() for arm in measured):
+        if all(arm in measured for measured in found.values()):
+            points[(MEAN, arm)] = list(np.mean([measured[arm].values for measured in found.values()], axis=0))
+            drawn[arm] = np.mean([measured[arm].drawn for measured in found.values()], axis=0)
             mine = joined[joined["variant"] == arm]
             counts = {"seeds": mine["seeds"].min(), "parsed": mine["parsed"].mean(), "n": mine["n"].sum()}
             signature = f"mean-of-groups:{len(mine)}|{mine['signature'].iloc[0]}"
-            line = _line(arm, points[(MEAN, arm)], drawn[(MEAN, arm)])
+            line = _line(arm, points[(MEAN, arm)], drawn[arm])
             means.append({**line, **counts, "signature": signature, "reason": "", "group": MEAN})
-    gaps = []
     for first, second in pairs:
         both = points[(MEAN, first)], points[(MEAN, second)]
-        line = _gap((first, second), both, np.subtract(*both), drawn[(MEAN, first)] - drawn[(MEAN, second)])
-        gaps.append({**line, "group": MEAN})
+        gap = _gap((first, second), both, np.subtract(*both), drawn[first] - drawn[second])
+        gaps.append({**gap, "group": MEAN})
     tested = _corrected(pd.concat(tests, ignore_index=True))
     return _group_first(joined, means), _group_first(tested, gaps), points
+
+
+def _values(rows: pd.DataFrame, found: dict[str, Measured], n_boot: int, seed: int) -> pd.DataFrame:
+    """A line an arm."""
+    table = []
+    for arm, one in found.items():
+        mine, results = rows[rows["arm"] == arm], list(one.results.values())
+        counts = {"seeds": len(one.matrices), "parsed": (mine["status"] == "ok").mean()}
+        reason = next((result.reason for result in results if result.reason), "")
+        signature = ""
+        if results:
+            lost, total = (sum(getattr(result, name) for result in results) for name in ("n_missing", "total"))
+            signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{results[0].coef}|nan:drop({lost}/{total})"
+            signature += f"|ci:boot-inputs/{n_boot}|seed:{seed}"
+        else:
+            reason = "a seed with fewer than 3 judgments that could be read"
+        line = _line(arm, one.values, one.drawn) | counts | {"n": mine.groupby("seed").size().min()}
+        table.append(line | {"signature": signature, "reason": reason})
+    return pd.DataFrame(table)
+
+
+def _tests(
+    found: dict[str, Measured], pairs: Sequence[tuple[str, str]], coef: str, n_perm: int, seed: int
+) -> pd.DataFrame:
+    """A line a pair, uncorrected."""
+    lines = []
+    for first, second in pairs:
+        one, two = found[first], found[second]
+        shared = [number for number in one.matrices if number in two.matrices]
+        gaps = np.array([_value(one, number) - _value(two, number) for number in shared])
+        # all seeds as one: their systems stand below each other, inputs change places whole
+        x, z, y = (
+            np.vstack([side.matrices[number][place] for number in shared])
+            for side, place in ((one, 0), (two, 0), (one, 1))
+        )
+        p, signature = np.nan, ""
+        if (~np.isnan(x) & ~np.isnan(z)).sum() >= 3:
+            tested = meta.compare(x, z, y, coef=coef, units="inputs", n_perm=n_perm, seed=seed)
+            p, signature = tested.p, f"seeds-stacked:{len(shared)}|{tested.signature()}"
+        line = _gap((first, second), (one.values, two.values), gaps, one.drawn - two.drawn)
+        lines.append(line | {"p": p, "p_holm": np.nan, "holds": False, "signature": signature})
+    return pd.DataFrame(lines)
 
 
 def _value(one: Measured, seed: int) -> float:

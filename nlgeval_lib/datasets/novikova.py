@@ -1,0 +1,97 @@
+"""SFRES, SFHOT and BAGEL, data-to-text: a pickle with all references each, and the original table of all three."""
+
+from __future__ import annotations
+
+import csv
+
+import pandas as pd
+
+from nlgeval_lib.datasets import fetch, frame, safe_pickle
+from nlgeval_lib.datasets.frame import Spec, expect
+
+TABLE = "novikova2017/emnlp_data_medians.csv"
+# column of the original table -> column here
+STORED = {
+    "TER": "stored_ter",
+    "Bleu_1": "stored_bleu_1",
+    "Bleu_2": "stored_bleu_2",
+    "Bleu_3": "stored_bleu_3",
+    "Bleu_4": "stored_bleu_4",
+    "ROUGE_L": "stored_rouge_l",
+    "NIST": "stored_nist",
+    "LEPOR": "stored_lepor",
+    "CIDEr": "stored_cider",
+    "METEOR": "stored_meteor",
+    "sim.mr.sys": "stored_sim",
+}
+
+
+def _spec(name: str, title: str, n_items: int, n_inputs: int, *more: str) -> Spec:
+    return Spec(
+        name=name,
+        title=title,
+        files=(f"{name}/bartscore_data.pkl", TABLE, *more),
+        n_items=n_items,
+        n_inputs=n_inputs,
+        n_systems=2,
+        scale={aspect: (1, 6) for aspect in ("naturalness", "informativeness", "quality")},
+        licence="MIT (ratings), Apache-2.0 (this copy)",
+        source="Novikova et al. 2017, Why We Need New Evaluation Metrics for NLG",
+    )
+
+
+SPECS = {
+    "sfres": _spec("sfres", "SFRES data-to-text, restaurants", 1181, 580, "sfres/unieval_sfres_result.json"),
+    "sfhot": _spec("sfhot", "SFHOT data-to-text, hotels", 875, 398, "sfhot/unieval_sfhot_result.json"),
+    "bagel": _spec("bagel", "BAGEL data-to-text, restaurants", 404, 202),
+}
+
+
+def load(name: str) -> pd.DataFrame:
+    """One of the sets in file order: outputs of 2 systems, 3 aspects, all references, stored metrics.
+
+    `human` is the median of 3 raters, joined by row with system ids and stored metrics of the original table. Inputs
+    are the distinct meaning representations; a system may have several outputs for one. `unieval` holds UniEval's
+    scores of the first two sets. CoAScore's aspect Overall is BAGEL's `quality`.
+    """
+    spec = SPECS[name]
+    records = list(safe_pickle.load(fetch.path(spec.files[0])).values())
+    with open(fetch.path(TABLE), encoding="utf-8", newline="") as handle:
+        table = [row for row in csv.DictReader(handle) if row["dataset"] == name.upper()]
+    # the two files have no common id: output and all three ratings must agree row by row
+    agree = sum(
+        _letters(row["sys_ref"]) == _letters(record["sys_summ"])
+        and all(float(row[aspect]) == record["scores"][aspect] for aspect in spec.scale)
+        for row, record in zip(table, records, strict=True)
+    )
+    expect(name, "rows whose output and ratings agree with the original table", agree, len(records))
+    numbers: dict[str, str] = {}
+    for record in records:
+        numbers.setdefault(record["src"], f"{name}-{len(numbers):03d}")
+    items = {
+        "input_id": [numbers[r["src"]] for r in records],
+        "system_id": [row["system"] for row in table],
+        "source": [r["src"] for r in records],
+        "reference": [r["ref_summs"][0] for r in records],
+        "references": [tuple(r["ref_summs"]) for r in records],
+        "output": [r["sys_summ"] for r in records],
+        "doc_id": list(range(len(records))),
+        "act": [row["mr_type"] for row in table],
+        **{column: [float(row[given]) for row in table] for given, column in STORED.items()},
+    }
+    human = {aspect: [r["scores"][aspect] for r in records] for aspect in spec.scale}
+    per_aspect = {"unieval": _unieval(spec, records)} if len(spec.files) > 2 else {}
+    return frame.build(spec, items, human, per_aspect=per_aspect)
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())
+
+
+def _unieval(spec: Spec, records: list[dict]) -> dict[str, list[float]]:
+    predicted = fetch.json_file(spec.files[2])
+    agree = sum(p["system_output"] == r["sys_summ"] for p, r in zip(predicted, records, strict=True))
+    expect(spec.name, "outputs that UniEval's file has in the same order", agree, len(records))
+    # UniEval's file calls the aspect `quality` of the original ratings `overall`
+    names = {"quality": "overall"}
+    return {aspect: [p["predict_scores"][names.get(aspect, aspect)] for p in predicted] for aspect in spec.scale}

@@ -1,0 +1,308 @@
+"""BARTScore, GPTScore, UniEval, COMET and BLEURT: what a trained model says of an output.
+
+The first two ask how likely a language model finds the output after what it was to be written from. Packages and
+checkpoints of the others are fetched by whoever wants them.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nlgeval_lib import prompts
+from nlgeval_lib.evaluators import encoders
+from nlgeval_lib.evaluators.base import Unavailable
+from nlgeval_lib.evaluators.metric import CachedMetric, Found, Item, PairMetric, RowMetric, choose, mean, version
+from nlgeval_lib.evaluators.samples import COLUMNS
+from nlgeval_lib.records import Judgment, Sample, Status
+
+if TYPE_CHECKING:
+    from nlgeval_lib.engines import TransformersEngine
+
+# ours: naming the task and a quality before the text is GPTScore's idea, its prompts are another for each data set
+PROMPT = "{{task}} {{quality}}\n\n{{source}}\n\nText:\n"
+
+
+class _Likelihood(CachedMetric):
+    """A metric of mean log-likelihoods of tokens by a model, which is loaded in float32 when needed."""
+
+    chunk = 250
+    parallel = False
+
+    def __init__(self, model: str, *, batch_size: int = 16, **common: Any) -> None:
+        super().__init__(**common)
+        self.model, self.batch_size = model, batch_size
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "model": encoders.locate(self.model).label,
+            "transformers": version("transformers"),
+        }
+
+    @functools.cached_property
+    def _loaded(self) -> TransformersEngine:
+        from nlgeval_lib.engines import EngineError, TransformersEngine
+
+        located = encoders.locate(self.model)
+        try:
+            return TransformersEngine(located.path, revision=located.revision, dtype="float32")
+        except EngineError as error:
+            raise Unavailable(str(error)) from error
+
+    def means(self, contexts: Sequence[str], texts: Sequence[str]) -> list[Found]:
+        """The mean log-likelihood of each text's tokens after its context; natural logarithms, at most 0."""
+        found = self._loaded.loglikelihood(contexts, texts, batch_size=self.batch_size)
+        return [_finite(one.mean, one.reason) for one in found]
+
+
+class BartScore(PairMetric, _Likelihood):
+    """BARTScore: mean log-likelihood of one text's tokens given another, at most 0.
+
+    model: a sequence-to-sequence model (`facebook/bart-large-cnn` in the paper), or a causal one.
+    direction: `"precision"`: the output given the reference; `"recall"`: the reference given the output; `"f"`: their
+        mean; `"source"`: the output given the source (faithfulness), read from the column `source`.
+
+    A pair that is longer than the model takes has no value: nothing is cut.
+
+    Source: Yuan et al. (2021), BARTScore, section 3.2.
+    """
+
+    name = "bartscore"
+    empty_rules = ("nan",)  # 0 would be the best value there is
+
+    def __init__(self, model: str, *, direction: str = "f", **common: Any) -> None:
+        super().__init__(model=model, **common)
+        self.direction = choose("direction", direction, ("f", "precision", "recall", "source"))
+
+    def settings(self) -> dict[str, Any]:
+        return {"direction": self.direction, **super().settings()}
+
+    def reference_columns(self) -> tuple[str, ...]:
+        return ("source",) if self.direction == "source" else super().reference_columns()
+
+    def compute(self, items: Sequence[Item]) -> list[Found]:
+        outputs, references = [item[0] for item in items], [item[1] for item in items]
+        ways = [self.means(references, outputs)] if self.direction != "recall" else []
+        ways += [self.means(outputs, references)] if self.direction in ("recall", "f") else []
+        return [_mean(one) for one in zip(*ways, strict=True)]
+
+
+class GPTScore(RowMetric, _Likelihood):
+    """GPTScore: mean log-likelihood of the output's tokens after a prompt that names the task and a quality, at most 0.
+
+    model: a causal or sequence-to-sequence model.
+    prompt: a text with `{{slots}}`, or the name of a template of this project. `fixed` fills slots for all items (the
+        default prompt has `task` and `quality`), the others are filled from the columns of their name.
+
+    Source: Fu et al. (2023), GPTScore, section 3.
+    """
+
+    name = "gptscore"
+
+    def __init__(self, model: str, *, prompt: str = PROMPT, fixed: dict[str, str] | None = None, **common: Any) -> None:
+        super().__init__(model=model, **common)
+        whole = prompts.of_text(prompt) if "{{" in prompt else prompts.template(prompt)
+        self.prompt = whole.bind(**(fixed or {}))
+        if "output" in self.prompt.variables:
+            raise ValueError("the prompt has a slot {{output}}; the output is what follows the prompt")
+        self.needs = ["references" if slot == "reference" else slot for slot in self.prompt.variables]
+
+    def rules(self) -> dict[str, Any]:
+        return {"prompt": self.prompt.sha}
+
+    def items(self, sample: Sample) -> list[Item]:
+        prompt = self.prompt.render(**{slot: _text(sample, slot) for slot in self.prompt.variables})
+        return [(prompt, sample.output)] if sample.output.strip() else []
+
+    def compute(self, items: Sequence[Item]) -> list[Found]:
+        return self.means([prompt for prompt, _ in items], [output for _, output in items])
+
+
+class UniEval(RowMetric):
+    """UniEval: the probability of Yes against No to a question about the output, 0 to 1, by the published T5 models.
+
+    Consistency and fluency of a summary are means over its sentences, engagingness of a response is a sum over them
+    (and may exceed 1); these need nltk's sentence splitter `punkt_tab`.
+    model: None is the task's checkpoint; a folder or a hub id. Inputs are cut at `max_tokens`.
+
+    Source: Zhong et al. (2022), UniEval, section 3; the questions are those of its released evaluator.
+    """
+
+    name = "unieval"
+    chunk = 250
+    parallel = False
+
+    def __init__(
+        self,
+        task: str,
+        aspect: str,
+        *,
+        model: str | Path | None = None,
+        max_tokens: int = 1024,
+        batch_size: int = 8,
+        **common: Any,
+    ) -> None:
+        super().__init__(**common)
+        known = prompts.load_definitions("unieval")["tasks"]
+        self.task = choose("task", task, tuple(known))
+        self.aspect = choose("aspect", aspect, tuple(known[task]["aspects"]))
+        self.asked = known[task]["aspects"][aspect]
+        self.model = model if model is not None else known[task]["checkpoint"]
+        self.max_tokens, self.batch_size = max_tokens, batch_size
+        self.needs = list(self.asked["shown"])
+        self.sentences = self.asked.get("sentences")  # where each sentence is asked about: what their values become
+        self.join = math.fsum if self.sentences == "sum" else mean
+
+    def settings(self) -> dict[str, Any]:
+        # the question is part of each input, so values are shared between aspects that ask the same
+        model = encoders.locate(self.model).label
+        return {"model": model, "max_tokens": self.max_tokens, "transformers": version("transformers")}
+
+    def rules(self) -> dict[str, Any]:
+        return {"task": self.task, "aspect": self.aspect, "sentences": self.sentences or "together"}
+
+    def items(self, sample: Sample) -> list[Item]:
+        question, called = self.asked["question"], self.asked["output"]
+        follows = [f"{name}: {_text(sample, column)}" for column, name in self.asked["shown"].items()]
+        said = _sentences(sample.output) if self.sentences else [sample.output] * bool(sample.output.strip())
+        return [(" </s> ".join([f"question: {question}", f"{called}: {one}", *follows]),) for one in said]
+
+    @functools.cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        import torch
+        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+        located = encoders.locate(self.model)
+
+        def load(where: dict[str, Any]) -> tuple[Any, Any]:
+            model = AutoModelForSeq2SeqLM.from_pretrained(located.path, dtype=torch.float32, **where)
+            return AutoTokenizer.from_pretrained(located.path, **where), model.eval().to(encoders.device())
+
+        return encoders.loading(located, load)
+
+    def compute(self, items: Sequence[Item]) -> list[Found]:
+        import torch
+
+        tokenizer, model = self._loaded
+        yes, no = (tokenizer(word)["input_ids"][0] for word in ("Yes", "No"))
+        values: list[Found] = []
+        for start in range(0, len(items), self.batch_size):
+            texts = [text for (text,) in items[start : start + self.batch_size]]
+            read = tokenizer(texts, max_length=self.max_tokens, truncation=True, padding=True, return_tensors="pt")
+            first = torch.full((len(texts), 1), model.config.decoder_start_token_id)
+            with torch.inference_mode():
+                logits = model(**read.to(model.device), decoder_input_ids=first.to(model.device)).logits[:, 0]
+            chances = torch.sigmoid(logits[:, yes] - logits[:, no])  # p(Yes) / (p(Yes) + p(No))
+            values += [(chance,) for chance in chances.tolist()]
+        return values
+
+
+class Comet(RowMetric):
+    """COMET by unbabel-comet: a translation against its source and its first reference.
+
+    model: the path of a checkpoint file.
+
+    Source: Rei et al. (2020), COMET.
+    """
+
+    name = "comet"
+    needs = ("source", "references")
+    parallel = False
+
+    def __init__(self, *, model: str | Path = "wmt22-comet-da.ckpt", batch_size: int = 8, **common: Any) -> None:
+        super().__init__(**common)
+        self.model, self.batch_size = Path(model), batch_size
+
+    def settings(self) -> dict[str, Any]:
+        package = version("unbabel-comet", "pip install unbabel-comet, in an environment of its own")
+        if not self.model.is_file():
+            raise Unavailable(
+                f"COMET's checkpoint {self.model} is not a file; give the path that "
+                "`python -c \"import comet; print(comet.download_model('Unbabel/wmt22-comet-da'))\"` prints where the "
+                "model hub can be reached"
+            )
+        return {"model": f"{self.model.name}@{encoders.digest(self.model)}", "unbabel-comet": package}
+
+    @functools.cached_property
+    def _loaded(self) -> Any:
+        from comet import load_from_checkpoint
+
+        return load_from_checkpoint(str(self.model))
+
+    def items(self, sample: Sample) -> list[Item]:
+        return [(sample.output, sample.source, sample.references[0])] if sample.output.strip() else []
+
+    def compute(self, items: Sequence[Item]) -> list[Found]:
+        data = [{"mt": output, "src": source, "ref": reference} for output, source, reference in items]
+        gpus = int(encoders.device() == "cuda")
+        found = self._loaded.predict(data, batch_size=self.batch_size, gpus=gpus, progress_bar=False)
+        return [_finite(value) for value in found.scores]
+
+
+class Bleurt(PairMetric):
+    """BLEURT by Google's package, which needs TensorFlow.
+
+    checkpoint: the folder of an unpacked checkpoint, such as BLEURT-20.
+
+    Source: Sellam et al. (2020), BLEURT.
+    """
+
+    name = "bleurt"
+    parallel = False
+
+    def __init__(self, checkpoint: str | Path = "BLEURT-20", *, batch_size: int = 16, **common: Any) -> None:
+        super().__init__(**common)
+        self.checkpoint, self.batch_size = Path(checkpoint), batch_size
+
+    def settings(self) -> dict[str, Any]:
+        package = version("BLEURT", "pip install git+https://github.com/google-research/bleurt.git")
+        if not (self.checkpoint / "bleurt_config.json").is_file():
+            raise Unavailable(
+                f"BLEURT's checkpoint {self.checkpoint} is not a folder with bleurt_config.json; unpack "
+                f"https://storage.googleapis.com/bleurt-oss-21/BLEURT-20.zip and name the folder"
+            )
+        return {"model": f"{self.checkpoint.name}@{encoders.digest(self.checkpoint)}", "bleurt": package}
+
+    @functools.cached_property
+    def _loaded(self) -> Any:
+        from bleurt import score
+
+        return score.BleurtScorer(str(self.checkpoint))
+
+    def compute(self, items: Sequence[Item]) -> list[Found]:
+        outputs, references = [item[0] for item in items], [item[1] for item in items]
+        found = self._loaded.score(references=references, candidates=outputs, batch_size=self.batch_size)
+        return [_finite(value) for value in found]
+
+
+def _text(sample: Sample, column: str) -> str:
+    if column in ("reference", "references"):
+        return sample.references[0]
+    return getattr(sample, column) if column in COLUMNS else sample.extra[column]
+
+
+def _mean(values: Sequence[Found]) -> Found:
+    """The mean of an item's values, or why one of them is missing."""
+    known = [one[0] for one in values if isinstance(one, tuple)]
+    return next((one for one in values if isinstance(one, Judgment)), None) or (mean(known),)
+
+
+def _finite(value: float, reason: str = "") -> Found:
+    value = float(value)
+    return (value,) if math.isfinite(value) else Judgment.missing(Status.FAILED, reason or f"the model gave {value}")
+
+
+def _sentences(text: str) -> list[str]:
+    """The text's sentences by nltk. Raises: Unavailable, with how to get the splitter."""
+    import nltk
+
+    try:
+        return nltk.sent_tokenize(text)
+    except LookupError:
+        raise Unavailable(
+            "this aspect is asked of each sentence, and nltk's sentence splitter is not on this machine; fetch it once "
+            "with `python -m nltk.downloader punkt_tab`"
+        ) from None

@@ -1,0 +1,238 @@
+"""Tables of correlations with intervals, in the keys of the printed tables; outputs placed in `X[system, input]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import meta, papers
+
+FEW_SYSTEMS = 5  # below this many systems, resampling them says nothing
+KEY = ["row", "column", "statistic"]
+Scores: TypeAlias = Sequence[float] | np.ndarray | pd.Series
+
+
+class Grid:
+    """Places the values of `items` in `X[system, input]`, in order of first appearance, and measures there.
+
+    items: a frame with `input_id` and `system_id`, a row an output. A system with several outputs for one input gets
+    one row an occurrence (`repeated` is then true): inputs can still be resampled, systems cannot; at level "system" a
+    further output is an input of its own instead. flat: what is which input and system is not known: values stay one
+    row, and rows are resampled. Places without an output are no missing scores.
+    """
+
+    def __init__(self, items: pd.DataFrame, level: str = "dataset", flat: bool = False) -> None:
+        turn = items.groupby(["system_id", "input_id"], sort=False).cumcount().to_numpy()
+        if level == "system" and turn.any():
+            items, turn = items.assign(input_id=list(zip(items["input_id"], turn, strict=True))), turn * 0
+        self.repeated = bool(turn.any())
+        keys = list(zip(items["system_id"], turn, strict=True))
+        self._row, self.systems = pd.factorize(pd.Series(keys, dtype=object))
+        self._column, self.inputs = pd.factorize(items["input_id"])
+        self.n, self.flat = len(items), flat
+        self._labels = items.index
+        self.n_systems = items["system_id"].nunique()
+        self.n_holes = 0 if flat else len(self.systems) * len(self.inputs) - self.n
+
+    def matrix(self, values: Scores) -> np.ndarray:
+        """`values` (one a row of the items) as `X[system, input]`, NaN where there is no output.
+
+        Raises: ValueError where there are not as many values as items, or a series has their labels in another order.
+        """
+        mine = self._labels
+        theirs = values.index if isinstance(values, pd.Series) and len(values) == len(mine) else mine
+        if not theirs.equals(mine) and mine.is_unique and theirs.is_unique and theirs.isin(mine).all():
+            raise ValueError(
+                "the values have the items' labels in another order; align them (values.reindex(items.index)), "
+                "or pass .to_numpy() where the order is known to be the same"
+            )
+        flat = np.asarray(values, dtype=float)
+        if flat.shape != (self.n,):
+            raise ValueError(f"got {flat.shape} values for {self.n} items; give one a row")
+        if self.flat:
+            return flat
+        out = np.full((len(self.systems), len(self.inputs)), np.nan)
+        out[self._row, self._column] = flat
+        return out
+
+    def interval(self, ci: str | None = "auto") -> str | None:
+        """The interval to use for "auto": both units, or inputs alone where systems are too few or repeated."""
+        if ci != "auto":
+            return ci
+        if self.flat:
+            return "boot-rows"
+        return "boot-inputs" if self.repeated or self.n_systems < FEW_SYSTEMS else "boot-both"
+
+    def correlate(
+        self,
+        scores: Scores,
+        human: Scores,
+        coef: str,
+        level: str = "dataset",
+        nan: str = "drop",
+        ci: str | None = "auto",
+        n_boot: int = 1000,
+        seed: int = 0,
+    ) -> tuple[meta.Correlation, np.ndarray | None]:
+        """The coefficient with its interval, and the replicates behind a percentile interval: one bootstrap for both.
+
+        Raises: ValueError where policy "error" is asked for and a rated item has no score; and what `meta` refuses.
+        """
+        policy, interval = self._policy(nan, human, scores), self.interval(ci)
+        settings: dict[str, Any] = {"ci": interval, "n_boot": n_boot, "seed": seed}
+        found = meta.correlate(self.matrix(scores), self.matrix(human), coef, level, nan=policy, **settings)
+        percentile = interval is not None and interval.startswith("boot-") and not np.isnan(found.value)
+        return self._counted(found, nan), found.replicates if percentile else None
+
+    def compare(self, first: Scores, second: Scores, human: Scores, *, nan: str = "drop", **settings: Any) -> Any:
+        """The paired test of two scores on the items that both have. settings, Raises: those of `meta.compare`."""
+        policy = self._policy(nan, human, first, second)
+        units = (self.interval() or "").removeprefix("boot-")
+        x, y, rated = (self.matrix(values) for values in (first, second, human))
+        return self._counted(meta.compare(x, y, rated, units=units, nan=policy, **settings), nan)
+
+    def ceiling(self, raters: Sequence[Scores], coef: str, level: str, ci: str | None, n_boot: int, seed: int) -> Any:
+        """How well each rater follows the mean of the others: what a judge can be expected to reach."""
+        ratings = np.stack([self.matrix(rater) for rater in raters])
+        found = meta.human_ceiling(ratings, coef, level, self.interval(ci), n_boot, seed)
+        return replace(found, total=self.n)
+
+    def _policy(self, nan: str, human: Scores, *scores: Scores) -> str:
+        """What `meta` is told of missing scores: "error" looks at items, not at places without one."""
+        if nan != "error":
+            return nan
+        rated = ~np.isnan(np.asarray(human, dtype=float))
+        for values in scores:
+            if gaps := int(np.isnan(np.asarray(values, dtype=float)[rated]).sum()):
+                raise ValueError(f"--nan error: {gaps} rated rows have no {getattr(values, 'name', None) or 'score'}")
+        return "drop"
+
+    def _counted(self, result: Any, nan: str) -> Any:
+        """The result with the items counted: places of the grid without an output are not missing scores."""
+        return replace(result, n_missing=result.n_missing - self.n_holes, total=self.n, nan=nan)
+
+
+def table(
+    items: pd.DataFrame,
+    scores: Mapping[str, Scores | Mapping[str, Scores]],
+    human: Mapping[str, Scores | str],
+    *,
+    coefs: Sequence[str] = ("pearson", "spearman"),
+    level: str = "dataset",
+    ci: str | None = "auto",
+    n_boot: int = 1000,
+    seed: int = 0,
+    average: str = "",
+) -> pd.DataFrame:
+    """How well each judge follows each human rating: one row a cell, ready for `papers.compare`.
+
+    items: a row an output, with `input_id` and `system_id`.
+    scores: {row label: scores}, or {row label: {column label: scores}} for a judge with a score an aspect.
+    human: {column label: ratings, or the name of a column of `items`}.
+    average: label of one more column, the mean of a judge's coefficients over the columns (see `averaged`).
+
+    Returns `row, column, statistic, value, n, ci_low, ci_high, signature, reason`, and the `replicates`.
+    Raises: ValueError for unknown columns, unequal lengths, and what `meta.correlate` refuses.
+    """
+    grid = Grid(items, level)
+    for name in [values for values in human.values() if isinstance(values, str)]:
+        if name not in items.columns:
+            raise ValueError(f"no column {name!r}; columns: {', '.join(map(str, items.columns))}")
+    ratings = {label: items[values] if isinstance(values, str) else values for label, values in human.items()}
+    found = []
+    for row, given in scores.items():
+        per_column = given if isinstance(given, Mapping) else dict.fromkeys(human, given)
+        if unknown := set(per_column) - set(human):
+            raise ValueError(f"{row}: scores for {sorted(unknown)}, but ratings are of {', '.join(human)}")
+        for coef in coefs:
+            for label, values in per_column.items():
+                one, drawn = grid.correlate(values, ratings[label], coef, level, ci=ci, n_boot=n_boot, seed=seed)
+                statistic = "kendall" if coef.startswith("kendall") else coef
+                cell = {"row": row, "column": label, "statistic": statistic, "value": one.value, "n": one.n}
+                cell |= {"ci_low": one.low, "ci_high": one.high, "signature": one.signature(), "reason": one.reason}
+                found.append(cell if drawn is None else cell | {"replicates": drawn})
+    made = pd.DataFrame(found)
+    return pd.concat([made, averaged(made, average)], ignore_index=True) if average else made
+
+
+def averaged(made: pd.DataFrame, label: str, over: str = "column") -> pd.DataFrame:
+    """The mean of coefficients over the columns of a table, or over its rows: a new column, or row, named `label`.
+
+    The interval is that of the mean of the replicates: cells on the same items share their resamples (same seed);
+    for columns from different data sets pass different seeds to `table`.
+    Raises: ValueError for another `over` than "column" and "row".
+    """
+    if over not in ("column", "row"):
+        raise ValueError(f"over is {over!r}; allowed: 'column', 'row'")
+    kept = "row" if over == "column" else "column"
+    rows = []
+    for (key, statistic), part in made.groupby([kept, "statistic"], sort=False):
+        low, high, why, value = float("nan"), float("nan"), "", float(part["value"].mean(skipna=False))
+        drawn = part["replicates"].tolist() if "replicates" in part else []
+        if drawn and all(isinstance(one, np.ndarray) for one in drawn):
+            ends = meta.intervals.interval(np.mean(drawn, axis=0), value)
+            low, high, why = ends.low, ends.high, ends.reason
+        reasons = [*part["reason"], why if np.isnan(low) else ""]
+        cell = {kept: key, over: label, "statistic": statistic, "value": value, "n": part["n"].min()}
+        cell |= {"ci_low": low, "ci_high": high, "signature": f"mean-of:{len(part)}|{part['signature'].iat[0]}"}
+        rows.append(cell | {"reason": "; ".join(dict.fromkeys(filter(None, reasons)))})
+    return pd.DataFrame(rows)
+
+
+# -- beside the printed ones -------------------------------------------------------------------------------------------
+
+
+def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
+    """Tables of correlations as one frame for `report.Output.compare`; rows named in `extra` have no printed one."""
+    joined = pd.concat(tables, ignore_index=True).drop(columns="replicates", errors="ignore")
+    return joined.assign(extra=joined["row"].isin(list(extra)))
+
+
+def lacking(
+    paper: str,
+    table: str,
+    ours: pd.DataFrame,
+    *,
+    columns: Mapping[str, str] | None = None,
+    rows: Mapping[str, str] | None = None,
+    otherwise: str = "not computed",
+) -> pd.DataFrame:
+    """The printed cells that `ours` does not have, each with its reason: that of its column, else that of its row.
+
+    columns, rows: {printed label: reason}. Join the result to `ours` before `report.Output.compare`.
+    Raises: ValueError for a label that the table does not print.
+    """
+    printed = papers.load(paper, table)
+    reasons = {"column": columns or {}, "row": rows or {}}
+    for name, given in reasons.items():
+        if unknown := sorted(set(given) - set(printed[name])):
+            raise ValueError(f"{paper} {table} prints no {name} {unknown}; it has {sorted(set(printed[name]))}")
+    gaps = _without(printed.loc[printed["number"].notna(), KEY], ours)
+    by_column, by_row = (gaps[name].map(given).astype(object) for name, given in reasons.items())
+    why = by_column.fillna(by_row).fillna(otherwise)
+    return gaps.assign(value=float("nan"), reason=why).reset_index(drop=True)
+
+
+def printed_averages(paper: str, table: str, ours: pd.DataFrame, label: str = "average") -> pd.DataFrame:
+    """The printed averages that `ours` does not have, as they follow from the printed cells of their rows.
+
+    An average is the mean of its row's other printed cells, statistic by statistic; route `published`. A row that does
+    not print all the table's columns is left out. Join the result to `ours` before `report.Output.compare`.
+    Raises: ValueError for a table without a column `label`.
+    """
+    printed = papers.load(paper, table).query("number.notna()")
+    averages, parts = printed[printed["column"] == label], printed[printed["column"] != label]
+    if averages.empty:
+        raise ValueError(f"{paper} {table} prints no column {label!r}; it has {sorted(set(printed['column']))}")
+    found = parts.groupby(["row", "statistic"], sort=False)["number"].agg(value="mean", cells="size").reset_index()
+    made = _without(averages[KEY], ours).merge(found, on=["row", "statistic"])
+    made = made[made["cells"] == parts["column"].nunique()].drop(columns="cells")
+    return made.assign(route="published", reason="the mean of the row's printed cells").reset_index(drop=True)
+
+
+def _without(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
+    return printed[~pd.MultiIndex.from_frame(printed).isin(pd.MultiIndex.from_frame(ours[KEY]))]

@@ -1,0 +1,183 @@
+"""Settings as a command line has them: `name=value` texts, typed and checked by the signature of what they are for."""
+
+from __future__ import annotations
+
+import builtins
+import collections.abc
+import inspect
+import types
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nlgeval_lib.engines import Sampling
+from nlgeval_lib.names import meant
+from nlgeval_lib.scoring.rows import InputError, pairs, text_or_file
+
+_HELD = ("engine", "store", "progress", "text")  # arguments that the command itself gives
+_WORDS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False, "none": None, "null": None}
+_LISTS = (list, tuple, collections.abc.Sequence, collections.abc.Iterable)
+_MAPS = (dict, collections.abc.Mapping)
+_SAID = {bool: "yes or no", int: "a whole number", float: "a number", str: "a text", tuple: "a list"}
+_SAID |= {dict: "a JSON object", type(None): "none"}
+_MUST = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: what it takes (types), its default, and the argument that it is part of (`sampling`, or "")."""
+
+    name: str
+    takes: tuple[Any, ...]
+    default: Any = _MUST
+    part_of: str = ""
+
+    @property
+    def words(self) -> str:
+        """What it takes, in words."""
+        kinds = {typing.get_origin(kind) or kind for kind in self.takes}
+        return ", ".join(said for kind, said in _SAID.items() if kind in kinds) or "anything"
+
+
+def settings_of(target: Any) -> dict[str, Setting]:
+    """The settings of a class or function that can be written as text, its bases' included where it passes them on.
+
+    Arguments that are sampling settings give one a setting: `temperature` for `sampling`, or `sampling.n` and
+    `list_sampling.n` where the plain name is taken.
+    """
+    found: dict[str, Setting] = {}
+    samplings: list[str] = []
+    for name, default, takes in parameters(target):
+        if name == "sampling" or name.endswith("_sampling"):
+            samplings.append(name)
+        elif name not in _HELD and name not in found and set(takes) - {type(None)}:
+            found[name] = Setting(name, takes, default)
+    own = {*found}
+    for holder in samplings:
+        for name, default, takes in parameters(Sampling):
+            found[f"{holder}.{name}"] = Setting(name, takes, default, holder)
+            if holder == "sampling" and name not in own:
+                found[name] = found[f"{holder}.{name}"]
+    return found
+
+
+def parsed(target: Any, settings: Iterable[str], who: str, flag: str = "--set") -> dict[str, Any]:
+    """Keyword arguments for `target` from `name=value` texts; `@file` reads a text from a file.
+
+    What the target takes beyond its signature is a number, yes/no or text by its look.
+    Raises: InputError naming the setting, what it takes, and for an unknown one the nearest.
+    """
+    known, found = settings_of(target), dict[str, Any]()
+    parameters = inspect.signature(target).parameters.values()
+    passes_on = flag == "--engine-set" and any(one.kind is one.VAR_KEYWORD for one in parameters)
+    for name, value in pairs(settings, flag):
+        setting = known.get(name) or (Setting(name, (Any,)) if passes_on else None)
+        if setting is None:
+            plain = ", ".join(key for key in known if "." not in key) or "none"
+            raise InputError(f"{flag} {name}: {who} has no option {name!r}{meant(name, known, '')} Options: {plain}")
+        holder = found.setdefault(setting.part_of, {}) if setting.part_of else found
+        try:
+            given = _read(text_or_file(value), setting.takes)
+        except TypeError:
+            raise InputError(f"{flag} {name}={value[:60]}: {setting.words} is needed") from None
+        if setting.name in holder:
+            raise InputError(f"{flag} {name} is given twice")
+        holder[setting.name] = given
+    return found
+
+
+def check_needed(target: Any, given: Mapping[str, Any], who: str) -> None:
+    """Passes where every setting without a default is given. Raises: InputError naming those that are not."""
+    gone = [name for name, one in settings_of(target).items() if one.default is _MUST and name not in given]
+    if gone:
+        raise InputError(f"{who} needs {', '.join(f'--set {name}=...' for name in gone)}")
+
+
+def described(target: Any) -> list[tuple[str, str, str]]:
+    """Name, what it takes and default of every setting, a line each; of sampling settings each name once."""
+    rows = []
+    known = settings_of(target)
+    defaults = getattr(target, "defaults", {})
+    for name, one in known.items():
+        if "." in name and (one.part_of != "sampling" or known[one.name].part_of != ""):
+            continue
+        default = defaults.get(one.name, one.default) if one.part_of == "sampling" else one.default
+        rows.append((name, one.words, "needed" if one.default is _MUST else repr(default)))
+    others = dict.fromkeys(one.part_of for one in known.values() if one.part_of not in ("", "sampling"))
+    return [*rows, *((f"{holder}.NAME", "the sampling settings of another stage", "its own") for holder in others)]
+
+
+class _Names(dict):
+    """The names that annotations may use; one that is imported for type checkers alone is `_Unknown`."""
+
+    def __missing__(self, name: str) -> Any:
+        return vars(builtins).get(name) or vars(typing).get(name) or _Unknown
+
+
+class _Unknown:
+    """In place of a type that is not there: nothing that can be written as text."""
+
+    def __class_getitem__(cls, item: Any) -> type:
+        return cls
+
+
+def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+    """Each argument of a function, or of a class and the bases that get its keywords: name, default, what it takes.
+
+    Of the types that it takes, those that can be written as text, in their plainest form: bool, int, float, str,
+    NoneType, Any, `tuple[item, ...]` for every kind of list, `dict[str, Any]` for every kind of mapping.
+    """
+    classes = [cls for cls in target.__mro__ if "__init__" in vars(cls)] if isinstance(target, type) else [None]
+    for cls in classes:
+        function = target if cls is None else vars(cls)["__init__"]
+        if not inspect.isfunction(function):
+            return
+        hints = typing.get_type_hints(function, localns=_Names(function.__globals__))
+        known = list(inspect.signature(function).parameters.values())[cls is not None :]
+        for one in known:
+            if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL):
+                yield one.name, one.default, tuple(dict.fromkeys(_takes(hints.get(one.name, Any))))
+        if not any(one.kind is one.VAR_KEYWORD for one in known):
+            return
+
+
+def _takes(hint: Any) -> Iterator[Any]:
+    origin = typing.get_origin(hint) or hint
+    if origin in (typing.Union, types.UnionType):
+        for member in typing.get_args(hint):
+            yield from _takes(member)
+    elif origin in _LISTS:
+        item = next(iter(typing.get_args(hint)), Any)
+        yield types.GenericAlias(tuple, (item if item in (int, float) else Any, ...))
+    elif origin in _MAPS:
+        yield dict[str, Any]
+    elif hint in (bool, int, float, str, type(None), Any):
+        yield hint
+
+
+def _read(text: str, takes: tuple[Any, ...]) -> Any:
+    """The text as one of the types: a word for yes, no or none; else JSON; else as it is, or its parts at commas.
+
+    Raises: TypeError where it is none of them.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    word = text.strip().lower()
+    if word in _WORDS and (Any in takes or type(_WORDS[word]) in takes):
+        return _WORDS[word]
+    union: Any = typing.Union  # made from parts
+    kind: TypeAdapter[Any] = TypeAdapter(union[takes])
+    try:
+        found = kind.validate_json(text, strict=True)
+        if not isinstance(found, str):
+            return found
+    except ValidationError:
+        pass
+    numbers = tuple[int, ...] in takes or tuple[float, ...] in takes
+    for given in (text, tuple(text.split(",")) if numbers else (text,)):
+        try:
+            return kind.validate_python(given)
+        except ValidationError:
+            continue
+    raise TypeError(f"{text[:60]!r} is none of {takes}")

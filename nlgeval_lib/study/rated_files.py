@@ -1,0 +1,237 @@
+"""Scores of a file against its human ratings: coefficients with intervals, and which score follows them better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import meta
+from nlgeval_lib.names import meant
+from nlgeval_lib.scoring import provenance, rows
+from nlgeval_lib.scoring.correlations import Grid
+from nlgeval_lib.scoring.rows import Rows
+from nlgeval_lib.scoring.table_files import InputError, is_missing
+
+NAN = float("nan")
+CEILING = "raters, leave-one-out (ceiling)"
+NO_IDS = "without input_id and system_id only the dataset level is there, and rows are resampled one by one"
+SHARED = "{} outputs share system and input with another; at system level each is an input of its own"
+_INTERVALS = [f"{method}-{units}" for method in ("boot", "bca") for units in ("rows", "inputs", "systems", "both")]
+_VALUE = {"value": "value", "ci_low": "low", "ci_high": "high", "n": "n"}
+_DIFFERENCE = {"value_first": "first", "value_second": "second", "difference": "difference", "p": "p", "n": "n"}
+_KEYS = ["group", "level", "coef"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is computed. ci: "auto" (both units, or inputs where systems are few), "none", or a name of `meta`'s."""
+
+    levels: Sequence[str] = ("dataset",)
+    coefs: Sequence[str] = ("pearson", "spearman", "kendall-b")
+    nan: str = "drop"
+    ci: str = "auto"
+    n_boot: int = 1000
+    n_perm: int = 1000
+    seed: int = 0
+    correct: str = "holm"
+    compare: bool = True
+    baselines: bool = True
+    raters: str = "rater_"  # how the columns of single raters begin, for the ceiling
+
+    def __post_init__(self) -> None:
+        from nlgeval_lib.meta.multiplicity import METHODS
+
+        for given, allowed, name in (
+            (self.levels, meta.LEVELS, "level"),
+            (self.coefs, ("kendall", *meta.COEFFICIENTS), "coef"),
+            ((self.nan,), meta.POLICIES, "nan"),
+            ((self.correct,), METHODS, "correct"),
+            ((self.ci,), ("auto", "none", *_INTERVALS), "ci"),
+        ):
+            for one in given:
+                if one not in allowed:
+                    raise InputError(f"--{name} {one!r}{meant(one, allowed)} allowed: {', '.join(allowed)}")
+
+    @property
+    def resampling(self) -> dict[str, Any]:
+        """The interval's settings, as `Grid` takes them."""
+        return {"ci": None if self.ci == "none" else self.ci, "n_boot": self.n_boot, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Result:
+    """Two tables, and notes that belong to both.
+
+    correlations: a row a group, level, coefficient and score; differences: a row a pair of scores.
+    """
+
+    correlations: pd.DataFrame
+    differences: pd.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+def score_columns(data: Rows, asked: Sequence[str], path: str = "") -> list[str]:
+    """The columns with scores: those asked for; else those recorded beside the file, or that have a status beside them.
+
+    Raises: InputError for a column that is not there, or where none can be told.
+    """
+    there = [str(name) for name in data.frame.columns]
+    for name in asked:
+        if name not in there:
+            raise InputError(f"--score {data.lacks(name)}")
+    known = list(dict.fromkeys(asked))
+    if not known:
+        known = [name for name in provenance.record_of(path).get("scores", {}) if name in there] if path else []
+        known += [n for n in there if n not in known and rows.score_columns(n)[1] in there and n != "status"]
+    if not known and "value" in there:
+        known = ["value"]
+    if not known:
+        raise InputError(f"{data.name}: which column has the scores? Give --score; columns: {', '.join(there)}")
+    return known
+
+
+def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = None, by: str | None = None) -> Result:
+    """How well each score follows the ratings in `human`, group by group; and every two scores compared.
+
+    by: the column whose values are groups of their own; None: `aspect` where there are several, "": one group.
+    Raises: InputError naming the row and column of what is no number, or where no row has a rating.
+    """
+    settings, frame = settings or Settings(), data.frame
+    if rows.RATING not in frame.columns:
+        raise InputError(
+            f"{data.name} has no column 'human'; say which has the ratings: --human COLUMN. "
+            f"Its columns: {', '.join(data.columns)}"
+        )
+    if not frame[rows.RATING].notna().any():
+        raise InputError(f"{data.name}: no row has a rating in {data.theirs.get('human', 'human')!r}")
+    if by is None and "aspect" in frame.columns and frame["aspect"].nunique() > 1:
+        by = "aspect"
+    if by and by not in frame.columns:
+        raise InputError(f"--by {data.lacks(by)}")
+    values = {name: rows.numbers(data, name) for name in scores}
+    free = _baselines(frame, settings)
+    raters = [str(name) for name in frame.columns if settings.baselines and _rated(frame, str(name), settings)]
+    labels = ["" if not by or is_missing(label) else str(label) for label in (frame[by] if by else [""] * len(frame))]
+    flat = not any(key in frame.columns for key in rows.IDS)
+    ids = pd.DataFrame({"system_id": ["one"] * len(frame), "input_id": range(len(frame))}, frame.index, dtype=object)
+    ids = ids.assign(**{key: frame[key] for key in rows.IDS if key in frame.columns})
+    found: list[dict[str, Any]] = []
+    pairs: list[dict[str, Any]] = []
+    notes: dict[str, None] = {}
+    for group in dict.fromkeys(labels):
+        mine = np.flatnonzero([label == group for label in labels])
+        human = frame[rows.RATING].to_numpy(dtype=float)[mine]
+        rated = [frame[name].to_numpy(dtype=float)[mine] for name in raters]
+        own, base = ({name: pd.Series(each[mine], name=name) for name, each in part.items()} for part in (values, free))
+        for level in settings.levels:
+            if flat and (level != "dataset" or settings.ci.endswith(("inputs", "systems", "both"))):
+                asked = f"--level {level}" if level != "dataset" else f"--ci {settings.ci}"
+                raise InputError(f"{asked} needs the columns input_id and system_id (--map input_id=YOURS)")
+            grid = Grid(ids.iloc[mine], level, flat)
+            doubled = int(ids.iloc[mine].duplicated().sum())
+            notes |= {NO_IDS: None} if flat else {SHARED.format(doubled): None} if doubled and level == "system" else {}
+            for coef in settings.coefs:
+                key = dict(zip(_KEYS, (group, level, coef), strict=True))
+                for name, one in {**own, **base}.items():
+                    made = _coefficient(grid, one, human, coef, level, settings)
+                    found.append({**key, "score": name, **made, "baseline": name in base})
+                if len(rated) > 1:
+                    made = _had(lambda: grid.ceiling(rated, coef, level, **settings.resampling), _VALUE)  # noqa: B023
+                    found.append({**key, "score": CEILING, **made, "baseline": True})
+                for first, second in combinations(own, 2) if settings.compare else ():
+                    made = _difference(grid, own[first], own[second], human, coef, level, settings)
+                    pairs.append({**key, "first": first, "second": second, **made})
+    table, differences = pd.DataFrame(found), pd.DataFrame(pairs)
+    if pairs:
+        differences = _corrected(differences, settings)
+        table = _ranked(table, differences)
+    return Result(_tidy(table), _tidy(differences), tuple(notes))
+
+
+def _baselines(frame: pd.DataFrame, settings: Settings) -> dict[str, np.ndarray]:
+    """What costs nothing, beside the scores."""
+    free: dict[str, np.ndarray] = {}
+    if settings.baselines and "output" in frame.columns:
+        texts: list[Any] = [None if is_missing(text) else text for text in frame["output"]]
+        free["output length (baseline)"] = meta.baselines.length(texts)
+    if settings.baselines:
+        free["random (baseline)"] = meta.baselines.uniform((len(frame),), settings.seed)
+    return free
+
+
+def _rated(frame: pd.DataFrame, name: str, settings: Settings) -> bool:
+    """Whether a column has a rater's ratings."""
+    named = bool(settings.raters) and name.startswith(settings.raters) and name not in (rows.RATING, *rows.IDS)
+    return named and pd.api.types.is_numeric_dtype(frame[name]) and bool(frame[name].notna().any())
+
+
+def _coefficient(
+    grid: Grid, scores: pd.Series, human: np.ndarray, coef: str, level: str, settings: Settings
+) -> dict[str, Any]:
+    """How one score follows the ratings, or why that cannot be said."""
+    rated, scored = ~np.isnan(human), scores.notna().to_numpy()
+    row = dict.fromkeys(_VALUE, NAN) | {"n": int((rated & scored).sum())}
+    row["coverage"] = float(scored[rated].mean()) if rated.any() else NAN
+    how = {"nan": settings.nan, **settings.resampling}
+    return row | _had(lambda: grid.correlate(scores, human, coef, level, **how)[0], _VALUE)
+
+
+def _difference(
+    grid: Grid, first: pd.Series, second: pd.Series, human: np.ndarray, coef: str, level: str, settings: Settings
+) -> dict[str, Any]:
+    """How two scores differ on the rows that both have, or why that cannot be said."""
+    how: dict[str, Any] = {"coef": "kendall-b" if coef == "kendall" else coef, "level": level, "nan": settings.nan}
+    how |= {"n_perm": settings.n_perm, "seed": settings.seed}
+    made = _had(lambda: grid.compare(first, second, human, **how), _DIFFERENCE)
+    return made if "p" in made else {"difference": NAN, "p": NAN} | made
+
+
+def _had(make: Callable[[], Any], numbers: Mapping[str, str]) -> dict[str, Any]:
+    """The numbers of a result (column: attribute), its reason and signature; the reason alone where `meta` refuses."""
+    try:
+        found = make()
+    except ValueError as error:
+        return {"reason": str(error), "signature": ""}
+    values = {column: getattr(found, attribute) for column, attribute in numbers.items()}
+    return {**values, "reason": found.reason, "signature": found.signature()}
+
+
+def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """The pairs with p-values corrected over all tests of one level and coefficient, whatever the group."""
+    family = pairs["level"] + " " + pairs["coef"]
+    corrected = meta.correct(pairs["p"].tolist(), settings.correct, family.tolist())
+    pairs.insert(pairs.columns.get_loc("p") + 1, "p_adjusted", corrected.adjusted)
+    sizes = pairs["p"].groupby(family).transform("count").astype(int).astype(str)
+    return pairs.assign(
+        signature=(pairs["signature"] + f"|correct:{settings.correct}(" + sizes + ")").where(
+            pairs["signature"] != "", ""
+        )
+    )
+
+
+def _ranked(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """The table with ranks: scores that no test tells apart share one. By the corrected p-values."""
+    ranks = pd.Series(pd.NA, index=table.index, dtype="Int64")
+    tests = dict(iter(pairs.groupby(_KEYS, sort=False)))
+    for key, part in table[~table["baseline"]].groupby(_KEYS, sort=False):
+        names = part["score"].tolist()
+        p = pd.DataFrame(NAN, names, names)
+        for test in tests[key].itertuples(index=False) if key in tests else ():
+            p.loc[test.first, test.second] = p.loc[test.second, test.first] = test.p_adjusted
+        ranks.loc[part.index] = meta.rank_clusters(part["value"].to_numpy(), p.to_numpy())
+    table.insert(table.columns.get_loc("n"), "rank", ranks)
+    return table
+
+
+def _tidy(table: pd.DataFrame) -> pd.DataFrame:
+    """Without the columns that say nothing here."""
+    if table.empty:
+        return table
+    table = table.drop(columns="baseline", errors="ignore")
+    idle = [name for name in ("group", "reason") if name in table and not table[name].astype(bool).any()]
+    return table.drop(columns=idle)

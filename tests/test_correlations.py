@@ -1,0 +1,154 @@
+"""Tables of correlations: the same numbers as `meta` gives, in the keys of the printed tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from nlgeval_lib import meta, papers
+from nlgeval_lib.scoring import correlations
+
+
+def outputs(systems: int = 6, inputs: int = 10, seed: int = 0) -> pd.DataFrame:
+    """Outputs in shuffled order with two ratings."""
+    rng = np.random.default_rng(seed)
+    frame = pd.MultiIndex.from_product(
+        [[f"s{i}" for i in range(systems)], [f"i{j}" for j in range(inputs)]], names=["system_id", "input_id"]
+    ).to_frame(index=False)
+    frame = frame.sample(frac=1, random_state=seed).reset_index(drop=True)
+    frame["human_a"] = rng.integers(1, 6, len(frame)).astype(float)
+    frame["human_b"] = frame["human_a"] + rng.normal(size=len(frame))
+    frame["score"] = frame["human_a"] + 2 * rng.normal(size=len(frame))
+    return frame
+
+
+@pytest.mark.parametrize("coef", ["pearson", "spearman", "kendall-b"])
+def test_a_cell_is_what_correlate_gives(coef: str) -> None:
+    items = outputs()
+    items.loc[::7, "score"] = np.nan
+    [cell] = correlations.table(
+        items, {"judge": items["score"]}, {"a": "human_a"}, coefs=[coef], n_boot=50, seed=3
+    ).to_dict("records")
+    grid = correlations.Grid(items)
+    x, y = grid.matrix(items["score"]), grid.matrix(items["human_a"])
+    wanted = meta.correlate(x, y, coef=coef, ci="boot-both", n_boot=50, seed=3)
+    assert (cell["value"], cell["ci_low"], cell["ci_high"]) == (wanted.value, wanted.low, wanted.high)
+    assert (cell["n"], cell["signature"]) == (wanted.n, wanted.signature()) and len(cell["replicates"]) == 50
+    known = items["score"].notna()
+    oracle = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall-b": stats.kendalltau}[coef]
+    assert cell["value"] == pytest.approx(oracle(items["score"][known], items["human_a"][known])[0], abs=1e-12)
+
+
+@given(st.permutations(range(30)))
+def test_the_order_of_the_outputs_does_not_matter(order: list[int]) -> None:
+    items = outputs(5, 6)
+    shuffled = items.iloc[order].reset_index(drop=True)
+    first, second = (
+        correlations.table(one, {"judge": one["score"]}, {"a": "human_a"}, ci=None)["value"]
+        for one in (items, shuffled)
+    )
+    assert np.allclose(first, second, atol=1e-12)
+
+
+def test_places_without_an_output_are_not_missing_scores() -> None:
+    items = outputs().drop(index=[3, 4]).reset_index(drop=True)
+    items.loc[0, "score"] = np.nan
+    table = correlations.table(items, {"judge": items["score"]}, {"a": "human_a"}, n_boot=20)
+    assert all("nan:drop(1/58)" in text for text in table["signature"])
+    assert (table["n"] == 57).all()
+
+
+def test_the_average_is_of_coefficients_and_its_interval_of_their_resamples() -> None:
+    items = outputs()
+    human = {"a": "human_a", "b": "human_b"}
+    table = correlations.table(items, {"j": items["score"]}, human, n_boot=40, average="mean")
+    for statistic, part in table.groupby("statistic"):
+        columns = part.set_index("column")
+        assert columns.at["mean", "value"] == pytest.approx(columns.loc[["a", "b"], "value"].mean())
+        drawn = np.mean(columns.loc[["a", "b"], "replicates"].tolist(), axis=0)
+        assert columns.at["mean", "ci_low"] == pytest.approx(np.quantile(drawn, 0.025)), statistic
+        assert columns.at["mean", "signature"].startswith("mean-of:2|level:dataset|")
+
+
+def test_an_undefined_coefficient_has_a_reason_and_makes_the_average_undefined() -> None:
+    items = outputs()
+    human = {"a": "human_a", "flat": np.ones(len(items))}
+    table = correlations.table(
+        items, {"j": items["score"]}, human, coefs=["pearson"], n_boot=20, average="mean"
+    ).set_index("column")
+    assert np.isnan(table.at["flat", "value"]) and "constant ratings" in table.at["flat", "reason"]
+    assert np.isnan(table.at["mean", "value"]) and "constant ratings" in table.at["mean", "reason"]
+
+
+def test_what_does_not_fit_is_named() -> None:
+    items = outputs()
+    with pytest.raises(ValueError, match=r"no column 'human_c'; columns: .*human_a"):
+        correlations.table(items, {"j": items["score"]}, {"c": "human_c"})
+    with pytest.raises(ValueError, match=r"got \(3,\) values for 60 items"):
+        correlations.table(items, {"j": [1, 2, 3]}, {"a": "human_a"})
+    with pytest.raises(ValueError, match=r"j: scores for \['z'\], but ratings are of a"):
+        correlations.table(items, {"j": {"z": items["score"]}}, {"a": "human_a"})
+
+
+def test_an_average_over_rows_is_the_mean_of_the_judges() -> None:
+    items = outputs()
+    scores = {"one": items["score"], "two": items["score"] ** 2}
+    table = correlations.table(items, scores, {"a": "human_a", "b": "human_b"}, n_boot=40)
+    mean = correlations.averaged(table, "both", over="row").set_index(["row", "column", "statistic"])
+    for (column, statistic), part in table.groupby(["column", "statistic"]):
+        cell = mean.loc["both", column, statistic]
+        drawn = np.mean(part["replicates"].tolist(), axis=0)
+        assert cell["value"] == pytest.approx(part["value"].mean())
+        assert (cell["ci_low"], cell["ci_high"]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+    with pytest.raises(ValueError, match="'column', 'row'"):
+        correlations.averaged(table, "both", over="statistic")
+
+
+def test_what_is_lacking_has_the_reason_of_its_column_then_of_its_row() -> None:
+    done = pd.DataFrame({"row": ["BLEU"], "column": ["BAGEL"], "statistic": ["pearson"]})
+    gaps = correlations.lacking(
+        "coascore", "table_02", done, columns={"IWSLT14": "no data"}, rows={"BARTScore": "no model"}, otherwise="later"
+    )
+    assert len(gaps) == len(papers.load("coascore", "table_02")) - 1 and gaps["value"].isna().all()
+    reasons = gaps.set_index(["row", "column", "statistic"])["reason"]
+    assert ("BLEU", "BAGEL", "pearson") not in reasons.index
+    assert reasons["BARTScore", "IWSLT14", "kendall"] == "no data"
+    assert reasons["BARTScore", "BAGEL", "kendall"] == "no model"
+    assert reasons["BLEU", "BAGEL", "kendall"] == "later"
+    assert (papers.compare("coascore", "table_02", gaps)["verdict"] == "missing").all()
+    with pytest.raises(ValueError, match="no row"):
+        correlations.lacking("coascore", "table_02", done, rows={"BLEURT": "no model"})
+
+
+def test_values_in_another_order_than_the_items_are_refused():
+    items = pd.DataFrame({"input_id": list("aabb"), "system_id": list("xyxy")}, index=[7, 3, 5, 1])
+    grid, values = correlations.Grid(items), pd.Series([1.0, 2, 3, 4], index=items.index)
+    assert grid.matrix(values).tolist() == grid.matrix(values.to_numpy()).tolist() == [[1, 3], [2, 4]]
+    assert grid.matrix(values.reset_index(drop=True)).tolist() == [[1, 3], [2, 4]]  # labels of its own: by place
+    with pytest.raises(ValueError, match="another order; align them"):
+        grid.matrix(values.sort_index())
+
+
+def test_places_without_an_output_are_no_missing_scores_under_error():
+    items = pd.DataFrame([(s, i) for s in "abc" for i in range(5) if (s, i) != ("a", 0)])
+    items.columns = ["system_id", "input_id"]
+    scores, human = np.random.default_rng(4).normal(size=(2, 14))
+    settings = dict(coefs=("pearson",), nan="error", n_boot=50)
+    found = correlations.correlations(items, {"judge": scores}, {"all": human}, **settings)
+    assert "nan:error(0/14)" in found["signature"][0]
+    assert found["value"][0] == pytest.approx(np.corrcoef(scores, human)[0, 1])
+    scores = np.where(np.arange(14) == 3, np.nan, scores)
+    with pytest.raises(ValueError, match="1 scores and 0 ratings of 14 are missing"):
+        correlations.correlations(items, {"judge": scores}, {"all": human}, **settings)
+
+
+def test_a_system_with_several_outputs_for_an_input_stays_one_system():
+    items = pd.DataFrame([(s, i) for s in "abcd" for i in (0, 0, 1, 2)], columns=["system_id", "input_id"])
+    scores, human = np.random.default_rng(4).normal(size=(2, 16))
+    found = correlations.correlations(items, {"j": scores}, {"h": human}, level="system", coefs=("pearson",), n_boot=50)
+    means = [items.assign(v=side).groupby("system_id")["v"].mean() for side in (scores, human)]
+    assert found["value"][0] == pytest.approx(np.corrcoef(*means)[0, 1])

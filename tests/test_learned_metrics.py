@@ -1,0 +1,310 @@
+"""BARTScore and GPTScore equal the model's own loss; UniEval, COMET and BLEURT say what they need and read it right."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import tiny_model
+
+from nlgeval_lib.evaluators import BartScore, Bleurt, Comet, GPTScore, UniEval, learned_metrics
+
+OUTPUTS = ["a cat sat", "the dog", "a cat sat"]
+REFERENCES = ["the cat sat down", "a dog", "one"]
+SOURCES = ["a dog saw a cat", "one two three", "the dog"]
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def word_tokenizer(positions: int):
+    """A tokenizer of single words and marks, with Yes and No."""
+    import transformers
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    text = "<s> <pad> </s> <unk> Yes No a the cat dog sat saw down one two three question : ? summary document Is this"
+    words = {word: i for i, word in enumerate(text.split())}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation("isolated")]
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token="</s>", pad_token="<pad>", unk_token="<unk>", model_max_length=positions
+    )
+
+
+@pytest.fixture(scope="module")
+def bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random BART."""
+    import torch
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    folder = tmp_path_factory.mktemp("models") / "tiny-bart"
+    torch.manual_seed(0)
+    tokenizer = word_tokenizer(40)
+    tokenizer.save_pretrained(folder)
+    sizes = {
+        f"{side}_{what}": n for side in ("encoder", "decoder") for what, n in (("layers", 1), ("attention_heads", 2))
+    }
+    config = BartConfig(
+        vocab_size=len(tokenizer),
+        d_model=16,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=40,
+        init_std=0.5,
+        pad_token_id=1,
+        bos_token_id=0,
+        eos_token_id=2,
+        decoder_start_token_id=2,
+        forced_eos_token_id=None,
+        **sizes,
+    )
+    BartForConditionalGeneration(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_model.build(tmp_path_factory.mktemp("models") / "tiny-llama")
+
+
+def losses(folder: Path, contexts: list[str], texts: list[str]) -> list[float]:
+    """Minus the model's own mean loss, one pair at a time."""
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    found = []
+    for context, text in zip(contexts, texts, strict=True):
+        with torch.no_grad():
+            labels = tokenizer(text, return_tensors="pt").input_ids
+            found.append(-float(model(**tokenizer(context, return_tensors="pt"), labels=labels).loss))
+    return found
+
+
+def test_bartscore_is_minus_the_models_loss(bart: Path) -> None:
+    precision, recall = losses(bart, REFERENCES, OUTPUTS), losses(bart, OUTPUTS, REFERENCES)
+    expected = {"precision": precision, "recall": recall, "f": np.mean([precision, recall], axis=0)}
+    for direction, values in expected.items():
+        metric = BartScore(model=str(bart), direction=direction)
+        np.testing.assert_allclose(metric.score_texts(OUTPUTS, REFERENCES), values, atol=2e-6)
+    assert len(set(np.round([*precision, *recall], 6))) == 6, "the model tells the texts apart"
+
+
+def test_bartscore_of_the_source_reads_the_source(bart: Path) -> None:
+    frame = pd.DataFrame({"output": OUTPUTS, "source": SOURCES})
+    scored = BartScore(model=str(bart), direction="source").score(frame)
+    np.testing.assert_allclose(scored["value"], losses(bart, SOURCES, OUTPUTS), atol=2e-6)
+    with pytest.raises(ValueError, match="no column 'reference'"):
+        BartScore(model=str(bart)).score(frame)
+
+
+def test_what_is_too_long_has_a_reason_and_is_not_cut(bart: Path) -> None:
+    frame = pd.DataFrame({"output": ["a " * 60, "a", " "], "reference": ["a", "a", "a"]})
+    scored = BartScore(model=str(bart)).score(frame)
+    assert scored["status"].tolist() == ["failed", "ok", "empty"] and "61 tokens" in scored["reason"][0]
+
+
+def test_gptscore_is_the_mean_log_probability_after_the_prompt(llama: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    metric = GPTScore(model=str(llama), prompt="Article: {{source}}\nSummary:\n")
+    scored = metric.score(pd.DataFrame({"output": OUTPUTS, "source": SOURCES}))
+    tokenizer, model = AutoTokenizer.from_pretrained(llama), AutoModelForCausalLM.from_pretrained(llama).eval()
+    for value, output, source in zip(scored["value"], OUTPUTS, SOURCES, strict=True):
+        before = tokenizer(f"Article: {source}\nSummary:\n").input_ids
+        whole = tokenizer(f"Article: {source}\nSummary:\n{output}").input_ids
+        assert whole[: len(before)] == before
+        with torch.no_grad():
+            table = model(torch.tensor([whole])).logits[0].log_softmax(-1)
+        steps = [float(table[i - 1, whole[i]]) for i in range(len(before), len(whole))]
+        assert value == pytest.approx(np.mean(steps), abs=2e-6)
+
+
+def test_gptscores_default_prompt_names_task_and_quality(llama: Path) -> None:
+    frame = pd.DataFrame({"output": ["a cat", "", "a dog"], "source": SOURCES})
+    fixed = {"task": "Summarise the article.", "quality": "Be coherent."}
+    metric = GPTScore(model=str(llama), fixed=fixed)
+    assert metric.prompt.render(source="X") == "Summarise the article. Be coherent.\n\nX\n\nText:\n"
+    scored = metric.score(frame)
+    assert scored["status"].tolist() == ["ok", "empty", "ok"] and (scored["value"].dropna() < 0).all()
+    other = GPTScore(model=str(llama), fixed=fixed | {"quality": "Be fluent."})
+    assert other.signature() != metric.signature() and other.score(frame)["value"][0] != scored["value"][0]
+    with pytest.raises(ValueError, match="needs a column 'quality'"):
+        GPTScore(model=str(llama), fixed={"task": "x"}).score(frame)
+    with pytest.raises(ValueError, match=r"slot \{\{output\}\}"):
+        GPTScore(model=str(llama), prompt="{{output}}")
+
+
+# -- UniEval -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random T5."""
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    folder = tmp_path_factory.mktemp("models") / "tiny-t5"
+    torch.manual_seed(1)
+    tokenizer = word_tokenizer(512)
+    tokenizer.save_pretrained(folder)
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        d_model=16,
+        d_kv=8,
+        d_ff=16,
+        num_layers=1,
+        num_heads=2,
+        pad_token_id=1,
+        eos_token_id=2,
+        decoder_start_token_id=1,
+        initializer_factor=5.0,
+    )
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+    return folder
+
+
+def test_unieval_is_yes_against_no_at_the_first_step(t5: Path) -> None:
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    frame = pd.DataFrame({"output": OUTPUTS, "source": SOURCES})
+    metric = UniEval("summarization", "coherence", model=t5)
+    scored = metric.score(frame)
+    tokenizer, model = AutoTokenizer.from_pretrained(t5), AutoModelForSeq2SeqLM.from_pretrained(t5).eval()
+    for value, output, source in zip(scored["value"], OUTPUTS, SOURCES, strict=True):
+        text = f"question: Is this a coherent summary to the document? </s> summary: {output} </s> document: {source}"
+        with torch.no_grad():  # one label: the model itself starts the decoder
+            chances = model(**tokenizer(text, return_tensors="pt"), labels=torch.tensor([[5]])).logits[0, 0].softmax(-1)
+        assert value == pytest.approx(float(chances[4] / (chances[4] + chances[5])), abs=1e-5)
+    assert 0 < scored["value"].min() < scored["value"].max() < 1
+    again = UniEval("summarization", "coherence", model=t5)
+    assert again.score(frame)["value"].tolist() == scored["value"].tolist() and again.details["computed"] == 0
+
+
+def test_unieval_by_sentence(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame({"output": ["a cat. the dog.", " "], "source": SOURCES[:2], "context": ["one", "two"]})
+    split = lambda text: [s + "." for s in text.split(".") if s.strip()]  # noqa: E731
+    monkeypatch.setattr(learned_metrics, "_sentences", split)
+    whole = UniEval("summarization", "consistency", model=t5).score(frame)
+    parts = [
+        UniEval("summarization", "consistency", model=t5).score(frame.assign(output=s))["value"][0]
+        for s in ("a cat.", " the dog.")
+    ]
+    assert whole["value"][0] == pytest.approx(np.mean(parts)) and whole["status"].tolist() == ["ok", "empty"]
+    total = UniEval("dialogue", "engagingness", model=t5).score(frame)["value"][0]
+    each = [
+        UniEval("dialogue", "engagingness", model=t5).score(frame.assign(output=s))["value"][0]
+        for s in ("a cat.", " the dog.")
+    ]
+    assert total == pytest.approx(sum(each))
+
+
+def test_unieval_says_what_it_needs(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame({"output": ["a " * 50, "a"], "source": ["one", "one"]})
+    metric = UniEval("dialogue", "naturalness", model=t5, max_tokens=30)
+    assert metric.score(frame)["status"].tolist() == ["ok", "ok"]
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    scored = UniEval("summarization", "fluency", model=t5).score(frame)
+    assert set(scored["status"]) == {"unavailable"} and "punkt_tab" in scored["reason"][0]
+    with pytest.raises(ValueError, match="aspect is 'naturalness'; allowed: 'coherence'"):
+        UniEval("summarization", "naturalness")
+    with pytest.raises(ValueError, match="needs a column 'references' or 'reference'"):
+        UniEval("summarization", "relevance", model=t5).score(frame)
+
+
+# -- COMET and BLEURT: packages that are not installed here, stood in for by their interfaces --------------------------
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> list:
+    """Stand-ins for the two packages: a score is the number of characters of the output over those of the reference."""
+    calls: list = []
+
+    def predict(data, batch_size, gpus, progress_bar):
+        calls.append(data)
+        return types.SimpleNamespace(scores=[len(d["mt"]) / len(d["ref"]) for d in data])
+
+    comet = types.ModuleType("comet")
+    comet.load_from_checkpoint = lambda path: types.SimpleNamespace(predict=predict)
+    bleurt, score = types.ModuleType("bleurt"), types.ModuleType("bleurt.score")
+
+    class BleurtScorer:
+        def __init__(self, checkpoint: str) -> None:
+            assert Path(checkpoint, "bleurt_config.json").is_file()
+
+        def score(self, *, references, candidates, batch_size):
+            calls.append(candidates)
+            return [math.nan if c == "nan" else len(c) / len(r) for r, c in zip(references, candidates, strict=True)]
+
+    score.BleurtScorer = BleurtScorer
+    bleurt.score = score
+    for name, module in (("comet", comet), ("bleurt", bleurt), ("bleurt.score", score)):
+        monkeypatch.setitem(sys.modules, name, module)
+    real = importlib.metadata.version
+    known = {"unbabel-comet": "2.2", "BLEURT": "0.0.2"}
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: known.get(name) or real(name))
+    return calls
+
+
+FRAME = pd.DataFrame({"output": ["abcd", "", "ab"], "source": ["x", "y", "z"], "reference": ["ab", "ab", "abcd"]})
+
+
+def test_comet_reads_three_texts(installed: list, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "model.ckpt"
+    checkpoint.write_bytes(b"weights")
+    metric = Comet(model=str(checkpoint))
+    scored = metric.score(FRAME)
+    assert scored["value"].tolist()[::2] == [2, 0.5] and scored["status"].tolist() == ["ok", "empty", "ok"]
+    assert {"mt": "abcd", "src": "x", "ref": "ab"} in installed[0]
+    assert Comet(model=str(checkpoint)).score(FRAME)["value"].tolist()[::2] == [2, 0.5] and len(installed) == 1
+    before = metric.signature()
+    checkpoint.write_bytes(b"others!")
+    assert "model:model.ckpt@" in before and Comet(model=str(checkpoint)).signature() != before
+    gone = Comet(model="nowhere.ckpt").score(FRAME)
+    assert gone["status"].tolist() == ["unavailable", "empty", "unavailable"]
+    assert "comet.download_model" in gone["reason"][0]
+    with pytest.raises(ValueError, match="comet needs a column 'source'"):
+        metric.score(FRAME.drop(columns="source"))
+
+
+def test_bleurt_reads_pairs_and_says_what_it_needs(installed: list, tmp_path: Path) -> None:
+    missing = Bleurt(tmp_path / "BLEURT-20").score(FRAME)
+    assert (
+        missing["status"].tolist() == ["unavailable", "empty", "unavailable"]
+        and "BLEURT-20.zip" in missing["reason"][0]
+    )
+    (tmp_path / "BLEURT-20").mkdir()
+    (tmp_path / "BLEURT-20" / "bleurt_config.json").write_text("{}")
+    frame = pd.concat([FRAME, FRAME.iloc[:1].assign(output="nan")])
+    scored = Bleurt(tmp_path / "BLEURT-20").score(frame)
+    assert scored["status"].tolist() == ["ok", "empty", "ok", "failed"] and scored["value"].tolist()[::2] == [2, 0.5]
+
+
+def test_packages_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def version(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    (tmp_path / "model.ckpt").write_bytes(b"weights")
+    for metric, words in (
+        (Comet(model=str(tmp_path / "model.ckpt")), "pip install unbabel-comet"),
+        (Bleurt(), "pip install git+https://github.com/google-research/bleurt.git"),
+    ):
+        scored = metric.score(FRAME)
+        assert set(scored["status"]) == {"unavailable", "empty"} and words in scored["reason"][0]

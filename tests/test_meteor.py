@@ -1,0 +1,203 @@
+"""METEOR equals nltk's, with the full WordNet, and what older nltk computed where words were matched once more."""
+
+from __future__ import annotations
+
+import csv
+import json
+import runpy
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.stem.porter import PorterStemmer
+from nltk.translate.meteor_score import meteor_score as nltk_meteor
+
+from nlgeval_lib import datasets, meta, papers
+from nlgeval_lib.evaluators import Meteor, meteor
+from nlgeval_lib.evaluators.meteor import rematching_meteor_score as meteor_score
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+
+
+class Lemma:
+    def __init__(self, word: str) -> None:
+        self.name = lambda: word
+
+
+class Synset:
+    def __init__(self, words: Iterable[str]) -> None:
+        self.lemmas = lambda: [Lemma(word) for word in words]
+
+
+class Synonyms:
+    """A WordNet made of groups of words."""
+
+    def __init__(self, *groups: str) -> None:
+        self.groups = [group.split() for group in groups]
+
+    def synsets(self, word: str) -> list[Synset]:
+        return [Synset(group) for group in self.groups if word in group]
+
+
+class Whole:
+    """A stemmer that leaves words as they are."""
+
+    def stem(self, word: str) -> str:
+        return word
+
+
+WORDNET = Synonyms("cat feline", "cats cat", "dogs dog", "saw seen see")
+TEXTS = st.lists(st.sampled_from(["the", "cat", "cats", "feline", "dog", "dogs", "saw", "."]), min_size=1, max_size=9)
+
+
+def rescored(output: str, reference: str, stemmer: object = PorterStemmer(), wordnet: object = WORDNET) -> float:
+    return meteor_score([reference.split()], output.split(), stemmer=stemmer, wordnet=wordnet)
+
+
+def test_a_word_matched_by_stem_is_matched_again():
+    """Two matches of one word: precision and recall 2, mean 2, two chunks of two matches, penalty .5."""
+    assert rescored("dogs", "dog") == pytest.approx(2 * (1 - 0.5))
+    assert nltk_meteor([["dog"]], ["dogs"], wordnet=WORDNET) == pytest.approx(0.5)
+
+
+def test_synonyms_are_those_of_the_word_not_of_its_stem():
+    """`feline` has the stem `felin`, which no WordNet knows."""
+    assert rescored("feline", "cat") == pytest.approx(0.5)
+    assert nltk_meteor([["cat"]], ["feline"], wordnet=WORDNET) == 0
+
+
+@given(TEXTS, TEXTS)
+def test_without_stems_or_without_wordnet_it_is_nltks(output, reference):
+    """Nothing can be matched twice then."""
+    for stemmer, wordnet in ((Whole(), WORDNET), (PorterStemmer(), Synonyms())):
+        ours = meteor_score([reference], output, stemmer=stemmer, wordnet=wordnet)
+        assert ours == pytest.approx(nltk_meteor([reference], output, stemmer=stemmer, wordnet=wordnet), abs=1e-12)
+
+
+@given(TEXTS, TEXTS)
+def test_it_matches_no_less_than_nltks(output, reference):
+    """Where the order plays no part (gamma 0), more matches can only raise the value."""
+    settings = dict(stemmer=PorterStemmer(), wordnet=WORDNET, gamma=0.0)
+    assert meteor_score([reference], output, **settings) >= nltk_meteor([reference], output, **settings) - 1e-12
+
+
+@pytest.mark.parametrize("rematch", [True, False])
+def test_it_is_what_coascore_printed(mirror, rematch):
+    """The three METEOR cells of BAGEL are equal with the older matching, and not with today's."""
+    items = datasets.items(datasets.load("bagel"))
+    scores = Meteor(multi="first", tokenize="blank", rematch=rematch, cache=False).score(items)["value"]
+    equal = [
+        papers.agrees(
+            meta.correlate(scores, items["human_quality"], coef).value,
+            f"{papers.cell('coascore', 'table_02', 'METEOR', 'BAGEL', coef):.3f}",
+        )
+        for coef in ("pearson", "spearman", "kendall")
+    ]
+    assert equal == [rematch] * 3
+
+
+# -- equal to nltk -----------------------------------------------------------------------------------------------------
+
+OUTPUTS = ["The cat sat on the mat. It was happy.", "A dog runs.", "one two three four five six", "x"]
+REFERENCES = ["The Cat sat on a mat. It was sad.", "Dogs are running.", "one two 3 four six", "y z"]
+
+
+def rows(name: str) -> list[dict]:
+    """A table of expected values, made by tools/wordnet.py with nltk on the full WordNet 3.0."""
+    with (ROOT / "tests" / "cases" / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("tokenize", ["word", "blank"])
+def test_meteor_without_wordnet_is_nltks_with_an_empty_one(tokenize: str) -> None:
+    from nltk import word_tokenize
+
+    split = str.split if tokenize == "blank" else lambda text: word_tokenize(text, preserve_line=True)
+    expected = [nltk_meteor([split(r)], split(o), wordnet=Synonyms()) for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
+    ours = Meteor(synonyms=False, tokenize=tokenize)
+    assert ours.score_texts(OUTPUTS, REFERENCES).tolist() == expected
+    assert "wordnet:none" in ours.signature()
+
+
+def test_synonyms_are_those_of_nltk_on_the_full_wordnet() -> None:
+    ours = meteor.Synonyms()
+    for case in rows("wordnet_synonyms.csv"):
+        names = {lemma.name() for synset in ours.synsets(case["word"]) for lemma in synset.lemmas()}
+        assert names == set(case["synonyms"].split()), case["word"]
+
+
+@pytest.mark.parametrize(
+    ("column", "options"), [("today", {}), ("older", {"tokenize": "blank", "rematch": True})], ids=["today", "older"]
+)
+def test_meteor_is_that_of_nltk_on_the_full_wordnet(
+    column: str, options: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no data of nltk, wherever they may lie on this machine."""
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    cases = pd.DataFrame(rows("meteor.csv"))
+    scored = Meteor(**options).score_texts(cases["output"].tolist(), cases["reference"].tolist())
+    assert scored.tolist() == cases[column].astype(float).tolist()
+
+
+def test_meteor_names_the_wordnet_of_the_committed_results() -> None:
+    committed = json.loads((ROOT / "results" / "coascore" / "coascore_table_02.json").read_text("utf-8"))
+    metric = Meteor(tokenize="blank", rematch=True, multi="first", empty="zero")
+    assert metric.signature() == committed["models"]["METEOR"]
+
+
+def test_the_compact_wordnet_is_made_with_all_that_nltk_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small database of every kind of line: marks, senses inside others, names of many words, irregular forms."""
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(meteor, "COMPACT", tmp_path / "compact.gz")
+    tool = runpy.run_path(str(ROOT / "tools" / "wordnet.py"))
+    full = tool["reader"](small_wordnet(tmp_path))
+    meteor.COMPACT.write_bytes(tool["packed"](tool["compact"](tmp_path)))
+    ours = meteor.Synonyms()
+    for word in tool["forms"](tmp_path) | {"axes", "Lynxes", "nothing"}:
+        assert tool["synonyms"](ours, word) == tool["synonyms"](full, word), word
+    assert tool["synonyms"](ours, "axes") == {"axis", "ax", "axe"}
+    assert tool["synonyms"](ours, "Lynxes") == {"Lynx"}
+
+
+def small_wordnet(folder: Path) -> Path:
+    """A WordNet folder as Princeton's tools write it."""
+    kinds = {
+        "noun": ["n cat true_cat", "n cat", "n wild_cat big_cat", "n wild_cat Lynx", "n axis", "n ax axe"],
+        "verb": ["v ax axe", "v see", "v go travel"],
+        "adj": ["a big(a) large", "s big", "a asleep(p)"],
+        "adv": ["r largely"],
+    }
+    irregular = {"noun": "axes ax axis\n", "verb": "saw see\nwent go\n", "adj": "", "adv": ""}
+    for speech, synsets in kinds.items():
+        data, senses = "  1 a licence\n", {}
+        for synset in synsets:
+            kind, *words = synset.split()
+            if kind == "s":  # a satellite points at its head
+                pointers = f"001 & {data.splitlines()[1][:8]} a 0000"
+            else:
+                pointers = "000"
+            listed = " ".join(f"{word} 0" for word in words)
+            for word in words:
+                senses.setdefault(word.partition("(")[0].lower(), []).append(f"{len(data):08d}")
+            frames = " 00" if kind == "v" else ""
+            data += f"{len(data):08d} 05 {kind} {len(words):02x} {listed} {pointers}{frames} | a gloss\n"
+        index = [
+            f"{w} {speech[0] if speech != 'adv' else 'r'} {len(o)} 0 {len(o)} 0 {' '.join(o)}"
+            for w, o in senses.items()
+        ]
+        (folder / f"data.{speech}").write_text(data)
+        (folder / f"index.{speech}").write_text("\n".join(["  1 a licence", *index]) + "\n")
+        (folder / f"{speech}.exc").write_text(irregular[speech])
+    return folder
