@@ -1,4 +1,4 @@
-"""The parsers on tables of cases (`cases/rating.jsonl`, `cases/parsers.jsonl`), their contract, and texts that explode."""
+"""The parsers on tables of cases (`cases/rating.jsonl`, `parsers.jsonl`), their contract, and texts that explode."""
 
 from __future__ import annotations
 
@@ -115,7 +115,10 @@ def test_trace_tells_each_number_and_why():
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        *((lambda wrong=wrong: parsers.rating(wrong, 1, 5), TypeError, type(wrong).__name__) for wrong in (4, b"4", ["4"])),
+        *(
+            (lambda wrong=wrong: parsers.rating(wrong, 1, 5), TypeError, type(wrong).__name__)
+            for wrong in (4, b"4", ["4"])
+        ),
         *(
             (lambda low=low, high=high: parsers.rating("4", low, high), ValueError, "low|high")
             for low, high in ((5, 1), (1, 1), (True, 5), (1, True), (1, math.nan), (-math.inf, 1), ("1", 5), (1, None))
@@ -128,23 +131,36 @@ def test_trace_tells_each_number_and_why():
         (lambda: parsers.yes_no(b"yes"), TypeError, "yes_no"),
         *(
             (lambda names=names, error=error: parsers.aspect_scores("x", names, 1, 5), error, "aspect")
-            for names, error in (([], ValueError), (["A", "a"], ValueError), ([""], ValueError), ("Relevance", TypeError))
+            for names, error in (
+                ([], ValueError),
+                (["A", "a"], ValueError),
+                ([""], ValueError),
+                ("Relevance", TypeError),
+            )
         ),
         *(
             (lambda options=options, error=error: parsers.multiple_choice("A", options), error, "choice")
-            for options, error in (("AB", TypeError), (("A",), ValueError), (("A", "a"), ValueError), ({"A": 1, "B": math.nan}, ValueError))
+            for options, error in (
+                ("AB", TypeError),
+                (("A",), ValueError),
+                (("A", "a"), ValueError),
+                ({"A": 1, "B": math.nan}, ValueError),
+            )
         ),
         (lambda: parsers.naive.authors_llm_summeval("4", "star"), ValueError, "rts, stareval, mcq"),
         (lambda: parsers.nothing, AttributeError, "rating"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_call_says_so(call, error, says):
     with pytest.raises(error, match=says):
         call()
 
 
 HEAD = "The model-generated output contains {} errors, with a total score reduction of {}.\n"
-ERROR = 'Error location {0}: "a"\nError aspect {0}: Fluency\nExplanation {0}: b\nSeverity {0}: {1}\nScore reduction {0}: {2}\n'
+ERROR = (
+    'Error location {0}: "a"\nError aspect {0}: Fluency\nExplanation {0}: b\nSeverity {0}: {1}\n'
+    "Score reduction {0}: {2}\n"
+)
 
 
 def test_errors_keep_their_fields():

@@ -1,4 +1,4 @@
-"""What each row of the rating parser's tables changes, on the cases and on recorded texts; exit 1 for rows that change nothing.
+"""What each row of the rating parser's tables changes, on cases and recorded texts; exit 1 where one changes nothing.
 
 python tools/parser_rules.py [--recorded 3000]
 """
@@ -42,9 +42,8 @@ def main() -> int:
             ratings.TABLES = ratings.Tables(kept, cues.VETOES) if name == "cue" else ratings.Tables(cues.CUES, kept)
             changed = sum(one != other for one, other in zip(whole, readings(), strict=True))
             idle += not changed
-            print(
-                f"{changed:6,}  {name:4} {row.name} {getattr(row, 'where', '')}{'' if changed else '   <- changes nothing'}"
-            )
+            mark = "" if changed else "   <- changes nothing"
+            print(f"{changed:6,}  {name:4} {row.name} {getattr(row, 'where', '')}{mark}")
     ratings.TABLES = ratings.Tables()
     return int(idle > 0)
 

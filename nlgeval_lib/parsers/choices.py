@@ -31,7 +31,8 @@ class Pick(Parsed):
 
 # --- what takes a choice back: in its clause before it, or right after it --------------------------------------------
 _TAKEN_BACK = re.compile(
-    r"\b(?:not|never|cannot|[a-z]+n't|neither|nor|rather than|instead of|unlike|if|unless|whether|would have|could have|"
+    r"\b(?:not|never|cannot|[a-z]+n't|neither|nor|rather than|instead of|unlike|if|unless|whether|"
+    r"would have|could have|"
     r"might|refus\w+|either|please|choose between|example|e\.g)\b",
     re.I,
 )
@@ -79,29 +80,45 @@ def _either(name: str) -> str:
 
 
 _RULES = (
-    ("tag", re.compile(rf"(?<!\[)\[{{1,3}}\s{{0,9}}(?:result|verdict|final verdict)\s{{0,9}}\]{{1,3}}\s{{0,9}}:?{_either('s1')}")),
-    ("tag", re.compile(rf"\[\[(?:{_either('s1')}|(?P<tiec>c)|(?P<s2>[ab])\s?>>?\s?[ab]|(?P<tiee>a)\s?=\s?b)\s{{0,9}}\]\]")),
+    (
+        "tag",
+        re.compile(
+            rf"(?<!\[)\[{{1,3}}\s{{0,9}}(?:result|verdict|final "
+            rf"verdict)\s{{0,9}}\]{{1,3}}\s{{0,9}}:?{_either('s1')}"
+        ),
+    ),
+    (
+        "tag",
+        re.compile(rf"\[\[(?:{_either('s1')}|(?P<tiec>c)|(?P<s2>[ab])\s?>>?\s?[ab]|(?P<tiee>a)\s?=\s?b)\s{{0,9}}\]\]"),
+    ),
     (
         "label",
         re.compile(
-            r"\b(?:verdict|winner|choice|preference|result|decision|(?:final\s)?answer|better|preferred|(?:better|preferred)[\s_]"
+            r"\b(?:verdict|winner|choice|preference|result|decision|(?:final\s)?answer|better|preferred|"
+            r"(?:better|preferred)[\s_]"
             rf"(?:response|answer|one|option|output))[\"']?{_LINK}{_either('s1')}"
         ),
     ),
     (
         "phrase",
         re.compile(
-            rf"{_NAME}\s?[\"'(]{{0,2}}(?P<s1>[ab])[\"')]{{0,2}}\s(?:is|was|would\sbe|comes\sout|seems|remains)\s{_HEDGE}{{0,6}}(?:{_BEST}|ahead\b|on\stop\b)"
-            rf"|{_NAME}\s?[\"'(]{{0,2}}(?P<s2>[ab])[\"')]{{0,2}}\s{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines)\b"
-            rf"|{_NAME}\s?[\"'(]{{0,2}}[ab][\"')]{{0,2}}\s(?:is|was|seems)\s{_HEDGE}{{0,6}}(?:worse|weaker|inferior)\s(?:than|to)\s(?:{_NAME}\s?)?[\"'(]{{0,2}}(?P<s3>[ab])\b(?!['\w])"
+            rf"{_NAME}\s?[\"'(]{{0,2}}(?P<s1>[ab])[\"')]{{0,2}}\s(?:is|was|would\sbe|comes\sout|seems|"
+            rf"remains)\s{_HEDGE}{{0,6}}(?:{_BEST}|ahead\b|on\stop\b)"
+            rf"|{_NAME}\s?[\"'(]{{0,2}}(?P<s2>[ab])[\"')]{{0,2}}\s{_HEDGE}{{0,3}}(?:outperforms|beats|"
+            rf"surpasses|wins|outshines)\b"
+            rf"|{_NAME}\s?[\"'(]{{0,2}}[ab][\"')]{{0,2}}\s(?:is|was|seems)\s{_HEDGE}{{0,6}}(?:worse|weaker|"
+            rf"inferior)\s(?:than|to)\s(?:{_NAME}\s?)?[\"'(]{{0,2}}(?P<s3>[ab])\b(?!['\w])"
             rf"|(?<![\w'])[\"'(]{{0,2}}(?P<s4>[ab])[\"')]{{0,2}}\sis\s{_HEDGE}{{0,6}}{_BEST}"
-            rf"|{_PREFER}[\"'(]{{0,2}}(?P<s5>[ab])[\"')]{{0,2}}\s(?:over|to)\b|{_PREFER}{_NAME}\s?[\"'(]{{0,2}}(?P<s6>[ab])\b"
-            r"|\b(?:both|they|the\stwo)\s(?:(?:responses|answers|outputs|options|assistants|models)\s)?(?:are|were|seem)\s"
+            rf"|{_PREFER}[\"'(]{{0,2}}(?P<s5>[ab])[\"')]{{0,2}}\s(?:over|to)\b|"
+            rf"{_PREFER}{_NAME}\s?[\"'(]{{0,2}}(?P<s6>[ab])\b"
+            r"|\b(?:both|they|the\stwo)\s(?:(?:responses|answers|outputs|options|assistants|models)\s)?(?:are|"
+            r"were|seem)\s"
             r"(?:(?:roughly|about|almost|nearly|overall)\s)?(?P<tie1>equal(?:ly)?|tied|on\spar|comparable)\b"
-            rf"|\bit(?:'s|\sis|\swas)\s(?:therefore\s)?a\s(?P<tie2>tie|draw)\b|\bneither\s(?:{_NAME}\s)?is\s{_HEDGE}?(?P<tie3>better)\b"
+            rf"|\bit(?:'s|\sis|\swas)\s(?:therefore\s)?a\s(?P<tie2>tie|draw)\b|"
+            rf"\bneither\s(?:{_NAME}\s)?is\s{_HEDGE}?(?P<tie3>better)\b"
         ),
     ),
-)  # fmt: skip
+)
 _ALONE = re.compile(
     rf"[^\w+]*(?:{_NAME}\s?)?[\"'(\[]{{0,2}}(?:(?P<s1>[ab])|(?P<tie1>tie|draw|tied|equal))[\"')\].!]{{0,3}}[^\w+]*"
 )
@@ -120,11 +137,12 @@ def preference(text: str | None, tie: bool = False) -> Choice:
         return Choice(None, Status.EMPTY, "no text", "empty")
     body = made_plain(readable(content)).lower()
     found: list[re.Match] = []
-    rule = "none"
-    for rule, pattern in _RULES:
+    rule = ""
+    for name, pattern in _RULES:
         matches = list(pattern.finditer(body))
         found = [match for match in matches[:MANY] + matches[MANY:][-MANY:] if _stands(match)]
         if found:
+            rule = name
             break
     else:
         lines = [line for line in body.split("\n") if line.strip()]
@@ -152,7 +170,8 @@ def _side(match: re.Match) -> str:
 _YES = r"(?P<word>yes|no|true|false)\b"
 _BOTH = re.compile(r"\b(?:yes and no|yes or no|both yes|neither yes)\b")
 _YES_LABEL = re.compile(
-    rf"(?:\b(?:answer|verdict|result|conclusion|judge?ment|decision)[\"']?{_LINK}|\[result\]\s{{0,9}}:?)[\s\"'(\[]{{0,9}}{_YES}"
+    rf"(?:\b(?:answer|verdict|result|conclusion|judge?ment|decision)[\"']?{_LINK}|"
+    rf"\[result\]\s{{0,9}}:?)[\s\"'(\[]{{0,9}}{_YES}"
 )
 _LEAD = re.compile(rf"\W*{_YES}(?!\s(?:doubt|matter|wonder|one)\b)")
 _LINE = re.compile(rf"\W*{_YES}\W*")
@@ -240,12 +259,14 @@ def _patterns(names: tuple[str, ...]) -> dict[str, re.Pattern]:
     return {
         "tag": re.compile(rf"\[\[{one}\s{{0,5}}\]\]", re.I),
         "label": re.compile(
-            rf"\b(?:answer|choice|option|verdict|selection|result|score|rating|grade)\b(?:\sis)?\s{{0,5}}(?::|=|->|-)\s{{0,5}}{one}"
+            rf"\b(?:answer|choice|option|verdict|selection|result|score|rating|grade)\b(?:\sis)?\s{{0,5}}(?::|"
+            rf"=|->|-)\s{{0,5}}{one}"
             r"(?![ \t]+(?:or|and)\b)",
             re.I,
         ),
         "phrase": re.compile(
-            rf"\b(?i:(?:(?:final|correct|best|my)\s)?{option}(?:\s(?:would\sbe|is|should\sbe))?|choose|pick|select|go\swith)"
+            rf"\b(?i:(?:(?:final|correct|best|my)\s)?{option}(?:\s(?:would\sbe|is|should\sbe))?|choose|pick|"
+            rf"select|go\swith)"
             rf"\s(?:(?i:{option})\s)?{one}(?=\s?(?:[^\w\s]|\Z|\n|(?:because|since|as|is|for|with|if|when|,)\b))"
         ),
         "alone": re.compile(rf"\W*(?:(?i:{option})\s)?(?P<name>(?i:{any_name}))\W*"),

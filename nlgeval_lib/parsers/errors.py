@@ -1,8 +1,9 @@
-"""Error analyses: TIGERScore's listed errors, their penalties and the total that its header announces; InstructScore."""
+"""Error analyses: TIGERScore's errors, their penalties and the total that the header announces; InstructScore."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 from collections.abc import Mapping
@@ -119,7 +120,9 @@ class _Draft:
 
     def item(self) -> ErrorItem:
         return ErrorItem(
-            *(self.fields.get(name, "") for name in ("location", "aspect", "explanation")),
+            location=self.fields.get("location", ""),
+            aspect=self.fields.get("aspect", ""),
+            explanation=self.fields.get("explanation", ""),
             severity="" if "severity" in self.clashes else _severity(self.fields.get("severity", "")),
             reduction=math.nan if "reduction" in self.clashes else _amount(self.fields.get("reduction", "")),
             number=self.number,
@@ -252,7 +255,7 @@ def error_analysis(text: str | None, weights: Mapping[str, float] | None = None)
     body = body.replace("\\n", "\n") if "\n" not in body else body
     for asked in list(_ASKED.finditer(body))[-1:]:
         body = body[asked.end() :] or body
-    found = _json(body, weights) if "{" in body or "[" in body else None
+    found = _json(body, weights) if "{" in body else None
     if found is not None:
         return found
     read = _listed(body, weights)
@@ -367,7 +370,7 @@ _NONE_SAID = re.compile(r"\W*(?:none|no errors?)(?: (?:found|detected|identified
 
 def _json(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis | None:
     """The analysis in JSON; None where no object of the text is one."""
-    items: list[Any] = [item for item, _, _ in objects(body)]
+    items: list[Any] = [item for item, _, _ in itertools.islice(objects(body), 500)]
     if len(items) > 1 and all(
         isinstance(item, Record) and _get(item, _LISTS) is None and _of_record(item) for item in items
     ):

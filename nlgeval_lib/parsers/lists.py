@@ -68,8 +68,10 @@ _BRACKET = re.compile(r"(?P<name>[^()\n]{1,90}?)\s{0,3}\((?P<text>[^()]*)\)\s*[.
 _DASHED = re.compile(r"[A-Z][\w/&-]*(?: [\w/&-]+){0,3}\s+-\s+\S")  # a line of its own: "Relevance - on topic"
 _SCALE = re.compile(r"\s{0,3}[(\[]\s?(?:\d+\s?(?:-|to|/)\s?\d+[^)\]]{0,20}|\d+\s?(?:points?|%))\s?[)\]]\s*$")
 _NUMBERED = re.compile(
-    r"^(?:(?:aspect|criterion|dimension|metric|factor)[ ]?#?\d{1,3}[ ]?(?:[.:)]|-(?=\s))\s*(?=\S)|\(?\d{1,3}(?:\.\d{1,3})*[.)]\s+)", re.I
-)  # fmt: skip
+    r"^(?:(?:aspect|criterion|dimension|metric|factor)[ ]?#?\d{1,3}[ ]?(?:[.:)]|-(?=\s))\s*(?=\S)|"
+    r"\(?\d{1,3}(?:\.\d{1,3})*[.)]\s+)",
+    re.I,
+)
 _TAGS = re.compile(r"</?(?:aspects?|criteri(?:on|a)|items?|li|ul|ol|b|strong|em|p)\s{0,3}>", re.I)
 _EASTERN = re.compile(r"^([ \t]{0,9}\d{1,3})、", re.M)
 _PART = re.compile(

@@ -17,13 +17,13 @@ _ANY_WORD = re.compile("|".join(_WORDS))
 
 def first_number(text: str | None) -> Parsed:
     """The first number of a text, wherever it stands. Raises: TypeError where `text` is neither str nor None."""
-    match = _NUMBER.search(text) if check_text(text, "naive.first_number") is not None else None
+    match = _NUMBER.search(_given(text, "first_number"))
     return _result(text, float(match.group()) if match else None, "first number")
 
 
 def last_number(text: str | None) -> Parsed:
     """The last number of a text, wherever it stands. Raises: TypeError where `text` is neither str nor None."""
-    found = _NUMBER.findall(text) if check_text(text, "naive.last_number") is not None else []
+    found = _NUMBER.findall(_given(text, "last_number"))
     return _result(text, float(found[-1]) if found else None, "last number")
 
 
@@ -35,12 +35,9 @@ def authors_acloserlook(text: str | None) -> Parsed:
     Raises: TypeError where `text` is neither str nor None.
     Source: Chiang and Lee 2023, repository d223302/A-Closer-Look-To-LLM-Evaluation, meta_eval_summeval.py.
     """
-    value = None
-    if check_text(text, "naive.authors_acloserlook") is not None:
-        said = text.lower().replace("1-3", " ").rpartition("rating:")[2]
-        digit = re.search("[0-9]", said)
-        value = float(digit.group()) if digit else None
-    return _result(text, value, "authors (A Closer Look)")
+    said = _given(text, "authors_acloserlook").lower().replace("1-3", " ").rpartition("rating:")[2]
+    digit = re.search("[0-9]", said)
+    return _result(text, float(digit.group()) if digit else None, "authors (A Closer Look)")
 
 
 _SCORE_DIGIT = re.compile(r"score:\s*([1-5](?:\.\d)?)")
@@ -66,10 +63,12 @@ def authors_llm_summeval(text: str | None, form: str = "rts") -> Parsed:
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
-    value = None
-    if check_text(text, "naive.authors_llm_summeval") is not None:
-        value = {"rts": _rts, "stareval": _stars, "mcq": lambda said: _LETTERS.get(said.strip())}[form](text)
-    return _result(text, value, "authors (LLM summeval)")
+    rule: Callable[[str], float | None] = {"rts": _rts, "stareval": _stars, "mcq": _letter}[form]
+    return _result(text, rule(_given(text, "authors_llm_summeval")), "authors (LLM summeval)")
+
+
+def _letter(text: str) -> float | None:
+    return _LETTERS.get(text.strip())
 
 
 def _rts(text: str) -> float | None:
@@ -83,15 +82,15 @@ def _rts(text: str) -> float | None:
     for start, end, stop in _sentences(said):
         digit = re.search("[1-5]", said[end + 1 : stop])
         if digit:  # somewhere after the cue: the first after it counts, with a decimal only where the sentence ends
-            return float(_DIGIT.search(said, start).group())
+            return float(_DIGIT.findall(said, start)[0])
     for start, end, stop in _sentences(said):
         if _WORD_ALONE.search(said, end + 1, stop + 1):
-            return _word(_ANY_WORD.search(said, start).group())
+            return _word(_ANY_WORD.findall(said, start)[0])
     match = _OF_WORD.search(said)
     if match:
         return _word(match.group(1))
     found = _LAST.findall(said)
-    return float(_DIGIT.search(found[-1]).group()) if found else None
+    return float(_DIGIT.findall(found[-1])[0]) if found else None
 
 
 def _sentences(said: str) -> Iterator[tuple[int, int, int]]:
@@ -121,6 +120,11 @@ def _stars(text: str) -> float | None:
 
 def _word(word: str) -> float:
     return _WORDS.index(word) + 1.0
+
+
+def _given(text: str | None, rule: str) -> str:
+    """The text as it is, "" for none. Raises: TypeError."""
+    return text or "" if check_text(text, f"naive.{rule}") is not None else ""
 
 
 def _result(text: str | None, value: float | None, rule: str) -> Parsed:

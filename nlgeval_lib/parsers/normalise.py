@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 
@@ -15,7 +16,7 @@ TAG = "\x02"
 
 
 def lines(text: str) -> str:
-    """Readable lower case text with JSON, tables, tags, TeX and markup as plain lines; quoted remarks without digits."""
+    """Readable lower case text: JSON, tables, tags, TeX and markup as plain lines, quoted remarks without digits."""
     if "{" in text:
         text = _json(text)
     if "|" in text:
@@ -72,7 +73,7 @@ def json_lines(record: Record, above: str = "", depth: int = 0) -> list[tuple[st
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, Record) and depth < 6:
                 found += json_lines(one, own if name in _GENERIC else said, depth + 1)
-            elif isinstance(one, bool) or isinstance(one, (Record, list)):
+            elif isinstance(one, (bool, Record, list)):
                 continue
             elif one is None:
                 found.append((f"{said}: null", False)) if scorish else None
@@ -118,7 +119,7 @@ def _scores(head: list[str], rows: list[list[str]]) -> list[str]:
     places = [place for place, found in enumerate(heads) if found]
     if len(places) == 1 and all(len(row) > places[0] for row in rows):
         place = places[0]
-        scale = heads[place]["scale"] or ""
+        scale = (heads[place] or {"scale": ""})["scale"] or ""
         named = [[cell for cell in row[:place] if _LETTER.search(cell)] for row in rows]
         return [f"{(name or ['score'])[0]} {scale}: {row[place]}" for name, row in zip(named, rows, strict=True)]
     if not places and len(rows) == 1 and len(rows[0]) == len(head) and all(map(_LETTER.search, head)):
@@ -166,7 +167,8 @@ _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>")
 _CHAT = re.compile(r"<\|[a-z_]{2,20}\|>")
 _TEX = re.compile(
-    r"\\(?:text|textbf|textit|mathbf|mathrm|emph)\s?\{([^{}\n]{0,200})\}|\$?\\[dt]?frac\s?\{(\d{1,3})\}\s?\{(\d{1,3})\}\$?"
+    r"\\(?:text|textbf|textit|mathbf|mathrm|emph)\s?\{([^{}\n]{0,200})\}|"
+    r"\$?\\[dt]?frac\s?\{(\d{1,3})\}\s?\{(\d{1,3})\}\$?"
     r"|\$\s?(-?\d{1,3}(?:\.\d{1,3})?(?:\s?/\s?\d{1,3})?)\s?\$|\\\(\s?([^\\\n]{1,20})\\\)"
 )
 _BOXED = re.compile(r"\$?\\boxed\s?\{\s?([^{}\n]{1,30})\}\$?")
@@ -230,12 +232,24 @@ _PRINTED = (
     ("note", "(", "", rf"(?P<note>[^()\[\]\n]{{1,90}})\){_VALUE_NEXT}"),
     ("note", "[", "", rf"(?P<note>[^()\[\]\n]{{1,90}})\]{_VALUE_NEXT}"),
     *(
-        ("span", opening, "", rf"\s?(?:(?:rated|scored?|rate|range|ranging|from|between|out of|values?|integer|an|number|please|"
-         rf"numeric|scores?|only|scale|on|a)[\s:]){{0,4}}{_PAIR}[^()\[\]\n]{{0,80}}[)\]}}]")
+        (
+            "span",
+            opening,
+            "",
+            rf"\s?(?:(?:rated|scored?|rate|range|ranging|from|between|out of|values?|integer|an|number|please|"
+            rf"numeric|scores?|only|scale|on|a)[\s:]){{0,4}}{_PAIR}[^()\[\]\n]{{0,80}}[)\]}}]",
+        )
         for opening in "([{"
     ),
     *(
-        ("scale", name, r"(?:\b(?:on|using|with|in) (?:(?:an?|the|our|this) )?(?:likert |rating |scoring |numeric |numerical )?)?", rf"s?\s?(?:of|from|is|:|=|being|between|ranging from|goes from|to|,)?\s?[(\[]?(?:from |between )?{_PAIR}[)\]]?")
+        (
+            "scale",
+            name,
+            r"(?:\b(?:on|using|with|in) (?:(?:an?|the|our|this) )?(?:likert |rating |scoring |numeric |"
+            r"numerical )?)?",
+            rf"s?\s?(?:of|from|is|:|=|being|between|ranging from|goes from|to|,)?\s?[(\[]?(?:from |between "
+            rf")?{_PAIR}[)\]]?",
+        )
         for name in ("scale", "range")
     ),
     ("scale", "scale", rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -]", r"\b"),
@@ -247,8 +261,11 @@ _PRINTED = (
     ("after a word", "/", "", rf" ?(?P<top>{_N}){_VALUE_NEXT}"),
     ("opening", "out of ", "", rf"(?P<top>{_N})\s?,"),
     ("top", "满分", "", r"\s?(?:为|是|:)?\s?(?P<top>\d{1,3})\s?分"),
-    *(("top", name, r"(?P<top>\d{1,3})\s?", "") for name in ("点満点中", "点満点", "点中", "分中", "分满分", "점 만점에", "점 만점")),
-)  # fmt: skip
+    *(
+        ("top", name, r"(?P<top>\d{1,3})\s?", "")
+        for name in ("点満点中", "点満点", "点中", "分中", "分满分", "점 만점에", "점 만점")
+    ),
+)
 _SCALES = [(kind, held, re.compile(f"{before}{re.escape(held)}{after}")) for kind, held, before, after in _PRINTED]
 _ANY = re.compile(_N)
 _TOP = re.compile(r"out of|max|/|\bof\b(?! (?:the|all|these|those))|points?|stars?|best|highest")
@@ -259,7 +276,7 @@ def without_scale(text: str, low: float, high: float) -> str:
     text = text.replace(OTHER, " ")
     for kind, held, pattern in _SCALES:
         if held in text:
-            text = pattern.sub(lambda match, kind=kind: _scale(match, kind, low, high), text)
+            text = pattern.sub(functools.partial(_scale, kind=kind, low=low, high=high), text)
     return text
 
 

@@ -43,8 +43,8 @@ class Rating(Parsed):
 class Candidate:
     """A number in its place: `start` to `end` of the normalised text; `used` is where what belongs to it ends.
 
-    `kind` says what follows it (of, range, series, percent, stars, points, half, sum), `cue` and `strength` what presents
-    it, `label` under which name, `veto` why it is no verdict. A veto that `blocks` leaves weaker numbers no say either.
+    `kind` says what follows it (of, range, series, percent, stars, points, half, sum), `cue` and `strength` what
+    presents it, `label` under which name, `veto` why it is no verdict. A veto that `blocks` leaves weaker numbers no say.
     `fate` is what became of it in the end.
     """
 
@@ -128,7 +128,8 @@ _ENDS = re.compile(cues.ENDS)
 _OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
 _KINDS = {"base": "of", "upto": "range", "then": "series"}
 _MOVED_FROM = re.compile(
-    r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)\w*[a-z ]{0,20} from(?: an?)?\s*\Z"
+    r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)\w*[a-z ]{0,20} "
+    r"from(?: an?)?\s*\Z"
 )
 
 
@@ -195,9 +196,9 @@ def _candidate(text: str, match: re.Match, low: float, high: float) -> tuple[Can
     elif before == "." and not (outer.isalnum() or outer == ".") and token.isdigit():
         start, value = start - 1, float(f"0.{token[:15]}")
     one = Candidate(value, start, end, used, token, kind)
-    if before in "~<>≈≥≤" and not text.startswith(("->", "=>"), start - 2):
-        if not (before == "<" and text.startswith(">", used)):
-            one.spoil("an approximate or bounded number")
+    arrow = text.startswith(("->", "=>"), start - 2) or (before == "<" and text.startswith(">", used))
+    if before in "~<>≈≥≤" and not arrow:
+        one.spoil("an approximate or bounded number")
     if not one.veto:
         _follow(one, text, right, low, high)
     _present(one, text)
@@ -255,16 +256,20 @@ _LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
 _LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
 _OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"'\x02]*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
 _NEAR_AWARD = re.compile(
-    r"(?:\A|[\n,;/|(-])[ >*-]{0,9}(?:(?:points?|marks?|score) )?(?:earned|awarded|obtained|achieved|received|granted|given)\b[a-z ]{0,9}[:=|]"
+    r"(?:\A|[\n,;/|(-])[ >*-]{0,9}(?:(?:points?|marks?|score) )?(?:earned|awarded|obtained|achieved|"
+    r"received|granted|given)\b[a-z ]{0,9}[:=|]"
 )
 _AWARDED = re.compile(
-    r"(?:(?:points?|marks?|score) )?(?:earned|awarded|obtained|achieved|received|granted|given)(?: (?:points?|marks?|score))?"
+    r"(?:(?:points?|marks?|score) )?(?:earned|awarded|obtained|achieved|received|granted|given)(?: "
+    r"(?:points?|marks?|score))?"
 )
 _POSSIBLE = re.compile(
-    r"(?:total|full|possible|available) (?:possible |available )?(?:points?|marks?)|(?:points?|marks?) (?:possible|available|total)"
+    r"(?:total|full|possible|available) (?:possible |available )?(?:points?|marks?)|(?:points?|"
+    r"marks?) (?:possible|available|total)"
 )
 _TOP_AWARDED = re.compile(
-    r"\b(?:deserv|earn|receiv|get|got|giv|gave|award|achiev|assign|merit|warrant)\w*\s+(?:it\s+|this\s+)?(?:(?:the|a)\s+)?\Z"
+    r"\b(?:deserv|earn|receiv|get|got|giv|gave|award|achiev|assign|merit|warrant)\w*\s+(?:it\s+|"
+    r"this\s+)?(?:(?:the|a)\s+)?\Z"
 )
 _AFTER_LEAD = re.compile(r"\t|[ \t]*(?:(?P<mark>[.:,;)\]|-]|->|\()|\n|\Z|(?:because|since|due to)\b)")
 _TEXT_END = re.compile(r"[\s.!)\]\"'}|\x02]*\Z")
@@ -274,7 +279,8 @@ _SHORT_ANSWER = re.compile(
     r"\A\W*(?:yes|no(?!\.)|good|bad|ok|okay|fair|poor|dull|excellent|somewhat(?: [a-z]+)?|interesting)\W+\Z"
 )
 _COUNT_BEFORE = re.compile(
-    r"\b(?:cover(?:s|ed)?|mention\w*|includ\w+|captur\w+|contain\w*|answer(?:s|ed)|correct(?:ly)?|address\w*|solve[sd]?|"
+    r"\b(?:cover(?:s|ed)?|mention\w*|includ\w+|captur\w+|contain\w*|answer(?:s|ed)|correct(?:ly)?|"
+    r"address\w*|solve[sd]?|"
     r"miss\w*|omit\w*|on|since|until|dated|by|only|of the|about|at|roughly|around|nearly|and|from|won|lost|beat|in|"
     r"identif\w+|match\w*|has|have|had|are|were|for|least|than|reach\w*)\s*\Z"
 )
@@ -643,7 +649,7 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
 
 
 def trace(text: str | None, low: float, high: float, label: str | None = None) -> list[str]:
-    """How `rating` reads a text, a line each: the normalised text, every candidate with its cue, veto and fate, the verdict."""
+    """How `rating` reads a text, a line each: the normalised text, every candidate with its fate, the verdict."""
     read, body, found = _read(text, low, high, label)
     told = [
         f"text     {line}"
@@ -654,7 +660,8 @@ def trace(text: str | None, low: float, high: float, label: str | None = None) -
         cue = f"{RULES[one.strength]} ({one.cue}{f', {one.label}' if one.label else ''})" if one.strength else "no cue"
         fate = one.veto or one.fate or ("won" if read.ok and one.value == read.value else "weaker than another")
         told.append(
-            f"number   {one.token!r} at {one.start}: {cue}; {fate if one.strength or one.veto else 'not presented as a score'}"
+            f"number   {one.token!r} at {one.start}: {cue}; "
+            f"{fate if one.strength or one.veto else 'not presented as a score'}"
         )
     return [*told, f"verdict  {shown(read.value) if read.ok else read.status.value}: {read.reason or read.rule}"]
 
@@ -765,9 +772,9 @@ def _without_echo(found: list[Candidate], body: str) -> list[Candidate]:
     if lead is not None and start:
         line_end = body.find("\n", lead.end)
         if start["sign"] in ".)":
-            echo = any(
+            echo = bool(_LIST_LINE.search(body)) or any(
                 one.strength == ASPECT and (line_end < 0 or one.start < line_end) for one in found
-            ) or _LIST_LINE.search(body)
+            )
         else:
             echo = any(abs(float(line["number"]) - lead.value) == 1 for line in _POINT_LINE.finditer(body))
         if echo:
@@ -887,7 +894,8 @@ class Feedback(Parsed):
 _RESULT = {
     "strict": re.compile(r"\[RESULT\]", re.I),
     "verbalizer": re.compile(
-        r"\[\s{0,5}(?:(?:final|overall)\s)?(?:results?|scores?|ratings?|grade|verdict)\s{0,5}[:=]?\s{0,5}(?P<inner>[^\[\]\n]{0,40})\]",
+        r"\[\s{0,5}(?:(?:final|overall)\s)?(?:results?|scores?|ratings?|grade|"
+        r"verdict)\s{0,5}[:=]?\s{0,5}(?P<inner>[^\[\]\n]{0,40})\]",
         re.I,
     ),
 }
@@ -902,8 +910,9 @@ _FORMAT = re.compile(
 # a model that does not stop begins the next prompt
 _NEXT_PROMPT = re.compile(
     r"#{2,}\s?(?:task description|the instruction|instruction|response to evaluate|reference answer|score rubrics?|"
-    r"feedback|human|user)|\[/?INST\]|<\|?(?:im_start|im_end|user|endoftext)\|?>", re.I
-)  # fmt: skip
+    r"feedback|human|user)|\[/?INST\]|<\|?(?:im_start|im_end|user|endoftext)\|?>",
+    re.I,
+)
 _SIGN = re.compile(r"\A\s{0,3}[*_]{0,3}\s?(?:[:=]|-(?!\d))\s?")
 _SAID = re.compile(r"[\s(*:=-]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
 _HEAD = re.compile(r"\A[\s\"'*#]*feedback\s?:?[\s*]*", re.I)

@@ -83,7 +83,8 @@ def answer(text: str) -> str:
     Reasoning whose tag is not closed goes on to the end. Of a text that is nothing else "answer:" is left, which every
     parser takes for cut off.
     """
-    kept, at, inside = [], 0, False
+    kept: list[str] = []
+    at, inside = 0, False
     for mark in _REASONING.finditer(text):
         closes = mark.group(1) == "/" or (mark.group(2) or "").lower() == "end"
         if closes and not inside:
