@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import re
 from collections.abc import Mapping
@@ -370,7 +369,7 @@ _NONE_SAID = re.compile(r"\W*(?:none|no errors?)(?: (?:found|detected|identified
 
 def _json(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis | None:
     """The analysis in JSON; None where no object of the text is one."""
-    items: list[Any] = [item for item, _, _ in itertools.islice(objects(body), 500)]
+    items: list[Any] = [item for item, _, _ in objects(body)]
     if len(items) > 1 and all(
         isinstance(item, Record) and _get(item, _LISTS) is None and _of_record(item) for item in items
     ):

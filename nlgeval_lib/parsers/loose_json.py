@@ -13,6 +13,7 @@ from typing import Any
 
 MAX_DEPTH = 40
 MAX_FAILURES = 50  # so many starts that are no JSON, and the text is none
+MAX_OBJECTS = 500
 
 _TOKEN = re.compile(
     r"""[\s,]*+(?://[^\n]*\n[\s,]*+)*+
@@ -39,9 +40,9 @@ class Record(dict):
 
 
 def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
-    """Every outermost object or array of `text` with its start and end, in order; linear in the text's length."""
-    at = failures = 0
-    while failures < MAX_FAILURES:
+    """Every outermost object or array of `text` with its start and end, in order, of many the first 500."""
+    at = failures = read = 0
+    while failures < MAX_FAILURES and read < MAX_OBJECTS:
         opening = _OPENING.search(text, at)
         if not opening:
             return
@@ -49,6 +50,7 @@ def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
         if value is None:
             failures += 1
         else:
+            read += 1
             yield value, opening.start(), at
 
 

@@ -44,7 +44,7 @@ class Candidate:
     """A number in its place: `start` to `end` of the normalised text; `used` is where what belongs to it ends.
 
     `kind` says what follows it (of, range, series, percent, stars, points, half, sum), `cue` and `strength` what
-    presents it, `label` under which name, `veto` why it is no verdict. A veto that `blocks` leaves weaker numbers no say.
+    presents it, `label` under which name, `veto` why it is no verdict. A veto that `blocks` leaves weaker ones no say.
     `fate` is what became of it in the end.
     """
 
@@ -678,12 +678,16 @@ def _read(text: str | None, low: float, high: float, label: str | None) -> tuple
     return under(body, found, low, high, label or "") if label else _decide(body, found, low, high), body, found
 
 
+_BLANKS = re.compile(r"[ \t]{2,}")
+
+
 def normalised(content: str, low: float, high: float) -> str:
     """The first stage: lower case, one form of every sign, plain lines, without the scale."""
-    body = lines(readable(content).lower())
-    if "  " in body:
-        body = re.sub(r" {2,}", " ", body)
-    return without_scale(body, low, high)
+    return _one_blank(without_scale(_one_blank(lines(readable(content).lower())), low, high))
+
+
+def _one_blank(text: str) -> str:
+    return _BLANKS.sub(" ", text) if "  " in text or "\t" in text else text
 
 
 def _decide(body: str, found: Iterable[Candidate], low: float, high: float, label: str = "") -> Rating:
