@@ -66,7 +66,8 @@ def json_lines(record: Record, above: str = "", depth: int = 0) -> list[tuple[st
             continue
         scorish = _SCORE_KEY.fullmatch(name) is not None
         said = own if own and name in _GENERIC else f"{own} {name}" if own and scorish else name
-        if _SCALE_KEY.fullmatch(name) and not isinstance(value, bool):
+        named = name == "range" and isinstance(value, float)  # an aspect of that name
+        if _SCALE_KEY.fullmatch(name) and not isinstance(value, bool) and not named:
             ends = [number_of(number) for number in _NUMBER.findall(str(value))]
             top = next((f" / {number:g}" for number in ends[::-1] if number is not None), "")
             continue
