@@ -92,7 +92,7 @@ def parse(asked: Parse) -> None:
         from nlgeval_lib import parsers
 
         for text in texts.given[column]:
-            typer.echo("\n".join(parsers.trace(text, float(asked.low), float(asked.high), asked.label or None)) + "\n")
+            typer.echo("\n".join(parsers.trace(text, **read.keywords)) + "\n")
         return
     found = parsing.readings(texts, column, read)
     if len(found) > 1:

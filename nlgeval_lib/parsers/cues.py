@@ -387,12 +387,6 @@ VETOES = (
     ),
     Veto("an example or instruction", "reported", r"\be\.g|\bfor example\b|\bfor instance\b|\bsuch as\b"),
     Veto(
-        "somebody else's",
-        "sentence",
-        r"\bin the (?:updated|revised|corrected|improved|original|initial) (?:response|version|answer|"
-        r"text|output)\b",
-    ),
-    Veto(
         "only considered",
         "considered",
         r"\b(?:consider(?:ed|ing)(?=\s*\Z| (?:a|an|giving|rating|scoring|assigning|awarding|whether|"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -27,7 +28,7 @@ PARSERS: dict[str, Callable[..., Parsed]] = {
 PARSERS |= {name: getattr(parsers.naive, name) for name in ("first_number", "last_number")}
 
 
-def parser(name: str, settings: Iterable[str] = ()) -> Callable[[str | None], Parsed]:
+def parser(name: str, settings: Iterable[str] = ()) -> functools.partial[Parsed]:
     """A parser by its name, with its settings as `name=value` texts. Raises: InputError naming the setting."""
     if name not in PARSERS:
         raise InputError(f"no parser {name!r}{meant(name, PARSERS, '.')} There are {', '.join(PARSERS)}")
@@ -38,7 +39,7 @@ def parser(name: str, settings: Iterable[str] = ()) -> Callable[[str | None], Pa
         function("4", **given)
     except (ValueError, TypeError) as error:
         raise InputError(f"parser {name}: {error}") from error
-    return lambda text: function(text, **given)
+    return functools.partial(function, **given)
 
 
 def texts(path: str, format: str = "", column: str = "", delimiter: str = "") -> tuple[Rows, str]:
