@@ -18,7 +18,7 @@ SCALES = {"naturalness": (1, 3), "coherence": (1, 3), "engagingness": (1, 3), "g
 
 
 def recorded(name: str, **options):
-    for relpath in recordings.files(name):
+    for relpath in datasets.files(name):
         if datasets.fetch.local(relpath) is None:
             pytest.skip(f"{name} is not here: {relpath} is neither in data/raw nor in NLGEVAL_DATA_MIRROR")
     return recordings.load(name, **options)
