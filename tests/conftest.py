@@ -18,6 +18,7 @@ from hypothesis import settings
 from runner_tools import here  # noqa: F401
 
 from nlgeval_lib import datasets
+from nlgeval_lib.evaluators import base
 
 # Property tests draw the same examples in every run, so that a failure can be had again; `make fuzz` draws others.
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -79,3 +80,9 @@ def data():
         return frames[key]
 
     return load
+
+
+@pytest.fixture(autouse=True)
+def _own_evaluators_are_forgotten(monkeypatch):
+    """What a test registers is known to that test alone."""
+    monkeypatch.setattr("nlgeval_lib.evaluators.base._registry", dict(base._registry))

@@ -138,17 +138,17 @@ def test_places_without_an_output_are_no_missing_scores_under_error():
     items.columns = ["system_id", "input_id"]
     scores, human = np.random.default_rng(4).normal(size=(2, 14))
     settings = dict(coefs=("pearson",), nan="error", n_boot=50)
-    found = correlations.correlations(items, {"judge": scores}, {"all": human}, **settings)
+    found = correlations.table(items, {"judge": scores}, {"all": human}, **settings)
     assert "nan:error(0/14)" in found["signature"][0]
     assert found["value"][0] == pytest.approx(np.corrcoef(scores, human)[0, 1])
     scores = np.where(np.arange(14) == 3, np.nan, scores)
-    with pytest.raises(ValueError, match="1 scores and 0 ratings of 14 are missing"):
-        correlations.correlations(items, {"judge": scores}, {"all": human}, **settings)
+    with pytest.raises(ValueError, match="1 rated rows have no score"):
+        correlations.table(items, {"judge": scores}, {"all": human}, **settings)
 
 
 def test_a_system_with_several_outputs_for_an_input_stays_one_system():
     items = pd.DataFrame([(s, i) for s in "abcd" for i in (0, 0, 1, 2)], columns=["system_id", "input_id"])
     scores, human = np.random.default_rng(4).normal(size=(2, 16))
-    found = correlations.correlations(items, {"j": scores}, {"h": human}, level="system", coefs=("pearson",), n_boot=50)
+    found = correlations.table(items, {"j": scores}, {"h": human}, level="system", coefs=("pearson",), n_boot=50)
     means = [items.assign(v=side).groupby("system_id")["v"].mean() for side in (scores, human)]
     assert found["value"][0] == pytest.approx(np.corrcoef(*means)[0, 1])

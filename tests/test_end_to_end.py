@@ -175,7 +175,7 @@ def test_hd_eval_is_fitted_on_real_scores(tiny_vllm, tmp_path):
 
 def test_semscore_on_any_encoder(tiny_folder):
     """The fifth evaluator embeds: on this model's own hidden states."""
-    judge = SemScore(model=tiny_folder, pooling="mean", device="cpu")
+    judge = SemScore(model=tiny_folder, pooling="mean")
     same = judge.score_texts(FRAME["reference"].tolist(), FRAME["reference"].tolist())
     other = judge.score_texts(FRAME["output"].tolist(), FRAME["reference"].tolist())
     assert same == pytest.approx(1, abs=1e-5) and (other < 1 - 1e-4).all() and (other >= -1).all()

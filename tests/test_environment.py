@@ -120,31 +120,41 @@ def closure(names: set[str]) -> set[str]:
     return seen
 
 
-@pytest.mark.parametrize("metric", ["rouge", "bleu"])
-def test_the_core_alone_scores_by_words(metric: str, tmp_path: Path) -> None:
-    """`nlgeval score` in a process that can import what the core declares, and nothing of the extras."""
+def core_alone(folder: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    """`nlgeval` in a process that can import what the core declares, and nothing of the extras; what it cannot."""
     core = closure(set(declared()))
     outside = sorted(
         module
         for module, names in importlib.metadata.packages_distributions().items()
         if module != "nlgeval_lib" and not {canonicalize_name(name) for name in names} & core
     )
-    (tmp_path / "rows.jsonl").write_text('{"output": "a cat sat", "reference": "the cat sat"}\n')
+    (folder / "rows.jsonl").write_text('{"output": "a cat sat", "reference": "the cat sat"}\n')
     code = f"""
 import sys
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in {outside!r}:
-            raise ModuleNotFoundError(name)
+            raise ModuleNotFoundError(name, name=name)
 sys.meta_path.insert(0, Absent())
 from nlgeval_lib import cli
-sys.argv = ["nlgeval", "score", "-e", {metric!r}, "-i", "rows.jsonl", "-o", "scores.csv"]
+sys.argv = ["nlgeval", *{words!r}]
 cli.main()
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True), outside
+
+
+@pytest.mark.parametrize("metric", ["rouge", "bleu"])
+def test_the_core_alone_scores_by_words(metric: str, tmp_path: Path) -> None:
+    done, outside = core_alone(tmp_path, "score", "-e", metric, "-i", "rows.jsonl", "-o", "scores.csv")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "scores.csv").read_text().count("ok") == 1
     assert "torch" in outside and "openai" in outside
+
+
+def test_what_needs_more_than_the_core_names_the_extra(tmp_path: Path) -> None:
+    asked = ["-e", "geval", "-i", "rows.jsonl", "--fill", "instruction=x", "--engine", "transformers", "-m", "judge"]
+    done, _ = core_alone(tmp_path, "score", *asked, "-o", "scores.csv")
+    assert done.returncode == 1 and "nlgeval-lib[judges]" in done.stderr
 
 
 @pytest.mark.parametrize("name", LOCK_GROUPS)

@@ -10,7 +10,6 @@ import pytest
 from cli_tools import call
 from runner_tools import Checkout
 
-from nlgeval_lib.evaluators import base
 from nlgeval_lib.study import catalogue
 
 PAGE = Path(__file__).resolve().parent.parent / "EXTENDING.md"
@@ -19,10 +18,9 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), 
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """An empty folder to work in; evaluators that the page registers are forgotten afterwards."""
+    """An empty folder to work in."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(base, "_registry", dict(base._registry))
     return tmp_path
 
 

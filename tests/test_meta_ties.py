@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import hypothesis.strategies as st
@@ -97,3 +98,33 @@ def test_the_constant_judge_on_record(needs):
         values.append(round(meta.acc_eq(x, y).value, 3))
     assert round(meta.acc_eq(meta.baselines.constant(y.shape), y).value, 3) == 0.673
     assert (min(values), max(values)) == (0.54, 0.661)
+
+
+def test_pairwise_accuracy_counts_pairs_of_systems():
+    x = np.array([[1.0, 3], [2, 4], [9, 9], [2, 2]])
+    y = np.array([[1.0, 1], [2, 2], [3, 3], [2, 2]])
+    # means of scores 2, 3, 9, 2; of ratings 1, 2, 3, 2: pairs 01 02 03 12 13 23
+    assert meta.pairwise_accuracy(x, y).value == pytest.approx(4 / 5)
+    assert meta.pairwise_accuracy(x, y, ties="half").value == pytest.approx(4.5 / 6)
+    assert meta.pairwise_accuracy(x, y, ties="equal").value == pytest.approx(4 / 6)
+    nothing = meta.pairwise_accuracy(x, np.ones_like(x))
+    assert math.isnan(nothing.value) and nothing.reason and nothing.n_tied == 6
+    with pytest.raises(ValueError, match="1 system"):
+        meta.pairwise_accuracy(x[:1], y[:1])
+
+
+def test_soft_pairwise_accuracy_equals_a_loop():
+    x, y = judged(4, 12, 0, "gaps")
+    y[np.isnan(x)], x[np.isnan(y)] = np.nan, np.nan
+    signs = np.random.default_rng(3).integers(0, 2, (200, 12)) * 2.0 - 1
+    terms = []
+    for i, j in combinations(range(4), 2):
+        p = []
+        for side in (x, y):
+            gap = np.nan_to_num(side[i] - side[j])
+            p.append((sum(row @ gap >= gap.sum() - 1e-12 for row in signs) + 1) / 201)
+        terms.append(1 - abs(p[0] - p[1]))
+    result = meta.soft_pairwise_accuracy(x, y, n_perm=200, seed=3)
+    assert result.value == pytest.approx(np.mean(terms), abs=1e-12)
+    assert meta.soft_pairwise_accuracy(y, y, n_perm=50).value == 1.0
+    assert "coef:soft-pairwise-acc|perm:200|seed:3" in result.signature()

@@ -89,8 +89,8 @@ def test_one_shared_word_of_seven_has_the_values_of_semscore_table_1() -> None:
     bleu, rouge = (metric.score_texts([RESPONSE], [TARGET])[0] for metric in (Bleu(), Rouge("rougeL")))
     assert bleu == sentence_bleu(RESPONSE, [TARGET]).score
     assert rouge == RougeScorer(["rougeL"]).score(TARGET, RESPONSE)["rougeL"].fmeasure
-    assert papers.agrees(bleu, papers.cell("semscore", "table_01", "example", "BLEU", "score"))
-    assert papers.agrees(rouge, papers.cell("semscore", "table_01", "example", "ROUGE-L", "score"))
+    printed = papers.load("semscore", "table_01").set_index("column")["printed"]
+    assert papers.agrees(bleu, printed["BLEU"]) and papers.agrees(rouge, printed["ROUGE-L"])
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import os
 import pkgutil
+import re
 import signal
 import sys
 
@@ -55,6 +56,15 @@ def _streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _extra(module: str) -> str:
+    """How to get what brings a module: by the extra of this package that asks for it, where one does."""
+    from importlib import metadata
+
+    named = re.compile(rf"{re.escape(module.partition('.')[0]).replace('_', '[-_]')}\b.*extra == .(\w+)", re.I)
+    found = [match[1] for line in metadata.requires("nlgeval-lib") or () if (match := named.match(line))]
+    return f"pip install 'nlgeval-lib[{found[0]}]' brings it" if found else "install it with pip"
+
+
 def main() -> None:
     """Run the command line; errors that a user can mend are one message, not a traceback."""
     _streams()
@@ -65,6 +75,11 @@ def main() -> None:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(130)
+    except ModuleNotFoundError as error:
+        if (error.name or "nlgeval_lib").startswith("nlgeval_lib"):
+            raise
+        print(f"error: package {error.name} is not installed; {_extra(error.name or '')}", file=sys.stderr)
+        sys.exit(1)
     except OSError as error:
         said = error.strerror if error.strerror and error.filename is None else str(error)  # ours name the file
         print(f"error: {said}", file=sys.stderr)

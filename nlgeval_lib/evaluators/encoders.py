@@ -71,12 +71,14 @@ def _locate(model: str | None) -> Located | str:
 
 def _hub_config(model: str) -> str:
     """The local path of the model's config.json, in a folder named by its commit; fetched if it is not here."""
-    from huggingface_hub.constants import ENDPOINT
+    from huggingface_hub.constants import ENDPOINT, HF_HUB_OFFLINE
     from transformers.utils import cached_file
 
     try:
         return str(cached_file(model, "config.json", local_files_only=True))
     except OSError:
+        if HF_HUB_OFFLINE:
+            raise OSError("HF_HUB_OFFLINE is set") from None
         if not urllib.request.getproxies():  # behind a proxy, names need not resolve here
             # fails at once where the hub's retries would take half a minute to find that there is no network
             socket.getaddrinfo(urllib.parse.urlsplit(ENDPOINT).hostname, 443)

@@ -12,12 +12,13 @@ _HOMES = {
     "agreement": "Agreement icc krippendorff_alpha weighted_kappa",
     "arrays": "POLICIES SAMPLE_RULES Samples mean_of_samples",
     "baselines": "LengthBias ScaleUse length_bias scale_use",
-    "comparison": "Classical Comparison Detectable compare fisher_test minimum_detectable_difference williams",
+    "comparison": "Classical Comparison Detectable compare fisher_test minimum_detectable_difference steiger williams",
     "correlation": "Bounds Correlation bounds by_stratum coefficients correlate",
     "intervals": "Resampled fisher_interval resampled_t",
     "levels": "COEFFICIENTS LEVELS",
     "multiplicity": "Corrected League correct league rank_clusters",
     "raters": "AltTest Ceiling against_leave_one_out alt_test human_ceiling",
+    "system_pairs": "PairwiseAccuracy pairwise_accuracy soft_pairwise_accuracy",
     "ties": "TieAccuracy acc_eq calibrate_ties held_out_acc_eq",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -69,8 +69,9 @@ def show(
             found.items, found.scores, first, coef=coef, n_boot=n_boot, n_perm=n_perm, seed=seed
         )
     else:
-        how = {"coefs": (coef,), "n_boot": n_boot, "seed": seed}
-        table = correlations.table(found.items, found.scores, {"ratings": "human"}, **how)
+        table = correlations.table(
+            found.items, found.scores, {"ratings": "human"}, coefs=(coef,), n_boot=n_boot, seed=seed
+        )
         table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
     table = table.assign(scored=table["variant"].map(found.coverage), route="mini")
     title = f"The miniature judge on its own texts: {coef} with the ratings that they were made with"

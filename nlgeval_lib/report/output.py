@@ -42,7 +42,7 @@ class Output:
         *,
         mode: str = "full",
         parameters: Mapping[str, Any] | None = None,
-        route: str | None = None,
+        route: catalogue.Route | None = None,
         scratch: bool = False,
     ) -> None:
         if mode not in MODES:

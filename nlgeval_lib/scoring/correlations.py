@@ -123,10 +123,12 @@ def table(
     *,
     coefs: Sequence[str] = ("pearson", "spearman"),
     level: str = "dataset",
+    nan: str = "drop",
     ci: str | None = "auto",
     n_boot: int = 1000,
     seed: int = 0,
     average: str = "",
+    scale: float = 1.0,
 ) -> pd.DataFrame:
     """How well each judge follows each human rating: one row a cell, ready for `papers.compare`.
 
@@ -134,6 +136,7 @@ def table(
     scores: {row label: scores}, or {row label: {column label: scores}} for a judge with a score an aspect.
     human: {column label: ratings, or the name of a column of `items`}.
     average: label of one more column, the mean of a judge's coefficients over the columns (see `averaged`).
+    nan: the policy for missing scores. scale: factor on value and interval; some papers print correlations times 100.
 
     Returns `row, column, statistic, value, n, ci_low, ci_high, signature, reason`, and the `replicates`.
     Raises: ValueError for unknown columns, unequal lengths, and what `meta.correlate` refuses.
@@ -150,11 +153,12 @@ def table(
             raise ValueError(f"{row}: scores for {sorted(unknown)}, but ratings are of {', '.join(human)}")
         for coef in coefs:
             for label, values in per_column.items():
-                one, drawn = grid.correlate(values, ratings[label], coef, level, ci=ci, n_boot=n_boot, seed=seed)
+                one, drawn = grid.correlate(values, ratings[label], coef, level, nan, ci, n_boot, seed)
                 statistic = "kendall" if coef.startswith("kendall") else coef
-                cell = {"row": row, "column": label, "statistic": statistic, "value": one.value, "n": one.n}
-                cell |= {"ci_low": one.low, "ci_high": one.high, "signature": one.signature(), "reason": one.reason}
-                found.append(cell if drawn is None else cell | {"replicates": drawn})
+                cell = {"row": row, "column": label, "statistic": statistic, "value": one.value * scale, "n": one.n}
+                cell |= {"ci_low": one.low * scale, "ci_high": one.high * scale}
+                cell |= {"signature": one.signature(), "reason": one.reason}
+                found.append(cell if drawn is None else cell | {"replicates": drawn * scale})
     made = pd.DataFrame(found)
     return pd.concat([made, averaged(made, average)], ignore_index=True) if average else made
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -21,7 +21,7 @@ Paper = Literal["tigerscore", "semscore", "hdeval", "prometheus", "coascore"]
 Route = Literal["published", "public", "recorded", "run", "mini"]
 RowStatus = Literal["needs GPU", "no public data", "no numbers", "not built yet"]
 PAPERS, ROUTES = get_args(Paper), get_args(Route)
-META = "meta"  # outputs that belong to no single paper
+META: Final = "meta"  # outputs that belong to no single paper
 SCOREBOARD = "scoreboard"  # made last, from all the others; needs no entry
 RESERVED = ("mode", "output_id")  # parameters that the runner sets where a notebook has them
 _STRICT = ConfigDict(extra="forbid")
