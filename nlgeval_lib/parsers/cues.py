@@ -337,6 +337,7 @@ VETOES = (
         "sentence",
         r"\A\W*(?:assign|give|rate|award|use|select|choose|output|write|return|respond|reply)\b",
     ),
+    Veto("an example or instruction", "sentence", r"\A\W*(?:for (?:example|instance)|e\.g)\b"),
     Veto(
         "for a purpose",
         "clause",
