@@ -122,3 +122,19 @@ def test_nothing_names_a_local_path() -> None:
         content = file.read_text(encoding="utf-8")
         found += [f"{name}: {needle}" for needle in needles if needle in content]
     assert not found
+
+
+def test_the_map_names_files_that_are_there() -> None:
+    """Each of the ten questions of ARCHITECTURE.md is answered by at most three files or folders, which exist."""
+    root = PACKAGE.parent
+    text = (root / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## Ten questions")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1:4] for line in text.splitlines() if line.startswith("|")][2:]
+    assert len(rows) == 10
+    for question, opened, tests in rows:
+        paths = re.findall(r"`([\w/.<>*-]+)`", opened)
+        assert 1 <= len(paths) <= 3, question
+        for path in paths:
+            pattern = re.sub(r"<\w+>", "*", path)
+            assert list(root.glob(pattern)) or list(PACKAGE.glob(pattern)), path
+        for path in re.findall(r"`([\w/.*]+)`", tests):
+            assert list((root / "tests").glob(path)), path
