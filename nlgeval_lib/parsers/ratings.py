@@ -464,11 +464,10 @@ def _phrase(one: Candidate, text: str, core: str, left: str, article: bool) -> N
                 one.present(ASPECT, row.name, word)
             break
         one.present(row.strength, row.name, "" if aspect in cues.NEUTRAL else aspect)
-        graded = one.kind == "of" and cues.QUALITY_NAME.fullmatch(
-            _aspect_after(text, one.used)
-        )  # 4 out of 5 for fluency
-        if groups.get("verb") and not graded and not _own(sentence, found.start("verb"), groups["verb"]):
-            one.spoil("the number is the score of something else")
+        if groups.get("verb") and not _own(sentence, found.start("verb"), groups["verb"]):
+            graded = one.kind == "of" and cues.QUALITY_NAME.fullmatch(_aspect_after(text, one.used))
+            if not graded:  # 4 out of 5 for fluency is the judge's, whoever is the subject
+                one.spoil("the number is the score of something else")
         break
     if one.strength == PHRASE and not one.label:
         rated = cues.QUALITY_RATED.search(sentence)
