@@ -59,8 +59,6 @@ def candidates(text: str, low: float, high: float) -> list[Candidate]:
 # --- cues -----------------------------------------------------------------------------------------------------------
 _OPENERS = " \t\n\"'([{<~"
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
-_LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
-_VALUE_WORDS = re.compile(r"(?::|=)[ ]?[a-z]+(?:[ ][a-z]+){0,2}[ ]?(?:\(|[ ]-[ ])\s?\Z")
 _SEPARATOR = re.compile(r"[\n.!?;,|{}()\[\]:=\"]")
 _LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
 _ITEM_LEFT = re.compile(r"[\s>#*|\"'(\[{-]*(?:\d{1,2}[.)][ >#-]*)?\Z")
@@ -79,13 +77,8 @@ def _present(one: Candidate, text: str) -> None:
     window = text[max(0, one.start - 200) : one.start]
     core = window.rstrip(_OPENERS)
     new_line = "\n" in window[len(core) :]
-    if new_line and not one.kind and _LIST_ITEM.match(text, one.used):
-        return  # the number of a list's item
     if core.endswith("-") and _LINE_LEFT.match(core[core.rfind("\n") + 1 : -1]):
         core = core[:-1].rstrip(_OPENERS)  # a bullet
-    worded = _VALUE_WORDS.search(window) if window.rstrip()[-1:] in "(-" else None  # "Rating: good (4)"
-    if worded:
-        core = window[: worded.start() + 1]
     ends = text[one.used : one.used + 1] in cues.END_SIGNS or cues.ENDS.match(text, one.used) is not None
     left, article = _unfilled(core)
     if left.endswith((":", "=", "|", "-", "->")):
@@ -162,9 +155,7 @@ def _is_label(one: Candidate, text: str, sign: str, name: str, words: list[str],
         return False  # "Reasons:\n1: fluent"
     if sign in "=-" and not (line_start and (sign == "-" or cues.QUALITY_NAME.fullmatch(name))):
         return False  # "count = 4", "len(x) - 1"
-    if not line_start and not cues.NEUTRAL.isdisjoint(words):
-        return False
-    return not (_LIST_ITEM.match(text, one.end) and f"\n{one.value + 1:g}" in text[one.end : one.end + 4000])
+    return line_start or cues.NEUTRAL.isdisjoint(words)
 
 
 def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None:
@@ -179,8 +170,6 @@ def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None
     if not (heading["sign"] or (line_start and ("#" in line or gap[:1] == " " or "\n\n" in gap))):
         return  # "Yes\n- Rating: 3"
     words = _WORD.findall(heading["name"])
-    if not cues.SAYS.isdisjoint(words):
-        return
     if not cues.RANKS.isdisjoint(words):
         one.present(FINAL, "final label", heading["name"])
     elif cues.NOUNS.isdisjoint(words) and not cues.NO_ASPECT.issuperset(words):

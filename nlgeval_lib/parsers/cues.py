@@ -71,7 +71,6 @@ NO_ASPECT = (
         " addition comparison line order instance being what how effort"
     )
 )
-SAYS = _words("says states is are was were reads includes mentions gives claims asks contains has have")
 # "the score of the article": what is scored, in the middle of a phrase
 WHAT_IS_SCORED = _words("level number article sentence best paragraph would output")
 FOREIGN = re.compile(
@@ -124,14 +123,14 @@ END_OF_NUMBER = (
     r"rather|instead|is|here|from|to|or|stars?|points?|pts|marks?|indicat\w+|suggest\w+|would|score|rating|reflect\w+|"
     r"regarding|according|considering|under|at|by|that|so|thus|therefore|means?|represent\w*|was|this|the|i|it|not|"
     r"only|seems|appears|feels|punkten?|puntos|estrellas|étoiles|sternen?|despite|mainly|primarily|mostly|largely|"
-    r"rationale|reason|explanation|analysis|after|per|being|showing|shows|simply|purely|unless|until|then|now|again)"
-    r"\b))"
+    r"rationale|reason|explanation|analysis|after|per|being|showing|shows|simply|purely|unless|until|then|now|"
+    r"again)\b))"
 )
 ENDS = re.compile(END_OF_NUMBER)
 _VERB = (
-    r"(?:rat|scor|grad)(?:e[sd]?|ing)|(?:assign|award|earn|merit|warrant|obtain|mark)(?:s|ed|ing)?|"
-    r"(?:receiv|deserv|achiev)(?:e[sd]?|ing)|giv(?:es?|en|ing)|gave|gets?|got|getting|evaluate[sd]?|judged?|worth|"
-    r"(?:mak(?:es?|ing)|call|place|put|peg|consider|deem|find|see|brings?)(?= it| this| that| the)"
+    r"(?:rat|scor|grad)(?:e[sd]?|ing)|(?:assign|award|earn|merit|warrant|obtain|mark)(?:s|ed|ing)?|(?:receiv|deserv|"
+    r"achiev)(?:e[sd]?|ing)|giv(?:es?|en|ing)|gave|gets?|got|getting|evaluate[sd]?|judged?|worth|(?:mak(?:es?|ing)|"
+    r"call|place|put|peg|consider|deem|find|see|brings?)(?= it| this| that| the)"
 )
 
 
@@ -149,8 +148,8 @@ CUES = {
     Cue("overall", FINAL, "overall total all sum altogether"): r"\b(?:overall|in total|all in all|in sum|altogether),?",
     # "The score of the text is 4"
     Cue("score is", LABEL, "of is as at was be being equals to comes"): r"\b(?P<noun>(?:score|rating)s?|grade|mark|"
-    r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)"
-    r"\b(?P<link>of|is|as|at|was|be|being|equals|equal to|set to|comes to|stands at)",
+    r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>of|is|as|at|was|be|being|"
+    r"equals|equal to|set to|comes to|stands at)",
     # "Score 4"
     Cue(
         "score", LABEL, "score rating grade mark verdict star stars"
@@ -188,8 +187,8 @@ CUES = {
         "moved to", PHRASE, "to"
     ): r"(?:\b(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|revis|adjust|downgrad|"
     r"upgrad|bump|knock|pull|push|decreas|increas|mark)\w* (?:it|this|that|(?:the|my|its) (?:overall |final )?(?:score|"
-    r"rating|grade))|\b(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|adjusted)|"
-    r"drops|falls|rises|comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{1,6})? to",
+    r"rating|grade))|\b(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|adjusted)|drops|"
+    r"falls|rises|comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{1,6})? to",
     # "A 4 is fair"
     Cue("a 4 is fair", PHRASE, "a"): "",
     # "4 is my score"
@@ -203,31 +202,29 @@ AFTER = {
     "it gets": r"[ \t]*(?:\Z|[.!?;,)\x02]|\n|(?:and|but|while|whereas|because|since|due to|for|as)\b)",
     "a 4 is fair": r"[ \t]+(?:is|seems|would be|feels|appears)(?: to be)?(?: (?:more|most|quite|well|entirely|fully|"
     r"therefore|thus|only))* (?:appropriate|fair|(?:about )?right|justified|warranted|fitting|suitable|deserved|"
-    r"merited|"
-    r"reasonable|apt|earned|given|awarded|assigned)\b"
-    r"(?![^.!?\n]{0,40}\b(?:if|had|were|with more|unless)\b)(?! (?:when|if|for|to)\b)",
+    r"merited|reasonable|apt|earned|given|awarded|assigned)\b(?![^.!?\n]{0,40}\b(?:if|had|were|with more|unless)\b)(?! "
+    r"(?:when|if|for|to)\b)",
     "4 is my score": r"[ \t]+(?:is|would be|seems) (?:the|my|our) (?:(?:most )?(?:appropriate|right|correct|fair|"
-    r"fitting|"
-    r"suitable|final|overall) )?(?:score|rating|grade|verdict|answer)\b",
+    r"fitting|suitable|final|overall) )?(?:score|rating|grade|verdict|answer)\b",
 }
 OVERALL_AFTER = re.compile(r" (?:stars |points )?(?:overall|in total|all in all)(?=[ \t]*(?:[.!,;)\n]|\Z))")
 ASPECT_AFTER = re.compile(
-    r"[ \t]*(?:stars?|points?|marks?)?[ \t]*(?:for|in terms of|in|on|regarding|with respect to|with regards? to)\s+"
-    r"(?:the\s+|its\s+|overall\s+|both\s+)*(?P<word>[a-z][a-z-]+)"
+    r"[ \t]*(?:stars?|points?|marks?)?[ \t]*(?:for|in terms of|in|on|regarding|with respect to|with regards? "
+    r"to)\s+(?:the\s+|its\s+|overall\s+|both\s+)*(?P<word>[a-z][a-z-]+)"
 )
 # "4 for style and 3 for content"
 SPLIT_AFTER = re.compile(
-    r"[ \t]*(?:stars?|points?)?[ \t]*(?:for|in|on)\s+[a-z ]{1,30}[,;]?\s*(?:and|but)?\s*(?:an?\s+)?\d+(?:\.\d+)?"
-    r"(?:\s*/\s*\d+|\s+out of \d+)?\s*(?:stars?|points?)?\s*(?:for|in|on)\s+[a-z]"
+    r"[ \t]*(?:stars?|points?)?[ \t]*(?:for|in|on)\s+[a-z ]{1,30}[,;]?\s*(?:and|"
+    r"but)?\s*(?:an?\s+)?\d+(?:\.\d+)?(?:\s*/\s*\d+|\s+out of \d+)?\s*(?:stars?|points?)?\s*(?:for|in|on)\s+[a-z]"
 )
-QUALITY_BRACKET = re.compile(rf"({_QUALITY})\s?\(\Z")
+QUALITY_BRACKET = re.compile(rf"({_QUALITY})\s?\(\Z")  # "high fluency (4)"
 # forms: "4: good" at the start, "covers 4 out of 5", "(4)", a last "4." after a sentence, "Yes, 1"
 AFTER_LEAD = re.compile(r"\t|[ \t]*(?:(?P<list>[.)])|[:,;\]|-]|->|\(|\n|\Z|(?:because|since|due to)\b)")
 COUNT_BEFORE = re.compile(
     r"\b(?:cover(?:s|ed)?|mention\w*|includ\w+|captur\w+|contain\w*|answers|correct(?:ly)?|address\w*|solve[sd]?|"
     r"miss\w*|omit\w*|on|since|until|dated|by|only|of the|about|at|roughly|around|nearly|and|from|won|lost|beat|in|"
-    r"identif\w+|match\w*|has|have|had|are|were|for|least|than|reach\w*|"
-    r"(?!(?:rat|scor|grad|award|receiv|earn|achiev|judg)ed\b)[a-z]+ed)\s*\Z"
+    r"identif\w+|match\w*|has|have|had|are|were|for|least|than|reach\w*|(?!(?:rat|scor|grad|award|receiv|earn|achiev|"
+    r"judg)ed\b)[a-z]+ed)\s*\Z"
 )
 CLOSED = re.compile(r"\s?\)\s?(?:[.!,;\n]|\Z)")
 TEXT_END = re.compile(r"[\s.!)\]\"'}|\x02]*\Z")
@@ -256,14 +253,14 @@ VETOES = {
     "clause": {
         # It is not a 4.
         "negated": r"\b(?:not|never|neither|nor|nothing|none|nobody|few|cannot|[a-z]+n't|hardly|barely|nowhere)\b"
-        r"(?! (?:only|just|without|bad|merely|because)\b)|"
-        r"\b(?:(?:rather|less|more|lower|higher) than|instead of|as opposed to|short of|anything but|far from|"
-        r"no (?:more|less|higher|lower|better|worse|way|reason|case|grounds|argument|score|rating))\b",
+        r"(?! (?:only|just|without|bad|merely|because)\b)|\b(?:(?:rather|less|more|lower|higher) than|instead of|as "
+        r"opposed to|short of|anything but|far from|no (?:more|less|higher|lower|better|worse|way|reason|case|grounds|"
+        r"argument|score|rating))\b",
         # I refuse to give it a 4.
         "refused": r"\b(?:refus|declin|reluctan|resist|avoid|preclud|prevent|disqualif|hesita)\w*|\b(?:unwilling|"
-        r"rule[sd]? out|"
-        r"stop(?:s|ped)? me|keeps? (?:me|it|this)|kept|unable|impossible|fail(?:s|ed)? to|mistake to|stretch to|"
-        r"(?:wrong|unfair|harsh|hard|difficult|generous|lenient) to|without|unlike|except for|shy away|against)\b",
+        r"rule[sd]? out|stop(?:s|ped)? me|keeps? (?:me|it|this)|kept|unable|impossible|fail(?:s|ed)? to|mistake to|"
+        r"stretch to|(?:wrong|unfair|harsh|hard|difficult|generous|lenient) to|without|unlike|except for|shy away|"
+        r"against)\b",
         # It is almost a 4.
         "a bound": r"\b(?:than|above|below|over|under|beyond|exceed(?:s|ing)?|at least|at most|at best|up to|nearly|"
         r"almost|"
@@ -273,25 +270,19 @@ VETOES = {
         r"\b(?:could|might|may|otherwise|wish|hypothetically|ideally|normally|suppose|supposing)\b",
         # It needs sources to get a 4.
         "for a purpose": r"\bto(?<!enough to)(?<!seem to)(?<!seems to)(?<!able to)(?<!appear to)(?<!appears "
-        r"to)(?<!manages to)"
-        r"(?<!happens to) "
-        r"(?:[a-z]+ly )?(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|warrant|justify|obtain|secure|"
-        r"become|raise|push|bump|qualify|improve|increase|elevate)\b",
+        r"to)(?<!manages to)(?<!happens to) (?:[a-z]+ly )?(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|"
+        r"warrant|justify|obtain|secure|become|raise|push|bump|qualify|improve|increase|elevate)\b",
         # It nearly meets the criteria for a 4.
         "a standard": r"\b(?:fails?|partially|partly|nearly|almost|closer?)\b.*\b(?:criteria|standards?)\b",
         # Others gave it a 4.
         "somebody else's": r"\b(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
         r"\b(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:answer|response|"
-        r"output)s?\b|"
-        r"\b(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) (?:version|"
-        r"response|"
-        r"answer|summary|output|text|translation)s?) (?:that|which|would|could|might|will|gets?|scores?|deserves?|"
-        r"earns?|"
-        r"receives?)\b|\bother (?:raters?|judges?|evaluators?|people)\b|"
+        r"output)s?\b|\b(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) "
+        r"(?:version|response|answer|summary|output|text|translation)s?) (?:that|which|would|could|might|will|gets?|"
+        r"scores?|deserves?|earns?|receives?)\b|\bother (?:raters?|judges?|evaluators?|people)\b|"
         rf"\b(?:someone|some|one|{_PEOPLE}) (?:else|might|may|would|people|readers|could|gave|gives?|rated?|scored)\b|"
         r"\b(?:article|source|report|review|author|reviewer|news|critic) (?:gives|gave|award\w*|assign\w*|"
-        r"receive\w*)\b|"
-        r"\b(?:student|author|writer|model|system|response|answer|output|summary|text|user)'?s? "
+        r"receive\w*)\b|\b(?:student|author|writer|model|system|response|answer|output|summary|text|user)'?s? "
         r"(?:claims?|(?:rates?|gives?) itself|says? (?:its|the) (?:score|rating))\b",
         # It went down from a 4.
         "a deduction": r"\b(?:down|up|dropped|lowered|raised|reduced|changed|revised|adjusted|decreased|increased) "
@@ -302,16 +293,14 @@ VETOES = {
         # If it were fluent, I would give it a 4.
         "hypothetical": r"\bif\b(?<!even if)(?<!as if)(?<!what if)(?! (?:i|we) (?:had to|have to|were to|must|need)\b)"
         r"(?! (?:asked|forced|pressed|any|only)\b)|\b(?:had (?:it|the|this|there)|were (?:it|the|this)|assuming|once "
-        r"it|"
-        r"in case|whenever|imagine|unless|which would)\b|"
+        r"it|in case|whenever|imagine|unless|which would)\b|"
         rf"\b(?:by [a-z]+ing|{_LACKING})\b.*\b(?:would|could|'d)\b|"
-        r"\b(?:although|though|while)\b(?! (?:some|others|one|many|people)\b)[^.,!?\n]*\b(?:would|could)\b|"
-        r"\b(?:would|could|to|will) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b",
+        r"\b(?:although|though|while)\b(?! (?:some|others|one|many|people)\b)[^.,!?\n]*\b(?:would|could)\b|\b(?:would|"
+        r"could|to|will) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b",
         # Please give it a 4.
         "an example or instruction": r"\b(?:please (?:rate|give|assign|score|evaluate|provide|output)|give (?:me|us)|"
-        r"you (?:should|must|can|may|need)|"
-        r"your (?:task|output|answer|response) (?:is|should|must)|reserved|"
-        r"(?:give|use|assign|award) (?:it )?(?:a|an) \d+ (?:if|when|for))\b",
+        r"you (?:should|must|can|may|need)|your (?:task|output|answer|response) (?:is|should|must)|reserved|(?:give|"
+        r"use|assign|award) (?:it )?(?:a|an) \d+ (?:if|when|for))\b",
     },
     # at the start of its sentence
     "opening": {
@@ -319,8 +308,7 @@ VETOES = {
         "hypothetical": rf"\W*(?:should (?:the|it|this)|{_LACKING})\b",
         # Assign a 4 to good texts.
         "an example or instruction": r"\W*(?:assign|give|rate|award|use|select|choose|output|write|return|respond|"
-        r"reply|"
-        r"for (?:example|instance)|e\.g)\b",
+        r"reply|for (?:example|instance)|e\.g)\b",
     },
     # in its clause, unless the clause says that it is met
     "standard": {
@@ -342,11 +330,9 @@ VETOES = {
     "considered": {
         # At first I gave it a 4.
         "only considered": r"\b(?:(?:consider(?:ed|ing)|(?:thought|thinking) (?:of|about))(?=\s*\Z| (?:a|an|giving|"
-        r"rating|scoring|assigning|"
-        r"awarding|whether|between)\b)|contemplat\w+|tempted|torn between|debat(?:e[ds]?|ing) (?:between|whether|"
-        r"giving)|"
-        r"initially|originally|at first|first (?:thought|instinct|impression)|was (?:going|about) to|lean(?:ing|ed)?|"
-        r"previously|formerly|earlier)\b",
+        r"rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|tempted|torn between|debat(?:e[ds]?|ing) "
+        r"(?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|was (?:going|"
+        r"about) to|lean(?:ing|ed)?|previously|formerly|earlier)\b",
     },
     # before "Score: 4" in its sentence
     "label": {
@@ -360,35 +346,32 @@ VETOES = {
     "after": {
         # A 4 is too generous.
         "unfit": r"[ \t]+(?:(?:is|was|would be|seems?|feels?|appears?)(?: to be)?(?: (?:a bit|a little|somewhat|"
-        r"slightly|way|far|"
-        r"much|rather|clearly|certainly|simply|also))* (?:not|never|too (?:high|low|generous|harsh|lenient|much|strict|"
-        r"severe|kind)|unjustified|unwarranted|undeserved|excessive|unfair|inappropriate|out of (?:reach|the question)|"
-        r"off the table|generous|harsh|reserved|impossible|wrong|only for)\b|"
-        r"(?:is|was|would|could|can|should|does|seem)(?:n't| not)\b|cannot\b|can't\b)",
+        r"slightly|way|far|much|rather|clearly|certainly|simply|also))* (?:not|never|too (?:high|low|generous|harsh|"
+        r"lenient|much|strict|severe|kind)|unjustified|unwarranted|undeserved|excessive|unfair|inappropriate|out of "
+        r"(?:reach|the question)|off the table|generous|harsh|reserved|impossible|wrong|only for)\b|(?:is|was|would|"
+        r"could|can|should|does|seem)(?:n't| not)\b|cannot\b|can't\b)",
         # I would give it a 4 if it were fluent.
         "hypothetical": r"[^.!?;\n\d]{0,80}?\b(?<!even )(?<!only )(?<!as )(?:if(?! (?:i|we) (?:had|have|must) to\b)|"
-        r"had (?:it|the|there|"
-        r"this|they)|were (?:it|the|there)|unless|once (?:it|the)|provided that|but for|save for|were it not)\b",
+        r"had (?:it|the|there|this|they)|were (?:it|the|there)|unless|once (?:it|the)|provided that|but for|save for|"
+        r"were it not)\b",
         # It was rated 4 by critics.
         "somebody else's": r"[ \t]*(?:stars?|points?)?,?[ \t]*(?:(?:by|from) (?:(?:the|its|his|her|their|some|many|"
         r"most|several|all|other) )"
         rf"{{0,2}}{_PEOPLE}|according to (?:the|its|an?) {_SOURCE})\b",
         # A score of 4 means that it is good.
         "a scale point that is explained": r"[ \t]*(?:\([^)\n]{0,60}\)\s*)?(?:=(?![=>])|(?:means?|represents?|denotes?|"
-        r"stands for|would mean|corresponds|"
-        r"requires?|needs?|demands?)\b|indicates? (?:an?|that|the text|the summary|very)\b|being (?:the )?(?:best|"
-        r"worst|"
-        r"lowest|highest|poor|excellent|perfect)|is (?:the )?(?:best|worst|lowest|highest|maximum|minimum|for|when|if|"
-        r"reserved|defined)\b|(?:is |are )?(?:given|assigned|awarded|reserved) (?:when|if|for|to)|should be (?:given|"
-        r"assigned|used)|(?:would|should|must) (?:require|need|mean|be given|have|show|demand))",
+        r"stands for|would mean|corresponds|requires?|needs?|demands?)\b|indicates? (?:an?|that|the text|the summary|"
+        r"very)\b|being (?:the )?(?:best|worst|lowest|highest|poor|excellent|perfect)|is (?:the )?(?:best|worst|lowest|"
+        r"highest|maximum|minimum|for|when|if|reserved|defined)\b|(?:is |are )?(?:given|assigned|awarded|reserved) "
+        r"(?:when|if|for|to)|should be (?:given|assigned|used)|(?:would|should|must) (?:require|need|mean|be given|"
+        r"have|show|demand))",
         # Score: 4 or higher
         "a bound": r" (?:or (?:higher|lower|above|below|more|less|better|worse|up|over|under|beyond|so)|and (?:above|"
-        r"up|higher|over)|"
-        r"plus(?! \d)|minus(?! \d))\b(?! all\b)|, (?:minus|less) (?:an? )?(?:\d|half|one|two|three)\b|-ish\b",
+        r"up|higher|over)|plus(?! \d)|minus(?! \d))\b(?! all\b)|, (?:minus|less) (?:an? )?(?:\d|half|one|two|three)\b|"
+        r"-ish\b",
         # Score: 4 points off
         "a deduction": r"[ \t-]*(?:points?|pts|marks?) (?:(?:is|are|was|were|has been|have been) )?(?:deducted|off|"
-        r"lost|missing|taken|"
-        r"subtracted|removed|docked|short|below|higher|lower|less|more)\b",
+        r"lost|missing|taken|subtracted|removed|docked|short|below|higher|lower|less|more)\b",
     },
     # right after it where the clause says "would"
     "would": {
@@ -404,27 +387,22 @@ UNLESS = {
     ),
     "reported": re.compile(
         r"\b(?:i|we|i'd|i'll|therefore|thus|hence|so|(?:my|the|this|its|overall|final) (?:score|rating)|summary|"
-        r"response|"
-        r"answer|output|translation|earning|merits?|deserves?|resulting|giving it|giving this|making (?:it|this|the)|"
-        r"thereby|scoring|which (?:scores?|indicates|brings?|makes?|gives?|lowers?|results)|brings|indicating|"
-        r"warranting|"
-        r"scores)\b"
+        r"response|answer|output|translation|earning|merits?|deserves?|resulting|giving it|giving this|making (?:it|"
+        r"this|the)|thereby|scoring|which (?:scores?|indicates|brings?|makes?|gives?|lowers?|results)|brings|"
+        r"indicating|warranting|scores)\b"
     ),
     "considered": re.compile(
-        r"\b(?:but|however|though|although|settled?|finally|decided|ended|instead|nevertheless|so)\b|"
-        r"\d[\d/.]*, (?:i|my)\b|, (?:now|i)\b"
+        r"\b(?:but|however|though|although|settled?|finally|decided|ended|instead|nevertheless|so)\b|\d[\d/.]*, (?:i|"
+        r"my)\b|, (?:now|i)\b"
     ),
 }
 # a new thought begins: what was negated before it is over. A bare verb after a comma goes on: "I don't, ..., give it 5"
 CLAUSE = re.compile(
     r"[,(](?! ?(?:[a-z]+ly )?(?:give|rate|deserve|merit|warrant|score|award|assign|get|earn|receive|grant|justify|"
-    r"call)\b)|"
-    r"[:(]| - |\b(?:but|so(?! far| much| as)|therefore|thus|hence|however|yet|because|since|which|result(?:ing|s in| "
-    r"in)|"
-    r"earning|receiving|getting|leading|making it|(?<!not )(?<!without )(?<!for )(?<!from )(?<!of )giving it|i'd|i'll|"
-    r"i(?= (?:would |will |'d )?(?:give|rate|score|assign|award|am giving|say|go))|and(?= (?:i|it|so|thus|therefore|"
-    r"hence|"
-    r"gets|earns|receives|deserves|scores|gives|give|would|is|has)\b))\b"
+    r"call)\b)|[:(]| - |\b(?:but|so(?! far| much| as)|therefore|thus|hence|however|yet|because|since|which|"
+    r"result(?:ing|s in| in)|earning|receiving|getting|leading|making it|(?<!not )(?<!without )(?<!for )(?<!from "
+    r")(?<!of )giving it|i'd|i'll|i(?= (?:would |will |'d )?(?:give|rate|score|assign|award|am giving|say|go))|and(?= "
+    r"(?:i|it|so|thus|therefore|hence|gets|earns|receives|deserves|scores|gives|give|would|is|has)\b))\b"
 )
 SENTENCE = re.compile(r"[\n.!?;](?:(?<=\n)|(?<!\.[eg].)[\"')\]]{0,3}(?=\s))")
 TURN = re.compile(
@@ -442,8 +420,8 @@ ASIDE = re.compile(r"(?<=not|n't|uld|ill|ver| to),[^,.!?\n]{1,60},")  # "I canno
 _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 # after a verdict: the judge thinks again
 CORRECTION = re.compile(
-    r"\b(?:on second thought|scratch that|correction\b|let me (?:revise|correct|change)|"
-    r"i (?:revise|correct|change|take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|wait,|make that|i meant\b|"
-    rf"or rather\b| ?[.!?;,-]{{1,4}} (?:no|(?:hmm+,? )?(?:maybe|perhaps)),? "
-    rf"(?=(?:an? )?{_N}(?:/\d+)?\s*(?:[.!,;]|\Z)))(?P<rest>[^\n]{{0,60}})"
+    r"\b(?:on second thought|scratch that|correction\b|let me (?:revise|correct|change)|i (?:revise|correct|change|"
+    r"take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|wait,|make that|i meant\b|"
+    rf"or rather\b| ?[.!?;,-]{{1,4}} (?:no|(?:hmm+,? )?(?:maybe|perhaps)),? (?=(?:an? )?{_N}(?:/\d+)?\s*(?:[.!,;]|"
+    rf"\Z)))(?P<rest>[^\n]{{0,60}})"
 )

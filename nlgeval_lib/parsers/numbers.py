@@ -51,9 +51,6 @@ _SPELLED = frozenset(word.encode() for word in (*WORDS, "hundred"))
 _DIGITS = re.compile(r"[0-9](?<![\w$€£¥#@^%]\d)(?<!\d[.,:-]\d)[0-9]*(?:[.,][0-9]+)*+(?!_)")
 _SPELLED_TOO = re.compile(rf"{_DIGITS.pattern}|\b{WORD}\b(?!-ish)")
 _NAMED = re.compile(r"[a-z](?<!score)(?<!rating)(?<!grade)(?<!mark)-\Z")
-_ONE_OF = re.compile(
-    r"\s+(?:of|another|thing|the|could|can|may|might|must|has|would|should)\b(?!\s+(?:\d|three|four|five|seven|ten))"
-)
 _PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
 _MOVED_FROM = re.compile(
     r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)\w*[a-z ]{0,20} from(?: "
@@ -80,13 +77,12 @@ _RIGHT = re.compile(
 )
 # "4 of the facts", "3 minor errors": parts and things that are counted
 _COUNTED = re.compile(
-    r" (?:(?P<part>(?:out )?of (?:the|its|these|those|them|all|my|our|his|her|their)\b"
-    r"(?! (?:possible|total|maximum|available|max|best)\b)"
-    r"(?! \d+(?: (?:possible|points|stars|marks)\b|[ \t]*(?:[.!,;)\n]|\Z))))"
-    r"|(?:(?:[a-z-]+(?:al|ed|ing|ous|ive|ic|or|able|ible)|key|main|small|big|wrong|false|more|other) ){0,2}"
-    r"(?:errors?|mistakes?|issues?|problems?|typos?|sentences?|words?|facts?|paragraphs?|examples?|omissions?|"
-    r"inconsistenc(?:y|ies)|contradictions?|repetitions?|statements?|claims?|events?|people|persons|times|reasons?|"
-    r"points (?:are|were|is|was|have|has|not)|(?:key|main) (?:points|aspects|ideas|details))\b(?![ \t]*[:(]))"
+    r" (?:(?P<part>(?:out )?of (?:the|its|these|those|them|all|my|our|his|her|their)\b(?! (?:possible|total|maximum|"
+    r"available|max|best)\b)(?! \d+(?: (?:possible|points|stars|marks)\b|[ \t]*(?:[.!,;)\n]|\Z))))|(?:(?:[a-z-]+(?:al|"
+    r"ed|ing|ous|ive|ic|or|able|ible)|key|main|small|big|wrong|false|more|other) ){0,2}(?:errors?|mistakes?|issues?|"
+    r"problems?|typos?|sentences?|words?|facts?|paragraphs?|examples?|omissions?|inconsistenc(?:y|ies)|contradictions?|"
+    r"repetitions?|statements?|claims?|events?|people|persons|times|reasons?|points (?:are|were|is|was|have|has|not)|"
+    r"(?:key|main) (?:points|aspects|ideas|details))\b(?![ \t]*[:(]))"
 )
 _CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out(?: of(?: a)?)?))\s*\Z")
 _MORE = re.compile(rf"\+|[ \t]*(?:-|~|->|=>|\bto\b|\bor\b)[ \t]*(?P<then>{_N})\s*(?:/|out of)\s*(?P<base>{_N})")
@@ -153,7 +149,7 @@ def _number(text: str, match: re.Match, low: float, high: float) -> tuple[Candid
 
 def _counted(text: str, token: str, start: int, end: int, right: re.Match | None) -> bool:
     """Whether a number counts something, is the pronoun "one", or where a score moved from."""
-    if token == "one" and (_ONE_OF.match(text, end) or _PRONOUN.search(text, max(0, start - 9), start)):
+    if token == "one" and _PRONOUN.search(text, max(0, start - 9), start):
         return True
     if right is not None:
         to = right["range"] is not None and "to" in right.group()

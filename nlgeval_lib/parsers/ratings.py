@@ -31,9 +31,8 @@ class Rating(Parsed):
 # --- the verdict ----------------------------------------------------------------------------------------------------
 _STANDINGS = ((FINAL,), (LABEL, PHRASE), (ASPECT,), (FORM,), (ALONE,))
 _STARS = re.compile(r"★+☆+")
-_LIST_LINE = re.compile(r"\n\s?\d{1,2}[.)]\s")
 _POINT_LINE = re.compile(r"\n\s?(?P<number>\d{1,2})\s?[:=-]\s")
-_NUMBERED_START = re.compile(r"[\s*>#-]{0,9}\d{1,2}\s?(?P<sign>[.):=-])\s")
+_NUMBERED_START = re.compile(r"[\s*>#-]{0,9}\d{1,2}\s?(?P<sign>[:=-])\s")
 
 
 def rating(text: str | None, low: float, high: float, label: str | None = None) -> Rating:
@@ -172,22 +171,14 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
 
 
 def _without_echo(found: list[Candidate], body: str) -> list[Candidate]:
-    """Without the scale points of a repeated rubric and the numbers of a list."""
+    """Without the scale points of a repeated rubric: "Score 1: bad", "1 - poor" with a next point below."""
     if len({one.value for one in found if one.enumerated}) > 1:
         found = [one for one in found if not one.enumerated]
     lead = next((one for one in found if one.cue == "leading"), None)
-    start = _NUMBERED_START.match(body) if lead is not None else None
-    if lead is not None and start:
-        line_end = body.find("\n", lead.end)
-        if start["sign"] in ".)":
-            echo = bool(_LIST_LINE.search(body)) or any(
-                one.strength == ASPECT and (line_end < 0 or one.start < line_end) for one in found
-            )
-        else:
-            echo = any(abs(float(line["number"]) - lead.value) == 1 for line in _POINT_LINE.finditer(body))
-        if echo:
-            found = [one for one in found if one is not lead]
-    return found
+    if lead is None or not _NUMBERED_START.match(body):
+        return found
+    echo = any(abs(float(line["number"]) - lead.value) == 1 for line in _POINT_LINE.finditer(body))
+    return [one for one in found if one is not lead] if echo else found
 
 
 def _several(verdicts: list[Candidate], values: list[float]) -> str:
@@ -321,7 +312,6 @@ _NEXT_PROMPT = re.compile(
     r"feedback|human|user)|\[/?INST\]|<\|?(?:im_start|im_end|user|endoftext)\|?>",
     re.I,
 )
-_SIGN = re.compile(r"\A\s{0,3}[*_]{0,3}\s?(?:[:=]|-(?!\d))\s?")
 _SAID = re.compile(r"[\s(*:=-]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
 _HEAD = re.compile(r"\A[\s\"'*#]*feedback\s?:?[\s*]*", re.I)
 _QUOTED_ON = re.compile(r"[^\n\w\"']{0,6}(?:\d[\d./]{0,5}\s?)?(?P<quote>[\"'])[,.]?[ ]+[a-z]", re.I)
@@ -397,7 +387,7 @@ def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
     if not said.strip():
         return Rating(math.nan, Status.TRUNCATED, "the text ends after its mark", "cut"), len(source)
     stop = _NEXT_PROMPT.search(said)
-    said = _SIGN.sub("", (said[: stop.start()] if stop else said).replace("</s>", " ").strip(), count=1)
+    said = (said[: stop.start()] if stop else said).replace("</s>", " ").strip()
     scale_first = re.match(r"\W{0,3}[(\[]\s?-?\d+\s?(?:-|to)\s?\d+\s?[)\]]", said)
     read = rating(f"score {said}" if scale_first else f"score: {said}", low, high)
     end = mark.end() if inside else _SAID.match(source, mark.end()).end()  # type: ignore[union-attr]  # matches nothing too
