@@ -180,7 +180,7 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
     """`a score of 4`, `Score 4`, `I rate it a 4`: the first row of the table of cues that fits."""
     sentence = left[_sentence_start(left) :]
     last = sentence.rstrip(",").rpartition(" ")[2].rpartition("\n")[2]
-    quality = cues.QUALITY_LAST.search(sentence)
+    quality = cues.QUALITY_LAST.search(sentence[-60:])
     by_last = TABLES.by_last
     keys = (last, "a" if article else None, "quality" if quality else None, "")
     for row, before, after in (ready for key in keys if key is not None for ready in by_last.get(key, ())):
@@ -199,7 +199,7 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
             one.spoil("the number is the score of something else")
         if not one.label:  # "I would rate the fluency a 4", "the fluency gets"
             at = found.start("verb" if verb else "noun" if "noun" in groups else 0)
-            named = cues.QUALITY.search(sentence, at) or cues.QUALITY_LAST.search(sentence[:at])
+            named = cues.QUALITY.search(sentence, at) or cues.QUALITY_LAST.search(sentence[max(0, at - 40) : at])
             one.label = named[0] if named and named[0] not in cues.NEUTRAL else ""
         break
     if one.strength == PHRASE:

@@ -49,15 +49,8 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
     Returns: `Rating`; status unparsed, out_of_range, refused, truncated or empty where there is no value.
     Raises: ValueError for a bad scale or a blank label; TypeError where `text` is neither str nor None.
     """
-    plain = _PLAIN.match(text) if label is None and isinstance(text, str) and text.isascii() else None
-    if plain and not spelled(text.lower()):
-        low, high = check_scale(low, high)
-        value = float(plain["value"])
-        if low <= value <= high and (not plain["base"] or float(plain["base"]) == high):
-            start, end = plain.span("value")
-            matched = text[max(0, start - 30) : end + 8].lower().strip()
-            return Rating(value, Status.OK, "", "final" if plain["rank"] else "label", low, high, "", matched)
-    return _read(text, low, high, label)[0]
+    plain = _plain(text, low, high) if label is None and isinstance(text, str) and text.isascii() else None
+    return plain or _read(text, low, high, label)[0]
 
 
 # most recorded texts: one number in all, behind "Score:" after a sentence or at the start, that ends its line
@@ -66,6 +59,19 @@ _PLAIN = re.compile(
     rf"(?:{_PROSE}(?<!\.[eg])[.!?]\s{{1,9}})?[ \t]{{0,9}}(?P<rank>[Ff]inal |[Oo]verall )?(?:[Ss]core|[Rr]ating):[ ]?"
     rf"(?P<value>\d(?:\.\d)?)(?:/(?P<base>\d{{1,3}}))?[ ]?(?:\.|(?=\n|\Z))[ ]?(?:\n{_PROSE})?\Z"
 )
+
+
+def _plain(text: str, low: float, high: float) -> Rating | None:
+    """The verdict of such a text, None of any other: with no second number and no markup nothing can take it back."""
+    plain = _PLAIN.match(text)
+    if plain is None or spelled(text.lower()):
+        return None
+    low, high = check_scale(low, high)
+    value, base = float(plain["value"]), plain["base"]
+    if not low <= value <= high or (base and float(base) != high):
+        return None
+    matched = text[max(0, plain.start("value") - 30) : plain.end("value") + 8].lower().strip()
+    return Rating(value, Status.OK, "", "final" if plain["rank"] else "label", low, high, "", matched)
 
 
 def trace(text: str | None, low: float, high: float, label: str | None = None) -> list[str]:
