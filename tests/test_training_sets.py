@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from nlgeval_lib.records import Completion
 from nlgeval_lib.training import pipeline
-from nlgeval_lib.training.filters import Filters, Rule, unique
-from nlgeval_lib.training.pipeline import TrainingSet, no_text
+from nlgeval_lib.training.pipeline import Filters, Rule, TrainingSet, no_text, unique
 
 
 @dataclass
