@@ -302,7 +302,7 @@ def test_describe_works_without_data(tmp_path, monkeypatch):
     (tmp_path / "data" / "registry.csv").write_bytes((files.data() / "registry.csv").read_bytes())
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     monkeypatch.delenv("NLGEVAL_DATA_MIRROR", raising=False)
-    monkeypatch.setattr(datasets.fetch.download, "download", lambda *a, **k: pytest.fail("describe used the network"))
+    monkeypatch.setattr(datasets.fetch, "download", lambda *a, **k: pytest.fail("describe used the network"))
     table = datasets.describe()
     assert list(table.index) == list(datasets.NAMES)
     assert not table["here"].any() and table["reason"].str.len().gt(0).all()

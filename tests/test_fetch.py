@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from nlgeval_lib import datasets
-from nlgeval_lib.datasets import ChecksumError, DataUnavailable, UnknownName, download, fetch, registry
+from nlgeval_lib.datasets import ChecksumError, DataUnavailable, UnknownName, fetch, registry
 
 GOOD = b'{"text": "the right file"}\n' * 4000
 OTHER = b'{"text": "another file!!!"}\n' * 4000
@@ -105,9 +105,9 @@ def checkout(tmp_path, monkeypatch, server):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(download, "TIMEOUT", (2.0, 0.3))
-    monkeypatch.setattr(download, "BACKOFF", 0.0)
-    monkeypatch.setattr(download, "_down", {})
+    monkeypatch.setattr(fetch, "TIMEOUT", (2.0, 0.3))
+    monkeypatch.setattr(fetch, "BACKOFF", 0.0)
+    monkeypatch.setattr(fetch, "_down", {})
     monkeypatch.setattr(fetch, "_SETTLED_NS", 0)
     return tmp_path
 
