@@ -259,30 +259,6 @@ def test_both_channels_leave_a_valid_set_and_count_everything(tmp_path) -> None:
     assert "| malformed | paper |" in (folder / "report.md").read_text()
 
 
-def test_a_stopped_run_goes_on_and_a_finished_one_asks_nothing(tmp_path) -> None:
-    frames = {"real": REAL.head(30), "synthetic": PLAIN.head(10)}
-    whole = MetricInstruct().build(teacher(), **frames)
-    store = Store(tmp_path / "store")
-    script = scripted.MiniTeacher(REAL, PLAIN)
-    left = iter(range(40))
-
-    def stops(request, draw):
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return script.answer(request, draw)
-
-    with pytest.raises(KeyboardInterrupt):
-        MetricInstruct().build(ScriptedEngine(stops, model="t", batch_size=4), store, **frames)
-    stored = len(store)
-    assert 30 <= stored <= 40
-    again = ScriptedEngine(script.answer, model="t", batch_size=4)
-    resumed = MetricInstruct().build(again, store, **frames)
-    assert [one.example()["completion"] for one in resumed.kept] == [one.example()["completion"] for one in whole.kept]
-    assert len(again.asked) == len(store) - stored
-    third = ScriptedEngine(script.answer, model="t")
-    assert len(MetricInstruct().build(third, store, **frames).kept) == len(whole.kept) and not third.asked
-
-
 def test_empty_and_repeated_inputs_are_counted_not_asked() -> None:
     rows = REAL.head(6).copy()
     rows.loc[0, "output"], rows.loc[1, "instruction"] = " ", ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -42,7 +44,7 @@ def load() -> pd.DataFrame:
         "output": [summary["sys_summ"] for summary in summaries],
     }
     human = [summary["scores"] for summary in summaries]
-    raters = {
+    raters: dict[str, Any] = {
         f"rater_expert_{number}": {a: np.array([given[f"{i}__{s}__{a}"] for i, s in keys]) for a in SPEC.scale}
         for number, given in enumerate(fetch.json_file(EXPERTS).values())
     }

@@ -202,13 +202,12 @@ def heuristic_rules(
     major_least: float = 1.0,
     max_output: int = 1024,
     max_analysis: int = 1024,
-    count: Callable[[str], int] = tokens,
 ) -> list[Rule]:
     """The rules that need no model, in order.
 
     minor_most, major_least: the largest penalty of a minor and the smallest of a major error (of 835 errors in the
     authors' published outputs, two minor ones are above and no major one is below the defaults). max_output,
-    max_analysis: most tokens of the output and of the analysis, by `count`.
+    max_analysis: most tokens of the output and of the analysis, as `tokens` counts.
     Raises: ValueError where a limit is not above 0.
     """
     for name, limit in (("max_output", max_output), ("max_analysis", max_analysis), ("minor_most", minor_most)):
@@ -232,7 +231,7 @@ def heuristic_rules(
 
     def long(candidate: Candidate) -> str:
         texts = {"output": (candidate.output, max_output), "analysis": (analysis(candidate.errors), max_analysis)}
-        found = {what: (count(text), limit) for what, (text, limit) in texts.items()}
+        found = {what: (tokens(text), limit) for what, (text, limit) in texts.items()}
         return next((f"{what} of {n:,} tokens, above {limit:,}" for what, (n, limit) in found.items() if n > limit), "")
 
     def key(candidate: Candidate) -> tuple[str, ...]:
