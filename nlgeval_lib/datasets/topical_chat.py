@@ -18,11 +18,8 @@ SPEC = Spec(
     n_inputs=60,
     n_systems=6,
     scale={
-        "naturalness": (1, 3),
-        "coherence": (1, 3),
-        "engagingness": (1, 3),
-        "groundedness": (0, 1),
-        "understandability": (0, 1),
+        **dict.fromkeys(("naturalness", "coherence", "engagingness"), (1, 3)),
+        **dict.fromkeys(("groundedness", "understandability"), (0, 1)),
         "overall": (1, 5),
     },
     licence="MIT",
