@@ -245,7 +245,7 @@ def test_an_edit_of_the_library_costs_the_outputs_that_load_it(library, name):
 def test_changed_data_run_again(here, monkeypatch):
     sums = {"a.csv": "1" * 64}
     monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: dict(sums)))
-    monkeypatch.setattr(session, "missing", lambda names: list(names) and {})
+    monkeypatch.setattr(stale, "missing", lambda names: list(names) and {})
     monkeypatch.setattr("nlgeval_lib.scoring.provenance.data_hashes", lambda name: {})
     here.output("one", more='inputs = ["summeval"]')
     run()
@@ -474,7 +474,7 @@ def test_missing_data_cost_what_needs_them_and_nothing_else(here, monkeypatch):
             "summeval": "summeval.csv is unavailable: not in data/raw; https://h.org/x: h.org is unreachable. Set X"
         }
 
-    monkeypatch.setattr(session, "missing", missing)
+    monkeypatch.setattr(stale, "missing", missing)
     here.output("one", more='inputs = ["summeval"]')
     here.output("two", more='inputs = ["summeval", "bagel"]')
     here.output("three")
@@ -495,7 +495,7 @@ def test_an_unchanged_output_stands_though_its_data_are_gone(here, monkeypatch):
     monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {f"{name}.csv": "1" * 64}))
     monkeypatch.setattr("nlgeval_lib.scoring.provenance.data_hashes", lambda name: {})
     gone: dict[str, str] = {}
-    monkeypatch.setattr(session, "missing", lambda names: {name: gone[name] for name in names if name in gone})
+    monkeypatch.setattr(stale, "missing", lambda names: {name: gone[name] for name in names if name in gone})
     here.output("one", more='inputs = ["summeval"]')
     run()
     gone["summeval"] = "no network"
