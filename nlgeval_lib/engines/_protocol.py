@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -105,10 +106,16 @@ def _choice(choice: Any, chat: bool, logprobs: bool) -> Choice:
     if logprobs:
         try:
             steps = _of_chat(choice["logprobs"]) if chat else _of_text(choice["logprobs"])
-            table = tuple(likeliest(step) for step in steps)
+            table = tuple(likeliest((token, _number(value)) for token, value in step) for step in steps)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise BadAnswer("no log-probabilities in it, and they were asked") from None
     return Choice(_HALVES.sub("\ufffd", text), reason, table)
+
+
+def _number(value: Any) -> float:
+    if math.isnan(value := float(value)):
+        raise ValueError("NaN")
+    return value
 
 
 Step = list[tuple[str, float]]  # of one token that was written: it and its log-probability, then the alternatives

@@ -161,9 +161,13 @@ class Request:
         if self.prompt is not None and not isinstance(self.prompt, str):
             raise ValueError(f"prompt is a {type(self.prompt).__name__}: a text is needed")
         if self.messages is not None:
-            object.__setattr__(self, "messages", tuple(_message(m) for m in self.messages))
+            object.__setattr__(self, "messages", tuple(dict(message) for message in self.messages))
             if not self.messages:
                 raise ValueError("messages is empty: at least one message is needed")
+            for one in self.messages:
+                if set(one) != {"role", "content"} or one["role"] not in ROLES or not isinstance(one["content"], str):
+                    needed = f"a `role` (allowed are {', '.join(ROLES)}) and a text `content` are needed, nothing else"
+                    raise ValueError(f"message {one!r}: {needed}")
 
     @classmethod
     def chat(cls, user: str, system: str = "", id: str = "") -> Request:
@@ -179,14 +183,6 @@ class Request:
         """What is asked, as the store keeps it."""
         prompt = {"prompt": self.prompt} if self.messages is None else {"messages": [dict(m) for m in self.messages]}
         return {"model": engine.model, "revision": engine.revision, **prompt, "sampling": sampling.key()}
-
-
-def _message(message: Mapping[str, str]) -> dict[str, str]:
-    if set(message) != {"role", "content"} or not all(isinstance(value, str) for value in message.values()):
-        raise ValueError(f"message {dict(message)!r}: a text `role` and a text `content` are needed, and nothing else")
-    if message["role"] not in ROLES:
-        raise ValueError(f"message role {message['role']!r}: allowed are {', '.join(ROLES)}")
-    return {"role": message["role"], "content": message["content"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,13 +256,8 @@ def failed(ask: Ask, reason: str) -> Completion:
 
 
 def likeliest(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Texts of tokens and their log-probabilities, in order; where two share a text (parts of a character), the larger.
-
-    Raises: ValueError, TypeError for what is no number.
-    """
+    """Log-probabilities by their tokens' texts, in order; the largest where tokens share one (parts of a character)."""
     row: dict[str, float] = {}
     for text, value in pairs:
-        if math.isnan(value := float(value)):
-            raise ValueError("a log-probability that is no number")
-        row[text] = max(row.get(text, -math.inf), value)
+        row[text] = max(row.get(text, -math.inf), float(value))
     return row

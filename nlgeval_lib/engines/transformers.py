@@ -146,11 +146,11 @@ class TransformersEngine(models.LocalEngine):
         results = [LogLikelihood((), self._unscorable(*pair)) for pair in pairs]
         ready = [i for i, result in enumerate(results) if not result.reason]
         ready.sort(key=lambda i: -(len(pairs[i][0]) + len(pairs[i][1])))
-        size, run = batch_size or self.batch_size, self._score_seq2seq if self.seq2seq else self._score_causal
+        size, score = batch_size or self.batch_size, self._score_seq2seq if self.seq2seq else self._score_causal
         for start in range(0, len(ready), size):
             rows = ready[start : start + size]
             with torch.inference_mode():
-                for i, values in zip(rows, run([pairs[i] for i in rows]), strict=True):
+                for i, values in zip(rows, score([pairs[i] for i in rows]), strict=True):
                     results[i] = LogLikelihood(tuple(values))
         return results
 
@@ -191,11 +191,12 @@ class TransformersEngine(models.LocalEngine):
         import torch
 
         width = max(map(len, rows))
-        pads = [[self._pad] * (width - len(row)) for row in rows]
-        tokens = [pad + row if left else row + pad for row, pad in zip(rows, pads, strict=True)]
-        places = torch.arange(width)
-        mask = [places >= len(pad) if left else places < len(row) for row, pad in zip(rows, pads, strict=True)]
-        return torch.tensor(tokens, device=self.device), torch.stack(mask).long().to(self.device)
+        tokens, mask = [], []
+        for row in rows:
+            pad, ones, zeros = [self._pad] * (width - len(row)), [1] * len(row), [0] * (width - len(row))
+            tokens.append(pad + row if left else row + pad)
+            mask.append(zeros + ones if left else ones + zeros)
+        return torch.tensor(tokens, device=self.device), torch.tensor(mask, device=self.device)
 
     def _completion(
         self,
