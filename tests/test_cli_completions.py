@@ -60,7 +60,7 @@ def test_a_model_is_planned_without_loading_it_and_its_tokens_are_counted(nl, ti
     from nlgeval_lib.engines import Request
     from nlgeval_lib.scoring import named
 
-    engine = named.engine("vllm", str(tiny_folder), unloaded=True)
+    engine = named.EngineChoice("vllm", str(tiny_folder), planning=True).start()
     count = engine.count_tokens([Request.chat("say it")])[0]
     tokenizer, chat = AutoTokenizer.from_pretrained(tiny_folder), [{"role": "user", "content": "say it"}]
     assert count == len(tokenizer.apply_chat_template(chat, add_generation_prompt=True)["input_ids"]) > 2

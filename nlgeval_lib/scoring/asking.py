@@ -80,7 +80,11 @@ def ask(
             run.raw += _records(stage, answers)
         return answers
 
-    return drive(stages, answer)
+    try:
+        return drive(stages, answer)
+    except KeyboardInterrupt:
+        print(f"\n{run.counts['done']:,} completions made now are stored", file=bar.stream, flush=True)
+        raise
 
 
 def _records(stage: Stage, answers: Sequence[Draws]) -> list[dict[str, Any]]:
@@ -190,7 +194,7 @@ class ProgressBar:
 
     def __init__(self, name: str = "completions", quiet: bool = False, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
-        self.quiet = quiet
+        self.quiet = quiet or self.stream.closed
         self.start(name)
 
     def start(self, name: str, reads: Reads | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 import nlgeval_lib
-from nlgeval_lib import datasets
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.engines.store import draw_keys
 from nlgeval_lib.evaluators import score_frame
@@ -24,40 +23,10 @@ from nlgeval_lib.records import Completion, Judgment, Sample, Status
 from nlgeval_lib.scoring import named
 from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
 from nlgeval_lib.scoring.named import EngineChoice
-from nlgeval_lib.scoring.rows import KNOWN, InputError, Rows, checked, incomplete, of_frame, read
+from nlgeval_lib.scoring.rows import KNOWN, InputError, Rows, incomplete
 
 # stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
 PARSED = ("score", "criteria", "format")
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where rows come from: a file (`input`), or a data set or file by name (`data`); and what its columns are."""
-
-    input: str = ""
-    data: str = ""
-    format: str = ""
-    delimiter: str = ""
-    mapping: Sequence[str] = ()
-    fill: Sequence[str] = ()
-    limit: int | None = None
-
-    def read(self, instead: str = "") -> Rows:
-        """The rows, or with the same settings those of the file `instead`.
-
-        Raises: InputError; DataUnavailable where a data set cannot be had.
-        """
-        path = instead or self.input
-        if bool(path) == bool(self.data) and not instead:
-            raise InputError("give either a file (--input) or a data set (--data)")
-        if not path and self.data not in datasets.NAMES and Path(self.data).is_file():
-            path = self.data
-        try:
-            found = read(path, self.format, self.delimiter) if path else of_frame(datasets.load(self.data), self.data)
-        except datasets.UnknownName as error:
-            raise InputError(f"--data: {error}") from None
-        found = checked(found, self.mapping, self.fill)
-        return found.take(slice(self.limit)) if self.limit else found
 
 
 @dataclass
@@ -265,33 +234,30 @@ class Job:
 
 
 def prepared(
-    source: Source,
+    data: Rows,
     name: str,
     settings: Sequence[str],
     choice: EngineChoice,
     *,
     load: str = "",
     skip_incomplete: bool = False,
-    before: Callable[[Rows], None] = lambda rows: None,
     ready: Engine | None = None,
-    given: dict[str, Any] | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> Job:
     """A job from the words of a command line; what is wrong about the rows is found before an engine starts.
 
-    before: a check of the rows. ready: an engine that is there already, in place of the chosen one. given: further
-    arguments of the evaluator, as they are.
-    Raises: InputError; EngineError; Unavailable; DataUnavailable; StoreError.
+    ready: an engine that is there already, in place of the chosen one. given: further arguments of the evaluator, as
+    they are.
+    Raises: InputError; EngineError; Unavailable; StoreError.
     """
-    asks = named.asks(name)
+    asks, more = named.asks(name), dict(given or {})
     if asks and not choice.engine:
         raise InputError(f"{name} asks a language model: name one, --engine {'|'.join(named.ENGINES)} --model NAME")
-    data = source.read()
-    before(data)
-    # an evaluator that asks through the store is made before the engine starts
-    own = None if asks or not choice.engine else choice.start()
-    model = "" if asks or own is not None else choice.model
-    made = named.evaluator(name, settings, load=load, engine=own, model=model, given=given)
-    job = Job(name, data, made, skip_incomplete=skip_incomplete)
+    if not asks and choice.engine:  # one that asks through the store is made before the engine starts
+        more["engine"] = choice.start()
+    elif not asks and choice.model:
+        more["model"] = choice.model
+    job = Job(name, data, named.evaluator(name, settings, load, **more), skip_incomplete=skip_incomplete)
     job.rows()
     if asks:
         job.store = named.store(choice.store)

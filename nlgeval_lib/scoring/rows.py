@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib import datasets
 from nlgeval_lib.names import meant, pair
 from nlgeval_lib.scoring import table_files
 from nlgeval_lib.scoring.table_files import InputError, is_missing, present
@@ -81,6 +82,26 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     kind, name = table_files.format_of(str(path), format), table_files.called(str(path))
     raw = table_files.content(str(path))
     return _rows(table_files.parsed(raw, kind, name, delimiter), name, hashlib.sha256(raw).hexdigest())
+
+
+def chosen_rows(
+    input: str = "",
+    data: str = "",
+    format: str = "",
+    delimiter: str = "",
+    mapping: Iterable[str] = (),
+    fill: Iterable[str] = (),
+    limit: int | None = None,
+) -> Rows:
+    """The rows of a file (`input`), or of a data set or a file by name (`data`), checked; the first `limit` of them.
+
+    Raises: as `read` and `checked`; UnknownName and DataUnavailable where a data set cannot be had.
+    """
+    if bool(input) == bool(data):
+        raise InputError("give either a file (--input) or a data set (--data)")
+    path = input or (data if data not in datasets.NAMES and Path(data).is_file() else "")
+    found = read(path, format, delimiter) if path else of_frame(datasets.load(data), data)
+    return checked(found, mapping, fill).take(slice(limit))
 
 
 def of_frame(frame: pd.DataFrame, name: str) -> Rows:
