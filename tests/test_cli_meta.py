@@ -96,10 +96,12 @@ def test_what_is_missing_stays_out_and_is_counted(nl):
     error = records(nl("s.csv", "--score", "good", "--coef", "pearson", "--no-baselines", "--nan", "error", *FAST))[0][
         0
     ]
-    assert error["value"] is None and error["reason"] == "--nan error: 2 rated rows have no good"
+    assert (
+        error["value"] is None and error["reason"] == "2 rated rows have no good, and missing scores are an error here"
+    )
     both = ("--score", "good", "--score", "poor", "--coef", "pearson", "--no-baselines", *FAST)
     _, [pair] = records(nl("s.csv", *both, "--nan", "error"))
-    assert pair["p"] is None and pair["reason"] == "--nan error: 2 rated rows have no good"
+    assert pair["p"] is None and pair["reason"] == "2 rated rows have no good, and missing scores are an error here"
 
 
 def test_aspects_are_groups_and_p_values_are_corrected_over_all(nl):

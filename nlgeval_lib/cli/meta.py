@@ -75,8 +75,7 @@ def correlations(asked: Meta) -> None:
         **{name: getattr(asked, name) for name in SETTINGS},
     )
     if asked.output:
-        table_files.apart(asked.output, asked.file)
-        table_files.writable(asked.output)
+        table_files.check_output(asked.output, asked.file)
     rows = read(asked.file, asked.input_format, asked.delimiter)
     mapping = list(asked.map or ())
     if asked.human != "human" or "human" in rows.columns:

@@ -63,9 +63,7 @@ def parse(asked: Parse) -> None:
     if not asked.parser:
         raise ValueError("which parser? Give --parser, or --list")
     if asked.output:
-        table_files.check_format(asked.output, "readings")
-        table_files.apart(asked.output, asked.file)
-        table_files.writable(asked.output)
+        table_files.check_output(asked.output, asked.file, rows="readings")
     words = [f"{name}={getattr(asked, name)}" for name in ("low", "high", "label") if getattr(asked, name)]
     read = parsing.parser(asked.parser, [*words, *(asked.set or ())])
     if asked.store and asked.file != "-":

@@ -69,14 +69,15 @@ def score(asked: Score) -> None:
         raise ValueError("where to? Give --output, a file ending in .csv, .tsv, .jsonl or .parquet")
     if not asked.column.strip():
         raise ValueError("--column is empty; give the score a name")
-    read = [path for path in (asked.input, asked.fit, asked.load) if path]
-    if asked.limit or asked.only_scores:
-        table_files.apart(asked.output, *read, why=", and --limit or --only-scores would leave out a part of it")
-    for path in filter(None, (asked.raw, asked.save)):
-        table_files.apart(path, *read, asked.output, why=" of this run")
+    read = (asked.input, asked.fit, asked.load)
+    if not asked.dry_run:
+        part = read if asked.limit or asked.only_scores else ()
+        why = ", and --limit or --only-scores would leave out a part of it"
+        table_files.check_output(asked.output, *part, why=why, rows="scores")
+        for path in filter(None, (asked.raw, asked.save)):
+            table_files.check_output(path, *read, asked.output, why=" of this run")
     data = asked.rows()
     if asked.output:
-        table_files.check_format(asked.output)
         rows.check_columns(data, asked.column)
     job = asked.job(data)
     if asked.dry_run:
@@ -84,7 +85,6 @@ def score(asked: Score) -> None:
         return
     if asked.save and not hasattr(job.evaluator, "save"):
         raise ValueError(f"{job.name} is not fitted, there is nothing to keep; leave --save out")
-    table_files.writable(asked.output, asked.raw, asked.save)
     if doubled := rows.repeated(data):
         say(f"note: {doubled}")
     job.run.raw = [] if asked.raw else None
@@ -102,7 +102,8 @@ def score(asked: Score) -> None:
     failures(job.run)
     for line in (*job.summary(scored), f"written: {asked.output}"):
         typer.echo(line)
-    raise typer.Exit(job.code(scored, asked.max_missing))
+    failed = job.run.failures or scored["status"].isin(("failed", "unavailable")).any()
+    raise typer.Exit(1 if failed or (scored["status"] != "ok").mean() > asked.max_missing else 0)
 
 
 def _list() -> None:

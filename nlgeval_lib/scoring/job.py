@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -66,15 +67,12 @@ class Job:
     def score(self, bar: ProgressBar) -> pd.DataFrame:
         """`value, status, reason` and perhaps `details` for every row.
 
-        Raises: InputError for what the evaluator refuses; EngineError; Unavailable; KeyboardInterrupt with every
+        Raises: ValueError for what the evaluator refuses; EngineError; Unavailable; KeyboardInterrupt with every
         finished completion stored.
         """
         rows, gone = self.rows()
         part = self.data.frame.iloc[rows]
-        try:
-            scored = self._judged(part, bar) if self.judge else self.evaluator.score(part)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        scored = self._judged(part, bar) if self.judge else self.evaluator.score(part)
         if not gone:
             return scored
         index = self.data.frame.index
@@ -86,16 +84,12 @@ class Job:
         return whole
 
     def fit(self, rows: Rows, bar: ProgressBar) -> None:
-        """Fit the evaluator on rated rows. Raises: InputError where it learns nothing or the rows do not serve."""
+        """Fit the evaluator on rated rows. Raises: ValueError where it learns nothing or the rows do not serve."""
         if not hasattr(self.evaluator, "fit"):
             raise InputError(f"{self.name} is not fitted on ratings; leave --fit out")
         bar.start(f"{self.name} training")
-        try:
+        with contextlib.closing(bar):
             self.evaluator.fit(rows.frame, engine=self.engine, store=self.store, progress=bar.report)
-        except ValueError as error:
-            raise InputError(f"{rows.name}: {error}") from error
-        finally:
-            bar.close()
 
     def fill(self, bar: ProgressBar) -> str:
         """Make and store the completions of all rows; what could be read from them, in words.
@@ -120,19 +114,16 @@ class Job:
         return self._ask(stages, self.evaluator, given, bar).frame(part.index)
 
     def planned(self) -> list[Stage]:
-        """The stages that would be asked, none of them asked. Raises: InputError for what the evaluator refuses."""
+        """The stages that would be asked, none of them asked. Raises: ValueError for what the evaluator refuses."""
         part = self.data.frame.iloc[self.rows()[0]]
-        judge, engine = self._bound(), self.engine
-        try:
-            if self.unfitted():
-                stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), engine, self.store)
-            else:
-                stages = judge.plan(part, engine, self.store)
-            for stage in stages:
-                engine.check(stage.sampling)  # what the run would refuse, the plan does
-            return stages
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        judge, engine = self.evaluator.for_engine(self.engine), self.engine
+        if self.unfitted():
+            stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), engine, self.store)
+        else:
+            stages = judge.plan(part, engine, self.store)
+        for stage in stages:
+            engine.check(stage.sampling)  # what the run would refuse, the plan does
+        return stages
 
     def unfitted(self) -> bool:
         """Whether the evaluator has criteria whose scores nothing joins yet."""
@@ -141,14 +132,9 @@ class Job:
         judge = self.evaluator
         return isinstance(judge, HDEval) and not judge.aggregator.fitted and judge.aggregator.needs_ratings
 
-    def _bound(self) -> Any:
-        """The judge as it asks this engine: Prometheus chooses its wrapping by the checkpoint."""
-        judge: Any = self.evaluator
-        return judge.for_engine(self.engine)
-
     def _judged(self, frame: pd.DataFrame, bar: ProgressBar) -> pd.DataFrame:
         """The score frame of a judge as its own `score` gives it, with what happened on the way noted in `run`."""
-        judge = self._bound()
+        judge: Any = self.evaluator.for_engine(self.engine)
         given = judge.given(frame)
         judgments = self._ask(judge.stages(given), judge, given, bar)
         details = np.empty(len(judgments), dtype=object)
@@ -225,12 +211,6 @@ class Job:
             if usage is not None and usage.cost:
                 lines.append(f"cost: {usage.cost:,.4f}")
         return [*lines, f"signature: {scored.attrs.get('signature', '')}"]
-
-    def code(self, scored: pd.DataFrame, max_missing: float) -> int:
-        """The exit code: 1 where completions failed, or more rows than that share have no score; else 0."""
-        missing = (scored["status"] != Status.OK.value).mean()
-        failed = scored["status"].isin((Status.FAILED.value, Status.UNAVAILABLE.value)).any() or self.run.failures
-        return 1 if failed or missing > max_missing else 0
 
 
 def prepared(

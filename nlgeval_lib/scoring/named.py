@@ -134,7 +134,7 @@ def evaluator(name: str, settings: Iterable[str] = (), load: str = "", **given: 
     language model or score with one, `model` for those that load a model of their own.
     Raises: InputError naming the setting; Unavailable from evaluators that cannot work here.
     """
-    cls = evaluators.get(name)
+    cls: Any = evaluators.get(name)
     names = [parameter for parameter, _, _ in parameters(cls)]
     if "engine" in given and "engine" not in names:
         raise InputError(f"{name} asks no language model; leave the engine out")
