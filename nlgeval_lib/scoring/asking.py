@@ -77,10 +77,11 @@ def ask(
             if bar.last is not None:
                 run.counts.update({name: getattr(bar.last, name) for name in COUNTS})
         run.failures += answers.failed
-        for request, draws in zip(stage.requests, answers, strict=True) if run.raw is not None else ():
-            for draw, completion in enumerate(draws):
-                known = {name: getattr(completion, name) for name in RAW if name != "error" or completion.error}
-                run.raw.append({"id": request.id, "stage": stage.name, "draw": draw, **known})
+        if run.raw is not None:
+            for request, draws in zip(stage.requests, answers, strict=True):
+                for draw, completion in enumerate(draws):
+                    known = {name: getattr(completion, name) for name in RAW if name != "error" or completion.error}
+                    run.raw.append({"id": request.id, "stage": stage.name, "draw": draw, **known})
         return answers
 
     try:
