@@ -101,9 +101,8 @@ def test_aspects_are_groups_and_p_values_are_corrected_over_all(nl):
     wanted = meta.correct([pair["p"] for pair in pairs], "holm").adjusted
     assert [pair["p_adjusted"] for pair in pairs] == pytest.approx(list(wanted))
     assert all(pair["signature"].endswith("|correct:holm(2)") for pair in pairs)
-    joined = records(nl("meta", "s.csv", "--score", "good", "--by", "", "--coef", "pearson", "--no-baselines", *FAST))[
-        0
-    ]
+    one = ("meta", "s.csv", "--score", "good", "--coef", "pearson", "--no-baselines", *FAST)
+    joined = records(nl(*one, "--by", ""))[0]
     assert len(joined) == 1 and joined[0]["n"] == 144
     systems = records(nl(*one, "--by", "system_id"))[0]
     assert [row["group"] for row in systems] == [f"s{i}" for i in range(6)]
