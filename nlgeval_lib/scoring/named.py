@@ -101,7 +101,7 @@ class EngineChoice:
             return lambda requests: None
         if getattr(one, "chat_template", None) is None:
             return lambda requests: [len(one(request.text()).input_ids) for request in requests]
-        return lambda requests: models.count(one, requests, None, "the model")
+        return lambda requests: [len(models.token_ids(one, request, None, "the model")) for request in requests]
 
 
 def store(folder: str | Path | None = None) -> Store:
