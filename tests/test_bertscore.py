@@ -74,7 +74,7 @@ def test_a_pair_has_one_value_beside_whatever_longer_pair() -> None:
     """Tokens without a similar one (negative cosines only) are where padding could interfere."""
     import torch
 
-    from nlgeval_lib.evaluators.bertscore import _match
+    from nlgeval_lib.evaluators.embedding_metrics import _match
 
     generator = torch.Generator().manual_seed(0)
     lengths = {"short": 4, "brief": 3, "long": 9, "longer": 17}

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import tiny_model
 
-from nlgeval_lib.evaluators import BartScore, Bleurt, Comet, GPTScore, UniEval, learned_metrics
+from nlgeval_lib.evaluators import BartScore, Bleurt, Comet, GPTScore, UniEval
 
 OUTPUTS = ["a cat sat", "the dog", "a cat sat"]
 REFERENCES = ["the cat sat down", "a dog", "one"]
@@ -106,7 +106,7 @@ def test_bartscore_of_the_source_reads_the_source(bart: Path) -> None:
     frame = pd.DataFrame({"output": OUTPUTS, "source": SOURCES})
     scored = BartScore(model=str(bart), direction="source").score(frame)
     np.testing.assert_allclose(scored["value"], losses(bart, SOURCES, OUTPUTS), atol=2e-6)
-    with pytest.raises(ValueError, match="no column 'reference'"):
+    with pytest.raises(ValueError, match="needs a column 'reference'"):
         BartScore(model=str(bart)).score(frame)
 
 
@@ -198,7 +198,7 @@ def test_unieval_is_yes_against_no_at_the_first_step(t5: Path) -> None:
 def test_unieval_by_sentence(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = pd.DataFrame({"output": ["a cat. the dog.", " "], "source": SOURCES[:2], "context": ["one", "two"]})
     split = lambda text: [s + "." for s in text.split(".") if s.strip()]  # noqa: E731
-    monkeypatch.setattr(learned_metrics, "_sentences", split)
+    monkeypatch.setattr("nltk.sent_tokenize", split)
     whole = UniEval("summarization", "consistency", model=t5).score(frame)
     parts = [
         UniEval("summarization", "consistency", model=t5).score(frame.assign(output=s))["value"][0]

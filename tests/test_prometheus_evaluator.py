@@ -16,8 +16,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus
-from nlgeval_lib.evaluators.prometheus import Rubric, family
-from nlgeval_lib.evaluators.prometheus_ranking import rank
+from nlgeval_lib.evaluators.prometheus import Rubric, family, rank
 from nlgeval_lib.records import Completion, Sample, Status
 
 RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
@@ -47,7 +46,7 @@ line = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters=
 def test_rubrics_survive_their_text(criteria, descriptions, low):
     rubric = Rubric(criteria, tuple(descriptions), low)
     again = Rubric.parse(rubric.text())
-    assert again == rubric and again.high == low + len(descriptions) - 1
+    assert again == rubric and again.scale == (low, low + len(descriptions) - 1)
 
 
 @given(st.text(max_size=60))

@@ -121,7 +121,7 @@ def test_a_frame_is_scored_by_the_column_that_the_rule_asks_for() -> None:
     assert scored["value"].tolist() == [1, 1] and list(scored.index) == ["p", "q"]
     assert list(scored.columns) == ["value", "status", "reason"]
     assert scored.attrs["signature"] == Rouge(multi="max").signature()
-    with pytest.raises(ValueError, match="no column 'reference' or 'references'; its columns: output"):
+    with pytest.raises(ValueError, match="rouge needs a column 'reference' or 'references'; the frame has output"):
         Rouge().score(frame[["output"]])
 
 

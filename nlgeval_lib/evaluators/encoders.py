@@ -58,14 +58,13 @@ def _locate(model: str | None) -> Located | str:
     if folder.is_absolute() or model.startswith((".", "~")):
         return f"model folder {model} does not exist"
     try:
-        config = _hub_config(model)
+        commit = Path(_hub_config(model)).parent.name
     except Exception as error:  # hub, network and repository errors share no base class
         first = " ".join(str(error).split()).split(". ")[0]
         return (
             f"model {model} is not on this machine and could not be fetched ({first[:200]}); load it once where the "
             f"model hub can be reached, or give the path of its folder"
         )
-    commit = Path(config).parent.name
     return Located(model, f"{model}@{commit[:8]}", commit)
 
 
@@ -149,18 +148,15 @@ class TokenEncoder:
         if not -n_layers - 1 <= layer <= n_layers:
             raise ValueError(f"layer is {layer}; {located.label} has layers 0 to {n_layers}, or -1 for the last")
         self.layer = layer if layer >= 0 else n_layers + 1 + layer
-        takes = self._takes()
+        # the longest input: the tokenizer's own limit, or the positions there are (some start to count at 2)
+        own = self.tokenizer.model_max_length if self.tokenizer.model_max_length < 10**6 else None
+        positions = getattr(model.config, "max_position_embeddings", 0) or 0
+        positions -= 2 if model.config.model_type in _OFFSET else 0
+        takes = min(filter(None, (own, max(positions, 0))), default=512)
         if max_tokens is not None and not 0 < max_tokens <= takes:
             raise ValueError(f"max_tokens is {max_tokens}; {located.label} takes 1 to {takes}")
         self.max_tokens = max_tokens or takes
         self.tokenizer.model_max_length = self.max_tokens
-
-    def _takes(self) -> int:
-        """The longest input: the tokenizer's own limit, or the positions there are (some start to count at 2)."""
-        own = self.tokenizer.model_max_length if self.tokenizer.model_max_length < 10**6 else None
-        positions = getattr(self.model.config, "max_position_embeddings", 0) or 0
-        positions -= 2 if self.model.config.model_type in _OFFSET else 0
-        return min(filter(None, (own, max(positions, 0))), default=512)
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of each text, special tokens included, cut at `max_tokens`."""
