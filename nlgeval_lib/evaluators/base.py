@@ -27,11 +27,9 @@ class Evaluator(Protocol):
 
     def signature(self) -> str:
         """Everything that determines a score but the texts, as `name|key:value|...`."""
-        ...
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
         """`value, status, reason` for each row of `frame`, with the same index."""
-        ...
 
 
 # -- by name -----------------------------------------------------------------------------------------------------------

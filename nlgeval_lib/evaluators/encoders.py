@@ -165,16 +165,14 @@ class TokenEncoder:
     def vectors(self, ids: Sequence[Sequence[int]], batch_size: int = 32) -> Iterator[tuple[int, Any]]:
         """(position in `ids`, tensor of tokens x width on the CPU), in batches of similar length."""
         import torch
+        from torch.nn.utils.rnn import pad_sequence
 
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
         for start in range(0, len(order), batch_size):
             batch = order[start : start + batch_size]
-            longest = len(ids[batch[0]])
-            tokens = torch.full((len(batch), longest), self.tokenizer.pad_token_id)
-            mask = torch.zeros((len(batch), longest), dtype=torch.long)
-            for row, i in enumerate(batch):
-                tokens[row, : len(ids[i])] = torch.tensor(ids[i])
-                mask[row, : len(ids[i])] = 1
+            rows = [torch.tensor(ids[i]) for i in batch]
+            tokens = pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id)
+            mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
             with torch.inference_mode():
                 states = self.model(
                     input_ids=tokens.to(self.device), attention_mask=mask.to(self.device), output_hidden_states=True

@@ -16,13 +16,11 @@ from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
-METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "plain": {"temperature": 0.0, "max_tokens": 16},
-        "mean": {"temperature": 1.0, "max_tokens": 16, "n": 20},
-        "weighted": {"temperature": 0.0, "max_tokens": 16, "logprobs": 20},
-    }
-)
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "plain": {"temperature": 0.0, "max_tokens": 16},
+    "mean": {"temperature": 1.0, "max_tokens": 16, "n": 20},
+    "weighted": {"temperature": 0.0, "max_tokens": 16, "logprobs": 20},
+}
 _SLOTS = ("output", "instruction", "source", "context", "rubric", "aspect", "reference")
 
 

@@ -212,18 +212,18 @@ class PairMetric(Metric):
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
         outputs = base.cells(frame, ("output",), self.name)
         groups = base.cells(frame, self.reference_columns(), self.name)
-        return [self._plan(*one) for one in zip(frame.index, outputs, groups, strict=True)]
+        for position, group in enumerate(groups):
+            if self.multi is None and len(group) > 1:
+                row, rules = base.row_name(position, frame.index), ", ".join(self.multi_rules)
+                raise ValueError(f"{row}: {len(group)} references; say what they become: multi= {rules}")
+        return [self._plan(output, group) for (output,), group in zip(outputs, groups, strict=True)]
 
-    def _plan(self, row: Any, outputs: tuple[str, ...], group: tuple[str, ...]) -> list[Item] | Judgment:
+    def _plan(self, output: str, group: tuple[str, ...]) -> list[Item] | Judgment:
         """The pairs whose values make a row's score, or the score where no pair is needed."""
         if not group:
             return Judgment.missing(Status.EMPTY, "no reference")
-        if self.multi is None and len(group) > 1:
-            rules = ", ".join(self.multi_rules)
-            raise ValueError(f"row {row!r}: {len(group)} references; say what they become: multi= {rules}")
         group = group[:1] if self.multi == "first" else group
         kept = tuple(reference for reference in group if not self.blank(reference))
-        [output] = outputs
         why = self.blank(output)
         if why or not kept:
             why = f"output {why}" if why else f"reference {self.blank(group[0])}"
