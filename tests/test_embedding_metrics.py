@@ -161,15 +161,8 @@ def save_encoder(folder: Path, config_class, positions: int) -> Path:
         tokenizer_object=tokenizer, cls_token="<s>", sep_token="</s>", pad_token="<pad>", unk_token="<unk>"
     )
     fast.save_pretrained(folder)
-    config = config_class(
-        vocab_size=len(words),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=8,
-        max_position_embeddings=positions,
-        pad_token_id=1,
-    )
+    sizes = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+    config = config_class(vocab_size=len(words), max_position_embeddings=positions, pad_token_id=1, **sizes)
     transformers.AutoModel.from_config(config).save_pretrained(folder)
     return folder
 

@@ -61,18 +61,9 @@ def by_output(request: Request, draw: int) -> str:
 
 
 def test_samples_take_the_usual_columns_and_no_rating():
-    frame = pd.DataFrame(
-        {
-            "input_id": ["a", "b"],
-            "system_id": ["x", "y"],
-            "aspect": ["fluency", "fluency"],
-            "human": [1, 2],
-            "input": ["in", "in2"],
-            "output": ["o", "o2"],
-            "references": [("r", "r2"), []],
-            "fact": ["f", "g"],
-        }
-    )
+    ids = {"input_id": ["a", "b"], "system_id": ["x", "y"], "aspect": "fluency", "human": [1, 2]}
+    texts = {"input": ["in", "in2"], "output": ["o", "o2"], "references": [("r", "r2"), []], "fact": ["f", "g"]}
+    frame = pd.DataFrame({**ids, **texts})
     first, second = samples(frame, needs=["source", "fact"])
     assert first == Sample(
         "a/x/fluency", "o", source="in", references=("r", "r2"), aspect="fluency", extra={"fact": "f"}

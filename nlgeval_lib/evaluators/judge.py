@@ -76,10 +76,8 @@ class ChatFormat:
 
     def text(self, prompt: str) -> str:
         """The one text of the styles that are text."""
-        if self.style == "llama2":
-            system = f"<<SYS>>\n{self.system}\n<</SYS>>\n\n" if self.system else ""
-        else:
-            system = f"{self.system}\n\n" if self.system else ""
+        marked = f"<<SYS>>\n{self.system}\n<</SYS>>" if self.style == "llama2" else self.system
+        system = f"{marked}\n\n" if self.system else ""
         return system + prompt if self.style == "raw" else f"[INST] {system}{prompt} [/INST]"
 
     def request(self, prompt: str, id: str = "") -> Request:
@@ -145,11 +143,10 @@ class Judge:
         requests = [list(self.requests(sample)) for sample in samples]
         flat = [request for group in requests for request in group]
         answers = iter((yield Stage("score", flat, self.shaped(), self.stand_in)))
-        judgments = []
-        for sample, group in zip(samples, requests, strict=True):
-            draws = [completion for _ in group for completion in next(answers)]
-            judgments.append(self.combine([self.read(completion, sample) for completion in draws]))
-        return judgments
+        return [
+            self.combine([self.read(completion, sample) for _ in group for completion in next(answers)])
+            for sample, group in zip(samples, requests, strict=True)
+        ]
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
         """What `structured` holds a completion to: {"choice": (...)}, {"regex": ...} or {"json_schema": ...}.
@@ -235,10 +232,9 @@ class Judge:
     def signature(self, engine: Engine | None = None) -> str:
         """Everything that determines a score but the texts: prompt, parser, engine, model, sampling, policies."""
         engine, bound = engine or self.engine, self.for_engine(engine)
-        prompts = "+".join(template.sha[:8] for template in bound.templates())
-        head = _signature(
-            self.name, **bound.settings(), **({"prompt": prompts} if prompts else {}), chat=bound.chat.label
-        )
+        hashes = "+".join(template.sha[:8] for template in bound.templates())
+        prompt = {"prompt": hashes} if hashes else {}
+        head = _signature(self.name, **bound.settings(), **prompt, chat=bound.chat.label)
         judge = "engine:none" if engine is None else engine.signature()
         form = {"structured": True} if self.structured else {}
         tail = _signature(f"missing:{self.missing}", **form, v=self.version)
@@ -247,9 +243,9 @@ class Judge:
 
 def failed(completion: Completion) -> Judgment | None:
     """FAILED with the reason where there is no completion, else None."""
-    if completion.finish_reason != "error" and not completion.error:
-        return None
-    return Judgment.missing(Status.FAILED, completion.error or "the engine gave no completion")
+    if completion.finish_reason == "error" or completion.error:
+        return Judgment.missing(Status.FAILED, completion.error or "the engine gave no completion")
+    return None
 
 
 def cut(completion: Completion, judgment: Judgment) -> Judgment:
@@ -272,10 +268,9 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
     if not judgments:
         return Judgment.missing(Status.FAILED, "no completion came back", n=0, n_missing=0)
     lost = [judgment for judgment in judgments if judgment.status is not Status.OK]
-    details: dict[str, Any] = {"n": len(judgments), "n_missing": len(lost)}
-    if len(judgments) == 1:
-        details = {**judgments[0].details, **details}
-    else:
+    details: dict[str, Any] = dict(judgments[0].details) if len(judgments) == 1 else {}
+    details |= {"n": len(judgments), "n_missing": len(lost)}
+    if len(judgments) > 1:
         details["values"] = tuple(judgment.value for judgment in judgments)
         details["statuses"] = tuple(judgment.status.value for judgment in judgments)
         details["draws"] = tuple(judgment.details for judgment in judgments)

@@ -292,10 +292,8 @@ class HDEval(Judge):
         """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ValueError(f"cannot read {path}: {error.strerror or error}") from None
-        except ValueError as error:
-            raise ValueError(f"{path} is not JSON: {error}") from None
+        except (OSError, ValueError) as error:
+            raise ValueError(f"cannot read {path} as JSON: {error}") from None
         found = data.get("format") if isinstance(data, dict) else type(data).__name__
         if found != FORMAT:
             raise ValueError(f"{path} is no saved HD-Eval evaluator: its format is {found!r}, needed is {FORMAT!r}")
