@@ -362,7 +362,7 @@ def test_saved_and_loaded_scores_are_equal(tmp_path, kind):
 def test_files_that_are_no_evaluator_are_refused(tmp_path):
     path = tmp_path / "x.json"
     for content, said in [
-        ("{", "as JSON"),
+        ("{", "is not JSON"),
         ("[]", "is no saved HD-Eval evaluator: its format is 'list'"),
         ("{}", "None"),
     ]:

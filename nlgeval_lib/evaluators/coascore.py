@@ -191,7 +191,6 @@ class CoAScore(LLMScore):
         return {name: combine(judgments, self.missing) for name, judgments in drawn.items()}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        """n lines with a name and a definition, or a number of the scale; for stage II see `_scores_form`."""
         if stage == "aspects":
             return {"regex": rf"([A-Z][a-z]{{3,12}}: [A-Z][a-z ]{{8,40}}[.]\n){{{self.n}}}"}
         return super().form(stage)

@@ -133,7 +133,6 @@ class HDEval(Judge):
         return rating(completion.text, LOW, HIGH).judgment()
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        """A whole number from 1 to 5, or for the stage "decompose" a short list of names with definitions."""
         if stage == "decompose":
             return {"regex": r"(- [A-Z][a-z]{3,12}: [A-Z][a-z ]{8,40}[.]\n){2,4}"}
         return {"choice": numbers(LOW, HIGH)}
@@ -292,8 +291,10 @@ class HDEval(Judge):
         """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ValueError(f"cannot read {path} as JSON: {error}") from None
+        except OSError as error:
+            raise ValueError(f"cannot read {path}: {error.strerror or error}") from None
+        except ValueError as error:
+            raise ValueError(f"{path} is not JSON: {error}") from None
         found = data.get("format") if isinstance(data, dict) else type(data).__name__
         if found != FORMAT:
             raise ValueError(f"{path} is no saved HD-Eval evaluator: its format is {found!r}, needed is {FORMAT!r}")
