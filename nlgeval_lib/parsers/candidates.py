@@ -63,6 +63,8 @@ _SEPARATOR = re.compile(r"[\n.!?;,|{}()\[\]:=\"]")
 _LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
 _ITEM_LEFT = re.compile(r"[\s>#*|\"'(\[{-]*(?:\d{1,2}[.)][ >#-]*)?\Z")
 _LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
+_LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
+_VALUE_WORDS = re.compile(r"[:=][ ]?[a-z]+(?:[ ][a-z]+){0,2}[ ]?(?:\(|[ ]-[ ])\s?\Z")  # "Rating: good (4)"
 _OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"'\x02]*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
 _EXPLAINED = re.compile(r"\s?(?:\([^)\n]{0,60}\)\s?)?(?::|-|=|->)\s?[a-z\"'(]")
 _TOP_AWARDED = re.compile(
@@ -79,10 +81,14 @@ def _present(one: Candidate, text: str) -> None:
     new_line = "\n" in window[len(core) :]
     if core.endswith("-") and _LINE_LEFT.match(core[core.rfind("\n") + 1 : -1]):
         core = core[:-1].rstrip(_OPENERS)  # a bullet
+    worded = _VALUE_WORDS.search(window) if window.rstrip()[-1:] in "(-" else None
+    if worded:
+        core = window[: worded.start() + 1]
     ends = text[one.used : one.used + 1] in cues.END_SIGNS or cues.ENDS.match(text, one.used) is not None
     left, article = _unfilled(core)
     if left.endswith((":", "=", "|", "-", "->")):
-        if new_line and left[-1] in ":=" and not _OWN_LINE.match(text, one.used):
+        unsure = not cues.HEDGES.isdisjoint(core[len(left) :].split())
+        if unsure or (new_line and left[-1] in ":=" and not _OWN_LINE.match(text, one.used)):
             return
         ends = ends or one.kind in ("of", "stars", "points")
         if ends or (left is core and one.token[0].isdigit()):
@@ -155,7 +161,10 @@ def _is_label(one: Candidate, text: str, sign: str, name: str, words: list[str],
         return False  # "Reasons:\n1: fluent"
     if sign in "=-" and not (line_start and (sign == "-" or cues.QUALITY_NAME.fullmatch(name))):
         return False  # "count = 4", "len(x) - 1"
-    return line_start or cues.NEUTRAL.isdisjoint(words)
+    if not line_start and not cues.NEUTRAL.isdisjoint(words):
+        return False
+    next_item = f"\n{one.value + 1:g}"  # "Reasons: 1. It is fluent"
+    return not (_LIST_ITEM.match(text, one.end) and next_item in text[one.end : one.end + 4000])
 
 
 def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None:
@@ -276,7 +285,8 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
         one.present(ALONE, "bracketed")
     elif one.token[0].isdigit() and window[-1:] != "(" and not one.kind and cues.TEXT_END.match(text, one.used):
         words = re.split(r"[.!?\n]", window)[-1].split()
-        if (words and cues.FILL.issuperset(words)) or cues.CLOSING.search(core) or cues.SHORT_ANSWER.match(window):
+        praised = words and cues.FILL.issuperset(words) and cues.HEDGES.isdisjoint(words)
+        if praised or cues.CLOSING.search(core) or cues.SHORT_ANSWER.match(window):
             one.present(ALONE, "closing")
 
 

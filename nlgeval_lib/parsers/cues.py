@@ -98,6 +98,8 @@ FILL = _words(
     " approximately roughly therefore thus clearly now simply still merely probably likely rather fairly quite hence"
     " definitely certainly currently indeed actually only easily"
 )
+# of those, what leaves it in doubt where no verb presents the number: "Score: about 4", "Around 3."
+HEDGES = _words("about around approximately roughly probably likely rather now only just")
 # who gives or gets the judge's score: the judge, what it judges, and "so", "and", "thus" without a subject
 OWN = _words(
     "i we it this that which they both one these and so but thus therefore hence to not then overall also who analysis"
