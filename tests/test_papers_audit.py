@@ -115,12 +115,6 @@ def test_three_verdicts_on_a_mean_of_a_third(printed, expected):
     assert (found.recomputed, found.low, found.high) == pytest.approx((0.73 / 3, 0.715 / 3, 0.745 / 3))
 
 
-@pytest.mark.parametrize(("printed", "expected"), [("0.24", HOLDS), ("0.25", HOLDS), ("0.26", CONTRADICTS)])
-def test_a_tie_may_be_rounded_either_way(printed, expected):
-    (found,) = val.summaries(of(table({"r": {"a": "0.24", "b": "0.25", "mean": printed}})), "t", "mean", "ab")
-    assert found.verdict == expected
-
-
 @given(st.decimals("-9", "9", places=2), st.decimals("-9", "9", places=2))
 def test_figures_printed_twice_to_the_same_digits_must_be_equal(a, b):
     assert (q.same(Quantity.printed(str(a)), Quantity.printed(str(b))) == HOLDS) == (a == b)
@@ -462,13 +456,6 @@ def test_what_is_ahead_of_what(what, expected, note):
     assert found.verdict == expected and (note in found.note if note else found.note == "")
 
 
-def test_a_lead_within_rounding_is_told():
-    """0.3 and 0.30 may stand for 0.26 and 0.304: a difference of 0 at face is no contradiction where one may be."""
-    frame = table({"a": {"x": "0.30"}, "b": {"x": "0.3"}})
-    gap = say.gaps(of(frame)["t"], best=["a"], over=["b"])["a / x / score"]
-    assert gap.face == 0 and gap.high > 0 > gap.low
-
-
 def test_a_sentence_about_rows_that_share_no_column_is_refused():
     with pytest.raises(ValueError, match="no column has"):
         say.ahead(of(LEAGUE), "t", "", best=["said"], over=["old"])
@@ -685,17 +672,6 @@ def test_one_fact_in_several_rows_is_one_finding():
         ("tigerscore", "70.857 cut off"): 2, ("tigerscore", "8.72 cut off"): 2,
         ("tigerscore", "WebNLG-2020 has 16 systems and 178 inputs"): 7,
     }  # fmt: skip
-
-
-def test_whose_differences_on_long_form_answers_are_printed(found):
-    """Table 4's are the 13B model's, Table 25's the 7B model's; of Table 26's one each, so one reading fails."""
-    rows = found[(found["rule"] == "difference") & found["place"].str.contains("LF-QA")]
-    assert [(row.table, row.printed, round(row.recomputed, 2), row.verdict) for row in rows.itertuples()] == [
-        ("table_04", "+4", 4.24, HOLDS), ("table_04", "+4", 3.85, HOLDS),
-        ("table_25", "+5", 4.62, HOLDS), ("table_25", "+9", 9.15, HOLDS),
-        ("table_26", "+5", 5.26, HOLDS), ("table_26", "+5", 4.39, CONTRADICTS),
-    ]  # fmt: skip
-    assert "the better of ours gives 5.28; or +5 over the reference-free" in rows["note"].iloc[-1]
 
 
 SWAPPED = [("2.33", 1), ("1.67", 2.67), ("4.00", 3.33), ("3.33", 1.67), ("2.67", 4), ("3.33", 2.33), ("1.00", 3.33)]
