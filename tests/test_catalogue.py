@@ -81,6 +81,7 @@ def test_what_is_read(here):
         ("{seed = 3}", '{mode = "quick"}', "parameter 'mode' is set by the runner"),
         ('id = "one"\n', "", "id: Field required"),
         ("[[row]]", "[[rows]]", "unknown section [[rows]]"),
+        ("[[row]]", "[row]", "[[row]]: Input should be a valid tuple"),
         ('status = "needs GPU"', 'status = "reproduced"', "status: Input should be 'needs GPU'"),
         ('id = "table_02"', 'id = "table_22"', "not listed in data/paper_tables/hdeval/index.csv"),
         ('reason = "model X', 'reason = " "\n# "', "'table_02': reason: String should match"),

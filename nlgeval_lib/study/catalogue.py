@@ -146,7 +146,7 @@ class Catalogue:
     def questions_of(self, output: str) -> tuple[Question, ...]:
         """What an output reads of judges, in the file's order. Raises: CatalogueError for an unknown output."""
         if output != SCOREBOARD:
-            self[output]
+            self[output]  # is it one?
         return tuple(question for question in self.questions if question.output == output)
 
     def select(self, ids: Sequence[str] = (), papers: Sequence[str] = ()) -> tuple[Entry, ...]:
@@ -194,16 +194,6 @@ def load(path: Path | None = None) -> Catalogue:
     return Catalogue(read.output, read.row, read.judge, tuple(questions))
 
 
-def printed_ids() -> dict[str, dict[str, dict[str, str]]]:
-    """For each paper, the rows of its `index.csv` by id: every table and figure it prints."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
-    for paper in PAPERS:
-        path = files.data() / "paper_tables" / paper / "index.csv"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else ()
-        found[paper] = {row["id"]: row for row in csv.DictReader(lines)}
-    return found
-
-
 # -- checking ----------------------------------------------------------------------------------------------------------
 
 
@@ -217,8 +207,10 @@ class _File:
 def _told(raw: Mapping[str, Any], loc: Sequence[Any], msg: str, input: Any, **_: Any) -> str:
     """One of pydantic's faults, with the entry's id in the place of its number."""
     section, *rest = loc
-    if len(rest) < 1 or section not in raw:
-        return f"unknown section [[{section}]]; allowed: [[output]], [[row]], [[judge]]"
+    if not rest:
+        known = section in ("output", "row", "judge")
+        said = f"[[{section}]]: {msg}" if known else f"unknown section [[{section}]]"
+        return f"{said}; allowed: [[output]], [[row]], [[judge]]"
     item = raw[section][rest[0]]
     name = item.get("id", item) if isinstance(item, dict) else item
     return f"{section} {name!r}: {'.'.join(map(str, rest[1:]))}: {msg}, got {input!r}"
@@ -228,14 +220,14 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
     """What is wrong with entries that could all be read."""
     from nlgeval_lib import datasets, evaluators
 
-    printed = printed_ids()
+    printed = {paper: _printed(paper) for paper in PAPERS}
     ids, judges = [entry.id for entry in read.output], [judge.id for judge in read.judge]
     named = [f"output {name!r}" for name in ids] + [f"judge {name!r}" for name in judges]
     for name, count in Counter([*named, *(f"row {row.paper}/{row.id}" for row in read.row)]).items():
         if count > 1:
             yield f"{name} is there {count} times"
     for entry in read.output:
-        where, known = f"output {entry.id!r}", printed.get(entry.paper, {})
+        where, known = f"output {entry.id!r}", printed.get(entry.paper, [])
         if not re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", entry.id) or entry.id == SCOREBOARD:
             yield f"{where}: an id is lower-case letters and digits joined by single underscores, not {SCOREBOARD!r}"
         notebook = PurePosixPath(entry.notebook)
@@ -243,12 +235,12 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
             yield f"{where}: notebook {entry.notebook!r} is not the path of an .ipynb below notebooks/"
         elif not (folder / notebook).is_file():
             yield f"{where}: there is no notebooks/{entry.notebook}"
-        for name in {*entry.covers} - {*known}:
+        for name in sorted({*entry.covers} - {*known}):
             listed = f"data/paper_tables/{entry.paper}/index.csv"
             yield f"{where}: covers {name!r}, which {listed} does not list{_near(name, known)}"
-        for name in {*entry.parameters} & {*RESERVED}:
+        for name in sorted({*entry.parameters} & {*RESERVED}):
             yield f"{where}: parameter {name!r} is set by the runner; leave it out"
-        for name in {*entry.after} - ({*ids} - {entry.id}):
+        for name in sorted({*entry.after} - ({*ids} - {entry.id})):
             yield f"{where}: after names {name!r}, which is no other output{_near(name, ids)}"
         for name, one in entry.judges.items():
             if one.judge not in judges:
@@ -269,6 +261,12 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
             del waits[name]
     if waits:
         yield f"these outputs wait for each other in a circle: {', '.join(sorted(waits))}"
+
+
+def _printed(paper: str) -> list[str]:
+    """Every table and figure that a paper prints, by the id that its index has."""
+    path = files.data() / "paper_tables" / paper / "index.csv"
+    return [row["id"] for row in csv.DictReader(path.read_text("utf-8").splitlines())] if path.exists() else []
 
 
 def _near(name: object, known: Iterable[str]) -> str:

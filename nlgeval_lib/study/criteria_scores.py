@@ -22,7 +22,8 @@ from nlgeval_lib.study.aspect_scores import draw_means
 from nlgeval_lib.study.judges import JudgeScores
 from nlgeval_lib.training import mini
 
-NAMES = _, CHAT = ("summeval", "topical_chat")
+CHAT = "topical_chat"
+NAMES = ("summeval", CHAT)
 UNITS = ("row", "document")
 MINI = "mini_judge"  # the miniature judge's own texts, whatever data set it was asked in the place of
 LABELS = {"summeval": "SummEval", "topical_chat": "Topical-Chat", "sfhot": "SFHOT", "sfres": "SFRES",
