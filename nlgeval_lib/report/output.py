@@ -197,12 +197,10 @@ class Output:
             kept[loss.kind] += loss.count
         told: dict[str, Any] = {"id": self.id, "folder": folder, "why": place.why, "since": place.since}
         told |= {"kept": dict(kept), "changed": new, "line": line, "files": [proof, *contents]}
+        told |= {"modules": provenance.modules()}
         # for the runner, or a trace for whoever runs the notebook alone
         given = os.environ.get("NLGEVAL_RECORD")
-        files.write_text(
-            given or files.state("saved", self.mode, f"{self.id}.json"),
-            json.dumps(told | {"modules": provenance.modules()}),
-        )
+        files.write_text(given or files.state("saved", self.mode, f"{self.id}.json"), json.dumps(told))
         print(f"{self.id}: {line}")
 
     def _place(self, cells: pd.DataFrame | None) -> saving.Place:
@@ -241,8 +239,8 @@ class Output:
         for name, frame in self._frames.items():
             made[self._name("results", folder, f"__{name}.csv")] = saving.csv_text(frame).encode()
         for name, drawn in self._figures.items():
-            for end, content in drawn.items():
-                made[self._name("figures", folder, f"{'__' if name else ''}{name}.{end}")] = content
+            base = self._name("figures", folder, f"__{name}" if name else "")
+            made |= {f"{base}.{end}": content for end, content in drawn.items()}
         return made
 
     def _coverage(self, cells: pd.DataFrame | None) -> dict[str, int]:
@@ -252,11 +250,9 @@ class Output:
         return papers.counts(cells) | {"numbers": numbers}
 
     def _provenance(self, cells: pd.DataFrame | None) -> dict[str, Any]:
-        facts = {key: value for key, value in self._facts.items() if key != "signatures"}
-        if self._notes:
-            facts["notes"] = list(dict.fromkeys(self._notes))
-        if self._missing:
-            facts["missing"] = self._missing
+        facts = {"notes": list(dict.fromkeys(self._notes)), "missing": self._missing}
+        facts = self._facts | {name: said for name, said in facts.items() if said}
+        facts.pop("signatures", None)
         return provenance.collect(
             output=self.id,
             paper=self.paper,
