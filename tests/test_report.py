@@ -244,6 +244,26 @@ def test_quick_and_mini_have_folders_of_their_own(here):
     assert names == {f"mini/hdeval/{name}" for name in mini} | {f"quick/hdeval/{name}" for name in quick}
 
 
+def test_mini_results_do_not_shrink_either(here):
+    for rows in (3, 2):
+        out = output("small")
+        out.frame(pd.DataFrame({"x": range(rows)}), "scores")
+        out.save()
+    assert len(pd.read_csv(here.result("mini/hdeval/small__scores.csv"))) == 3
+
+
+def test_files_that_are_no_longer_made_go_when_told_to(here, monkeypatch):
+    out = output("one")
+    out.compare(ours(0.5, 0.2))
+    out.frame(pd.DataFrame({"x": [1]}), "old")
+    out.save()
+    saved("one")
+    assert here.result("hdeval/one__old.csv").exists()
+    monkeypatch.setenv("NLGEVAL_REPLACE", "1")
+    saved("one")
+    assert not here.result("hdeval/one__old.csv").exists()
+
+
 def test_scratch_outputs(here):
     with pytest.raises(CatalogueError, match="no output 'mine'"):
         report.Output("mine")
