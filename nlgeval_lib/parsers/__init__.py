@@ -15,7 +15,7 @@ _WHERE = {
     "aspects": "lists",
     "criteria": "lists",
     "error_analysis": "errors",
-    "feedback": "ratings",
+    "feedback": "feedbacks",
     "instructscore": "errors",
     "multiple_choice": "choices",
     "Parsed": "text",

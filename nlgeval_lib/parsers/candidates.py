@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from nlgeval_lib.parsers import cues
+from nlgeval_lib.parsers import cues, vetoes
 from nlgeval_lib.parsers.cues import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE
 from nlgeval_lib.parsers.normalise import OTHER, TAG
 from nlgeval_lib.parsers.numbers import Candidate, numbers
@@ -14,16 +14,16 @@ from nlgeval_lib.parsers.numbers import Candidate, numbers
 class Tables:
     """The tables of `cues`, ready to search: cues by the word before the number, vetoes by scope."""
 
-    def __init__(self, rows: Mapping[cues.Cue, str] = cues.CUES, vetoes: Mapping[str, Mapping[str, str]] = cues.VETOES):
+    def __init__(self, rows: Mapping[cues.Cue, str] = cues.CUES, taken: Mapping[str, dict[str, str]] = vetoes.VETOES):
         self.by_last: dict[str, list[tuple[cues.Cue, re.Pattern, re.Pattern]]] = {}
         for row, before in rows.items():
             ready = (row, re.compile(rf"(?:{before})\s*\Z"), re.compile(cues.AFTER.get(row.name, "")))
             for last in row.last.split() or [""]:
                 self.by_last.setdefault(last, []).append(ready)
         self.rows = {
-            scope: [(name, re.compile(way)) for name, way in ways.items()] for scope, ways in vetoes.items() if ways
+            scope: [(name, re.compile(way)) for name, way in ways.items()] for scope, ways in taken.items() if ways
         }
-        self.any = {scope: re.compile("|".join(f"(?:{way})" for way in vetoes[scope].values())) for scope in self.rows}
+        self.any = {scope: re.compile("|".join(f"(?:{way})" for way in taken[scope].values())) for scope in self.rows}
 
     def veto(self, scope: str, text: str) -> str:
         """The name of the row of `scope` that is found in `text` (of "after": at its start); empty where none is."""
@@ -35,7 +35,7 @@ class Tables:
         for name, pattern in self.rows[scope]:
             match = pattern.match(text) if anchored else pattern.search(text)
             if match and not (
-                scope in cues.UNLESS and cues.UNLESS[scope].search(text, 0 if scope == "standard" else match.end())
+                scope in vetoes.UNLESS and vetoes.UNLESS[scope].search(text, 0 if scope == "standard" else match.end())
             ):
                 return name
         return ""
@@ -133,7 +133,8 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
     contest = nouns and words[-2:-1] and words[-2] in cues.CONTESTS
     misnamed = len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & cues.NEVER_A_SCORE))
     if misnamed and not (odd and odd <= cues.TOPS and _TOP_AWARDED.search(name[: max(map(name.rfind, odd))])):
-        return one.spoil("the label names something else") if odd & cues.NEVER_A_SCORE else None
+        counted = odd & cues.NEVER_A_SCORE and words[0] not in ("no", "nothing", "without")  # "No errors: 5"
+        return one.spoil("the label names something else") if counted else None
     letter = words[1:] and words[-1] == "a"  # "Score A", "Response A"
     asked = " ".join(word for word in words if word not in cues.NOT_ASKED) + " a" * bool(letter)
     foreign = cues.FOREIGN.search(name) is not None
@@ -204,7 +205,8 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
             one.present(row.strength, row.name, groups.get("quality") or "")
         verb = groups.get("verb")
         graded = one.kind == "of" and cues.QUALITY_NAME.fullmatch(_aspect_after(text, one.used))
-        if verb and not graded and not _own(sentence, found.start("verb"), verb):
+        moved = row.name == "moved to" and article  # "the ending lifts it to a 4"
+        if verb and not graded and not moved and not _own(sentence, found.start("verb"), verb):
             one.spoil("the number is the score of something else")
         if not one.label:  # "I would rate the fluency a 4", "the fluency gets"
             at = found.start("verb" if verb else "noun" if "noun" in groups else 0)
@@ -295,7 +297,7 @@ SPLIT = "several aspects are scored at once"
 
 
 def _sentence_start(window: str) -> int:
-    return max((end.end() for end in cues.SENTENCE.finditer(window)), default=0)
+    return max((end.end() for end in vetoes.SENTENCE.finditer(window)), default=0)
 
 
 def doubt(one: Candidate, text: str) -> None:
@@ -318,22 +320,22 @@ def doubt(one: Candidate, text: str) -> None:
         return one.spoil("the score is given on another scale", blocks=True, rescaled=True)
     if labelled:
         flaw = TABLES.veto("label", sentence)
-    elif cues.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", after):
+    elif vetoes.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", after):
         flaw = "in a question"
     else:
         flaw = _taken_back(sentence, after)
-    if not flaw and "'" in sentence and cues.QUOTED_LEFT.search(sentence) and cues.QUOTED_RIGHT.match(after):
+    if not flaw and "'" in sentence and vetoes.QUOTED_LEFT.search(sentence) and vetoes.QUOTED_RIGHT.match(after):
         flaw = "in a quotation"
     return one.spoil(f"the number is {flaw}") if flaw else None
 
 
 def _turned(sentence: str) -> str:
-    return sentence[max((found.start() for found in cues.TURN.finditer(sentence)), default=0) :]
+    return sentence[max((found.start() for found in vetoes.TURN.finditer(sentence)), default=0) :]
 
 
 def _taken_back(sentence: str, after: str) -> str:
-    sentence = cues.ASIDE.sub("", sentence) if sentence.count(",") > 1 else sentence
-    clause = sentence[max((found.end() for found in cues.CLAUSE.finditer(sentence)), default=0) :]
+    sentence = vetoes.ASIDE.sub("", sentence) if sentence.count(",") > 1 else sentence
+    clause = sentence[max((found.end() for found in vetoes.CLAUSE.finditer(sentence)), default=0) :]
     would = "would be" in clause or ("would" in clause and "i would" not in clause)
     return (
         TABLES.veto("clause", clause)

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from nlgeval_lib.parsers.cues import CLAUSE, SENTENCE
 from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.normalise import made_plain
 from nlgeval_lib.parsers.text import Parsed, check_text, readable, why
+from nlgeval_lib.parsers.vetoes import CLAUSE, SENTENCE
 from nlgeval_lib.records import Status
 
 

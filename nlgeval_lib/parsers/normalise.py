@@ -28,7 +28,9 @@ def normalised(content: str, low: float, high: float) -> str:
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
     if "=" in text:
-        text = _SUM.sub(_without_sum, text)
+        text = _WORKED_OUT.sub(functools.partial(_worked_out, high=high), _SUM.sub(_without_sum, text))
+    if "☆" in text:
+        text = _STAR_LINE.sub(lambda line: f"{line[1]}{len(line[2])}/{len(line[2] + line[3])}", text)
     text = plain(text)
     if '"' in text:
         text = _QUOTED.sub(_unquoted, text)
@@ -150,6 +152,12 @@ _SUM = re.compile(
     r"(?P<sum>[ *]{0,5}[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
     r"=)[ *]{0,5}(?=\d{1,3}(?:\.\d+)?(?![\d%/]))"
 )
+# "5 - 1 = 4", "(4 + 3 + 5) / 3 = 4" on a line of its own
+_WORKED_OUT = re.compile(
+    r"^(\W*(?:(?:so|thus|hence),? )?)\(?(\d+(?: ?[+-] ?\d+)+)\)?(?: ?/ ?([2-9]))? ?= ?(\d+(?:\.\d+)?)(?=\W*$)",
+    re.M,
+)
+_STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
 _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 _BARE_QUOTE = re.compile(r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
@@ -185,6 +193,14 @@ def _tag(match: re.Match) -> str:
 def _without_sum(match: re.Match) -> str:
     """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`; `Score: 4/5 = .8` stays."""
     return f"{match['label']} " if re.search(r"[+*x×)-]", match["sum"]) else match.group()
+
+
+def _worked_out(match: re.Match, high: float) -> str:
+    """The right side of points taken off the top, or of a mean, where it holds."""
+    total = sum(float(term) for term in re.findall(r"-?\d+", match[2].replace(" ", "")))
+    holds = abs(total / float(match[3] or 1) - float(match[4])) < 0.06
+    from_top = float(re.split(r"\D", match[2])[0]) == high and "+" not in match[2]
+    return f"{match[1]}{match[4]}" if holds and (match[3] or from_top) else match.group()
 
 
 def _unquoted(match: re.Match) -> str:

@@ -52,6 +52,7 @@ _DIGITS = re.compile(r"[0-9](?<![\w$€£¥#@^%]\d)(?<!\d[.,:-]\d)[0-9]*(?:[.,][
 _SPELLED_TOO = re.compile(rf"{_DIGITS.pattern}|\b{WORD}\b(?!-ish)")
 _NAMED = re.compile(r"[a-z](?<!score)(?<!rating)(?<!grade)(?<!mark)-\Z")
 _PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
+_ONE_WHO = re.compile(r" (?:the|this|that|it|i|which|who|could|can|might|may|should|must|has|says)\b")
 _MOVED_FROM = re.compile(
     r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)\w*[a-z ]{0,20} from(?: "
     r"an?)?\s*\Z"
@@ -61,12 +62,14 @@ _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 _RIGHT = re.compile(
     rf"""(?P<date>[ \t]*/[ \t]*\d+[ \t]*/[ \t]*\d|-\d+-\d|:\d)
        | (?P<of>[ \t]*(?:stars?\b|points?\b|pts\b|marks?\b|★)?[ \t]*[(\[]?[ \t]*
-           (?:/|\\/|out[ ]of|of[ ]a[ ]possible|von[ ]|sur[ ]|de[ ]|av[ ]|van[ ]|из|من|of(?=[ \t]+\d))
+           (?:/|\\/|out[ ]of|of[ ]a[ ]possible|von[ ]|sur[ ]|de[ ]|av[ ]|van[ ]|из|من
+           |of(?=[ \t]+(?:\d|the[ ]\d+[ ](?:possible|available))))
            [ \t]*(?:a[ \t]+|the[ \t]+)?
            (?:(?:possible|maximum|total|max|perfect)[ \t]+(?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
            (?P<base>{_N}))
        | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*(?P<upto>{_N}){END_OF_NUMBER})
-       | (?P<series>[ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b|\bvs\b\.?|\bversus\b|[ ](?=\d))
+       | (?P<series>(?![,;][ ]{_N}[ ](?:is|seems|feels)\b)
+           [ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b|\bvs\b\.?|\bversus\b|[ ](?=\d))
            [ \t]*(?:(?:maybe|perhaps|possibly|even)[ ]+)?(?:an?[ ])?(?P<then>{_N})
            (?:{END_OF_NUMBER}|(?=[ \t]+[(\[]?\d)))
        | (?P<percent>[ ]?(?:%|percent\b|per[ ]cent\b))
@@ -149,7 +152,7 @@ def _number(text: str, match: re.Match, low: float, high: float) -> tuple[Candid
 
 def _counted(text: str, token: str, start: int, end: int, right: re.Match | None) -> bool:
     """Whether a number counts something, is the pronoun "one", or where a score moved from."""
-    if token == "one" and _PRONOUN.search(text, max(0, start - 9), start):
+    if token == "one" and (_PRONOUN.search(text, max(0, start - 9), start) or _ONE_WHO.match(text, end)):
         return True
     if right is not None:
         to = right["range"] is not None and "to" in right.group()

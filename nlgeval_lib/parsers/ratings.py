@@ -1,13 +1,13 @@
-"""Ratings and feedback: one rule for the verdict, of a whole text, under a label, behind a mark."""
+"""Ratings: one rule for the verdict, of a whole text and under a label."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import re
-from dataclasses import dataclass
 
-from nlgeval_lib.parsers import cues
+from nlgeval_lib.parsers import cues, vetoes
 from nlgeval_lib.parsers.candidates import SPLIT, candidates, doubt
 from nlgeval_lib.parsers.cues import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE
 from nlgeval_lib.parsers.normalise import OTHER, TAG, normalised
@@ -18,7 +18,7 @@ from nlgeval_lib.records import Status
 RULES = ("none", "alone", "form", "aspect", "phrase", "label", "final")  # by strength
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Rating(Parsed):
     """A score on the scale `low` to `high`; `matched` is the place of the text that carried it (lower case)."""
 
@@ -50,7 +50,7 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
     Raises: ValueError for a bad scale or a blank label; TypeError where `text` is neither str nor None.
     """
     plain = _plain(text, low, high) if label is None and isinstance(text, str) and text.isascii() else None
-    return plain or _read(text, low, high, label)[0]
+    return plain or read(text, low, high, label)[0]
 
 
 # most recorded texts: one number in all, behind "Score:" after a sentence or at the start, that ends its line
@@ -76,20 +76,24 @@ def _plain(text: str, low: float, high: float) -> Rating | None:
 
 def trace(text: str | None, low: float, high: float, label: str | None = None) -> list[str]:
     """How `rating` reads a text, a line each: the normalised text, every candidate with its fate, the verdict."""
-    read, body, found = _read(text, low, high, label)
+    verdict, body, found = read(text, low, high, label)
     lines = body.replace(OTHER, "(another scale)").replace(TAG, "").split("\n")
     told = [f"text     {line}" for line in lines if line.strip()]
     for one in found:
         cue = f"{RULES[one.strength]} ({one.cue}{f', {one.label}' if one.label else ''})" if one.strength else "no cue"
-        fate = one.veto or ("won" if read.ok and one.value == read.value else "weaker than another")
+        fate = one.veto or ("won" if verdict.ok and one.value == verdict.value else "weaker than another")
         told.append(
             f"number   {one.token!r} at {one.start}: {cue}; "
             f"{fate if one.strength or one.veto else 'not presented as a score'}"
         )
-    return [*told, f"verdict  {shown(read.value) if read.ok else read.status.value}: {read.reason or read.rule}"]
+    return [
+        *told,
+        f"verdict  {shown(verdict.value) if verdict.ok else verdict.status.value}: {verdict.reason or verdict.rule}",
+    ]
 
 
-def _read(text: str | None, low: float, high: float, label: str | None) -> tuple[Rating, str, list[Candidate]]:
+def read(text: str | None, low: float, high: float, label: str | None) -> tuple[Rating, str, list[Candidate]]:
+    """The reading of a text, the normalised text, and its candidates."""
     low, high = check_scale(low, high)
     if label is not None and not (isinstance(label, str) and label.strip()):
         raise ValueError(f"label must be a name such as 'Coherence' or None, got {label!r}")
@@ -108,6 +112,9 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
         return Rating(math.nan, status, reason, rule, low, high, label)
 
     shown_ones = [one for one in found if one.strength]
+    if shown_ones and len(found) > 1:
+        found = _corrected(found, body)
+        shown_ones = [one for one in found if one.strength]
     if len(shown_ones) == 1 and not shown_ones[0].veto and shown_ones[0].cue != "leading":
         return _settled(shown_ones[0], body, low, high, label)
     shown_ones = _without_echo(shown_ones, body)
@@ -137,6 +144,9 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
             return missing(Status.TRUNCATED if stops[0].veto == CUT else Status.UNPARSED, stops[0].veto, "doubt")
         if values:
             return _settled(verdicts[-1], body, low, high, label)
+    closing = None if label or live or blocked else _closing(found, body, low, high)
+    if closing:
+        return _settled(closing, body, low, high, label)
     status, reason = why(body) or (Status.UNPARSED, "")
     vetoed = [one for one in shown_ones if one.veto]
     reason = reason or (
@@ -162,7 +172,7 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
             return missing(
                 Status.UNPARSED, f"different verdicts: {shown(best.value)}, {row.count('★')} stars", "conflict"
             )
-    for place in cues.CORRECTION.finditer(body, best.end, best.end + 20_000):
+    for place in vetoes.CORRECTION.finditer(body, best.end, best.end + 20_000):
         for other in candidates(place["rest"], low, high):
             if low <= other.value <= high and other.value != best.value:
                 return missing(
@@ -174,6 +184,55 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
         return Rating(best.value + 0.0, Status.OK, "", rule, low, high, label, matched)
     reason = f"{shown(best.value)} is outside {shown(low)} to {shown(high)}"
     return Rating(math.nan, Status.OUT_OF_RANGE, reason, rule, low, high, label, matched)
+
+
+def _corrected(found: list[Candidate], body: str) -> list[Candidate]:
+    """From the last "no, 3", "correction: 3" on, where that says no more than the number; else all."""
+    for place in vetoes.CORRECTION.finditer(body, found[0].end, found[-1].end + 60):
+        said = vetoes.CORRECTED.match(place["rest"])
+        new = [one for one in found if said and not one.veto and 0 <= one.start - place.start("rest") < said.end()]
+        if len(new) == 1 and not place["unsure"]:
+            new[0].present(max(new[0].strength, LABEL), "corrected")
+            found = [one for one in found if one.start >= new[0].start]
+    return found
+
+
+_CONCLUDES = re.compile(
+    r"(?:(?P<so>\b(?:so|thus|hence|therefore),?)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
+    rf"(?:(?:\A|\s)(?:{'|'.join(cues.FILL - {'probably', 'likely', 'now', 'only', 'just'})}))*\s*\Z"
+)
+_NO_VERDICT = (
+    (cues.NOT_A_SCORE | {"says", "said", "say", "writes", "reads", "like", "following", "rater", "asked", "wants"})
+    - cues.TOPS
+    - {"not", "never"}
+)
+_LAST = re.compile(r"(?:,? (?:it is|in the end|overall|then|for me|from me))?[\s.!)]*\Z")
+_TAKEN_OFF = re.compile(r"\b(?:off|minus|deduct\w*|subtract\w*|los[et]s?|docked|took|taken|less)\b")
+
+
+def _closing(found: list[Candidate], body: str, low: float, high: float) -> Candidate | None:
+    """The number that ends a short text after a "so", a sign or a "but", where no other number can be its verdict."""
+    if not found or len(body) > 300 or found[-1].veto or found[-1].strength or not low <= found[-1].value <= high:
+        return None
+    last = dataclasses.replace(found[-1])
+    lead = _CONCLUDES.search(body[: last.start].rstrip(" \t\n\"'("))
+    if not lead or not _LAST.match(body, last.used):
+        return None
+    others = []
+    for other in found[:-1]:
+        other.present(other.strength or FORM, other.cue)
+        if not other.veto:
+            doubt(other, body)
+        if not other.veto and other.value != last.value:
+            others.append(other.value)
+    taken_off = _TAKEN_OFF.search(body) is not None and high - sum(others) == last.value
+    said = re.findall(r"[a-z]+", body[: lead.start()])
+    nameless = len(said) > 2 and _NO_VERDICT.isdisjoint(said[-3:])  # not "Page: 4"
+    if not taken_off and ((others and not lead["so"]) or (lead["sign"] and not nameless)):
+        return None
+    last.present(FORM, "closing")
+    doubt(last, body)
+    return None if last.veto else last
 
 
 def _without_echo(found: list[Candidate], body: str) -> list[Candidate]:
@@ -280,146 +339,3 @@ def _section(text: str, words: list[str]) -> tuple[int, str | None]:
         elif not set(have) & _INNER and len(have) <= 5:
             return found or 0, text[start : heading.start()]
     return (0, None) if start is None else (found or 0, text[start:])
-
-
-# --- feedback -------------------------------------------------------------------------------------------------------
-MODES = ("verbalizer", "strict")
-
-
-@dataclass(frozen=True, slots=True)
-class Feedback(Parsed):
-    """A score with the feedback that leads to it; `feedback` is kept also where the score is missing."""
-
-    feedback: str = ""
-    low: float = math.nan
-    high: float = math.nan
-    mode: str = "verbalizer"
-
-
-_RESULT = {
-    "strict": re.compile(r"\[RESULT\]", re.I),
-    "verbalizer": re.compile(
-        r"\[\s{0,5}(?:(?:final|overall)\s)?(?:results?|scores?|ratings?|grade|"
-        r"verdict)\s{0,5}[:=]?\s{0,5}(?P<inner>[^\[\]\n]{0,40})\]",
-        re.I,
-    ),
-}
-_STRICT_SCORE = re.compile(
-    r"[ \t]{0,9}\n?[ \t]{0,9}\(?(?P<score>\d{1,6})\)?[ \t]{0,9}\.?[ \t]{0,9}(?=\n|\Z|</s>)", re.ASCII
-)
-_HOLDS_NUMBER = re.compile(rf"\d|\b{WORD}\b", re.I)
-# the format line of the prompt, repeated: "[RESULT] (an integer number between 1 and 5)"
-_FORMAT = re.compile(
-    r"\s?[\"'(<\[{]{0,3}\s?(?:an?|the|your|write|insert|integer|score|number|\d+\s?(?:-|to)\s?\d+)\b", re.I
-)
-# a model that does not stop begins the next prompt
-_NEXT_PROMPT = re.compile(
-    r"#{2,}\s?(?:task description|the instruction|instruction|response to evaluate|reference answer|score rubrics?|"
-    r"feedback|human|user)|\[/?INST\]|<\|?(?:im_start|im_end|user|endoftext)\|?>",
-    re.I,
-)
-_SAID = re.compile(r"[\s(*:=-]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
-_HEAD = re.compile(r"\A[\s\"'*#]*feedback\s?:?[\s*]*", re.I)
-_QUOTED_ON = re.compile(r"[^\n\w\"']{0,6}(?:\d[\d./]{0,5}\s?)?(?P<quote>[\"'])[,.]?[ ]+[a-z]", re.I)
-
-
-def feedback(text: str | None, low: float = 1, high: float = 5, mode: str = "verbalizer") -> Feedback:
-    """The score and the feedback in a text of the form "... [RESULT] 4".
-
-    The last verdict counts: the last `[RESULT]` that is not the prompt's format line, up to where a next prompt begins.
-    `mode="strict"` reads `[RESULT]` and an integer that ends its line, nothing else. `mode="verbalizer"` also reads
-    "[Score 5]", "[RESULT] 4 out of 5", and without any mark the last "Score: 4", "So the overall score is 4" or "I rate
-    it 4/5". Numbers in the feedback never win over a mark.
-
-    Returns: `Feedback`; `value` on the scale low to high.
-    Raises: ValueError for a bad scale or mode; TypeError where `text` is neither str nor None.
-    Source: Prometheus, section 3.2 and appendix J (format), Table 9 (verbaliser).
-    """
-    low, high = check_scale(low, high)
-    if mode not in MODES:
-        raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
-    content = check_text(text, "feedback")
-    if content is None:
-        return Feedback(math.nan, Status.EMPTY, "no text", "empty", "", low, high, mode)
-    source = readable(content)
-    read, start, end = None, len(source), len(source)
-    marks = list(_RESULT[mode].finditer(source))
-    for mark in marks[:100] + marks[max(100, len(marks) - 100) :]:
-        if read is not None and read.ok and _NEXT_PROMPT.search(source, end, mark.start()):
-            break
-        said, said_end = (_strict if mode == "strict" else _marked)(source, mark, low, high)
-        if said is None or (said.rule == "cut" and mode != "strict" and read is not None and read.ok):
-            continue  # the prompt's format line, a quotation; or begun again and cut off
-        read, start, end = said, mark.start(), said_end
-    if read is None and mode == "verbalizer":
-        read = _unmarked(source, low, high)
-    if read is None:
-        status, reason = why(source.lower()) or (Status.UNPARSED, "no [RESULT] with a score")
-        read = Rating(math.nan, status, reason, "none")
-    return Feedback(read.value, read.status, read.reason, read.rule, _words(source, start, end), low, high, mode)
-
-
-def _strict(source: str, mark: re.Match, low: float, high: float) -> tuple[Rating | None, int]:
-    if _FORMAT.match(source, mark.end()):
-        return None, 0
-    score = _STRICT_SCORE.match(source, mark.end())
-    if score:
-        value = float(score["score"])
-        ok = low <= value <= high
-        reason = "" if ok else f"{shown(value)} is outside {shown(low)} to {shown(high)}"
-        return Rating(
-            value if ok else math.nan, Status.OK if ok else Status.OUT_OF_RANGE, reason, "result"
-        ), score.end()
-    if source[mark.end() :].strip():
-        return Rating(math.nan, Status.UNPARSED, "no integer alone after [RESULT]", "result"), len(source)
-    return Rating(math.nan, Status.TRUNCATED, "the text ends after [RESULT]", "cut"), len(source)
-
-
-def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Rating | None, int]:
-    inside = _HOLDS_NUMBER.search(mark["inner"]) is not None
-    said = mark["inner"] if inside else source[mark.end() : mark.end() + 160]
-    opening = source[max(0, mark.start() - 2) : mark.start()].strip()[-1:]
-    quoted = _QUOTED_ON.match(source, mark.end())
-    if (
-        opening
-        and opening in "\"'"
-        and quoted
-        and quoted["quote"] == opening
-        and source[: mark.start() - 1].strip("\"' \n")
-    ):
-        return None, 0
-    if not inside and _FORMAT.match(said) and not _HOLDS_NUMBER.search(normalised(said.split("\n", 1)[0], low, high)):
-        return None, 0
-    if not said.strip():
-        return Rating(math.nan, Status.TRUNCATED, "the text ends after its mark", "cut"), len(source)
-    stop = _NEXT_PROMPT.search(said)
-    said = (said[: stop.start()] if stop else said).replace("</s>", " ").strip()
-    scale_first = re.match(r"\W{0,3}[(\[]\s?-?\d+\s?(?:-|to)\s?\d+\s?[)\]]", said)
-    read = rating(f"score {said}" if scale_first else f"score: {said}", low, high)
-    end = mark.end() if inside else _SAID.match(source, mark.end()).end()  # type: ignore[union-attr]  # matches nothing too
-    return Rating(read.value, read.status, read.reason, f"result:{read.rule}"), end
-
-
-def _unmarked(source: str, low: float, high: float) -> Rating | None:
-    """Without any mark: the last explicit verdict, else a phrase or n/high."""
-    read, _, found = _read(source, low, high, None)
-    if read.rule == "conflict" and "{" not in source:
-        explicit = [one for one in found if one.strength >= LABEL and not (one.veto or one.enumerated or one.label)]
-        if explicit and low <= explicit[-1].value <= high:
-            return Rating(explicit[-1].value, Status.OK, "", "verbalizer:last")
-    if read.ok and read.rule not in ("final", "label", "phrase", "form"):
-        return None  # a number that only stands alone, or under another label
-    return Rating(read.value, read.status, read.reason, f"verbalizer:{read.rule}")
-
-
-def _words(source: str, start: int, end: int) -> str:
-    """The feedback itself: before the verdict, or after it where nothing is before."""
-    if start == len(source) and source.lstrip().startswith(("{", "```")):
-        said = re.search(
-            r'"(?:feedback|reason|explanation|rationale|analysis)"\s?:\s?"((?:[^"\\]|\\.)*)"', source, re.I
-        )
-        if said:
-            return said[1].strip()
-    parts = re.split(r"(?i)\bfeedback\s?:", source[:start])
-    before = _HEAD.sub("", parts[-1], count=1).strip()
-    return before if before.strip(" \t\n#*-\"'") else _HEAD.sub("", source[end:], count=1).strip()
