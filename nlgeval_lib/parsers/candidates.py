@@ -329,19 +329,16 @@ def doubt(one: Candidate, text: str) -> None:
     return one.spoil(f"the number is {flaw}") if flaw else None
 
 
-def _turned(sentence: str) -> str:
-    return sentence[max((found.start() for found in vetoes.TURN.finditer(sentence)), default=0) :]
-
-
 def _taken_back(sentence: str, after: str) -> str:
     sentence = vetoes.ASIDE.sub("", sentence) if sentence.count(",") > 1 else sentence
     clause = sentence[max((found.end() for found in vetoes.CLAUSE.finditer(sentence)), default=0) :]
+    turned = sentence[max((found.start() for found in vetoes.TURN.finditer(sentence)), default=0) :]
     would = "would be" in clause or ("would" in clause and "i would" not in clause)
     return (
         TABLES.veto("clause", clause)
         or TABLES.veto("standard", clause)
         or TABLES.veto("opening", sentence)
-        or (TABLES.veto("turn", sentence) and TABLES.veto("turn", _turned(sentence)))
+        or TABLES.veto("turn", turned)
         or TABLES.veto("reported", sentence)
         or TABLES.veto("considered", sentence)
         or (TABLES.veto("would", after) if would else "")

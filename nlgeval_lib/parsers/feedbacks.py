@@ -97,9 +97,8 @@ def _strict(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
         value = float(score["score"])
         ok = low <= value <= high
         reason = "" if ok else f"{shown(value)} is outside {shown(low)} to {shown(high)}"
-        return Rating(
-            value if ok else math.nan, Status.OK if ok else Status.OUT_OF_RANGE, reason, "result"
-        ), score.end()
+        status = Status.OK if ok else Status.OUT_OF_RANGE
+        return Rating(value if ok else math.nan, status, reason, "result"), score.end()
     if source[mark.end() :].strip():
         return Rating(math.nan, Status.UNPARSED, "no integer alone after [RESULT]", "result"), len(source)
     return Rating(math.nan, Status.TRUNCATED, "the text ends after [RESULT]", "cut"), len(source)
@@ -110,13 +109,7 @@ def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
     said = mark["inner"] if inside else source[mark.end() : mark.end() + 160]
     opening = source[max(0, mark.start() - 2) : mark.start()].strip()[-1:]
     quoted = _QUOTED_ON.match(source, mark.end())
-    if (
-        opening
-        and opening in "\"'"
-        and quoted
-        and quoted["quote"] == opening
-        and source[: mark.start() - 1].strip("\"' \n")
-    ):
+    if quoted and quoted["quote"] == opening and source[: mark.start() - 1].strip("\"' \n"):
         return None, 0
     if not inside and _FORMAT.match(said) and not _HOLDS_NUMBER.search(normalised(said.split("\n", 1)[0], low, high)):
         return None, 0

@@ -112,7 +112,7 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
         return Rating(math.nan, status, reason, rule, low, high, label)
 
     shown_ones = [one for one in found if one.strength]
-    if shown_ones and len(found) > 1:
+    if len(found) > 1 and (shown_ones or len(body) < 300):
         found = _corrected(found, body)
         shown_ones = [one for one in found if one.strength]
     if len(shown_ones) == 1 and not shown_ones[0].veto and shown_ones[0].cue != "leading":
