@@ -212,7 +212,11 @@ class Judge:
         """
         judgments = self.judge(data, **ways)
         index = data.index if isinstance(data, pd.DataFrame) else pd.Index([sample.id for sample in data], dtype=object)
-        frame = score_frame(index, judgments, self.signature(ways.get("engine")), counts(judgments))
+        return self.framed(index, judgments, ways.get("engine"))
+
+    def framed(self, index: pd.Index, judgments: Sequence[Judgment], engine: Engine | None = None) -> pd.DataFrame:
+        """The score frame of judgments that are there already, with their details."""
+        frame = score_frame(index, judgments, self.signature(engine), counts(judgments))
         details = np.empty(len(judgments), dtype=object)
         details[:] = [dict(judgment.details) for judgment in judgments]
         return frame.assign(details=details)

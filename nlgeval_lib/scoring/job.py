@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 import nlgeval_lib
@@ -17,7 +16,7 @@ from nlgeval_lib.engines import Engine
 from nlgeval_lib.engines.store import draw_keys
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.judge import Judge, counts
+from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.metric import PairMetric
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
@@ -72,7 +71,12 @@ class Job:
         """
         rows, gone = self.rows()
         part = self.data.frame.iloc[rows]
-        scored = self._judged(part, bar) if self.judge else self.evaluator.score(part)
+        if self.judge:
+            judge = self.evaluator.for_engine(self.engine)
+            given = judge.given(part)
+            scored = judge.framed(part.index, self._ask(judge.stages(given), judge, given, bar), self.engine)
+        else:
+            scored = self.evaluator.score(part)
         if not gone:
             return scored
         index = self.data.frame.index
@@ -131,16 +135,6 @@ class Job:
 
         judge = self.evaluator
         return isinstance(judge, HDEval) and not judge.aggregator.fitted and judge.aggregator.needs_ratings
-
-    def _judged(self, frame: pd.DataFrame, bar: ProgressBar) -> pd.DataFrame:
-        """The score frame of a judge as its own `score` gives it, with what happened on the way noted in `run`."""
-        judge: Any = self.evaluator.for_engine(self.engine)
-        given = judge.given(frame)
-        judgments = self._ask(judge.stages(given), judge, given, bar)
-        details = np.empty(len(judgments), dtype=object)
-        details[:] = [dict(judgment.details) for judgment in judgments]
-        scored = score_frame(frame.index, judgments, judge.signature(self.engine), counts(judgments))
-        return scored.assign(details=details)
 
     def _ask(self, stages: Stages[Any], judge: Judge, samples: Sequence[Sample], bar: ProgressBar) -> Any:
         """The result of the stages, asked with a parse rate.
