@@ -176,14 +176,15 @@ def averaged(made: pd.DataFrame, label: str, over: str = "column") -> pd.DataFra
     kept = {"column": "row", "row": "column"}[over]
     rows = []
     for (key, statistic), part in made.groupby([kept, "statistic"], sort=False):
-        low, high, why, value = float("nan"), float("nan"), "", float(part["value"].mean(skipna=False))
-        drawn = part["replicates"].tolist() if "replicates" in part else []
-        if drawn and all(isinstance(one, np.ndarray) for one in drawn):
+        value = float(part["value"].mean(skipna=False))
+        drawn = part["replicates"].tolist() if "replicates" in part else [None]
+        ends = meta.intervals.Ends(float("nan"), float("nan"), 0)
+        if all(isinstance(one, np.ndarray) for one in drawn):
             ends = meta.intervals.interval(np.mean(drawn, axis=0), value)
-            low, high, why = ends.low, ends.high, ends.reason
-        reasons = [*part["reason"], why if np.isnan(low) else ""]
+        reasons = [*part["reason"], ends.reason if np.isnan(ends.low) else ""]
         cell = {kept: key, over: label, "statistic": statistic, "value": value, "n": part["n"].min()}
-        cell |= {"ci_low": low, "ci_high": high, "signature": f"mean-of:{len(part)}|{part['signature'].iat[0]}"}
+        cell |= {"ci_low": ends.low, "ci_high": ends.high}
+        cell |= {"signature": f"mean-of:{len(part)}|{part['signature'].iat[0]}"}
         rows.append(cell | {"reason": "; ".join(dict.fromkeys(filter(None, reasons)))})
     return pd.DataFrame(rows)
 
