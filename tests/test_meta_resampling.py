@@ -110,9 +110,9 @@ def test_interval_ends_are_quantiles_and_undefined_resamples_are_counted():
     y = np.arange(12.0).reshape(3, 4)
     result = meta.correlate(x, y, "pearson", ci="boot-inputs", n_boot=400)
     good = result.replicates[~np.isnan(result.replicates)]
-    assert result.n_undefined == 400 - len(good) > 60
+    assert result.interval.n_undefined == 400 - len(good) > 60
     assert (result.low, result.high) == pytest.approx(tuple(np.quantile(good, [0.025, 0.975])), abs=1e-12)
-    assert f"undefined in {result.n_undefined} of 400" in result.reason
+    assert f"undefined in {result.interval.n_undefined} of 400" in result.reason
     rare = np.zeros((3, 8))
     rare[0, 0] = 1
     mostly = meta.correlate(rare, np.arange(24.0).reshape(3, 8), "pearson", ci="boot-both", n_boot=200)

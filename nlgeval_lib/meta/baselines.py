@@ -10,9 +10,9 @@ import numpy as np
 
 from . import arrays, intervals, levels
 from .arrays import Floats
+from .result import NAN, Interval, Measured, Result
 
 UNITS = ("characters", "words")
-NAN = float("nan")
 SURE = 1 - 1e-10  # leverage from which an item's residual is zero whatever its score
 ALONE = "no HC3 interval of the slope: one item alone decides part of the regression"
 COVARIANCES = ("HC3", "cluster-inputs", "cluster-systems")
@@ -53,8 +53,8 @@ def length(texts: Sequence[str], unit: str = "characters") -> Floats:
     return np.array(out, dtype=float)
 
 
-@dataclass(frozen=True)
-class LengthBias:
+@dataclass(frozen=True, repr=False)
+class LengthBias(Measured):
     """How far scores follow length where ratings do not.
 
     score_length, rating_length: plain correlations with length. partial: score with length at equal rating; low, high:
@@ -65,8 +65,6 @@ class LengthBias:
     score_length: float
     rating_length: float
     partial: float
-    low: float
-    high: float
     slope: float
     slope_low: float
     slope_high: float
@@ -75,17 +73,14 @@ class LengthBias:
     covariance: str
     n: int
     n_missing: int
-    units: str
-    n_boot: int
-    seed: int
+    interval: Interval
     reason: str = ""
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         total = self.n + self.n_missing
         return (
             f"bias:length|coef:partial-{self.coef}|ols:{self.covariance}|nan:drop({self.n_missing}/{total})"
-            f"|ci:boot-{self.units}/{self.n_boot}|seed:{self.seed}"
+            f"{self.interval.signature()}"
         )
 
 
@@ -136,9 +131,8 @@ def length_bias(
         reasons.append("no slope: a side is constant but for rounding")
     elif np.isnan(slope[1]):
         reasons.append(ALONE)
-    found = plans[1].value, plans[2].value, partial, ends.low, ends.high, slope[0], slope[1], slope[2], slope[3]
-    settings = coef, covariance, n, a.size - n, units, n_boot, seed
-    return LengthBias(*found, *settings, "; ".join(filter(None, reasons)))
+    found = plans[1].value, plans[2].value, partial, *slope
+    return LengthBias(*found, coef, covariance, n, a.size - n, ends, "; ".join(filter(None, reasons)))
 
 
 def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
@@ -166,8 +160,8 @@ def _slope(x: Floats, y: Floats, length: Floats, covariance: str) -> tuple[float
     return float(fit.params[2]), float(low), float(high), float(fit.pvalues[2])
 
 
-@dataclass(frozen=True)
-class ScaleUse:
+@dataclass(frozen=True, repr=False)
+class ScaleUse(Result):
     """Which part of its scale a judge uses.
 
     entropy: bits; evenness: entropy over that of even use of all `steps` values, in [0, 1]; NaN for a continuous scale.
@@ -189,7 +183,6 @@ class ScaleUse:
     steps: int | None = None
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         low, high = map(arrays.exactly, self.scale)
         steps = f"/{self.steps}" if self.steps else ""
         return f"bias:scale-use|scale:{low}-{high}{steps}|nan:drop({self.n_missing}/{self.n + self.n_missing})"

@@ -11,16 +11,16 @@ from scipy import special
 
 from . import arrays, draws, intervals, levels
 from .arrays import Floats
+from .result import NAN, NO_INTERVAL, Interval, Measured, Result
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 SCALINGS = ("z", "rank", "none")
 NO_VARIANCE = "no test: the correlations leave no variance to compare with"
 IMPOSSIBLE = "no test: no three columns can have these correlations together"
-NAN = float("nan")
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Measured):
     """Two judges against the same ratings on their common items.
 
     difference: first minus second, of the scores as they came. p: (c + 1) / (permutations + 1), NaN with a reason where
@@ -42,18 +42,14 @@ class Comparison:
     nan: str
     n_perm: int
     seed: int
-    low: float = NAN
-    high: float = NAN
-    ci: str | None = None
-    n_boot: int = 0
+    interval: Interval = NO_INTERVAL
     reason: str = ""
     null: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         data = f"level:{self.level}|coef:{self.coef}|nan:{self.nan}({self.n_missing}/{self.total})"
         test = f"test:perm-{self.units}/{self.n_perm}|alt:{self.alternative}|scale:{self.scaling}"
-        return f"{data}|{test}" + (f"|ci:{self.ci}/{self.n_boot}" if self.ci else "") + f"|seed:{self.seed}"
+        return f"{data}|{test}{self.interval.signature() or f'|seed:{self.seed}'}"
 
 
 def compare(
@@ -105,14 +101,12 @@ def compare(
     observed = np.subtract(*pair.values(nobody))[0]
     null = np.concatenate([np.subtract(*pair.values(m)) for m in draws.swaps(ratings.shape, units, n_perm, seed)])
     p, reason = p_value(null, float(observed), alternative)
-    low = high = NAN
+    ends = NO_INTERVAL
     if ci is not None:
         ends = intervals.bootstrap(
             lambda drawn: plans[0].values(drawn) - plans[1].values(drawn), difference, ratings.shape, ci, n_boot, seed
         )
-        low, high, reason = ends.low, ends.high, reason or ends.reason
-    interval = low, high, ci, n_boot if ci else 0
-    return Comparison(values[0], values[1], difference, p, *settings, *interval, reason, null)
+    return Comparison(values[0], values[1], difference, p, *settings, ends, reason or ends.reason, null)
 
 
 def p_value(null: Floats, observed: float, alternative: str = "two-sided") -> tuple[float, str]:
@@ -180,8 +174,8 @@ def _nearest(values: Floats, among: Floats) -> npt.NDArray[np.intp]:
     return right - (values - among[right - 1] <= among[right] - values)
 
 
-@dataclass(frozen=True)
-class Classical:
+@dataclass(frozen=True, repr=False)
+class Classical(Result):
     """One closed-form test, for i.i.d. items. df is NaN for a normal statistic; p is NaN with a reason if undefined."""
 
     test: str
@@ -193,7 +187,6 @@ class Classical:
     reason: str = ""
 
     def signature(self) -> str:
-        """What was computed, in one line, with what it takes for granted."""
         return f"test:{self.test}|alt:{self.alternative}|n:{self.n}|assumes:iid-rows"
 
 
@@ -259,8 +252,8 @@ def _classical(test: str, statistic: float, df: float, alternative: str, n: int,
     return Classical(test, float(statistic), df, float(p), alternative, n)
 
 
-@dataclass(frozen=True)
-class Detectable:
+@dataclass(frozen=True, repr=False)
+class Detectable(Result):
     """The smallest difference that the paired permutation test finds with the wanted power, by simulation.
 
     difference: NaN with a reason where even the largest simulated difference was found too seldom. curve: (share of
@@ -282,7 +275,6 @@ class Detectable:
     reason: str = ""
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         return (
             f"level:{self.level}|coef:{self.coef}|mdd:perm-{self.units}/{self.n_perm}|power:{arrays.exactly(self.power)}"
             f"|alpha:{arrays.exactly(self.alpha)}|shares:{','.join(arrays.exactly(step[0]) for step in self.curve)}"

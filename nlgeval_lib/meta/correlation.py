@@ -4,7 +4,7 @@ and how far missing scores could move it."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +12,17 @@ import numpy as np
 from . import arrays, intervals, levels
 from .arrays import Floats
 from .draws import everything
+from .result import NAN, NO_INTERVAL, Interval, Measured, Result
 
-NAN = float("nan")
 
-
-@dataclass(frozen=True)
-class Correlation:
+@dataclass(frozen=True, repr=False)
+class Correlation(Measured):
     """One correlation and all that is needed to know what it is.
 
     value: NaN where the coefficient is not defined; `reason` then says why. n: items that took part. n_units: what the
     coefficient ran over: items, inputs averaged, or systems. n_missing: items that lacked a score or a rating.
     n_skipped: inputs without a defined coefficient (input level) or systems without a common item (system level).
-    low, high: the interval named by `ci`, NaN without one. n_undefined: replicates without a defined coefficient.
+    low, high: ends of the interval asked for, NaN without one.
     """
 
     value: float
@@ -35,26 +34,13 @@ class Correlation:
     n_skipped: int
     total: int
     nan: str = "drop"
-    low: float = NAN
-    high: float = NAN
-    ci: str | None = None
-    n_boot: int = 0
-    n_undefined: int = 0
-    seed: int | None = None
+    interval: Interval = NO_INTERVAL
     reason: str = ""
-    replicates: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
-
-    def __float__(self) -> float:
-        return self.value
 
     def signature(self) -> str:
-        """What was computed, in one line."""
-        parts = [f"level:{self.level}", f"coef:{self.coef}", f"nan:{self.nan}({self.n_missing}/{self.total})"]
-        if self.level == "input" or self.n_skipped:
-            parts.append(f"skipped:{self.n_skipped}")
-        if self.ci:
-            parts.append(f"ci:{self.ci}/{self.n_boot}|seed:{self.seed}")
-        return "|".join(parts)
+        skipped = f"|skipped:{self.n_skipped}" if self.level == "input" or self.n_skipped else ""
+        data = f"level:{self.level}|coef:{self.coef}|nan:{self.nan}({self.n_missing}/{self.total})"
+        return data + skipped + self.interval.signature()
 
 
 def correlate(
@@ -86,18 +72,8 @@ def correlate(
     result, plan = _point(filled, coef, level)
     if ci is None:
         return result
-    boot = intervals.bootstrap(plan.values, result.value, a.shape, ci, n_boot, seed)
-    return replace(
-        result,
-        low=boot.low,
-        high=boot.high,
-        n_boot=n_boot,
-        n_undefined=boot.n_undefined,
-        seed=seed,
-        ci=ci,
-        reason=result.reason or boot.reason,
-        replicates=boot.replicates,
-    )
+    ends = intervals.bootstrap(plan.values, result.value, a.shape, ci, n_boot, seed)
+    return replace(result, interval=ends, reason=result.reason or ends.reason)
 
 
 def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset", nan: str = "drop") -> Floats:
@@ -198,8 +174,8 @@ def by_stratum(
     return out
 
 
-@dataclass(frozen=True)
-class Bounds:
+@dataclass(frozen=True, repr=False)
+class Bounds(Result):
     """How low and how high the correlation gets when missing scores may be anything on the scale.
 
     low, high: the extremes over the fills tried, so the truth may lie further out, never further in; for Pearson at
@@ -217,7 +193,6 @@ class Bounds:
     scale: tuple[float, float]
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         return (
             f"level:{self.level}|coef:{self.coef}|nan:worst-case({self.n_missing}/{self.total})"
             f"|scale:{self.scale[0]:g}-{self.scale[1]:g}|fills:{self.n_fills}"

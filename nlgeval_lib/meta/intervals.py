@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,22 +12,11 @@ from scipy import special
 from . import arrays, draws
 from .arrays import Floats
 from .draws import Draws
+from .result import NAN, Interval, Result
 
 METHODS = ("boot", "bca")  # percentile; bias-corrected and accelerated
-NAN = float("nan")
 
 Statistic = Callable[[Draws], Floats]
-
-
-@dataclass(frozen=True)
-class Ends:
-    """Ends of an interval, undefined replicates, and a reason where there is none or not all replicates served."""
-
-    low: float
-    high: float
-    n_undefined: int
-    reason: str = ""
-    replicates: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
 
 def parse(ci: str, shape: tuple[int, ...]) -> tuple[str, str]:
@@ -47,7 +36,7 @@ def bootstrap(
     ci: str,
     n_boot: int = 1000,
     seed: int = 0,
-) -> Ends:
+) -> Interval:
     """Within what limits would a value fall for other inputs, other systems, or both?
 
     statistic: the value of each of b resamples, (b,); value: that of the data, of this shape; ci: as `parse`.
@@ -60,7 +49,7 @@ def bootstrap(
     replicates = np.concatenate([statistic(chunk) for chunk in draws.bootstrap(shape, units, n_boot, seed)])
     with_bca = method == "bca" and not np.isnan(value)
     ends = interval(replicates, value, jackknife(statistic, shape, units) if with_bca else None)
-    return replace(ends, replicates=replicates)
+    return replace(ends, replicates=replicates, name=ci, how=f"/{n_boot}|seed:{seed}")
 
 
 def jackknife(statistic: Statistic, shape: tuple[int, ...], units: str) -> dict[str, Floats]:
@@ -71,7 +60,7 @@ def jackknife(statistic: Statistic, shape: tuple[int, ...], units: str) -> dict[
     return {unit: np.concatenate(values) for unit, values in parts.items()}
 
 
-def interval(replicates: Floats, value: float, left_out: dict[str, Floats] | None = None) -> Ends:
+def interval(replicates: Floats, value: float, left_out: dict[str, Floats] | None = None) -> Interval:
     """Within what limits do the replicates put the value, at 95 %?
 
     Percentile, or BCa where the jackknife values are given: {unit: value without each}.
@@ -79,11 +68,13 @@ def interval(replicates: Floats, value: float, left_out: dict[str, Floats] | Non
     good = replicates[~np.isnan(replicates)]
     undefined = len(replicates) - len(good)
     if np.isnan(value):
-        return Ends(NAN, NAN, undefined, "no interval: the coefficient itself is not defined")
+        return Interval(n_undefined=undefined, reason="no interval: the coefficient itself is not defined")
     if len(good) * 2 < len(replicates):
-        return Ends(NAN, NAN, undefined, f"no interval: undefined in {undefined} of {len(replicates)} resamples")
+        why = f"no interval: undefined in {undefined} of {len(replicates)} resamples"
+        return Interval(n_undefined=undefined, reason=why)
     if len(good) < 2:
-        return Ends(NAN, NAN, undefined, f"no interval: {len(good)} resample(s) with a value, at least 2 are needed")
+        why = f"no interval: {len(good)} resample(s) with a value, at least 2 are needed"
+        return Interval(n_undefined=undefined, reason=why)
     notes = [f"undefined in {undefined} of {len(replicates)} resamples, interval of the rest"] if undefined else []
     if len(good) < 40:
         notes.append(f"{len(good)} resamples are too few for the tails of a 95 % interval")
@@ -92,9 +83,9 @@ def interval(replicates: Floats, value: float, left_out: dict[str, Floats] | Non
         tails = _bca_tails(good, value, tails, left_out)
         if np.isnan(tails).any():
             why = "no BCa interval: replicates or jackknife values do not vary, or are too skewed; use 'boot-'"
-            return Ends(NAN, NAN, undefined, why)
+            return Interval(n_undefined=undefined, reason=why)
     low, high = np.quantile(good, tails)
-    return Ends(float(low), float(high), undefined, "; ".join(notes))
+    return Interval(float(low), float(high), n_undefined=undefined, reason="; ".join(notes))
 
 
 def _bca_tails(replicates: Floats, value: float, tails: Floats, left_out: dict[str, Floats]) -> Floats:
@@ -131,8 +122,8 @@ def fisher_interval(r: float, n: int, coef: str = "pearson", confidence: float =
     return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
 
 
-@dataclass(frozen=True)
-class Resampled:
+@dataclass(frozen=True, repr=False)
+class Resampled(Result):
     """The mean over splits, its interval, and a two-sided p-value that it is `null`.
 
     value, low, high: in the unit of the values; p: in [0, 1]; NaN with a reason where not defined.
@@ -150,7 +141,6 @@ class Resampled:
     reason: str = ""
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         test = f"ci:resampled-t({self.n_test:g}/{self.n_train:g})"
         return f"mean-of-splits:{self.n_splits}|{test}" + (f"|null:{arrays.exactly(self.null)}" if self.null else "")
 

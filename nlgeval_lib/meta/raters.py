@@ -11,13 +11,13 @@ from . import arrays, intervals, levels
 from .arrays import Floats
 from .correlation import correlate
 from .multiplicity import correct
+from .result import NAN, NO_INTERVAL, Interval, Measured, Result
 
 SCORES = ("rmse", "accuracy")
-NAN = float("nan")
 
 
-@dataclass(frozen=True)
-class Ceiling:
+@dataclass(frozen=True, repr=False)
+class Ceiling(Measured):
     """Mean correlation with the leave-one-out means of the raters.
 
     value: mean over raters of `each`, NaN with a reason where one is not defined. who: "raters" (each rater against the
@@ -32,21 +32,13 @@ class Ceiling:
     n: int
     n_raters: int
     total: int
-    low: float = NAN
-    high: float = NAN
-    ci: str | None = None
-    n_boot: int = 0
-    seed: int | None = None
+    interval: Interval = NO_INTERVAL
     reason: str = ""
 
-    def __float__(self) -> float:
-        return self.value
-
     def signature(self) -> str:
-        """What was computed, in one line."""
-        ci = f"|ci:{self.ci}/{self.n_boot}|seed:{self.seed}" if self.ci else ""
         gone = f"({self.total - self.n}/{self.total})" if self.n < self.total else ""
-        return f"level:{self.level}|coef:{self.coef}|{self.who}:leave-one-out({self.n_raters})|nan:drop{gone}{ci}"
+        who = f"{self.who}:leave-one-out({self.n_raters})"
+        return f"level:{self.level}|coef:{self.coef}|{who}|nan:drop{gone}{self.interval.signature()}"
 
 
 def human_ceiling(
@@ -125,11 +117,11 @@ def _leave_one_out(
     ends = intervals.bootstrap(
         lambda drawn: np.mean([plan.values(drawn) for plan in plans], axis=0), value, shape, ci, n_boot, seed
     )
-    return Ceiling(*settings, ends.low, ends.high, ci, n_boot, seed, reason or ends.reason)
+    return Ceiling(*settings, ends, reason or ends.reason)
 
 
-@dataclass(frozen=True)
-class AltTest:
+@dataclass(frozen=True, repr=False)
+class AltTest(Result):
     """The alternative annotator test of one judge.
 
     winning_rate: share of raters whom the judge beats significantly, in [0, 1]; advantage: mean over raters of the
@@ -155,7 +147,6 @@ class AltTest:
     reason: str = ""
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         least = "" if self.min_items == 30 else f"|least:2 raters, {self.min_items} items"
         epsilon, q = arrays.exactly(self.epsilon), arrays.exactly(self.q)
         return (
