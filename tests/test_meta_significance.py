@@ -281,19 +281,6 @@ def test_league_puts_judges_on_common_items_and_corrects():
         meta.league({"one": x, "bad": x[:2]}, y)
 
 
-def test_power_grows_with_the_difference():
-    x, y = judged(6, 40, 0)
-    small = meta.minimum_detectable_difference(x, y, "pearson", n_sim=40, n_perm=99, shares=(0.05, 0.3, 0.9))
-    powers = [step[2] for step in small.curve]
-    assert powers == sorted(powers) and powers[-1] > 0.9 and 0 < small.difference < small.curve[-1][1]
-    hopeless = meta.minimum_detectable_difference(x, y, "pearson", n_sim=10, n_perm=99, shares=(0.001,))
-    assert math.isnan(hopeless.difference) and "power was at most" in hopeless.reason
-    assert small == meta.minimum_detectable_difference(x, y, "pearson", n_sim=40, n_perm=99, shares=(0.05, 0.3, 0.9))
-    for bad in (dict(shares=(0.5, 0.2)), dict(shares=()), dict(n_perm=10), dict(power=1.0)):
-        with pytest.raises(ValueError, match=r"shares|n_perm|power"):
-            meta.minimum_detectable_difference(x, y, **bad)
-
-
 @pytest.mark.parametrize(("offset", "factor"), [(0, 1), (0, 1e-200), (0, 1e200), (1e9, 1), (3.3, 0.1)])
 @pytest.mark.parametrize("coef", ["spearman", "kendall-b", "acc-eq"])
 def test_standardising_breaks_no_tie_between_judges(coef, offset, factor):

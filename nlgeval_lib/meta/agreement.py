@@ -11,9 +11,8 @@ import numpy as np
 from scipy import special
 
 from . import arrays, draws, intervals
-from .arrays import Floats
 from .levels import rescaled
-from .result import NAN, NO_INTERVAL, Interval, Measured
+from .result import NAN, NO_INTERVAL, Floats, Interval, Measured
 
 METRICS = ("nominal", "ordinal", "interval")
 EQUAL = "all ratings are equal: chance alone explains them"
@@ -73,17 +72,17 @@ def krippendorff_alpha(
         expected = between(places, totals, totals, nominal)
         return 1 - (totals.sum() - 1) * (counts @ here) / expected if expected > 0 else NAN
 
-    def replicates(drawn: draws.Draws) -> Floats:
-        assert drawn.rows is not None
-        return np.array([alpha(counts) for counts in drawn.rows.T.astype(float)])
-
     value = float(alpha(np.ones(len(size))))
     counts = f"alpha-{metric}", len(size), len(every), every.shape[1] - len(size)
     reason = "" if value == value else EQUAL
     if not ci:
         return Agreement(value, *counts, reason=reason)
-    ends = intervals.bootstrap(replicates, value, size.shape, "boot-rows", n_boot, seed)
-    return Agreement(value, *counts, replace(ends, name="boot-items"), reason or ends.reason)
+    n_boot, seed = arrays.whole(n_boot, "n_boot"), arrays.whole(seed, "seed", low=0)
+    chunks = [chunk.rows for chunk in draws.bootstrap(size.shape, "rows", n_boot, seed)]
+    replicates = np.array([alpha(drawn.astype(float)) for rows in chunks if rows is not None for drawn in rows.T])
+    ends = intervals.percentile(replicates, value)
+    ends = replace(ends, name="boot-items", how=f"/{n_boot}|seed:{seed}", replicates=replicates)
+    return Agreement(value, *counts, ends, reason or ends.reason)
 
 
 def weighted_kappa(first: Any, second: Any, scale: Sequence[float] | None = None) -> Agreement:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import arrays, intervals, levels
-from .arrays import Floats
-from .result import NAN, Interval, Measured, Result
+from .result import NAN, Floats, Interval, Measured, Result
 
 UNITS = ("characters", "words")
 SURE = 1 - 1e-10  # leverage from which an item's residual is zero whatever its score
@@ -90,7 +89,7 @@ def length_bias(
     length: Any,
     coef: str = "spearman",
     covariance: str = "HC3",
-    units: str | None = None,
+    ci: str | bool | None = True,
     n_boot: int = 1000,
     seed: int = 0,
 ) -> LengthBias:
@@ -98,15 +97,14 @@ def length_bias(
 
     x, y, length: scores, ratings and output lengths (any unit), one shape, flat or `X[system, input]`; dataset level.
     coef: pearson or spearman (a partial tau does not vanish where score and length are independent given the rating).
-    covariance: HC3 (independent items of unequal noise), or cluster-inputs, cluster-systems for matrices. units of the
-    bootstrap: both for matrices, rows for flat data, unless given.
+    covariance: HC3 (independent items of unequal noise), or cluster-inputs, cluster-systems for matrices. ci: of the
+    partial correlation, as `intervals.of`.
     Raises: ValueError for bad arrays, unknown words, fewer than 5 common items. Constant sides give NaN and a reason.
     Source: Fisher 1924 (partial correlation); MacKinnon and White 1985 (HC3).
     """
     arrays.choice(coef, ("pearson", "spearman"), "coef")
     arrays.choice(covariance, COVARIANCES, "covariance")
     sides = arrays.alike(x=x, y=y, length=length)
-    units = units or ("both" if sides[0].ndim == 2 else "rows")
     if covariance != "HC3" and sides[0].ndim != 2:
         raise ValueError(f"covariance={covariance!r} needs x[system, input]; got a flat vector")
     a, b, c = arrays.common(*(levels.rescaled(side) for side in sides))  # squares neither overflow nor vanish
@@ -119,9 +117,7 @@ def length_bias(
         raise ValueError(f"got {n} common items; at least 5 are needed to hold the rating constant")
     plans = [levels.plan(one, two, coef, "dataset") for one, two in ((a, b), (a, c), (b, c))]
     partial = float(_partial(*(plan.value for plan in plans)))
-    ends = intervals.bootstrap(
-        lambda drawn: _partial(*(plan.values(drawn) for plan in plans)), partial, a.shape, f"boot-{units}", n_boot, seed
-    )
+    ends = intervals.of(levels.Combined(_partial, plans), partial, ci, "dataset", coef, n_boot, seed)
     reasons = [ends.reason]
     flat = any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in (one[~np.isnan(one)] for one in (a, b, c)))
     slope = (NAN, NAN, NAN, NAN) if flat or partial != partial else _slope(a, b, c, covariance)

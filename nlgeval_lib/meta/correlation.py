@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import arrays, intervals, levels
-from .arrays import Floats
 from .draws import everything
-from .result import NAN, NO_INTERVAL, Interval, Measured, Result
+from .result import NAN, NO_INTERVAL, Floats, Interval, Measured, Result
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,9 +48,10 @@ def correlate(
     coef: str = "kendall-b",
     level: str = "dataset",
     nan: str = "drop",
-    ci: str | None = None,
+    ci: str | bool | None = None,
     n_boot: int = 1000,
     seed: int = 0,
+    confidence: float = 0.95,
 ) -> Correlation:
     """How strongly do judge scores x follow human ratings y?
 
@@ -59,9 +59,9 @@ def correlate(
     coef: pearson, spearman, kendall-a, kendall-b, kendall-c ("kendall" is kendall-b), or acc-eq, in [-1, 1]; acc-eq is
     the share of pairs ordered or tied alike, in [0, 1]. nan: a policy of `missing.POLICIES`.
     level: dataset, one list of items; input, one coefficient an input, averaged over the inputs where it is defined;
-    system, over the systems' means. ci: None, or "boot-" (percentile) or "bca-" with rows, inputs, systems or both.
-    Rows are drawn i.i.d., which is too narrow where items share inputs or systems. A unit drawn twice is tied with its
-    copy: this leaves kendall-b alone but shifts kendall-a, kendall-c and acc-eq, for which "bca-" corrects.
+    system, over the systems' means. ci, n_boot, seed, confidence: the interval, as `intervals.of` says.
+    Rows are drawn i.i.d., which is too narrow where items share inputs or systems. A unit that a bootstrap draws twice
+    is tied with its copy, which shifts kendall-a, kendall-c and acc-eq (kendall-b not); "jack-" makes no copies.
     Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer than 3 common items (or systems, at
     system level), fewer than 2 systems at input level, and unknown words. A constant side gives NaN with a reason.
     Source: levels and resampling units as in Deutsch, Dror and Roth 2021.
@@ -70,9 +70,7 @@ def correlate(
     a, b = arrays.alike(x=x, y=y)
     filled = arrays.fill(a, b, nan)
     result, plan = _point(filled, coef, level)
-    if ci is None:
-        return result
-    ends = intervals.bootstrap(plan.values, result.value, a.shape, ci, n_boot, seed)
+    ends = intervals.of(plan, result.value, ci, level, coef, n_boot, seed, confidence)
     return replace(result, interval=ends, reason=result.reason or ends.reason)
 
 
@@ -139,14 +137,12 @@ def by_stratum(
     strata: Any,
     coef: str = "kendall-b",
     level: str = "dataset",
-    ci: str | None = None,
-    n_boot: int = 1000,
-    seed: int = 0,
+    **settings: Any,
 ) -> dict[Any, Correlation]:
     """How well does the judge follow the ratings within each kind of item?
 
-    strata: a label for each item (shaped like x) or for each input of `X[system, input]`. Else as `correlate`. A
-    stratum with too few items has NaN and says so. The order is that of first appearance.
+    strata: a label for each item (shaped like x) or for each input of `X[system, input]`. settings: of the
+    interval, as `correlate`. A stratum with too few items has NaN and says so. The order is that of first appearance.
     Raises: ValueError as `correlate`, and for labels that do not fit.
     """
     a, b = arrays.alike(x=x, y=y)
@@ -165,7 +161,7 @@ def by_stratum(
         columns = inside.any(axis=0) if a.ndim == 2 else inside
         one, two = (np.where(inside, side, np.nan)[..., columns] for side in (a, b))
         try:
-            result = correlate(one, two, coef, level, "drop", ci, n_boot, seed)
+            result = correlate(one, two, coef, level, **settings)
             out[label] = replace(result, n_missing=lacking, total=size)
         except ValueError as error:
             if "common item" not in str(error):

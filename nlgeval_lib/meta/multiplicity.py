@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 
 from . import arrays
-from .arrays import Floats
 from .comparison import Comparison, compare
 from .correlation import Correlation, correlate
-from .result import Result
+from .result import Floats, Result
 
 METHODS = {"none": None, "bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh", "by": "fdr_by"}
 
@@ -148,15 +147,16 @@ def league(
     y: Any,
     coef: str = "kendall-b",
     level: str = "dataset",
-    units: str = "both",
+    units: str | None = None,
     n_perm: int = 1000,
     seed: int = 0,
     nan: str = "drop",
     scaling: str = "z",
     method: str = "holm",
     alpha: float = 0.05,
-    ci: str | None = None,
+    ci: str | bool | None = None,
     n_boot: int = 1000,
+    confidence: float = 0.95,
 ) -> League:
     """Which judges are better than which, with the number of comparisons counted?
 
@@ -169,7 +169,7 @@ def league(
     shared, scores, lost = _on_common_items(judges, y, nan)
     # what was filled or left out before, so that results and signatures say so
     correlations = tuple(
-        replace(correlate(x, shared, coef, level, "drop", ci, n_boot, seed), nan=nan, n_missing=lost)
+        replace(correlate(x, shared, coef, level, "drop", ci, n_boot, seed, confidence), nan=nan, n_missing=lost)
         for x in scores.values()
     )
     comparisons = {}

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import arrays, intervals, levels
-from .arrays import Floats
 from .correlation import correlate
 from .multiplicity import correct
-from .result import NAN, NO_INTERVAL, Interval, Measured, Result
+from .result import NAN, NO_INTERVAL, Floats, Interval, Measured, Result
 
 SCORES = ("rmse", "accuracy")
 
@@ -45,9 +44,10 @@ def human_ceiling(
     ratings: Any,
     coef: str = "kendall-b",
     level: str = "dataset",
-    ci: str | None = None,
+    ci: str | bool | None = None,
     n_boot: int = 1000,
     seed: int = 0,
+    confidence: float = 0.95,
 ) -> Ceiling:
     """How well does each rater follow the mean of the others, on average?
 
@@ -58,7 +58,7 @@ def human_ceiling(
     """
     stack = _stack(ratings)
     pairs = [(stack[r], _others(stack, r)) for r in range(len(stack))]
-    return _leave_one_out(pairs, "raters", coef, level, ci, n_boot, seed)
+    return _leave_one_out(pairs, "raters", coef, level, ci, n_boot, seed, confidence)
 
 
 def against_leave_one_out(
@@ -66,9 +66,10 @@ def against_leave_one_out(
     ratings: Any,
     coef: str = "kendall-b",
     level: str = "dataset",
-    ci: str | None = None,
+    ci: str | bool | None = None,
     n_boot: int = 1000,
     seed: int = 0,
+    confidence: float = 0.95,
 ) -> Ceiling:
     """How well does a judge follow the same leave-one-out means as the raters of `human_ceiling`?
 
@@ -81,7 +82,7 @@ def against_leave_one_out(
     stack = _stack(ratings)
     x, _ = arrays.alike(judge=judge, rating=stack[0])
     pairs = [(np.where(np.isnan(stack[r]), np.nan, x), _others(stack, r)) for r in range(len(stack))]
-    return _leave_one_out(pairs, "judge", coef, level, ci, n_boot, seed)
+    return _leave_one_out(pairs, "judge", coef, level, ci, n_boot, seed, confidence)
 
 
 def _stack(ratings: Any) -> Floats:
@@ -100,23 +101,17 @@ def _others(stack: Floats, rater: int) -> Floats:
         return np.nansum(rest, axis=0) / np.where(count > 0, count, np.nan)
 
 
-def _leave_one_out(
-    pairs: list[tuple[Floats, Floats]], who: str, coef: str, level: str, ci: str | None, n_boot: int, seed: int
-) -> Ceiling:
+def _leave_one_out(pairs: list[tuple[Floats, Floats]], who: str, coef: str, level: str, *interval: Any) -> Ceiling:
     coef = levels.named(coef, level)
     results = [correlate(x, y, coef, level) for x, y in pairs]
     each = tuple(result.value for result in results)
-    value, shape = float(np.mean(each)), pairs[0][0].shape
+    value = float(np.mean(each))
     reason = next((f"rater {r}: {result.reason}" for r, result in enumerate(results) if result.reason), "")
     n = min(result.n for result in results)
     settings = value, each, who, coef, level, n, len(pairs), pairs[0][0].size
-    if ci is None:
-        return Ceiling(*settings, reason=reason)
-    shared = [arrays.common(x, y) for x, y in pairs]
-    plans = [levels.plan(x, y, coef, level) for x, y in shared]
-    ends = intervals.bootstrap(
-        lambda drawn: np.mean([plan.values(drawn) for plan in plans], axis=0), value, shape, ci, n_boot, seed
-    )
+    plans = [levels.plan(x, y, coef, level) for x, y in (arrays.common(*pair) for pair in pairs)]
+    mean = levels.Combined(lambda *parts: np.mean(parts, axis=0), plans)
+    ends = intervals.of(mean, value, interval[0], level, coef, *interval[1:])
     return Ceiling(*settings, ends, reason or ends.reason)
 
 

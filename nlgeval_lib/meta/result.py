@@ -52,7 +52,8 @@ class Result:
 class Interval:
     """Ends of an interval; NaN with a reason where there is none, "" as the name where none was asked for.
 
-    how: what the name leaves open, as a signature says it. n_undefined: replicates without a value.
+    how: what the name leaves open, as a signature says it. n_undefined: replicates without a value. replicates: values
+    of the resamples; of a jackknife the statistic and its spread; none of a formula.
     """
 
     low: float = NAN
@@ -61,7 +62,7 @@ class Interval:
     how: str = ""
     n_undefined: int = 0
     reason: str = ""
-    replicates: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+    replicates: Any = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
     def signature(self) -> str:
         """The part of a signature; nothing without an interval."""
@@ -85,6 +86,6 @@ class Measured(Result):
         return self.interval.high
 
     @property
-    def replicates(self) -> Floats:
-        """The values of the resamples behind the interval; none where it comes from a formula."""
+    def replicates(self) -> Any:
+        """What the interval was made from, as `Interval` says."""
         return self.interval.replicates

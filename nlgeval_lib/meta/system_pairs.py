@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import arrays, levels
-from .arrays import Floats
 from .draws import everything
-from .result import NAN, Result
+from .result import NAN, Floats, Result
 
 TIES = ("exclude", "half", "equal")
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import arrays, levels
-from .arrays import Floats
-from .result import NAN, Result
+from .result import NAN, Floats, Result
 
 LEVELS = ("dataset", "input")
 MOST_PAIRS = 20_000_000
