@@ -229,6 +229,8 @@ def test_classical_tests_refuse_or_explain(test):
         with pytest.raises(ValueError, match=r"correlation|whole number"):
             test(*bad)
     assert all(math.isnan(end) for end in meta.fisher_interval(0.5, 3))
+    with pytest.raises(ValueError, match="holds for no tau"):
+        test(0.5, 0.4, 0.3, 60, coef="kendall-b")
 
 
 def test_corrections_are_statsmodels_within_families():

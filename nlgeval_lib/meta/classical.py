@@ -31,26 +31,32 @@ class Classical(Result):
         return f"test:{self.test}|alt:{self.alternative}|n:{self.n}|assumes:iid-rows"
 
 
-def williams(r_first: float, r_second: float, r_between: float, n: int, alternative: str = "two-sided") -> Classical:
+def williams(
+    r_first: float, r_second: float, r_between: float, n: int, alternative: str = "two-sided", coef: str = "pearson"
+) -> Classical:
     """Do two judges' correlations with the same ratings differ, given how the judges correlate with each other?
 
     r_first, r_second: each judge with the ratings; r_between: the judges with each other; all in [-1, 1]. n: items.
-    Raises: ValueError for a correlation outside [-1, 1], n < 4 or an unknown alternative.
+    Assumes independent items and, in its error, Pearson's coefficient of normal data; ranks of such data come near.
+    coef: a tau is refused: its error is another, and the level at .05 would be .004.
+    Raises: ValueError for a correlation outside [-1, 1], n < 4, another coef or an unknown alternative.
     Source: Williams 1959, as recommended by Steiger 1980; for metrics Graham and Baldwin 2014.
     """
-    determinant = _determinant(r_first, r_second, r_between, n)
+    determinant = _determinant(r_first, r_second, r_between, n, coef)
     mean = (r_first + r_second) / 2
     below = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r_between) ** 3
     t = (r_first - r_second) * np.sqrt((n - 1) * (1 + r_between) / below) if below > 0 else NAN
     return _classical("williams", t, n - 3.0, alternative, n, IMPOSSIBLE if determinant < -1e-9 else "")
 
 
-def steiger(r_first: float, r_second: float, r_between: float, n: int, alternative: str = "two-sided") -> Classical:
+def steiger(
+    r_first: float, r_second: float, r_between: float, n: int, alternative: str = "two-sided", coef: str = "pearson"
+) -> Classical:
     """The same question on Fisher's z scale, with the dependence taken at the pooled correlation.
 
     Arguments and errors as `williams`. Source: Steiger 1980; Dunn and Clark 1969.
     """
-    determinant = _determinant(r_first, r_second, r_between, n)
+    determinant = _determinant(r_first, r_second, r_between, n, coef)
     mean = (r_first + r_second) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         joint = r_between * (1 - 2 * mean**2) - mean**2 * (1 - 2 * mean**2 - r_between**2) / 2
@@ -59,11 +65,12 @@ def steiger(r_first: float, r_second: float, r_between: float, n: int, alternati
     return _classical("steiger", z, NAN, alternative, n, IMPOSSIBLE if determinant < -1e-9 else "")
 
 
-def _determinant(r_first: float, r_second: float, r_between: float, n: int) -> float:
+def _determinant(r_first: float, r_second: float, r_between: float, n: int, coef: str) -> float:
     """Of the three correlations, checked; below 0, but for rounding, where no three columns can have them together."""
     for r in (r_first, r_second, r_between):
         arrays.number(r, "correlation", -1, 1)
     arrays.whole(n, "n", low=4)
+    arrays.choice(coef, ("pearson", "spearman"), "coef of a test that holds for no tau")
     return 1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
 
 
