@@ -177,6 +177,8 @@ def test_auto_chooses_by_level_and_size(systems, inputs, level, coef, test, inte
 def test_the_default_is_one_constant(monkeypatch):
     x, y = judged(8, 20, 0)
     judges = {"a": x, "b": judged(8, 20, 3)[0]}
+    monkeypatch.setattr(defaults, "DEFAULT_TEST", "perm-both")
+    monkeypatch.setattr(defaults, "DEFAULT_CI", "boot-both")
     before = meta.league(judges, y, ci=True, n_perm=9, n_boot=9)
     assert "test:perm-both/9" in before.signature() and "ci:boot-both/9" in before.correlations[0].signature()
     assert "ci:boot-rows" in meta.correlate(x[0], y[0], ci=True, n_boot=50).signature()
@@ -230,7 +232,7 @@ def test_detectable_difference_is_closed_and_plans():
     assert by_inputs.detectable() > 0
     with pytest.raises(ValueError, match="over both"):
         by_inputs.detectable(systems=9)
-    assert math.isnan(meta.compare(x, y, y, n_perm=9).detectable())
+    assert math.isnan(meta.compare(x, y, y, units="both", n_perm=9).detectable())
 
 
 def test_the_mean_of_intervals():

@@ -92,11 +92,11 @@ def test_p_counts_the_data_and_undefined_permutations():
 
 def test_comparison_of_a_judge_with_itself_and_with_noise():
     x, y = judged(8, 40, 0)
-    same = meta.compare(x, x, y)
+    same = meta.compare(x, x, y, units="both")
     assert same.difference == 0 and same.p == 1.0
     noise = np.random.default_rng(1).normal(size=y.shape)
     for level in ("dataset", "input"):
-        better = meta.compare(x, noise, y, "spearman", level, ci="boot-both", n_boot=200, seed=3)
+        better = meta.compare(x, noise, y, "spearman", level, "both", ci="boot-both", n_boot=200, seed=3)
         assert better.p < 0.01 and 0 < better.low < better.difference < better.high
         assert meta.compare(noise, x, y, "spearman", level, seed=3, alternative="greater").p > 0.9
     assert better.signature() == (
