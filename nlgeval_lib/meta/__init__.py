@@ -1,7 +1,8 @@
 """Meta-evaluation: arrays in, frozen results with a signature out. Convention: `X[system, input]`, NaN is missing.
 
-One grammar: `ci=` names an interval and `units=` a paired test, each a method and what would be drawn anew ("jack-both",
-"boot-inputs", "perm-systems") or "auto"; `confidence=` is the interval's. What is taken unasked is in `defaults`.
+One grammar: `ci=` names an interval and `units=` a paired test, each a method and what would be drawn anew
+("jack-both", "boot-inputs", "perm-systems") or "auto"; `confidence=` is the interval's. `defaults` says what is taken
+unasked.
 
 A module is imported when one of its names is asked for, so that a notebook loads, and hangs on, what it uses only.
 """

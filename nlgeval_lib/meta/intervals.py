@@ -57,7 +57,7 @@ def of(
     else:
         chunks = draws.bootstrap(statistic.here.shape, units, n_boot, seed)
         replicates = np.concatenate([statistic.values(chunk) for chunk in chunks])
-        tail = _widened(statistic.here, units, confidence) if method == "wide" else (1 - confidence) / 2
+        tail = _widened(statistic.here, units, confidence) if method == "wide" else round((1 - confidence) / 2, 15)
         made = replace(percentile(replicates, value, tail, confidence), replicates=replicates, name=name)
         made = replace(made, how=f"/{n_boot}|seed:{seed}")
     how = made.how if confidence == 0.95 else f"{made.how}|conf:{arrays.exactly(confidence)}"
