@@ -52,7 +52,9 @@ def answer(evaluator: str, text: str, id: str, draw: int, length: int) -> str:
     if lists:
         return "\n".join(f"{number}. Aspect {chr(64 + number)}: a side of it" for number in range(1, length + 1))
     if id.endswith("#aspects"):
-        return json.dumps({name: chance.randint(1, 5) for name in re.findall(r"^(Aspect \w|[A-Z][\w ]+): ", text, re.M)})
+        return json.dumps(
+            {name: chance.randint(1, 5) for name in re.findall(r"^(Aspect \w|[A-Z][\w ]+): ", text, re.M)}
+        )
     return f"{score}\nThe text is passable."
 
 
