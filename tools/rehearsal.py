@@ -30,6 +30,11 @@ ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests" / "cases" / "rehearsal.csv"
 MALFORMED = 0.02  # of all answers: coverage and missing values are rehearsed too
 KEY = ["paper", "table", "row"]
+ERROR = """Error location {0}: a word
+Error aspect {0}: Fluency
+Explanation {0}: it is odd.
+Severity {0}: Minor
+Score reduction {0}: 1"""
 
 
 def answer(evaluator: str, text: str, id: str, draw: int, length: int) -> str:
@@ -44,8 +49,7 @@ def answer(evaluator: str, text: str, id: str, draw: int, length: int) -> str:
     if evaluator == "tigerscore":
         count = chance.randint(0, 3)
         total = f"The model-generated output contains {count} errors, with a total score reduction of {count}."
-        each = "Error location {0}: a word\nError aspect {0}: Fluency\nExplanation {0}: it is odd.\nSeverity {0}: Minor\nScore reduction {0}: 1"
-        return "\n".join([total, *(each.format(number) for number in range(1, count + 1))])
+        return "\n".join([total, *(ERROR.format(number) for number in range(1, count + 1))])
     score = chance.randint(1, 5)
     if evaluator == "prometheus":
         return f"The response does some of what was asked. [RESULT] {score}"
