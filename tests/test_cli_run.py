@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nlgeval_lib import cli
-from nlgeval_lib.runner import session, stale, trials
+from nlgeval_lib.runner import stale, trials
 
 
 def call(monkeypatch, capsys, *arguments: str) -> tuple[int, str, str]:
@@ -164,13 +164,13 @@ def test_check_tells_what_cannot_be_had_here_from_what_differs(here, monkeypatch
     code, out, _ = call(monkeypatch, capsys, "check")
     assert code == 0 and "equal, less one" in out and "1 cells cannot be had here: needs a judge" in out
     monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {"a": "1" * 64}))
-    monkeypatch.setattr(session, "missing", lambda names: {"summeval": "no network"} if list(names) else {})
+    monkeypatch.setattr(stale, "missing", lambda names: {"summeval": "no network"} if list(names) else {})
     here.entries[0] += 'inputs = ["summeval"]\n'
     here.catalogue()
     code, out, _ = call(monkeypatch, capsys, "check")
     assert code == 0 and "not run     one" in out
     path.write_text(whole.replace("value=0.5", "value=1/0"))
-    monkeypatch.setattr(session, "missing", lambda names: {})
+    monkeypatch.setattr(stale, "missing", lambda names: {})
     assert call(monkeypatch, capsys, "check")[0] == 1
 
 

@@ -9,7 +9,7 @@ from cli_tools import call
 
 from nlgeval_lib import datasets
 from nlgeval_lib.datasets import recordings
-from nlgeval_lib.engines import MissingCompletions, ReplayEngine
+from nlgeval_lib.engines import EngineError, ReplayEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.records import Sample
@@ -64,7 +64,7 @@ def test_prometheus_itself_is_answered_by_the_recording(store, needs, data):
     )
     np.testing.assert_allclose(lenient["value"], frame["gpt4"])
     other = Prometheus(sampling={"n": 3})
-    with pytest.raises(MissingCompletions, match="960 completions are not in"):
+    with pytest.raises(EngineError, match="960 completions are not in"):
         other.score(frame, engine=ReplayEngine(store, "gpt-4-0613"))
 
 

@@ -12,7 +12,7 @@ SOLUTIONS = "gsm8k/example_model_solutions.jsonl"
 PREPARED = "gsm8k/tigerscore_gsm8k.json"
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 
-_COMMON = {"scale": {"accuracy": (0, 1)}, "licence": "MIT"}
+SCALE = {"accuracy": (0, 1)}
 SPECS = {
     "gsm8k": Spec(
         name="gsm8k",
@@ -21,8 +21,9 @@ SPECS = {
         n_items=5276,
         n_inputs=1319,
         n_systems=4,
+        scale=SCALE,
+        licence="MIT",
         source="Cobbe et al. 2021, Training Verifiers to Solve Math Word Problems",
-        **_COMMON,
     ),
     "gsm8k_tigerscore": Spec(
         name="gsm8k_tigerscore",
@@ -31,8 +32,9 @@ SPECS = {
         n_items=1234,
         n_inputs=617,
         n_systems=2,
+        scale=SCALE,
+        licence="MIT",
         source="Jiang et al. 2024, TIGERScore, the prepared file of its MathQA task",
-        **_COMMON,
     ),
 }
 
@@ -59,7 +61,6 @@ def _openai(problems: list[dict], numbers: dict[str, str]) -> pd.DataFrame:
         "system_id": [model for _, model, _ in rows],
         "source": [problem["question"] for problem, _, _ in rows],
         "reference": [problem["answer"] for problem, _, _ in rows],
-        "references": [(problem["answer"],) for problem, _, _ in rows],
         "output": [solution["solution"] for _, _, solution in rows],
     }
     return frame.build(SPECS["gsm8k"], items, {"accuracy": [float(solution["is_correct"]) for _, _, solution in rows]})
@@ -73,9 +74,7 @@ def _tigerscore(numbers: dict[str, str]) -> pd.DataFrame:
         "system_id": [f"{candidate['model']}#{place}" for _, place, candidate in rows],
         "source": [problem["input"] for problem, _, _ in rows],
         "reference": [problem["output"] for problem, _, _ in rows],
-        "references": [(problem["output"],) for problem, _, _ in rows],
         "output": [candidate["text"] for _, _, candidate in rows],
         "instruction": [problem["instruction"] for problem, _, _ in rows],
     }
-    human = {"accuracy": [float(candidate["scores"]["accuracy"]) for _, _, candidate in rows]}
-    return frame.build(SPECS["gsm8k_tigerscore"], items, human)
+    return frame.build(SPECS["gsm8k_tigerscore"], items, [candidate["scores"] for _, _, candidate in rows])

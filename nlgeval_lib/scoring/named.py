@@ -194,7 +194,7 @@ def _count(tokenizer: Any, requests: Sequence[Request]) -> list[int] | None:
         return None
     if getattr(tokenizer, "chat_template", None) is None:
         return [len(tokenizer(request.text()).input_ids) for request in requests]
-    return models.count(tokenizer, requests, None, "the model")
+    return [len(models.token_ids(tokenizer, request, None, "the model")) for request in requests]
 
 
 def check_stand_in(engine: Engine, model: str, store: Store, planning: bool = False) -> None:
