@@ -14,7 +14,7 @@ from nlgeval_lib import datasets, files, study
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.runner import stale
-from nlgeval_lib.scoring import ProgressBar, named
+from nlgeval_lib.scoring import EngineChoice, ProgressBar
 from nlgeval_lib.study import catalogue, judges
 
 MODEL = "some/judge-7b"
@@ -82,8 +82,8 @@ def engine(monkeypatch):
         return str(1 + len(text) % 5)
 
     scripted = ScriptedEngine(answer, model=MODEL, revision="r1")
-    real = named.engine
-    monkeypatch.setattr(named, "engine", lambda name, *a, **k: real(name, *a, **k) if name == "replay" else scripted)
+    real = EngineChoice.start
+    monkeypatch.setattr(EngineChoice, "start", lambda self, *a: real(self, *a) if self.engine == "replay" else scripted)
     return scripted
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib.datasets import DataError
-from nlgeval_lib.engines import Engine, EngineError, Request, UnsupportedSetting
+from nlgeval_lib.engines import Engine, EngineError, Request
 from nlgeval_lib.engines.base import Ask
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
@@ -210,7 +210,7 @@ def plan_catalogue(questions: Sequence[Question], options: EngineOptions) -> pd.
                     row |= {name: row[name] + getattr(stage, name) for name in COUNTS}
                     row["counted"] &= stage.counted or not stage.to_ask
                     row["exact"] &= stage.exact
-            except (*_NOT_HERE, InputError, EngineError) as error:
+            except (*_NOT_HERE, ValueError, EngineError) as error:
                 row["why"] = str(error)
             rows.append(row)
     return pd.DataFrame(rows)
@@ -273,7 +273,7 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
                 except _NOT_HERE as error:
                     say(f"{head}: not here: {error}")
                     continue
-                except (InputError, UnsupportedSetting) as error:
+                except ValueError as error:
                     unfinished += 1
                     say(f"{head}: error: {error}")
                     continue

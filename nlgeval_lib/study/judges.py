@@ -19,7 +19,7 @@ from nlgeval_lib.engines import Engine, Failure, models
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.names import pair
-from nlgeval_lib.scoring import EngineChoice, Job, ProgressBar, Rows, Source, named, prepared
+from nlgeval_lib.scoring import EngineChoice, Job, ProgressBar, Rows, chosen_rows, named, prepared
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Question
 
@@ -87,18 +87,19 @@ def job(question: Question, options: EngineOptions, ready: Engine | None = None,
     judge, mini = question.judge, options.model == MINI
     model, revision = options.model_of(question)
     choice = replace(options, model=model, revision=revision)
-    source, settings = Source(data=judge.data, mapping=question.map, fill=question.fill), judge.settings
+    name, fill, settings = judge.data, question.fill, judge.settings
     given: dict[str, Any] = {}
     if mini:
         choice = replace(choice, model=_miniature(options.engine), revision=options.revision)
-        source = Source(data="mini_judge", mapping=question.map)
+        name, fill = "mini_judge", ()
         settings, given = _mini_settings(question)
         aspects = aspects or (() if judge.evaluator == "hdeval" else ("overall",))
     elif folder := options.folders.get(model, ""):
         choice = replace(choice, settings=(*options.settings, f"name={model}"), model=folder, revision=options.revision)
     elif options.planning and not options.revision:
         choice = replace(choice, revision=_stored_elsewhere(model, revision, options))
-    made = prepared(source, judge.evaluator, settings, choice, skip_incomplete=True, ready=ready, given=given)
+    data = chosen_rows(data=name, mapping=question.map, fill=fill)
+    made = prepared(data, judge.evaluator, settings, choice, skip_incomplete=True, ready=ready, given=given)
     if not mini:
         made.data = _chosen(made.data, question)
     if aspects:
