@@ -17,7 +17,7 @@ from nlgeval_lib.engines import Engine, Request, Sampling, complete
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.judge import ChatFormat, make_sampling
 from nlgeval_lib.evaluators.tigerscore import find_task
-from nlgeval_lib.parsers.errors import ERROR_HEAD, LABEL, ErrorItem, error_analysis
+from nlgeval_lib.parsers.errors import LABEL, ErrorItem, error_analysis
 from nlgeval_lib.records import Completion, Sample
 from nlgeval_lib.training.filters import Filters, Rule
 from nlgeval_lib.training.pipeline import Piece, Unreadable, no_text
@@ -194,10 +194,10 @@ def read_spoiled(candidate: Candidate, completion: Completion) -> dict[str, Any]
     if head is None:
         raise Unreadable("no line 'Generated incorrect output:'")
     rest = text[head.end() :]
-    ends = [match.start() for match in (LABEL.search(rest), ERROR_HEAD.search(rest)) if match]
-    if not ends:
+    first = LABEL.search(rest)
+    if first is None:
         raise Unreadable("no error is listed after the output")
-    output, found = _bare(rest[: min(ends)]), error_analysis(rest[min(ends) :])
+    output, found = _bare(rest[: first.start()]), error_analysis(rest[first.start() :])
     if not found.ok or not found.errors:
         raise Unreadable(found.reason or "no error is listed after the output", output=output)
     return {"output": output, "errors": _named(found.errors, candidate)}
