@@ -68,7 +68,7 @@ def test_case(case):
     if "scores" in case:
         assert {name: None if math.isnan(score) else score for name, score in read.scores.items()} == case["scores"]
         assert read.status == Status(case.get("status", "ok")), read
-        assert set(read.missing) == {name for name, score in case["scores"].items() if score is None}
+        assert set(read.reasons) == {name for name, score in case["scores"].items() if score is None}
     if "choice" in case:
         assert (read.choice or None) == case["choice"], read
         assert read.ok or read.reason

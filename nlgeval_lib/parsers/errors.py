@@ -79,7 +79,8 @@ _NO_ERRORS = re.compile(
 # "I am not sure that there are no errors", "The source contains no errors"
 _DENIED = re.compile(
     r"(?:\b(?:almost|nearly|virtually|practically|next to|close to|barely)(?: has| have| contains?)?"
-    r"|(?:\b(?:not?|never|doubt\w*|unsure|unlikely|untrue|false|hardly|wish|claim\w*|say\w*|whether)|n't)\b[^.!?,;\n]{0,60}"
+    r"|(?:\b(?:not|no (?:evidence|proof|guarantee)|never|doubt\w*|unsure|unlikely|untrue|false|hardly|wish|claim\w*"
+    r"|say\w*|whether)|n't)\b[^.!?,;\n]{0,60}"
     r"|\b(?:source|reference|original|input|instruction|prompt|question|article)"
     r"(?: (?:text|article|sentence|output|answer|translation|summary))?\s(?:contains?|has|have|is|shows?))\s?\Z",
     re.I,
@@ -201,7 +202,7 @@ def _item(severity: str = "", reduction: str = "", **others: Any) -> ErrorItem:
 
 
 def _amount(text: str) -> float:
-    match = _AMOUNT.match(readable(text))
+    match = _AMOUNT.match(readable(text)) if text else None
     value = number_of(match["number"].lower()) if match else None
     return math.nan if match is None or value is None or math.isinf(value) else value + 0.5 * bool(match["half"])
 

@@ -30,7 +30,6 @@ class Criterion:
 class CriteriaList(Parsed):
     """Aspects or criteria in the order of the text: `value` is the tuple of those at the top, None without any."""
 
-    duplicates: int = 0
     truncated: bool = False
 
     @property
@@ -53,7 +52,7 @@ _SPLITS = [
         r"(?:\*\*|__)(?P<name>[^*_\n]{1,90}?)[:.]?(?:\*\*|__)\s*[:-]?\s*(?P<text>.*)",  # **Name** text
         r"(?P<name>[^:\n]{1,90}?)\s{0,3}:(?!\d|//)\s*(?P<text>.*)",  # Name: text
         r"(?P<name>[^\n]{1,90}?)\s-{1,2}\s+(?P<text>.*)",  # Name - text
-        r"(?P<name>[^()\n]{1,90}?)\s{0,3}\((?P<text>[^()]*)\)\s*[.;]?\Z",  # Name (text)
+        r"(?P<name>[^()\n]{1,90}?)\s{0,3}\((?!\d)(?P<text>[^()]*)\)\s*[.;]?\Z",  # Name (text)
     )
 ]
 _DASHED = re.compile(r"[A-Z][\w/&-]*(?: [\w/&-]+){0,3}\s+-\s+\S")  # a line of its own: "Relevance - on topic"
@@ -63,7 +62,8 @@ _NUMBERED = re.compile(
 )
 # what stands under a name, and what is no entry at all
 _PART = re.compile(
-    r"(?:definition|description|explanation|meaning|details?|what it (?:means|measures)|criteria|question)s?(?:\s?:\s*|\Z)",
+    r"(?:definition|description|explanation|meaning|detail|what it (?:means|measures)|criteria|question)s?"
+    r"(?:\s?:\s*|\Z)",
     re.I,
 )
 _ASIDE = re.compile(
@@ -80,7 +80,7 @@ _LEAD_IN = re.compile(
 # --- one line -------------------------------------------------------------------------------------------------------
 _ONE, _TWO = re.compile(r"(?:\A|[\s:])\(?1[.)][ ]"), re.compile(r"[ ]\(?2[.)][ ]")
 _NEXT = re.compile(r"[ ](?=\(?\d{1,2}[.)][ ])")
-_INLINE = re.compile(r"(?:\A|(?<=[.?!;]\s))(?P<name>[A-Z][A-Za-z][A-Za-z /&'-]{0,48}?):\s")
+_INLINE = re.compile(r"(?<=\D[.?!;])\s(?=[A-Z][A-Za-z][A-Za-z /&'-]{0,48}:\s)")
 _COMMAS = re.compile(r"\s?(?:,|;|/|\band\b|&)\s?", re.I)
 _LEAD = re.compile(
     r"\A(?:[^:\n]{0,160}:\s*|[\w' -]{0,80}\b(?:aspects|criteria|dimensions|metrics|factors)\b"
@@ -125,8 +125,9 @@ def _listed(text: str | None, parser: str, nested: bool) -> CriteriaList:
     rule, entries = "json", _in_json(content)
     if not entries:
         rule, entries = "list", _in_lines(body)
-    if len(entries) < 2 and len(inline := _in_line(body)) > 1:
-        rule, entries = "inline", inline
+    if len(entries) < 2 and _INLINE.search(body):  # running text: "Name: definition. Name: definition."
+        apart = _in_lines(_INLINE.sub("\n", body))
+        rule, entries = ("inline", apart) if len(apart) > 1 else (rule, entries)
     if not entries and (reason is None or reason[0] is not Status.REFUSED):
         rule, entries = "commas", _between_commas(body)
     if not entries:
@@ -134,10 +135,8 @@ def _listed(text: str | None, parser: str, nested: bool) -> CriteriaList:
         return CriteriaList(None, status, said, "none")
     while nested and len(entries) > 2 and entries[0][0] < min(0, *(level for level, _, _ in entries[1:])):
         entries = entries[1:]  # "Criteria:" above them all
-    found = _tree(entries) if nested else list(_leaves(_tree(entries)))
-    unique = _once(found)
-    cut = reason is not None and reason[0] is Status.TRUNCATED
-    return CriteriaList(unique, Status.OK, "", rule, len(found) - len(unique), cut)
+    found = _once(_tree(entries) if nested else _leaves(_tree(entries)))
+    return CriteriaList(found, Status.OK, "", rule, reason is not None and reason[0] is Status.TRUNCATED)
 
 
 def _tree(entries: Sequence[Entry]) -> list[Criterion]:
@@ -187,88 +186,67 @@ def _in_lines(text: str) -> list[Entry]:
     Lead-in sentences and closing remarks are no entries; lines that go on, and "Definition: ..." under a name, belong
     to the text of the entry above.
     """
-    matches = [(number, _LINE.match(line)) for number, line in enumerate(text.split("\n")) if line.strip()]
-    lines = [(number, line) for number, line in matches if line]
-    marked = any(line["mark"] and not line["mark"].startswith("#") for _, line in lines)
+    lines = [match for line in text.split("\n") if (match := _LINE.match(line))]
+    marked = any(line["mark"] and not line["mark"].startswith("#") for line in lines)
     found: list[Entry] = []
-    last_line, goes_on = -2, False
-    for number, line in lines:
-        entry = _entry(line, marked)
-        more = None
-        if entry is None:
-            goes_on = goes_on and (number == last_line + 1 or line["indent"] != "")
-            goes_on = goes_on and not _LEAD_IN.search(line["rest"][:60])
-            more = _PART.sub("", line["rest"].strip(), count=1) if goes_on else None
-        elif goes_on and _PART.fullmatch(entry[1]):
-            more = entry[2]
-        elif not _ASIDE.fullmatch(entry[1]):
+    goes_on = blank = False  # whether a line may belong to the entry above, and one without text was between
+    for line in lines:
+        rest = line["rest"].strip()
+        entry = _entry(line, marked) if rest else None
+        if entry is None and rest:
+            goes_on = goes_on and (not blank or line["indent"] != "") and not _LEAD_IN.search(rest[:60])
+        if rest and goes_on and (entry is None or _PART.fullmatch(entry[1])):
+            level, name, said = found[-1]
+            found[-1] = level, name, f"{said} {entry[2] if entry else _PART.sub('', rest, count=1)}".strip()
+        elif entry and not _ASIDE.fullmatch(entry[1]):
             found.append(entry)
             goes_on = True
-        else:
-            continue
-        if more is not None:
-            level, name, said = found[-1]
-            found[-1] = level, name, f"{said} {more}".strip()
-        last_line = number
+        blank = not rest
     return found
 
 
 def _entry(line: re.Match, marked: bool) -> Entry | None:
     """The entry that a line begins, None where it goes on or says something else."""
     mark, rest = line["mark"] or "", line["rest"].strip()
-    if not mark and rest.startswith(("**", "__")):
-        mark = "**"
+    bold = not mark and rest.startswith(("**", "__"))
     name, text = _split(rest)
-    if not _is_name(name) or ((not mark or mark.isdigit()) and _LEAD_IN.search(name)):
+    if not name or (not bold and (not mark or mark.isdigit()) and _LEAD_IN.search(name)):
         return None
-    level = len(line["indent"].expandtabs(4))
+    level = len(line["indent"].expandtabs(4)) + 2 * max(0, len(re.findall(r"\d+", mark)) - 1)
     if mark.startswith("#"):
-        return -100 + 10 * len(mark), name, text
-    if mark == "**" and not text and re.fullmatch(r"(?:\*\*|__)[^*_\n]{1,90}(?:\*\*|__)[:.]?", rest):
-        return -50, name, ""  # a line in bold heads the list below it
-    if mark:
-        return level + 2 * max(0, len(re.findall(r"\d+", mark)) - 1), name, text
-    if ":" not in rest and (marked or not _DASHED.match(rest)):
-        return None
-    if marked:  # among marked lines an unmarked "Name:" heads a group
-        return None if text else (-1, name, "")
-    return (level, name, text) if text else None
+        level = -100 + 10 * len(mark)
+    elif bold and not text and re.fullmatch(r"(?:\*\*|__)[^*_\n]{1,90}(?:\*\*|__)[:.]?", rest):
+        level = -50  # a line in bold heads the list below it
+    elif not mark and not bold:
+        if marked and ":" in rest and not text:
+            level = -1  # among marked lines an unmarked "Name:" heads a group
+        elif marked or not text or not (":" in rest or _DASHED.match(rest)):
+            return None
+    return level, name, text
 
 
 def _split(rest: str) -> tuple[str, str]:
-    """The name and the definition in an entry."""
-    unscaled = _SCALE.sub("", rest)
+    """The name and the definition in an entry; no name where it begins with none."""
     for pattern in _SPLITS:
-        match = pattern.match(unscaled if pattern is _SPLITS[-1] else rest)
-        if match and _is_name(_tidy(match["name"])):
-            return _tidy(match["name"]), match["text"].replace("**", "").replace("__", "").strip()
-    return _tidy(rest), ""
+        match = pattern.match(rest)
+        if match and (name := _name(match["name"])):
+            return name, match["text"].replace("**", "").replace("__", "").strip()
+    return _name(rest), ""
 
 
-def _tidy(name: str) -> str:
-    """A name without markup, quotes, its number and a scale in brackets."""
-    name = _SCALE.sub("", name).strip(" \t\n*_`\"'").lstrip("#[<").rstrip("]>:;,").strip(" \t\n*_`\"':;,")
-    return re.sub(r"\s+", " ", _NUMBERED.sub("", name, count=1)).rstrip(".")
-
-
-def _is_name(name: str) -> bool:
-    short = 0 < len(name) <= 80 and len(name.split()) <= 9 and re.search(r"[^\W\d_]", name) is not None
-    return short and re.search(r"[.!?]\s|[?!]\Z", name) is None
-
-
-def _in_line(body: str) -> list[Entry]:
-    """`Name: definition. Name: definition.` in running text."""
-    flat = re.sub(r"\s+", " ", body).strip()
-    places = list(_INLINE.finditer(flat))
-    ends = [*(place.start() for place in places[1:]), len(flat)]
-    return [(0, _tidy(one["name"]), flat[one.end() : end].strip()) for one, end in zip(places, ends, strict=False)]
+def _name(text: str) -> str:
+    """A name without markup, quotes, its number and a scale in brackets; empty where the text is too long for one."""
+    name = _SCALE.sub("", text).strip(" \t\n*_`\"'").lstrip("#[<").rstrip("]>:;,").strip(" \t\n*_`\"':;,")
+    name = re.sub(r"\s+", " ", _NUMBERED.sub("", name, count=1)).rstrip(".")
+    short = len(name) <= 80 and len(name.split()) <= 9 and re.search(r"[^\W\d_]", name)
+    return name if short and not re.search(r"[.!?]\s|[?!]\Z", name) else ""
 
 
 def _between_commas(body: str) -> list[Entry]:
     """`Relevance, coherence and fluency`: two names or more of at most four words."""
     line = _LEAD.sub("", body.strip()[:1000], count=1).strip().rstrip(".")
-    names = [name for part in _COMMAS.split(line) if (name := _tidy(part))]
-    odd = len(line) > 600 or "\n" in line or len(names) < 2
+    names = [_name(part) for part in _COMMAS.split(line) if part.strip()]
+    odd = len(line) > 600 or "\n" in line or len(names) < 2 or not all(names)
     if odd or any(len(name.split()) > 4 or re.search(r"[.!?\d]|\b(?:is|are|was|it)\b", name) for name in names):
         return []
     return [(0, name, "") for name in names]
@@ -286,17 +264,17 @@ def _of_json(item: Record | list, level: int) -> Iterator[Entry]:
     pairs = list(item.pairs) if isinstance(item, Record) else [("", one) for one in item]
     pairs = [pair for pair in pairs if isinstance(item, Record) and isinstance(pair[1], list)] or pairs
     for key, value in pairs:
-        name, text = "" if _PLACE.fullmatch(str(key)) else _tidy(str(key)), ""
+        name, text = "" if _PLACE.fullmatch(str(key)) else _name(str(key)), ""
         under: Record | list = value if isinstance(value, list) and isinstance(item, Record) else []
         if isinstance(value, str):
-            name, text = (name, value) if name else (_tidy(value.partition(":")[0]), value.partition(":")[2])
+            name, text = (name, value) if name else (_name(value.partition(":")[0]), value.partition(":")[2])
         elif isinstance(value, Record):
             known = {str(one).lower(): said for one, said in value.items() if isinstance(said, str)}
             named = next((known[one] for one in _NAMES if one in known), "")
             text = next((known[one] for one in _DEFINITIONS if one in known), "")
             inner = [one for one in value.values() if isinstance(one, (Record, list))]
             if named or text:
-                name, under = _tidy(named) or name, [one for one in inner if isinstance(one, Record)]
+                name, under = _name(named) or name, [one for one in inner if isinstance(one, Record)]
             elif len(inner) + len(known) == len(value) and (name or len(value) == 1):
                 under = value
         if name and not (under and len(pairs) == 1):  # else it only heads the whole list
@@ -315,17 +293,11 @@ class AspectScores(Parsed):
     scores: Mapping[str, float] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The aspects without a score."""
-        return tuple(self.reasons)
-
 
 def normal(name: str) -> str:
     """The normal form of a name: lower case words without punctuation and a final "score"."""
-    return " ".join(
-        re.findall(r"\w+", re.sub(r" +(?:score|rating|grade)$", "", name.lower().replace("_", " ").strip()))
-    )
+    plain = re.sub(r" +(?:score|rating|grade)$", "", name.lower().replace("_", " ").strip())
+    return " ".join(re.findall(r"\w+", plain))
 
 
 def aspect_scores(text: str | None, aspects: Sequence[str], low: float, high: float) -> AspectScores:
