@@ -48,7 +48,7 @@ test-slow: $(READY)  ## the long tests
 
 # As on a fresh machine: an empty home folder (no caches of models, data or fonts), no variable of the user's
 BARE := $(wildcard tests/test_cli_*.py) tests/test_reference_metrics.py tests/test_meteor.py \
-	tests/test_metric_cache.py tests/test_bertscore.py tests/test_semscore.py tests/test_learned_metrics.py
+	tests/test_metric_cache.py tests/test_embedding_metrics.py tests/test_learned_metrics.py
 
 test-bare: $(READY)  ## the tests of metrics and commands with an empty home folder and no variables set
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && env -i PATH="$$PATH" HOME="$$home" TMPDIR="$${TMPDIR:-/tmp}" \

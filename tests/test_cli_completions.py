@@ -6,8 +6,7 @@ import io
 import re
 
 import pytest
-from cli_tools import call, jsonl
-from judge_server import JudgeServer
+from cli_tools import asks, jsonl
 
 from nlgeval_lib.engines import Progress, ScriptedEngine
 from nlgeval_lib.engines.store import Store
@@ -17,57 +16,40 @@ from nlgeval_lib.study import completions
 
 
 @pytest.fixture
-def nl(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-test")
-    jsonl(
-        tmp_path / "my.jsonl",
-        [
-            {"output": f"answer {i % 25}", "instruction": "say it", "source": "s", "aspect": "overall"}
-            for i in range(30)
-        ],
-    )
-    return lambda *arguments: call(monkeypatch, capsys, *arguments)
+def mine(nl, tmp_path):
+    """`nl`, in a folder with `my.jsonl`: 30 rows, of 25 outputs."""
+    row = {"instruction": "say it", "source": "s", "aspect": "overall"}
+    jsonl(tmp_path / "my.jsonl", [{"output": f"answer {i % 25}", **row} for i in range(30)])
+    return nl
 
 
-@pytest.fixture
-def server():
-    made = JudgeServer(lambda prompt: "Score: 4")
-    yield made
-    made.stop()
-
-
-def asks(server, *more):
-    return ("--data", "my.jsonl", "--engine", "openai", "--base-url", server.url, "--model", "judge", *more)
-
-
-def test_the_planned_number_is_the_number_that_is_asked(nl, server):
+def test_the_planned_number_is_the_number_that_is_asked(mine, judge):
+    server = judge(lambda prompt: "Score: 4")
     for evaluator, more in (("geval", ()), ("tigerscore", ()), ("hdeval", ("-s", "task=summary"))):
         server.bodies.clear()
-        plan = nl("completions", "-e", evaluator, *asks(server, *more), "-n")
+        plan = mine("completions", "-e", evaluator, "--data", "my.jsonl", *asks(server, *more), "-n")
         assert plan.code == 0, plan.err
         planned = int(re.search(r"([\d,]+) completions to ask", plan.out)[1].replace(",", ""))
-        made = nl("completions", "-e", evaluator, *asks(server, *more))
+        made = mine("completions", "-e", evaluator, "--data", "my.jsonl", *asks(server, *more))
         assert made.code == 0, made.err
         assert len(server.bodies) == planned, evaluator
     assert "criteria: " in made.out and "scores could be read" in made.out, "an HD-Eval to be fitted: its criteria"
 
 
-def test_a_model_is_planned_without_loading_it_and_its_tokens_are_counted(nl, tiny_folder):
+def test_a_model_is_planned_without_loading_it_and_its_tokens_are_counted(mine, tiny_folder):
     from transformers import AutoTokenizer
 
     from nlgeval_lib.engines import Request
     from nlgeval_lib.scoring import named
 
-    engine = named.engine("vllm", str(tiny_folder), unloaded=True)
+    engine = named.EngineChoice("vllm", str(tiny_folder), planning=True).start()
     count = engine.count_tokens([Request.chat("say it")])[0]
     tokenizer, chat = AutoTokenizer.from_pretrained(tiny_folder), [{"role": "user", "content": "say it"}]
     assert count == len(tokenizer.apply_chat_template(chat, add_generation_prompt=True)["input_ids"]) > 2
-    got = nl("completions", "-e", "geval", "--data", "my.jsonl", "--engine", "vllm", "-m", str(tiny_folder), "-n")
+    got = mine("completions", "-e", "geval", "--data", "my.jsonl", "--engine", "vllm", "-m", str(tiny_folder), "-n")
     assert got.code == 0 and "counted by the tokenizer" in got.out and "sha256:" in got.out
     other = ("--engine", "openai", "-m", "x", "-n", "--tokenizer", str(tiny_folder))
-    served = nl("completions", "-e", "geval", "--data", "my.jsonl", *other)
+    served = mine("completions", "-e", "geval", "--data", "my.jsonl", *other)
     assert "counted by the tokenizer" in served.out
     tokens = [re.search(r"prompt tokens: ([\d,]+)", one.out)[1] for one in (got, served)]
     assert tokens[0] == tokens[1]

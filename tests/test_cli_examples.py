@@ -63,12 +63,12 @@ def test_an_example_is_a_call_and_names_what_there_is(where, line):
     name, context = parsed(line)
     listed = catalogue.load()
     given = context.params
-    outputs = [*(given.get("outputs") or ()), *(given.get("ids") or ())]
+    outputs = [*(given.get("ids") or ())]
     outputs += [given["output"]] if name == "sweep" and given["output"] != "OUTPUT" else []
     known = {entry.id for entry in listed.outputs}
     assert {*outputs} <= known
     if name == "completions":
-        assert {*(given["outputs"] or ())} <= {question.output for question in listed.questions}
+        assert {*(given["output"] or ())} <= {question.output for question in listed.questions}
         assert {*(given["for_model"] or ())} <= {judge.model for judge in listed.judges}
     if name in ("completions", "score") and given["data"]:
         assert given["data"] in datasets.NAMES

@@ -18,7 +18,7 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.runner import pool, session, stale
 from nlgeval_lib.runner.session import Progress
 from nlgeval_lib.runner.stale import Options
-from nlgeval_lib.scoring import named
+from nlgeval_lib.scoring import EngineChoice
 from nlgeval_lib.study import EngineOptions, catalogue, completions, judge_scores, judges
 
 LLAMA, PROMETHEUS, API = "meta-llama/Llama-2-7b-chat-hf", "kaist-ai/prometheus-7b-v1.0", "gpt-4-0613"
@@ -101,15 +101,15 @@ def loaded(monkeypatch):
             return "Clarity: is it clear?\nTruth: is it true?"
         return '{"Clarity": 3, "Truth": 4}' if "in JSON format" in request.text() else "3 [RESULT] 3"
 
-    def engine(name, model, **options):
-        if name == "replay" or options.get("unloaded"):
-            return real(name, model, **options)
-        label = next((text[5:] for text in options.get("settings", ()) if text.startswith("name=")), model)
+    def start(self, kept=None):
+        if self.engine == "replay" or self.planning:
+            return real(self, kept)
+        label = next((text[5:] for text in self.settings if text.startswith("name=")), self.model)
         made.append(ScriptedEngine(answer, model=label, revision="main"))
         return made[-1]
 
-    real = named.engine
-    monkeypatch.setattr(named, "engine", engine)
+    real = EngineChoice.start
+    monkeypatch.setattr(EngineChoice, "start", start)
     return made
 
 
@@ -189,14 +189,14 @@ def test_a_model_that_cannot_be_loaded_does_not_stop_the_others(here, nl, monkey
     from nlgeval_lib.engines import EngineError
 
     listed(here)
-    good = named.engine
+    good = EngineChoice.start
 
-    def engine(name, model, **options):
-        if model == LLAMA and not options.get("unloaded"):
+    def start(self, kept=None):
+        if self.model == LLAMA and not self.planning:
             raise EngineError("no weights of this model")
-        return good(name, model, **options)
+        return good(self, kept)
 
-    monkeypatch.setattr(named, "engine", engine)
+    monkeypatch.setattr(EngineChoice, "start", start)
     got = nl("completions", "--engine", "vllm", "--mode", "quick")
     assert got.code == 1 and f"{LLAMA}: error: no weights" in got.out
     assert [engine.model for engine in loaded] == [PROMETHEUS] and len(loaded[0].asked) > 100

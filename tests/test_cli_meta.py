@@ -7,17 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from cli_tools import call
 from scipy import stats
 
 from nlgeval_lib import meta
-
-
-@pytest.fixture
-def nl(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
-    return lambda *arguments: call(monkeypatch, capsys, "meta", *arguments)
 
 
 def grid(systems=6, inputs=12, seed=0):
@@ -52,7 +44,7 @@ FAST = ("--n-boot", "50", "--n-perm", "50", "--format", "jsonl")
 def test_the_numbers_are_scipys(nl):
     frame = grid()
     frame.to_csv("s.csv", index=False)
-    got = nl("s.csv", "--score", "good", "--score", "poor", *FAST)
+    got = nl("meta", "s.csv", "--score", "good", "--score", "poor", *FAST)
     assert got.code == 0, got.err
     rows, pairs = records(got)
     oracle = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall-b": stats.kendalltau}
@@ -69,7 +61,7 @@ def test_the_numbers_are_scipys(nl):
 def test_levels_are_those_of_meta(nl):
     frame = grid()
     frame.to_csv("s.csv", index=False)
-    got = nl("s.csv", "--score", "good", "--level", "input", "--level", "system", "--coef", "spearman", *FAST)
+    got = nl("meta", "s.csv", "--score", "good", "--level", "input", "--level", "system", "--coef", "spearman", *FAST)
     x, y = (frame.pivot(index="system_id", columns="input_id", values=name).to_numpy() for name in ("good", "human"))
     rows, pairs = records(got)
     for row in rows:
@@ -85,38 +77,34 @@ def test_what_is_missing_stays_out_and_is_counted(nl):
     frame["human"] = frame["human"].astype(object)
     frame.loc[[5, 9], "human"] = ["", "n/a"]
     frame.drop(index=[0]).to_csv("s.csv", index=False)
-    rows, _ = records(nl("s.csv", "--score", "good", "--coef", "pearson", "--no-baselines", *FAST))
+    rows, _ = records(nl("meta", "s.csv", "--score", "good", "--coef", "pearson", "--no-baselines", *FAST))
     [row] = rows
     kept = frame.drop(index=[0, 3, 5, 9, 20])
     assert row["value"] == pytest.approx(stats.pearsonr(kept["good"], kept["human"].astype(float))[0])
     assert row["n"] == 67 and "nan:drop(4/71)" in row["signature"]
     assert row["coverage"] == pytest.approx(67 / 69), "of the rated rows"
-    zero = records(nl("s.csv", "--score", "good", "--coef", "pearson", "--no-baselines", "--nan", "zero", *FAST))[0][0]
+    one = ("meta", "s.csv", "--score", "good", "--coef", "pearson", "--no-baselines", *FAST)
+    zero = records(nl(*one, "--nan", "zero"))[0][0]
     assert zero["n"] == 69 and "nan:zero(4/71)" in zero["signature"] and zero["value"] < row["value"]
-    error = records(nl("s.csv", "--score", "good", "--coef", "pearson", "--no-baselines", "--nan", "error", *FAST))[0][
-        0
-    ]
-    assert error["value"] is None and error["reason"] == "--nan error: 2 rated rows have no good"
-    both = ("--score", "good", "--score", "poor", "--coef", "pearson", "--no-baselines", *FAST)
-    _, [pair] = records(nl("s.csv", *both, "--nan", "error"))
-    assert pair["p"] is None and pair["reason"] == "--nan error: 2 rated rows have no good"
+    [error, _], [pair] = records(nl(*one, "--score", "poor", "--nan", "error"))
+    why = "2 rated rows have no good, and missing scores are an error here"
+    assert error["value"] is None and pair["p"] is None and error["reason"] == pair["reason"] == why
 
 
 def test_aspects_are_groups_and_p_values_are_corrected_over_all(nl):
     parts = [grid(seed=seed).assign(aspect=aspect) for seed, aspect in enumerate(("wit", "truth"))]
     pd.concat(parts).to_csv("s.csv", index=False)
-    got = nl("s.csv", "--score", "good", "--score", "poor", "--coef", "pearson", "--no-baselines", *FAST)
+    got = nl("meta", "s.csv", "--score", "good", "--score", "poor", "--coef", "pearson", "--no-baselines", *FAST)
     rows, pairs = records(got)
     assert [row["group"] for row in rows] == ["wit", "wit", "truth", "truth"]
     assert rows[2]["value"] == pytest.approx(stats.pearsonr(parts[1]["good"], parts[1]["human"])[0])
     wanted = meta.correct([pair["p"] for pair in pairs], "holm").adjusted
     assert [pair["p_adjusted"] for pair in pairs] == pytest.approx(list(wanted))
     assert all(pair["signature"].endswith("|correct:holm(2)") for pair in pairs)
-    joined = records(nl("s.csv", "--score", "good", "--by", "", "--coef", "pearson", "--no-baselines", *FAST))[0]
+    one = ("meta", "s.csv", "--score", "good", "--coef", "pearson", "--no-baselines", *FAST)
+    joined = records(nl(*one, "--by", ""))[0]
     assert len(joined) == 1 and joined[0]["n"] == 144
-    systems = records(
-        nl("s.csv", "--score", "good", "--by", "system_id", "--coef", "pearson", "--no-baselines", *FAST)
-    )[0]
+    systems = records(nl(*one, "--by", "system_id"))[0]
     assert [row["group"] for row in systems] == [f"s{i}" for i in range(6)]
 
 
@@ -126,9 +114,11 @@ def test_raters_are_the_ceiling(nl):
     for number in range(3):
         frame[f"rater_{number}"] = frame["human"] + rng.normal(0, 1, len(frame))
     frame.to_csv("s.csv", index=False)
-    rows, _ = records(nl("s.csv", "--score", "good", "--coef", "pearson", *FAST))
+    rows, _ = records(nl("meta", "s.csv", "--score", "good", "--coef", "pearson", *FAST))
     ratings = [frame.pivot(index="system_id", columns="input_id", values=f"rater_{i}").to_numpy() for i in range(3)]
     ceiling = next(row for row in rows if "ceiling" in row["score"])
     assert ceiling["value"] == pytest.approx(meta.human_ceiling(np.stack(ratings), "pearson").value)
     assert "raters:leave-one-out(3)" in ceiling["signature"]
-    assert not any("ceiling" in r["score"] for r in records(nl("s.csv", "--score", "good", "--raters", "", *FAST))[0])
+    assert not any(
+        "ceiling" in r["score"] for r in records(nl("meta", "s.csv", "--score", "good", "--raters", "", *FAST))[0]
+    )

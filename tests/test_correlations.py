@@ -104,8 +104,6 @@ def test_an_average_over_rows_is_the_mean_of_the_judges() -> None:
         drawn = np.mean(part["replicates"].tolist(), axis=0)
         assert cell["value"] == pytest.approx(part["value"].mean())
         assert (cell["ci_low"], cell["ci_high"]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
-    with pytest.raises(ValueError, match="'column', 'row'"):
-        correlations.averaged(table, "both", over="statistic")
 
 
 def test_what_is_lacking_has_the_reason_of_its_column_then_of_its_row() -> None:

@@ -176,9 +176,7 @@ def test_loglikelihood_is_the_sum_of_next_token_log_probabilities(transformer):
             table = transformer._model(torch.tensor([ids])).logits[0].log_softmax(-1)
         scored = [float(table[i - 1, ids[i]]) for i in range(len(ids) - len(got.tokens), len(ids))]
         assert got.tokens == pytest.approx(scored, abs=1e-4)
-        assert got.total == pytest.approx(sum(scored), abs=1e-3) and got.mean == pytest.approx(
-            np.mean(scored), abs=1e-3
-        )
+        assert got.mean == pytest.approx(np.mean(scored), abs=1e-3)
         assert transformer._tokenizer.decode(ids[len(ids) - len(got.tokens) :]).endswith(text.strip())
 
 
@@ -239,11 +237,9 @@ def test_seeded_draws_repeat_in_any_order(vllm, tmp_path):
     two = engines.complete(vllm, PROMPTS[5::-1], sampling)
     assert [[c.text for c in draws] for draws in one] == [[c.text for c in draws] for draws in two[::-1]]
     assert len({c.text for c in one.flat}) > 20
-    vllm.reorder = False
     store = Store(tmp_path)
     engines.complete(vllm, PROMPTS[:3], Sampling(temperature=1.0, top_p=0.95, top_k=50, n=2, max_tokens=12), store)
     resumed = engines.complete(vllm, PROMPTS[:6], sampling, store)
-    vllm.reorder = True
     assert [c.text for c in resumed.flat] == [c.text for c in one.flat] and resumed.progress.stored == 6
 
 

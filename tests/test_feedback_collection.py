@@ -10,8 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
-from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.records import Completion, Sample
@@ -218,28 +216,6 @@ def test_views_are_what_the_evaluator_asks_without_a_part() -> None:
     assert built.examples("no_feedback")[0]["completion"] == str(row.score)
     with pytest.raises(ValueError, match="allowed: full"):
         built.examples("none")
-
-
-def test_a_stopped_run_goes_on_and_a_finished_one_asks_nothing(tmp_path) -> None:
-    script = scripted.FeedbackTeacher()
-    left = iter(range(60))
-
-    def stops(request, draw):
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return script.answer(request, draw)
-
-    store = Store(tmp_path)
-    with pytest.raises(KeyboardInterrupt):
-        FeedbackCollection(**SMALL).build(ScriptedEngine(stops, model="t", batch_size=5), store)
-    stored = len(store)
-    second = ScriptedEngine(script.answer, model="t", batch_size=5)
-    resumed = FeedbackCollection(**SMALL).build(second, store)
-    assert 50 <= stored <= 60 and len(second.asked) == len(store) - stored
-    assert resumed.frame().equals(FeedbackCollection(**SMALL).build(script.engine()).frame())
-    third = ScriptedEngine(script.answer, model="t")
-    FeedbackCollection(**SMALL).build(third, store)
-    assert not third.asked
 
 
 def test_settings_are_checked() -> None:

@@ -11,44 +11,45 @@ import socket
 import subprocess
 import sys
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from nlgeval_lib import datasets
-from nlgeval_lib.datasets import ChecksumError, DataUnavailable, UnknownName, download, fetch, registry
+from nlgeval_lib.datasets import ChecksumError, DataUnavailable, UnknownName, fetch, registry
 
 GOOD = b'{"text": "the right file"}\n' * 4000
 OTHER = b'{"text": "another file!!!"}\n' * 4000
 HTML = b"<!DOCTYPE html><html><body>please log in</body></html>"
 
 
+# the last part of an address -> what the server answers: first, and from the second time on where that differs
+ANSWERS: dict[str, list[tuple[int, bytes]]] = {
+    "good": [(200, GOOD)],
+    "flaky": [(500, b"oops"), (200, GOOD)],
+    "wrong": [(200, OTHER[: len(GOOD)].ljust(len(GOOD), b"\n"))],
+    "longer": [(200, GOOD + b"more")],
+    "cut": [(200, GOOD[:1000])],
+    "cut-once": [(200, GOOD[:1000]), (200, GOOD)],
+    "short": [(200, GOOD[:1000])],
+    "html": [(200, HTML)],
+    "html-same-size": [(200, HTML.ljust(len(GOOD)))],
+    "broken": [(500, b"oops")],
+    "busy": [(429, b"slow down")],
+    "missing": [(404, b"no such file")],
+    "redirect": [],
+    "hang": [],
+}
+
+
 class _Handler(http.server.BaseHTTPRequestHandler):
     """Answers by path; `server.hits` counts requests, `server.stop` releases those that hang."""
 
     def do_GET(self):
-        hits = self.server.hits
         name = self.path.strip("/")
-        hits[name] = hits.get(name, 0) + 1
-        if name == "good" or (name == "flaky" and hits[name] > 1) or (name == "cut-once" and hits[name] > 1):
-            self._send(200, GOOD)
-        elif name == "wrong":
-            self._send(200, OTHER[: len(GOOD)].ljust(len(GOOD), b"\n"))
-        elif name == "longer":
-            self._send(200, GOOD + b"more")
-        elif name in ("cut", "cut-once"):
-            self._send(200, GOOD[:1000], length=len(GOOD))
-        elif name == "short":
-            self._send(200, GOOD[:1000])
-        elif name == "html":
-            self._send(200, HTML)
-        elif name == "html-same-size":
-            self._send(200, HTML.ljust(len(GOOD)))
-        elif name in ("flaky", "broken"):
-            self._send(500, b"oops")
-        elif name == "busy":
-            self._send(429, b"slow down")
-        elif name == "hang":
+        self.server.hits[name] += 1
+        if name == "hang":
             self.server.stop.wait(20)
         elif name == "redirect":
             self.send_response(302)
@@ -56,7 +57,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
         else:
-            self._send(404, b"no such file")
+            code, body = ANSWERS[name][min(self.server.hits[name], len(ANSWERS[name])) - 1]
+            cut = name.startswith("cut") and body != GOOD
+            self._send(code, body, length=len(GOOD) if cut else None)
 
     def _send(self, code: int, body: bytes, length: int | None = None) -> None:
         self.send_response(code)
@@ -74,7 +77,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 def server():
     """A real server on the loopback interface."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as running:
-        running.hits, running.stop, running.daemon_threads = {}, threading.Event(), True
+        running.hits, running.stop, running.daemon_threads = Counter(), threading.Event(), True
         thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         yield running
@@ -96,18 +99,14 @@ def _write_registry(root: Path, rows: list[str]) -> None:
 def checkout(tmp_path, monkeypatch, server):
     """An empty checkout whose registry names the server's files as `set/<answer>`."""
     address = f"http://127.0.0.1:{server.server_address[1]}"
-    names = (
-        *("good", "flaky", "wrong", "longer", "cut", "cut-once", "short", "html", "html-same-size"),
-        *("broken", "busy", "hang", "redirect", "missing"),
-    )
-    _write_registry(tmp_path, [_row(f"set/{name}", f"{address}/{name}") for name in names])
+    _write_registry(tmp_path, [_row(f"set/{name}", f"{address}/{name}") for name in ANSWERS])
     for name in ("NLGEVAL_DATA_MIRROR", "NLGEVAL_OFFLINE", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(download, "TIMEOUT", (2.0, 0.3))
-    monkeypatch.setattr(download, "BACKOFF", 0.0)
-    monkeypatch.setattr(download, "_down", {})
+    monkeypatch.setattr(fetch, "TIMEOUT", (2.0, 0.3))
+    monkeypatch.setattr(fetch, "BACKOFF", 0.0)
+    monkeypatch.setattr(fetch, "_down", {})
     monkeypatch.setattr(fetch, "_SETTLED_NS", 0)
     return tmp_path
 
@@ -290,23 +289,16 @@ def test_unknown_paths_give_the_nearest(checkout):
         fetch.path("../../etc/passwd")
 
 
-_FETCH = "from nlgeval_lib.datasets import fetch; print(fetch.path('set/good').read_bytes()[:5])"
-
-
-def _python(code: str, **extra: str) -> subprocess.Popen:
-    environment = {**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", **extra}
-    return subprocess.Popen(
-        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
 def test_a_full_disk_is_named_and_leaves_nothing(checkout):
     pytest.importorskip("resource")
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)); "
-    process = _python(limit + _FETCH)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode != 0
-    assert "cannot write" in error.splitlines()[-1] and "set/good" in error.splitlines()[-1]
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)); "
+        "from nlgeval_lib.datasets import fetch; fetch.path('set/good')"
+    )
+    environment = {**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode != 0 and "cannot write" in last and "set/good" in last
     assert _left(checkout) == []
 
 

@@ -16,9 +16,8 @@ from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.training import finetune as ft
 from nlgeval_lib.training import pipeline
 from nlgeval_lib.training import scripted_teachers as scripted
+from nlgeval_lib.training.finetune import IGNORED, chosen, encode
 from nlgeval_lib.training.finetune import config as configs
-from nlgeval_lib.training.finetune import run as running
-from nlgeval_lib.training.finetune.run import IGNORED, chosen, encode
 from nlgeval_lib.training.metricinstruct import MetricInstruct
 
 # -- settings ----------------------------------------------------------------------------------------------------------
@@ -69,7 +68,7 @@ def test_wrong_settings_are_refused_by_name() -> None:
 def test_the_sharding_file_is_one_that_accelerate_reads() -> None:
     from accelerate.commands.config.config_args import load_config_from_file
 
-    read = load_config_from_file(str(running.FSDP))
+    read = load_config_from_file(str(ft.FSDP))
     assert read.distributed_type == "FSDP" and read.mixed_precision == "bf16"
     assert read.fsdp_config["fsdp_transformer_layer_cls_to_wrap"] == "LlamaDecoderLayer"
     command = ft.launch_command(ft.named("tigerscore-7b"))
@@ -223,10 +222,10 @@ def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(base, examples, tm
     stopped = tmp_path / "stopped"
     with pytest.raises(KeyboardInterrupt):
         ft.finetune(config, examples, stopped, callbacks=[Stop(5)], **how)
-    assert running.last_whole(stopped).name == "checkpoint-4" and not (stopped / "model").exists()
+    assert ft.last_whole(stopped).name == "checkpoint-4" and not (stopped / "model").exists()
     # a checkpoint that was being written when the process died
     shutil.copytree(stopped / "checkpoint-4", stopped / "checkpoint-6")
-    (stopped / "checkpoint-6" / running.STATE).unlink()
+    (stopped / "checkpoint-6" / ft.STATE).unlink()
     (stopped / "checkpoint-6" / "optimizer.pt").write_bytes(b"half")
     resumed = ft.finetune(config, examples, stopped, **how)
     one, other = weights(whole.model), weights(resumed.model)

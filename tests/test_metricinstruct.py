@@ -16,11 +16,11 @@ from nlgeval_lib.evaluators import TigerScore, base
 from nlgeval_lib.parsers.errors import ErrorItem, error_analysis
 from nlgeval_lib.records import Completion, Judgment
 from nlgeval_lib.training import metricinstruct as questions
-from nlgeval_lib.training import metricinstruct_rules as rules
+from nlgeval_lib.training import metricinstruct_candidates as rules
 from nlgeval_lib.training import scripted_teachers as scripted
-from nlgeval_lib.training.metricinstruct import Candidate, MetricInstruct, analysis, least_likely
+from nlgeval_lib.training.metricinstruct import MetricInstruct, least_likely
 from nlgeval_lib.training.metricinstruct import sample_outputs as sample
-from nlgeval_lib.training.metricinstruct_candidates import read_analysis, read_spoiled
+from nlgeval_lib.training.metricinstruct_candidates import Candidate, analysis, read_analysis, read_spoiled
 from nlgeval_lib.training.pipeline import load
 
 ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
@@ -257,30 +257,6 @@ def test_both_channels_leave_a_valid_set_and_count_everything(tmp_path) -> None:
         rebuilt = pd.DataFrame([{"output": row["output"], "instruction": row["instruction"], "source": row["input"]}])
         assert judge.render(judge.given(rebuilt)[0]) == row["prompt"]  # what the evaluator will ask
     assert "| malformed | paper |" in (folder / "report.md").read_text()
-
-
-def test_a_stopped_run_goes_on_and_a_finished_one_asks_nothing(tmp_path) -> None:
-    frames = {"real": REAL.head(30), "synthetic": PLAIN.head(10)}
-    whole = MetricInstruct().build(teacher(), **frames)
-    store = Store(tmp_path / "store")
-    script = scripted.MiniTeacher(REAL, PLAIN)
-    left = iter(range(40))
-
-    def stops(request, draw):
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return script.answer(request, draw)
-
-    with pytest.raises(KeyboardInterrupt):
-        MetricInstruct().build(ScriptedEngine(stops, model="t", batch_size=4), store, **frames)
-    stored = len(store)
-    assert 30 <= stored <= 40
-    again = ScriptedEngine(script.answer, model="t", batch_size=4)
-    resumed = MetricInstruct().build(again, store, **frames)
-    assert [one.example()["completion"] for one in resumed.kept] == [one.example()["completion"] for one in whole.kept]
-    assert len(again.asked) == len(store) - stored
-    third = ScriptedEngine(script.answer, model="t")
-    assert len(MetricInstruct().build(third, store, **frames).kept) == len(whole.kept) and not third.asked
 
 
 def test_empty_and_repeated_inputs_are_counted_not_asked() -> None:

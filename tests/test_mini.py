@@ -13,16 +13,6 @@ import pytest
 from nlgeval_lib import files
 
 FOLDER = files.root() / "data" / "mini"
-SYSTEMS = {
-    "clean",
-    "repetition",
-    "broken_grammar",
-    "dropped_fact",
-    "invented_fact",
-    "wrong_value",
-    "several_errors",
-    "off_topic",
-}
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +53,7 @@ def test_counts(records, by_input):
     assert Counter(systems["clean"]["kind"] for systems in by_input.values()) == dict.fromkeys(
         ("summary", "dialogue", "data-to-text", "question", "arithmetic"), 15
     )
-    assert all(set(systems) == SYSTEMS for systems in by_input.values())
-    assert len(records) == 75 * 8
+    assert len(records) == 75 * 8 == sum(map(len, by_input.values())) and len({r["system_id"] for r in records}) == 8
     assert len({r["output"] for r in records if r["system_id"] != "off_topic"}) == 75 * 7
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import itertools
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,55 +22,12 @@ NASTY = [
     "\\1 \\g<0>", "\r\n\t", "", " ", "\ud800", "\x00", "---\n# title: x",
 ]  # fmt: skip
 
-# fingerprints of the prompts as the papers print them, white space made single blanks, the sample's texts replaced by
-# Fact: F Conversation: C / R, or by the figure's own place holders
-PRINTED = {
-    "coascore/llmscore": "57b158eb14df",
-    "coascore/generate_aspects": "e2bfaa6b8d36",
-    "coascore/score_aspects": "6fe34266663d",
-    "coascore/score_target": "fe0af5e7276b",
-    "hdeval/decompose": "a6f08170f41f",
-    "hdeval/evaluate_dialogue": "9efdb51a8ef2",
-    "hdeval/evaluate_summary": "e5b945f535b6",
-    "hdeval/evaluate_data_to_text": "11196de35cab",
-}
-
-# the judges' answers are stored under what these prompts say: a change here is meant, or a mistake
-SHA = {
-    "coascore/generate_aspects": "e6aaf3ac41a9",
-    "coascore/llmscore": "1dc2fbb4d304",
-    "coascore/score_aspects": "1fe812fcf9b0",
-    "coascore/score_target": "343be2b5cae6",
-    "hdeval/decompose": "5c8d765d66fa",
-    "hdeval/evaluate_data_to_text": "e350366009e3",
-    "hdeval/evaluate_dialogue": "6e0011582439",
-    "hdeval/evaluate_summary": "c8008dc15eaf",
-    "prometheus/absolute": "d997b660ace9",
-    "prometheus/absolute_appendix": "dcb89ae8852d",
-    "prometheus/absolute_no_reference": "81e3c7aea9e7",
-    "prometheus/augment_instruction": "31570ae85efe",
-    "prometheus/augment_paraphrase": "cded3ec49ef2",
-    "prometheus/augment_response": "41df0532be03",
-    "prometheus/augment_rubric": "703269be7671",
-    "prometheus/chat_v1": "9ae6d65ab5d3",
-    "semscore/g_eval": "723390cae9ae",
-    "semscore/g_eval_input": "c36bdf8a8f51",
-    "tigerscore/aspects_candidates": "3653ee1388d8",
-    "tigerscore/aspects_definitions": "550767712b6c",
-    "tigerscore/aspects_summary": "45f21750a7dd",
-    "tigerscore/check_hallucination": "6c55deb93e8e",
-    "tigerscore/check_reasonable": "f3c6d70f57ae",
-    "tigerscore/evaluate": "ee4415e5233f",
-    "tigerscore/format_json": "a467cfcfb980",
-    "tigerscore/reference_data_to_text": "14778301041e",
-    "tigerscore/reference_instruction_following": "d6c92229fbf7",
-    "tigerscore/reference_long_form_qa": "76934dea4641",
-    "tigerscore/reference_math_qa": "60462c18c499",
-    "tigerscore/reference_summarization": "81a4f18231bb",
-    "tigerscore/reference_translation": "88cd78d17340",
-    "tigerscore/synthetic_errors": "9bc5f6a34098",
-    "tigerscore/synthetic_free_aspects": "be3c806843e9",
-}
+# sha: of the template; the judges' answers are stored under what it says, so a change is meant, or a mistake. printed:
+# of the prompt as its paper prints it, white space made single blanks, the sample's texts replaced by Fact: F
+# Conversation: C / R, or by the figure's own place holders
+CASES = list(csv.DictReader((Path(__file__).parent / "cases" / "prompts.csv").open()))
+SHA = {case["name"]: case["sha"] for case in CASES}
+PRINTED = {case["name"]: case["printed"] for case in CASES if case["printed"]}
 
 
 def filled(template: Template, **given: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from cli_tools import call
 
 from nlgeval_lib import datasets
 from nlgeval_lib.datasets import recordings
-from nlgeval_lib.engines import MissingCompletions, ReplayEngine
+from nlgeval_lib.engines import EngineError, ReplayEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.records import Sample
@@ -64,7 +64,7 @@ def test_prometheus_itself_is_answered_by_the_recording(store, needs, data):
     )
     np.testing.assert_allclose(lenient["value"], frame["gpt4"])
     other = Prometheus(sampling={"n": 3})
-    with pytest.raises(MissingCompletions, match="960 completions are not in"):
+    with pytest.raises(EngineError, match="960 completions are not in"):
         other.score(frame, engine=ReplayEngine(store, "gpt-4-0613"))
 
 
@@ -95,7 +95,7 @@ def test_the_command(needs, tmp_path, monkeypatch, capsys):
     assert all(name in listed for name in recordings.NAMES) and "prompts unknown" in listed
     done = call(monkeypatch, capsys, "recordings", "prometheus_gpt4", "--store", "kept")
     assert done.code == 0 and "1,920 completions of gpt-4-0613 for 640 requests, 1,920 new" in done.out
-    replay = (
+    replay = [
         "--engine",
         "replay",
         "-m",
@@ -106,7 +106,7 @@ def test_the_command(needs, tmp_path, monkeypatch, capsys):
         "repetition_penalty=1",
         "-s",
         "seed=none",
-    )
+    ]
     got = call(monkeypatch, capsys, "score", "-e", "prometheus", "--data", "vicuna_bench", *replay, "-o", "gpt4.csv")
     assert got.code == 0 and "960 stored, 0 made" in got.out
     frame = pd.read_csv("gpt4.csv")

@@ -51,17 +51,18 @@ def test_form_and_counts(recorded, name):
     assert frame.attrs["name"] == name
 
 
-@pytest.mark.parametrize(
-    ("name", "dataset", "options"),
-    [
-        ("alttest_summeval", "summeval", {}),
-        ("acloserlook", "topical_chat", {}),
-        ("llm_summeval", "summeval", {}),
-        ("instructscore_wmt22", "wmt22_zhen", {"systems": "all"}),
-        ("instructscore_webnlg", "webnlg2020", {}),
-    ],
-)
-def test_ids_are_those_of_the_data_set(recorded, data, name, dataset, options):
+# recordings whose prompts are known, and another two -> the data set whose ids they have, and its options
+WITH_PROMPTS = {
+    "acloserlook": ("topical_chat", {}),
+    "instructscore_wmt22": ("wmt22_zhen", {"systems": "all"}),
+    "instructscore_webnlg": ("webnlg2020", {}),
+}
+OF = {**WITH_PROMPTS, "alttest_summeval": ("summeval", {}), "llm_summeval": ("summeval", {})}
+
+
+@pytest.mark.parametrize("name", OF)
+def test_ids_are_those_of_the_data_set(recorded, data, name):
+    dataset, options = OF[name]
     frame = data(dataset, **options)
     known = set(zip(frame["input_id"], frame["system_id"], strict=True))
     raw = recorded(name)
@@ -69,12 +70,8 @@ def test_ids_are_those_of_the_data_set(recorded, data, name, dataset, options):
 
 
 def test_prompts_show_the_outputs_they_are_about(data, needs):
-    needs("acloserlook", "instructscore_wmt22", "instructscore_webnlg")
-    for name, dataset, options in (
-        ("acloserlook", "topical_chat", {}),
-        ("instructscore_wmt22", "wmt22_zhen", {"systems": "all"}),
-        ("instructscore_webnlg", "webnlg2020", {}),
-    ):
+    needs(*WITH_PROMPTS)
+    for name, (dataset, options) in WITH_PROMPTS.items():
         prompts = recordings.prompts(name)
         wide = datasets.items(data(dataset, **options)).set_index(["input_id", "system_id"])["output"]
         outputs = wide.reindex(pd.MultiIndex.from_frame(prompts[["input_id", "system_id"]]))
@@ -179,16 +176,7 @@ def test_unknown_names_and_options_are_named():
 
 
 def test_attach_is_exact_about_rows():
-    frame = pd.DataFrame(
-        {
-            "dataset": "toy",
-            "input_id": ["a", "b", "c"],
-            "system_id": "s",
-            "aspect": "x",
-            "human": [1.0, 2.0, 3.0],
-            "output": ["1", "2", "3"],
-        }
-    )
+    frame = pd.DataFrame({"input_id": ["a", "b", "c"], "human": [1.0, 2.0, 3.0]}).assign(system_id="s", aspect="x")
     scored = pd.DataFrame({"input_id": ["c", "a"], "system_id": "s", "aspect": "x", "value": [30.0, 10.0]})
     joined = recordings.attach(frame, scored, "judge")
     np.testing.assert_array_equal(joined["judge"], [10, np.nan, 30])

@@ -42,81 +42,36 @@ def source(here: Checkout, parameters: str | None) -> notebook.Source:
 TYPED = 'mode = "full"  # share\nn = 3\nrate = 0.5\nflag = False\nnames = ["a"]\nlimit: int | None = None\nany = None'
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (dict(n=4), dict(n=4)),
-        (dict(rate=1), dict(rate=1.0)),
-        (dict(rate=0.25), dict(rate=0.25)),
-        (dict(flag=True), dict(flag=True)),
-        (dict(names=["b", "c"]), dict(names=["b", "c"])),
-        (dict(names=[]), dict(names=[])),
-        (dict(limit=5), dict(limit=5)),
-        (dict(limit=None), dict(limit=None)),
-        (dict(any="x"), dict(any="x")),
-    ],
-)
-def test_values_of_the_right_type_are_taken(here, given, expected):
-    values = source(here, TYPED).resolve(given)
-    assert values == expected
-    assert {name: type(value) for name, value in values.items()} == {n: type(v) for n, v in expected.items()}
+CASES = [json.loads(line) for line in (Path(__file__).parent / "cases" / "parameters.jsonl").open()]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (dict(n=True), "'n' is True (bool); its default 3 asks for int"),
-        (dict(n=3.0), "'n' is 3.0 (float)"),
-        (dict(n="3"), "asks for int"),
-        (dict(flag=1), "asks for bool"),
-        (dict(rate="0.5"), "asks for float"),
-        (dict(rate=True), "asks for float"),
-        (dict(mode=1), "asks for str"),
-        (dict(mode=None), "asks for str"),
-        (dict(names="a"), "asks for list[str]"),
-        (dict(names=[1]), "asks for list[str]"),
-        (dict(limit="x"), "asks for int | None"),
-        (dict(limit=True), "asks for int | None"),
-        (dict(rat=1.0), "unknown parameter 'rat'; did you mean 'rate'?"),
-    ],
-)
-def test_wrong_types_and_unknown_names_are_refused(here, given, said):
-    with pytest.raises(notebook.NotebookRefused) as caught:
-        source(here, TYPED).resolve(given)
-    assert said in str(caught.value)
-    assert "notebooks/one.ipynb" in str(caught.value)
+@pytest.mark.parametrize("case", CASES, ids=json.dumps)
+def test_parameters_are_typed(here, case):
+    """`given` to the parameters cell TYPED, `read` from a command line, or a `cell` that is one or not."""
+
+    def value():
+        if "cell" in case:
+            return source(here, case["cell"])
+        if "read" in case:
+            name, text = case["read"]
+            return source(here, TYPED).parameters[name].read(text)
+        return source(here, TYPED).resolve(case["given"])
+
+    if "refused" in case:
+        with pytest.raises(notebook.NotebookRefused) as caught:
+            value()
+        assert case["refused"] in str(caught.value)
+        assert "read" in case or "notebooks/one.ipynb" in str(caught.value)
+    else:
+        expected = case.get("value", case.get("given"))
+        assert repr(value()) == repr(expected), "5 is not 5.0"
 
 
-def test_all_faults_are_told_at_once(here):
+def test_all_faults_are_told_at_once_and_automatic_parameters_given_where_there_are_some(here):
+    assert source(here, 'mode = "full"').resolve({}, {"mode": "quick", "output_id": "one"}) == {"mode": "quick"}
     with pytest.raises(notebook.NotebookRefused) as caught:
         source(here, TYPED).resolve(dict(n=True, other=1))
     assert "'n' is True" in str(caught.value) and "'other'" in str(caught.value)
-
-
-def test_automatic_parameters_only_where_the_notebook_has_them(here):
-    values = source(here, 'mode = "full"').resolve({}, {"mode": "quick", "output_id": "one"})
-    assert values == {"mode": "quick"}
-
-
-@pytest.mark.parametrize(
-    ("parameters", "said"),
-    [
-        (None, "no code cell is tagged 'parameters'"),
-        ("import os\nmode = 'full'", "only plain assignments"),
-        ("mode = open('x')", "malformed node"),
-        ("mode = other", "malformed node"),
-        ("a = b = 1", "only plain assignments"),
-        ("a: Path = 1", "annotation 'Path'"),
-        ("a: int = 'x'", "asks for int"),
-        ("a = (1, 2)", "not (1, 2)"),
-        ("a = ", "line 1"),
-        ("for i in []: pass", "only plain assignments"),
-    ],
-)
-def test_bad_parameters_cells_are_refused(here, parameters, said):
-    with pytest.raises(notebook.NotebookRefused) as caught:
-        source(here, parameters)
-    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"cells": [', '{"nbformat": 3, "cells": []}', '{"nbformat": 4}'])
@@ -125,29 +80,6 @@ def test_what_is_no_notebook_is_refused(here, text):
     path.write_text(text)
     with pytest.raises(notebook.NotebookRefused, match=r"one\.ipynb"):
         notebook.read(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "value"),
-    [
-        ("n", "7", 7),
-        ("rate", "2", 2.0),
-        ("flag", "true", True),
-        ("mode", "7", "7"),
-        ("names", "['x']", ["x"]),
-        ("limit", "None", None),
-        ("limit", "4", 4),
-    ],
-)
-def test_values_from_a_command_line(here, name, text, value):
-    read = source(here, TYPED).parameters[name].read(text)
-    assert read == value and type(read) is type(value)
-
-
-@pytest.mark.parametrize(("name", "text"), [("n", "x"), ("n", "1.5"), ("n", "True"), ("flag", "1"), ("names", "x")])
-def test_ill_typed_values_from_a_command_line(here, name, text):
-    with pytest.raises(notebook.NotebookRefused):
-        source(here, TYPED).parameters[name].read(text)
 
 
 # ---- what is run again, and what is not
@@ -161,6 +93,7 @@ def test_second_run_does_nothing(here):
     assert here.count("one") == 1
     assert "cached: 1 outputs" in said
     assert here.result("executed/hdeval/one.ipynb").exists()
+    assert run(force=True)[0].ran == ["one"] and here.count("one") == 2
 
 
 @pytest.mark.parametrize(
@@ -245,7 +178,7 @@ def test_an_edit_of_the_library_costs_the_outputs_that_load_it(library, name):
 def test_changed_data_run_again(here, monkeypatch):
     sums = {"a.csv": "1" * 64}
     monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: dict(sums)))
-    monkeypatch.setattr(session, "missing", lambda names: list(names) and {})
+    monkeypatch.setattr(stale, "missing", lambda names: list(names) and {})
     monkeypatch.setattr("nlgeval_lib.scoring.provenance.data_hashes", lambda name: {})
     here.output("one", more='inputs = ["summeval"]')
     run()
@@ -267,13 +200,6 @@ def test_a_lost_or_altered_result_is_made_again(here, end):
         path.write_bytes(whole.replace(b"0.5", b"0.4"))
         assert run()[0].ran == ["one"]
         assert path.read_bytes() == whole
-
-
-def test_force_runs_everything(here):
-    here.output("one")
-    run()
-    assert run(force=True)[0].ran == ["one"]
-    assert here.count("one") == 2
 
 
 def test_quick_mode_is_kept_apart(here):
@@ -360,36 +286,25 @@ def test_failures_go_aside_and_the_others_go_on(here):
     assert [path.name for path in here.result("executed/hdeval").iterdir()] == ["good.ipynb"]
 
 
-def test_a_failed_output_is_tried_again_and_then_forgotten(here):
-    path = here.output("one", "raise ValueError('boom')")
-    run()
-    assert run()[0].failed == ["one"]
-    path.write_text(here.notebook("other", SAVES.format(id="one", value=0.5)).read_text())
-    assert run()[0].ran == ["one"]
-    assert not (here.root / ".nlgeval/failed/one.ipynb").exists()
-
-
-def test_a_failure_leaves_the_last_good_run_alone(here):
+def test_a_failure_leaves_the_last_good_run_alone_and_is_tried_again(here):
     path = here.output("one")
+    good = path.read_text()
     run()
     before = here.result("executed/hdeval/one.ipynb").read_bytes()
     path.write_text(here.notebook("other", "raise ValueError('boom')").read_text())
-    assert run()[0].failed == ["one"]
-    assert here.result("executed/hdeval/one.ipynb").read_bytes() == before
-    assert here.result("hdeval/one.csv").exists()
+    assert [run()[0].failed for _ in range(2)] == [["one"], ["one"]]
+    assert here.result("executed/hdeval/one.ipynb").read_bytes() == before and here.result("hdeval/one.csv").exists()
+    path.write_text(good)
+    assert run()[0].ran == ["one"] and not (here.root / ".nlgeval/failed/one.ipynb").exists()
 
 
-def test_a_notebook_that_saves_nothing_has_failed(here):
+def test_a_notebook_that_saves_nothing_or_another_output_has_failed(here):
     here.output("one", "x = 1")
-    outcome, said = run()
-    assert outcome.failed == ["one"] and "saved nothing" in said and "out.save()" in said
-
-
-def test_a_notebook_that_saves_another_output_has_failed(here):
-    here.output("one")
     here.output("two", SAVES.format(id="one", value=0.5))
-    outcome, said = run("two")
-    assert outcome.failed == ["two"] and "saved 'one'" in said
+    outcome, said = run()
+    assert (
+        outcome.failed == ["one", "two"] and "saved nothing" in said and "out.save()" in said and "saved 'one'" in said
+    )
 
 
 def test_a_notebook_to_read_need_not_save(here):
@@ -399,15 +314,15 @@ def test_a_notebook_to_read_need_not_save(here):
 
 
 @pytest.mark.parametrize(
-    "damage", [{"parts": []}, {"files": [["a", "b"]]}, {"saved": None}, {"seconds": "x"}, {"format": 99}, {"id": {}}]
+    "damage",
+    ["", "[]", "{", {"parts": []}, {"files": [["a", "b"]]}, {"saved": None}, {"seconds": "x"}, {"format": 99}],
 )
-def test_a_damaged_record_is_no_record(here, damage):
+def test_a_damaged_record_means_run_again(here, damage):
     here.output("one")
     run()
     path = stale.record_path("full", "one")
-    path.write_text(json.dumps({**json.loads(path.read_text()), **damage}))
-    outcome, said = run()
-    assert outcome.ran == ["one"] or (damage == {"id": {}} and outcome.cached == ["one"]), said
+    path.write_text(damage if isinstance(damage, str) else json.dumps(json.loads(path.read_text()) | damage))
+    assert run()[0].ran == ["one"] and run()[0].cached == ["one"]
 
 
 def test_results_folder_that_is_a_file(here):
@@ -453,14 +368,6 @@ def test_state_that_cannot_be_kept_is_a_failure(here, monkeypatch):
     assert outcome.failed == ["one"] and "Read-only file system" in said
 
 
-def test_a_damaged_record_means_run_again(here):
-    here.output("one")
-    run()
-    for text in ("", "[]", "{", '{"format": 99}'):
-        stale.record_path("full", "one").write_text(text)
-        assert run()[0].ran == ["one"]
-
-
 # ---- missing data
 
 
@@ -474,7 +381,7 @@ def test_missing_data_cost_what_needs_them_and_nothing_else(here, monkeypatch):
             "summeval": "summeval.csv is unavailable: not in data/raw; https://h.org/x: h.org is unreachable. Set X"
         }
 
-    monkeypatch.setattr(session, "missing", missing)
+    monkeypatch.setattr(stale, "missing", missing)
     here.output("one", more='inputs = ["summeval"]')
     here.output("two", more='inputs = ["summeval", "bagel"]')
     here.output("three")
@@ -495,7 +402,7 @@ def test_an_unchanged_output_stands_though_its_data_are_gone(here, monkeypatch):
     monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {f"{name}.csv": "1" * 64}))
     monkeypatch.setattr("nlgeval_lib.scoring.provenance.data_hashes", lambda name: {})
     gone: dict[str, str] = {}
-    monkeypatch.setattr(session, "missing", lambda names: {name: gone[name] for name in names if name in gone})
+    monkeypatch.setattr(stale, "missing", lambda names: {name: gone[name] for name in names if name in gone})
     here.output("one", more='inputs = ["summeval"]')
     run()
     gone["summeval"] = "no network"

@@ -45,9 +45,6 @@ def everything(folder: Path) -> dict[str, str]:
         return {key: completion.text for key, completion in store.get_many(store).items()}
 
 
-# -- keys (frozen ones: test_completion_keys.py) -----------------------------------------------------------------------
-
-
 # -- records -----------------------------------------------------------------------------------------------------------
 
 texts = st.text(st.characters(), max_size=60) | st.sampled_from(["", "\n", "\r\n\x85\u2028", "\ud800", '"}\\', "\x00"])
@@ -235,9 +232,6 @@ def test_a_key_is_one_claimants_until_it_ends(tmp_path):
         assert two.claim(b, other) == set(other), "the claims of a process that is gone are anybody's"
         assert killed.wait() == -9
     assert not list(tmp_path.glob("*.claims"))
-
-
-# -- an earlier version's segments -------------------------------------------------------------------------------------
 
 
 # -- damage, no room, no permission ------------------------------------------------------------------------------------

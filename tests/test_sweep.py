@@ -92,7 +92,7 @@ def test_quick_is_kept_apart(here, nl):
         (["one", "-p", "nam=1"], "unknown parameter 'nam'; did you mean 'name'?"),
         (["one", "-p", "n=1,b"], "parameter 'n' is 'b' (str); its default 1 asks for int"),
         (["one", "-p", "n=1,,2"], "a value is empty"),
-        (["one", "-p", "n=1,1"], "given twice"),
+        (["one", "-p", "n=1,1"], "two of the values are the same"),
         (["one", "-p", "share=1,1.0"], "two of the values are the same"),
         (["one", "-p", "n=1", "-p", "n=2"], "each name once"),
         (["one", "-p", "n"], "is not NAME=VALUE"),

@@ -1,7 +1,6 @@
 """Our engines beside the bare backends, in turn, on the same prompts, with a small random Llama built on the spot.
 
 vllm           engine + store + parser against `LLM.generate`: wall seconds, A and B alternating
-prefix order   HD-Eval's criteria of a sample asked in prefix order against the order given (criterion by criterion)
 openai         requests a second against a loopback server that waits 50 ms, as a share of what `concurrency` allows
 """
 
@@ -39,7 +38,6 @@ def measure(prompts: int = 96, tokens: int = 64, rounds: int = 3, calls: int = 6
         model = _model(Path(folder) / "small")
         with engines.make("vllm", model=str(model), max_model_len=2048) as engine:
             out["vllm"] = _against_bare(engine, prompts, tokens, 3 * rounds)
-        out["prefix order"] = _prefix_order(str(model), rounds)
     return out
 
 
@@ -124,34 +122,6 @@ def _stored_and_read(engine: Any, prompts: Sequence[str], tokens: int) -> None:
         answers = engines.complete(engine, list(prompts), Sampling(max_tokens=tokens), store)
         for draws in answers:
             parsers.rating(draws[0].text, 1, 5)
-
-
-def _prefix_order(model: str, rounds: int) -> dict[str, Any]:
-    """Many criteria for each of a few long samples, given criterion by criterion."""
-    source = "The council met on Tuesday and heard three reports about the bridge. " * 10
-    samples = [f"{n}. {source}Summary {n}: the bridge closes for {n} weeks." for n in range(12)]
-    criteria = [f"\nCriterion {c}: how well does the summary do on point {c}? Score:" for c in range(14)]
-    given = [sample + criterion for criterion in criteria for sample in samples]
-    took: dict[bool, list[float]] = {True: [], False: []}
-    # a cache smaller than all samples together, as with real judges and data sets
-    built = {
-        reorder: engines.make("vllm", model=model, reorder=reorder, max_model_len=2048, num_gpu_blocks_override=80)
-        for reorder in (True, False)
-    }
-    for number in range(rounds + 1):
-        for reorder, engine in built.items():
-            asked = [f"{number} {reorder} {prompt}" for prompt in given]
-            seconds = _seconds(lambda e=engine, a=asked: engines.complete(e, a, Sampling(max_tokens=4)))
-            if number:
-                took[reorder].append(seconds)
-    for engine in built.values():
-        engine.close()
-    return {
-        "prompts": len(given),
-        "in given order, seconds": round(statistics.median(took[False]), 3),
-        "in prefix order, seconds": round(statistics.median(took[True]), 3),
-        "times faster": round(statistics.median(took[False]) / statistics.median(took[True]), 2),
-    }
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,13 +1,11 @@
-"""What the subcommands on somebody's own rows share: their options, their job, their errors and exit codes."""
+"""What the subcommands share: how one is added, the options of several, and how results and failures are printed."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import math
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -15,134 +13,101 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nlgeval_lib.scoring import EngineChoice, Job, Source
+    from nlgeval_lib.evaluators.stages import Stage
+    from nlgeval_lib.scoring import EngineChoice, Job, Rows
     from nlgeval_lib.scoring.asking import Run
 
-OK, SOME_MISSING, USAGE, STOPPED = 0, 1, 2, 130
-
+SOME_MISSING = 1
+app = typer.Typer(
+    name="nlgeval",
+    help="Reproduce five papers on evaluating generated text, table by table.",
+    epilog="""
+    Exit codes: 0 all is well (data that cannot be had is no failure); 1 something failed, and was named;
+    2 the call or the catalogue is wrong; 130 stopped by Ctrl-C.
+    """,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    rich_markup_mode=None,
+)
 option = functools.partial(typer.Option, show_default=False)
 Several = list[str] | None
-
-Evaluator = Annotated[str, option("--evaluator", "-e", help="Its name; see `nlgeval score --list`.")]
-Input = Annotated[str, option("--input", "-i", help="JSONL, JSON, CSV, TSV or parquet; - is stdin.")]
-DataName = Annotated[str, option("--data", help="In place of a file: a data set (`nlgeval data`).")]
-Format = Annotated[str, option("--format", help="The input's format, where its name does not say.")]
+StoreFolder = Annotated[str, option("--store", help="The completions' folder.  [.nlgeval/completions]")]
+DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be done; do nothing.")]
 Delimiter = Annotated[str, option("--delimiter", help="What separates fields of CSV.")]
 Mapping = Annotated[Several, option("--map", metavar="OURS=THEIRS", help="A column by your name for it (repeatable).")]
-Fill = Annotated[
-    Several, option("--fill", metavar="COLUMN=TEXT", help="A text for all rows; @FILE reads it (repeatable).")
-]
-Settings = Annotated[
-    Several, option("--set", "-s", metavar="NAME=VALUE", help="An option of the evaluator (repeatable).")
-]
-EngineName = Annotated[str, option("--engine", help="openai, vllm, transformers or replay.")]
-Model = Annotated[str, option("--model", "-m", help="The engine's model, or the metric's own.")]
-BaseUrl = Annotated[str, option("--base-url", help="The server's address, to and with /v1.")]
-Revision = Annotated[str, option("--revision", help="The model's revision.")]
-EngineSettings = Annotated[
-    Several, option("--engine-set", metavar="NAME=VALUE", help="An option of the engine (repeatable).")
-]
-StoreFolder = Annotated[str, option("--store", help="The completions' folder.  [.nlgeval/completions]")]
-Load = Annotated[str, option("--load", help="A fitted evaluator's file (hdeval).")]
-Plugin = Annotated[Several, option("--plugin", help="A Python file that registers evaluators (repeatable).")]
-SkipIncomplete = Annotated[
-    bool, typer.Option("--skip-incomplete", help="Leave rows that lack a needed text without a score.")
-]
-Limit = Annotated[int | None, option("--limit", min=1, help="Only the first rows, for a trial.")]
+Settings = Annotated[Several, option("--set", "-s", metavar="NAME=VALUE", help="A setting by its name (repeatable).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be asked; ask nothing.")]
-Rate = Annotated[float | None, option("--rate", help="Dry run: new tokens a second, for the time.")]
-Price = Annotated[str, option("--price", metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens.")]
-NewTokens = Annotated[float | None, option("--new-tokens", help="Dry run: expected length of a completion.")]
-Tokenizer = Annotated[str, option("--tokenizer", help="Dry run: a tokenizer to count with.")]
 
 
-def command(app: typer.Typer, name: str, help: str, settings: type, run: Callable[[Any], None]) -> None:
-    """Add a subcommand: the fields of `settings` are its options, and `run` gets an object of that class.
+class Asking:
+    """Who is asked."""
 
-    A field has its option or argument of typer's in its annotation, and a default unless it must be given.
-    """
-    types = get_type_hints(settings, include_extras=True)
-    required, named = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        inspect.Parameter(name, named, default=getattr(settings, name, required), annotation=kind)
-        for name, kind in types.items()
-    ]
-
-    def called(**given: Any) -> None:
-        asked = settings()
-        vars(asked).update(given)
-        with ending():
-            run(asked)
-
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = types
-    app.command(name, help=help)(called)
-
-
-class Scoring:
-    """An evaluator, the rows, who is asked, and what a dry run is to say."""
-
-    evaluator: Evaluator = ""
-    input: Input = ""
-    data: DataName = ""
-    format: Format = ""
-    delimiter: Delimiter = ""
-    map: Mapping = None
-    fill: Fill = None
-    set: Settings = None
-    engine: EngineName = ""
-    model: Model = ""
-    base_url: BaseUrl = ""
-    revision: Revision = ""
-    engine_set: EngineSettings = None
+    engine: Annotated[str, option("--engine", help="openai, vllm, transformers or replay.")] = ""
+    model: Annotated[str, option("--model", "-m", help="The engine's model, or the metric's own.")] = ""
+    base_url: Annotated[str, option("--base-url", help="The server's address, to and with /v1.")] = ""
+    revision: Annotated[str, option("--revision", help="The model's revision.")] = ""
+    engine_set: Annotated[
+        Several, option("--engine-set", metavar="NAME=VALUE", help="An option of the engine (repeatable).")
+    ] = None
     store: StoreFolder = ""
-    load: Load = ""
-    skip_incomplete: SkipIncomplete = False
-    limit: Limit = None
-    plugin: Plugin = None
-    dry_run: DryRun = False
-    rate: Rate = None
-    price: Price = ""
-    new_tokens: NewTokens = None
-    tokenizer: Tokenizer = ""
     quiet: Quiet = False
-
-    def source(self) -> Source:
-        """Where the rows come from."""
-        from nlgeval_lib.scoring import Source
-
-        return Source(self.input, self.data, self.format, self.delimiter, self.map or (), self.fill or (), self.limit)
 
     def choice(self) -> EngineChoice:
         """Who is asked."""
         from nlgeval_lib.scoring import EngineChoice
 
-        how = (self.engine_set or (), self.store, self.tokenizer, self.dry_run)
-        return EngineChoice(self.engine, self.model, self.revision, self.base_url, *how)
+        return EngineChoice(self.engine, self.model, self.revision, self.base_url, self.engine_set or (), self.store)
 
-    def job(self, before: Callable[[Any], None] = lambda rows: None) -> Job:
-        """What these options ask for. before: a check of the rows. Raises: InputError; EngineError; Unavailable."""
-        from nlgeval_lib.scoring import prepared
 
-        how: dict[str, Any] = {"load": self.load, "skip_incomplete": self.skip_incomplete, "before": before}
-        return prepared(self.source(), self.evaluator, self.set or (), self.choice(), **how)
+class Planning(Asking):
+    """Who is asked, and what a dry run is to say."""
 
-    def plan(self, job: Job) -> None:
-        """Print what a job would ask. Raises: InputError."""
-        from nlgeval_lib.scoring import InputError
+    dry_run: DryRun = False
+    rate: Annotated[float | None, option("--rate", min=1, help="Dry run: new tokens a second, for the time.")] = None
+    price: Annotated[
+        str, option("--price", metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens.")
+    ] = ""
+    new_tokens: Annotated[
+        float | None, option("--new-tokens", min=1, help="Dry run: expected length of a completion.")
+    ] = None
+    tokenizer: Annotated[str, option("--tokenizer", help="Dry run: a tokenizer to count with.")] = ""
+
+    def choice(self) -> EngineChoice:
+        """Who is asked, or is only planned for."""
+        from dataclasses import replace
+
+        return replace(super().choice(), tokenizer=self.tokenizer, planning=self.dry_run)
+
+    def plan(self, who: str, stages: Sequence[Stage], engine: Any, store: Any) -> None:
+        """Print what stages would ask. Raises: InputError."""
         from nlgeval_lib.study import completions
 
-        if self.rate is not None and not self.rate > 0:
-            raise InputError(f"--rate {self.rate:g}; tokens a second, above 0")
-        if self.new_tokens is not None and not 0 < self.new_tokens < math.inf:
-            raise InputError(f"--new-tokens {self.new_tokens:g}; tokens a completion, above 0")
-        if job.engine is None or not job.judge:
-            typer.echo(f"{job.name} asks no language model: {len(job.data):,} rows are scored here")
-            return
-        stages = completions.plan(job.planned(), job.engine, job.store)
-        typer.echo(f"{job.name} on {job.data.name}: {len(job.data):,} rows, {job.engine.signature()}")
-        echo(completions.in_words(stages, self.rate, prices(self.price), self.new_tokens))
+        typer.echo(f"{who}{engine.signature()}")
+        planned = completions.plan(stages, engine, store)
+        echo(completions.in_words(planned, self.rate, prices(self.price), self.new_tokens))
+
+
+class Scoring(Planning):
+    """An evaluator and the rows."""
+
+    evaluator: Annotated[str, option("--evaluator", "-e", help="Its name; see `nlgeval score --list`.")] = ""
+    input: Annotated[str, option("--input", "-i", help="JSONL, JSON, CSV, TSV or parquet; - is stdin.")] = ""
+    data: Annotated[str, option("--data", help="In place of a file: a data set (`nlgeval data`).")] = ""
+    format: Annotated[str, option("--format", help="The input's format, where its name does not say.")] = ""
+    delimiter: Delimiter = ""
+    map: Mapping = None
+    fill: Annotated[
+        Several, option("--fill", metavar="COLUMN=TEXT", help="A text for all rows; @FILE reads it (repeatable).")
+    ] = None
+    set: Settings = None
+    load: Annotated[str, option("--load", help="A fitted evaluator's file (hdeval).")] = ""
+    skip_incomplete: Annotated[
+        bool, typer.Option("--skip-incomplete", help="Leave rows that lack a needed text without a score.")
+    ] = False
+    limit: Annotated[int | None, option("--limit", min=1, help="Only the first rows, for a trial.")] = None
+    plugin: Annotated[Several, option("--plugin", help="A Python file that registers evaluators (repeatable).")] = None
 
     def plugins(self) -> None:
         """Run the plugins' files."""
@@ -150,6 +115,63 @@ class Scoring:
 
         for path in self.plugin or ():
             named.plugin(path)
+
+    def rows(self, instead: str = "") -> Rows:
+        """The rows, or with the same settings those of the file `instead`. Raises: InputError; DataUnavailable."""
+        from nlgeval_lib.scoring import chosen_rows
+
+        data = "" if instead else self.data
+        return chosen_rows(
+            instead or self.input, data, self.format, self.delimiter, self.map or (), self.fill or (), self.limit
+        )
+
+    def job(self, data: Rows | None = None) -> Job:
+        """What these options ask for, on these rows or on their own. Raises: InputError; EngineError; Unavailable."""
+        from nlgeval_lib.scoring import prepared
+
+        how: dict[str, Any] = {"load": self.load, "skip_incomplete": self.skip_incomplete}
+        return prepared(data or self.rows(), self.evaluator, self.set or (), self.choice(), **how)
+
+    def plan_job(self, job: Job) -> None:
+        """Print what a job would ask. Raises: InputError."""
+        if not job.judge:
+            typer.echo(f"{job.name} asks no language model: {len(job.data):,} rows are scored here")
+            return
+        who = f"{job.name} on {job.data.name}: {len(job.data):,} rows, "
+        self.plan(who, job.planned(), job.engine, job.store)
+
+
+def command(
+    name: str, group: typer.Typer = app, help: str | None = None
+) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
+    """Add a subcommand: the fields of its function's class are the options, its docstring (or `help`) is the help.
+
+    A field has its option or argument of typer's in its annotation, and a default unless it must be given. Those that
+    say who is asked come last.
+    """
+
+    def add(function: Callable[[Any], None]) -> Callable[[Any], None]:
+        settings = get_type_hints(function)["asked"]
+        types = get_type_hints(settings, include_extras=True)
+        classes = sorted(reversed(settings.__mro__), key=lambda one: issubclass(Planning, one))
+        names = [each for one in classes for each in vars(one).get("__annotations__", {})]
+        required, named = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
+        parameters = [
+            inspect.Parameter(each, named, default=getattr(settings, each, required), annotation=types[each])
+            for each in names
+        ]
+
+        def called(**given: Any) -> None:
+            asked = settings()
+            vars(asked).update(given)
+            function(asked)
+
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = types
+        group.command(name, help=help or function.__doc__)(called)
+        return function
+
+    return add
 
 
 def echo(parts: Iterable[str | pd.DataFrame]) -> None:
@@ -165,61 +187,16 @@ def say(text: str) -> None:
     typer.echo(text, err=True)
 
 
-@contextlib.contextmanager
-def ending() -> Iterator[None]:
-    """Turns what can go wrong into one line and an exit code: 2 for what the user can mend, 1 for the rest."""
-    from nlgeval_lib.datasets import DataError
-    from nlgeval_lib.engines import EngineError, UnsupportedSetting
-    from nlgeval_lib.evaluators import Unavailable
-    from nlgeval_lib.scoring import InputError
-
-    try:
-        yield
-    except (InputError, UnsupportedSetting) as error:
-        say(f"error: {error}")
-        raise typer.Exit(USAGE) from None
-    except (EngineError, Unavailable, DataError) as error:
-        say(f"error: {error}")
-        raise typer.Exit(SOME_MISSING) from None
-
-
-@contextlib.contextmanager
-def stoppable(run: Run, again: str) -> Iterator[None]:
-    """On Ctrl-C: what was made is stored; says how much and how to go on, and ends with 130."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        say(f"\nstopped: {run.counts['done']:,} completions made now are stored; {again}")
-        raise typer.Exit(STOPPED) from None
-
-
-def values(texts: Sequence[str] | None) -> dict[str, Any]:
-    """`name=value` texts of `--set` as settings; values as JSON where they are JSON. Raises: InputError."""
-    import json
-
-    from nlgeval_lib.scoring.rows import pairs
-
-    found: dict[str, Any] = {}
-    for name, value in pairs(texts, "--set", "NAME=VALUE"):
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
 def prices(text: str) -> tuple[float, float] | None:
-    """The two prices of `--price`. Raises: InputError."""
-    from nlgeval_lib.scoring import InputError
-
+    """The two prices of `--price`. Raises: ValueError."""
     if not text:
         return None
     try:
-        first, second = (float(part) for part in text.split(","))
+        first, second = map(float, text.split(","))
     except ValueError:
-        raise InputError(f"--price {text}; two numbers are needed, such as 2.5,10") from None
+        first = second = math.nan
     if not (0 <= first < math.inf and 0 <= second < math.inf):
-        raise InputError(f"--price {text}; prices are 0 or more")
+        raise ValueError(f"--price {text}; two numbers are needed, 0 or more, such as 2.5,10")
     return first, second
 
 
@@ -229,8 +206,3 @@ def failures(run: Run, most: int = 5) -> None:
         say(f"failed: {failure.id}, draw {failure.draw}: {failure.reason}")
     if len(run.failures) > most:
         say(f"... and {len(run.failures) - most:,} more")
-
-
-def quiet(asked: bool) -> bool:
-    """Whether no progress is to be shown."""
-    return asked or sys.stderr.closed

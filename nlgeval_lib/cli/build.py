@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from nlgeval_lib.cli import _options as given
+from nlgeval_lib.cli._options import Asking, Planning, Settings, app, command, echo, failures, option
 
-ORDER = 9
-HELP = (
-    "Build a paper's training set: what a teacher writes, filtered by named rules, with a report of what each removed."
+group = typer.Typer(
+    help="Build a paper's training set: what a teacher writes, filtered by named rules, with a report of what each "
+    "removed.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
+app.add_typer(group, name="build")
+Folder = Annotated[str, option("--output", "-o", help="The set's folder; of `outputs` a file.")]
+Rows = Annotated[str, option(help="JSONL, JSON, CSV, TSV or parquet.")]
 _COMMON = """
 Completions go through the store as everywhere: Ctrl-C stops cleanly, and the same command goes on from there. The
 folder gets train.jsonl (prompt, completion), removed.jsonl (what was removed, by which rule, why), report.json and
@@ -47,86 +50,84 @@ Examples:
   nlgeval build feedback-collection -s rounds=1 -s per_round=8 -s instructions=2 --engine vllm -m NAME -o sets/small
   nlgeval build feedback-collection --seeds mine.jsonl --view no_reference --engine vllm -m NAME -o sets/no_reference
 {_COMMON}"""
-OUTPUTS = """Sample system outputs for MetricInstruct's real-world channel, and keep the least likely of each five.
-
-The input has instruction and source; the output file has a row for each output that was kept, for --real.
-
-\b
-Examples:
-  nlgeval build outputs -i inputs.jsonl --engine vllm -m NAME --likelihood facebook/bart-large-cnn -o outputs.jsonl
-  nlgeval build outputs -i inputs.jsonl --engine openai -m NAME -s n=3 -s temperature=0.8 -o all.jsonl
-
-\b
-Exit codes: 0 made; 1 nothing was left; 2 the call or the data are wrong; 130 stopped by Ctrl-C.
-"""
-Folder = Annotated[str, given.option("--output", "-o", help="The set's folder; of `outputs` a file.")]
-Rows = Annotated[str, given.option(help="JSONL, JSON, CSV, TSV or parquet.")]
-Options = Annotated[
-    list[str] | None, given.option("--set", "-s", metavar="NAME=VALUE", help="A setting of the pipeline (repeatable).")
-]
 
 
-class Teaching:
-    """Who is asked, and what a dry run is to say."""
-
-    output: Folder = ""
-    set: Options = None
-    engine: given.EngineName = ""
-    model: given.Model = ""
-    base_url: given.BaseUrl = ""
-    revision: given.Revision = ""
-    engine_set: given.EngineSettings = None
-    store: given.StoreFolder = ""
-    quiet: given.Quiet = False
-
-    def teacher(self, unloaded: bool = False, tokenizer: str = "") -> tuple[Any, Any]:
-        """The engine and the store."""
-        from nlgeval_lib.scoring import named
-
-        if not self.engine:
-            raise ValueError("which teacher? Give --engine and --model")
-        kept, how = named.store(self.store), {"base_url": self.base_url, "revision": self.revision}
-        how |= {"tokenizer": tokenizer}
-        return named.engine(
-            self.engine, self.model, settings=self.engine_set or (), kept=kept, unloaded=unloaded, **how
-        ), kept
-
-
-class Building(Teaching):
+class Building(Planning):
     """A set to build, or to plan."""
 
-    dry_run: given.DryRun = False
-    rate: given.Rate = None
-    price: given.Price = ""
-    new_tokens: given.NewTokens = None
-    tokenizer: given.Tokenizer = ""
+    output: Folder = ""
+    set: Settings = None
 
-    def run(self, kind: Any, asked: dict[str, Any], **view: Any) -> None:
+    def build(self, kind: Any, asked: dict[str, Any], **view: Any) -> None:
         """Build the set of a pipeline's class, or say what it would ask. asked: as for its `stages`."""
-        settings, known = given.values(self.set), [field.name for field in dataclasses.fields(kind)]
-        if unknown := [name for name in settings if name not in known]:
-            raise ValueError(f"--set {unknown[0]}: no such setting; there are {', '.join(known)}")
-        pipeline, asked = kind(**settings), asked | {"teacher": self.model}
-        engine, store = self.teacher(self.dry_run, self.tokenizer)
-        if self.dry_run:
-            from nlgeval_lib.study import completions
+        from nlgeval_lib.scoring import ProgressBar, settings
+        from nlgeval_lib.scoring.asking import Run, ask
 
-            typer.echo(f"{pipeline.name}: {engine.signature()}")
-            planned = completions.plan(pipeline.plan(engine, store, **asked), engine, store)
-            given.echo(completions.in_words(planned, self.rate, given.prices(self.price), self.new_tokens))
+        pipeline = kind(**settings.parsed(kind, self.set or (), kind.name))
+        engine, store = _teacher(self)
+        asked |= {"teacher": self.model}
+        if self.dry_run:
+            self.plan(f"{pipeline.name}: ", pipeline.plan(engine, store, **asked), engine, store)
             return
         if not self.output:
             raise ValueError("where to? Give --output, a folder")
-        from nlgeval_lib.scoring import ProgressBar
-        from nlgeval_lib.scoring.asking import Run, ask
-
-        run, bar = Run(), ProgressBar(pipeline.name, quiet=given.quiet(self.quiet))
+        run, bar = Run(), ProgressBar(pipeline.name, quiet=self.quiet)
         built = ask(pipeline.stages(**asked), pipeline.name, engine, store, bar, run)
-        given.failures(run)
+        failures(run)
         folder = built.save(self.output, **view)
-        _say_removed(built.filters)
+        echo(_removed(built.filters))
         typer.echo(f"{len(built.kept):,} kept, {len(built.filters.removed):,} removed; written: {folder}")
-        raise typer.Exit(given.SOME_MISSING if run.failures or not built.kept else given.OK)
+        raise typer.Exit(1 if run.failures or not built.kept else 0)
+
+
+class Outputs(Asking):
+    """The options of `outputs`."""
+
+    input: Annotated[str, option("--input", "-i", help="JSONL, JSON, CSV, TSV or parquet; - is stdin.")] = ""
+    output: Folder = ""
+    set: Settings = None
+    likelihood: Annotated[str, option(help="A model for BARTScore; none: every output is kept.")] = ""
+    direction: Annotated[str, typer.Option(help="What BARTScore is given: precision (the reference) or source.")] = (
+        "precision"
+    )
+    keep: Annotated[int, typer.Option(min=1, help="How many of each input and system.")] = 1
+
+
+@command("outputs", group)
+def outputs(asked: Outputs) -> None:
+    """Sample system outputs for MetricInstruct's real-world channel, and keep the least likely of each five.
+
+    The input has instruction and source; the output file has a row for each output that was kept, for --real.
+
+    \b
+    Examples:
+      nlgeval build outputs -i inputs.jsonl --engine vllm -m NAME --likelihood facebook/bart-large-cnn -o outputs.jsonl
+      nlgeval build outputs -i inputs.jsonl --engine openai -m NAME -s n=3 -s temperature=0.8 -o all.jsonl
+
+    \b
+    Exit codes: 0 made; 1 nothing was left; 2 the call or the data are wrong; 130 stopped by Ctrl-C.
+    """
+    from nlgeval_lib.engines import Sampling
+    from nlgeval_lib.evaluators import BartScore
+    from nlgeval_lib.scoring import ProgressBar, settings, table_files
+    from nlgeval_lib.training.metricinstruct import least_likely, sample_outputs
+
+    if not asked.input or not asked.output:
+        raise ValueError("--input and --output are needed")
+    frame = _frame(asked.input)
+    if "input_id" not in frame.columns:
+        frame = frame.assign(input_id=[str(row) for row in range(len(frame))])
+    system, kept = _teacher(asked)
+    how = {"store": kept, "sampling": settings.parsed(Sampling, asked.set or (), "sampling")}
+    with contextlib.closing(ProgressBar("outputs", quiet=asked.quiet)) as bar:
+        made = sample_outputs(frame, {asked.model: system}, **how, progress=bar.report)
+        if asked.likelihood:
+            metric = BartScore(model=asked.likelihood, direction=asked.direction)
+            made, filters = least_likely(made, metric, asked.keep)
+            echo(_removed(filters))
+    table_files.write(made, asked.output)
+    typer.echo(f"{len(made):,} outputs; written: {asked.output}")
+    raise typer.Exit(0 if len(made) else 1)
 
 
 class MetricInstruct(Building):
@@ -137,100 +138,41 @@ class MetricInstruct(Building):
     free: Rows = ""
 
 
-class Collection(Building):
-    """The options of `feedback-collection`."""
-
-    seeds: Annotated[str, given.option("--seeds", help="Seed rubrics, JSON or JSONL.")] = ""
-    view: Annotated[str, typer.Option("--view", help="full, no_rubric, no_reference or no_feedback.")] = "full"
-
-
-class Outputs(Teaching):
-    """The options of `outputs`."""
-
-    input: given.Input = ""
-    likelihood: Annotated[
-        str, given.option("--likelihood", help="A model for BARTScore; none: every output is kept.")
-    ] = ""
-    direction: Annotated[
-        str, typer.Option("--direction", help="What BARTScore is given: precision (the reference) or source.")
-    ] = "precision"
-    keep: Annotated[int, typer.Option("--keep", min=1, help="How many of each input and system.")] = 1
-
-
-def register(app: typer.Typer) -> None:
-    """Add `build` and its three commands."""
-    group = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
-    given.command(group, "outputs", OUTPUTS, Outputs, _refusing(outputs))
-    given.command(group, "metricinstruct", METRICINSTRUCT, MetricInstruct, _refusing(metricinstruct))
-    given.command(group, "feedback-collection", COLLECTION, Collection, _refusing(feedback_collection))
-    settings = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-    app.add_typer(group, name="build", context_settings=settings)
-
-
+@command("metricinstruct", group, METRICINSTRUCT)
 def metricinstruct(asked: MetricInstruct) -> None:
     """Build MetricInstruct; see METRICINSTRUCT."""
-    from nlgeval_lib.training import metricinstruct
+    from nlgeval_lib.training.metricinstruct import MetricInstruct as Pipeline
 
     named = {"real": asked.real, "synthetic": asked.synthetic, "free": asked.free}
     if not any(named.values()):
         raise ValueError("which inputs? Give --real, --synthetic or --free")
-    asked.run(metricinstruct.MetricInstruct, {name: _frame(path) for name, path in named.items() if path})
+    asked.build(Pipeline, {name: _frame(path) for name, path in named.items() if path})
 
 
+class Collection(Building):
+    """The options of `feedback-collection`."""
+
+    seeds: Annotated[str, option(help="Seed rubrics, JSON or JSONL.")] = ""
+    view: Annotated[Literal["full", "no_rubric", "no_reference", "no_feedback"], typer.Option()] = "full"
+
+
+@command("feedback-collection", group, COLLECTION)
 def feedback_collection(asked: Collection) -> None:
     """Build a feedback collection; see COLLECTION."""
-    from nlgeval_lib.training import feedback_collection as collection
+    from nlgeval_lib.training.feedback_collection import FeedbackCollection
     from nlgeval_lib.training.feedback_pieces import seeds
 
-    if asked.view not in collection.VIEWS:
-        raise ValueError(f"view {asked.view!r}; allowed: {', '.join(collection.VIEWS)}")
-    asked.run(collection.FeedbackCollection, {"seeds": seeds(asked.seeds or None)}, view=asked.view)
+    asked.build(FeedbackCollection, {"seeds": seeds(asked.seeds or None)}, view=asked.view)
 
 
-def outputs(asked: Outputs) -> None:
-    """Sample and choose outputs; see OUTPUTS."""
-    from nlgeval_lib.evaluators import BartScore
-    from nlgeval_lib.scoring import ProgressBar, table_files
-    from nlgeval_lib.training.metricinstruct import least_likely, sample_outputs
+def _teacher(asked: Asking) -> tuple[Any, Any]:
+    """The engine and the store."""
+    from nlgeval_lib.scoring import named
 
-    if not asked.input or not asked.output:
-        raise ValueError("--input and --output are needed")
-    frame = _frame(asked.input)
-    if "input_id" not in frame.columns:
-        frame = frame.assign(input_id=[str(row) for row in range(len(frame))])
-    system, kept = asked.teacher()
-    how = {"store": kept, "sampling": given.values(asked.set)}
-    with contextlib.closing(ProgressBar("outputs", quiet=given.quiet(asked.quiet))) as bar:
-        made = sample_outputs(frame, {asked.model: system}, **how, progress=bar.report)
-        if asked.likelihood:
-            metric = BartScore(model=asked.likelihood, direction=asked.direction)
-            made, filters = least_likely(made, metric, asked.keep)
-            _say_removed(filters)
-    table_files.write(made, asked.output)
-    typer.echo(f"{len(made):,} outputs; written: {asked.output}")
-    raise typer.Exit(given.OK if len(made) else given.SOME_MISSING)
-
-
-# -- what they share -------------------------------------------------------------------------------------------------
-
-
-def _refusing(run: Callable[[Any], None]) -> Callable[[Any], None]:
-    """A ValueError is the user's to mend; what was made when Ctrl-C came is stored."""
-
-    def refusing(asked: Any) -> None:
-        from nlgeval_lib.scoring import InputError
-
-        try:
-            run(asked)
-        except InputError:
-            raise
-        except (ValueError, TypeError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
-            raise InputError(str(error)) from error
-        except KeyboardInterrupt:
-            given.say("\nstopped: what was made is stored; the same command goes on from there")
-            raise typer.Exit(given.STOPPED) from None
-
-    return refusing
+    if not asked.engine:
+        raise ValueError("which teacher? Give --engine and --model")
+    kept = named.store(asked.store)
+    return asked.choice().start(kept), kept
 
 
 def _frame(path: str) -> Any:
@@ -239,7 +181,7 @@ def _frame(path: str) -> Any:
     return read(path).frame.reset_index(drop=True)
 
 
-def _say_removed(filters: Any) -> None:
-    for row in filters.table().to_dict("records"):
-        if row["removed"]:
-            typer.echo(f"{row['rule']:16} {row['removed']:,} of {row['reached']:,}: {row['says']}")
+def _removed(filters: Any) -> list[str]:
+    """How many each rule removed, a line each."""
+    rows = [row for row in filters.table().to_dict("records") if row["removed"]]
+    return [f"{row['rule']:16} {row['removed']:,} of {row['reached']:,}: {row['says']}" for row in rows]

@@ -2,79 +2,70 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 
-from nlgeval_lib.cli import _options as given
+from nlgeval_lib.cli._options import Scoring, Several, command, echo, failures, option
 
-ORDER = 8
-HELP = """Fill the store with the completions that the catalogue's outputs need, or an evaluator for a data set or file.
-
-Without --evaluator: every [[judge]] of notebooks/catalogue.toml, sorted so that each model is loaded once. Models that
-are served by an API are asked with --engine openai, all others with vllm (or transformers). `nlgeval run` then reads
-the store. With --evaluator: the completions of that one.
-
-Notebooks and `nlgeval score` then find them and ask nothing. Every completion is stored as it comes; Ctrl-C stops
-cleanly, and the same command goes on from there. An HD-Eval that is not fitted gets every criterion of every output,
-which is what fitting needs.
-
-\b
-Examples:
-  nlgeval completions --engine vllm --dry-run --rate 2000      what each model has to do: prompts, tokens, hours
-  nlgeval completions --engine vllm                            all open models, one after the other
-  nlgeval completions --engine vllm --output hdeval_table_06 --output hdeval_table_07
-  nlgeval completions --engine vllm --for-model prometheus-eval/prometheus-13b-v1.0 --engine-set tensor_parallel_size=2
-  nlgeval completions --engine vllm --model-path meta-llama/Llama-2-7b-chat-hf=models/llama-2-7b-chat
-  nlgeval completions --engine openai --paper hdeval           models served by an API, with OPENAI_API_KEY
-  nlgeval completions --engine vllm -m Qwen/Qwen2.5-7B-Instruct --output coascore_figure_04   another model
-  make completions ENGINE=vllm ARGS="--dry-run"
-
-\b
-  nlgeval completions -e llmscore -s task=summary --data summeval --engine vllm -m Qwen/Qwen3-8B -n --rate 2000
-  nlgeval completions -e prometheus --data vicuna_bench --engine vllm -m prometheus-eval/prometheus-7b-v2.0
-  nlgeval completions -e coascore -s task=dialogue --data topical_chat --fill aspect=overall --engine openai \\
-      -m gpt-4o --price 2.5,10 -n
-  nlgeval completions -e geval -i my.jsonl --engine openai --base-url http://host:8000/v1 -m NAME
-  make completions EVALUATOR=prometheus DATA=vicuna_bench ENGINE=vllm MODEL=NAME ARGS="--dry-run"
-
-\b
-Exit codes: 0 all are stored; 1 some could not be had (named; the same command asks them again); 2 the call or the
-data are wrong, and nothing was asked; 130 stopped by Ctrl-C.
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Add `completions`."""
-    given.command(app, "completions", HELP, Completions, completions)
-
-
-class Completions(given.Scoring):
-    """The options of `completions`: of one evaluator, or (in OF_CATALOGUE) of the catalogue's judges."""
-
-    outputs: Annotated[list[str] | None, given.option("--output", help="Judges of this output (repeatable).")] = None
-    paper: Annotated[list[str] | None, given.option("--paper", help="Judges of this paper's outputs.")] = None
-    for_model: Annotated[list[str] | None, given.option("--for-model", help="Judges of this model.")] = None
-    model_path: Annotated[
-        list[str] | None,
-        given.option("--model-path", metavar="ID=FOLDER", help="Where a model's weights are."),
-    ] = None
-    mode: Annotated[str, given.option("--mode", help="quick: 20 inputs a judge.")] = "full"
-
-
-OF_CATALOGUE = ("outputs", "paper", "for_model", "model_path", "mode")
+OF_CATALOGUE = ("output", "paper", "for_model", "model_path", "mode")
 OF_EVALUATOR = ("data", "input", "set", "map", "fill", "load", "limit", "format", "delimiter", "price", "new_tokens")
 
 
+class Completions(Scoring):
+    """The options of `completions`: of one evaluator, or (in OF_CATALOGUE) of the catalogue's judges."""
+
+    output: Annotated[Several, option("--output", help="Judges of this output (repeatable).")] = None
+    paper: Annotated[Several, option("--paper", help="Judges of this paper's outputs.")] = None
+    for_model: Annotated[Several, option("--for-model", help="Judges of this model.")] = None
+    model_path: Annotated[Several, option(metavar="ID=FOLDER", help="Where a model's weights are.")] = None
+    mode: Annotated[Literal["full", "quick"], option(help="quick: 20 inputs a judge.")] = "full"
+
+
+@command("completions")
 def completions(asked: Completions) -> None:
-    """Make and keep completions; see HELP."""
-    from nlgeval_lib.scoring import InputError, ProgressBar, named
+    """Fill the store with the completions that the catalogue's outputs need, or an evaluator for a data set or file.
+
+    Without --evaluator: every [[judge]] of notebooks/catalogue.toml, sorted so that each model is loaded once. Models
+    that are served by an API are asked with --engine openai, all others with vllm (or transformers). `nlgeval run` then
+    reads the store. With --evaluator: the completions of that one.
+
+    Notebooks and `nlgeval score` then find them and ask nothing. Every completion is stored as it comes; Ctrl-C stops
+    cleanly, and the same command goes on from there. An HD-Eval that is not fitted gets every criterion of every
+    output, which is what fitting needs.
+
+    \b
+    Examples:
+      nlgeval completions --engine vllm --dry-run --rate 2000      what each model has to do: prompts, tokens, hours
+      nlgeval completions --engine vllm                            all open models, one after the other
+      nlgeval completions --engine vllm --output hdeval_table_06 --output hdeval_table_07
+      nlgeval completions --engine vllm --for-model prometheus-eval/prometheus-13b-v1.0 \\
+          --engine-set tensor_parallel_size=2
+      nlgeval completions --engine vllm --model-path meta-llama/Llama-2-7b-chat-hf=models/llama-2-7b-chat
+      nlgeval completions --engine openai --paper hdeval           models served by an API, with OPENAI_API_KEY
+      nlgeval completions --engine vllm -m Qwen/Qwen2.5-7B-Instruct --output coascore_figure_04   another model
+      make completions ENGINE=vllm ARGS="--dry-run"
+
+    \b
+      nlgeval completions -e llmscore -s task=summary --data summeval --engine vllm -m Qwen/Qwen3-8B -n --rate 2000
+      nlgeval completions -e prometheus --data vicuna_bench --engine vllm -m prometheus-eval/prometheus-7b-v2.0
+      nlgeval completions -e coascore -s task=dialogue --data topical_chat --fill aspect=overall --engine openai \\
+          -m gpt-4o --price 2.5,10 -n
+      nlgeval completions -e geval -i my.jsonl --engine openai --base-url http://host:8000/v1 -m NAME
+      make completions EVALUATOR=prometheus DATA=vicuna_bench ENGINE=vllm MODEL=NAME ARGS="--dry-run"
+
+    \b
+    Exit codes: 0 all are stored; 1 some could not be had (named; the same command asks them again); 2 the call or the
+    data are wrong, and nothing was asked; 130 stopped by Ctrl-C.
+    """
+    from nlgeval_lib.scoring import ProgressBar, named
 
     asked.plugins()
     for name in OF_CATALOGUE if asked.evaluator else (*OF_EVALUATOR, "skip_incomplete"):
-        if getattr(asked, name) and getattr(asked, name) != "full":
-            flag = f"--{name.removesuffix('s') if name == 'outputs' else name.replace('_', '-')}"
-            raise InputError(
+        if getattr(asked, name) != getattr(Completions, name):
+            flag = f"--{name.replace('_', '-')}"
+            raise ValueError(
                 f"{flag} is for the catalogue's judges; leave out --evaluator"
                 if asked.evaluator
                 else f"which evaluator? {flag} needs --evaluator; without one, the catalogue's judges are asked"
@@ -82,52 +73,41 @@ def completions(asked: Completions) -> None:
     if not asked.evaluator:
         raise typer.Exit(_all(asked))
     if not named.asks(asked.evaluator):
-        raise InputError(f"{asked.evaluator} asks no language model: there is nothing to make; use `nlgeval score`")
+        raise ValueError(f"{asked.evaluator} asks no language model: there is nothing to make; use `nlgeval score`")
     job = asked.job()
     if asked.dry_run:
-        asked.plan(job)
+        asked.plan_job(job)
         return
-    with given.stoppable(job.run, "the same command goes on from there"):
-        coverage = job.fill(ProgressBar(job.name, quiet=given.quiet(asked.quiet)))
-    given.failures(job.run)
+    coverage = job.fill(ProgressBar(job.name, quiet=asked.quiet))
+    failures(job.run)
     typer.echo(job.run.summary())
     typer.echo(coverage)
     raise typer.Exit(1 if job.run.failures else 0)
 
 
 def _all(asked: Completions) -> int:
-    """Plan or fill the catalogue's judges; the exit code. Raises: InputError."""
-    from dataclasses import asdict
-    from pathlib import Path
-
-    from nlgeval_lib.scoring import InputError
+    """Plan or fill the catalogue's judges; the exit code. Raises: ValueError."""
     from nlgeval_lib.scoring.rows import pairs
     from nlgeval_lib.study import EngineOptions, catalogue, completions
 
-    if asked.mode not in ("full", "quick"):
-        raise InputError(f"--mode {asked.mode}; allowed: full, quick")
     if not asked.engine:
-        raise InputError("which engine? --engine vllm, transformers, or openai for models served by an API")
+        raise ValueError("which engine? --engine vllm, transformers, or openai for models served by an API")
     form = "ID=FOLDER, and the folder must be there"
     folders = dict(pairs(asked.model_path, "--model-path", form))
     for name, folder in folders.items():
         if not Path(folder).is_dir():
-            raise InputError(f"--model-path {f'{name}={folder}'!r}; the form is {form}")
-    ways = EngineOptions(**asdict(asked.choice()), folders=folders, mode=asked.mode)
-    todo, other = completions.select(
-        catalogue.load(), ways, asked.outputs or (), asked.paper or (), asked.for_model or ()
-    )
+            raise ValueError(f"--model-path {f'{name}={folder}'!r}; the form is {form}")
+    ways = EngineOptions(**vars(asked.choice()), folders=folders, mode=asked.mode)
+    chosen = (asked.output or (), asked.paper or (), asked.for_model or ())
+    todo, other = completions.select(catalogue.load(), ways, *chosen)
     unfinished = 0
     if todo and asked.dry_run:
-        given.echo(completions.catalogue_in_words(completions.plan_catalogue(todo, ways), asked.rate))
+        echo(completions.catalogue_in_words(completions.plan_catalogue(todo, ways), asked.rate))
     elif todo:
-        try:
-            unfinished = completions.fill(todo, ways, typer.echo, given.quiet(asked.quiet))
-        except KeyboardInterrupt:
-            raise typer.Exit(given.STOPPED) from None
+        unfinished = completions.fill(todo, ways, typer.echo, asked.quiet)
     if other:
         names = ", ".join(dict.fromkeys(question.judge.model for question in other))
         engine = "vllm" if ways.engine == "openai" else "openai"
         count = len({question.judge.id for question in other})
         typer.echo(f"{count} judges are for --engine {engine}, or for --base-url with a server of yours: {names}")
-    return given.SOME_MISSING if unfinished else given.OK
+    return 1 if unfinished else 0

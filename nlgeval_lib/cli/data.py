@@ -1,4 +1,4 @@
-"""`nlgeval data`: what data sets there are, which are here, and getting them."""
+"""`nlgeval data`: the data sets; `nlgeval recordings`: somebody's recorded judge outputs."""
 
 from __future__ import annotations
 
@@ -6,51 +6,110 @@ from typing import Annotated
 
 import typer
 
-ORDER = 2
-HELP = """List the data sets and say which are on this machine.
-
-\b
-Examples:
-  nlgeval data                     a line a data set
-  nlgeval data --fetch             get every public file, verified by its sha256
-  nlgeval data --fetch summeval    only these
-  NLGEVAL_DATA_MIRROR=/mnt/mirror nlgeval data --fetch     take them from a folder
-  NLGEVAL_DATA_MIRROR= nlgeval data                        from none, also where ../shared/data lies beside the checkout
-"""
+from nlgeval_lib.cli._options import Several, StoreFolder, app, option
 
 
-def register(app: typer.Typer) -> None:
-    """Add `data`."""
-    app.command("data", help=HELP)(data)
-
-
+@app.command()
 def data(
-    names: Annotated[list[str] | None, typer.Argument(help="Data sets; none: all.", show_default=False)] = None,
+    names: Annotated[Several, typer.Argument(help="Data sets; none: all.", show_default=False)] = None,
     fetch: Annotated[bool, typer.Option("--fetch", help="Get and verify the files.")] = False,
     describe: Annotated[bool, typer.Option("--describe", help="Counts, aspects, scales and licences.")] = False,
 ) -> None:
-    """List or fetch data sets; see HELP."""
+    """List the data sets and say which are on this machine.
+
+    \b
+    Examples:
+      nlgeval data                     a line a data set
+      nlgeval data --fetch             get every public file, verified by its sha256
+      nlgeval data --fetch summeval    only these
+      NLGEVAL_DATA_MIRROR=/mnt/mirror nlgeval data --fetch     take them from a folder
+      NLGEVAL_DATA_MIRROR= nlgeval data                        from none, not even ../shared/data
+    """
     from nlgeval_lib import datasets
+    from nlgeval_lib.report import show
 
     if fetch and describe:
-        raise typer.BadParameter("choose --fetch or --describe", param_hint="--fetch")
-    try:
-        chosen = list(names or datasets.groups())
-        for name in chosen:
-            datasets.files(name)
-    except datasets.UnknownName as error:
-        raise typer.BadParameter(str(error), param_hint="NAMES") from None
-    if not describe:
-        typer.echo(datasets.fetch.mirror_line())
-    if fetch:
-        datasets.fetch.all(chosen)
-        return
+        raise ValueError("choose --fetch or --describe")
+    chosen = list(names or datasets.groups())
+    for name in chosen:
+        datasets.files(name)  # raises for an unknown one
     if describe:
-        from nlgeval_lib.report import show
-
         frame = datasets.describe().reset_index()
         typer.echo(show(frame[frame["dataset"].isin(chosen)], digits=0).text)
+        return
+    typer.echo(datasets.fetch.mirror_line())
+    if fetch:
+        datasets.fetch.all(chosen)
         return
     for name in chosen:
         here, reason = datasets.available(name, download=False)
         typer.echo(f"{name:24} {'here' if here else 'not here: ' + reason}")
+
+
+@app.command()
+def recordings(
+    names: Annotated[Several, typer.Argument(help="Recordings; none: list them.", show_default=False)] = None,
+    store: StoreFolder = "",
+    output: Annotated[str, option("--output", "-o", help="Write published scores here (one recording).")] = "",
+) -> None:
+    """List recorded judge outputs, put texts of known prompts into a store, or write scores that were published.
+
+    What is in a store is replayed by --engine replay, with any evaluator that asks the same prompts.
+
+    \b
+    Examples:
+      nlgeval recordings                                        what there is
+      nlgeval recordings acloserlook prometheus_gpt4            into the store
+      nlgeval recordings prometheus_gpt4 --store recorded/
+      nlgeval score -e prometheus --data mt_bench --engine replay -m gpt-4-0613 --store recorded/ \\
+          -s repetition_penalty=1 -s seed=none -o gpt4.csv
+      nlgeval recordings alttest_summeval --output alttest.csv  a column a judge beside the ratings; then: nlgeval meta
+    """
+    from nlgeval_lib import datasets
+    from nlgeval_lib.scoring import named
+    from nlgeval_lib.study import recorded_judges
+
+    if not names:
+        for name, row in datasets.recordings.describe().iterrows():
+            here = "here" if datasets.available(str(name), download=False)[0] else "not here"
+            asked = "prompts unknown" if "text" in row["kept"] else "scores only"
+            asked = "prompts known" if name in recorded_judges.ASKED else asked
+            typer.echo(f"{name:22} {row['rows']:>8,}  {here:9} {asked:16} {row['title']}")
+        return
+    if output and len(names) > 1:
+        raise ValueError("--output takes one recording")
+    if output:
+        _scores(names[0], output)
+        return
+    for name in names:
+        recorded_judges.of(name)  # raises for an unknown one
+    kept = named.store(store)
+    for name in names:
+        done = recorded_judges.fill(kept, name)
+        repeated = f"; {done.repeated:,} repeat a prompt, {done.differing:,} with another text"
+        typer.echo(
+            f"{name}: {done.completions:,} completions of {', '.join(done.judges)} for {done.requests:,} requests, "
+            f"{done.new:,} new{repeated if done.repeated else ''}"
+        )
+
+
+def _scores(name: str, path: str) -> None:
+    """The rated rows of the recording's data set, with a column of scores for each judge."""
+    from nlgeval_lib import datasets
+    from nlgeval_lib.scoring import table_files
+
+    frame = datasets.recordings.load(name)
+    if "value" not in frame:
+        raise ValueError(f"{name} has texts only: put them into a store, without --output, and read them with a parser")
+    sets = frame["dataset"].unique()
+    if len(sets) > 1 or frame["draw"].nunique() > 1 or frame["prompt_form"].nunique() > 1:
+        raise ValueError(f"{name} has several data sets, draws or prompt forms: no column a judge can be made of it")
+    rows = datasets.load(sets[0])
+    shown = ["dataset", "input_id", "system_id", "aspect", "human"]
+    shown += [column for column in rows.columns if str(column).startswith("rater_")]
+    for judge, part in frame.groupby("judge", sort=False):
+        rows = datasets.recordings.attach(rows, part, str(judge))
+        rows[f"{judge}_status"] = rows[judge].notna().map({True: "ok", False: "unavailable"})
+        shown += [str(judge), f"{judge}_status"]
+    table_files.write(rows[shown], path)
+    typer.echo(f"{len(rows):,} rows, {frame['judge'].nunique()} judges; written: {path}")

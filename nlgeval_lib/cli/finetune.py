@@ -7,63 +7,53 @@ from typing import Annotated, Any
 
 import typer
 
-from nlgeval_lib.cli import _options as given
-
-ORDER = 10
-HELP = """Fine-tune an evaluator by a named configuration: the papers' settings, and variants marked as ours.
-
-Examples come from a set that `nlgeval build` made, or a JSONL file of objects with prompt and completion. The loss is
-on the completion alone. A killed run goes on from its last whole checkpoint when the same command is given again.
-
-\b
-Examples:
-  nlgeval finetune --list                                        all configurations
-  nlgeval finetune tigerscore-7b --dry-run                       tokens, memory, hours: upper bounds without data
-  nlgeval finetune prometheus-7b-lora --data sets/feedback_collection --dry-run --gpu h100-80gb
-  nlgeval finetune tigerscore-7b-lora --data sets/metricinstruct --output runs/tiger-lora
-  nlgeval finetune tigerscore-7b --base DIR --set epochs=1 --set batch=8 --data my.jsonl --output runs/trial
-  accelerate launch --config_file nlgeval_lib/training/finetune/fsdp.yaml --num_processes 4 \\
-    --no_python nlgeval finetune tigerscore-7b --data sets/metricinstruct --output runs/tiger
-
-\b
-Exit codes: 0 trained, or said what it would take; 1 the run failed; 2 the call, the data or the folder are wrong;
-130 stopped by Ctrl-C.
-"""
+from nlgeval_lib.cli._options import DryRun, Quiet, Settings, command, option
 
 
 class Finetune:
     """The options of `finetune`."""
 
-    name: Annotated[
-        str, typer.Argument(metavar="CONFIG", help="A configuration; --list has all.", show_default=False)
-    ] = ""
-    data: Annotated[str, given.option("--data", help="A set's folder, or JSONL.")] = ""
-    output: Annotated[str, given.option("--output", "-o", help="Folder for checkpoints and model.")] = ""
-    base: Annotated[str, given.option("--base", help="Another base: an id or a folder.")] = ""
-    set: Annotated[
-        list[str] | None, given.option("--set", "-s", metavar="NAME=VALUE", help="Another setting (repeatable).")
-    ] = None
+    name: Annotated[str, typer.Argument(metavar="[CONFIG]", help="A configuration; --list has all.")] = ""
+    data: Annotated[str, option("--data", help="A set's folder, or JSONL.")] = ""
+    output: Annotated[str, option("--output", "-o", help="Folder for checkpoints and model.")] = ""
+    base: Annotated[str, option("--base", help="Another base: an id or a folder.")] = ""
+    set: Settings = None
     micro_batch: Annotated[int, typer.Option("--micro-batch", min=1, help="Examples a GPU at once.")] = 1
     save_every: Annotated[int, typer.Option("--save-every", min=1, help="Updates between checkpoints.")] = 100
     precision: Annotated[str, typer.Option("--precision", help="auto, bf16 or fp32.")] = "auto"
     most_updates: Annotated[int, typer.Option("--most-updates", help="For a trial; -1 for all.")] = -1
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of order and adapters.")] = 0
-    gpu: Annotated[str, given.option("--gpu", help="Dry run: another GPU.")] = ""
-    gpus: Annotated[int | None, given.option("--gpus", min=1, help="Dry run: how many.")] = None
+    gpu: Annotated[str, option("--gpu", help="Dry run: another GPU.")] = ""
+    gpus: Annotated[int | None, option("--gpus", min=1, help="Dry run: how many.")] = None
     mfu: Annotated[float, typer.Option("--mfu", help="Dry run: share of the peak speed that is reached.")] = 0.4
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what it would take; train nothing.")] = False
+    dry_run: DryRun = False
     list_all: Annotated[bool, typer.Option("--list", help="List the configurations.")] = False
-    quiet: given.Quiet = False
+    quiet: Quiet = False
 
 
-def register(app: typer.Typer) -> None:
-    """Add `finetune`."""
-    given.command(app, "finetune", HELP, Finetune, finetune)
-
-
+@command("finetune")
 def finetune(asked: Finetune) -> None:
-    """Fine-tune; see HELP."""
-    from nlgeval_lib.scoring import InputError
+    """Fine-tune an evaluator by a named configuration: the papers' settings, and variants marked as ours.
+
+    Examples come from a set that `nlgeval build` made, or a JSONL file of objects with prompt and completion. The loss
+    is on the completion alone. A killed run goes on from its last whole checkpoint when the same command is given
+    again.
+
+    \b
+    Examples:
+      nlgeval finetune --list                                        all configurations
+      nlgeval finetune tigerscore-7b --dry-run                       tokens, memory, hours: upper bounds without data
+      nlgeval finetune prometheus-7b-lora --data sets/feedback_collection --dry-run --gpu h100-80gb
+      nlgeval finetune tigerscore-7b-lora --data sets/metricinstruct --output runs/tiger-lora
+      nlgeval finetune tigerscore-7b --base DIR --set epochs=1 --set batch=8 --data my.jsonl --output runs/trial
+      accelerate launch --config_file nlgeval_lib/training/finetune/fsdp.yaml --num_processes 4 \\
+        --no_python nlgeval finetune tigerscore-7b --data sets/metricinstruct --output runs/tiger
+
+    \b
+    Exit codes: 0 trained, or said what it would take; 1 the run failed; 2 the call, the data or the folder are wrong;
+    130 stopped by Ctrl-C.
+    """
+    from nlgeval_lib.scoring import settings
     from nlgeval_lib.training import finetune as tuning
 
     if asked.list_all:
@@ -71,28 +61,19 @@ def finetune(asked: Finetune) -> None:
             typer.echo(f"{config.name:28} {config.title}{'' if config.origin == 'paper' else '  [ours]'}")
             typer.echo(f"{'':28} {config.base}; {config.source}")
         return
-    try:
-        if not asked.name:
-            raise ValueError("which configuration? Give its name, or --list")
-        config = tuning.named(asked.name).changed(**given.values(asked.set or ()))
-        if asked.base:
-            config = config.changed(base=asked.base, size="")
-        config = config.changed(gpu=asked.gpu or config.gpu, gpus=asked.gpus or config.gpus)
-        if asked.dry_run:
-            for line in _plan(config, asked):
-                typer.echo(line)
-            return
-        if not asked.data or not asked.output:
-            raise ValueError("--data and --output are needed, or --dry-run")
-        how = {
-            name: getattr(asked, name) for name in ("micro_batch", "save_every", "precision", "most_updates", "seed")
-        }
-        done = tuning.finetune(config, asked.data, asked.output, **how, quiet=given.quiet(asked.quiet))
-    except ValueError as error:
-        raise InputError(str(error)) from error
-    except KeyboardInterrupt:
-        given.say("stopped; the same command goes on from the last checkpoint")
-        raise typer.Exit(given.STOPPED) from None
+    if not asked.name:
+        raise ValueError("which configuration? Give its name, or --list")
+    config = tuning.named(asked.name).changed(**settings.parsed(tuning.Config, asked.set or (), "a configuration"))
+    if asked.base:
+        config = config.changed(base=asked.base, size="")
+    config = config.changed(gpu=asked.gpu or config.gpu, gpus=asked.gpus or config.gpus)
+    if asked.dry_run:
+        typer.echo("\n".join(_plan(config, asked)))
+        return
+    if not asked.data or not asked.output:
+        raise ValueError("--data and --output are needed, or --dry-run")
+    names = ("micro_batch", "save_every", "precision", "most_updates", "seed", "quiet")
+    done = tuning.finetune(config, asked.data, asked.output, **{name: getattr(asked, name) for name in names})
     left_out = done.facts["left_out"]
     typer.echo(f"{done.facts['examples']:,} examples, {left_out:,} left out; {done.facts['updates']:,} updates")
     if len(done.log):
@@ -121,7 +102,5 @@ def _plan(config: Any, asked: Finetune) -> list[str]:
         known["notes"] = (f"{note}; {len(filters.removed):,} examples left out",)
     size = tuning.size_of(config.base) if local else None
     made = tuning.plan(config, size=size, micro_batch=asked.micro_batch, mfu=asked.mfu, **known)
-    return [
-        *made.lines(),
-        f"  command       {tuning.launch_command(config, asked.data or 'DATA', asked.output or 'OUTPUT')}",
-    ]
+    command = tuning.launch_command(config, asked.data or "DATA", asked.output or "OUTPUT")
+    return [*made.lines(), f"  command       {command}"]

@@ -3,95 +3,79 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nlgeval_lib.cli import _options as given
-from nlgeval_lib.names import meant
+from nlgeval_lib.cli._options import SOME_MISSING, Delimiter, Mapping, Several, command, option
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from nlgeval_lib.study.rated_files import Result
 
-ORDER = 6
-FORMATS = ("text", "csv", "markdown", "jsonl")
 SETTINGS = ("nan", "ci", "n_boot", "n_perm", "seed", "correct", "compare", "baselines", "raters")
 _NUMBER = re.compile(r"[+-]?[0-9.]+")
 _MARKS = re.compile(r"[\\|`*\[\]]")  # what markdown would take for its own
-HELP = """Correlate the scores of a file with its human ratings, and compare scores with each other.
-
-Scores are the columns that `nlgeval score` wrote, or those named by --score. With several, every two are compared by
-a paired permutation test, p-values are corrected over all tests of a level and coefficient, and scores that no test
-tells apart share a rank. Rows of several aspects are groups of their own. A rating or score that is not there stays
-out and is counted; each coefficient has its interval and its signature.
-
-\b
-Examples:
-  nlgeval meta scores.csv
-  nlgeval meta scores.csv --human rating --level dataset --level input --coef kendall-b
-  nlgeval meta scores.csv --score value --score rouge --correct bh --n-perm 5000
-  nlgeval meta mine.csv --score judge --human gold --map input_id=doc --map system_id=model --by ""
-  nlgeval meta scores.csv --format markdown --output table.md
-
-\b
-Exit codes: 0 at least one coefficient could be computed; 1 none could (the reasons are in the table); 2 the call, the
-file or a column is wrong.
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Add `meta`."""
-    given.command(app, "meta", HELP, Meta, correlations)
 
 
 class Meta:
     """The options of `meta`."""
 
     file: Annotated[str, typer.Argument(help="CSV, TSV, JSONL, JSON or parquet with scores and ratings.")]
-    score: Annotated[list[str] | None, given.option("--score", help="A column with scores (repeatable).")] = None
+    score: Annotated[Several, option("--score", help="A column with scores (repeatable).")] = None
     human: Annotated[str, typer.Option("--human", help="The column with the ratings.")] = "human"
-    level: Annotated[list[str] | None, given.option("--level", help="dataset, input, system (repeatable).")] = None
-    coef: Annotated[
-        list[str] | None,
-        given.option("--coef", help="pearson, spearman, kendall-a, -b, -c, acc-eq (repeatable)."),
-    ] = None
-    by: Annotated[str | None, given.option("--by", help="Groups of rows; default aspect, '' for none.")] = None
-    map: given.Mapping = None
+    level: Annotated[Several, option("--level", help="dataset, input, system (repeatable).")] = None
+    coef: Annotated[Several, option(help="pearson, spearman, kendall-a, -b, -c, acc-eq (repeatable).")] = None
+    by: Annotated[str | None, option("--by", help="Groups of rows; default aspect, '' for none.")] = None
+    map: Mapping = None
     nan: Annotated[str, typer.Option(help="Rows without a score: drop, error, zero, mean, min, max.")] = "drop"
     ci: Annotated[str, typer.Option(help="auto, none, or boot-/bca- with rows, inputs, systems, both.")] = "auto"
     n_boot: Annotated[int, typer.Option(min=1, help="Resamples of an interval.")] = 1000
     n_perm: Annotated[int, typer.Option(min=1, help="Permutations of a comparison.")] = 1000
     seed: Annotated[int, typer.Option(min=0, help="Of every resampling.")] = 0
     correct: Annotated[str, typer.Option("--correct", help="none, bonferroni, holm, bh, by.")] = "holm"
-    compare: Annotated[bool, typer.Option("--compare/--no-compare", help="Compare the scores with each other.")] = True
-    baselines: Annotated[
-        bool, typer.Option("--baselines/--no-baselines", help="Output length and random scores beside them.")
-    ] = True
+    compare: Annotated[bool, typer.Option(help="Compare the scores with each other.")] = True
+    baselines: Annotated[bool, typer.Option(help="Output length and random scores beside them.")] = True
     raters: Annotated[str, typer.Option(help="How columns of single raters begin; '' for none.")] = "rater_"
-    format: Annotated[str, typer.Option("--format", help="text, csv, markdown or jsonl.")] = "text"
-    output: Annotated[str, given.option("--output", "-o", help="Write here instead of the terminal.")] = ""
-    input_format: Annotated[str, given.option(help="The file's format, where its name does not say.")] = ""
-    delimiter: given.Delimiter = ""
+    format: Annotated[Literal["text", "csv", "markdown", "jsonl"], typer.Option(help="Of the tables.")] = "text"
+    output: Annotated[str, option("--output", "-o", help="Write here instead of the terminal.")] = ""
+    input_format: Annotated[str, option(help="The file's format, where its name does not say.")] = ""
+    delimiter: Delimiter = ""
 
 
+@command("meta")
 def correlations(asked: Meta) -> None:
-    """Correlate scores with ratings; see HELP."""
+    """Correlate the scores of a file with its human ratings, and compare scores with each other.
+
+    Scores are the columns that `nlgeval score` wrote, or those named by --score. With several, every two are compared
+    by a paired permutation test, p-values are corrected over all tests of a level and coefficient, and scores that no
+    test tells apart share a rank. Rows of several aspects are groups of their own. A rating or score that is not there
+    stays out and is counted; each coefficient has its interval and its signature.
+
+    \b
+    Examples:
+      nlgeval meta scores.csv
+      nlgeval meta scores.csv --human rating --level dataset --level input --coef kendall-b
+      nlgeval meta scores.csv --score value --score rouge --correct bh --n-perm 5000
+      nlgeval meta mine.csv --score judge --human gold --map input_id=doc --map system_id=model --by ""
+      nlgeval meta scores.csv --format markdown --output table.md
+
+    \b
+    Exit codes: 0 at least one coefficient could be computed; 1 none could (the reasons are in the table); 2 the call,
+    the file or a column is wrong.
+    """
     from nlgeval_lib import files
-    from nlgeval_lib.scoring import InputError, checked, read, table_files
+    from nlgeval_lib.scoring import checked, read, table_files
     from nlgeval_lib.study import rated_files
 
-    if asked.format not in FORMATS:
-        raise InputError(f"--format {asked.format!r}{meant(asked.format, FORMATS)} allowed: {', '.join(FORMATS)}")
     settings = rated_files.Settings(
         levels=tuple(dict.fromkeys(asked.level or ("dataset",))),
         coefs=tuple(dict.fromkeys(asked.coef or ("pearson", "spearman", "kendall-b"))),
         **{name: getattr(asked, name) for name in SETTINGS},
     )
     if asked.output:
-        table_files.apart(asked.output, asked.file)
-        table_files.writable(asked.output)
+        table_files.check_output(asked.output, asked.file)
     rows = read(asked.file, asked.input_format, asked.delimiter)
     mapping = list(asked.map or ())
     if asked.human != "human" or "human" in rows.columns:
@@ -106,7 +90,7 @@ def correlations(asked: Meta) -> None:
     else:
         typer.echo(text, nl=False)
     if not found.correlations["value"].notna().any():
-        raise typer.Exit(given.SOME_MISSING)
+        raise typer.Exit(SOME_MISSING)
 
 
 # -- the tables as text ------------------------------------------------------------------------------------------------

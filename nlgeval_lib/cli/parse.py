@@ -6,52 +6,24 @@ from typing import Annotated
 
 import typer
 
-from nlgeval_lib.cli import _options as given
-
-ORDER = 7
-HELP = """Read scores, feedback or error analyses out of texts; nothing is asked of a model.
-
-Prints how many texts have a value, by which rule, and why the others have none; --output writes every reading.
-
-\b
-Examples:
-  echo "The answer is fluent. Score: 4/5" | nlgeval parse --parser rating --low 1 --high 5
-  nlgeval parse -p rating --low 1 --high 3 --label Coherence --column text raw.jsonl --output read.csv
-  nlgeval parse -p feedback raw.jsonl --examples 2
-  nlgeval parse -p error_analysis outputs.txt
-  nlgeval parse -p multiple_choice -s 'choices={"A": 1, "B": 2, "C": 3}' raw.csv
-  nlgeval parse -p rating --low 1 --high 5 --store .nlgeval/completions --model NAME     everything that is stored
-  nlgeval parse --list
-
-\b
-Exit codes: 0 read, whatever came of it; 1 no text has a value; 2 the call, the file or a column is wrong.
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Add `parse`."""
-    given.command(app, "parse", HELP, Parse, parse)
+from nlgeval_lib.cli._options import SOME_MISSING, Delimiter, Settings, command, echo, option
 
 
 class Parse:
     """The options of `parse`."""
 
-    file: Annotated[
-        str, typer.Argument(help="JSONL, JSON, CSV, TSV, parquet, or .txt; - is stdin.", show_default=False)
-    ] = "-"
-    parser: Annotated[str, given.option("--parser", "-p", help="Its name; --list has all.")] = ""
-    low: Annotated[str, given.option("--low", help="The scale's lowest score.")] = ""
-    high: Annotated[str, given.option("--high", help="The scale's highest score.")] = ""
-    label: Annotated[str, given.option("--label", help="The name of the score to read.")] = ""
-    set: Annotated[
-        given.Several, given.option("--set", "-s", metavar="NAME=VALUE", help="An option of the parser.")
-    ] = None
-    column: Annotated[str, given.option("--column", help="Where the texts are.  [text, completion, ...]")] = ""
-    format: Annotated[str, given.option("--format", help="jsonl, json, csv, tsv, parquet, text, lines.")] = ""
-    delimiter: given.Delimiter = ""
-    store: Annotated[str, given.option("--store", help="In place of a file: a store.")] = ""
-    model: Annotated[str, given.option("--model", help="Of the store, only this model.")] = ""
-    output: Annotated[str, given.option("--output", "-o", help="Every reading: CSV, TSV, JSONL, parquet.")] = ""
+    file: Annotated[str, typer.Argument(help="JSONL, JSON, CSV, TSV, parquet, or .txt.")] = "-"
+    parser: Annotated[str, option("--parser", "-p", help="Its name; --list has all.")] = ""
+    low: Annotated[str, option("--low", help="The scale's lowest score.")] = ""
+    high: Annotated[str, option("--high", help="The scale's highest score.")] = ""
+    label: Annotated[str, option("--label", help="The name of the score to read.")] = ""
+    set: Settings = None
+    column: Annotated[str, option("--column", help="Where the texts are.  [text, completion, ...]")] = ""
+    format: Annotated[str, option("--format", help="jsonl, json, csv, tsv, parquet, text, lines.")] = ""
+    delimiter: Delimiter = ""
+    store: Annotated[str, option("--store", help="In place of a file: a store.")] = ""
+    model: Annotated[str, option("--model", help="Of the store, only this model.")] = ""
+    output: Annotated[str, option("--output", "-o", help="Every reading: CSV, TSV, JSONL, parquet.")] = ""
     examples: Annotated[int, typer.Option("--examples", min=0, help="Texts to show for each rule.")] = 0
     trace: Annotated[
         bool, typer.Option("--trace", help="How ratings are read: each number, its cue, what takes it back.")
@@ -59,10 +31,28 @@ class Parse:
     list_all: Annotated[bool, typer.Option("--list", help="List the parsers and their options.")] = False
 
 
+@command("parse")
 def parse(asked: Parse) -> None:
-    """Parse texts; see HELP."""
+    """Read scores, feedback or error analyses out of texts; nothing is asked of a model.
+
+    Prints how many texts have a value, by which rule, and why the others have none; --output writes every reading.
+
+    \b
+    Examples:
+      echo "The answer is fluent. Score: 4/5" | nlgeval parse --parser rating --low 1 --high 5
+      nlgeval parse -p rating --low 1 --high 3 --label Coherence --column text raw.jsonl --output read.csv
+      nlgeval parse -p feedback raw.jsonl --examples 2
+      nlgeval parse -p error_analysis outputs.txt
+      nlgeval parse -p multiple_choice -s 'choices={"A": 1, "B": 2, "C": 3}' raw.csv
+      nlgeval parse -p rating --low 1 --high 5 --store .nlgeval/completions --model NAME     everything that is stored
+      nlgeval parse --list
+
+    \b
+    Exit codes: 0 read, whatever came of it; 1 no text has a value; 2 the call, the file or a column is wrong.
+    """
+    from nlgeval_lib import parsers
     from nlgeval_lib.files import plain
-    from nlgeval_lib.scoring import InputError, parsing, settings, table_files
+    from nlgeval_lib.scoring import parsing, settings, table_files
 
     if asked.list_all:
         for name, function in parsing.PARSERS.items():
@@ -71,38 +61,34 @@ def parse(asked: Parse) -> None:
                 typer.echo(f"{'':20}   {option}: {takes} [{default}]")
         return
     if not asked.parser:
-        raise InputError("which parser? Give --parser, or --list")
+        raise ValueError("which parser? Give --parser, or --list")
     if asked.output:
-        table_files.check_format(asked.output, "readings")
-        table_files.apart(asked.output, asked.file)
-        table_files.writable(asked.output)
+        table_files.check_output(asked.output, asked.file, rows="readings")
     words = [f"{name}={getattr(asked, name)}" for name in ("low", "high", "label") if getattr(asked, name)]
     read = parsing.parser(asked.parser, [*words, *(asked.set or ())])
     if asked.store and asked.file != "-":
-        raise InputError("give either a file or --store")
+        raise ValueError("give either a file or --store")
     if asked.model and not asked.store:
-        raise InputError("--model chooses in a store: give --store")
+        raise ValueError("--model chooses in a store: give --store")
     if asked.store:
         texts, column = parsing.stored(asked.store, asked.model)
     else:
         texts, column = parsing.texts(asked.file, asked.format, asked.column, asked.delimiter)
     if asked.trace:
         if asked.parser != "rating":
-            raise InputError("--trace tells how parser rating reads; give --parser rating")
-        from nlgeval_lib import parsers
-
+            raise ValueError("--trace tells how parser rating reads; give --parser rating")
         for text in texts.given[column]:
             typer.echo("\n".join(parsers.trace(text, **read.keywords)) + "\n")
         return
     found = parsing.readings(texts, column, read)
     if len(found) > 1:
-        given.echo(parsing.in_words(found))
+        echo(parsing.in_words(found))
     else:
-        one = plain(found.iloc[0].to_dict())
-        given.echo(f"{name:14} {value}" for name, value in one.items() if value not in (None, "", [], {}))
-    given.echo(parsing.examples(texts, column, found, asked.examples))
+        one = plain(found.iloc[0].to_dict()).items()
+        echo(f"{name:14} {value}" for name, value in one if value not in (None, "", [], {}))
+    echo(parsing.examples(texts, column, found, asked.examples))
     if asked.output:
         table_files.write(found, asked.output)
         typer.echo(f"written: {asked.output}")
     if not (found["status"] == "ok").any():
-        raise typer.Exit(given.SOME_MISSING)
+        raise typer.Exit(SOME_MISSING)

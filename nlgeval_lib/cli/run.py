@@ -1,95 +1,64 @@
-"""`nlgeval run`, `sweep` and `check`: execute notebooks of the catalogue."""
+"""`nlgeval run`, `sweep` and `check` execute notebooks of the catalogue; `scoreboard` and `report` show results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from nlgeval_lib.cli._options import option
+from nlgeval_lib.cli._options import DryRun, Several, app, option, say
+from nlgeval_lib.names import pair
 
-ORDER = 1
 Mode = Annotated[Literal["full", "quick"], typer.Option(help="Of quick mode, results are kept apart.")]
-Ids = Annotated[list[str] | None, typer.Argument(help="Outputs by id; none: all.", show_default=False)]
-Papers = Annotated[list[str] | None, option(help="All outputs of this paper (may be repeated).")]
+Ids = Annotated[Several, typer.Argument(help="Outputs by id; none: all.", show_default=False)]
+Papers = Annotated[Several, option(help="All outputs of this paper (may be repeated).")]
 Jobs = Annotated[int | None, option("--jobs", "-j", min=1, help="Notebooks at a time; default: 2, or 1 on one core.")]
 Timeout = Annotated[int | None, option(min=1, help="Seconds that a cell may take; default: any.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would run; run nothing.")]
-RUN = """Run the notebooks that something changed for, then the scoreboard.
-
-An output is made again when its notebook, its parameters, a module of the library that it loads, its data, the printed
-tables of its paper or the locked packages changed, or when its result files are gone. Data that are not here are
-fetched; what cannot be had leaves its outputs as they are. On Linux a notebook's kernel is a fork of a process that
-has pandas loaded; NLGEVAL_FORK=0 starts each from nothing.
-
-\b
-Examples:
-  nlgeval run                                   everything
-  nlgeval run --paper hdeval --jobs 4           one paper
-  nlgeval run hdeval_table_01 --force           one output, whatever changed
-  nlgeval run hdeval_table_01 --replace         let it shrink: less than the saved result has
-  nlgeval run hdeval_table_01 -p seed=7         a trial; results go to results/partial/
-  nlgeval run --mode quick                      a share of the data; results go to results/quick/
-  nlgeval run --dry-run                         what would run, and why
-"""
-SWEEP = """Run one output's notebook for every combination of parameter values; join what it saved into one CSV a table.
-
-Each point has a folder of its own below results/sweeps/ (not committed); the same command again runs only what is
-missing, or what something changed for. The joined tables have the parameters as first columns.
-
-\b
-Examples:
-  nlgeval sweep coascore_figure_04 -p "n_aspects=[5],[10],[20]"
-  nlgeval sweep hdeval_table_01 -p seed=0,1,2 -p n_boot=200 --jobs 2
-  nlgeval sweep ablation_aggregator_types -p "aggregators=['lr','ridge'],['rf']" --mode quick
-  nlgeval sweep meta_split -p seed=1,2,3 --dry-run            which points are there, which would run
-  nlgeval sweep meta_split -p seed=1,2,3 --table fitted       print the table that the notebook saved as `fitted`
-"""
-CHECK = """Run the notebooks into a temporary folder and compare with the saved results, to 1e-6.
-
-Values that this machine cannot give (data or a package is missing) are listed and are no failure.
-
-\b
-Examples:
-  nlgeval check
-  nlgeval check --paper coascore --jobs 4
-"""
+Force = Annotated[bool, typer.Option("--force", help="Run also what nothing changed for.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add `run`, `sweep` and `check`."""
-    app.command("run", help=RUN)(run)
-    app.command("sweep", help=SWEEP)(sweep)
-    app.command("check", help=CHECK)(check)
-
-
+@app.command()
 def run(
     ids: Ids = None,
     paper: Papers = None,
     mode: Mode = "full",
     jobs: Jobs = None,
-    force: Annotated[bool, typer.Option("--force", help="Run also what nothing changed for.")] = False,
+    force: Force = False,
     replace: Annotated[bool, typer.Option("--replace", help="Let a result with less replace one with more.")] = False,
     dry_run: DryRun = False,
-    parameter: Annotated[
-        list[str] | None, option("--parameter", "-p", metavar="NAME=VALUE", help="Another value, for a trial.")
-    ] = None,
+    parameter: Annotated[Several, option("-p", "--parameter", metavar="NAME=VALUE", help="A trial's value.")] = None,
     timeout: Timeout = None,
 ) -> None:
-    """Run the chosen outputs; see RUN."""
+    """Run the notebooks that something changed for, then the scoreboard.
+
+    An output is made again when its notebook, its parameters, a module of the library that it loads, its data, the
+    printed tables of its paper or the locked packages changed, or when its result files are gone. Data that are not
+    here are fetched; what cannot be had leaves its outputs as they are. On Linux a notebook's kernel is a fork of a
+    process that has pandas loaded; NLGEVAL_FORK=0 starts each from nothing.
+
+    \b
+    Examples:
+      nlgeval run                                   everything
+      nlgeval run --paper hdeval --jobs 4           one paper
+      nlgeval run hdeval_table_01 --force           one output, whatever changed
+      nlgeval run hdeval_table_01 --replace         let it shrink: less than the saved result has
+      nlgeval run hdeval_table_01 -p seed=7         a trial; results go to results/partial/
+      nlgeval run --mode quick                      a share of the data; results go to results/quick/
+      nlgeval run --dry-run                         what would run, and why
+    """
     from nlgeval_lib.runner.session import Session, listing
     from nlgeval_lib.runner.stale import Options
     from nlgeval_lib.study import catalogue
 
     if replace and not ids:
-        raise typer.BadParameter("name the outputs whose results may shrink", param_hint="--replace")
-    overrides = _pairs(parameter)
-    if overrides and not ids:
-        raise typer.BadParameter("a trial needs the ids of its outputs", param_hint="--parameter")
+        raise ValueError("--replace: name the outputs whose results may shrink")
+    if parameter and not ids:
+        raise ValueError("--parameter: a trial needs the ids of its outputs")
     listed = catalogue.load()
     entries = listed.select(ids or (), paper or ())
-    options = Options(mode, _jobs(jobs), force, replace, timeout, overrides)
+    options = Options(mode, _jobs(jobs), force, replace, timeout, _values(parameter))
     if dry_run:
         for line in listing(listed, options, entries):
             typer.echo(line)
@@ -97,31 +66,38 @@ def run(
     raise typer.Exit(Session(listed, options).run(entries).code)
 
 
+@app.command()
 def sweep(
     output: Annotated[str, typer.Argument(help="An output of the catalogue.", show_default=False)],
-    parameter: Annotated[
-        list[str] | None, option("--parameter", "-p", metavar="NAME=VALUE,...", help="Values (repeatable).")
-    ] = None,
+    parameter: Annotated[Several, option("-p", "--parameter", metavar="NAME=A,B,...", help="Values.")] = None,
     mode: Mode = "full",
     jobs: Jobs = None,
     table: Annotated[str, option("--table", help="Which table to print.")] = "",
-    force: Annotated[bool, typer.Option("--force", help="Run every point again.")] = False,
+    force: Force = False,
     dry_run: DryRun = False,
     timeout: Timeout = None,
 ) -> None:
-    """Sweep; see SWEEP."""
+    """Run one output's notebook for every combination of parameter values; join what it saved into one CSV a table.
+
+    Each point has a folder of its own below results/sweeps/ (not committed); the same command again runs only what is
+    missing, or what something changed for. The joined tables have the parameters as first columns.
+
+    \b
+    Examples:
+      nlgeval sweep coascore_figure_04 -p "n_aspects=[5],[10],[20]"
+      nlgeval sweep hdeval_table_01 -p seed=0,1,2 -p n_boot=200 --jobs 2
+      nlgeval sweep ablation_aggregator_types -p "aggregators=['lr','ridge'],['rf']" --mode quick
+      nlgeval sweep meta_split -p seed=1,2,3 --dry-run            which points are there, which would run
+      nlgeval sweep meta_split -p seed=1,2,3 --table fitted       print the table that the notebook saved as `fitted`
+    """
     from nlgeval_lib.report import show
     from nlgeval_lib.report.notebook import shown
     from nlgeval_lib.runner import trials
     from nlgeval_lib.study import catalogue
 
-    given = _pairs(parameter)
-    listed = catalogue.load()
+    given, listed = _values(parameter), catalogue.load()
     entry = listed[output]
-    try:
-        todo = trials.points(listed, entry, given, mode)
-    except trials.SweepError as error:
-        raise typer.BadParameter(str(error)) from None
+    todo = trials.points(listed, entry, given, mode)
     if dry_run:
         for point in todo:
             typer.echo(f"{'there' if point.saved and not force else 'run':6} {point.label}")
@@ -129,7 +105,7 @@ def sweep(
     done, failed = trials.sweep(entry, todo, jobs=_jobs(jobs), force=force, timeout=timeout)
     tables = trials.joined(entry, done)
     if table and table not in tables:
-        typer.echo(f"no table {table!r}; the notebook saved {', '.join(tables) or 'none'}", err=True)
+        say(f"no table {table!r}; the notebook saved {', '.join(tables) or 'none'}")
     wanted = table if table in tables else next(iter(tables), "")
     if wanted:
         typer.echo(show(trials.brief(tables[wanted], list(given)), wanted).text)
@@ -138,13 +114,66 @@ def sweep(
     raise typer.Exit(1 if failed or (table and table not in tables) else 0)
 
 
+@app.command()
 def check(ids: Ids = None, paper: Papers = None, jobs: Jobs = None) -> None:
-    """Compare a fresh run with the saved results; see CHECK."""
+    """Run the notebooks into a temporary folder and compare with the saved results, to 1e-6.
+
+    Values that this machine cannot give (data or a package is missing) are listed and are no failure.
+
+    \b
+    Examples:
+      nlgeval check
+      nlgeval check --paper coascore --jobs 4
+    """
     from nlgeval_lib.runner import trials
     from nlgeval_lib.study import catalogue
 
     listed = catalogue.load()
     raise typer.Exit(trials.check(listed, listed.select(ids or (), paper or ()), _jobs(jobs), typer.echo))
+
+
+@app.command()
+def scoreboard(paper: Papers = None, mode: Mode = "full") -> None:
+    """Build the scoreboard from the saved results and print it; no notebook is run.
+
+    \b
+    Examples:
+      nlgeval scoreboard                   all papers, written to results/scoreboard.csv and .md
+      nlgeval scoreboard --paper hdeval    one paper, row by row
+    """
+    from nlgeval_lib.report import scoreboard as board
+    from nlgeval_lib.study import catalogue
+
+    catalogue.load().select(papers=paper or ())
+    frame = board.build(mode)
+    shown = frame[frame["paper"].isin(paper)] if paper else frame
+    short = board.brief(shown).drop(columns=["what", "reason", "largest difference"])
+    short.insert(0, "paper", shown["paper"])
+    typer.echo(board.show(short).text)
+    typer.echo("\n" + board.show(board.totals(shown)).text + "\n")
+    board.save(frame, mode)
+
+
+@app.command()
+def report(mode: Mode = "full", output: Annotated[str, option("--output", "-o", help="The folder.")] = "") -> None:
+    """Write the results as a static site: the scoreboard first, then every notebook with its outputs.
+
+    Nothing is run. Notebooks that `nlgeval run` executed in this checkout are shown with their outputs, the others with
+    their source and the saved result. The pages need no server, no script and no network, and can be copied anywhere.
+
+    \b
+    Examples:
+      nlgeval report                       to results/report/index.html
+      nlgeval report --mode quick          what `nlgeval run --mode quick` made
+      nlgeval report --output site         into another (empty) folder
+      make report                          everything that this machine allows, then the site
+    """
+    from nlgeval_lib.report import pages
+    from nlgeval_lib.report.notebook import shown
+
+    built = pages.build(Path(output) if output else None, mode)
+    run = len(built.pages) - len(built.unrun)
+    typer.echo(f"{len(built.pages)} pages, {run} of them run in this checkout: {shown(built.index)}")
 
 
 def _jobs(asked: int | None) -> int:
@@ -153,12 +182,9 @@ def _jobs(asked: int | None) -> int:
     return asked or min(2, cpus())
 
 
-def _pairs(texts: Sequence[str] | None) -> dict[str, str]:
-    """What `-p NAME=VALUE` gives, each name once."""
-    given: dict[str, str] = {}
-    for text in texts or ():
-        name, found, value = text.partition("=")
-        if not found or not name.isidentifier() or name in given:
-            raise typer.BadParameter(f"{text!r} is not NAME=VALUE, each name once", param_hint="--parameter")
-        given[name] = value
+def _values(texts: Sequence[str] | None) -> dict[str, str]:
+    """What `-p NAME=VALUE` gives. Raises: ValueError where a name is not given once."""
+    given = dict(map(pair, texts or ()))
+    if len(given) < len(texts or ()):
+        raise ValueError("--parameter: a name is given twice")
     return given

@@ -6,115 +6,104 @@ from typing import Annotated
 
 import typer
 
-from nlgeval_lib.cli import _options as given
-
-ORDER = 5
-HELP = """Score the rows of a file with an evaluator, and write the scores beside them.
-
-Columns that are known by name: output, reference or references, source (or input), instruction, context, rubric,
-aspect, human, system_id, input_id; --map gives yours their names, --fill sets one text for all rows. Evaluators that
-ask a language model need --engine and --model. Each completion is stored as it comes: the same command again goes on
-where it was stopped, and asks nothing twice. Keys are read from the environment (OPENAI_API_KEY) and written nowhere.
-
-\b
-Examples:
-  nlgeval score -e bleu -i my.csv -o scores.csv
-  nlgeval score -e prometheus -i my.jsonl --engine openai --base-url http://127.0.0.1:8000/v1 --model NAME \\
-      --engine-set dialect=vllm -o scores.csv
-  nlgeval score -e prometheus -i my.jsonl --engine vllm -m prometheus-eval/prometheus-7b-v2.0 -s n=5 -o scores.csv
-  nlgeval score -e llmscore -i my.jsonl -s task=summary --engine openai -m gpt-4o --map output=answer \\
-      --fill aspect=fluency -o s.csv
-  nlgeval score -e rouge -i scores.csv -o scores.csv --column rouge      a second score beside the first
-  nlgeval score -e hdeval --fit rated.csv -i my.csv --engine openai -m gpt-4o -o scores.csv --save hdeval.json
-  nlgeval score --list                                                   all evaluators
-  nlgeval score -e prometheus --options                                  what --set takes
-
-\b
-Exit codes: 0 scored; 1 scored and written, but completions failed (the same command asks them again) or more rows
-than --max-missing have no score; 1 also where nothing could be scored at all; 2 the call, the file or a column is
-wrong, and nothing was asked; 130 stopped by Ctrl-C.
-"""
+from nlgeval_lib.cli._options import Scoring, command, echo, failures, option, say
 
 
-def register(app: typer.Typer) -> None:
-    """Add `score`."""
-    given.command(app, "score", HELP, Score, score)
-
-
-class Score(given.Scoring):
+class Score(Scoring):
     """The options of `score`."""
 
-    output: Annotated[str, given.option("--output", "-o", help="CSV, TSV, JSONL or parquet, by its name.")] = ""
+    output: Annotated[str, option("--output", "-o", help="CSV, TSV, JSONL or parquet, by its name.")] = ""
     column: Annotated[str, typer.Option("--column", help="What the score is called in the output.")] = "value"
     only_scores: Annotated[bool, typer.Option("--only-scores", help="Leave the texts out of the output.")] = False
     max_missing: Annotated[
         float, typer.Option("--max-missing", min=0, max=1, help="Share of rows that may have no score.")
     ] = 0.05
-    raw: Annotated[str, given.option("--raw", help="Raw completions as JSONL.")] = ""
-    fit: Annotated[str, given.option("--fit", help="Rated rows to fit the evaluator on first (hdeval).")] = ""
-    save: Annotated[str, given.option("--save", help="Keep the fitted evaluator here.")] = ""
+    raw: Annotated[str, option("--raw", help="Raw completions as JSONL.")] = ""
+    fit: Annotated[str, option("--fit", help="Rated rows to fit the evaluator on first (hdeval).")] = ""
+    save: Annotated[str, option("--save", help="Keep the fitted evaluator here.")] = ""
     list_all: Annotated[bool, typer.Option("--list", help="List the evaluators.")] = False
     options: Annotated[bool, typer.Option("--options", help="List the evaluator's options.")] = False
 
 
+@command("score")
 def score(asked: Score) -> None:
-    """Score rows; see HELP."""
+    """Score the rows of a file with an evaluator, and write the scores beside them.
+
+    Columns that are known by name: output, reference or references, source (or input), instruction, context, rubric,
+    aspect, human, system_id, input_id; --map gives yours their names, --fill sets one text for all rows. Evaluators
+    that ask a language model need --engine and --model. Each completion is stored as it comes: the same command again
+    goes on where it was stopped, and asks nothing twice. Keys are read from the environment (OPENAI_API_KEY) and
+    written nowhere.
+
+    \b
+    Examples:
+      nlgeval score -e bleu -i my.csv -o scores.csv
+      nlgeval score -e prometheus -i my.jsonl --engine openai --base-url http://127.0.0.1:8000/v1 --model NAME \\
+          --engine-set dialect=vllm -o scores.csv
+      nlgeval score -e prometheus -i my.jsonl --engine vllm -m prometheus-eval/prometheus-7b-v2.0 -s n=5 -o scores.csv
+      nlgeval score -e llmscore -i my.jsonl -s task=summary --engine openai -m gpt-4o --map output=answer \\
+          --fill aspect=fluency -o s.csv
+      nlgeval score -e rouge -i scores.csv -o scores.csv --column rouge      a second score beside the first
+      nlgeval score -e hdeval --fit rated.csv -i my.csv --engine openai -m gpt-4o -o scores.csv --save hdeval.json
+      nlgeval score --list                                                   all evaluators
+      nlgeval score -e prometheus --options                                  what --set takes
+
+    \b
+    Exit codes: 0 scored; 1 scored and written, but completions failed (the same command asks them again) or more rows
+    than --max-missing have no score; 1 also where nothing could be scored at all; 2 the call, the file or a column is
+    wrong, and nothing was asked; 130 stopped by Ctrl-C.
+    """
     from nlgeval_lib import files
-    from nlgeval_lib.scoring import InputError, ProgressBar, Rows, provenance, table_files
-    from nlgeval_lib.scoring import rows as table
+    from nlgeval_lib.scoring import ProgressBar, provenance, rows, table_files
 
     asked.plugins()
     if asked.list_all:
         _list()
         return
     if not asked.evaluator:
-        raise InputError("which evaluator? Give --evaluator, or --list")
+        raise ValueError("which evaluator? Give --evaluator, or --list")
     if asked.options:
         _options(asked.evaluator)
         return
     if not asked.output and not asked.dry_run:
-        raise InputError("where to? Give --output, a file ending in .csv, .tsv, .jsonl or .parquet")
+        raise ValueError("where to? Give --output, a file ending in .csv, .tsv, .jsonl or .parquet")
     if not asked.column.strip():
-        raise InputError("--column is empty; give the score a name")
-    read = [path for path in (asked.input, asked.fit, asked.load) if path]
-    if asked.output and asked.limit:
-        table_files.apart(asked.output, *read, why=", and --limit would leave out the other rows")
-    if asked.output and asked.only_scores:
-        table_files.apart(asked.output, *read, why=", and --only-scores would leave out its texts")
-    for path in filter(None, (asked.raw, asked.save)):
-        table_files.apart(path, *read, *filter(None, [asked.output]), why=" of this run")
-
-    def check(rows: Rows) -> None:
-        if asked.output:
-            table_files.check_format(asked.output)
-            table.check_columns(rows, asked.column)
-
-    job = asked.job(check)
+        raise ValueError("--column is empty; give the score a name")
+    read = (asked.input, asked.fit, asked.load)
+    if not asked.dry_run:
+        part = read if asked.limit or asked.only_scores else ()
+        why = ", and --limit or --only-scores would leave out a part of it"
+        table_files.check_output(asked.output, *part, why=why, rows="scores")
+        for path in filter(None, (asked.raw, asked.save)):
+            table_files.check_output(path, *read, asked.output, why=" of this run")
+    data = asked.rows()
+    if asked.output:
+        rows.check_columns(data, asked.column)
+    job = asked.job(data)
     if asked.dry_run:
-        asked.plan(job)
+        asked.plan_job(job)
         return
     if asked.save and not hasattr(job.evaluator, "save"):
-        raise InputError(f"{job.name} is not fitted, there is nothing to keep; leave --save out")
-    table_files.writable(asked.output, asked.raw, asked.save)
-    if doubled := table.repeated(job.data):
-        given.say(f"note: {doubled}")
+        raise ValueError(f"{job.name} is not fitted, there is nothing to keep; leave --save out")
+    if doubled := rows.repeated(data):
+        say(f"note: {doubled}")
     job.run.raw = [] if asked.raw else None
-    bar = ProgressBar(job.name, quiet=given.quiet(asked.quiet))
-    with given.stoppable(job.run, "the same command goes on from there"):
-        if asked.fit:
-            job.fit(asked.source().read(instead=asked.fit), bar)
-        scored = job.score(bar)
+    bar = ProgressBar(job.name, quiet=asked.quiet)
+    if asked.fit:
+        job.fit(asked.rows(asked.fit), bar)
+    scored = job.score(bar)
     earlier = provenance.record_of(asked.input) if asked.input else {}
-    table_files.write(table.joined(job.data, scored, asked.column, asked.only_scores), asked.output)
+    table_files.write(rows.joined(data, scored, asked.column, asked.only_scores), asked.output)
     provenance.write_record(asked.output, earlier, asked.column, job.record(scored))
     if asked.raw:
         files.write_text(asked.raw, "".join(files.json_lines(job.run.raw or ())))
     if asked.save:
         job.evaluator.save(asked.save)
-    given.failures(job.run)
+    failures(job.run)
     for line in (*job.summary(scored), f"written: {asked.output}"):
         typer.echo(line)
-    raise typer.Exit(job.code(scored, asked.max_missing))
+    failed = job.run.failures or scored["status"].isin(("failed", "unavailable")).any()
+    raise typer.Exit(1 if failed or (scored["status"] != "ok").mean() > asked.max_missing else 0)
 
 
 def _list() -> None:
@@ -122,14 +111,15 @@ def _list() -> None:
     from nlgeval_lib.scoring import named
 
     for name in evaluators.names():
-        first = (named.evaluator_class(name).__doc__ or "").strip().split("\n")[0]
+        first = (evaluators.get(name).__doc__ or "").strip().split("\n")[0]
         typer.echo(f"{name:22} {'asks a model' if named.asks(name) else 'no model asked':16} {first}")
 
 
 def _options(evaluator: str) -> None:
     import pandas as pd
 
-    from nlgeval_lib.scoring import named, settings
+    from nlgeval_lib import evaluators
+    from nlgeval_lib.scoring import settings
 
-    rows = settings.described(named.evaluator_class(evaluator))
-    given.echo([pd.DataFrame(rows, columns=["option", "takes", "default"])])
+    rows = settings.described(evaluators.get(evaluator))
+    echo([pd.DataFrame(rows, columns=["option", "takes", "default"])])

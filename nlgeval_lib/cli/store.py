@@ -6,29 +6,26 @@ from typing import Annotated
 
 import typer
 
-from nlgeval_lib.cli import _options as given
+from nlgeval_lib.cli._options import SOME_MISSING, StoreFolder, app, option
 
-ORDER = 10
-HELP = """Check, export, join or thin out a store of completions.
+group = typer.Typer(
+    help="""Check, export, join or thin out a store of completions.
 
-\b
-Examples:
-  nlgeval store verify                           how many of which model, and is every record whole
-  nlgeval store export all.jsonl                 a line of JSON for each record
-  nlgeval store merge all.jsonl other/folder     take over what other machines made
-  nlgeval store forget --model NAME              ask that model again
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the group `store`."""
-    group = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
-    for command in (verify, export, merge, forget):
-        group.command(command.__name__)(command)
-    app.add_typer(group, name="store")
+    \b
+    Examples:
+      nlgeval store verify                           how many of which model, and is every record whole
+      nlgeval store export all.jsonl                 a line of JSON for each record
+      nlgeval store merge all.jsonl other/folder     take over what other machines made
+      nlgeval store forget --model NAME              ask that model again
+    """,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(group, name="store")
 
 
-def verify(store: given.StoreFolder = "") -> None:
+@group.command()
+def verify(store: StoreFolder = "") -> None:
     """Read every record and check it; exit code 1 where some are damaged. They are asked again when they are needed."""
     from nlgeval_lib.scoring import named
 
@@ -40,19 +37,21 @@ def verify(store: given.StoreFolder = "") -> None:
         typer.echo(f"damaged: {key}")
     typer.echo(f"{len(kept):,} completions, {len(damaged):,} damaged records")
     if damaged:
-        raise typer.Exit(given.SOME_MISSING)
+        raise typer.Exit(SOME_MISSING)
 
 
-def export(file: Annotated[str, typer.Argument(help="The file to write.")], store: given.StoreFolder = "") -> None:
+@group.command()
+def export(file: Annotated[str, typer.Argument(help="The file to write.")], store: StoreFolder = "") -> None:
     """Write every whole record to a JSON Lines file."""
     from nlgeval_lib.scoring import named
 
     typer.echo(f"{named.store(store).export(file):,} records")
 
 
+@group.command()
 def merge(
     sources: Annotated[list[str], typer.Argument(help="Exported files, or folders of other stores.")],
-    store: given.StoreFolder = "",
+    store: StoreFolder = "",
 ) -> None:
     """Take over the records of exported files or other stores; what is there already stays."""
     from nlgeval_lib.scoring import named
@@ -62,10 +61,11 @@ def merge(
         typer.echo(f"{source}: {kept.merge(source):,} new records")
 
 
+@group.command()
 def forget(
     model: Annotated[str, typer.Option("--model", "-m", help="Whose completions.")],
-    revision: Annotated[str, typer.Option("--revision", help="Only of this revision.", show_default=False)] = "",
-    store: given.StoreFolder = "",
+    revision: Annotated[str, option("--revision", help="Only of this revision.")] = "",
+    store: StoreFolder = "",
 ) -> None:
     """Remove a model's completions, so that they are asked again."""
     from nlgeval_lib.scoring import named

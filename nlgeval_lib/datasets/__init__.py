@@ -18,25 +18,7 @@ from nlgeval_lib.datasets import fetch, frame, recordings, registry
 from nlgeval_lib.datasets.frame import Spec, items, quick
 from nlgeval_lib.datasets.registry import ChecksumError, DataError, DataUnavailable, UnknownName
 
-__all__ = [
-    "NAMES",
-    "ChecksumError",
-    "DataError",
-    "DataUnavailable",
-    "Spec",
-    "UnknownName",
-    "available",
-    "describe",
-    "fetch",
-    "files",
-    "frame",
-    "groups",
-    "items",
-    "load",
-    "quick",
-    "recordings",
-    "spec",
-]
+__all__ = ["ChecksumError", "DataError", "DataUnavailable", "Spec", "UnknownName", "frame", "items", "load", "quick"]
 
 # data set -> module here that reads it; one that reads several has SPECS and load(name), else SPEC and load()
 _MODULES = {
@@ -90,11 +72,10 @@ def groups() -> tuple[str, ...]:
 
 def files(name: str) -> list[str]:
     """The registry paths that a data set or recording needs. Raises: UnknownName with the nearest names."""
-    if name in recordings.NAMES:
-        return registry.match(recordings.spec(name).files)
-    if name not in NAMES:
+    if name not in groups():
         raise registry.unknown(name, groups(), "data set or recording")
-    return registry.match(spec(name).files)
+    known = recordings.spec(name) if name in recordings.NAMES else spec(name)
+    return list(dict.fromkeys(known.files))
 
 
 def available(name: str, download: bool = True) -> tuple[bool, str]:
@@ -113,23 +94,19 @@ def available(name: str, download: bool = True) -> tuple[bool, str]:
 
 def describe() -> pd.DataFrame:
     """One row a data set: counts, aspects, scale, licence, and whether it is here. Needs no data file."""
-    rows = []
+    rows = {}
     for name in NAMES:
-        known = spec(name)
-        here, reason = available(name, download=False)
-        rows.append(
-            {
-                "dataset": name,
-                "title": known.title,
-                "rows": known.n_items * len(known.scale),
-                "outputs": known.n_items,
-                "inputs": known.n_inputs,
-                "systems": known.n_systems,
-                "aspects": ", ".join(known.scale),
-                "scale": "; ".join(sorted({f"{low:g} to {high:g}" for low, high in known.scale.values()})),
-                "licence": known.licence,
-                "here": here,
-                "reason": "" if here else reason,
-            }
-        )
-    return pd.DataFrame(rows).set_index("dataset")
+        known, (here, reason) = spec(name), available(name, download=False)
+        rows[name] = {
+            "title": known.title,
+            "rows": known.n_items * len(known.scale),
+            "outputs": known.n_items,
+            "inputs": known.n_inputs,
+            "systems": known.n_systems,
+            "aspects": ", ".join(known.scale),
+            "scale": "; ".join(sorted({f"{low:g} to {high:g}" for low, high in known.scale.values()})),
+            "licence": known.licence,
+            "here": here,
+            "reason": "" if here else reason,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")

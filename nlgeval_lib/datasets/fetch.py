@@ -11,16 +11,20 @@ import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from nlgeval_lib import files
-from nlgeval_lib.datasets import download, registry
+from nlgeval_lib.datasets import registry
 from nlgeval_lib.datasets.registry import ChecksumError, DataError, DataUnavailable, Entry
 
 MIRROR = "NLGEVAL_DATA_MIRROR"
 BESIDE = "shared/data"
+TIMEOUT = (5.0, 20.0)  # seconds to connect, and between two pieces
+ATTEMPTS = 3
+BACKOFF = 0.5  # seconds before the second attempt, doubled before the third
+_down: dict[str, str] = {}  # host -> why: asked once in a process, not once a file
 # A file changed within the same clock tick keeps its time stamps, so a stamp this young proves nothing.
 _SETTLED_NS = 50_000_000
 
@@ -38,11 +42,10 @@ def mirror() -> Path | None:
 
 def mirror_line() -> str:
     """Where files come from that are not in data/raw, in one line."""
-    folder = mirror()
+    folder, named = mirror(), MIRROR in os.environ
     if folder is None:
-        why = f"{MIRROR} is empty" if MIRROR in os.environ else f"no {MIRROR}, no ../{BESIDE}"
-        return f"data mirror: none ({why})"
-    return f"data mirror: {folder} ({MIRROR if MIRROR in os.environ else f'beside the checkout; {MIRROR}= for none'})"
+        return f"data mirror: none ({f'{MIRROR} is empty' if named else f'no {MIRROR}, no ../{BESIDE}'})"
+    return f"data mirror: {folder} ({MIRROR if named else f'beside the checkout; {MIRROR}= for none'})"
 
 
 # -- one file ----------------------------------------------------------------------------------------------------------
@@ -62,8 +65,8 @@ def local(relpath: str) -> Path | None:
                 verify(candidate, entry)
                 return candidate
         except OSError as error:
-            said = f"{candidate} cannot be read: {error.strerror or error}"
-            raise DataUnavailable(f"{said}; make it readable, or take it away") from error
+            said = f"cannot be read: {error.strerror or error}; make it readable, or take it away"
+            raise DataUnavailable(f"{candidate} {said}") from error
     return None
 
 
@@ -79,9 +82,9 @@ def path(relpath: str) -> Path:
     folder, target = mirror(), files.raw() / relpath
     tried = "not in data/raw, " + (f"not in the mirror {folder}" if folder else f"no mirror set ({MIRROR})")
     try:
-        if download.offline():
+        if offline():
             raise DataUnavailable("downloads are off (NLGEVAL_OFFLINE)")
-        download.download(registry.entry(relpath), target)
+        download(registry.entry(relpath), target)
         return target
     except DataUnavailable as error:
         raise DataUnavailable(
@@ -145,15 +148,91 @@ def _verified(log: Path) -> set[str]:
     return set()
 
 
+# -- one URL, by pooch: bounded waiting and attempts, nothing left behind on failure -----------------------------------
+
+
+class _Passing(Exception):
+    """Worth another attempt; the message says what happened."""
+
+
+def offline() -> bool:
+    """Is the network switched off by NLGEVAL_OFFLINE?"""
+    return os.environ.get("NLGEVAL_OFFLINE", "").strip().lower() not in ("", "0", "false", "no")
+
+
+def download(entry: Entry, target: Path) -> None:
+    """Fetch `entry` to `target`, which appears whole and verified or not at all.
+
+    Raises: DataUnavailable where the URL gives no such file; ChecksumError where it gives another one; OSError where
+    `target` cannot be written.
+    """
+    from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+    how: dict[str, Any] = {"stop": stop_after_attempt(ATTEMPTS), "wait": wait_exponential(BACKOFF), "reraise": True}
+    try:
+        Retrying(retry=retry_if_exception_type(_Passing), **how)(_attempt, entry, target)
+    except _Passing as error:
+        raise DataUnavailable(f"{entry.url}: {error}, after {ATTEMPTS} attempts") from error
+
+
+def _attempt(entry: Entry, target: Path) -> None:
+    with files.replacing(target) as tmp:
+        _ask(entry, tmp)
+        content, got = tmp.read_bytes(), sha256(tmp)
+        if got == entry.sha256:
+            return
+        if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:14].lower().startswith((b"<!doctype html", b"<html")):
+            raise DataUnavailable(f"{entry.url}: got what looks like an HTML page instead of the file {entry.path}")
+        if len(content) < entry.bytes:
+            raise _Passing(f"truncated download: {len(content):,} of {entry.bytes:,} bytes")
+        raise ChecksumError(
+            f"{entry.url}: sha256 is {got}, expected {entry.sha256}; nothing was kept. The file there is not the one "
+            f"that data/registry.csv names: put the right one to data/raw/{entry.path} or into a mirror"
+        )
+
+
+def _ask(entry: Entry, path: Path) -> None:
+    """Everything that can go wrong on the way, in our words: requests' errors are OSErrors, as those of files are."""
+    import pooch
+    import requests
+
+    host = urlsplit(entry.url).netloc
+    if host in _down:
+        raise DataUnavailable(f"{entry.url}: {host} is unreachable ({_down[host]})")
+    try:
+        pooch.HTTPDownloader(timeout=TIMEOUT)(entry.url, str(path), None)
+    except requests.HTTPError as error:
+        assert error.response is not None
+        said = f"the server answered {error.response.status_code} {error.response.reason}"
+        if error.response.status_code == 429 or error.response.status_code >= 500:
+            raise _Passing(said) from error
+        raise DataUnavailable(f"{entry.url}: {said}") from error
+    except requests.RequestException as error:
+        said = _said(error)
+        chunked = isinstance(error, requests.exceptions.ChunkedEncodingError)
+        if chunked or isinstance(error, requests.ReadTimeout) or "Read timed out" in said:
+            raise _Passing(said) from error
+        _down[host] = said  # no connection, no such name, a proxy that cannot be used
+        raise DataUnavailable(f"{entry.url}: {host} is unreachable ({said})") from error
+
+
+def _said(error: Exception) -> str:
+    """The innermost cause in one line: what requests wraps around it names objects."""
+    while error.args and isinstance(error.args[0], Exception):
+        error = error.args[0]
+    cause = getattr(error, "reason", None)
+    text = " ".join(str(cause or error).split())
+    return f"{type(cause or error).__name__}: {text.partition('>: ')[2] or text}"
+
+
 # -- many files --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """What became of one data set: its files, those here, and why not the rest."""
+class Fetched(NamedTuple):
+    """What became of one data set: its files, how many of them are here, and why not the rest."""
 
     name: str
-    files: tuple[str, ...]
+    files: list[str]
     here: int
     reason: str = ""
 
@@ -164,12 +243,10 @@ class Fetched:
 
     def line(self) -> str:
         """One line for people."""
-        if not self.files:
-            return f"{self.name:24} part of the repository"
+        told = f"{self.here:4} of {len(self.files)} files  unavailable: {self.reason.partition('. Set ')[0]}"
         if self.ok:
-            return f"{self.name:24} {self.here:4} files {_megabytes(self.files):8.1f} MB  ready"
-        why = self.reason.partition(". Set ")[0]
-        return f"{self.name:24} {self.here:4} of {len(self.files)} files  unavailable: {why}"
+            told = f"{self.here:4} files {_megabytes(self.files):8.1f} MB  ready"
+        return f"{self.name:24} {told if self.files else 'part of the repository'}"
 
 
 def all(names: Iterable[str] | None = None, stream=None) -> list[Fetched]:
@@ -179,38 +256,34 @@ def all(names: Iterable[str] | None = None, stream=None) -> list[Fetched]:
 
     Raises: UnknownName; OSError where data/raw cannot be written.
     """
-    from nlgeval_lib import datasets
-
-    stream = stream or sys.stdout
-    results = []
-    for name in names if names is not None else datasets.groups():
-        results.append(_fetched(name, tuple(datasets.files(name))))
-        print(results[-1].line(), file=stream, flush=True)
-    gone = [result.name for result in results if not result.ok]
-    seen = {relpath for result in results for relpath in result.files}
-    summary = (
-        f"{len(results) - len(gone)} of {len(results)} data sets ready ({len(seen)} files, {_megabytes(seen):.0f} MB)"
-    )
-    print(summary + (f"; unavailable: {', '.join(gone)}" if gone else ""), file=stream, flush=True)
-    if gone and not mirror():
-        print(f"To use a copy of the files, set {MIRROR} to its folder.", file=stream, flush=True)
-    return results
-
-
-def _fetched(name: str, relpaths: tuple[str, ...]) -> Fetched:
     from tqdm import tqdm
 
-    def one(relpath: str) -> str:
+    from nlgeval_lib import datasets
+
+    def lacking(relpath: str) -> str:
         try:
             path(relpath)
         except DataError as error:
             return str(error)
         return ""
 
-    with ThreadPoolExecutor(8) as pool:
-        told = tqdm(pool.map(one, relpaths), name, len(relpaths), unit="file", leave=False, delay=1, disable=None)
-        lost = [why for why in told if why]
-    return Fetched(name, relpaths, len(relpaths) - len(lost), lost[0] if lost else "")
+    say = functools.partial(print, file=stream or sys.stdout, flush=True)
+    results = []
+    for name in names if names is not None else datasets.groups():
+        paths = datasets.files(name)
+        with ThreadPoolExecutor(8) as pool:
+            told = tqdm(pool.map(lacking, paths), name, len(paths), unit="file", leave=False, delay=1, disable=None)
+            lost = list(filter(None, told))
+        results.append(Fetched(name, paths, len(paths) - len(lost), next(iter(lost), "")))
+        say(results[-1].line())
+    gone = [result.name for result in results if not result.ok]
+    seen = {relpath for result in results for relpath in result.files}
+    counts = f"{len(seen)} files, {_megabytes(seen):.0f} MB"
+    unavailable = f"; unavailable: {', '.join(gone)}" if gone else ""
+    say(f"{len(results) - len(gone)} of {len(results)} data sets ready ({counts}){unavailable}")
+    if gone and not mirror():
+        say(f"To use a copy of the files, set {MIRROR} to its folder.")
+    return results
 
 
 def _megabytes(relpaths: Iterable[str]) -> float:

@@ -11,6 +11,9 @@ import pandas as pd
 
 KEYS = ("dataset", "input_id", "system_id", "aspect", "human")
 Column = Sequence[Any] | np.ndarray
+Ratings = (
+    Mapping[str, Column] | Sequence[Mapping[str, Any]]
+)  # aspect -> a value an item; or an item each {aspect: value}
 TEXTS = ("source", "reference", "references", "output", "context", "instruction", "rubric")
 
 
@@ -20,7 +23,7 @@ class Spec:
 
     name: str
     title: str
-    files: tuple[str, ...]  # registry paths or shell-style patterns of them
+    files: tuple[str, ...]  # registry paths
     n_items: int  # outputs; a frame has n_items x len(scale) rows
     n_inputs: int  # distinct sources
     n_systems: int
@@ -41,28 +44,32 @@ def expect(name: str, what: str, got: object, expected: object) -> None:
 def build(
     spec: Spec,
     items: Mapping[str, Column],
-    human: Mapping[str, Column],
-    raters: Mapping[str, Mapping[str, Column]] | None = None,
-    per_aspect: Mapping[str, Mapping[str, Column]] | None = None,
+    human: Ratings,
+    raters: Mapping[str, Ratings] | None = None,
+    per_aspect: Mapping[str, Ratings] | None = None,
     counts: tuple[int, int, int] | None = None,
 ) -> pd.DataFrame:
     """The long frame of `spec` from one value an item in `items` and one rating an item and aspect in `human`.
 
-    `items` must have input_id, system_id and output; its further columns are repeated for each aspect. `raters` and
-    `per_aspect` map a column to {aspect: values}. `counts` (items, inputs, systems) overrides what the spec promises,
-    for a variant of the data set.
+    `items` must have input_id, system_id and output; its further columns are repeated for each aspect. Of `reference`
+    and `references` one is enough. `raters` and `per_aspect` have ratings or other values by column. `counts` (items,
+    inputs, systems) overrides what the spec promises, for a variant of the data set.
 
     Raises: ValueError where a count is not what the spec says.
     """
     wide = pd.DataFrame(dict(items))
+    if "references" in wide:
+        wide["reference"] = [texts[0] for texts in wide["references"]]
+    elif "reference" in wide:
+        wide["references"] = [(text,) if text else () for text in wide["reference"]]
     got = (len(wide), wide["input_id"].nunique(), wide["system_id"].nunique())
     counts = counts or (spec.n_items, spec.n_inputs, spec.n_systems)
     expect(spec.name, "outputs, inputs, systems", got, counts)
     aspects = list(spec.scale)
     long = wide.take(np.repeat(np.arange(len(wide)), len(aspects))).reset_index(drop=True)
 
-    def interleaved(values: Mapping[str, Column], kind: type | None = float) -> np.ndarray:
-        return np.stack([np.asarray(values[aspect], dtype=kind) for aspect in aspects], axis=1).ravel()
+    def interleaved(values: Ratings, kind: type | None = float) -> np.ndarray:
+        return pd.DataFrame(values)[aspects].to_numpy(kind).ravel()
 
     columns: dict[str, Any] = {"dataset": [spec.name] * len(long)}
     columns |= {column: long[column] for column in ("input_id", "system_id")}
@@ -90,13 +97,14 @@ def items(frame: pd.DataFrame) -> pd.DataFrame:
 
     Raises: ValueError where the aspects are not about the same outputs in the same order.
     """
-    known = frame["aspect"].unique()
-    parts = {aspect: frame[frame["aspect"] == aspect].reset_index(drop=True) for aspect in known}
-    first = parts[known[0]] if len(known) else frame
+    parts = {aspect: part.reset_index(drop=True) for aspect, part in frame.groupby("aspect", sort=False)}
+    first = next(iter(parts.values()), frame)
     keys = ["input_id", "system_id"]
     for aspect, part in parts.items():
         if not part[keys].equals(first[keys]):
-            raise ValueError(f"the rows of aspect {aspect} are not the outputs of {known[0]} in the same order")
+            raise ValueError(
+                f"the rows of aspect {aspect} are not the outputs of {next(iter(parts))} in the same order"
+            )
     wide: dict[str, Any] = {}
     for column in first.columns.drop("aspect"):
         rated = column == "human" or str(column).startswith("rater_")
@@ -106,9 +114,7 @@ def items(frame: pd.DataFrame) -> pd.DataFrame:
             wide |= {f"{column}_{aspect}": part[column] for aspect, part in parts.items()}
         else:
             wide[column] = first[column]
-    result = pd.DataFrame(wide)
-    result.attrs = dict(frame.attrs)
-    return result
+    return pd.DataFrame(wide).__finalize__(frame)
 
 
 def quick(frame: pd.DataFrame, inputs: int = 20) -> pd.DataFrame:

@@ -49,7 +49,6 @@ def _openai(problems: list[dict], numbers: dict[str, str]) -> pd.DataFrame:
         "system_id": [model for _, model, _ in rows],
         "source": [problem["question"] for problem, _, _ in rows],
         "reference": [problem["answer"] for problem, _, _ in rows],
-        "references": [(problem["answer"],) for problem, _, _ in rows],
         "output": [solution["solution"] for _, _, solution in rows],
     }
     return frame.build(SPEC, items, {"accuracy": [float(solution["is_correct"]) for _, _, solution in rows]})
@@ -63,9 +62,7 @@ def _tigerscore(numbers: dict[str, str]) -> pd.DataFrame:
         "system_id": [f"{candidate['model']}#{place}" for _, place, candidate in rows],
         "source": [problem["input"] for problem, _, _ in rows],
         "reference": [problem["output"] for problem, _, _ in rows],
-        "references": [(problem["output"],) for problem, _, _ in rows],
         "output": [candidate["text"] for _, _, candidate in rows],
         "instruction": [problem["instruction"] for problem, _, _ in rows],
     }
-    human = {"accuracy": [float(candidate["scores"]["accuracy"]) for _, _, candidate in rows]}
-    return frame.build(SPEC, items, human, counts=(1234, 617, 2))
+    return frame.build(SPEC, items, [candidate["scores"] for _, _, candidate in rows], counts=(1234, 617, 2))

@@ -35,19 +35,10 @@ def load() -> pd.DataFrame:
     Raises: DataUnavailable where data/mini is not in the checkout; ValueError naming a broken line.
     """
     records = embedded(SPEC.name, FILE)
-    items = {
-        "input_id": [r["input_id"] for r in records],
-        "system_id": [r["system_id"] for r in records],
-        "source": [r["source"] for r in records],
-        "reference": [r["reference"] for r in records],
-        "references": [(r["reference"],) for r in records],
-        "output": [r["output"] for r in records],
-        "instruction": [r["instruction"] for r in records],
-        "kind": [r["kind"] for r in records],
-        "degradation": [r["degradation"] for r in records],
-        "severity": [float(r["severity"]) for r in records],
-        "errors": [tuple(r.get("errors", ())) for r in records],
-    }
+    names = ("input_id", "system_id", "source", "reference", "output", "instruction", "kind", "degradation")
+    items: dict[str, list[Any]] = {name: [r[name] for r in records] for name in names}
+    items["severity"] = [float(r["severity"]) for r in records]
+    items["errors"] = [tuple(r["errors"]) for r in records]
     return frame.build(SPEC, items, {"quality": [float(r["gold"]) for r in records]})
 
 
@@ -58,9 +49,8 @@ def embedded(name: str, relpath: str) -> list[dict[str, Any]]:
     """
     path = files.data() / relpath
     if not path.is_file():
-        raise DataUnavailable(
-            f"{name} is unavailable: data/{relpath} is not in this checkout; restore it from the repository"
-        )
+        gone = f"data/{relpath} is not in this checkout; restore it from the repository"
+        raise DataUnavailable(f"{name} is unavailable: {gone}")
     records = []
     for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), start=1):
         try:

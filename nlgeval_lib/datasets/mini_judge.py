@@ -57,10 +57,8 @@ def load() -> pd.DataFrame:
 def build(records: Sequence[Mapping[str, Any]], rubrics: Mapping[str, str]) -> pd.DataFrame:
     """The long frame of records as the file has them; rubrics: aspect -> text."""
     items: dict[str, list[Any]] = {name: [record[name] for record in records] for name in _TEXTS}
-    items["references"] = [(record["reference"],) for record in records]
     items["errors"] = [tuple(record["errors"]) for record in records]
     items["kinds"] = [tuple(error["kind"] for error in record["errors"]) for record in records]
     items["penalty"] = [float(record["penalty"]) for record in records]
-    gold = {aspect: [float(record["gold"][aspect]) for record in records] for aspect in SPEC.scale}
-    per_aspect = {"rubric": {aspect: [rubrics[aspect]] * len(records) for aspect in SPEC.scale}}
-    return frame.build(SPEC, items, gold, per_aspect=per_aspect)
+    gold = [record["gold"] for record in records]
+    return frame.build(SPEC, items, gold, per_aspect={"rubric": [rubrics] * len(records)})

@@ -10,20 +10,8 @@ from nlgeval_lib.datasets import fetch, frame, safe_pickle
 from nlgeval_lib.datasets.frame import Spec, expect
 
 TABLE = "novikova2017/emnlp_data_medians.csv"
-# column of the original table -> column here
-STORED = {
-    "TER": "stored_ter",
-    "Bleu_1": "stored_bleu_1",
-    "Bleu_2": "stored_bleu_2",
-    "Bleu_3": "stored_bleu_3",
-    "Bleu_4": "stored_bleu_4",
-    "ROUGE_L": "stored_rouge_l",
-    "NIST": "stored_nist",
-    "LEPOR": "stored_lepor",
-    "CIDEr": "stored_cider",
-    "METEOR": "stored_meteor",
-    "sim.mr.sys": "stored_sim",
-}
+# metrics of the original table, here in small letters after `stored_`
+STORED = ("TER", "Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "ROUGE_L", "NIST", "LEPOR", "CIDEr", "METEOR", "sim.mr.sys")
 
 
 def _spec(name: str, title: str, n_items: int, n_inputs: int, *more: str) -> Spec:
@@ -72,26 +60,21 @@ def load(name: str) -> pd.DataFrame:
         "input_id": [numbers[r["src"]] for r in records],
         "system_id": [row["system"] for row in table],
         "source": [r["src"] for r in records],
-        "reference": [r["ref_summs"][0] for r in records],
         "references": [tuple(r["ref_summs"]) for r in records],
         "output": [r["sys_summ"] for r in records],
         "doc_id": list(range(len(records))),
         "act": [row["mr_type"] for row in table],
-        **{column: [float(row[given]) for row in table] for given, column in STORED.items()},
+        **{f"stored_{name.split('.')[0].lower()}": [float(row[name]) for row in table] for name in STORED},
     }
-    human = {aspect: [r["scores"][aspect] for r in records] for aspect in spec.scale}
-    per_aspect = {"unieval": _unieval(spec, records)} if len(spec.files) > 2 else {}
-    return frame.build(spec, items, human, per_aspect=per_aspect)
+    per_aspect = {}
+    for relpath in spec.files[2:]:
+        predicted = fetch.json_file(relpath)
+        agree = sum(p["system_output"] == r["sys_summ"] for p, r in zip(predicted, records, strict=True))
+        expect(name, "outputs that UniEval's file has in the same order", agree, len(records))
+        # UniEval's file calls the aspect `quality` of the original ratings `overall`
+        per_aspect["unieval"] = [{**p["predict_scores"], "quality": p["predict_scores"]["overall"]} for p in predicted]
+    return frame.build(spec, items, [r["scores"] for r in records], per_aspect=per_aspect)
 
 
 def _letters(text: str) -> str:
     return "".join(character for character in text.lower() if character.isalnum())
-
-
-def _unieval(spec: Spec, records: list[dict]) -> dict[str, list[float]]:
-    predicted = fetch.json_file(spec.files[2])
-    agree = sum(p["system_output"] == r["sys_summ"] for p, r in zip(predicted, records, strict=True))
-    expect(spec.name, "outputs that UniEval's file has in the same order", agree, len(records))
-    # UniEval's file calls the aspect `quality` of the original ratings `overall`
-    names = {"quality": "overall"}
-    return {aspect: [p["predict_scores"][names.get(aspect, aspect)] for p in predicted] for aspect in spec.scale}

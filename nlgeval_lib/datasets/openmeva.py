@@ -43,7 +43,6 @@ def load() -> pd.DataFrame:
         "system_id": [system for _, system, _ in rows],
         "source": [story["prompt"] for story, _, _ in rows],
         "reference": [story["reference"] for story, _, _ in rows],
-        "references": [(story["reference"],) for story, _, _ in rows],
         "output": [given["text"] for _, _, given in rows],
         "instruction": [prepared[story["doc_id"]]["instruction"] for story, _, _ in rows],
     }

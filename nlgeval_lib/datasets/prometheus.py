@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,55 +25,43 @@ _PROMPT = re.compile(
 )
 
 
-def _bench(name: str, title: str, file: str) -> Spec:
-    return Spec(
-        name=name,
-        title=title,
-        files=(file,),
-        n_items=320,
-        n_inputs=80,
-        n_systems=4,
-        scale={"overall": (1, 5)},
-        licence="Apache-2.0",
-        source=SOURCE,
-    )
+def _spec(name: str, title: str, file: str, source: str = SOURCE, **more: Any) -> Spec:
+    counts = {"n_items": 320, "n_inputs": 80, "n_systems": 4, "scale": {"overall": (1, 5)}, **more}
+    return Spec(name, title, files=(f"prometheus/{file}",), licence="Apache-2.0", source=source, **counts)
 
 
 SPECS = {
-    "vicuna_bench": _bench("vicuna_bench", "Vicuna Bench with custom rubrics", "prometheus/vicuna_eval.json"),
-    "mt_bench": _bench("mt_bench", "MT Bench with custom rubrics", "prometheus/mt_bench_eval.json"),
-    "hhh": Spec(
-        name="hhh",
-        title="HHH Alignment preference pairs",
-        files=("prometheus/hhh_alignment_eval.json",),
+    "vicuna_bench": _spec("vicuna_bench", "Vicuna Bench with custom rubrics", "vicuna_eval.json"),
+    "mt_bench": _spec("mt_bench", "MT Bench with custom rubrics", "mt_bench_eval.json"),
+    "hhh": _spec(
+        "hhh",
+        "HHH Alignment preference pairs",
+        "hhh_alignment_eval.json",
+        "Askell et al. 2021, A General Language Assistant as a Laboratory for Alignment; " + SOURCE,
         n_items=442,
         n_inputs=221,
         n_systems=2,
         scale={"preference": (0, 1)},
-        licence="Apache-2.0",
-        source="Askell et al. 2021, A General Language Assistant as a Laboratory for Alignment; " + SOURCE,
     ),
 }
+PARTS = ("instruction", "output", "reference", "rubric")
 
 
-class Parts(NamedTuple):
-    """What one prompt asks about; `reference` is empty where the prompt has none."""
-
-    instruction: str
-    output: str
-    reference: str
-    rubric: str
-
-
-def split(prompt: str) -> Parts:
-    """Take an absolute-grading prompt apart at its headings.
+def split(prompt: str) -> tuple[str, ...]:
+    """Take an absolute-grading prompt apart at its headings: `PARTS`, an empty reference where the prompt has none.
 
     Raises: ValueError where a heading is missing, there twice, or out of order.
     """
     found = _PROMPT.fullmatch(prompt)
     if not found or len(re.findall("(?m)^###", prompt)) != 5 + (found["reference"] is not None):
         raise ValueError(f"the prompt has not the expected headings, each once and in order: {prompt[:80]!r}...")
-    return Parts(found["instruction"], found["output"], found["reference"] or "", found["rubric"])
+    return tuple(text or "" for text in found.group(*PARTS))
+
+
+def _items(prompts: Sequence[str], parts: Sequence[str]) -> dict[str, list[str]]:
+    """The prompts and some of their parts, a column each."""
+    taken = pd.DataFrame(map(split, prompts), columns=PARTS)
+    return {"prompt": list(prompts), **{name: taken[name].tolist() for name in parts}}
 
 
 def load(name: str) -> pd.DataFrame:
@@ -87,18 +76,12 @@ def load(name: str) -> pd.DataFrame:
 
 
 def _graded(spec: Spec, records: list[dict]) -> pd.DataFrame:
-    parts = [split(record["instruction"]) for record in records]
     scores = np.array([record["gpt4_score"] for record in records], dtype=float)
-    items = {
+    items: dict[str, Any] = {
         "input_id": [str(record["idx"]) for record in records],
         "system_id": [record["response_source"] for record in records],
-        "reference": [part.reference for part in parts],
-        "references": [(part.reference,) for part in parts],
-        "output": [part.output for part in parts],
-        "instruction": [part.instruction for part in parts],
-        "rubric": [part.rubric for part in parts],
         "category": [record["category"] for record in records],
-        "prompt": [record["instruction"] for record in records],
+        **_items([record["instruction"] for record in records], PARTS),
         "gpt4": scores.mean(axis=1),
     }
     for draw in range(DRAWS):
@@ -110,17 +93,13 @@ def _graded(spec: Spec, records: list[dict]) -> pd.DataFrame:
 def _pairs(pairs: list[dict]) -> pd.DataFrame:
     spec = SPECS["hhh"]
     rows = [(number, pair, side) for number, pair in enumerate(pairs) for side in ("chosen", "rejected")]
-    prompts = [pair[f"{side}_instruction"] for _, pair, side in rows]
-    parts = [split(prompt) for prompt in prompts]
-    same = sum(parts[row].instruction == parts[row + 1].instruction for row in range(0, len(rows), 2))
-    expect(spec.name, "pairs whose responses answer the same instruction", same, spec.n_inputs)
     items = {
         "input_id": [f"hhh-{number:03d}" for number, _, _ in rows],
         "system_id": [side for _, _, side in rows],
-        "output": [part.output for part in parts],
-        "instruction": [part.instruction for part in parts],
-        "rubric": [part.rubric for part in parts],
         "category": [pair["source"] for _, pair, _ in rows],
-        "prompt": prompts,
+        **_items([pair[f"{side}_instruction"] for _, pair, side in rows], ("output", "instruction", "rubric")),
     }
+    asked = items["instruction"]
+    same = sum(one == other for one, other in zip(asked[::2], asked[1::2], strict=True))
+    expect(spec.name, "pairs whose responses answer the same instruction", same, spec.n_inputs)
     return frame.build(spec, items, {"preference": [float(side == "chosen") for _, _, side in rows]})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
-from fnmatch import filter as fitting
 from pathlib import Path
-from typing import Any
+
+import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.names import near
@@ -53,9 +52,8 @@ def entries() -> dict[str, Entry]:
 
 @functools.lru_cache(maxsize=4)
 def _read(path: Path, mtime_ns: int) -> dict[str, Entry]:
-    with open(path, encoding="utf-8", newline="") as lines:
-        rows: list[dict[str, Any]] = [row | {"bytes": int(row["bytes"])} for row in csv.DictReader(lines)]
-    return {row["path"]: Entry(**row) for row in rows}
+    rows = pd.read_csv(path, dtype={"sha256": str, "commit": str}, keep_default_na=False)
+    return {row["path"]: Entry(**row) for row in rows.to_dict("records")}
 
 
 def entry(relpath: str) -> Entry:
@@ -63,21 +61,6 @@ def entry(relpath: str) -> Entry:
     if relpath not in entries():
         raise unknown(relpath, entries(), "data file")
     return entries()[relpath]
-
-
-def match(patterns: Iterable[str]) -> list[str]:
-    """The registered paths that fit the shell-style patterns, in the order of patterns, then sorted.
-
-    Raises: ValueError where a pattern fits no registered file.
-    """
-    known = sorted(entries())
-    found: dict[str, None] = {}
-    for pattern in patterns:
-        hits = [pattern] if pattern in entries() else fitting(known, pattern)
-        if not hits:
-            raise ValueError(f"no file in data/registry.csv fits {pattern!r}")
-        found |= dict.fromkeys(hits)
-    return list(found)
 
 
 def unknown(name: str, known: Collection[str], what: str) -> UnknownName:

@@ -9,36 +9,19 @@ from nlgeval_lib.datasets import fetch, frame
 from nlgeval_lib.datasets.frame import Spec, expect
 
 INSTRUCTIONS = "self_instruct/user_oriented_instructions.jsonl"
-MODELS = (
-    "text-davinci-003",
-    "text-davinci-002",
-    "text-davinci-001",
-    "davinci-self-instruct",
-    "davinci-self-instruct-and-superni-ft",
-    "davinci-superni-ft",
-    "davinci-t0-ft",
-    "davinci",
-)
-# system id -> AlpacaEval's name; other runs, and in part other models, than SemScore's GPT-4, GPT-3.5 and Alpaca
+_TUNED = (f"davinci-{one}" for one in ("self-instruct", "self-instruct-and-superni-ft", "superni-ft", "t0-ft"))
+MODELS = ("text-davinci-003", "text-davinci-002", "text-davinci-001", *_TUNED, "davinci")
+FILES = {model: f"self_instruct/{model}_predictions.jsonl" for model in MODELS}
+# AlpacaEval's outputs: other runs, and in part other models, than SemScore's GPT-4, GPT-3.5 and Alpaca
 STAND_INS = {
-    "gpt-4 (AlpacaEval)": "gpt4",
-    "gpt-3.5-turbo-0301 (AlpacaEval)": "gpt-3.5-turbo-0301",
-    "alpaca-7b (AlpacaEval)": "alpaca-7b",
+    f"{system} (AlpacaEval)": f"self_instruct/alpaca_eval_{name}.model_outputs.json"
+    for system, name in {"gpt-4": "gpt4", "gpt-3.5-turbo-0301": "gpt-3.5-turbo-0301", "alpaca-7b": "alpaca-7b"}.items()
 }
-
-
-def _predictions(model: str) -> str:
-    return f"self_instruct/{model}_predictions.jsonl"
-
-
-def _alpaca_eval(name: str) -> str:
-    return f"self_instruct/alpaca_eval_{name}.model_outputs.json"
-
 
 SPEC = Spec(
     name="self_instruct",
     title="Self-Instruct user-oriented instructions",
-    files=(INSTRUCTIONS, *map(_predictions, MODELS), *map(_alpaca_eval, STAND_INS.values())),
+    files=(INSTRUCTIONS, *FILES.values(), *STAND_INS.values()),
     n_items=2016,
     n_inputs=252,
     n_systems=8,
@@ -56,9 +39,9 @@ def load(stand_ins: bool = False) -> pd.DataFrame:
     target, `source` the input (may be empty).
     """
     tasks = fetch.json_lines(INSTRUCTIONS)
-    outputs = {model: _outputs(model, fetch.json_lines(_predictions(model)), "response", tasks) for model in MODELS}
-    for system, name in STAND_INS.items() if stand_ins else ():
-        records = [one for one in fetch.json_file(_alpaca_eval(name)) if one["dataset"] == "selfinstruct"]
+    outputs = {model: _outputs(model, fetch.json_lines(relpath), "response", tasks) for model, relpath in FILES.items()}
+    for system, relpath in STAND_INS.items() if stand_ins else ():
+        records = [one for one in fetch.json_file(relpath) if one["dataset"] == "selfinstruct"]
         outputs[system] = _outputs(system, records, "output", tasks)
     n = len(outputs)
     targets = [task["instances"][0]["output"] for task in tasks]
@@ -66,7 +49,6 @@ def load(stand_ins: bool = False) -> pd.DataFrame:
         "input_id": [task["id"] for task in tasks] * n,
         "system_id": [system for system in outputs for _ in tasks],
         "source": [task["instances"][0]["input"] for task in tasks] * n,
-        "reference": targets * n,
         "references": [(target,) for target in targets] * n,
         "output": [text for texts in outputs.values() for text in texts],
         "instruction": [task["instruction"] for task in tasks] * n,

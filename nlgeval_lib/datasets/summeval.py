@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -32,39 +34,29 @@ def load() -> pd.DataFrame:
     `human` is the mean of 3 experts, rater_expert_0..2; rater_crowd_0..4 are NaN for the four systems without.
     """
     documents = safe_pickle.load(fetch.path(PICKLE))
-    rows = [
-        (input_id, system_id, document, summary)
-        for input_id, document in documents.items()
-        for system_id, summary in document["sys_summs"].items()
-    ]
+    keys = [(input_id, system_id) for input_id, document in documents.items() for system_id in document["sys_summs"]]
+    summaries = [documents[input_id]["sys_summs"][system_id] for input_id, system_id in keys]
     items = {
-        "input_id": [input_id for input_id, _, _, _ in rows],
-        "system_id": [system_id for _, system_id, _, _ in rows],
-        "source": [document["src"] for _, _, document, _ in rows],
-        "reference": [document["ref_summs"][0] for _, _, document, _ in rows],
-        "references": [tuple(document["ref_summs"]) for _, _, document, _ in rows],
-        "output": [summary["sys_summ"] for _, _, _, summary in rows],
+        "input_id": [input_id for input_id, _ in keys],
+        "system_id": [system_id for _, system_id in keys],
+        "source": [documents[input_id]["src"] for input_id, _ in keys],
+        "references": [tuple(documents[input_id]["ref_summs"]) for input_id, _ in keys],
+        "output": [summary["sys_summ"] for summary in summaries],
     }
-    human = {aspect: [summary["scores"][aspect] for _, _, _, summary in rows] for aspect in SPEC.scale}
-    keys = [(input_id, system_id) for input_id, system_id, _, _ in rows]
-    raters = {
+    human = [summary["scores"] for summary in summaries]
+    raters: dict[str, Any] = {
         f"rater_expert_{number}": {a: np.array([given[f"{i}__{s}__{a}"] for i, s in keys]) for a in SPEC.scale}
         for number, given in enumerate(fetch.json_file(EXPERTS).values())
     }
     for aspect in SPEC.scale:
         mean = np.mean([rater[aspect] for rater in raters.values()], axis=0)
-        agree = int(np.isclose(mean, human[aspect]).sum())
+        agree = int(np.isclose(mean, [scores[aspect] for scores in human]).sum())
         expect(SPEC.name, f"means of 3 experts for {aspect} that agree", agree, SPEC.n_items)
-    return frame.build(SPEC, items, human, raters=raters | _crowd(keys))
-
-
-def _crowd(keys: list[tuple[str, str]]) -> dict[str, dict[str, np.ndarray]]:
-    place = {key: row for row, key in enumerate(keys)}
-    columns = {f"rater_crowd_{n}": {a: np.full(len(keys), np.nan) for a in SPEC.scale} for n in range(5)}
-    for system in CROWD:
-        for record in fetch.json_lines(f"summeval/{system}_outputs_annotations.jsonl"):
-            row = place[record["id"], system]
-            for column, ratings in zip(columns.values(), record["turker_annotations"], strict=True):
-                for aspect in SPEC.scale:
-                    column[aspect][row] = ratings[aspect]
-    return columns
+    crowd = {
+        (record["id"], system): record["turker_annotations"]
+        for system in CROWD
+        for record in fetch.json_lines(f"summeval/{system}_outputs_annotations.jsonl")
+    }
+    unrated = [dict.fromkeys(SPEC.scale, np.nan)] * 5
+    by_crowd = {f"rater_crowd_{n}": [crowd.get(key, unrated)[n] for key in keys] for n in range(5)}
+    return frame.build(SPEC, items, human, raters=raters | by_crowd)

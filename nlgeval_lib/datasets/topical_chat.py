@@ -18,11 +18,8 @@ SPEC = Spec(
     n_inputs=60,
     n_systems=6,
     scale={
-        "naturalness": (1, 3),
-        "coherence": (1, 3),
-        "engagingness": (1, 3),
-        "groundedness": (0, 1),
-        "understandability": (0, 1),
+        **dict.fromkeys(("naturalness", "coherence", "engagingness"), (1, 3)),
+        **dict.fromkeys(("groundedness", "understandability"), (0, 1)),
         "overall": (1, 5),
     },
     licence="MIT",
@@ -48,17 +45,14 @@ def load(ground_truth: bool = True) -> pd.DataFrame:
     numbers = input_ids(records)
     truth = {(r["source"], r["context"]): r["system_output"] for r in records if r["system_id"] == GROUND_TRUTH}
     kept = [r for r in records if ground_truth or r["system_id"] != GROUND_TRUTH]
-    references = ["" if r["system_id"] == GROUND_TRUTH else truth[r["source"], r["context"]] for r in kept]
     items = {
         "input_id": [numbers[r["source"], r["context"]] for r in kept],
         "system_id": [r["system_id"] for r in kept],
         "source": [r["source"] for r in kept],
-        "reference": references,
-        "references": [(text,) if text else () for text in references],
+        "reference": ["" if r["system_id"] == GROUND_TRUTH else truth[r["source"], r["context"]] for r in kept],
         "output": [r["system_output"] for r in kept],
         "context": [r["context"] for r in kept],
     }
-    human = {aspect: [r["scores"][aspect] for r in kept] for aspect in SPEC.scale}
-    unieval = {aspect: [r["predict_scores"][aspect] for r in kept] for aspect in SPEC.scale}
+    per_aspect = {"unieval": [r["predict_scores"] for r in kept]}
     counts = None if ground_truth else (300, 60, 5)
-    return frame.build(SPEC, items, human, per_aspect={"unieval": unieval}, counts=counts)
+    return frame.build(SPEC, items, [r["scores"] for r in kept], per_aspect=per_aspect, counts=counts)

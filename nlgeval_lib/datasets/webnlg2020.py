@@ -66,7 +66,6 @@ def load() -> pd.DataFrame:
         "input_id": [sample for _, sample in keys],
         "system_id": [system for system, _ in keys],
         "source": [given["input"] for given, _ in rows],
-        "reference": [given["output"][0] for given, _ in rows],
         "references": [tuple(given["output"]) for given, _ in rows],
         "output": [candidate["text"] for _, candidate in rows],
         "instruction": [given["instruction"] for given, _ in rows],
@@ -85,11 +84,11 @@ def _raters(keys: list[tuple[str, str]], human: dict[str, list]) -> dict[str, di
     single = {system: fetch.json_file(f"webnlg2020/{system}.primary.json") for system in SYSTEMS}
     columns = {f"rater_{n}": {a: np.full(len(keys), np.nan) for a in CRITERIA} for n in range(RATERS)}
     for row, (system, sample) in enumerate(keys):
-        for number, ratings in enumerate(single[system][sample].values()):
+        for column, ratings in zip(columns.values(), single[system][sample].values(), strict=False):
             for aspect, name in CRITERIA.items():
-                columns[f"rater_{number}"][aspect][row] = ratings[name]
+                column[aspect][row] = ratings[name]
     for aspect in CRITERIA:
-        stacked = np.ma.masked_invalid([column[aspect] for column in columns.values()])
-        agree = int(np.isclose(stacked.mean(axis=0).filled(np.nan), human[aspect], equal_nan=True).sum())
+        mean = pd.DataFrame({name: column[aspect] for name, column in columns.items()}).mean(axis=1)
+        agree = int(np.isclose(mean, human[aspect], equal_nan=True).sum())
         expect(SPEC.name, f"means of {aspect} that single ratings give", agree, len(keys))
     return columns

@@ -72,18 +72,13 @@ def load(systems: str = "mt") -> pd.DataFrame:
     source, reference_a, reference_b = (
         fetch.text(path).removesuffix("\n").split("\n") for path in (SOURCE, *REFERENCES)
     )
-    outputs: list[str] = []
-    mqm: list[float] = []
-    for system in chosen:
-        for instance, reference in zip(fetch.json_file(prepared(system))["instances"], reference_a, strict=True):
-            outputs.append(_output(instance["input"], reference, system))
-            mqm.append(instance["output"] + 0.0)  # -0.0 becomes 0.0
-    n = len(chosen)
+    n, instances = len(chosen), [one for system in chosen for one in fetch.json_file(prepared(system))["instances"]]
+    outputs = [_output(one["input"], reference) for one, reference in zip(instances, reference_a * n, strict=True)]
+    mqm = [one["output"] + 0.0 for one in instances]  # -0.0 becomes 0.0
     items: dict[str, list] = {
         "input_id": [input_id(number) for number in range(SEGMENTS)] * n,
         "system_id": [system for system in chosen for _ in range(SEGMENTS)],
         "source": source * n,
-        "reference": reference_a * n,
         "references": list(zip(reference_a, reference_b, strict=True)) * n,
         "output": outputs,
         "segment": list(range(SEGMENTS)) * n,
@@ -91,10 +86,10 @@ def load(systems: str = "mt") -> pd.DataFrame:
     return frame.build(SPEC, items, {"mqm": mqm}, counts=(n * SEGMENTS, SEGMENTS, n))
 
 
-def _output(prompt: str, reference: str, system: str) -> str:
+def _output(prompt: str, reference: str) -> str:
     """The translation inside a stored prompt: what stands between the known reference and the known ending."""
     start = _BEFORE + reference + _BETWEEN
     end = prompt.rfind(_AFTER)
     if not prompt.startswith(start) or end < len(start):
-        raise ValueError(f"{SPEC.name}: {system}: a stored prompt is not of the known form with refA: {reference[:40]}")
+        raise ValueError(f"{SPEC.name}: a stored prompt is not of the known form with refA: {reference[:40]}")
     return prompt[len(start) : end]

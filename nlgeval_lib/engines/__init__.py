@@ -13,7 +13,7 @@ from typing import Any
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, UnsupportedSetting
 from nlgeval_lib.engines.completion import Answers, Failure, Progress, complete
 from nlgeval_lib.engines.openai_compatible import OpenAIEngine
-from nlgeval_lib.engines.replay import MissingCompletions, ReplayEngine, ScriptedEngine
+from nlgeval_lib.engines.replay import ReplayEngine, ScriptedEngine
 from nlgeval_lib.engines.transformers import TransformersEngine
 from nlgeval_lib.engines.vllm import VLLMEngine
 from nlgeval_lib.names import meant as _meant
@@ -26,7 +26,6 @@ __all__ = [
     "Engine",
     "EngineError",
     "Failure",
-    "MissingCompletions",
     "OpenAIEngine",
     "Progress",
     "ReplayEngine",

@@ -1,17 +1,16 @@
-"""What an OpenAI-compatible server is sent, over what, and what can be read from its answer."""
+"""What can be read from an OpenAI-compatible server's answer, and over what it is asked."""
 
 from __future__ import annotations
 
 import email.utils
-import functools
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from nlgeval_lib.engines.base import Request, Sampling
+from nlgeval_lib.engines.base import likeliest
 
 # what servers call an end at the token limit, and an end that is none; what else they say is kept as they say it
 _CUT = ("length", "max_tokens", "max_length", "model_length")
@@ -38,8 +37,7 @@ class BadAnswer(ValueError):
     """The server answered, but not with a completion."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One completion of an answer."""
 
     text: str
@@ -47,142 +45,91 @@ class Choice:
     logprobs: tuple[dict[str, float], ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The completions of one call, its token counts (None where the server gave none), and the model that it names."""
 
-    choices: tuple[Choice, ...]
+    choices: list[Choice]
     prompt_tokens: int | None
     completion_tokens: int | None
     model: str
 
 
-def body(
-    request: Request, sampling: Sampling, *, model: str, count: int, seed: int | None, dialect: str, limit_field: str
-) -> dict[str, Any]:
-    """The JSON of one call. Settings at their neutral value are sent too: a server's own defaults may differ."""
-    asked: dict[str, Any] = {
-        "model": model,
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        limit_field: sampling.max_tokens,
-        "n": count,
-    }
-    if request.messages is None:
-        asked["prompt"] = request.prompt
-        if sampling.logprobs is not None:
-            asked["logprobs"] = sampling.logprobs
-    else:
-        asked["messages"] = [dict(message) for message in request.messages]
-        if sampling.logprobs is not None:
-            asked["logprobs"] = True
-            asked["top_logprobs"] = sampling.logprobs
-    if seed is not None:
-        asked["seed"] = seed
-    if sampling.stop:
-        asked["stop"] = list(sampling.stop)
-    if dialect == "vllm":
-        asked["top_k"] = sampling.top_k
-        asked["repetition_penalty"] = sampling.repetition_penalty
-        if sampling.form:
-            asked["structured_outputs"] = sampling.form
-    elif sampling.json_schema is not None:
-        schema = {"name": "answer", "schema": sampling.schema, "strict": True}
-        asked["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return asked
-
-
-def read(content: bytes, *, chat: bool, count: int, sampling: Sampling) -> Answer:
-    """The answer in a response's body. Raises: BadAnswer saying what is wrong with it."""
+def read(content: bytes, *, chat: bool, count: int, logprobs: bool) -> Answer:
+    """The answer in a response's body, of `count` choices. Raises: BadAnswer saying what is wrong with it."""
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise BadAnswer(f"not JSON: {error}; it begins {content[:60]!r}") from None
-    if not isinstance(answer, dict):
-        raise BadAnswer(f"JSON, but no object: it begins {content[:60]!r}")
-    if answer.get("error"):
-        raise BadAnswer(f"an error in place of a completion: {str(answer['error'])[:200]}")
-    choices = answer.get("choices")
-    if not isinstance(choices, list) or not choices:
-        raise BadAnswer("no choices in it")
-    if len(choices) != count:
-        raise BadAnswer(f"{len(choices)} choices where {count} were asked")
+    match answer:
+        case {"error": said} if said:
+            raise BadAnswer(f"an error in place of a completion: {str(said)[:200]}")
+        case {"choices": [_, *_] as choices} if len(choices) == count:
+            made = [_choice(choice, chat, logprobs) for choice in choices]
+        case {"choices": [_, *_] as choices}:
+            raise BadAnswer(f"{len(choices)} choices where {count} were asked")
+        case _:
+            raise BadAnswer(f"no choices in it: it begins {content[:60]!r}")
     usage = answer.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    return Answer(
-        tuple(_choice(choice, chat, sampling) for choice in choices),
-        _tokens(usage.get("prompt_tokens")),
-        _tokens(usage.get("completion_tokens")),
-        str(answer.get("model") or ""),
-    )
+    prompt, written = (_tokens(usage, name) for name in ("prompt_tokens", "completion_tokens"))
+    return Answer(made, prompt, written, str(answer.get("model") or ""))
 
 
-def _tokens(value: Any) -> int | None:
+def _tokens(usage: Any, name: str) -> int | None:
     """A token count, or None where it is none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    value = usage.get(name) if isinstance(usage, dict) else None
+    return value if type(value) is int and value >= 0 else None
 
 
-def _choice(choice: Any, chat: bool, sampling: Sampling) -> Choice:
+def _choice(choice: Any, chat: bool, logprobs: bool) -> Choice:
     """One choice, read without trust."""
-    if not isinstance(choice, dict):
-        raise BadAnswer("a choice that is no object")
-    reason = choice.get("finish_reason")
-    if reason is not None and not isinstance(reason, str):
-        raise BadAnswer(f"a finish reason that is no text: {reason!r}")
-    if reason and reason.lower() in _BROKEN:
-        raise BadAnswer(f"finish reason {reason!r}")
-    if reason and reason.lower() in _CUT:
-        reason = "length"
-    if chat:
-        message = choice.get("message")
-        if not isinstance(message, dict):
-            raise BadAnswer("a choice without a message")
-        text = message.get("content")
-        if text is None:
-            text = message.get("refusal") or ""
-    else:
-        text = choice.get("text")
-    if not isinstance(text, str):
-        raise BadAnswer("a choice whose text is no text")
+    match choice:
+        case {"message": {"content": str(text)}} if chat:
+            pass
+        case {"message": {"refusal": str(text)}} if chat:
+            pass
+        case {"message": {**message}} if chat and message.get("content") is None:
+            text = ""
+        case {"text": str(text)} if not chat:
+            pass
+        case _:
+            raise BadAnswer("a choice without a text")
+    match choice.get("finish_reason"):
+        case str(reason) if reason.lower() in _BROKEN:
+            raise BadAnswer(f"finish reason {reason!r}")
+        case str(reason):
+            reason = "length" if reason.lower() in _CUT else reason or "stop"
+        case None:
+            reason = "stop"
+        case odd:
+            raise BadAnswer(f"a finish reason that is no text: {odd!r}")
     table = None
-    if sampling.logprobs is not None:
+    if logprobs:
         try:
-            table = _chat_logprobs(choice["logprobs"]) if chat else _text_logprobs(choice["logprobs"])
+            steps = _of_chat(choice["logprobs"]) if chat else _of_text(choice["logprobs"])
+            table = tuple(likeliest((token, _number(value)) for token, value in step) for step in steps)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise BadAnswer("no log-probabilities in it, and they were asked") from None
-    return Choice(_HALVES.sub("\ufffd", text), reason or "stop", table)
+    return Choice(_HALVES.sub("\ufffd", text), reason, table)
 
 
-def _add(row: dict[str, float], token: str, value: float) -> None:
-    if (value := float(value)) != value:
+def _number(value: Any) -> float:
+    if math.isnan(value := float(value)):
         raise ValueError("NaN")
-    row[token] = max(row.get(token, -float("inf")), value)
+    return value
 
 
-def _chat_logprobs(found: Mapping[str, Any]) -> tuple[dict[str, float], ...]:
-    """Of a chat: for every token, its own log-probability first, then the alternatives'."""
-    table = []
-    for position in found["content"]:
-        row: dict[str, float] = {}
-        _add(row, position["token"], position["logprob"])
-        for other in position["top_logprobs"] or ():
-            _add(row, other["token"], other["logprob"])
-        table.append(row)
-    return tuple(table)
+Step = list[tuple[str, float]]  # of one token that was written: it and its log-probability, then the alternatives
 
 
-def _text_logprobs(found: Mapping[str, Any]) -> tuple[dict[str, float], ...]:
-    """Of a text completion: the same."""
-    table = []
-    tokens: Sequence[str] = found["tokens"]
-    others = found.get("top_logprobs") or [None] * len(tokens)
-    for token, value, top in zip(tokens, found["token_logprobs"], others, strict=True):
-        row: dict[str, float] = {}
-        _add(row, token, value)
-        for other, its in (top or {}).items():
-            _add(row, other, its)
-        table.append(row)
-    return tuple(table)
+def _of_chat(found: Mapping[str, Any]) -> Iterator[Step]:
+    for step in found["content"]:
+        yield [(one["token"], one["logprob"]) for one in (step, *(step["top_logprobs"] or ()))]
+
+
+def _of_text(found: Mapping[str, Any]) -> Iterator[Step]:
+    others = found.get("top_logprobs") or [None] * len(found["tokens"])
+    for token, value, other in zip(found["tokens"], found["token_logprobs"], others, strict=True):
+        yield [(token, value), *(other or {}).items()]
 
 
 # -- the way there and back --------------------------------------------------------------------------------------------
@@ -230,26 +177,9 @@ def client(base_url: str | None, key: str, timeout: float, connections: int) -> 
     import httpx2
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-    return AsyncOpenAI(
-        api_key=key or "none",
-        base_url=base_url,
-        max_retries=0,
-        timeout=timeout,
-        http_client=DefaultAsyncHttpxClient(
-            limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
-            timeout=timeout,
-            verify=_certificates(),
-            event_hooks={"response": [_limited]},
-        ),
-    )
-
-
-@functools.lru_cache(maxsize=1)
-def _certificates() -> Any:
-    """What a server's certificate is held against, read once."""
-    import httpx2
-
-    return httpx2.create_ssl_context()
+    limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
+    asked_over = DefaultAsyncHttpxClient(limits=limits, timeout=timeout, event_hooks={"response": [_limited]})
+    return AsyncOpenAI(api_key=key or "none", base_url=base_url, max_retries=0, timeout=timeout, http_client=asked_over)
 
 
 async def _limited(response: Any) -> None:

@@ -15,21 +15,19 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from nlgeval_lib.engines.base import Sampling
+from nlgeval_lib.engines.base import Sampling, likeliest
 
 
 class Sampler(LogitsProcessor):
     """Penalty, temperature, top-k, top-p, then Gumbel noise: the largest value is a draw from the softmax.
 
+    prompt: the mask of the prompt's tokens, None for a seq2seq model: what its decoder writes is no continuation.
     Keeps the log-probabilities of the untouched logits where they are asked for.
     Source: Gumbel-max: argmax(log p + g) with g = -log(-log u) is distributed as p.
     """
 
-    def __init__(
-        self, sampling: Sampling, seeds: Sequence[int | None], prompt: tuple[torch.Tensor, torch.Tensor] | None
-    ) -> None:
+    def __init__(self, sampling: Sampling, seeds: Sequence[int | None], prompt: torch.Tensor | None) -> None:
         self.sampling, self.prompt = sampling, prompt
-        self.seen: torch.Tensor | None = None
         self.noise: list[torch.Generator] = []
         self.warpers = LogitsProcessorList()
         if sampling.temperature > 0:
@@ -49,7 +47,7 @@ class Sampler(LogitsProcessor):
         s, raw = self.sampling, scores.float()
         out = raw
         if s.repetition_penalty != 1:
-            seen = self._see(input_ids, raw.shape[1])
+            seen = torch.zeros_like(raw, dtype=torch.bool).scatter_(1, self._written(input_ids), True)
             out = torch.where(seen, torch.where(out > 0, out / s.repetition_penalty, out * s.repetition_penalty), out)
         if s.temperature > 0:
             out = self.warpers(cast(torch.LongTensor, input_ids), cast(torch.FloatTensor, out))
@@ -59,18 +57,13 @@ class Sampler(LogitsProcessor):
             self._keep(raw, out.argmax(-1))
         return out
 
-    def _see(self, input_ids: torch.Tensor, vocabulary: int) -> torch.Tensor:
-        """Which tokens each row has had, padding not counted."""
-        if self.seen is None:
-            self.seen = torch.zeros((input_ids.shape[0], vocabulary), dtype=torch.bool, device=input_ids.device)
-            if self.prompt is None:  # seq2seq: what the decoder has written so far
-                self.seen.scatter_(1, input_ids, True)
-            else:
-                for row, (tokens, mask) in enumerate(zip(*self.prompt, strict=True)):
-                    self.seen[row, tokens[mask.bool()]] = True
-        else:
-            self.seen.scatter_(1, input_ids[:, -1:], True)
-        return self.seen
+    def _written(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """The tokens, those of the padding on the left replaced by the prompt's last one, which is never padding."""
+        if self.prompt is None:
+            return input_ids
+        width = self.prompt.shape[1]
+        prompt = torch.where(self.prompt.bool(), input_ids[:, :width], input_ids[:, width - 1 : width])
+        return torch.cat([prompt, input_ids[:, width:]], 1)
 
     def _keep(self, raw: torch.Tensor, chosen: torch.Tensor) -> None:
         """Remember the chosen token's log-probability and the likeliest ones'."""
@@ -85,11 +78,8 @@ class Sampler(LogitsProcessor):
             return None
         table = []
         for numbers, values in self.kept:
-            position: dict[str, float] = {}
-            for number, value in zip(numbers[row].tolist(), values[row].tolist(), strict=True):
-                text = tokenizer.decode([number])
-                position[text] = max(position.get(text, -float("inf")), value)
-            table.append(position)
+            texts = [tokenizer.decode([number]) for number in numbers[row].tolist()]
+            table.append(likeliest(zip(texts, values[row].tolist(), strict=True)))
         return tuple(table)
 
 

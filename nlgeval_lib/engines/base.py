@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, get_type_hints
+
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from nlgeval_lib.engines.store import canonical, draw_keys
 from nlgeval_lib.records import Completion
@@ -22,6 +25,12 @@ class EngineError(RuntimeError):
 
 class UnsupportedSetting(ValueError):
     """An engine was given a setting that its backend cannot honour."""
+
+
+_Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+_Whole = Annotated[int, Field(strict=True, ge=0)]
+_Text = Annotated[str, Field(min_length=1)]
+_Texts = Annotated[tuple[_Text, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,48 +50,31 @@ class Sampling:
     Raises: ValueError for a value out of its range. Changing `n` changes no draw that is stored already.
     """
 
-    temperature: float = 0.0
-    top_p: float = 1.0
-    top_k: int = 0
-    max_tokens: int = 512
-    repetition_penalty: float = 1.0
-    n: int = 1
-    seed: int | None = 0
-    stop: tuple[str, ...] = ()
-    logprobs: int | None = None
-    choice: tuple[str, ...] | None = None
-    regex: str | None = None
+    temperature: Annotated[_Number, Field(ge=0)] = 0.0
+    top_p: Annotated[_Number, Field(gt=0, le=1)] = 1.0
+    top_k: _Whole = 0
+    max_tokens: Annotated[_Whole, Field(ge=1)] = 512
+    repetition_penalty: Annotated[_Number, Field(gt=0)] = 1.0
+    n: Annotated[_Whole, Field(ge=1)] = 1
+    seed: _Whole | None = 0
+    stop: _Texts = ()
+    logprobs: _Whole | None = None
+    choice: Annotated[_Texts, Field(min_length=1)] | None = None
+    regex: _Text | None = None
     json_schema: Mapping[str, Any] | str | None = None  # kept as canonical JSON text
 
     def __post_init__(self) -> None:
-        for name in ("temperature", "top_p", "repetition_penalty"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-                raise ValueError(f"{name}={value!r}: a finite number is needed")
-            self._put(name, float(value))
-        for name, least in (("top_k", 0), ("max_tokens", 1), ("n", 1), ("seed", 0), ("logprobs", 0)):
-            value = getattr(self, name)
-            if value is None and name in ("seed", "logprobs"):
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"{name}={value!r}: an integer of at least {least} is needed")
-        if self.temperature < 0:
-            raise ValueError(f"temperature={self.temperature}: 0 (greedy) or more is needed")
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p={self.top_p}: a share above 0 and up to 1 is needed")
-        if self.repetition_penalty <= 0:
-            raise ValueError(f"repetition_penalty={self.repetition_penalty}: a number above 0 is needed (1 is none)")
+        for name, kind in _kinds().items():
+            try:
+                object.__setattr__(self, name, kind.validate_python(getattr(self, name)))
+            except ValidationError as error:
+                raise ValueError(f"{name}={getattr(self, name)!r}: {error.errors()[0]['msg']}") from None
         if self.n > 1 and self.temperature == 0:
             raise ValueError(f"n={self.n} with temperature 0: greedy draws are all the same; ask for one or sample")
-        self._put("stop", _texts("stop", self.stop))
-        if self.choice is not None:
-            self._put("choice", _texts("choice", self.choice))
-            if not self.choice or len(set(self.choice)) != len(self.choice):
-                raise ValueError(f"choice={self.choice!r}: one or more different texts are needed")
-        if self.regex is not None and not (isinstance(self.regex, str) and self.regex):
-            raise ValueError(f"regex={self.regex!r}: a pattern is needed")
+        if self.choice is not None and len(set(self.choice)) != len(self.choice):
+            raise ValueError(f"choice={self.choice!r}: different texts are needed")
         if self.json_schema is not None:
-            self._put("json_schema", _schema(self.json_schema))
+            object.__setattr__(self, "json_schema", _schema(self.json_schema))
         given = [name for name in ("choice", "regex", "json_schema") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)}: give at most one form for the completion")
@@ -97,9 +89,6 @@ class Sampling:
         """The form of a structured completion in vLLM's terms: `choice`, `regex` or `json`; empty without one."""
         forms = {"choice": self.choice and list(self.choice), "regex": self.regex, "json": self.schema}
         return {name: value for name, value in forms.items() if value is not None}
-
-    def _put(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
 
     def key(self) -> dict[str, Any]:
         """What of the settings determines one draw, as JSON values: all but `n`.
@@ -136,12 +125,11 @@ class Sampling:
         return "|".join(parts)
 
 
-def _texts(name: str, value: Any) -> tuple[str, ...]:
-    """`value` as a tuple of non-empty texts."""
-    texts = (value,) if isinstance(value, str) else tuple(value)
-    if not all(isinstance(text, str) and text for text in texts):
-        raise ValueError(f"{name}={value!r}: texts that are not empty are needed")
-    return texts
+@functools.cache
+def _kinds() -> dict[str, TypeAdapter[Any]]:
+    """What checks each setting, and makes it the type that it is kept as."""
+    hints = get_type_hints(Sampling, include_extras=True)
+    return {name: TypeAdapter(hint) for name, hint in hints.items() if name != "json_schema"}
 
 
 def _schema(value: Mapping[str, Any] | str) -> str:
@@ -173,9 +161,13 @@ class Request:
         if self.prompt is not None and not isinstance(self.prompt, str):
             raise ValueError(f"prompt is a {type(self.prompt).__name__}: a text is needed")
         if self.messages is not None:
-            object.__setattr__(self, "messages", tuple(_message(m) for m in self.messages))
+            object.__setattr__(self, "messages", tuple(dict(message) for message in self.messages))
             if not self.messages:
                 raise ValueError("messages is empty: at least one message is needed")
+            for one in self.messages:
+                if set(one) != {"role", "content"} or one["role"] not in ROLES or not isinstance(one["content"], str):
+                    needed = f"a `role` (allowed are {', '.join(ROLES)}) and a text `content` are needed, nothing else"
+                    raise ValueError(f"message {one!r}: {needed}")
 
     @classmethod
     def chat(cls, user: str, system: str = "", id: str = "") -> Request:
@@ -191,14 +183,6 @@ class Request:
         """What is asked, as the store keeps it."""
         prompt = {"prompt": self.prompt} if self.messages is None else {"messages": [dict(m) for m in self.messages]}
         return {"model": engine.model, "revision": engine.revision, **prompt, "sampling": sampling.key()}
-
-
-def _message(message: Mapping[str, str]) -> dict[str, str]:
-    if set(message) != {"role", "content"} or not all(isinstance(value, str) for value in message.values()):
-        raise ValueError(f"message {dict(message)!r}: a text `role` and a text `content` are needed, and nothing else")
-    if message["role"] not in ROLES:
-        raise ValueError(f"message role {message['role']!r}: allowed are {', '.join(ROLES)}")
-    return {"role": message["role"], "content": message["content"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,3 +253,11 @@ class Engine(ABC):
 def failed(ask: Ask, reason: str) -> Completion:
     """The error completion of an ask."""
     return Completion(key=ask.key, text="", finish_reason="error", error=re.sub(r"\s+", " ", reason).strip()[:1000])
+
+
+def likeliest(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Log-probabilities by their tokens' texts, in order; the largest where tokens share one (parts of a character)."""
+    row: dict[str, float] = {}
+    for text, value in pairs:
+        row[text] = max(row.get(text, -math.inf), float(value))
+    return row

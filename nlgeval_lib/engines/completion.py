@@ -32,6 +32,20 @@ class Progress:
     completion_tokens: int = 0
     seconds: float = 0.0
 
+    def after(self, batch: Sequence[Completion], seconds: float, made: bool) -> Progress:
+        """Where it stands `seconds` after its start, with a batch more: `made` by this run, or by another."""
+        if not made:
+            return replace(self, stored=self.stored + len(batch))
+        good = [completion for completion in batch if completion.finish_reason != "error"]
+        return replace(
+            self,
+            done=self.done + len(good),
+            failed=self.failed + len(batch) - len(good),
+            prompt_tokens=self.prompt_tokens + sum(completion.prompt_tokens for completion in good),
+            completion_tokens=self.completion_tokens + sum(completion.completion_tokens for completion in good),
+            seconds=seconds,
+        )
+
     @property
     def left(self) -> int:
         """Completions still to come."""
@@ -95,32 +109,26 @@ def complete(
     """
     named = [Request(prompt=r) if isinstance(r, str) else r for r in requests]
     named = [r if r.id else replace(r, id=f"#{i}") for i, r in enumerate(named)]
-    bodies = [request.body(engine, sampling) for request in named]
-    asks = [Ask.all(request, body, sampling) for request, body in zip(named, bodies, strict=True)]
-    unique: dict[str, tuple[Ask, dict[str, Any]]] = {}
-    for draws, body in zip(asks, bodies, strict=True):
-        for ask in draws:
-            unique.setdefault(ask.key, (ask, body))
+    asks: list[list[Ask]] = []
+    unique: dict[str, Ask] = {}
+    bodies: dict[str, dict[str, Any]] = {}
+    for request in named:
+        body = request.body(engine, sampling)
+        asks.append(Ask.all(request, body, sampling))
+        for ask in asks[-1]:
+            unique.setdefault(ask.key, ask)
+            bodies.setdefault(ask.key, body)
 
-    have = store.get_many(unique) if store is not None else {}
-    state = Progress(total=len(unique), stored=len(have))
-    missing = [ask for key, (ask, _) in unique.items() if key not in have]
+    have = store.get_many(bodies) if store is not None else {}
+    state = Progress(total=len(bodies), stored=len(have))
     tell = progress or (lambda state, batch: None)
     tell(state, ())
-    if broken := [failed(ask, _HALF) for ask in missing if whole(ask.request.text()) != ask.request.text()]:
-        have.update((completion.key, completion) for completion in broken)
-        missing = [ask for ask in missing if ask.key not in have]
-        state = replace(state, failed=len(broken))
-        tell(state, broken)
-    if missing:
-        engine.check(sampling)
-        if store is None or engine.name == "replay":
-            batches = _generate(engine, missing, sampling, store, unique, state)
-        else:
-            batches = _shared(engine, missing, sampling, store, unique, state)
-        for state, batch in batches:
-            have.update((completion.key, completion) for completion in batch)
-            tell(state, batch)
+    began = time.monotonic()
+    missing = [ask for key, ask in unique.items() if key not in have]
+    for batch, made in _asked(engine, missing, sampling, store, bodies):
+        have.update((completion.key, completion) for completion in batch)
+        state = state.after(batch, time.monotonic() - began, made)
+        tell(state, batch)
     failures = [
         Failure(ask.request.id, ask.draw, ask.key, have[ask.key].error)
         for draws in asks
@@ -130,32 +138,36 @@ def complete(
     return Answers([tuple(have[ask.key] for ask in draws) for draws in asks], tuple(failures), state)
 
 
-Asked = Mapping[str, tuple[Ask, dict[str, Any]]]  # by key: what is asked, and what the store keeps of it
+Bodies = Mapping[str, dict[str, Any]]  # what is asked, as the store keeps it, by key
 _HALF = "the prompt has half a character (a lone surrogate), which no model can be sent"
 
 
-def _shared(
-    engine: Engine,
-    missing: list[Ask],
-    sampling: Sampling,
-    store: Store,
-    unique: Asked,
-    state: Progress,
-) -> Iterator[tuple[Progress, list[Completion]]]:
-    """Ask for what no other process is asking for; then take what those came to, or ask for what they gave up."""
+def _asked(
+    engine: Engine, missing: list[Ask], sampling: Sampling, store: Store | None, bodies: Bodies
+) -> Iterator[tuple[list[Completion], bool]]:
+    """What is missing, batch by batch; and whether this run made the batch, or another process.
+
+    What no other process is asking for is asked for; then comes what those made, or what they gave up is asked for.
+    """
+    if broken := [failed(ask, _HALF) for ask in missing if whole(ask.request.text()) != ask.request.text()]:
+        yield broken, True
+        missing = [ask for ask in missing if ask.key not in {one.key for one in broken}]
+    if not missing:
+        return
+    engine.check(sampling)
+    if store is None or engine.name == "replay":
+        yield from ((batch, True) for batch in _generate(engine, missing, sampling, store, bodies))
+        return
     try:
         with store.claimant() as name:
             while missing:
                 mine = store.claim(name, [ask.key for ask in missing])
-                asked = [ask for ask in missing if ask.key in mine]
-                batches = _generate(engine, asked, sampling, store, unique, state) if asked else ()
-                for state, batch in batches:
-                    yield state, batch
+                if asked := [ask for ask in missing if ask.key in mine]:
+                    yield from ((batch, True) for batch in _generate(engine, asked, sampling, store, bodies))
                 others = store.get_many(ask.key for ask in missing if ask.key not in mine)
                 missing = [ask for ask in missing if ask.key not in mine and ask.key not in others]
                 if others:
-                    state = replace(state, stored=state.stored + len(others))
-                    yield state, list(others.values())
+                    yield list(others.values()), False
                 elif not asked:
                     if getattr(engine, "pending", False):  # a Ctrl-C that is held back until the engine is asked
                         raise KeyboardInterrupt
@@ -165,41 +177,24 @@ def _shared(
 
 
 def _generate(
-    engine: Engine,
-    asked: list[Ask],
-    sampling: Sampling,
-    store: Store | None,
-    unique: Asked,
-    state: Progress,
-) -> Iterator[tuple[Progress, list[Completion]]]:
-    """Store each batch of the engine's and yield it, as the store has it, with the progress after it."""
+    engine: Engine, asked: list[Ask], sampling: Sampling, store: Store | None, bodies: Bodies
+) -> Iterator[list[Completion]]:
+    """Store each batch of the engine's, and yield it as the store has it."""
+    batches: Any = engine.generate(asked, sampling)
     open_keys = {ask.key for ask in asked}
-    began = time.monotonic() - state.seconds
-    batches = engine.generate(asked, sampling)
-    with contextlib.ExitStack() as stack:
-        stack.callback(getattr(batches, "close", lambda: None))
+    with contextlib.closing(batches):
         for batch in batches:
-            stray = [completion.key for completion in batch if completion.key not in open_keys]
-            if stray:
+            if stray := {completion.key for completion in batch} - open_keys:
                 raise RuntimeError(
                     f"{engine.signature()} gave {len(stray)} completions that were not asked, or gave them twice"
                 )
-            good = [completion for completion in batch if completion.finish_reason != "error"]
             open_keys.difference_update(completion.key for completion in batch)
+            good = [completion for completion in batch if completion.finish_reason != "error"]
             if store is not None and good:
-                new = store.put_many(good, (unique[completion.key][1] for completion in good))
+                new = store.put_many(good, (bodies[completion.key] for completion in good))
                 if new < len(good):  # another process was first: one completion is the truth for both
                     kept = store.get_many(completion.key for completion in good)
                     batch = [kept.get(completion.key, completion) for completion in batch]
-            state = replace(
-                state,
-                done=state.done + len(good),
-                failed=state.failed + len(batch) - len(good),
-                prompt_tokens=state.prompt_tokens + sum(completion.prompt_tokens for completion in good),
-                completion_tokens=state.completion_tokens + sum(completion.completion_tokens for completion in good),
-                seconds=time.monotonic() - began,
-            )
-            yield state, batch
+            yield batch
     if open_keys:
-        lost = [failed(ask, "the engine gave no answer") for ask in asked if ask.key in open_keys]
-        yield replace(state, failed=state.failed + len(lost)), lost
+        yield [failed(ask, "the engine gave no answer") for ask in asked if ask.key in open_keys]

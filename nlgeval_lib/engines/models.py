@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib.engines.base import EngineError, Request
+from nlgeval_lib.engines.base import Engine, EngineError, Request
 
 _WHOLE = 1 << 31  # folders up to this size are hashed whole, larger files by their ends
 _END = 1 << 20
@@ -37,13 +37,11 @@ def folder_hash(folder: Path) -> str:
         size = path.stat().st_size
         digest.update(f"{path.name}:{size}:".encode())
         with open(path, "rb") as file:
-            if whole or size <= 2 * _END:
-                while block := file.read(_END):
-                    digest.update(block)
-            else:
+            if not whole and size > 2 * _END:
                 digest.update(file.read(_END))
                 file.seek(-_END, 2)
-                digest.update(file.read(_END))
+            while block := file.read(_END):
+                digest.update(block)
     return digest.hexdigest()
 
 
@@ -76,6 +74,15 @@ def token_ids(tokenizer: Any, request: Request, chat_template: str | None, model
     return list(encoded["input_ids"])
 
 
-def count(tokenizer: Any, requests: Sequence[Request], chat_template: str | None, model: str) -> list[int]:
-    """Prompt tokens of each request."""
-    return [len(token_ids(tokenizer, request, chat_template, model)) for request in requests]
+class LocalEngine(Engine):
+    """An engine whose model, and so its tokenizer, is in this process."""
+
+    chat_template: str | None
+    _tokenizer: Any
+
+    def count_tokens(self, requests: Sequence[Request]) -> list[int]:
+        """Prompt tokens of each request."""
+        return [len(self._ids(request)) for request in requests]
+
+    def _ids(self, request: Request) -> list[int]:
+        return token_ids(self._tokenizer, request, self.chat_template, self.model)

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import itertools
 import os
-import queue
 import threading
 import time
 from collections import deque
@@ -29,13 +28,19 @@ _PASSING = (408, 409, 429)  # and all of 500 and above
 
 @dataclass
 class Usage:
-    """What an engine's calls came to. `uncounted` answers came without token counts; `cost` is in the prices' unit."""
+    """What an engine's calls came to; `cost` is in the prices' unit."""
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    uncounted: int = 0
     cost: float = 0.0
+
+    def add(self, prompt: int, written: int, prices: tuple[float, float] | None) -> None:
+        """Note one answer's tokens."""
+        self.prompt_tokens += prompt
+        self.completion_tokens += written
+        if prices is not None:
+            self.cost += (prompt * prices[0] + written * prices[1]) / 1e6
 
 
 class OpenAIEngine(Engine):
@@ -107,6 +112,34 @@ class OpenAIEngine(Engine):
                 "on the command line --engine-set dialect=vllm)",
             )
 
+    def body(self, draws: Sequence[Ask], sampling: Sampling) -> dict[str, Any]:
+        """The JSON of one call for draws of one request.
+
+        Settings at their neutral value are sent too: a server's own defaults may differ.
+        """
+        request, likely = draws[0].request, sampling.logprobs
+        asked: dict[str, Any] = {
+            "model": self._asked_model,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            self.max_tokens_field: sampling.max_tokens,
+            "n": len(draws),
+            "seed": draws[0].seed,
+            "stop": list(sampling.stop) or None,
+        }
+        if request.messages is None:
+            asked |= {"prompt": request.prompt, "logprobs": likely}
+        else:
+            messages = [dict(message) for message in request.messages]
+            asked |= {"messages": messages, "logprobs": likely is not None or None, "top_logprobs": likely}
+        if self.dialect == "vllm":
+            asked |= {"top_k": sampling.top_k, "repetition_penalty": sampling.repetition_penalty}
+            asked["structured_outputs"] = sampling.form or None
+        elif sampling.json_schema is not None:
+            schema = {"name": "answer", "schema": sampling.schema, "strict": True}
+            asked["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return {name: value for name, value in asked.items() if value is not None} | self.extra_body
+
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """Completions as they arrive. The calls are made in a thread with an event loop of its own."""
         key = os.environ.get(self.api_key_env, "").strip()  # a file's line break often comes with it
@@ -118,40 +151,62 @@ class OpenAIEngine(Engine):
         thread = threading.Thread(target=run.main, name="nlgeval-openai", daemon=True)
         thread.start()
         try:
-            while (batch := run.out.get()) is not None:
-                yield batch
-            if run.crash is not None:
-                raise run.crash
-        except KeyboardInterrupt:  # what has arrived is paid for: hand it over before the end
-            run.stop()
-            thread.join()
-            while not run.out.empty():
-                if (batch := run.out.get()) is not None:
+            while not run.over.wait(_HAND_OVER):
+                if batch := run.taken():
                     yield batch
-            raise
+        except KeyboardInterrupt as error:  # what has arrived is paid for: hand it over before the end
+            run.crash = error
         finally:
             run.stop()
             thread.join()
+        if batch := run.taken():
+            yield batch
+        if run.crash is not None:
+            raise run.crash
 
     def stop(self) -> None:
         """End the run that is going on, from any thread or a signal's handler: it hands over what has arrived."""
         if self._run is not None:
             self._run.stop()
 
+    def _completions(self, draws: Sequence[Ask], answer: _protocol.Answer) -> list[Completion]:
+        """The completions, and their tokens on the account. A call's tokens are shared out by length of text."""
+        prompt, written = answer.prompt_tokens or 0, answer.completion_tokens or 0
+        self.usage.add(prompt, written, self.prices)
+        if answer.model:
+            self.served.add(answer.model)
+        lengths = [len(choice.text) for choice in answer.choices]
+        if not any(lengths):
+            lengths = [1] * len(lengths)
+        bounds = [round(written * so_far / sum(lengths)) for so_far in itertools.accumulate(lengths, initial=0)]
+        return [
+            Completion(
+                key=ask.key,
+                text=choice.text,
+                finish_reason=choice.finish_reason,
+                prompt_tokens=prompt if i == 0 else 0,
+                completion_tokens=bounds[i + 1] - bounds[i],
+                logprobs=choice.logprobs,
+                model=self.model,
+                revision=self.revision,
+            )
+            for i, (ask, choice) in enumerate(zip(draws, answer.choices, strict=True))
+        ]
+
 
 class _Run:
-    """One call of `generate`: the workers, their queue, and what ends them."""
+    """One call of `generate`: the workers, what they have finished, and what ends them."""
 
     def __init__(self, engine: OpenAIEngine, asks: Sequence[Ask], sampling: Sampling, key: str) -> None:
         self.engine, self.sampling, self.key = engine, sampling, key
-        self.todo = deque(_groups(asks) if engine.group_draws else ([ask] for ask in asks))
-        self.out: queue.SimpleQueue[list[Completion] | None] = queue.SimpleQueue()
-        self._finished: list[Completion] = []
+        groups = itertools.groupby(asks, lambda ask: id(ask.request) if engine.group_draws else ask.key)
+        self.todo = deque(list(draws) for _, draws in groups)
+        self.arrived: deque[Completion] = deque()
+        self.over = threading.Event()
         self.crash: BaseException | None = None
         self.hopeless = ""
         self.in_a_row = 0
         self.quiet_until = 0.0  # the server wants no request before
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
 
@@ -164,24 +219,21 @@ class _Run:
         except BaseException as error:
             self.crash = error
         finally:
-            self._hand_over()
-            self.out.put(None)
+            self.over.set()
 
     def stop(self) -> None:
         """End the workers, from any thread; nothing happens if they have ended."""
         self._stopped = True
-        if self._loop is not None and self._task is not None:
+        if self._task is not None:
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._task.cancel)
+                self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
-    def _hand_over(self) -> None:
-        """Give what is finished to the thread that stores it."""
-        if self._finished:
-            self.out.put(self._finished)
-            self._finished = []
+    def taken(self) -> list[Completion]:
+        """What has arrived since the last call."""
+        return [self.arrived.popleft() for _ in range(len(self.arrived))]
 
     async def _all(self) -> None:
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        self._task = asyncio.current_task()
         if self._stopped:
             return
         engine, workers = self.engine, min(self.engine.concurrency, len(self.todo))
@@ -205,27 +257,18 @@ class _Run:
                 if self.in_a_row >= self.engine.give_up_after and not self.hopeless:
                     self.hopeless = f"{self.in_a_row} requests failed one after another, the last with: {error}"
                 done = [failed(ask, str(error)) for ask in draws]
-            if not self._finished:
-                asyncio.get_running_loop().call_later(_HAND_OVER, self._hand_over)
-            self._finished += done
+            self.arrived.extend(done)
 
     async def _ask(self, client: Any, draws: list[Ask]) -> list[Completion]:
         """The completions of the draws of one request, after as many attempts as it takes. Raises: AttemptFailed."""
         import tenacity
 
-        engine, backoff = self.engine, tenacity.wait_random_exponential(multiplier=0.5, max=MOST_WAIT / 4, min=0.25)
-
-        def wait(state: tenacity.RetryCallState) -> float:
-            error = state.outcome.exception() if state.outcome else None
-            return max(getattr(error, "wait", 0.0), backoff(state))
-
+        most = self.engine.max_retries + 1
         attempts = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception(
-                lambda error: isinstance(error, AttemptFailed) and error.wait is not None
-            ),
-            stop=tenacity.stop_after_attempt(engine.max_retries + 1),
-            wait=wait,
-            sleep=engine._sleep,
+            retry=tenacity.retry_if_exception(lambda error: getattr(error, "wait", None) is not None),
+            stop=tenacity.stop_after_attempt(most),
+            wait=tenacity.wait_random_exponential(multiplier=0.5, max=MOST_WAIT / 4, min=0.25),
+            sleep=self.engine._sleep,
             reraise=True,
         )
         try:
@@ -233,54 +276,52 @@ class _Run:
         except AttemptFailed as error:
             if error.wait is None:
                 raise
-            raise AttemptFailed(f"{error} ({engine.max_retries + 1} attempts)") from None
+            raise AttemptFailed(f"{error} ({most} attempts)") from None
 
     async def _attempt(self, client: Any, draws: list[Ask]) -> list[Completion]:
-        """One attempt. Raises: AttemptFailed."""
+        """One attempt, not before the server wants one again. Raises: AttemptFailed."""
         import httpx2
 
-        engine, request = self.engine, draws[0].request
-        chat = request.messages is not None
-        dialect, limit = engine.dialect, engine.max_tokens_field
-        how: dict[str, Any] = {"model": engine._asked_model, "count": len(draws), "seed": draws[0].seed}
-        sent = _protocol.body(request, self.sampling, **how, dialect=dialect, limit_field=limit) | engine.extra_body
+        engine = self.engine
         while (delay := self.quiet_until - engine._now()) > 0:
             await engine._sleep(delay)
         if self.hopeless:
             raise AttemptFailed(f"not asked again: {self.hopeless}")
         engine.usage.calls += 1
-        path = "/chat/completions" if chat else "/completions"
+        chat = draws[0].request.messages is not None
+        path, body = "/chat/completions" if chat else "/completions", engine.body(draws, self.sampling)
         try:
             async with asyncio.timeout(engine.timeout):
-                response = await client.post(path, cast_to=httpx2.Response, body=sent)
+                response = await client.post(path, cast_to=httpx2.Response, body=body)
             if len(self.key) >= _protocol.SECRET and self.key.encode() in response.content:
                 raise AttemptFailed("the answer repeats the API key; nothing of it is kept")
-            answer = _protocol.read(response.content, chat=chat, count=len(draws), sampling=self.sampling)
+            wanted = self.sampling.logprobs is not None
+            answer = _protocol.read(response.content, chat=chat, count=len(draws), logprobs=wanted)
         except Exception as error:
             fault = self._fault(error)
             self.hopeless = self.hopeless or (str(fault) if fault.hopeless else "")
             self.quiet_until = max(self.quiet_until, engine._now() + (fault.wait or 0.0))
             raise fault from None
-        return self._completions(draws, answer)
+        return engine._completions(draws, answer)
 
     def _fault(self, error: Exception) -> AttemptFailed:
         """What an attempt that ended with `error` means; without the key, should the server have sent it back."""
         import openai
 
-        for one in (error, error.__cause__):
-            if isinstance(one, AttemptFailed):
-                return one
+        if isinstance(cause := error.__cause__ or error, AttemptFailed):
+            return cause
         if isinstance(error, openai.APIStatusError):
             return self._refused(error)
+        passing = True
         if isinstance(error, (TimeoutError, openai.APITimeoutError)):
-            return AttemptFailed(f"no answer within {self.engine.timeout:g} s", 0.0)
-        passing = not isinstance(error, (ValueError, TypeError))  # of ours, and the same at the next attempt
-        reason = f"{type(error).__name__}: {error}"
-        if isinstance(error, openai.APIConnectionError):
-            cause = error.__cause__ or error
+            reason = f"no answer within {self.engine.timeout:g} s"
+        elif isinstance(error, openai.APIConnectionError):
             reason = f"connection lost: {type(cause).__name__}: {cause}"
         elif isinstance(error, _protocol.BadAnswer):
-            passing, reason = True, f"a bad answer: {error}"
+            reason = f"a bad answer: {error}"
+        else:
+            reason = f"{type(error).__name__}: {error}"
+            passing = not isinstance(error, (ValueError, TypeError))  # of ours, and the same at the next attempt
         return AttemptFailed(without_key(reason, self.key), 0.0 if passing else None)
 
     def _refused(self, error: Any) -> AttemptFailed:
@@ -297,38 +338,3 @@ class _Run:
         if wait > MOST_WAIT:
             return AttemptFailed(f"{reason}; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}")
         return AttemptFailed(reason, wait)
-
-    def _completions(self, draws: list[Ask], answer: _protocol.Answer) -> list[Completion]:
-        """The completions, and their tokens on the account. A call's tokens are shared out by length of text."""
-        engine, usage = self.engine, self.engine.usage
-        prompt, written = answer.prompt_tokens or 0, answer.completion_tokens or 0
-        usage.prompt_tokens += prompt
-        usage.completion_tokens += written
-        usage.uncounted += answer.prompt_tokens is None or answer.completion_tokens is None
-        if engine.prices is not None:
-            usage.cost += (prompt * engine.prices[0] + written * engine.prices[1]) / 1e6
-        if answer.model:
-            engine.served.add(answer.model)
-        lengths = [len(choice.text) for choice in answer.choices]
-        if not any(lengths):
-            lengths = [1] * len(lengths)
-        bounds = [round(written * so_far / sum(lengths)) for so_far in itertools.accumulate(lengths, initial=0)]
-        return [
-            Completion(
-                key=ask.key,
-                text=choice.text,
-                finish_reason=choice.finish_reason,
-                prompt_tokens=prompt if i == 0 else 0,
-                completion_tokens=bounds[i + 1] - bounds[i],
-                logprobs=choice.logprobs,
-                model=engine.model,
-                revision=engine.revision,
-            )
-            for i, (ask, choice) in enumerate(zip(draws, answer.choices, strict=True))
-        ]
-
-
-def _groups(asks: Sequence[Ask]) -> Iterator[list[Ask]]:
-    """Runs of draws of the same request."""
-    for _, group in itertools.groupby(asks, key=lambda ask: id(ask.request)):
-        yield list(group)

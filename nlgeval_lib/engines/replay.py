@@ -12,19 +12,6 @@ from nlgeval_lib.records import Completion
 Script = Callable[[Request, int], str | Completion]
 
 
-class MissingCompletions(EngineError):
-    """A replay was asked for completions that the store does not have. `missing` holds (request id, draw, key)."""
-
-    def __init__(self, missing: Sequence[tuple[str, int, str]], where: str) -> None:
-        self.missing = tuple(missing)
-        shown = ", ".join(f"{name} (draw {draw})" for name, draw, _ in self.missing[:10])
-        more = f" and {len(self.missing) - 10} more" if len(self.missing) > 10 else ""
-        super().__init__(
-            f"{len(self.missing)} completions are not in {where}: {shown}{more}. Make them with an engine that runs "
-            "the model, or check that model, revision, prompts and sampling settings are those of the recording"
-        )
-
-
 class ReplayEngine(Engine):
     """Completions of one model from a store; what is stored under some settings was made with them.
 
@@ -53,11 +40,16 @@ class ReplayEngine(Engine):
         self.revision = revision
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
-        """All stored completions. Raises: MissingCompletions where one is lacking and `refused` is not given."""
+        """All stored completions. Raises: EngineError where one is lacking and `refused` is not given."""
         found = self.store.get_many(ask.key for ask in asks)
         gone = [ask for ask in asks if ask.key not in found]
         if gone and self.refused is None:
-            raise MissingCompletions([(ask.request.id, ask.draw, ask.key) for ask in gone], repr(self.store))
+            shown = ", ".join(f"{ask.request.id} (draw {ask.draw})" for ask in gone[:10])
+            more = f" and {len(gone) - 10} more" if len(gone) > 10 else ""
+            raise EngineError(
+                f"{len(gone)} completions are not in {self.store!r}: {shown}{more}. Make them with an engine that runs "
+                "the model, or check that model, revision, prompts and sampling settings are those of the recording"
+            )
         known = self.refused or {}
         self.missing += [ask.key for ask in gone if ask.key not in known]
         self.excused += [ask.key for ask in gone if ask.key in known]

@@ -11,6 +11,7 @@ exported file is `{"crc":"1f0c9a3e","key":"<64 hex digits>","text":"...", ...}`:
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -27,11 +28,6 @@ from typing import IO, Any
 
 from nlgeval_lib import files
 from nlgeval_lib.records import Completion
-
-try:
-    import fcntl
-except ImportError:  # a system without such locks: two processes may ask the same, and keep the first answer
-    fcntl = None  # type: ignore[assignment]
 
 FILE = "completions.sqlite"
 _VERSION = 1
@@ -88,19 +84,9 @@ def request_key(body: Mapping[str, Any]) -> str:
 
 
 def draw_keys(body: Mapping[str, Any], draws: Sequence[int]) -> list[str]:
-    """The keys of some draws of one request: sha256 of the canonical JSON of the body with `"draw": i`.
-
-    Raises: ValueError for a negative draw.
-    """
-    if any(draw < 0 for draw in draws):
-        raise ValueError(f"draws {list(draws)}: a draw index is 0 or more")
+    """The keys of some draws of one request: sha256 of the canonical JSON of the body with `"draw": i`."""
     rest = canonical(body)[1:]  # "draw" sorts before every other name of the body
     return [hashlib.sha256(f'{{"draw":{draw},{rest}'.encode()).hexdigest() for draw in draws]
-
-
-_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_dump_ascii = json.JSONEncoder(separators=(",", ":")).encode
-_load = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def _crc(record: bytes) -> int:
@@ -109,19 +95,11 @@ def _crc(record: bytes) -> int:
 
 def _row(body: dict[str, Any], model: str | None = None, revision: str | None = None) -> Row:
     """The row of a record. Half characters, which UTF-8 cannot hold, are kept as JSON escapes."""
-    record = _dump(body)
-    try:
-        raw = record.encode()
-    except UnicodeEncodeError:
-        record = _dump_ascii(body)
-        raw = record.encode()
-    return (
-        bytes.fromhex(body["key"]),
-        _crc(raw),
-        record,
-        model and files.whole(model),
-        revision and files.whole(revision),
-    )
+    record = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    if record != files.whole(record):
+        record = json.dumps(body, separators=(",", ":"))
+    who = (model and files.whole(model), revision and files.whole(revision))
+    return bytes.fromhex(body["key"]), _crc(record.encode()), record, *who
 
 
 def _completion_row(c: Completion) -> Row:
@@ -143,7 +121,7 @@ def _completion(key: bytes, crc: int, record: bytes) -> Completion:
     """The completion of a record. Raises: ValueError for a damaged one; StoreError for one of a newer version."""
     if _crc(record) != crc:
         raise ValueError("its checksum does not match")
-    found: dict[str, Any] = _load(record.decode(), 0)[0]
+    found = json.loads(record)
     if found["key"] != key.hex():
         raise ValueError(f"it is that of {found['key'][:12]}")
     if "logprobs" in found:
@@ -215,9 +193,6 @@ class Store:
             warnings.warn(f"{self.path}: {said}", stacklevel=2)
         return {key: found[key] for key in wanted if key in found}
 
-    def __contains__(self, key: str) -> bool:
-        return bool(self._rows("SELECT 1 FROM records WHERE key = ?", (bytes.fromhex(key),)))
-
     def __len__(self) -> int:
         """How many completions are stored."""
         return sum(self.census().values())
@@ -234,7 +209,7 @@ class Store:
 
     def requests(self) -> Iterator[dict[str, Any]]:
         """What was asked: model, revision, prompt or messages, sampling."""
-        return (_load(record.decode(), 0)[0]["request"] for (record,) in self._all("record", "model IS NULL"))
+        return (json.loads(record)["request"] for (record,) in self._all("record", "model IS NULL"))
 
     def census(self) -> dict[tuple[str, str], int]:
         """How many completions there are, by (model, revision)."""
@@ -255,8 +230,9 @@ class Store:
         rows = [_completion_row(completion) for completion in completions]
         bodies = {id(body): body for body in requests}.values()
         asked = [_row({"key": request_key(body), "request": dict(body)}) for body in bodies]
-        if not rows and not asked:
-            return 0
+        return self._put(rows, asked) if rows or asked else 0
+
+    def _put(self, rows: list[Row], asked: list[Row]) -> int:
         with self._writing() as database:
             database.executemany(_PUT, asked)
             return database.executemany(_PUT, rows).rowcount if rows else 0
@@ -348,14 +324,10 @@ class Store:
                 except (ValueError, KeyError, TypeError):
                     damaged += line.endswith(b"\n")
                 if len(rows) == _AT_ONCE:
-                    new, rows = new + self._put(rows), []
+                    new, rows = new + self._put(rows, []), []
         if damaged:
             warnings.warn(f"{source}: {damaged} damaged lines are left out", stacklevel=2)
-        return new + self._put(rows)
-
-    def _put(self, rows: list[Row]) -> int:
-        with self._writing() as database:
-            return database.executemany(_PUT, rows).rowcount if rows else 0
+        return new + self._put(rows, [])
 
     # -- SQLite --------------------------------------------------------------------------------------------------------
 
@@ -437,11 +409,10 @@ def _create(path: Path) -> None:
 
 def _locked(file: IO[bytes]) -> bool:
     """Lock a claimant's file, if nobody has it. A lock ends with its process."""
-    if fcntl is not None:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
     return True
 
 

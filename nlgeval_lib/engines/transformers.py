@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nlgeval_lib.engines import models
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, failed
+from nlgeval_lib.engines.base import Ask, EngineError, Request, Sampling, failed
 from nlgeval_lib.records import Completion
 
 
-@dataclass(frozen=True, slots=True)
-class LogLikelihood:
+class LogLikelihood(NamedTuple):
     """How likely a model finds a text after a prompt: natural logarithms, one a token.
 
     `reason` says why `tokens` is empty, where it is.
@@ -23,17 +21,12 @@ class LogLikelihood:
     reason: str = ""
 
     @property
-    def total(self) -> float:
-        """The sum over the tokens; NaN without tokens."""
-        return math.fsum(self.tokens) if self.tokens else math.nan
-
-    @property
     def mean(self) -> float:
         """The mean over the tokens; NaN without tokens."""
-        return self.total / len(self.tokens) if self.tokens else math.nan
+        return math.fsum(self.tokens) / len(self.tokens) if self.tokens else math.nan
 
 
-class TransformersEngine(Engine):
+class TransformersEngine(models.LocalEngine):
     """One model in transformers, in batches of prompts of similar length, padded on the left.
 
     `model` is a hub id or a folder, `name` its label in the store. On a GPU the model's own precision is used, on the
@@ -86,9 +79,8 @@ class TransformersEngine(Engine):
         own = self._model.generation_config
         ends = own.eos_token_id if own.eos_token_id is not None else self._tokenizer.eos_token_id
         self._ends = ends if isinstance(ends, list) else [] if ends is None else [ends]
-        self._pad = self._tokenizer.pad_token_id
-        if self._pad is None:
-            self._pad = self._ends[0] if self._ends else 0
+        pads = [self._tokenizer.pad_token_id, *self._ends, 0]
+        self._pad: int = next(token for token in pads if token is not None)
         # A checkpoint's own sampling defaults (temperature, penalties) must not mix with the settings that are asked.
         self._model.generation_config = GenerationConfig(
             bos_token_id=own.bos_token_id,
@@ -106,17 +98,13 @@ class TransformersEngine(Engine):
         """Raises: UnsupportedSetting for a structured completion."""
         self._refuse(sampling, "choice", "regex", "json_schema", why="use VLLMEngine or a server for structured output")
 
-    def count_tokens(self, requests: Sequence[Request]) -> list[int]:
-        """Prompt tokens of each request."""
-        return models.count(self._tokenizer, requests, self.chat_template, self.model)
-
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """Completions batch by batch, the longest prompts first: what does not fit the memory shows at once."""
         import torch
 
         ready, refused = [], []
         for ask in asks:
-            ids = models.token_ids(self._tokenizer, ask.request, self.chat_template, self.model)
+            ids = self._ids(ask.request)
             if not ids or len(ids) + (not self.seq2seq) > self.context:
                 refused.append(failed(ask, f"the prompt has {len(ids)} tokens, the model takes 1 to {self.context}"))
             else:
@@ -127,7 +115,7 @@ class TransformersEngine(Engine):
         todo = [ready[i : i + self.batch_size] for i in range(0, len(ready), self.batch_size)]
         while todo:
             batch = todo.pop(0)
-            room = self._room(batch[0][1], sampling)
+            room = min(sampling.max_tokens, self.context - (1 if self.seq2seq else len(batch[0][1])))
             if len(batch) > 1 and room < sampling.max_tokens:
                 todo[:0] = [batch[:1], batch[1:]]  # the longest would cut short the others
                 continue
@@ -158,11 +146,11 @@ class TransformersEngine(Engine):
         results = [LogLikelihood((), self._unscorable(*pair)) for pair in pairs]
         ready = [i for i, result in enumerate(results) if not result.reason]
         ready.sort(key=lambda i: -(len(pairs[i][0]) + len(pairs[i][1])))
-        size, run = batch_size or self.batch_size, self._score_seq2seq if self.seq2seq else self._score_causal
+        size, score = batch_size or self.batch_size, self._score_seq2seq if self.seq2seq else self._score_causal
         for start in range(0, len(ready), size):
             rows = ready[start : start + size]
             with torch.inference_mode():
-                for i, values in zip(rows, run([pairs[i] for i in rows]), strict=True):
+                for i, values in zip(rows, score([pairs[i] for i in rows]), strict=True):
                     results[i] = LogLikelihood(tuple(values))
         return results
 
@@ -175,22 +163,15 @@ class TransformersEngine(Engine):
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
 
-    def _room(self, prompt: Sequence[int], sampling: Sampling) -> int:
-        """New tokens that fit after a prompt."""
-        used = 1 if self.seq2seq else len(prompt)
-        return min(sampling.max_tokens, self.context - used)
-
     def _run(self, batch: list[tuple[Ask, list[int]]], sampling: Sampling, room: int) -> list[Completion]:
         """One batch through the model."""
         import torch
 
         from nlgeval_lib.engines._sampler import Sampler, StopTexts
 
-        width = max(len(ids) for _, ids in batch)
-        tokens = torch.tensor([[self._pad] * (width - len(ids)) + ids for _, ids in batch], device=self.device)
-        mask = torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for _, ids in batch], device=self.device)
-        first = 1 if self.seq2seq else width
-        sampler = Sampler(sampling, [ask.seed for ask, _ in batch], None if self.seq2seq else (tokens, mask))
+        tokens, mask = self._padded([ids for _, ids in batch], left=True)
+        first = 1 if self.seq2seq else tokens.shape[1]
+        sampler = Sampler(sampling, [ask.seed for ask, _ in batch], None if self.seq2seq else mask)
         with torch.inference_mode():
             out = self._model.generate(
                 input_ids=tokens,
@@ -204,6 +185,18 @@ class TransformersEngine(Engine):
             self._completion(ask, ids, written, sampling, sampler.logprobs(row, self._tokenizer))
             for row, ((ask, ids), written) in enumerate(zip(batch, out[:, first:].tolist(), strict=True))
         ]
+
+    def _padded(self, rows: list[list[int]], left: bool = False) -> tuple[Any, Any]:
+        """Tokens and mask of a batch, padded on one side."""
+        import torch
+
+        width = max(map(len, rows))
+        tokens, mask = [], []
+        for row in rows:
+            pad, ones, zeros = [self._pad] * (width - len(row)), [1] * len(row), [0] * (width - len(row))
+            tokens.append(pad + row if left else row + pad)
+            mask.append(zeros + ones if left else ones + zeros)
+        return torch.tensor(tokens, device=self.device), torch.tensor(mask, device=self.device)
 
     def _completion(
         self,
@@ -250,7 +243,7 @@ class TransformersEngine(Engine):
     def _split(self, request: Request, text: str) -> tuple[list[int], list[int]]:
         """Tokens that are read, and tokens that are scored."""
         tokenizer = self._tokenizer
-        before = models.token_ids(tokenizer, request, self.chat_template, self.model)
+        before = self._ids(request)
         if self.seq2seq:
             return before, list(tokenizer(text_target=text).input_ids) if text else []
         if request.messages is not None:  # a template's text is not tokenised again: its end is a token's end
@@ -276,15 +269,6 @@ class TransformersEngine(Engine):
         if self.seq2seq and not context:
             return "the prompt has no tokens"
         return "one token, and nothing before it" if len(context) + len(target) == 1 else ""
-
-    def _padded(self, rows: list[list[int]]) -> tuple[Any, Any]:
-        """Tokens and mask of a batch, padded on the right."""
-        import torch
-
-        width = max(map(len, rows))
-        tokens = torch.tensor([row + [self._pad] * (width - len(row)) for row in rows], device=self.device)
-        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows], device=self.device)
-        return tokens, mask
 
     def _score_causal(self, pairs: list[tuple[list[int], list[int]]]) -> list[list[float]]:
         """Scores of one batch; a causal model never looks at what stands on the right."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nlgeval_lib.engines import models
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, UnsupportedSetting, failed
+from nlgeval_lib.engines.base import Ask, EngineError, Sampling, UnsupportedSetting, failed, likeliest
 from nlgeval_lib.records import Completion
 
 # What vLLM's CPU build needs for a small model in one process. A variable that is set already stays as it is.
@@ -27,13 +27,13 @@ def has_gpu() -> bool:
     return torch.cuda.device_count() > 0
 
 
-class VLLMEngine(Engine):
+class VLLMEngine(models.LocalEngine):
     """One model in vLLM. Any engine argument of vLLM's passes through `options` (`max_model_len`, `quantization`, ...).
 
     `model` is a hub id or a folder; `name` is how its completions are labelled: the id or the folder's name unless
     given. On a machine without a GPU the settings that vLLM's CPU build needs are chosen, in float32, unless the
     environment or `options` say otherwise. Prompts are asked in the order of their texts, so that shared beginnings are
-    computed once; `reorder=False` keeps the given order. Results do not depend on it.
+    computed once. Results do not depend on it.
 
     Raises: EngineError where vLLM is not installed or cannot load the model.
     """
@@ -47,11 +47,10 @@ class VLLMEngine(Engine):
         revision: str | None = None,
         name: str | None = None,
         chat_template: str | None = None,
-        reorder: bool = True,
         **options: Any,
     ) -> None:
         self.model, found = models.identify(model, revision, name)
-        self.chat_template, self.reorder = chat_template, reorder
+        self.chat_template = chat_template
         if not has_gpu():
             for variable, value in CPU_ENVIRONMENT.items():
                 os.environ.setdefault(variable, value)
@@ -91,34 +90,23 @@ class VLLMEngine(Engine):
         except self._refusals as error:
             raise UnsupportedSetting(f"vLLM refuses the settings: {' '.join(str(error).split())}") from error
 
-    def count_tokens(self, requests: Sequence[Request]) -> list[int]:
-        """Prompt tokens of each request."""
-        return models.count(self._tokenizer, requests, self.chat_template, self.model)
-
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """Completions as their sequences finish."""
         engine = self._llm.llm_engine
-        waiting = iter(sorted(asks, key=lambda ask: ask.request.text()) if self.reorder else asks)
-        shared = self._params(sampling, None)
+        waiting = iter(sorted(asks, key=lambda ask: ask.request.text()))
         running: dict[str, Ask] = {}
         try:
             while True:
-                refused = self._fill(waiting, running, sampling, shared)
-                if refused:
+                if refused := self._fill(waiting, running, sampling):
                     yield refused
                 if not running:
                     return
                 try:
-                    outputs = engine.step()
+                    finished = [output for output in engine.step() if output.finished]
                 except Exception as error:
                     raise EngineError(f"vLLM stopped with {len(running)} prompts open: {error}") from error
-                batch = [
-                    self._completion(running.pop(output.request_id), output, sampling)
-                    for output in outputs
-                    if output.finished
-                ]
-                if batch:
-                    yield batch
+                if finished:
+                    yield [self._completion(running.pop(output.request_id), output, sampling) for output in finished]
         finally:
             if running:
                 with contextlib.suppress(Exception):  # Ctrl-C reaches vLLM's own process too, which may be gone
@@ -130,22 +118,16 @@ class VLLMEngine(Engine):
             self._llm.llm_engine.engine_core.shutdown()
             del self._llm
 
-    def _fill(
-        self, waiting: Iterator[Ask], running: dict[str, Ask], sampling: Sampling, shared: Any
-    ) -> list[Completion]:
-        """Hand asks to vLLM until enough are open; the ones that it refuses (too long, no tokens).
-
-        `shared` are the settings of draws without a seed.
-        """
+    def _fill(self, waiting: Iterator[Ask], running: dict[str, Ask], sampling: Sampling) -> list[Completion]:
+        """Hand asks to vLLM until enough are open; the ones that it refuses (too long, no tokens)."""
         refused = []
         while len(running) < self._open and (ask := next(waiting, None)) is not None:
-            ids = models.token_ids(self._tokenizer, ask.request, self.chat_template, self.model)
+            ids = self._ids(ask.request)
+            prompt: Any = {"type": "token", "prompt_token_ids": ids}
             self._count += 1
             name = f"nlgeval-{self._count}"
-            prompt: Any = {"type": "token", "prompt_token_ids": ids}
-            params = shared if ask.seed is None else self._params(sampling, ask.seed)
             try:
-                self._llm.llm_engine.add_request(name, prompt, params)
+                self._llm.llm_engine.add_request(name, prompt, self._params(sampling, ask.seed))
             except self._refusals as error:
                 refused.append(failed(ask, f"vLLM refused the prompt of {len(ids)} tokens: {error}"))
             else:
@@ -189,16 +171,9 @@ class VLLMEngine(Engine):
 
 
 def _logprobs(tokens: Sequence[int], positions: Iterable[Any]) -> tuple[dict[str, float], ...]:
-    """For every token that was written: its text and log-probability first, then the alternatives'.
-
-    Tokens of the same text (parts of one character) count as the likeliest of them.
-    """
+    """For every token that was written: its text and log-probability first, then the alternatives'."""
     table = []
     for token, position in zip(tokens, positions, strict=True):
-        row: dict[str, float] = {}
-        for number in (token, *(other for other in position if other != token)):
-            entry = position[number]
-            text = entry.decoded_token or ""
-            row[text] = max(row.get(text, -float("inf")), float(entry.logprob))
-        table.append(row)
+        entries = [position[token], *(entry for other, entry in position.items() if other != token)]
+        table.append(likeliest((entry.decoded_token or "", entry.logprob) for entry in entries))
     return tuple(table)

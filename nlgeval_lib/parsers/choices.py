@@ -123,7 +123,7 @@ def preference(text: str | None, tie: bool = False) -> Choice:
     return read
 
 
-def yes_no(text: str | None) -> Choice:
+def yes_no(text: str | None) -> Parsed:
     """Whether a text answers yes (1.0) or no (0.0).
 
     The answer counts under a label ("Answer: no"), else as the first word or alone on the last line. Different

@@ -9,7 +9,6 @@ rendering joins the parts, so text that comes from data is never looked at, what
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
 import hashlib
@@ -148,11 +147,6 @@ def load_definitions(name: str) -> dict[str, Any]:
     known = sorted(path.stem for path in DEFINITIONS.glob("*.json"))
     if name not in known:
         raise ValueError(f"unknown definitions {name!r}; nearest: {', '.join(near(name, known) or known)}")
-    return copy.deepcopy(_definitions(name))
-
-
-@functools.cache
-def _definitions(name: str) -> dict[str, Any]:
     return json.loads((DEFINITIONS / f"{name}.json").read_text(encoding="utf-8"))
 
 

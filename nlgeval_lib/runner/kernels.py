@@ -9,6 +9,7 @@ fork fails, kernels are started from nothing.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import gc
 import importlib
@@ -202,7 +203,9 @@ def serve() -> Mapping[str, Any] | None:
 def become(request: Mapping[str, Any]) -> None:
     """Be the kernel that `request` asks for, until it is shut down."""
     os.setsid()
-    _die_with(template := request["template"])
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG: it ends when its template does, however
+    if os.getppid() != (template := request["template"]):  # that ended before this was set
+        os._exit(1)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     with open(os.devnull, encoding="utf-8") as nothing:
@@ -218,15 +221,6 @@ def become(request: Mapping[str, Any]) -> None:
     from ipykernel import kernelapp
 
     kernelapp.launch_new_instance()
-
-
-def _die_with(template: int) -> None:
-    """A kernel ends when its template does, however that happens."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
-    if os.getppid() != template:  # it ended before that was set
-        os._exit(1)
 
 
 if __name__ == "__main__":

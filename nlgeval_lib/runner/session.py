@@ -22,20 +22,8 @@ from rich.text import Text
 
 from nlgeval_lib import files
 from nlgeval_lib.report.notebook import shown
-from nlgeval_lib.runner import pool
-from nlgeval_lib.runner.stale import (
-    Options,
-    Record,
-    Step,
-    code,
-    current,
-    file_hash,
-    forget,
-    missing,
-    record_path,
-    step,
-    waits_for,
-)
+from nlgeval_lib.runner import pool, stale
+from nlgeval_lib.runner.stale import Options, Record, Step, record_path, step, waits_for
 from nlgeval_lib.study.catalogue import SCOREBOARD, Catalogue, Entry, scoreboard_entry
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[^\t\n\x20-\x7e\xa0-\U0010ffff]")
@@ -55,13 +43,8 @@ class Progress:
         self._console = Console(file=self._stream)
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self.total = total
-        self._began = time.monotonic()
+        self.began = time.monotonic()
         self.counts: Counter[str] = Counter()
-
-    @property
-    def seconds(self) -> float:
-        """Since the run began."""
-        return time.monotonic() - self._began
 
     def say(self, text: str) -> None:
         """One line that stays."""
@@ -78,7 +61,7 @@ class Progress:
     def tick(self, running: Sequence[str]) -> None:
         """Redraw the live line (terminals only)."""
         if self._console.is_terminal:
-            done = f"{self.counts.total()}/{self.total} | {self.summary()} | {self.seconds:.0f} s"
+            done = f"{self.counts.total()}/{self.total} | {self.summary()} | {time.monotonic() - self.began:.0f} s"
             self._live.start()
             text = Text(f"{done} | running: {', '.join(running)}", no_wrap=True, overflow="ellipsis")
             self._live.update(text, refresh=True)
@@ -108,7 +91,7 @@ class Outcome:
     cached: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     unavailable: dict[str, dict[str, str]] = field(default_factory=dict)  # id -> data set -> why
-    kept: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # id -> what save() reported of a run with less
+    saved: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # id -> what save() reported
 
     @property
     def code(self) -> int:
@@ -127,14 +110,14 @@ class Session:
         self._waiting: list[Entry] = []  # for others to end
         self._ready: list[Step] = []
         self._running: dict[str, Step] = {}
-        forget()
+        stale.forget()
 
     def run(self, entries: Sequence[Entry]) -> Outcome:
         """Run what is stale of `entries` and of the scoreboard.
 
         Raises: CatalogueError for unknown inputs; OSError where results or state cannot be written.
         """
-        for folder in (files.results(), files.state("runs")):  # better refused now than after an hour
+        for folder in (files.results() / "executed", files.state("runs")):  # better refused now than after an hour
             files.check(folder / ".writable")
         todo = list(entries)
         if not self._options.aside and scoreboard_entry().path.exists():
@@ -162,6 +145,30 @@ class Session:
         self._report()
         return self._outcome
 
+    def _checked(self, entries: list[Entry]) -> list[Step]:
+        """The steps that must and can be run; the others are booked."""
+        due = []
+        for entry in entries:
+            decided = step(entry, self._catalogue, self._options)
+            if decided.action == "cached":
+                record = Record.read(record_path(self._options.mode, entry.id))
+                self._outcome.cached.append(entry.id)
+                self._outcome.saved[entry.id] = record.saved if record else {}
+                self._show.counts["cached"] += 1
+            elif decided.action == "refused":
+                self._fail(entry, {"error": decided.reason})
+            else:
+                due.append(decided)
+        lacking = stale.missing(name for one in due for name in one.entry.inputs)
+        runnable = []
+        for one in due:
+            if gaps := {name: lacking[name] for name in one.entry.inputs if name in lacking}:
+                self._outcome.unavailable[one.entry.id] = gaps
+                self._show.outcome(one.entry.id, "unavailable", detail=f"needs {', '.join(gaps)}")
+            else:
+                runnable.append(one)
+        return runnable
+
     def _following(self) -> pool.Job | None:
         """What to run now: the longest, but not beside another output of its notebook where others can be.
 
@@ -169,51 +176,23 @@ class Session:
         """
         while True:
             pending = {entry.id for entry in self._waiting} | {one.entry.id for one in self._ready} | {*self._running}
-            for entry in [one for one in self._waiting if not waits_for(one, self._catalogue) & pending]:
+            free = [one for one in self._waiting if not waits_for(one, self._catalogue) & pending]
+            for entry in free:
                 self._waiting.remove(entry)
-                if entry.id == SCOREBOARD:
-                    self._stamp()
+                if entry.id == SCOREBOARD:  # which outputs stand as this checkout made them
+                    mode = self._options.mode
+                    now = [one.id for one in self._catalogue.outputs if stale.current(one, self._catalogue, mode)]
+                    files.write_text(files.state("runs", mode, "now.json"), json.dumps(now))
                 self._ready += self._checked([entry])
-            if not self._ready:
-                if self._waiting and not self._running:
-                    continue  # what was just checked needs no run, so others need wait no more
-                return None
-            busy = {one.entry.path for one in self._running.values()}
-            one = max(self._ready, key=lambda one: (one.entry.path not in busy, self._seconds(one.entry)))
-            self._ready.remove(one)
-            if job := self._job(one):
-                return job
-
-    def _stamp(self) -> None:
-        """Write down which outputs stand as this checkout made them, for the scoreboard."""
-        mode = self._options.mode
-        now = [entry.id for entry in self._catalogue.outputs if current(entry, self._catalogue, mode)]
-        files.write_text(files.state("runs", mode, "now.json"), json.dumps(now))
-
-    def _checked(self, entries: list[Entry]) -> list[Step]:
-        """The steps that must and can be run; the others are booked."""
-        due = []
-        for entry in entries:
-            decided = step(entry, self._catalogue, self._options)
-            if decided.action == "cached":
-                self._outcome.cached.append(entry.id)
-                record = Record.read(record_path(self._options.mode, entry.id))
-                self._kept(entry.id, record.saved if record else {})
-                self._show.counts["cached"] += 1
-            elif decided.action == "refused":
-                self._fail(entry, {"error": decided.reason})
-            else:
-                due.append(decided)
-        lacking = missing(name for one in due for name in one.entry.inputs)
-        runnable = []
-        for one in due:
-            gaps = {name: lacking[name] for name in one.entry.inputs if name in lacking}
-            if gaps:
-                self._outcome.unavailable[one.entry.id] = gaps
-                self._show.outcome(one.entry.id, "unavailable", detail=f"needs {', '.join(gaps)}")
-            else:
-                runnable.append(one)
-        return runnable
+            if self._ready or not free:  # else what was just checked needs no run, so others need wait no more
+                break
+        if not self._ready:
+            return None
+        busy = {one.entry.path for one in self._running.values()}
+        one = max(self._ready, key=lambda one: (one.entry.path not in busy, self._seconds(one.entry)))
+        self._ready.remove(one)
+        self._running[one.entry.id] = one
+        return self._job(one.entry, one.values)
 
     def _seconds(self, entry: Entry) -> float:
         """How long an output will take: as its last run here, else as the saved result did."""
@@ -225,81 +204,64 @@ class Session:
         except (OSError, ValueError, TypeError, KeyError):
             return 30.0
 
-    def _job(self, one: Step) -> pool.Job | None:
-        entry, report = one.entry, self._saved(one.entry.id)
-        target = self._target(entry)
-        work = target.with_name(f".{entry.id}.{os.getpid()}.ipynb")
-        try:
-            work.parent.mkdir(parents=True, exist_ok=True)
-            report.unlink(missing_ok=True)
-        except OSError as error:
-            self._fail(entry, {"error": f"cannot write to {shown(work.parent)}: {error.strerror}"})
-            return None
+    def _job(self, entry: Entry, values: Mapping[str, Any]) -> pool.Job:
+        """The notebook's copy is made under another name beside its place, and what it saved is told in a file."""
+        options = self._options
+        apart = "trial" if options.overrides else "quick" if options.mode == "quick" else ""
+        folder = files.results() / "executed" / apart / entry.paper
+        folder.mkdir(parents=True, exist_ok=True)
+        report = files.state("runs", options.mode, f".{entry.id}.{os.getpid()}.saved").resolve()
+        report.unlink(missing_ok=True)
         environment = {
             "NLGEVAL_RECORD": str(report),
-            "NLGEVAL_TRIAL": "1" if self._options.overrides else "",
-            "NLGEVAL_REPLACE": "1" if self._options.replace else "",
+            "NLGEVAL_TRIAL": "1" if options.overrides else "",
+            "NLGEVAL_REPLACE": "1" if options.replace else "",
         }
-        self._running[entry.id] = one
-        return pool.Job(entry.id, entry.path.resolve(), work.resolve(), one.values, environment, self._options.timeout)
-
-    def _target(self, entry: Entry) -> Path:
-        """The executed copy."""
-        apart = "trial" if self._options.overrides else "quick" if self._options.mode == "quick" else ""
-        return files.results() / "executed" / apart / entry.paper / f"{entry.id}.ipynb"
-
-    def _saved(self, output: str) -> Path:
-        """Where a notebook tells what it saved."""
-        return files.state("runs", self._options.mode, f".{output}.{os.getpid()}.saved").resolve()
+        work = folder.resolve() / f".{entry.id}.{os.getpid()}.ipynb"
+        return pool.Job(entry.id, entry.path.resolve(), work, values, environment, options.timeout)
 
     def _finish(self, job: pool.Job, answer: dict[str, Any], seconds: float) -> None:
-        one = self._running.pop(job.name)
+        one, report = self._running.pop(job.name), Path(job.environment["NLGEVAL_RECORD"])
         saved: dict[str, Any] = {}
+        problem = ""
         if answer["ok"] and one.entry.saves:
-            saved, problem = reported(one.entry, self._saved(job.name))
-            answer = {"ok": False, "error": problem} if problem else answer
-        self._saved(job.name).unlink(missing_ok=True)
-        if answer["ok"]:
+            saved, problem = reported(one.entry, report)
+        report.unlink(missing_ok=True)
+        if answer["ok"] and not problem:
             try:
-                os.replace(job.target, self._target(one.entry))
+                os.replace(job.target, job.target.with_name(f"{job.name}.ipynb"))
                 _aside(one.entry).unlink(missing_ok=True)
                 self._keep(one, "ok", seconds, saved)
             except OSError as error:
-                answer = {"ok": False, "error": f"cannot keep the run: {error}"}
-        if not answer["ok"]:
+                problem = f"cannot keep the run: {error}"
+        if not answer["ok"] or problem:
             with contextlib.suppress(OSError):
                 self._keep(one, "failed", seconds, {})
-            self._fail(one.entry, answer, seconds, job.target)
+            self._fail(one.entry, {"error": problem} if problem else answer, seconds, job.target)
             return
         self._outcome.ran.append(job.name)
-        self._kept(job.name, saved)
+        self._outcome.saved[job.name] = saved
         self._show.outcome(job.name, "ran", seconds, saved.get("line", ""))
 
-    def _kept(self, name: str, saved: Mapping[str, Any]) -> None:
-        if saved.get("kept"):
-            self._outcome.kept[name] = saved
-
     def _keep(self, one: Step, status: str, seconds: float, saved: dict[str, Any]) -> None:
-        if self._options.aside:
-            return
-        hashes = {name: file_hash(files.located(name)) for name in saved.get("files", ())}
-        record = Record(status, one.parts, code(saved.get("modules", ())), round(seconds, 2), saved, hashes)
-        record.write(record_path(self._options.mode, one.entry.id))
+        if not self._options.aside:
+            hashes = {name: stale.file_hash(files.located(name)) for name in saved.get("files", ())}
+            record = Record(status, one.parts, stale.code(saved.get("modules", ())), round(seconds, 2), saved, hashes)
+            record.write(record_path(self._options.mode, one.entry.id))
 
     def _fail(
         self, entry: Entry, answer: Mapping[str, Any], seconds: float | None = None, made: Path | None = None
     ) -> None:
-        aside = ""
+        said = list(in_lines(entry, answer))
         self._outcome.failed.append(entry.id)
         if made is not None and made.exists():
             with contextlib.suppress(OSError):
                 _aside(entry).parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(made, _aside(entry))
-                aside = f"kept aside: {shown(_aside(entry))}"
+                said.append(f"kept aside: {shown(_aside(entry))}")
         self._show.outcome(entry.id, "failed", seconds, answer["error"].splitlines()[0] if "cell" in answer else "")
-        for line in (*in_lines(entry, answer), aside):
-            if line:
-                self._show.say(textwrap.indent(line, "    "))
+        for line in said:
+            self._show.say(textwrap.indent(line, "    "))
 
     def _report(self) -> None:
         show, outcome = self._show, self._outcome
@@ -317,16 +279,17 @@ class Session:
         if outcome.failed:
             show.say(f"failed: {', '.join(outcome.failed)}")
         total = Counter[str]()
-        for name, saved in outcome.kept.items():
+        kept = {name: saved for name, saved in outcome.saved.items() if saved.get("kept")}  # of runs with less
+        for name, saved in kept.items():
             show.say(f"kept from {saved['since']}: {name}: {_counted(saved['kept'])}; this run: {saved['why']}")
             total.update(saved["kept"])
-        ended = show.summary(f"{_counted(total)} of {len(outcome.kept)} outputs" if outcome.kept else "")
-        show.say(f"{ended} in {show.seconds:.1f} s")
+        ended = show.summary(f"{_counted(total)} of {len(kept)} outputs" if kept else "")
+        show.say(f"{ended} in {time.monotonic() - show.began:.1f} s")
 
 
 def listing(catalogue: Catalogue, options: Options, entries: Sequence[Entry]) -> Iterator[str]:
     """What a run would do, a line an output; nothing is run, fetched or written."""
-    forget()
+    stale.forget()
     due: set[str] = set()
     for entry in [*entries, *([scoreboard_entry()] if scoreboard_entry().path.exists() else [])]:
         decided = step(entry, catalogue, options)

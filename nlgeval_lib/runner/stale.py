@@ -12,12 +12,14 @@ from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pydantic
+
 import nlgeval_lib
 from nlgeval_lib import files
 from nlgeval_lib.report import notebook
 from nlgeval_lib.study.catalogue import META, PAPERS, SCOREBOARD, Catalogue, CatalogueError, Entry
 
-LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".yaml", ".gz")
+LIBRARY = (".py", ".txt", ".json", ".toml", ".csv", ".yaml", ".gz", ".css", ".html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Step:
     parts: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))
 class Record:
     """The last run of one output in one mode, as a small JSON below `.nlgeval/runs/`."""
 
@@ -64,11 +66,9 @@ class Record:
     def read(cls, path: Path) -> Record | None:
         """The record at `path`; None where there is none that can be read."""
         try:
-            record = cls(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            return pydantic.TypeAdapter(cls).validate_json(path.read_bytes())
+        except (OSError, ValueError):
             return None
-        sound = all(isinstance(one, dict) for one in (record.parts, record.saved, record.files))
-        return record if sound and isinstance(record.seconds, float | int) else None
 
     def write(self, path: Path) -> None:
         """Keep this record. Raises: OSError where it cannot be written."""
@@ -143,7 +143,12 @@ def waits_for(entry: Entry, catalogue: Catalogue) -> set[str]:
 def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str]:
     """The hashes that decide whether `entry` must be made again, but those of its notebook and of the library."""
     shared = _shared()
-    inputs: dict[str, Any] = {path: sha for name in entry.inputs for path, sha in _checksums(entry, name).items()}
+    inputs: dict[str, Any] = {}
+    for name in entry.inputs:
+        try:
+            inputs |= checksums(name)
+        except ValueError as error:
+            raise CatalogueError(f"output {entry.id!r}: inputs: {error}") from None
     questions = catalogue.questions_of(entry.id)
     if entry.route == "mini" or questions or "mini" in entry.inputs:  # a judge may be the miniature one
         inputs["data/mini"] = shared["mini"]
@@ -255,15 +260,6 @@ def checksums(name: str) -> Mapping[str, str]:
     from nlgeval_lib.datasets import registry
 
     return {relpath: registry.entry(relpath).sha256 for relpath in datasets.files(name)}
-
-
-def _checksums(entry: Entry, name: str) -> Mapping[str, str]:
-    from nlgeval_lib.datasets import UnknownName
-
-    try:
-        return checksums(name)
-    except UnknownName as error:
-        raise CatalogueError(f"output {entry.id!r}: inputs: {error}") from None
 
 
 def missing(names: Iterable[str]) -> dict[str, str]:

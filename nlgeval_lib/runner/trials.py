@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pandas as pd
 
@@ -61,7 +62,7 @@ class SweepError(ValueError):
 def values(text: str) -> list[str]:
     """`5,10,20` as three values, `[1,2],[3]` as two; what is no Python value is parted at its commas.
 
-    Raises: SweepError where there is none, or one is empty or given twice.
+    Raises: SweepError where one is empty.
     """
     try:
         found = [repr(value) if not isinstance(value, str) else value for value in ast.literal_eval(f"({text},)")]
@@ -69,8 +70,6 @@ def values(text: str) -> list[str]:
         found = [value.strip() for value in text.split(",")]
     if "" in found:
         raise SweepError(f"{text!r}: a value is empty; the form is NAME=VALUE,VALUE,...")
-    if len(set(found)) < len(found):
-        raise SweepError(f"{text!r}: a value is given twice")
     return found
 
 
@@ -106,10 +105,9 @@ def sweep(
     What a point saved is kept as soon as it is finished: a sweep that is stopped goes on from there.
     Raises: KeyboardInterrupt; OSError where results cannot be written.
     """
-    show = session.Progress(len(todo))
     if lacking := stale.missing(entry.inputs):
         raise SweepError("; ".join(f"{name} cannot be had here: {why}" for name, why in lacking.items()))
-    failed: list[Point] = []
+    show, failed = session.Progress(len(todo)), []
     waiting = {point.label: point for point in todo if force or not point.saved}
     for point in todo:
         if point.label not in waiting:
@@ -117,11 +115,10 @@ def sweep(
     following = (_job(point, timeout) for point in waiting.values())
     try:
         for job, answer, seconds in pool.executed(jobs, lambda: next(following, None), show.tick):
-            point = waiting[job.name]
-            problem = _keep(point, answer, seconds)
-            show.outcome(point.label, "failed" if problem else "ran", seconds)
+            problem = _keep(waiting[job.name], answer, seconds)
+            show.outcome(job.name, "failed" if problem else "ran", seconds)
             if problem:
-                failed.append(point)
+                failed.append(waiting[job.name])
                 show.say(textwrap.indent(problem, "    "))
     finally:
         show.close()
@@ -181,13 +178,9 @@ def _job(point: Point, timeout: int | None) -> pool.Job:
     shutil.rmtree(point.folder, ignore_errors=True)
     point.folder.mkdir(parents=True)
     place = point.folder.resolve()
-    environment = {
-        "NLGEVAL_RESULTS": str(place / "results"),
-        "NLGEVAL_FIGURES": str(place / "figures"),
-        "NLGEVAL_RECORD": str(place / "saved.json"),
-        "NLGEVAL_TRIAL": "1",
-        "NLGEVAL_REPLACE": "",
-    }
+    places = {"RESULTS": place / "results", "FIGURES": place / "figures", "RECORD": place / "saved.json"}
+    environment = {f"NLGEVAL_{name}": str(path) for name, path in places.items()}
+    environment |= {"NLGEVAL_TRIAL": "1", "NLGEVAL_REPLACE": ""}
     source = point.step.entry.path.resolve()
     return pool.Job(point.label, source, place / "executed.ipynb", point.step.values, environment, timeout)
 
@@ -199,8 +192,7 @@ def _keep(point: Point, answer: Mapping[str, Any], seconds: float) -> str:
     saved, problem = session.reported(point.step.entry, point.folder / "saved.json")
     if not problem:
         code = stale.code(saved.get("modules", ()))
-        record = stale.Record("ok", point.step.parts, code, round(seconds, 2), saved)
-        record.write(point.folder / "point.json")
+        stale.Record("ok", point.step.parts, code, round(seconds, 2), saved).write(point.folder / "point.json")
     return problem
 
 
@@ -213,13 +205,8 @@ def check(catalogue: Catalogue, entries: Sequence[Entry], jobs: int, say: Callab
     with tempfile.TemporaryDirectory(prefix="nlgeval-check-") as name:
         fresh = Path(name, "results")
         places = {"NLGEVAL_RESULTS": str(fresh), "NLGEVAL_FIGURES": str(Path(name, "figures"))}
-        own = {place: os.environ.get(place) for place in places}
-        os.environ.update(places)
-        try:
+        with mock.patch.dict(os.environ, places):
             outcome = session.Session(catalogue, stale.Options(jobs=jobs, force=True, records=False)).run(entries)
-        finally:
-            for place, before in own.items():
-                os.environ.pop(place) if before is None else os.environ.update({place: before})
         words = []
         for entry in (entry for entry in entries if entry.saves):
             word, lines = _verdict(entry, saved, fresh) if entry.id in outcome.ran else ("not run", [])
@@ -235,11 +222,9 @@ def _verdict(entry: Entry, saved: Path, fresh: Path) -> tuple[str, list[str]]:
     lines: list[str] = []
     lacking: list[str] = []
     for path in sorted([*(fresh / folder).glob(f"{entry.id}.csv"), *(fresh / folder).glob(f"{entry.id}__*.csv")]):
-        before = saved / folder / path.name
-        if not before.exists():
-            lacking.append(f"{path.name}: nothing saved to compare with")
-            continue
-        found, gaps = compared(before.read_text(encoding="utf-8"), path.read_text(encoding="utf-8"))
+        before, found, gaps = saved / folder / path.name, list[str](), ["nothing saved to compare with"]
+        if before.exists():
+            found, gaps = compared(before.read_text(encoding="utf-8"), path.read_text(encoding="utf-8"))
         lines += [f"{path.name}: {text}" for text in found]
         lacking += [f"{path.name}: {text}" for text in gaps]
     if lines:

@@ -21,6 +21,7 @@ from nlgeval_lib.records import Completion
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 COUNTS = ("total", "stored", "done", "failed", "prompt_tokens", "completion_tokens")
+RAW = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key")
 _EVERY = 30.0  # seconds between two lines where the live line cannot be
 _FIRST = 5.0
 Reads = Callable[[Completion], bool]
@@ -77,28 +78,17 @@ def ask(
                 run.counts.update({name: getattr(bar.last, name) for name in COUNTS})
         run.failures += answers.failed
         if run.raw is not None:
-            run.raw += _records(stage, answers)
+            for request, draws in zip(stage.requests, answers, strict=True):
+                for draw, completion in enumerate(draws):
+                    known = {name: getattr(completion, name) for name in RAW if name != "error" or completion.error}
+                    run.raw.append({"id": request.id, "stage": stage.name, "draw": draw, **known})
         return answers
 
-    return drive(stages, answer)
-
-
-def _records(stage: Stage, answers: Sequence[Draws]) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": request.id,
-            "stage": stage.name,
-            "draw": draw,
-            "text": completion.text,
-            "finish_reason": completion.finish_reason,
-            "prompt_tokens": completion.prompt_tokens,
-            "completion_tokens": completion.completion_tokens,
-            **({"error": completion.error} if completion.error else {}),
-            "key": completion.key,
-        }
-        for request, draws in zip(stage.requests, answers, strict=True)
-        for draw, completion in enumerate(draws)
-    ]
+    try:
+        return drive(stages, answer)
+    except KeyboardInterrupt:
+        print(f"\n{run.counts['done']:,} completions made now are stored", file=bar.stream, flush=True)
+        raise
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------
@@ -190,7 +180,7 @@ class ProgressBar:
 
     def __init__(self, name: str = "completions", quiet: bool = False, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
-        self.quiet = quiet
+        self.quiet = quiet or self.stream.closed
         self.start(name)
 
     def start(self, name: str, reads: Reads | None = None) -> None:
@@ -213,7 +203,7 @@ class ProgressBar:
     def close(self) -> None:
         """Leave the line as it stands."""
         if self._bar is not None:
-            self._bar.stop()
+            self._bar.close()
             self._bar = None
 
     def line(self, progress: Progress) -> str:
@@ -228,22 +218,15 @@ class ProgressBar:
         return ", ".join(parts)
 
     def _draw(self, progress: Progress) -> None:
-        from rich import progress as rich
-        from rich.console import Console
-        from rich.table import Column
+        from tqdm import tqdm
 
         if self._bar is None:
-            name = rich.TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True))
-            line = rich.TextColumn("{task.fields[line]}", markup=False, table_column=Column(no_wrap=True, ratio=1))
-            bar = (rich.TaskProgressColumn(), rich.BarColumn(20), rich.MofNCompleteColumn())
-            terminal = Console(file=self.stream)
-            self._bar = rich.Progress(
-                name, *bar, line, console=terminal, expand=True, redirect_stdout=False, redirect_stderr=False
+            form = "{desc} {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt} {postfix}"
+            self._bar = tqdm(
+                total=progress.total, desc=self.name, file=self.stream, bar_format=form, dynamic_ncols=True
             )
-            self._bar.add_task(self.name, total=progress.total, line="")
-            self._bar.start()
-        task = self._bar.tasks[0].id
-        self._bar.update(task, completed=progress.total - progress.left, line=self.line(progress))
+        self._bar.n = progress.total - progress.left
+        self._bar.set_postfix_str(self.line(progress))
         if not progress.left:
             self.close()
 

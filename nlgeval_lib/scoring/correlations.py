@@ -108,7 +108,8 @@ class Grid:
         rated = ~np.isnan(np.asarray(human, dtype=float))
         for values in scores:
             if gaps := int(np.isnan(np.asarray(values, dtype=float)[rated]).sum()):
-                raise ValueError(f"--nan error: {gaps} rated rows have no {getattr(values, 'name', None) or 'score'}")
+                name = getattr(values, "name", None) or "score"
+                raise ValueError(f"{gaps} rated rows have no {name}, and missing scores are an error here")
         return "drop"
 
     def _counted(self, result: Any, nan: str) -> Any:
@@ -168,11 +169,8 @@ def averaged(made: pd.DataFrame, label: str, over: str = "column") -> pd.DataFra
 
     The interval is that of the mean of the replicates: cells on the same items share their resamples (same seed);
     for columns from different data sets pass different seeds to `table`.
-    Raises: ValueError for another `over` than "column" and "row".
     """
-    if over not in ("column", "row"):
-        raise ValueError(f"over is {over!r}; allowed: 'column', 'row'")
-    kept = "row" if over == "column" else "column"
+    kept = {"column": "row", "row": "column"}[over]
     rows = []
     for (key, statistic), part in made.groupby([kept, "statistic"], sort=False):
         low, high, why, value = float("nan"), float("nan"), "", float(part["value"].mean(skipna=False))
@@ -217,8 +215,7 @@ def lacking(
             raise ValueError(f"{paper} {table} prints no {name} {unknown}; it has {sorted(set(printed[name]))}")
     gaps = _without(printed.loc[printed["number"].notna(), KEY], ours)
     by_column, by_row = (gaps[name].map(given).astype(object) for name, given in reasons.items())
-    why = by_column.fillna(by_row).fillna(otherwise)
-    return gaps.assign(value=float("nan"), reason=why).reset_index(drop=True)
+    return gaps.assign(value=float("nan"), reason=by_column.fillna(by_row).fillna(otherwise)).reset_index(drop=True)
 
 
 def printed_averages(paper: str, table: str, ours: pd.DataFrame, label: str = "average") -> pd.DataFrame:

@@ -2,62 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 import nlgeval_lib
-from nlgeval_lib import datasets
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.engines.store import draw_keys
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.judge import Judge, counts
+from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.metric import PairMetric
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 from nlgeval_lib.scoring import named
 from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
 from nlgeval_lib.scoring.named import EngineChoice
-from nlgeval_lib.scoring.rows import KNOWN, InputError, Rows, checked, incomplete, of_frame, read
+from nlgeval_lib.scoring.rows import KNOWN, InputError, Rows, incomplete
 
 # stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
 PARSED = ("score", "criteria", "format")
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where rows come from: a file (`input`), or a data set or file by name (`data`); and what its columns are."""
-
-    input: str = ""
-    data: str = ""
-    format: str = ""
-    delimiter: str = ""
-    mapping: Sequence[str] = ()
-    fill: Sequence[str] = ()
-    limit: int | None = None
-
-    def read(self, instead: str = "") -> Rows:
-        """The rows, or with the same settings those of the file `instead`.
-
-        Raises: InputError; DataUnavailable where a data set cannot be had.
-        """
-        path = instead or self.input
-        if bool(path) == bool(self.data) and not instead:
-            raise InputError("give either a file (--input) or a data set (--data)")
-        if not path and self.data not in datasets.NAMES and Path(self.data).is_file():
-            path = self.data
-        try:
-            found = read(path, self.format, self.delimiter) if path else of_frame(datasets.load(self.data), self.data)
-        except datasets.UnknownName as error:
-            raise InputError(f"--data: {error}") from None
-        found = checked(found, self.mapping, self.fill)
-        return found.take(slice(self.limit)) if self.limit else found
 
 
 @dataclass
@@ -97,15 +66,12 @@ class Job:
     def score(self, bar: ProgressBar) -> pd.DataFrame:
         """`value, status, reason` and perhaps `details` for every row.
 
-        Raises: InputError for what the evaluator refuses; EngineError; Unavailable; KeyboardInterrupt with every
+        Raises: ValueError for what the evaluator refuses; EngineError; Unavailable; KeyboardInterrupt with every
         finished completion stored.
         """
         rows, gone = self.rows()
         part = self.data.frame.iloc[rows]
-        try:
-            scored = self._judged(part, bar) if self.judge else self.evaluator.score(part)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        scored = self._judged(part, bar) if self.judge else self.evaluator.score(part)
         if not gone:
             return scored
         index = self.data.frame.index
@@ -117,16 +83,12 @@ class Job:
         return whole
 
     def fit(self, rows: Rows, bar: ProgressBar) -> None:
-        """Fit the evaluator on rated rows. Raises: InputError where it learns nothing or the rows do not serve."""
+        """Fit the evaluator on rated rows. Raises: ValueError where it learns nothing or the rows do not serve."""
         if not hasattr(self.evaluator, "fit"):
             raise InputError(f"{self.name} is not fitted on ratings; leave --fit out")
         bar.start(f"{self.name} training")
-        try:
+        with contextlib.closing(bar):
             self.evaluator.fit(rows.frame, engine=self.engine, store=self.store, progress=bar.report)
-        except ValueError as error:
-            raise InputError(f"{rows.name}: {error}") from error
-        finally:
-            bar.close()
 
     def fill(self, bar: ProgressBar) -> str:
         """Make and store the completions of all rows; what could be read from them, in words.
@@ -151,19 +113,16 @@ class Job:
         return self._ask(stages, self.evaluator, given, bar).frame(part.index)
 
     def planned(self) -> list[Stage]:
-        """The stages that would be asked, none of them asked. Raises: InputError for what the evaluator refuses."""
+        """The stages that would be asked, none of them asked. Raises: ValueError for what the evaluator refuses."""
         part = self.data.frame.iloc[self.rows()[0]]
-        judge, engine = self._bound(), self.engine
-        try:
-            if self.unfitted():
-                stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), engine, self.store)
-            else:
-                stages = judge.plan(part, engine, self.store)
-            for stage in stages:
-                engine.check(stage.sampling)  # what the run would refuse, the plan does
-            return stages
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        judge, engine = self.evaluator.for_engine(self.engine), self.engine
+        if self.unfitted():
+            stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), engine, self.store)
+        else:
+            stages = judge.plan(part, engine, self.store)
+        for stage in stages:
+            engine.check(stage.sampling)  # what the run would refuse, the plan does
+        return stages
 
     def unfitted(self) -> bool:
         """Whether the evaluator has criteria whose scores nothing joins yet."""
@@ -172,20 +131,12 @@ class Job:
         judge = self.evaluator
         return isinstance(judge, HDEval) and not judge.aggregator.fitted and judge.aggregator.needs_ratings
 
-    def _bound(self) -> Any:
-        """The judge as it asks this engine: Prometheus chooses its wrapping by the checkpoint."""
-        judge: Any = self.evaluator
-        return judge.for_engine(self.engine)
-
     def _judged(self, frame: pd.DataFrame, bar: ProgressBar) -> pd.DataFrame:
         """The score frame of a judge as its own `score` gives it, with what happened on the way noted in `run`."""
-        judge = self._bound()
+        judge: Any = self.evaluator.for_engine(self.engine)
         given = judge.given(frame)
         judgments = self._ask(judge.stages(given), judge, given, bar)
-        details = np.empty(len(judgments), dtype=object)
-        details[:] = [dict(judgment.details) for judgment in judgments]
-        scored = score_frame(frame.index, judgments, judge.signature(self.engine), counts(judgments))
-        return scored.assign(details=details)
+        return judge.framed(frame.index, judgments, self.engine)
 
     def _ask(self, stages: Stages[Any], judge: Judge, samples: Sequence[Sample], bar: ProgressBar) -> Any:
         """The result of the stages, asked with a parse rate.
@@ -257,41 +208,32 @@ class Job:
                 lines.append(f"cost: {usage.cost:,.4f}")
         return [*lines, f"signature: {scored.attrs.get('signature', '')}"]
 
-    def code(self, scored: pd.DataFrame, max_missing: float) -> int:
-        """The exit code: 1 where completions failed, or more rows than that share have no score; else 0."""
-        missing = (scored["status"] != Status.OK.value).mean()
-        failed = scored["status"].isin((Status.FAILED.value, Status.UNAVAILABLE.value)).any() or self.run.failures
-        return 1 if failed or missing > max_missing else 0
-
 
 def prepared(
-    source: Source,
+    data: Rows,
     name: str,
     settings: Sequence[str],
     choice: EngineChoice,
     *,
     load: str = "",
     skip_incomplete: bool = False,
-    before: Callable[[Rows], None] = lambda rows: None,
     ready: Engine | None = None,
-    given: dict[str, Any] | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> Job:
     """A job from the words of a command line; what is wrong about the rows is found before an engine starts.
 
-    before: a check of the rows. ready: an engine that is there already, in place of the chosen one. given: further
-    arguments of the evaluator, as they are.
-    Raises: InputError; EngineError; Unavailable; DataUnavailable; StoreError.
+    ready: an engine that is there already, in place of the chosen one. given: further arguments of the evaluator, as
+    they are.
+    Raises: InputError; EngineError; Unavailable; StoreError.
     """
-    asks = named.asks(name)
+    asks, more = named.asks(name), dict(given or {})
     if asks and not choice.engine:
         raise InputError(f"{name} asks a language model: name one, --engine {'|'.join(named.ENGINES)} --model NAME")
-    data = source.read()
-    before(data)
-    # an evaluator that asks through the store is made before the engine starts
-    own = None if asks or not choice.engine else choice.start()
-    model = "" if asks or own is not None else choice.model
-    made = named.evaluator(name, settings, load=load, engine=own, model=model, given=given)
-    job = Job(name, data, made, skip_incomplete=skip_incomplete)
+    if not asks and choice.engine:  # one that asks through the store is made before the engine starts
+        more["engine"] = choice.start()
+    elif not asks and choice.model:
+        more["model"] = choice.model
+    job = Job(name, data, named.evaluator(name, settings, load, **more), skip_incomplete=skip_incomplete)
     job.rows()
     if asks:
         job.store = named.store(choice.store)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,14 @@ from nlgeval_lib.engines import Engine, Request, models
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.names import meant
-from nlgeval_lib.scoring.settings import check_needed, parameters, parsed
+from nlgeval_lib.scoring.settings import parameters, parsed
 from nlgeval_lib.scoring.table_files import InputError
 
-_CLASSES = {"openai": "OpenAIEngine", "vllm": "VLLMEngine", "transformers": "TransformersEngine"}
+_CLASSES: dict[str, Any] = {
+    "openai": engines.OpenAIEngine,
+    "vllm": engines.VLLMEngine,
+    "transformers": engines.TransformersEngine,
+}
 ENGINES = (*_CLASSES, "replay")
 SMALL = 500_000_000  # bytes of weights; every model that a paper here asked is larger
 STAND_INS = "stand-ins.json"  # in a store: the tiny models whose completions it holds
@@ -27,10 +31,11 @@ STAND_INS = "stand-ins.json"  # in a store: the tiny models whose completions it
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """Who is asked: an engine by its short name, the model, and how. planning: no weights are loaded.
+    """Who is asked: an engine by its short name, the model, and how.
 
-    settings: `name=value` texts. store: the completions' folder, "" for the checkout's own. tokenizer: another one than
-    the model's, for a plan to count with.
+    settings: `name=value` texts. store: the completions' folder, "" for the checkout's own. planning: a stand-in is
+    started that knows model and revision and loads no weights; it counts tokens where the model's tokenizer is here.
+    tokenizer: another one for it to count with.
     """
 
     engine: str = ""
@@ -43,9 +48,60 @@ class EngineChoice:
     planning: bool = False
 
     def start(self, kept: Store | None = None) -> Any:
-        """The engine. Raises: as `engine`."""
-        how: dict[str, Any] = {"base_url": self.base_url, "revision": self.revision, "settings": self.settings}
-        return engine(self.engine, self.model, kept=kept, unloaded=self.planning, tokenizer=self.tokenizer, **how)
+        """The engine. kept: the store that `replay` answers from.
+
+        Raises: InputError naming the setting; EngineError where the engine cannot start.
+        """
+        name = self.engine
+        if name not in ENGINES:
+            raise InputError(f"engine {name!r}{meant(name, ENGINES)} allowed: {', '.join(ENGINES)}")
+        if not self.model:
+            raise InputError(f"engine {name} needs a model: --model")
+        address = urlsplit(self.base_url)
+        plain = address.scheme in ("http", "https") and address.hostname and "@" not in address.netloc
+        if self.base_url and (name != "openai" or not plain or address.query):
+            raise InputError(
+                "--base-url is an address such as http://host:8000/v1 for --engine openai, without a user name or key "
+                "in it; keys come from the environment"
+            )
+        given = {one: value for one in ("model", "base_url", "revision") if (value := getattr(self, one))}
+        if name == "replay":
+            if self.settings:
+                raise InputError("--engine-set: a replay has no options")
+            return engines.ReplayEngine(kept if kept is not None else store(), **given)
+        kind = _CLASSES[name]
+        arguments = parsed(kind, self.settings, f"engine {name}", "--engine-set", given)
+        local = name != "openai"
+        try:
+            made: Any = self._stand_in(arguments.get("name")) if self.planning and local else kind(**arguments)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"engine {name}: {error}") from error
+        if self.planning and (local or self.tokenizer):
+            made.count_tokens = self._counter(needed=not local)
+        return made
+
+    def _stand_in(self, name: str | None) -> Engine:
+        """An engine that has the model's keys and answers nothing."""
+        called, found = models.identify(self.model, self.revision or None, name)
+        known = found or models.hub_revision(self.model, self.revision or None)
+        made = engines.ScriptedEngine((), model=called, revision=known)
+        made.name = self.engine
+        return made
+
+    def _counter(self, needed: bool) -> Callable[[Sequence[Request]], list[int] | None]:
+        """What counts prompt tokens, those of a chat's template included; None of a model without a tokenizer here."""
+        from transformers import AutoTokenizer
+
+        revision = None if self.tokenizer else self.revision or None
+        try:
+            one = AutoTokenizer.from_pretrained(self.tokenizer or self.model, revision=revision, local_files_only=True)
+        except (OSError, ValueError, KeyError, ImportError):
+            if needed:
+                raise InputError(f"no tokenizer {self.tokenizer}; give a folder that has one") from None
+            return lambda requests: None
+        if getattr(one, "chat_template", None) is None:
+            return lambda requests: [len(one(request.text()).input_ids) for request in requests]
+        return lambda requests: [len(models.token_ids(one, request, None, "the model")) for request in requests]
 
 
 def store(folder: str | Path | None = None) -> Store:
@@ -65,136 +121,32 @@ def plugin(path: str) -> None:
         raise InputError(f"plugin {path}: {type(error).__name__}: {error}") from error
 
 
-def evaluator_class(name: str) -> Any:
-    """The class of an evaluator's name. Raises: InputError with the nearest names."""
-    try:
-        return evaluators.get(name)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-
-
 def asks(name: str) -> bool:
-    """Whether an evaluator of this name asks a language model."""
-    cls = evaluator_class(name)
+    """Whether an evaluator of this name asks a language model. Raises: ValueError with the nearest names."""
+    cls = evaluators.get(name)
     return isinstance(cls, type) and issubclass(cls, Judge)
 
 
-def evaluator(
-    name: str,
-    settings: Iterable[str] = (),
-    *,
-    engine: Engine | None = None,
-    model: str = "",
-    load: str = "",
-    given: Mapping[str, Any] | None = None,
-) -> Any:
+def evaluator(name: str, settings: Iterable[str] = (), load: str = "", **given: Any) -> Any:
     """An evaluator by its name, with its settings as `name=value` texts.
 
-    engine: for those that ask a language model, or score with one. model: for those that load a model of their own.
-    load: a file of the evaluator's own `save`. given: further arguments as they are.
+    load: a file of the evaluator's own `save`. given: further arguments as they are; `engine` for those that ask a
+    language model or score with one, `model` for those that load a model of their own.
     Raises: InputError naming the setting; Unavailable from evaluators that cannot work here.
     """
-    cls = evaluator_class(name)
-    arguments = parsed(cls, settings, name) | dict(given or {})
+    cls: Any = evaluators.get(name)
     names = [parameter for parameter, _, _ in parameters(cls)]
-    if engine is not None:
-        if "engine" not in names:
-            raise InputError(f"{name} asks no language model; leave the engine out")
-        arguments["engine"] = engine
-    elif model:
-        if "model" not in names:
-            raise InputError(f"{name} takes no model of its own; which engine is to run {model}? Give --engine")
-        if "model" in arguments:
-            raise InputError(f"{name}: the model is given twice, by --model and by --set model=")
-        arguments["model"] = model
-    check_needed(cls, arguments, name)
+    if "engine" in given and "engine" not in names:
+        raise InputError(f"{name} asks no language model; leave the engine out")
+    if "model" in given and "model" not in names:
+        raise InputError(f"{name} takes no model of its own; which engine is to run {given['model']}? Give --engine")
+    arguments = parsed(cls, settings, name, given=given)
     if load and not hasattr(cls, "load"):
         raise InputError(f"{name}: {name} is not kept in files; leave --load out")
     try:
         return cls.load(load, **arguments) if load else cls(**arguments)
     except (ValueError, TypeError) as error:
         raise InputError(f"{name}: {error}") from error
-
-
-# -- engines -----------------------------------------------------------------------------------------------------------
-
-
-def engine(
-    name: str,
-    model: str,
-    *,
-    base_url: str = "",
-    revision: str = "",
-    settings: Iterable[str] = (),
-    kept: Store | None = None,
-    unloaded: bool = False,
-    tokenizer: str = "",
-) -> Any:
-    """An engine by its short name, with its settings as `name=value` texts.
-
-    kept: the store that `replay` answers from. unloaded: for planning, a stand-in that knows model and revision and
-    loads no weights; it counts tokens where the model's tokenizer is here. tokenizer: another one to count with.
-    Raises: InputError naming the setting; EngineError where the engine cannot start.
-    """
-    if name not in ENGINES:
-        raise InputError(f"engine {name!r}{meant(name, ENGINES)} allowed: {', '.join(ENGINES)}")
-    if not model:
-        raise InputError(f"engine {name} needs a model: --model")
-    address = urlsplit(base_url)
-    plain = address.scheme in ("http", "https") and address.hostname and "@" not in address.netloc and not address.query
-    if base_url and (name != "openai" or not plain):
-        raise InputError(
-            "--base-url is an address such as http://host:8000/v1 for --engine openai, without a user name or key in "
-            "it; keys come from the environment"
-        )
-    arguments: dict[str, Any] = {}
-    if name != "replay":
-        arguments = parsed(getattr(engines, _CLASSES[name]), settings, f"engine {name}", "--engine-set")
-    elif list(settings):
-        raise InputError("--engine-set: a replay has no options")
-    for key, value in (("model", model), ("base_url", base_url), ("revision", revision)):
-        if value and key in arguments:
-            raise InputError(f"--engine-set {key} and --{key.replace('_', '-')} say the same; give one of them")
-        if value:
-            arguments[key] = value
-    if name == "replay":
-        return engines.ReplayEngine(kept if kept is not None else store(), **arguments)
-    local = name in ("vllm", "transformers")
-    try:
-        if not (unloaded and local):
-            made: Any = engines.make(name, **arguments)
-        else:
-            called, found = models.identify(model, revision or None, arguments.get("name"))
-            known = found or models.hub_revision(model, revision or None)
-            made = engines.ScriptedEngine((), model=called, revision=known)
-            made.name = name
-    except (ValueError, TypeError) as error:
-        raise InputError(f"engine {name}: {error}") from error
-    if unloaded and (local or tokenizer):
-        counter = _tokenizer(tokenizer or model, None if tokenizer else revision or None)
-        if counter is None and not local:
-            raise InputError(f"no tokenizer {tokenizer}; give a folder that has one")
-        made.count_tokens = lambda requests: _count(counter, requests)
-    return made
-
-
-def _tokenizer(model: str, revision: str | None) -> Any:
-    """The tokenizer of a folder or of a model in the local cache, None where there is none."""
-    from transformers import AutoTokenizer
-
-    try:
-        return AutoTokenizer.from_pretrained(model, revision=revision, local_files_only=True)
-    except (OSError, ValueError, KeyError, ImportError):
-        return None
-
-
-def _count(tokenizer: Any, requests: Sequence[Request]) -> list[int] | None:
-    """Prompt tokens, those of a chat's template included where the tokenizer has one; None without a tokenizer."""
-    if tokenizer is None:
-        return None
-    if getattr(tokenizer, "chat_template", None) is None:
-        return [len(tokenizer(request.text()).input_ids) for request in requests]
-    return models.count(tokenizer, requests, None, "the model")
 
 
 def check_stand_in(engine: Engine, model: str, store: Store, planning: bool = False) -> None:

@@ -14,7 +14,7 @@ from nlgeval_lib.names import meant
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.scoring import named, rows, table_files
 from nlgeval_lib.scoring.rows import Rows
-from nlgeval_lib.scoring.settings import check_needed, parsed
+from nlgeval_lib.scoring.settings import parsed
 from nlgeval_lib.scoring.table_files import STDIN, InputError
 
 COLUMNS = ("text", "completion", "output", "response", "answer")  # where a file's texts are looked for
@@ -33,8 +33,7 @@ def parser(name: str, settings: Iterable[str] = ()) -> functools.partial[Parsed]
     if name not in PARSERS:
         raise InputError(f"no parser {name!r}{meant(name, PARSERS, '.')} There are {', '.join(PARSERS)}")
     function = PARSERS[name]
-    given = parsed(function, settings, f"parser {name}")
-    check_needed(function, given, f"parser {name}")
+    given = parsed(function, settings, f"parser {name}", given={})
     try:
         function("4", **given)
     except (ValueError, TypeError) as error:

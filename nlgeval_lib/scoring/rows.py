@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib import datasets
 from nlgeval_lib.names import meant, pair
 from nlgeval_lib.scoring import table_files
 from nlgeval_lib.scoring.table_files import InputError, is_missing, present
@@ -83,19 +84,35 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     return _rows(table_files.parsed(raw, kind, name, delimiter), name, hashlib.sha256(raw).hexdigest())
 
 
+def chosen_rows(
+    input: str = "",
+    data: str = "",
+    format: str = "",
+    delimiter: str = "",
+    mapping: Iterable[str] = (),
+    fill: Iterable[str] = (),
+    limit: int | None = None,
+) -> Rows:
+    """The rows of a file (`input`), or of a data set or a file by name (`data`), checked; the first `limit` of them.
+
+    Raises: as `read` and `checked`; UnknownName and DataUnavailable where a data set cannot be had.
+    """
+    if bool(input) == bool(data):
+        raise InputError("give either a file (--input) or a data set (--data)")
+    path = input or (data if data not in datasets.NAMES and Path(data).is_file() else "")
+    found = read(path, format, delimiter) if path else of_frame(datasets.load(data), data)
+    return checked(found, mapping, fill).take(slice(limit))
+
+
 def of_frame(frame: pd.DataFrame, name: str) -> Rows:
     """A frame that is here already, such as a data set's: a missing value becomes None."""
     return _rows(frame.set_axis([f"row {number}" for number in range(1, len(frame) + 1)]), name)
 
 
 def _rows(frame: pd.DataFrame, name: str, sha256: str = "") -> Rows:
-    columns = {str(column): _column(present(frame[column]), frame.index) for column in frame.columns}
-    given = pd.DataFrame(columns, frame.index)
+    given = frame.rename(columns=str).astype(object)
+    given = given.where(given.notna(), None)
     return Rows(given, name, sha256, given)
-
-
-def _column(values: list[Any], index: pd.Index) -> pd.Series:
-    return pd.Series(values, index=index, dtype=object)
 
 
 # -- under our names ---------------------------------------------------------------------------------------------------
@@ -141,7 +158,9 @@ def checked(rows: Rows, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -
         values = [filled[ours]] * len(rows) if not given else given[0]
         if len(given) > 1:
             values = [list(cells) for cells in zip(*given, strict=True)]
-        columns[ours] = _read_column(named, ours, values)
+        rating = ours == RATING or ours.startswith(RATINGS)
+        read = _number if rating else _READERS.get(ours, lambda cell: cell)
+        columns[ours] = _cells(values, read, named, ours)
     return dataclasses.replace(named, frame=pd.DataFrame(columns, rows.given.index))
 
 
@@ -174,7 +193,7 @@ def numbers(rows: Rows, column: str) -> np.ndarray:
 
     Raises: InputError naming the cell that is no finite number.
     """
-    return np.array(_cells(rows.frame[column].tolist(), _number, rows, column), dtype=float)
+    return np.asarray(_cells(rows.frame[column].tolist(), _number, rows, column))
 
 
 def repeated(rows: Rows) -> str:
@@ -218,24 +237,15 @@ def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: boo
 # -- cells: a value as it is used; ValueError with what a message says after the place ---------------------------------
 
 
-def _read_column(rows: Rows, column: str, values: list[Any]) -> Any:
-    """The cells of a column as they are used; of one that is not ours, as they are."""
-    if column == RATING or column.startswith(RATINGS):
-        return np.array(_cells(values, _number, rows, column), float)
-    readers = dict.fromkeys(TEXTS, _text) | dict.fromkeys(IDS, _id) | {"reference": _reference}
-    read = (readers | {"references": _references}).get(column)
-    return _column(values if read is None else _cells(values, read, rows, column), rows.given.index)
-
-
-def _cells(values: list[Any], read: Callable[[Any], Any], rows: Rows, column: str) -> list[Any]:
+def _cells(values: list[Any], read: Callable[[Any], Any], rows: Rows, column: str) -> Any:
     """The values as they are used. Raises: InputError naming the first that will not do."""
-    found = []
+    found: list[Any] = []
     try:
         for value in values:
             found.append(read(value))
     except ValueError as error:
         raise InputError(f"{rows.place(len(found), column)}{error}") from None
-    return found
+    return np.array(found, dtype=float) if read is _number else pd.Series(found, rows.given.index, dtype=object)
 
 
 def _text(value: Any) -> str | None:
@@ -279,13 +289,13 @@ def _id(value: Any) -> str:
 def _number(value: Any) -> float:
     if is_missing(value) or (isinstance(value, str) and value.strip().lower() in _NO_NUMBER):
         return math.nan
-    number: float | None = None
     odd = isinstance(value, str) and (not value.isascii() or "_" in value)  # Python reads 1_000 and other digits
-    if isinstance(value, (str, int, float, np.number, Decimal)) and not isinstance(value, bool) and not odd:
-        with contextlib.suppress(ValueError, OverflowError):
-            number = float(value)
-    if number is None:
-        raise ValueError(f": {_shown(value)} where a number is needed, or nothing")
+    try:
+        if odd or isinstance(value, bool) or not isinstance(value, (str, int, float, np.number, Decimal)):
+            raise TypeError
+        number = float(value)
+    except (ValueError, OverflowError, TypeError):
+        raise ValueError(f": {_shown(value)} where a number is needed, or nothing") from None
     if math.isinf(number):
         raise ValueError(f": {_shown(value)}; a finite number is needed, or nothing")
     whole = str(value).strip().lstrip("+-")
@@ -296,6 +306,10 @@ def _number(value: Any) -> float:
 
 def _shown(value: Any) -> str:
     return f"{type(value).__name__} {str(value)[:40]!r}"
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {"reference": _reference, "references": _references}
+_READERS |= {**dict.fromkeys(TEXTS, _text), **dict.fromkeys(IDS, _id)}
 
 
 # -- with scores -------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import collections.abc
 import inspect
 import types
@@ -62,11 +61,14 @@ def settings_of(target: Any) -> dict[str, Setting]:
     return found
 
 
-def parsed(target: Any, settings: Iterable[str], who: str, flag: str = "--set") -> dict[str, Any]:
+def parsed(
+    target: Any, settings: Iterable[str], who: str, flag: str = "--set", given: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Keyword arguments for `target` from `name=value` texts; `@file` reads a text from a file.
 
-    What the target takes beyond its signature is a number, yes/no or text by its look.
-    Raises: InputError naming the setting, what it takes, and for an unknown one the nearest.
+    What an engine takes beyond its signature is a number, yes/no or text by its look. given: arguments that are there
+    already; with them, every argument that the target needs must be there.
+    Raises: InputError naming the setting, what it takes, and for an unknown one the nearest; or what is needed still.
     """
     known, found = settings_of(target), dict[str, Any]()
     parameters = inspect.signature(target).parameters.values()
@@ -78,20 +80,20 @@ def parsed(target: Any, settings: Iterable[str], who: str, flag: str = "--set") 
             raise InputError(f"{flag} {name}: {who} has no option {name!r}{meant(name, known, '')} Options: {plain}")
         holder = found.setdefault(setting.part_of, {}) if setting.part_of else found
         try:
-            given = _read(text_or_file(value), setting.takes)
+            read = _read(text_or_file(value), setting.takes)
         except TypeError:
             raise InputError(f"{flag} {name}={value[:60]}: {setting.words} is needed") from None
+        if name in (given or {}) and not setting.part_of:
+            raise InputError(f"{flag} {name} and --{name.replace('_', '-')} say the same; give one of them")
         if setting.name in holder:
             raise InputError(f"{flag} {name} is given twice")
-        holder[setting.name] = given
+        holder[setting.name] = read
+    if given is None:
+        return found
+    found = {**given, **found}
+    if gone := [name for name, one in known.items() if one.default is _MUST and name not in found]:
+        raise InputError(f"{who} needs {', '.join(f'{flag} {name}=...' for name in gone)}")
     return found
-
-
-def check_needed(target: Any, given: Mapping[str, Any], who: str) -> None:
-    """Passes where every setting without a default is given. Raises: InputError naming those that are not."""
-    gone = [name for name, one in settings_of(target).items() if one.default is _MUST and name not in given]
-    if gone:
-        raise InputError(f"{who} needs {', '.join(f'--set {name}=...' for name in gone)}")
 
 
 def described(target: Any) -> list[tuple[str, str, str]]:
@@ -108,20 +110,6 @@ def described(target: Any) -> list[tuple[str, str, str]]:
     return [*rows, *((f"{holder}.NAME", "the sampling settings of another stage", "its own") for holder in others)]
 
 
-class _Names(dict):
-    """The names that annotations may use; one that is imported for type checkers alone is `_Unknown`."""
-
-    def __missing__(self, name: str) -> Any:
-        return vars(builtins).get(name) or vars(typing).get(name) or _Unknown
-
-
-class _Unknown:
-    """In place of a type that is not there: nothing that can be written as text."""
-
-    def __class_getitem__(cls, item: Any) -> type:
-        return cls
-
-
 def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     """Each argument of a function, or of a class and the bases that get its keywords: name, default, what it takes.
 
@@ -133,7 +121,7 @@ def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
         function = target if cls is None else vars(cls)["__init__"]
         if not inspect.isfunction(function):
             return
-        hints = typing.get_type_hints(function, localns=_Names(function.__globals__))
+        hints = typing.get_type_hints(function)
         known = list(inspect.signature(function).parameters.values())[cls is not None :]
         for one in known:
             if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL):

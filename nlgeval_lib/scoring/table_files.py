@@ -199,27 +199,21 @@ def present(values: Iterable[Any]) -> list[Any]:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def apart(output: str, *inputs: str, why: str = "") -> None:
-    """Passes where an output file is none of the inputs. Raises: InputError."""
-    for one in inputs:
-        same = os.path.realpath(output) == os.path.realpath(one)
-        if same or (os.path.exists(output) and os.path.exists(one) and os.path.samefile(output, one)):
-            raise InputError(f"{output} is the input itself{why}; name another file to write to")
+def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None:
+    """Passes where a file can be written and is none of the inputs: better known now than when the work is done.
 
-
-def writable(*paths: str) -> None:
-    """Passes where these files can be written: better known now than when the work is done. Raises: InputError."""
-    for path in filter(None, paths):
-        try:
-            files.check(path)
-        except OSError as error:
-            raise InputError(error.strerror or str(error)) from None
-
-
-def check_format(path: str, what: str = "scores") -> None:
-    """Passes where a file's name says a format that rows are written in. Raises: InputError naming those there are."""
-    if format_of(path) == "json":
-        raise InputError(f"{path}: {what} are written as jsonl, csv, tsv or parquet")
+    rows: what its rows are, where it is to be a table; else it is a text. Raises: InputError.
+    """
+    if rows and format_of(path) == "json":
+        raise InputError(f"{path}: {rows} are written as jsonl, csv, tsv or parquet")
+    for one in filter(None, inputs):
+        same = os.path.realpath(path) == os.path.realpath(one)
+        if same or (os.path.exists(path) and os.path.exists(one) and os.path.samefile(path, one)):
+            raise InputError(f"{path} is the input itself{why}; name another file to write to")
+    try:
+        files.check(path)
+    except OSError as error:
+        raise InputError(error.strerror or str(error)) from None
 
 
 def write(frame: pd.DataFrame, path: str) -> None:

@@ -10,7 +10,8 @@ Source: Prometheus, section 3 and appendices C and I.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -25,33 +26,12 @@ from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.records import Sample
 from nlgeval_lib.training import feedback_pieces as pieces
 from nlgeval_lib.training import statistics
-from nlgeval_lib.training.feedback_pieces import (
-    SCORES,
-    Graded,
-    Problem,
-    RubricDraft,
-    graded_rules,
-    problem_rules,
-    rubric_rules,
-    whole_rules,
-)
-from nlgeval_lib.training.filters import Filters
-from nlgeval_lib.training.pipeline import Pipeline, TrainingSet, fill
+from nlgeval_lib.training.feedback_pieces import Graded, Problem, RubricDraft
+from nlgeval_lib.training.pipeline import Filters, Pipeline, TrainingSet, fill
 
-# name -> what the prompt and the completion have; the ablations of Table 6
-VIEWS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "full": {},
-        "no_rubric": {"rubric": False},
-        "no_reference": {"reference": False},
-        "no_feedback": {"feedback": False},
-    }
-)
-COLUMNS = ["id", "rubric_id", "criteria", "rubric", "instruction", "reference", "response", "feedback", "score"]
-_RUBRIC = (
-    '{"criteria": "Is it clear?", "score1_description": "No.", "score2_description": "Hardly.", '
-    '"score3_description": "In part.", "score4_description": "Mostly.", "score5_description": "Yes."}'
-)
+VIEWS = ("full", "no_rubric", "no_reference", "no_feedback")  # what an example shows; the ablations of Table 6
+# what the teacher may write, for planning
+_RUBRIC = json.dumps({"criteria": "Is it clear?"} | {key: f"Level {key[5]}." for key in pieces.KEYS[1:]})
 _PROBLEM = "Problem: How does a bell work? [NEXT] Response: A clapper strikes it. [END]"
 _GRADED = "Response: A bell is struck. [NEXT] Feedback: It is short. So the overall score is 3. [END]"
 
@@ -68,10 +48,11 @@ class Collection(TrainingSet[Graded]):
         """A row a response: `criteria, rubric, instruction, reference, response, feedback, score`, and ids."""
         rows = []
         for one in self.kept:
-            problem, rubric = one.of, one.of.rubric
-            head = (one.id, rubric.id, rubric.criteria, rubric.rubric().text())
-            rows.append((*head, problem.instruction, problem.reference, one.response, one.feedback, one.score))
-        return pd.DataFrame(rows, columns=COLUMNS)
+            row = {"id": one.id, "rubric_id": one.of.rubric.id, "criteria": one.of.rubric.criteria}
+            row |= {"rubric": one.of.rubric.rubric().text(), "instruction": one.of.instruction}
+            row |= {"reference": one.of.reference, "response": one.response, "feedback": one.feedback}
+            rows.append({**row, "score": one.score})
+        return pd.DataFrame(rows)
 
     def examples(self, view: str = "full") -> list[dict[str, Any]]:
         """The training examples, `prompt` and `completion` with the frame's columns.
@@ -83,11 +64,12 @@ class Collection(TrainingSet[Graded]):
         """
         if view not in VIEWS:
             raise ValueError(f"view {view!r}; allowed: {', '.join(VIEWS)}")
-        judge = Prometheus(chat="raw", **VIEWS[view])
+        switches = {name: f"no_{name}" != view for name in ("rubric", "reference", "feedback")}
+        judge = Prometheus(chat="raw", **switches)  # type: ignore[arg-type]
         made = []
         for one, row in zip(self.kept, self.frame().to_dict("records"), strict=True):
-            references = (one.of.reference,)
-            sample = Sample(one.id, one.response, one.of.instruction, references=references, rubric=row["rubric"])
+            shown = {"instruction": one.of.instruction, "references": (one.of.reference,), "rubric": row["rubric"]}
+            sample = Sample(one.id, one.response, **shown)
             text = str(one.score) if view == "no_feedback" else one.completion
             made.append({**row, "view": view, "prompt": judge.render(sample), "completion": text})
         return made
@@ -120,9 +102,9 @@ class Collection(TrainingSet[Graded]):
 
     def notes(self) -> list[str]:
         """How many rubrics and responses there are, and the teacher."""
-        kept, removed = f"{len(self.kept):,} responses kept", f"{len(self.filters.removed):,} pieces removed"
-        teacher = self.facts.get("teacher", "")
-        return [f"{len(self.rubrics):,} rubrics, {kept}; {removed}.", f"Teacher: `{teacher}`."]
+        counts = f"{len(self.rubrics):,} rubrics, {len(self.kept):,} responses kept"
+        removed = f"{len(self.filters.removed):,} pieces removed"
+        return [f"{counts}; {removed}.", f"Teacher: `{self.facts.get('teacher', '')}`."]
 
 
 @dataclass(kw_only=True)
@@ -158,8 +140,8 @@ class FeedbackCollection(Pipeline[Collection]):
         super().__post_init__()
         if self.sampling.temperature == 0 and self.instructions > 1:
             raise ValueError("temperature 0 draws one instruction a rubric; raise it, or set instructions=1")
-        rubric_rules(self.alike)
-        graded_rules(self.length)
+        pieces.rubric_rules(self.alike)
+        pieces.graded_rules(self.length)
 
     def stages(self, seeds: Sequence[RubricDraft] | None = None, teacher: str = "teacher") -> Stages[Collection]:
         """What is asked, stage by stage, and the built collection in the end.
@@ -168,59 +150,50 @@ class FeedbackCollection(Pipeline[Collection]):
         """
         seeds = pieces.seeds() if seeds is None else list(seeds)
         filters: Filters = Filters()
-        rubrics = yield from self._rubrics(seeds, filters)
-        problems = yield from self._problems(rubrics, filters)
-        kept = yield from self._graded(problems, filters)
-        counts = {"seeds": len(seeds), "rubrics": len(rubrics), "instructions": len(problems), "kept": len(kept)}
-        return Collection(kept, filters, self.facts(teacher) | counts, rubrics)
 
-    def _rubrics(self, seeds: Sequence[RubricDraft], filters: Filters) -> Stages[list[RubricDraft]]:
-        """Brainstormed from four seeds each, then paraphrased. Source: Prometheus, section 3.1, step 2."""
-        check = rubric_rules(self.alike, seeds)
-        found = list(seeds) if self.use_seeds else []
+        # rubrics: brainstormed from four seeds each, then paraphrased (section 3.1, step 2)
+        check = pieces.rubric_rules(self.alike, seeds)
+        rubrics = list(seeds) if self.use_seeds else []
         asked = brainstorms(seeds, self.rounds * self.per_round, self.seed)
         for stage, origin in (("brainstorm", "brainstormed"), ("paraphrase", "paraphrased")):
             answers = yield Stage(stage, asked, self.sampling, _RUBRIC)
             drafts = [RubricDraft(request.id, origin, {}) for request in asked]
             new = filters.apply(check, fill(drafts, answers, pieces.read_rubric))
-            found += new
+            rubrics += new
             asked = [_asked("augment_paraphrase", f"{draft.id}-p", criteria=draft.json()) for draft in new]
-        return found
 
-    def _problems(self, rubrics: Sequence[RubricDraft], filters: Filters) -> Stages[list[Problem]]:
-        """Instructions with an answer that deserves a 5. Source: Prometheus, section 3.1, step 3."""
+        # instructions with an answer that deserves a 5 (step 3)
         sampling = dataclasses.replace(self.sampling, n=self.instructions)
         asked = [_asked("augment_instruction", draft.id, criteria=draft.json()) for draft in rubrics]
         answers = yield Stage("instruct", asked, sampling, _PROBLEM)
-        drafts = [
+        found = [
             Problem(f"{draft.id}/{place}", draft).filled(completion, pieces.read_problem)
             for draft, draws in zip(rubrics, answers, strict=True)
             for place, completion in enumerate(draws)
         ]
-        return filters.apply(problem_rules(), drafts)
+        problems = filters.apply(pieces.problem_rules(), found)
 
-    def _graded(self, problems: Sequence[Problem], filters: Filters) -> Stages[list[Graded]]:
-        """A response and a feedback for each score, as many sentences long as the reference; the reference stays apart,
-        so score 5 has an answer of its own.
-
-        Source: Prometheus, section 3.1, step 4.
-        """
-        drafts = [Graded(f"{one.id}/score-{score}", one, score) for one in problems for score in SCORES]
+        # a response and a feedback for each score, as many sentences long as the reference, which stays apart: score 5
+        # has an answer of its own (step 4)
+        graded = [Graded(f"{one.id}/score-{score}", one, score) for one in problems for score in pieces.SCORES]
         asked = [
             _asked(
                 "augment_response",
-                draft.id,
-                score=draft.score,
-                instruction=draft.of.instruction,
-                criteria=draft.of.rubric.json(),
-                reference=draft.of.reference,
-                sentences=pieces.sentences(draft.of.reference),
+                one.id,
+                score=one.score,
+                instruction=one.of.instruction,
+                criteria=one.of.rubric.json(),
+                reference=one.of.reference,
+                sentences=pieces.sentences(one.of.reference),
             )
-            for draft in drafts
+            for one in graded
         ]
         answers = yield Stage("respond", asked, self.sampling, _GRADED)
-        kept = filters.apply(graded_rules(self.length), fill(drafts, answers, pieces.read_graded))
-        return filters.apply(whole_rules(kept), kept) if self.whole else kept
+        kept = filters.apply(pieces.graded_rules(self.length), fill(graded, answers, pieces.read_graded))
+        if self.whole:
+            kept = filters.apply(pieces.whole_rules(kept), kept)
+        counts = {"seeds": len(seeds), "rubrics": len(rubrics), "instructions": len(problems), "kept": len(kept)}
+        return Collection(kept, filters, self.facts(teacher) | counts, rubrics)
 
 
 def _asked(template: str, id: str, **values: Any) -> Request:

@@ -16,17 +16,16 @@ from nlgeval_lib.evaluators.prometheus import Rubric
 from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.records import Completion
-from nlgeval_lib.training.filters import Rule, answered, lacking, unique
-from nlgeval_lib.training.pipeline import Piece, Unreadable
+from nlgeval_lib.training.pipeline import Piece, Rule, Unreadable, answered, lacking, unique
 from nlgeval_lib.training.statistics import rouge_l, words
 
 SCORES = (1, 2, 3, 4, 5)
 KEYS = ("criteria", *(f"score{score}_description" for score in SCORES))
 SEEDS = Path(__file__).with_name("feedback_seeds.json")
+MOST_WORDS = 1500  # of an instruction or a reference
 _END = re.compile(r"\[END\]", re.I)
 _NEXT = re.compile(r"\[NEXT\]", re.I)
 _HEAD = r"\A[\s*#\"]*{}\s*:?[*]*\s*"
-MOST_WORDS = 1500  # of an instruction or a reference
 _NAMED = re.compile(r"\bscores?\s+(?:of\s+)?[1-5]\b|\brubrics?\b|\boverall score\b", re.I)
 _OVERALL = re.compile(r"\boverall score is\s*:?\s*\(?(\d+(?:\.\d+)?)", re.I)
 _SENTENCE = re.compile(r"\w[^\n]*?(?:[.!?…]+[\"'”’)\]]*(?=\s|$)|$)", re.M)
@@ -52,7 +51,7 @@ class RubricDraft(Piece):
 
     def rubric(self) -> Rubric:
         """The finished rubric. Raises: KeyError where a level is missing."""
-        return Rubric(self.criteria, tuple(self.texts[f"score{score}_description"] for score in SCORES))
+        return Rubric(self.criteria, tuple(self.texts[key] for key in KEYS[1:]))
 
     def json(self) -> str:
         """The rubric as the prompts show it."""
@@ -121,27 +120,11 @@ def seeds(path: Path | str | None = None) -> list[RubricDraft]:
     records = found.get("rubrics", [found]) if isinstance(found, Mapping) else found
     drafts = []
     for place, record in enumerate(records):
-        draft = RubricDraft(f"seed-{place}", "seed", dict(record) if isinstance(record, Mapping) else {})
-        if wrong := levels(draft) or empty(draft):
+        draft = RubricDraft(f"seed-{place}", "seed", record if isinstance(record, Mapping) else {})
+        if wrong := _levels(draft) or _empty(draft.texts, *KEYS):
             raise ValueError(f"seed rubric {place}: {wrong}; each needs text in {', '.join(KEYS)}")
         drafts.append(replace(draft, texts={key: draft.texts[key] for key in KEYS}))
     return drafts
-
-
-def levels(draft: RubricDraft) -> str:
-    """What keeps a rubric from being a criterion with five levels, empty where it is one."""
-    if "criteria" not in draft.texts:
-        return "no criteria"
-    if missing := [str(score) for score in SCORES if f"score{score}_description" not in draft.texts]:
-        return f"no description of score {', '.join(missing)}"
-    found = sum(bool(re.fullmatch(r"score\s*_?\d+.*", str(key))) for key in draft.texts)
-    return f"{found} levels instead of five" if found != len(SCORES) else ""
-
-
-def empty(draft: RubricDraft) -> str:
-    """Which text of a rubric is empty."""
-    missing = [key for key in KEYS if not isinstance(draft.texts.get(key), str) or not draft.texts[key].strip()]
-    return f"{', '.join(missing)} empty" if missing else ""
 
 
 # -- what the teacher wrote --------------------------------------------------------------------------------------------
@@ -159,32 +142,30 @@ def read_rubric(_: RubricDraft, completion: Completion) -> dict[str, Any]:
     return {"texts": {key: " ".join(text.split()) if isinstance(text, str) else "" for key, text in texts.items()}}
 
 
-def read_problem(_: Problem, completion: Completion) -> dict[str, Any]:
-    """Problem and reference answer. Raises: Unreadable."""
-    return dict(zip(("instruction", "reference"), two_parts(completion, "problem", "response"), strict=True))
-
-
-def read_graded(_: Graded, completion: Completion) -> dict[str, Any]:
-    """Response and feedback. Raises: Unreadable."""
-    return dict(zip(("response", "feedback"), two_parts(completion, "response", "feedback"), strict=True))
-
-
-def two_parts(completion: Completion, *labels: str) -> list[str]:
-    """The two labelled parts of a text `First: ... [NEXT] Second: ... [END]`.
+def two_parts(**labels: str) -> Callable[[Piece, Completion], dict[str, Any]]:
+    """Reads the two labelled parts of a text `First: ... [NEXT] Second: ... [END]`. labels: field -> its label.
 
     The labels may be missing; `[NEXT]` may not, and may stand there only once. A text that was cut off before `[END]`
-    has no value. Raises: Unreadable.
+    has no value: what reads raises Unreadable.
     """
-    body, *rest = _END.split(completion.text, maxsplit=1)
-    if completion.finish_reason == "length" and not rest:
-        raise Unreadable("no [END]")
-    parts = _NEXT.split(body)
-    if len(parts) != 2:
-        raise Unreadable("no [NEXT]" if len(parts) == 1 else f"[NEXT] {len(parts) - 1} times")
-    return [
-        re.sub(_HEAD.format(label), "", part, count=1, flags=re.I).strip()
-        for label, part in zip(labels, parts, strict=True)
-    ]
+
+    def read(_: Piece, completion: Completion) -> dict[str, Any]:
+        body, *rest = _END.split(completion.text, maxsplit=1)
+        if completion.finish_reason == "length" and not rest:
+            raise Unreadable("no [END]")
+        parts = _NEXT.split(body)
+        if len(parts) != 2:
+            raise Unreadable("no [NEXT]" if len(parts) == 1 else f"[NEXT] {len(parts) - 1} times")
+        return {
+            name: re.sub(_HEAD.format(label), "", part, count=1, flags=re.I).strip()
+            for (name, label), part in zip(labels.items(), parts, strict=True)
+        }
+
+    return read
+
+
+read_problem = two_parts(instruction="problem", reference="response")
+read_graded = two_parts(response="response", feedback="feedback")
 
 
 def sentences(text: str) -> int:
@@ -203,12 +184,29 @@ def rubric_rules(alike: float = 0.95, seeds: Sequence[RubricDraft] = ()) -> list
     """
     if not 0 < alike <= 1:
         raise ValueError(f"alike={alike!r}; a share above 0 and up to 1 is needed")
+    earlier = [draft.criteria for draft in seeds]
+
+    def near(draft: RubricDraft) -> str:
+        for text in earlier:
+            if _said(text) == _said(draft.criteria) or rouge_l()(text, draft.criteria) > alike:
+                return f"like {text[:60]!r}"
+        earlier.append(draft.criteria)
+        return ""
+
+    def same_levels(draft: RubricDraft) -> str:
+        seen: dict[str, int] = {}
+        for score, key in zip(SCORES, KEYS[1:], strict=True):
+            first = seen.setdefault(_said(draft.texts[key]), score)
+            if first != score:
+                return f"scores {first} and {score} are described alike"
+        return ""
+
     return [
         *answered(),
-        Rule("levels", "a rubric without a criterion and five levels", levels, "ours"),
-        Rule("empty_field", "a text that is needed is empty", empty, "ours"),
-        Rule("same_levels", "two levels of a rubric have the same description", _same_levels, "ours"),
-        Rule("alike", "a criterion in nearly the words of an earlier one", _near(alike, seeds), "ours"),
+        Rule("levels", "a rubric without a criterion and five levels", _levels, "ours"),
+        Rule("empty_field", "a text that is needed is empty", lambda one: _empty(one.texts, *KEYS), "ours"),
+        Rule("same_levels", "two levels of a rubric have the same description", same_levels, "ours"),
+        Rule("alike", "a criterion in nearly the words of an earlier one", near, "ours"),
     ]
 
 
@@ -220,10 +218,9 @@ def problem_rules() -> list[Rule]:
         return f"{most:,} words, above {MOST_WORDS:,}" if most > MOST_WORDS else ""
 
     return [
-        *answered(),
-        _empty("instruction", "reference"),
+        *_written("instruction", "reference"),
         Rule("over_long", "a text is longer than the limit", long, "ours"),
-        _new(lambda one: _said(one.instruction)),
+        unique(lambda one: _said(one.instruction), "an instruction or a response that is there already"),
     ]
 
 
@@ -240,15 +237,17 @@ def graded_rules(length: float = 2.0) -> list[Rule]:
         fits = own and reference and 1 / length <= own / reference <= length
         return "" if fits else f"{own} words, the reference has {reference}"
 
+    def copied(one: Graded) -> str:
+        return "the reference's words" if words(one.response) == words(one.of.reference) else ""
+
     return [
-        *answered(),
-        _empty("response", "feedback"),
+        *_written("response", "feedback"),
         Rule("score", "the feedback does not end in the score that was asked for", _score, "ours"),
         Rule("unreadable", "the completion would not be read back with its score", _unreadable, "ours"),
         Rule("names_score", "the response speaks of its score or of the rubric", _named, "ours"),
         Rule("length", "the response is not about as long as the reference", uneven, "ours"),
-        Rule("reference", "the response is the reference", _copied, "ours"),
-        _new(lambda one: (one.of.id, _said(one.response))),
+        Rule("reference", "the response is the reference", copied, "ours"),
+        unique(lambda one: (one.of.id, _said(one.response)), "an instruction or a response that is there already"),
     ]
 
 
@@ -266,45 +265,28 @@ def whole_rules(kept: Sequence[Graded]) -> list[Rule]:
     return [Rule("incomplete", "another score of its instruction was removed", incomplete, "ours")]
 
 
-# -- one rule each ---------------------------------------------------------------------------------------------------
+def _written(*names: str) -> list[Rule]:
+    """The first rules for a text in two parts."""
+    return [*answered(), Rule("empty_field", "a text that is needed is empty", lambda one: _empty(one, *names), "ours")]
 
 
-def _empty(*names: str) -> Rule:
-    def why(one: Any) -> str:
-        missing = lacking(one, *names)
-        return f"{missing} empty" if missing else ""
-
-    return Rule("empty_field", "a text that is needed is empty", why, "ours")
+def _empty(item: Any, *names: str) -> str:
+    missing = lacking(item, *names)
+    return f"{missing} empty" if missing else ""
 
 
-def _new(key: Callable[[Any], Any]) -> Rule:
-    return unique(key, "an instruction or a response that is there already")
+def _levels(draft: RubricDraft) -> str:
+    """What keeps a rubric from being a criterion with five levels."""
+    if "criteria" not in draft.texts:
+        return "no criteria"
+    if missing := [str(score) for score in SCORES if f"score{score}_description" not in draft.texts]:
+        return f"no description of score {', '.join(missing)}"
+    found = sum(bool(re.fullmatch(r"score\s*_?\d+.*", str(key))) for key in draft.texts)
+    return f"{found} levels instead of five" if found != len(SCORES) else ""
 
 
 def _said(text: str) -> str:
     return " ".join(words(text))
-
-
-def _same_levels(draft: RubricDraft) -> str:
-    seen: dict[str, int] = {}
-    for score in SCORES:
-        first = seen.setdefault(_said(draft.texts[f"score{score}_description"]), score)
-        if first != score:
-            return f"scores {first} and {score} are described alike"
-    return ""
-
-
-def _near(limit: float, seeds: Sequence[RubricDraft]) -> Callable[[RubricDraft], str]:
-    earlier = [draft.criteria for draft in seeds]
-
-    def why(draft: RubricDraft) -> str:
-        for text in earlier:
-            if _said(text) == _said(draft.criteria) or rouge_l()(text, draft.criteria) > limit:
-                return f"like {text[:60]!r}"
-        earlier.append(draft.criteria)
-        return ""
-
-    return why
 
 
 def _score(one: Graded) -> str:
@@ -326,7 +308,3 @@ def _named(one: Graded) -> str:
     found = _NAMED.search(one.response)
     allowed = _NAMED.search(one.of.instruction)  # a task about scores or rubrics may speak of them
     return f"{found.group()!r}" if found and not allowed else ""
-
-
-def _copied(one: Graded) -> str:
-    return "the reference's words" if words(one.response) == words(one.of.reference) else ""

@@ -9,7 +9,6 @@ Source: TIGERScore, section 3 and appendices A.1 to A.7.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,23 +19,122 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib.engines import Engine, Sampling, complete
+from nlgeval_lib.engines.store import Store
+from nlgeval_lib.evaluators.judge import ChatFormat, make_sampling
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.evaluators.tigerscore import AnalysisCheck, TigerScoreReferenceBased, find_task
 from nlgeval_lib.training import metricinstruct_candidates as candidates
-from nlgeval_lib.training import metricinstruct_rules as rules
 from nlgeval_lib.training import statistics
-from nlgeval_lib.training.filters import Filters
-from nlgeval_lib.training.metricinstruct_candidates import Candidate, analysis, least_likely, sample_outputs
-from nlgeval_lib.training.pipeline import Pipeline, TrainingSet, fill, no_text
+from nlgeval_lib.training.metricinstruct_candidates import Candidate
+from nlgeval_lib.training.pipeline import Filters, Pipeline, Rule, TrainingSet, fill, no_text
 
-__all__ = ["Candidate", "MetricInstruct", "analysis", "least_likely", "sample_outputs"]
-
+TWO_STEP, WITH_ASPECTS, FREE = "two-step", "table_18", "table_19"
+_TEXTS = ("instruction", "reference", "input", "output", "dataset", "system_id", "input_id")
+_ALSO = {"input": "source", "reference": "references"}
+# five draws by top-p sampling; the paper gives neither p nor the temperature
+SAMPLING = MappingProxyType({"temperature": 1.0, "top_p": 0.9, "max_tokens": 512, "n": 5})
 _ANALYSIS = "The output leaves out a detail of the source (minor) and changes a date (major)."
-_JSON = '{"errors": {}}'
 _SPOILED = (
     "Generated incorrect output:\nA text.\nError location 1: text\nError aspect 1: Accuracy\n"
     "Explanation 1: It is wrong.\nSeverity 1: major\nScore reduction 1: 4"
 )
+
+
+# -- outputs of systems ------------------------------------------------------------------------------------------------
+
+
+def sample_outputs(
+    frame: pd.DataFrame,
+    systems: Mapping[str, Engine],
+    *,
+    store: Store | None = None,
+    sampling: Sampling | Mapping[str, Any] | None = None,
+    progress: Any = None,
+) -> pd.DataFrame:
+    """What each system writes for each input: the rows of `frame` once a system and draw, with `system_id`, `draw`,
+    `output` and `failure` (why an output is empty).
+
+    A system gets the instruction and, on the next lines, the input. `frame` has `instruction` and `source` or `input`.
+    Raises: ValueError for a missing column; EngineError.
+    Source: TIGERScore, section 3.2 (five samples by top-p sampling).
+    """
+    column = next((name for name in ("source", "input") if name in frame.columns), None)
+    if "instruction" not in frame.columns or column is None:
+        raise ValueError(f"instruction, and source or input, are needed; columns: {', '.join(map(str, frame.columns))}")
+    rows, form = frame.to_dict("records"), ChatFormat.named("messages")
+    texts = ["\n".join(filter(None, (row["instruction"], row[column]))) for row in rows]
+    requests = [form.request(text, str(place)) for place, text in enumerate(texts)]
+    made = []
+    for name, engine in systems.items():
+        answers = complete(engine, requests, make_sampling(SAMPLING, sampling), store, progress)
+        for row, draws in zip(rows, answers, strict=True):
+            for draw, completion in enumerate(draws):
+                failure = no_text(completion)
+                text = "" if failure else completion.text.strip()
+                made.append({**row, "system_id": name, "draw": draw, "output": text, "failure": failure})
+    added = ["system_id", "draw", "output", "failure"]
+    return pd.DataFrame(made, columns=[*(name for name in frame.columns if name not in added), *added])
+
+
+def least_likely(frame: pd.DataFrame, metric: Any, keep: int = 1) -> tuple[pd.DataFrame, Filters]:
+    """The outputs that a likelihood metric ranks lowest, `keep` for each input and system, and what was passed over.
+
+    metric: anything with `score(frame)` that gives a `value`, such as `BartScore`. Outputs that are empty or without a
+    value are removed and counted as such; of equal values the earlier draw stays. The column `likelihood` is added.
+    Raises: ValueError for a missing column.
+    Source: TIGERScore, section 3.2 (BARTScore; lower is taken to hold more errors).
+    """
+    by = ["input_id", "system_id"]
+    if missing := [name for name in (*by, "output") if name not in frame.columns]:
+        raise ValueError(f"no column {', '.join(missing)}; the frame has {', '.join(map(str, frame.columns))}")
+    frame = frame.reset_index(drop=True)
+    names = frame[by].astype(str).agg("/".join, axis=1)
+    filters: Filters[int] = Filters(lambda row: f"{names[row]}#{row}", lambda row: "all")
+
+    def passing(name: str, says: str, reasons: pd.Series, origin: str = "paper") -> list[int]:
+        return filters.apply([Rule(name, says, reasons.get, origin)], reasons.index)
+
+    empty = frame["output"].str.strip().eq("").map({True: "empty", False: ""})
+    scored = metric.score(frame.loc[passing("no_output", "the system wrote nothing", empty)])
+    reasons = scored["reason"].replace("", "no value").where(scored["value"].isna(), "")
+    rows = passing("no_likelihood", "the metric gives no value", reasons, "ours")
+    part = frame.loc[rows].assign(likelihood=scored["value"].loc[rows].astype(float))
+    ranks = part.groupby(by, sort=False)["likelihood"].rank(method="first")
+    above = ranks.map(lambda rank: f"{rank:g}. from the bottom" if rank > keep else "")
+    rows = passing("likelier", f"not among the {keep} least likely of an input and system", above)
+    return part.loc[rows].reset_index(drop=True), filters
+
+
+def candidates_of(frame: pd.DataFrame, channel: str, template: str, teacher: str = "") -> list[Candidate]:
+    """A candidate for each row: `task`, `instruction`, `source` or `input`, `reference` or `references`; for the real
+    channel also `output`. `dataset`, `system_id` and `input_id` are kept; a missing text is empty.
+
+    Raises: ValueError for a missing column or an unknown task.
+    """
+    where = {name: next((c for c in (_ALSO.get(name), name) if c in frame.columns), None) for name in (*_TEXTS, "task")}
+    needed = ("instruction", "reference", *(["output"] if channel == "real" else []), "task")
+    if missing := [name for name in needed if where[name] is None]:
+        raise ValueError(f"no column {', '.join(missing)}; the frame has {', '.join(map(str, frame.columns))}")
+    made = []
+    for place, row in enumerate(frame.to_dict("records")):
+        values: dict[str, Any] = {name: _text(row.get(column)) for name, column in where.items()}
+        name = values.pop("input_id") or str(place)
+        if channel == "synthetic":
+            values |= {"output": "", "system_id": teacher}
+        id = "/".join(filter(None, (channel, template, name, values["system_id"])))
+        values |= {"task": find_task(row["task"]).label, "free": template == FREE}
+        made.append(Candidate(id=f"{id}#{place}", channel=channel, template=template, **values))
+    return made
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        value = value[0] if len(value) else ""
+    return value if isinstance(value, str) else ""
+
+
+# -- the set and its pipeline ------------------------------------------------------------------------------------------
 
 
 class Built(TrainingSet[Candidate]):
@@ -56,7 +154,7 @@ class Built(TrainingSet[Candidate]):
         if not self.kept:
             return {}
         frame = pd.DataFrame(self.examples())
-        lengths = (frame["prompt"] + "\n" + frame["completion"]).map(rules.tokens)
+        lengths = (frame["prompt"] + "\n" + frame["completion"]).map(candidates.tokens)
         length = lengths.describe().rename("tokens").to_frame().T.assign(**{"below 1024": (lengths < 1024).mean()})
         return {
             "Channels (Table 2)": statistics.channel_table(frame),
@@ -69,18 +167,15 @@ class Built(TrainingSet[Candidate]):
     def notes(self) -> list[str]:
         """How many candidates there were, and the teacher."""
         removed, kept = len(self.filters.removed), len(self.kept)
-        return [
-            f"{kept + removed:,} candidates, {removed:,} removed, {kept:,} kept.",
-            f"Teacher: `{self.facts.get('teacher', '')}`. Lengths are characters divided by four.",
-        ]
+        teacher = f"Teacher: `{self.facts.get('teacher', '')}`. Lengths are characters divided by four."
+        return [f"{kept + removed:,} candidates, {removed:,} removed, {kept:,} kept.", teacher]
 
     def report(self) -> dict[str, Any]:
-        """Counts, filters and statistics as plain values; the channels' columns have one name each."""
+        """Counts, filters and statistics as plain values; the channels by task."""
         report = super().report()
         tables = report.pop("statistics")
-        if (channels := tables.pop("Channels (Table 2)", None)) is not None:
-            flat = channels.set_axis([" ".join(column) for column in channels.columns], axis=1)
-            report["channels"] = flat.to_dict("index")
+        if channels := tables.pop("Channels (Table 2)", []):
+            report["channels"] = {row.pop("index"): row for row in channels}
         return {**report, "statistics": tables}
 
 
@@ -90,7 +185,7 @@ class MetricInstruct(Pipeline[Built]):
 
     label: what stands before the reference in the prompts that print it bare. most_errors: errors of a synthetic
     output, at most. balance: aspects of synthetic errors are drawn where errors are rare so far. check: the second
-    question, whether an analysis is reasonable. limits: thresholds of `rules.heuristic_rules`. seed: of the draws.
+    question, whether an analysis is reasonable. limits: thresholds of `candidates.heuristic_rules`. seed: of the draws.
     Source: TIGERScore, section 3, appendices A.1 and A.7.
     """
 
@@ -107,7 +202,9 @@ class MetricInstruct(Pipeline[Built]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        rules.heuristic_rules(**self.limits)  # an unknown or wrong limit is an error now, not after the first stage
+        candidates.heuristic_rules(
+            **self.limits
+        )  # an unknown or wrong limit is an error now, not after the first stage
 
     def stages(
         self,
@@ -122,18 +219,21 @@ class MetricInstruct(Pipeline[Built]):
         the same with aspects of the teacher's own. Columns as `candidates`.
         """
         filters: Filters[Candidate] = Filters()
-        own = [
-            [] if frame is None else candidates.candidates(frame, channel, template, teacher)
-            for frame, channel, template in (
-                (real, "real", candidates.TWO_STEP),
-                (synthetic, "synthetic", candidates.WITH_ASPECTS),
-                (free, "synthetic", candidates.FREE),
-            )
-        ]
-        found, aspects, freely = (filters.apply(rules.input_rules(), part) for part in own)
-        heuristics = rules.heuristic_rules(**self.limits)
+        given = {
+            "real": (real, "real", TWO_STEP),
+            "synthetic, chosen aspects": (synthetic, "synthetic", WITH_ASPECTS),
+            "synthetic, free aspects": (free, "synthetic", FREE),
+        }
+        own = {
+            name: [] if frame is None else candidates_of(frame, channel, template, teacher)
+            for name, (frame, channel, template) in given.items()
+        }
+        found, aspects, freely = (filters.apply(candidates.input_rules(), part) for part in own.values())
+        heuristics = candidates.heuristic_rules(**self.limits)
 
-        judges = [_asker(one.task, self.label) for one in found]
+        # who is asked about a system's output, with the reference in view: freely, then as JSON (Tables 11 to 17)
+        by_task = {task: TigerScoreReferenceBased(task=task, label=self.label) for task in {one.task for one in found}}
+        judges = [by_task[one.task] for one in found]
         asked = [request for judge, one in zip(judges, found, strict=True) for request in judge.requests(one.sample())]
         first = yield Stage("analyse", asked, self.sampling, _ANALYSIS)
         again = [
@@ -141,7 +241,7 @@ class MetricInstruct(Pipeline[Built]):
             for judge, one, draws in zip(judges, found, first, strict=True)
             if not no_text(draws[0])
         ]
-        second = iter((yield Stage("format", again, self.sampling, _JSON)))
+        second = iter((yield Stage("format", again, self.sampling, TigerScoreReferenceBased.stand_in)))
         last = [draws if no_text(draws[0]) else next(second) for draws in first]
         kept = filters.apply(heuristics, fill(found, last, candidates.read_analysis))
 
@@ -156,35 +256,21 @@ class MetricInstruct(Pipeline[Built]):
             asked = list(itertools.chain(*(judge.requests(one.sample()) for one in kept)))
             answers = yield Stage("check", asked, judge.sampling, "Yes")
             verdicts = {one.id: judge.read(draws[0]) for one, draws in zip(kept, answers, strict=True)}
-            kept = filters.apply(rules.check_rules(verdicts), kept)
-        names = ("real", "synthetic, chosen aspects", "synthetic, free aspects")
+            kept = filters.apply(candidates.check_rules(verdicts), kept)
+        after = Counter((one.task, error.aspect) for one in kept for error in one.errors if not one.free)
+        counts = {"real only": have, "whole set": after}
         facts = {
-            "candidates": dict(zip(names, map(len, own), strict=True)),
+            "candidates": {name: len(part) for name, part in own.items()},
             "kept": len(kept),
-            "aspect_evenness": _evenness(dict.fromkeys(one.task for part in own for one in part), have, kept),
+            "aspect_evenness": {
+                task: {
+                    name: evenness(count[task, aspect] for aspect in find_task(task).aspects)
+                    for name, count in counts.items()
+                }
+                for task in dict.fromkeys(one.task for part in own.values() for one in part)
+            },
         }
         return Built(kept, filters, self.facts(teacher) | facts)
-
-
-def _evenness(tasks: Mapping[str, Any], real: Counter, kept: list[Candidate]) -> dict[str, dict[str, float]]:
-    """How even the errors are over each task's aspects, before the synthetic channel and after."""
-    after = Counter((one.task, error.aspect) for one in kept for error in one.errors if not one.free)
-    return {
-        task: {
-            name: evenness(counts[task, aspect] for aspect in find_task(task).aspects)
-            for name, counts in (("real only", real), ("whole set", after))
-        }
-        for task in tasks
-    }
-
-
-@functools.cache
-def _asker(task: str, label: str) -> TigerScoreReferenceBased:
-    """Who is asked about a system's output, with the reference in view, in two turns: freely, then as JSON.
-
-    Source: TIGERScore, Tables 11 to 16; Table 17.
-    """
-    return TigerScoreReferenceBased(task=task, label=label)
 
 
 def choose_aspects(

@@ -1,34 +1,43 @@
-"""One MetricInstruct example in the making: an output with the errors that the teacher found or put in."""
+"""One MetricInstruct example in the making, an output with the errors that the teacher found or put in; the rules.
+
+The paper says what it filters and not by which thresholds: these are arguments here. Its share of removed items, about
+35 % by the heuristics and then 15 % by the check of reasonableness, is one of its teacher, not of these rules.
+Source: TIGERScore, sections 3.2 and 3.3.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from nlgeval_lib import prompts
-from nlgeval_lib.engines import Engine, Request, Sampling, complete
-from nlgeval_lib.engines.store import Store
-from nlgeval_lib.evaluators.judge import ChatFormat, make_sampling
-from nlgeval_lib.evaluators.tigerscore import find_task
+from nlgeval_lib.engines import Request
+from nlgeval_lib.evaluators.tigerscore import TigerScore, find_task
 from nlgeval_lib.parsers.errors import LABEL, ErrorItem, error_analysis
-from nlgeval_lib.records import Completion, Sample
-from nlgeval_lib.training.filters import Filters, Rule
-from nlgeval_lib.training.pipeline import Piece, Unreadable, no_text
+from nlgeval_lib.records import Completion, Judgment, Sample
+from nlgeval_lib.training.pipeline import Piece, Rule, Unreadable, answered, lacking, unique
 
-TWO_STEP, WITH_ASPECTS, FREE = "two-step", "table_18", "table_19"
-_NEEDED = ("instruction", "reference")
-_KEPT = ("input", "output", "dataset", "system_id", "input_id")
-_ALSO = {"input": "source", "reference": "references"}
+LEAST, MOST = 0.5, 5.0  # of a penalty; source: TIGERScore, section 2.2
 _OUTPUT = re.compile(r"^[>*#\- \t]*generated incorrect (?:output|response)[*_]*\s*:[*_]*[ \t]*", re.I | re.M)
-# five draws by top-p sampling; the paper gives neither p nor the temperature
-SAMPLING = MappingProxyType({"temperature": 1.0, "top_p": 0.9, "max_tokens": 512, "n": 5})
+_QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|(?<!\w)'[^'\n]{0,400}'(?!\w)|`[^`\n]{0,400}`")
+_KIND = (
+    r"(?:outputs?|translations?|summar(?:y|ies)|texts?|answers?|solutions?|responses?|sentences?"
+    r"|information|version)"
+)
+_REFERENCE = re.compile(
+    rf"\breference\s+{_KIND}\b"
+    r"|\b(?:the|a|an|this|given|provided|gold|correct|original)\s+references?\b(?!\s+(?:to|of|for|frame|frames|book|list|point)\b)"
+    r"|\baccording\s+to\s+(?:the\s+)?references?\b"
+    rf"|\bground[\s-]?truth\b|\bgold(?:en)?[\s-](?:standard|{_KIND}|references?)\b",
+    re.I,
+)
+_ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\])\s*")
+_MARKS = "\"'“”‘’`«»"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,11 @@ class Candidate(Piece):
         """The part of the data, for counts: channel and task."""
         return f"{self.channel} {self.task}"
 
+    @property
+    def score(self) -> float:
+        """Minus the sum of the errors' penalties."""
+        return 0.0 - sum(error.reduction for error in self.errors)
+
     def sample(self) -> Sample:
         """The candidate as evaluators take it, with its analysis."""
         extra = {"analysis": analysis(self.errors)}
@@ -68,62 +82,16 @@ class Candidate(Piece):
 
         Source: TIGERScore, Table 9 (what the fine-tuned model is asked).
         """
-        prompt = prompts.render(
-            "tigerscore/evaluate",
-            generation_instruction=self.instruction,
-            input_context=self.input,
-            hypothesis_output=self.output,
-        )
-        known = self.content()
-        return {
-            "id": known.pop("id"),
-            "prompt": prompt,
-            "completion": analysis(self.errors),
-            **{name: value for name, value in known.items() if name not in ("asked", "free")},
-            "n_errors": len(self.errors),
-            "score": 0.0 - sum(error.reduction for error in self.errors),
-        }
+        known = {name: value for name, value in self.content().items() if name not in ("id", "asked", "free")}
+        texts = {"prompt": TigerScore().render(self.sample()), "completion": analysis(self.errors)}
+        return {"id": self.id, **texts, **known, "n_errors": len(self.errors), "score": self.score}
 
     def content(self) -> dict[str, Any]:
         """All that is known of a candidate, which may have no output."""
-        inherited = [f.name for f in dataclasses.fields(Piece)]
-        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in inherited}
-        fields = ("location", "aspect", "explanation", "severity", "reduction")
-        errors = [{name: getattr(error, name) for name in fields} for error in self.errors]
-        return {**own, "errors": errors, "asked": list(self.asked)}
-
-
-def candidates(frame: pd.DataFrame, channel: str, template: str, teacher: str = "") -> list[Candidate]:
-    """A candidate for each row: `task`, `instruction`, `source` or `input`, `reference` or `references`; for the real
-    channel also `output`. `dataset`, `system_id` and `input_id` are kept; a missing text is empty.
-
-    Raises: ValueError for a missing column or an unknown task.
-    """
-    where = {
-        name: next((column for column in (_ALSO.get(name, name), name) if column in frame.columns), "")
-        for name in (*_NEEDED, *_KEPT)
-    }
-    needed = (*_NEEDED, *(["output"] if channel == "real" else []))
-    missing = [name for name in needed if not where[name]] + ([] if "task" in frame.columns else ["task"])
-    if missing:
-        raise ValueError(f"no column {', '.join(missing)}; the frame has {', '.join(map(str, frame.columns))}")
-    labels = {name: find_task(name).label for name in dict.fromkeys(frame["task"])}
-    made = []
-    for place, row in enumerate(frame.to_dict("records")):
-        values: dict[str, Any] = {name: _text(row[column]) if column else "" for name, column in where.items()}
-        name = values.pop("input_id") or str(place)
-        if channel == "synthetic":
-            values |= {"output": "", "system_id": teacher}
-        whole = "/".join(part for part in (channel, template, name, values["system_id"]) if part)
-        values |= {"id": f"{whole}#{place}", "channel": channel, "template": template, "task": labels[row["task"]]}
-        made.append(Candidate(free=template == FREE, **values))
-    return made
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        value = value[0] if len(value) else ""
-    return value if isinstance(value, str) else ""
+        known = dataclasses.asdict(self)
+        for error in known["errors"]:
+            del error["number"]
+        return {name: value for name, value in known.items() if name not in ("failure", "problem")}
 
 
 def analysis(errors: Sequence[ErrorItem]) -> str:
@@ -135,18 +103,15 @@ def analysis(errors: Sequence[ErrorItem]) -> str:
     total = sum(error.reduction for error in errors)
     lines = [f"The model-generated output contains {len(errors)} errors, with a total score reduction of {total:g}."]
     for number, error in enumerate(errors, start=1):
+        location, aspect, why = (" ".join(text.split()) for text in (error.location, error.aspect, error.explanation))
         lines += [
-            f"Error location {number}: {_line(error.location)}",
-            f"Error aspect {number}: {_line(error.aspect)}",
-            f"Explanation {number}: {_line(error.explanation)}",
+            f"Error location {number}: {location}",
+            f"Error aspect {number}: {aspect}",
+            f"Explanation {number}: {why}",
             f"Severity {number}: {error.severity}",
             f"Score reduction {number}: {error.reduction:g}",
         ]
     return "\n".join(lines)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 # -- what the teacher is asked and what it wrote ---------------------------------------------------------------------
@@ -188,7 +153,7 @@ def spoiling(candidate: Candidate, most_errors: int = 3) -> Request:
 
 
 def read_spoiled(candidate: Candidate, completion: Completion) -> dict[str, Any]:
-    """The output and the errors that the teacher wrote. Raises: Unreadable."""
+    """The output, without a fence or quotation marks around all of it, and the errors. Raises: Unreadable."""
     text = completion.text.replace("\r\n", "\n")
     head = _OUTPUT.search(text)
     if head is None:
@@ -197,19 +162,12 @@ def read_spoiled(candidate: Candidate, completion: Completion) -> dict[str, Any]
     first = LABEL.search(rest)
     if first is None:
         raise Unreadable("no error is listed after the output")
-    output, found = _bare(rest[: first.start()]), error_analysis(rest[first.start() :])
+    output, found = rest[: first.start()].strip(), error_analysis(rest[first.start() :])
+    if inside := re.fullmatch(r"```[a-z]*\n(.*?)\n?```", output, re.S) or re.fullmatch(r'"([^"]*)"', output):
+        output = inside.group(1).strip()
     if not found.ok or not found.errors:
         raise Unreadable(found.reason or "no error is listed after the output", output=output)
     return {"output": output, "errors": _named(found.errors, candidate)}
-
-
-def _bare(text: str) -> str:
-    """The output without the fence or the quotation marks that stand around all of it."""
-    text = text.strip()
-    if fence := re.fullmatch(r"```[a-z]*\n(.*?)\n?```", text, re.S):
-        return fence.group(1).strip()
-    quoted = re.fullmatch(r'"([^"]*)"', text)
-    return quoted.group(1).strip() if quoted else text
 
 
 def _named(errors: Sequence[ErrorItem], candidate: Candidate) -> tuple[ErrorItem, ...]:
@@ -220,66 +178,169 @@ def _named(errors: Sequence[ErrorItem], candidate: Candidate) -> tuple[ErrorItem
     return tuple(replace(error, aspect=task.aspect(error.aspect) or error.aspect) for error in errors)
 
 
-# -- outputs of systems ----------------------------------------------------------------------------------------------
+# -- rules -------------------------------------------------------------------------------------------------------------
 
 
-def sample_outputs(
-    frame: pd.DataFrame,
-    systems: Mapping[str, Engine],
+def tokens(text: str) -> int:
+    """A rough count of tokens without a tokenizer: four characters each."""
+    return -(-len(text) // 4)
+
+
+def input_rules() -> list[Rule]:
+    """What is removed before anything is asked."""
+
+    def empty(candidate: Candidate) -> str:
+        missing = lacking(candidate, "instruction", "reference", *(["output"] if candidate.channel == "real" else []))
+        return f"no {missing}" if missing else ""
+
+    return [Rule("empty_input", "instruction, reference or system output is empty", empty, "ours")]
+
+
+def heuristic_rules(
     *,
-    store: Store | None = None,
-    sampling: Sampling | Mapping[str, Any] | None = None,
-    progress: Any = None,
-) -> pd.DataFrame:
-    """What each system writes for each input: the rows of `frame` once a system and draw, with `system_id`, `draw`,
-    `output` and `failure` (why an output is empty).
+    minor_most: float = 2.0,
+    major_least: float = 1.0,
+    max_output: int = 1024,
+    max_analysis: int = 1024,
+) -> list[Rule]:
+    """The rules that need no model, in order.
 
-    A system gets the instruction and, on the next lines, the input. `frame` has `instruction` and `source` or `input`.
-    Raises: ValueError for a missing column; EngineError.
-    Source: TIGERScore, section 3.2 (five samples by top-p sampling).
+    minor_most, major_least: the largest penalty of a minor and the smallest of a major error (of 835 errors in the
+    authors' published outputs, two minor ones are above and no major one is below the defaults). max_output,
+    max_analysis: most tokens of the output and of the analysis, as `tokens` counts.
+    Raises: ValueError where a limit is not above 0.
     """
-    column = next((name for name in ("source", "input") if name in frame.columns), None)
-    if "instruction" not in frame.columns or column is None:
-        raise ValueError(f"instruction, and source or input, are needed; columns: {', '.join(map(str, frame.columns))}")
-    rows, form = frame.to_dict("records"), ChatFormat.named("messages")
-    texts = ["\n".join(filter(None, (row["instruction"], row[column]))) for row in rows]
-    requests = [form.request(text, str(place)) for place, text in enumerate(texts)]
-    made = []
-    for name, engine in systems.items():
-        answers = complete(engine, requests, make_sampling(SAMPLING, sampling), store, progress)
-        for row, draws in zip(rows, answers, strict=True):
-            for draw, completion in enumerate(draws):
-                failure = no_text(completion)
-                text = "" if failure else completion.text.strip()
-                made.append({**row, "system_id": name, "draw": draw, "output": text, "failure": failure})
-    added = ["system_id", "draw", "output", "failure"]
-    return pd.DataFrame(made, columns=[*(name for name in frame.columns if name not in added), *added])
+    for name, limit in (("max_output", max_output), ("max_analysis", max_analysis), ("minor_most", minor_most)):
+        if not limit > 0:
+            raise ValueError(f"{name}={limit!r}; a number above 0 is needed")
+    limits = {"Minor": (LEAST, minor_most), "Major": (major_least, MOST)}
+
+    def unfit(error: ErrorItem, _: Candidate) -> str:
+        said = f": {error.severity or 'no severity'} with a penalty of {error.reduction:g}"
+        if error.severity not in limits or not LEAST <= error.reduction <= MOST:
+            return said
+        low, high = limits[error.severity]
+        beyond = f", above {high:g}" if error.reduction > high else f", below {low:g}"
+        return "" if low <= error.reduction <= high else said + beyond
+
+    def severities(candidate: Candidate) -> str:
+        minor, major = ([e.reduction for e in candidate.errors if e.severity == severity] for severity in limits)
+        swapped = minor and major and max(minor) > min(major)
+        said = f"a minor error weighs {max(minor):g}, a major one {min(major):g}" if swapped else ""
+        return _first(unfit)(candidate) or said
+
+    def long(candidate: Candidate) -> str:
+        texts = {"output": (candidate.output, max_output), "analysis": (analysis(candidate.errors), max_analysis)}
+        found = {what: (tokens(text), limit) for what, (text, limit) in texts.items()}
+        return next((f"{what} of {n:,} tokens, above {limit:,}" for what, (n, limit) in found.items() if n > limit), "")
+
+    def key(candidate: Candidate) -> tuple[str, ...]:
+        return candidate.task, *map(_flat, (candidate.instruction, candidate.input, candidate.output))
+
+    return [
+        *answered("the analysis is not the JSON, or not the layout, that was asked for", "paper"),
+        Rule("empty_field", "an error without location, aspect or explanation, or an empty output", _empty, "ours"),
+        Rule("severity", "severity and penalty do not fit each other, or are none of the scale", severities),
+        Rule("aspect", "an error of an aspect that the task does not have", _aspects, "ours"),
+        Rule("location", "an error's location is not in the output", _first(_nowhere)),
+        Rule("repeated", "the same error twice in one analysis", _repeated, "ours"),
+        Rule("over_long", "output or analysis is longer than the limit", long),
+        Rule("reference", "an explanation leans on the reference", _first(_leaning)),
+        Rule("unchanged", "a synthetic output that is its reference", _unchanged, "ours"),
+        Rule("unreadable", "the analysis as it would be written cannot be read back", _unreadable, "ours"),
+        unique(key, "the same output of one input"),
+    ]
 
 
-def least_likely(frame: pd.DataFrame, metric: Any, keep: int = 1) -> tuple[pd.DataFrame, Filters]:
-    """The outputs that a likelihood metric ranks lowest, `keep` for each input and system, and what was passed over.
+def check_rules(verdicts: Mapping[str, Judgment]) -> list[Rule]:
+    """What the second question to the teacher removes; verdicts: by a candidate's id, 1 for reasonable, 0 for not."""
 
-    metric: anything with `score(frame)` that gives a `value`, such as `BartScore`. Outputs that are empty or without a
-    value are removed and counted as such; of equal values the earlier draw stays. The column `likelihood` is added.
-    Raises: ValueError for a missing column.
-    Source: TIGERScore, section 3.2 (BARTScore; lower is taken to hold more errors).
+    def unread(candidate: Candidate) -> str:
+        said = verdicts[candidate.id]
+        return "" if said.value in (0, 1) else said.reason or said.status.value
+
+    def unreasonable(candidate: Candidate) -> str:
+        return "the teacher says no" if verdicts[candidate.id].value == 0 else ""
+
+    return [
+        Rule("unchecked", "whether the analysis is reasonable could not be had or read", unread, "ours"),
+        Rule("unreasonable", "the teacher calls the analysis unreasonable (Table 20)", unreasonable),
+    ]
+
+
+def _first(wrong: Callable[[ErrorItem, Candidate], str]) -> Callable[[Candidate], str]:
+    """What is wrong with the first error that something is wrong with."""
+
+    def why(candidate: Candidate) -> str:
+        said = ((number, wrong(error, candidate)) for number, error in enumerate(candidate.errors, start=1))
+        return next((f"error {number}{what}" for number, what in said if what), "")
+
+    return why
+
+
+def _empty(candidate: Candidate) -> str:
+    def without(error: ErrorItem, _: Candidate) -> str:
+        missing = lacking(error, "location", "aspect", "explanation")
+        return f" has no {missing}" if missing else ""
+
+    return _first(without)(candidate) if candidate.output.strip() else "the output is empty"
+
+
+def _aspects(candidate: Candidate) -> str:
+    task = find_task(candidate.task)
+    wrong = [] if candidate.free else [error.aspect for error in candidate.errors if not task.aspect(error.aspect)]
+    return f"{wrong[0][:60]!r} is no aspect of {task.label}" if wrong else ""
+
+
+def _nowhere(error: ErrorItem, candidate: Candidate) -> str:
+    return "" if located(error.location, candidate.output) else f": {error.location[:60]!r} is not in the output"
+
+
+def located(location: str, output: str) -> bool:
+    """Whether a location is a part of the output, quotation marks around it and white space apart.
+
+    Where it leaves something out ("..."), its parts must follow each other in the output.
     """
-    by = ["input_id", "system_id"]
-    if missing := [name for name in (*by, "output") if name not in frame.columns]:
-        raise ValueError(f"no column {', '.join(missing)}; the frame has {', '.join(map(str, frame.columns))}")
-    frame = frame.reset_index(drop=True)
-    names = frame[by].astype(str).agg("/".join, axis=1)
-    filters: Filters[int] = Filters(lambda row: f"{names[row]}#{row}", lambda row: "all")
+    text = _flat(output)
+    for given in (location, location.strip().strip(_MARKS)):
+        parts = [_flat(given)] if _flat(given) in text else list(filter(None, map(_flat, _ELLIPSIS.split(given))))
+        if any(parts) and re.search(".*?".join(map(re.escape, parts)), text, re.S):
+            return True
+    return False
 
-    def passing(name: str, says: str, reasons: pd.Series, origin: str = "paper") -> list[int]:
-        return filters.apply([Rule(name, says, reasons.get, origin)], reasons.index)
 
-    empty = frame["output"].str.strip().eq("").map({True: "empty", False: ""})
-    scored = metric.score(frame.loc[passing("no_output", "the system wrote nothing", empty)])
-    reasons = scored["reason"].replace("", "no value").where(scored["value"].isna(), "")
-    rows = passing("no_likelihood", "the metric gives no value", reasons, "ours")
-    part = frame.loc[rows].assign(likelihood=scored["value"].loc[rows].astype(float))
-    ranks = part.groupby(by, sort=False)["likelihood"].rank(method="first")
-    above = ranks.map(lambda rank: f"{rank:g}. from the bottom" if rank > keep else "")
-    rows = passing("likelier", f"not among the {keep} least likely of an input and system", above)
-    return part.loc[rows].reset_index(drop=True), filters
+def _repeated(candidate: Candidate) -> str:
+    seen: Counter[tuple[str, str]] = Counter()
+    text = _flat(candidate.output)
+    for number, error in enumerate(candidate.errors, start=1):
+        place = _flat(error.location.strip().strip(_MARKS))
+        key = (place, _flat(error.aspect))
+        seen[key] += 1
+        if seen[key] > max(1, text.count(place) if place else 1):  # a sentence said three times is wrong twice
+            return f"error {number} has the location and the aspect of an earlier one"
+    return ""
+
+
+def _leaning(error: ErrorItem, _: Candidate) -> str:
+    found = _REFERENCE.search(_QUOTED.sub(" ", error.explanation))  # quotations do not count
+    return f": {found.group()!r}" if found else ""
+
+
+def _unchanged(candidate: Candidate) -> str:
+    same = candidate.channel == "synthetic" and _flat(candidate.output) == _flat(candidate.reference)
+    return "the output is the reference" if same else ""
+
+
+def _unreadable(candidate: Candidate) -> str:
+    read = error_analysis(analysis(candidate.errors))
+    if (
+        read.ok
+        and len(read.errors) == len(candidate.errors)
+        and math.isclose(read.value, candidate.score, abs_tol=1e-6)
+    ):
+        return ""
+    return read.reason or f"read back with {len(read.errors)} errors and a score of {read.value:g}"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,4 +1,5 @@
-"""What the data pipelines share: pieces that a teacher's text fills, stages that ask it, and the set that is left.
+"""What the data pipelines share: pieces that a teacher's text fills, rules that remove what is not fit to be trained
+on, stages that ask, and the set that is left.
 
 A set on disk is its examples, what was removed and why, and a report that names both by their hashes.
 """
@@ -10,23 +11,25 @@ import hashlib
 import html
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import operator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import pandas as pd
 
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.judge import make_sampling
+from nlgeval_lib.evaluators.judge import failed, make_sampling
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages
-from nlgeval_lib.files import markdown_table, write_text
+from nlgeval_lib.files import json_lines, markdown_table, plain, whole, write_text
 from nlgeval_lib.records import Completion
-from nlgeval_lib.training.filters import Filters
 
 TRAIN, REMOVED, REPORT, READABLE = "train.jsonl", "removed.jsonl", "report.json", "report.md"
+T = TypeVar("T")
 
 # -- pieces ------------------------------------------------------------------------------------------------------------
 
@@ -45,6 +48,7 @@ class Piece:
 
     failure: str = ""
     problem: str = ""
+    content: ClassVar[Callable[..., dict[str, Any]]]  # what is known of the piece, as it is written where removed
 
     def filled(self, completion: Completion, read: Callable[[Any, Completion], dict[str, Any]]) -> Any:
         """The piece with the fields that `read` finds in the teacher's text, or with what is wrong with it."""
@@ -55,10 +59,6 @@ class Piece:
         except Unreadable as error:
             cut = "; it was cut at the token limit" if completion.finish_reason == "length" else ""
             return replace(self, problem=f"{error}{cut}", **error.fields)
-
-    def content(self) -> dict[str, Any]:
-        """What is known of the piece."""
-        raise NotImplementedError
 
 
 P = TypeVar("P", bound=Piece)
@@ -71,44 +71,150 @@ def fill(pieces: Sequence[P], answers: Sequence[Draws], read: Callable[[P, Compl
 
 def no_text(completion: Completion) -> str:
     """Why there is no text in a completion, empty where there is one."""
-    if completion.error or completion.finish_reason == "error":
-        return completion.error or "the engine gave no completion"
-    return "" if completion.text.strip() else "the completion is empty"
+    lost = failed(completion)
+    return lost.reason if lost else "" if completion.text.strip() else "the completion is empty"
 
 
-# -- a pipeline and its set --------------------------------------------------------------------------------------------
+# -- rules -------------------------------------------------------------------------------------------------------------
+
+
+class Rule(NamedTuple):
+    """One reason to remove an item.
+
+    says: what it removes, for reports. why: item -> what is wrong with it, empty where the rule has nothing against it.
+    origin: `paper`, named there as a filter, or `ours`.
+    """
+
+    name: str
+    says: str
+    why: Callable[[Any], str]
+    origin: str = "paper"
+
+
+class Removed(NamedTuple):
+    """An item that a rule removed, why, and the part of the data that it belongs to."""
+
+    id: str
+    rule: str
+    reason: str
+    group: str
+    item: Any
+
+
+@dataclass
+class Filters(Generic[T]):
+    """Applies rules in order and counts, a part of the data apart: an item is removed by the first rule against it.
+
+    name: item -> its id. group: item -> its part of the data, such as its channel.
+    """
+
+    name: Callable[[T], str] = operator.attrgetter("id")
+    group: Callable[[T], str] = operator.attrgetter("group")
+    rules: dict[str, Rule] = field(default_factory=dict)
+    removed: list[Removed] = field(default_factory=list)
+    reached: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def apply(self, rules: Sequence[Rule], items: Iterable[T]) -> list[T]:
+        """The items that no rule is against, in order."""
+        for rule in rules:
+            self.rules.setdefault(rule.name, rule)
+        kept = []
+        for item in items:
+            part = self.group(item)
+            for rule in rules:
+                self.reached[rule.name, part] += 1
+                if reason := rule.why(item):
+                    self.removed.append(Removed(self.name(item), rule.name, reason, part, item))
+                    break
+            else:
+                kept.append(item)
+        return kept
+
+    def count(self, rule: str, group: str | None = None) -> int:
+        """How many items a rule removed, of one part or of all."""
+        return sum(one.rule == rule and group in (None, one.group) for one in self.removed)
+
+    def table(self, by_group: bool = False) -> pd.DataFrame:
+        """A row a rule, in order (by_group: a rule and part): `origin, reached, removed, share` and what it removes.
+
+        `share` is of the items that reached the rule, those that no earlier rule had removed.
+        """
+        rows = []
+        for rule in self.rules.values():
+            came = {part: n for (name, part), n in self.reached.items() if name == rule.name}
+            for part, reached in came.items() if by_group else [(None, sum(came.values()))]:
+                removed = self.count(rule.name, part)
+                share = removed / reached if reached else math.nan
+                rows.append((rule.name, part, rule.origin, reached, removed, share, rule.says))
+        table = pd.DataFrame(rows, columns=["rule", "group", "origin", "reached", "removed", "share", "says"])
+        return table if by_group else table.drop(columns="group")
+
+    def by_part(self) -> pd.DataFrame:
+        """How many items each rule removed of each part: a row a rule, a column a part, and a last row of what stayed.
+
+        A part is only in the table where something of it reached a rule.
+        """
+        parts = list(dict.fromkeys(part for _, part in self.reached))
+        rows = {name: {part: self.count(name, part) for part in parts} for name in self.rules}
+        came = {part: max(n for (_, of), n in self.reached.items() if of == part) for part in parts}
+        rows["kept"] = {part: came[part] - sum(row[part] for row in rows.values()) for part in parts}
+        return pd.DataFrame.from_dict(rows, orient="index", columns=parts).rename_axis("rule")
+
+
+def unique(key: Callable[[Any], Hashable], says: str) -> Rule:
+    """A rule that removes an item whose key an earlier item had. It remembers: make one for each run."""
+    seen: set[Hashable] = set()
+
+    def why(item: Any) -> str:
+        found, before = key(item), len(seen)
+        seen.add(found)
+        return "the same as an earlier one" if len(seen) == before else ""
+
+    return Rule("duplicate", says, why, "ours")
+
+
+def answered(says: str = "the text is not in the form that was asked for", origin: str = "ours") -> list[Rule]:
+    """The rules that each answer of the teacher has to pass first."""
+    return [
+        Rule("failed", "the teacher gave no completion; asked again next time", lambda one: one.failure, "ours"),
+        Rule("malformed", says, lambda one: one.problem, origin),
+    ]
+
+
+def lacking(item: Any, *names: str) -> str:
+    """Which of an item's texts are empty or no texts, as a list in words. item: a mapping, or a record."""
+    given = {name: item.get(name) if isinstance(item, Mapping) else getattr(item, name) for name in names}
+    return ", ".join(name for name, text in given.items() if not isinstance(text, str) or not text.strip())
+
+
+# -- a set and its pipeline --------------------------------------------------------------------------------------------
 
 
 @dataclass
 class TrainingSet(Generic[P]):
-    """A built set: the pieces that stayed, and `Filters` with what was removed. facts: how it was made."""
+    """A built set: the pieces that stayed, and `Filters` with what was removed. facts: how it was made.
+
+    A set has `examples(**view)`, each with `id`, `prompt` and `completion`; `statistics()`, a table of the paper each;
+    and `notes()`, lines before the tables of the readable report.
+    """
 
     kept: list[P]
     filters: Filters
     facts: dict[str, Any] = field(default_factory=dict)
     title: ClassVar[str]
     by_part: ClassVar[str] = "Removed, by part"
-
-    def examples(self) -> list[dict[str, Any]]:
-        """The training examples, each with `id`, `prompt` and `completion`."""
-        raise NotImplementedError
-
-    def statistics(self) -> dict[str, pd.DataFrame]:
-        """The set in numbers, a table of the paper each."""
-        raise NotImplementedError
-
-    def notes(self) -> list[str]:
-        """Lines before the tables of the readable report."""
-        raise NotImplementedError
+    examples: ClassVar[Callable[..., list[dict[str, Any]]]]
+    statistics: ClassVar[Callable[..., dict[str, pd.DataFrame]]]
+    notes: ClassVar[Callable[..., list[str]]]
 
     def report(self) -> dict[str, Any]:
         """Counts, filters and statistics as plain values."""
+        tables = {"filters": self.filters.table(), "filters_by_part": self.filters.table(by_group=True)}
         return {
             **self.facts,
             "removed": len(self.filters.removed),
-            "filters": self.filters.table(),
-            "filters_by_part": self.filters.table(by_group=True),
-            "statistics": self.statistics(),
+            **{name: table.reset_index().to_dict("records") for name, table in tables.items()},
+            "statistics": {name: table.reset_index().to_dict("records") for name, table in self.statistics().items()},
         }
 
     def save(self, folder: Path | str, **view: Any) -> Path:
@@ -120,7 +226,7 @@ class TrainingSet(Generic[P]):
         """
         folder, kept = Path(folder), self.examples(**view)
         for example in kept:
-            if gone := _lacking(example, "id", "prompt", "completion"):
+            if gone := lacking(example, "id", "prompt", "completion"):
                 raise ValueError(f"example {example.get('id')!r} has no {gone}; nothing was written")
         removed = (
             {"id": one.id, "rule": one.rule, "reason": one.reason, **one.item.content()}
@@ -129,12 +235,13 @@ class TrainingSet(Generic[P]):
         )
         tables = {"Filters, in order": self.filters.table(), self.by_part: self.filters.by_part(), **self.statistics()}
         parts = [f"# {self.title}", *self.notes(), *(f"## {name}\n\n{_table(table)}" for name, table in tables.items())]
-        texts = {TRAIN: _lines(kept), REMOVED: _lines(removed), READABLE: "\n\n".join(parts).rstrip() + "\n"}
+        readable = whole("\n\n".join(parts).rstrip() + "\n")
+        texts = {TRAIN: "".join(json_lines(kept)), REMOVED: "".join(json_lines(removed)), READABLE: readable}
         for name, text in texts.items():
             write_text(folder / name, text)
-        files = {name: hashlib.sha256(text.encode("utf-8")).hexdigest() for name, text in texts.items()}
-        whole = _plain({**self.report(), "examples": len(kept), "sha256": files})
-        write_text(folder / REPORT, json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+        hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+        report = plain({**self.report(), "examples": len(kept), "sha256": hashes})
+        write_text(folder / REPORT, json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
         return folder
 
 
@@ -162,8 +269,7 @@ class Pipeline(Generic[S]):
 
     def build(self, engine: Engine, store: Store | None = None, progress: Any = None, **given: Any) -> S:
         """The built set, from an engine as the teacher; `given` as for `stages`. Raises: ValueError; EngineError."""
-        given.setdefault("teacher", engine.model)
-        return staged.run(self.stages(**given), staged.bind(engine, store, progress))
+        return staged.run(self.stages(**{"teacher": engine.model, **given}), engine, store, progress)
 
     def plan(self, engine: Engine | None = None, store: Store | None = None, **given: Any) -> list[Stage]:
         """The stages that would be asked, none of them asked."""
@@ -171,13 +277,9 @@ class Pipeline(Generic[S]):
 
     def facts(self, teacher: str) -> dict[str, Any]:
         """How a set is made: pipeline, teacher and settings."""
-        own = [f.name for f in dataclasses.fields(self) if f.name != "sampling"]
-        return {
-            "pipeline": self.name,
-            "teacher": teacher,
-            "sampling": self.sampling.signature(),
-            "settings": {name: getattr(self, name) for name in own},
-        }
+        settings = {one.name: getattr(self, one.name) for one in dataclasses.fields(self) if one.name != "sampling"}
+        made = {"pipeline": self.name, "teacher": teacher, "sampling": self.sampling.signature()}
+        return {**made, "settings": settings}
 
 
 # -- a set on disk -----------------------------------------------------------------------------------------------------
@@ -215,13 +317,12 @@ def read(path: Path | str) -> pd.DataFrame:
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
         if line.strip():
             try:
-                row = json.loads(line)
-                gone = _lacking(row, "prompt", "completion")
-            except (ValueError, AttributeError) as error:
+                row = {"id": f"line-{number}", **json.loads(line)}
+            except (ValueError, TypeError) as error:
                 raise ValueError(f"{path}, line {number}: no JSON object: {error}") from None
-            if gone:
+            if gone := lacking(row, "prompt", "completion"):
                 raise ValueError(f"{path}, line {number}: no text in {gone!r}; each example needs prompt, completion")
-            rows.append({"id": f"line-{number}", **row})
+            rows.append(row)
     if not rows:
         raise ValueError(f"{path} holds no examples")
     return pd.DataFrame(rows)
@@ -240,26 +341,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.3f}".rstrip("0").rstrip(".")
     return html.escape(" ".join(str(value).split()), quote=False).replace("|", "\\|")
-
-
-def _lacking(example: Mapping[str, Any], *names: str) -> str:
-    return ", ".join(name for name in names if not isinstance(example.get(name), str) or not example[name].strip())
-
-
-def _lines(records: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(json.dumps(_plain(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records)
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON can hold it: NaN is null, numpy's numbers are Python's, lone surrogates are replaced."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, pd.DataFrame):
-        return _plain(value.reset_index().to_dict("records"))
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if hasattr(value, "item"):
-        return _plain(value.item())
-    return None if isinstance(value, float) and not math.isfinite(value) else value

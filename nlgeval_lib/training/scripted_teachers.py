@@ -32,10 +32,8 @@ _FIELDS = ("error_location", "error_aspect", "explanation", "severity", "score_r
 def mini_inputs(n: int | None = None, systems: Sequence[str] | None = None) -> pd.DataFrame:
     """Rows of the mini set as the MetricInstruct pipeline takes them: the first `n`, of some `systems` or all."""
     frame = datasets.load("mini")
-    if systems is not None:
-        frame = frame[frame["system_id"].isin(systems)]
-    frame = frame.assign(task=frame["kind"].map(TASKS), dataset="mini").reset_index(drop=True)
-    return frame if n is None else frame.head(n)
+    frame = frame[frame["system_id"].isin(frame["system_id"] if systems is None else systems)]
+    return frame.assign(task=frame["kind"].map(TASKS), dataset="mini").reset_index(drop=True)[:n]
 
 
 class MiniTeacher:
@@ -59,7 +57,7 @@ class MiniTeacher:
     def answer(self, request: Request, draw: int) -> str:
         """What the teacher says to one request; the request's id names the row."""
         channel, place = request.id.split("/", 1)[0], int(request.id.rsplit("#", 1)[1])
-        row, slip, asked = self.frames[channel].iloc[place], self.slip(place), _text(request)
+        row, slip, asked = self.frames[channel].iloc[place], self.slip(place), _asked(request)
         if 'Answer me "yes" or "no" only' in asked:
             return "No" if slip == "unreasonable" else "Yes"
         if asked.startswith("For each error identified"):
@@ -69,26 +67,26 @@ class MiniTeacher:
         return "; ".join(f"{error['type']} ({error['severity']})" for error in row["errors"]) or "There is no error."
 
 
+def _asked(request: Request) -> str:
+    return (request.messages or ({"content": ""},))[-1]["content"]
+
+
 def _analysis(row: pd.Series, slip: str) -> str:
     aspects, errors = list(find_task(row["task"]).aspects), {}
     for number, error in enumerate(row["errors"], start=1):
         advice = f"write {error['correction']!r} in its place" if error["correction"] else "leave it out"
-        values = (
-            error["location"],
-            aspects[sum(map(ord, error["type"])) % len(aspects)],
-            f"This is a {error['type'].replace('_', ' ')}; {advice}.",
-            error["severity"].capitalize(),
-            error["penalty"],
-        )
+        aspect = aspects[sum(map(ord, error["type"])) % len(aspects)]
+        why = f"This is a {error['type'].replace('_', ' ')}; {advice}."
+        values = (error["location"], aspect, why, error["severity"].capitalize(), error["penalty"])
         errors[f"error_{number}"] = dict(zip(_FIELDS, values, strict=True)) | _WRONG.get(slip, {})
     text = json.dumps({"errors": errors}, ensure_ascii=False)
     return text[: len(text) * 2 // 3] if slip == "cut" and errors else text
 
 
 def _spoiled(row: pd.Series, asked: str, slip: str) -> str:
-    aspects = _ASKED.findall(asked)
-    head = "" if aspects else "Possible error aspects: Tone, Focus, Detail, Length, Form\n\n"
-    aspects = aspects or ["Tone", "Focus"]
+    chosen = _ASKED.findall(asked)
+    head = "" if chosen else "Possible error aspects: Tone, Focus, Detail, Length, Form\n\n"
+    aspects = chosen or ["Tone", "Focus"]
     additions = [f"It rained on day {number} of the {aspect.lower()}." for number, aspect in enumerate(aspects, 1)]
     if slip == "cut":
         return f"Generated incorrect output:\n{row['reference']} {additions[0]}"
@@ -100,13 +98,9 @@ def _spoiled(row: pd.Series, asked: str, slip: str) -> str:
     return "\n".join(lines)
 
 
-def _text(request: Request) -> str:
-    return (request.messages or ({"content": ""},))[-1]["content"]
-
-
 # -- the feedback collection -------------------------------------------------------------------------------------------
 
-GRADES = {5: "clean", 4: "broken_grammar", 3: "dropped_fact", 2: "wrong_value", 1: "off_topic"}
+GRADES = {"5": "clean", "4": "broken_grammar", "3": "dropped_fact", "2": "wrong_value", "1": "off_topic"}
 PIECE_SLIPS = {
     "rubric": ("cut", "levels", "empty"),
     "problem": ("next", "empty"),
@@ -132,12 +126,16 @@ class FeedbackTeacher:
         return ScriptedEngine(self.answer, model="scripted-feedback-teacher")
 
     def answer(self, request: Request, draw: int) -> str:
-        """What the teacher says to one draw of a request; the request's id names the piece."""
-        if "/score-" in request.id:
-            return self._graded(request.id)
-        number = _number(request.id)
-        problem = "generate a new novel problem" in _text(request)
-        return self._problem(number * 7 + draw) if problem else self._rubric(number)
+        """What the teacher says to one draw of a request. The request's id names the piece: rubrics are seeds from 0,
+        or from 100 at even numbers, each paraphrase after its own; `rubric/draw/score-n` is a response.
+        """
+        rubric, *response = request.id.split("/")
+        kind, number = rubric.split("-")[:2]
+        place = int(number) if kind == "seed" else 100 + 2 * int(number) + rubric.endswith("-p")
+        if response:
+            return self._graded(place * 7 + int(response[0]), response[1].removeprefix("score-"))
+        problem = "generate a new novel problem" in _asked(request)
+        return self._problem(place * 7 + draw) if problem else self._rubric(place)
 
     def _slip(self, kind: str, number: int) -> str:
         every = self.every * 2 + 1 if kind == "response" else self.every
@@ -165,21 +163,12 @@ class FeedbackTeacher:
         between = " " if slip == "next" else " [NEXT] "
         return f"Problem: {asked}{between}Response: {source['reference']} [END]"
 
-    def _graded(self, name: str) -> str:
-        head, score = name.rsplit("/score-", 1)
-        rubric, draw = head.rsplit("/", 1)
-        number = _number(rubric) * 7 + int(draw)
-        slip = self._slip("response", number * 6 + int(score))
-        row = self.sources[number % len(self.sources)].loc[GRADES[int(score)]]
+    def _graded(self, number: int, score: str) -> str:
+        slip, row = self._slip("response", number * 6 + int(score)), self.sources[number % len(self.sources)]
+        row = row.loc[GRADES[score]]
         response = row["output"] * 4 if slip == "length" else row["output"]
         said = int(score) % 5 + 1 if slip == "score" else score
         faults = "; ".join(error["type"].replace("_", " ") for error in row["errors"]) or "nothing to mend"
         feedback = f"The response to {row['input_id']} shows: {faults}. So the overall score is {said}."
         between = " " if slip == "next" else " [NEXT] "
         return f"Response: {response}{between}Feedback: {feedback} [END]"
-
-
-def _number(name: str) -> int:
-    """A rubric's number: seeds from 0, a new one at an even and its paraphrase at the next odd number from 100."""
-    kind, number = name.split("-")[:2]
-    return int(number) if kind == "seed" else 100 + 2 * int(number) + name.endswith("-p")

@@ -52,12 +52,10 @@ def diversity_table(parts: Mapping[str, Iterable[str]], by: str = "set") -> pd.D
     parts: name -> texts, such as {"Instruction": [...], "Feedback": [...]}.
     Source: Prometheus, Table 7.
     """
-    rows = {}
-    for name, texts in parts.items():
-        kept = list(texts)
-        rows[name] = {"bigram": distinct_ngrams(kept, 2, by=by), "trigram": distinct_ngrams(kept, 3, by=by)}
-        rows[name]["texts"] = len(kept)
-    return pd.DataFrame.from_dict(rows, orient="index").astype({"texts": int})
+    kept = {name: list(texts) for name, texts in parts.items()}
+    grams = {"bigram": 2, "trigram": 3}
+    shares = {column: {name: distinct_ngrams(kept[name], n, by=by) for name in kept} for column, n in grams.items()}
+    return pd.DataFrame(shares, index=list(kept)).assign(texts=[len(texts) for texts in kept.values()])
 
 
 @functools.cache
@@ -108,9 +106,9 @@ def length_by_score(
     """
     lengths = frame[text].map(length).astype(float)
     grouped = lengths.groupby(frame[score].to_numpy())
-    table = grouped.agg(["size", "mean", "std", "min"]).set_axis(["n", "mean", "sd", "min"], axis=1)
-    quantiles = {name: grouped.quantile(share) for name, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75))}
-    return table.assign(**quantiles, max=grouped.max()).rename_axis(score)
+    table = grouped.agg(n="size", mean="mean", sd="std", min="min")
+    quartiles = {"q1": grouped.quantile(0.25), "median": grouped.median(), "q3": grouped.quantile(0.75)}
+    return table.assign(**quartiles, max=grouped.max()).rename_axis(score)
 
 
 # -- counts ------------------------------------------------------------------------------------------------------------
@@ -119,25 +117,19 @@ def length_by_score(
 def channel_table(frame: pd.DataFrame) -> pd.DataFrame:
     """What the instances are made of: a row a task, and for each channel its data sets, output sources and samples.
 
-    Reads `task`, `channel` (real, synthetic), `dataset` and `system_id`. Columns are pairs (channel, `datasets` /
-    `sources` / `samples`); a task without instances of a channel has 0 there. The last row, `Total`, counts data sets
-    and sources that several tasks share once.
+    Reads `task`, `channel` (real, synthetic), `dataset` and `system_id`. Columns are the channel's title and
+    `datasets`, `sources` or `samples`; a task without instances of a channel has 0 there. The last row, `Total`, counts
+    data sets and sources that several tasks share once.
     Source: TIGERScore, Table 2.
     """
-    rows: dict[str, dict[tuple[str, str], int]] = {}
+    rows: dict[str, dict[str, int]] = {}
     for task in [*dict.fromkeys(frame["task"]), "Total"]:
-        part = frame if task == "Total" else frame[frame["task"] == task]
-        rows[task] = {}
+        part, rows[task] = frame if task == "Total" else frame[frame["task"] == task], {}
         for channel, title in CHANNELS.items():
             own = part[part["channel"] == channel]
-            rows[task] |= {
-                (title, "datasets"): own["dataset"].nunique(),
-                (title, "sources"): own["system_id"].nunique(),
-                (title, "samples"): len(own),
-            }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.columns = pd.MultiIndex.from_tuples(table.columns)
-    return table
+            counts = {"datasets": own["dataset"].nunique(), "sources": own["system_id"].nunique(), "samples": len(own)}
+            rows[task] |= {f"{title} {name}": count for name, count in counts.items()}
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def errors_per_instance(frame: pd.DataFrame) -> pd.DataFrame:
@@ -146,9 +138,9 @@ def errors_per_instance(frame: pd.DataFrame) -> pd.DataFrame:
     Reads `task` and `errors`. Numbers that no instance has are there as 0.
     Source: TIGERScore, appendix A.4, Figure 4 top right.
     """
-    numbers = frame["errors"].map(len).rename("errors")
+    numbers = frame["errors"].map(len)
     table = pd.crosstab(frame["task"], numbers).reindex(columns=range(int(numbers.max()) + 1), fill_value=0)
-    return table.reindex(dict.fromkeys(frame["task"])).rename_axis("task").rename_axis("errors", axis=1)
+    return table.reindex(frame["task"].unique()).rename_axis("task").rename_axis("errors", axis=1)
 
 
 def error_counts(frame: pd.DataFrame, field: str, always: Sequence[str] = ()) -> pd.DataFrame:
@@ -157,16 +149,11 @@ def error_counts(frame: pd.DataFrame, field: str, always: Sequence[str] = ()) ->
     Reads `task` and `errors`: of each instance a sequence of mappings.
     Source: TIGERScore, section 3.2 (aspects); appendix A.4, Figure 4 bottom right (severities).
     """
-    pairs = [
-        (task, str(error[field]))
-        for task, errors in zip(frame["task"], frame["errors"], strict=True)
-        for error in errors
-    ]
-    columns = list(dict.fromkeys([*always, *(value for _, value in pairs)]))
-    table = pd.DataFrame(0, index=list(dict.fromkeys(frame["task"])), columns=columns, dtype=int)
-    for task, value in pairs:
-        table.loc[task, value] += 1
-    return table.rename_axis("task").rename_axis(field, axis=1)
+    errors = frame[["task", "errors"]].explode("errors").dropna()
+    values = errors["errors"].map(lambda error: str(error[field]))
+    columns = list(dict.fromkeys([*always, *values]))
+    table = pd.crosstab(errors["task"], values).reindex(index=frame["task"].unique(), columns=columns)
+    return table.fillna(0).astype(int).rename_axis("task").rename_axis(field, axis=1)
 
 
 def collection_table(frame: pd.DataFrame) -> pd.Series:
@@ -176,17 +163,12 @@ def collection_table(frame: pd.DataFrame) -> pd.Series:
     Reads `criteria`, `instruction`, `score`: one row a response. An instruction counts once a rubric.
     Source: Prometheus, Table 1.
     """
-    rubrics = int(frame["criteria"].nunique())
-    instructions = len(frame[["criteria", "instruction"]].drop_duplicates())
-    counts: dict[str, float] = {
-        "rubrics": rubrics,
-        "instructions": instructions,
-        "responses": len(frame),
-        "instructions_per_rubric": instructions / rubrics if rubrics else math.nan,
-        "responses_per_instruction": len(frame) / instructions if instructions else math.nan,
-    }
-    scores = frame["score"].astype(int)
-    return pd.Series(counts | {f"score_{score}": int((scores == score).sum()) for score in range(1, 6)}, name="value")
+    rubrics, instructions = frame["criteria"].nunique(), len(frame[["criteria", "instruction"]].drop_duplicates())
+    counts: dict[str, float] = {"rubrics": rubrics, "instructions": instructions, "responses": len(frame)}
+    counts["instructions_per_rubric"] = instructions / rubrics if rubrics else math.nan
+    counts["responses_per_instruction"] = len(frame) / instructions if instructions else math.nan
+    counts |= {f"score_{score}": int((frame["score"] == score).sum()) for score in range(1, 6)}
+    return pd.Series(counts, name="value")
 
 
 def score_balance(frame: pd.DataFrame) -> pd.DataFrame:
@@ -202,10 +184,8 @@ def score_balance(frame: pd.DataFrame) -> pd.DataFrame:
     counts = frame["score"].value_counts().reindex(range(1, 6), fill_value=0)
     lengths = frame["response"].map(lambda text: float(len(words(text))))
     means = lengths.groupby(frame["score"].to_numpy()).mean()
-    follows = math.nan
-    if len(frame) > 2 and lengths.nunique() == 1:
-        follows = 0.0  # equal lengths follow no score
-    elif len(frame) > 2 and frame["score"].nunique() > 1:
+    follows = 0.0 if len(frame) > 2 and lengths.nunique() == 1 else math.nan  # equal lengths follow no score
+    if len(frame) > 2 and lengths.nunique() > 1 and frame["score"].nunique() > 1:
         follows = float(stats.spearmanr(lengths, frame["score"].astype(float)).statistic)
     values = {
         "scores": counts.max() / counts.min() if counts.min() else math.inf if counts.max() else math.nan,

@@ -36,10 +36,9 @@ NAMES = tuple(_MODULES)
 class Recording:
     """One published set of judge outputs."""
 
-    name: str
     title: str
     dataset: str  # the data set whose ids it has
-    files: tuple[str, ...]  # registry paths or patterns
+    files: tuple[str, ...]  # registry paths
     n_rows: int  # with the default options
     kept: str  # "text", "value" or "text, value"
     licence: str
@@ -90,28 +89,17 @@ def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame
 
 def describe() -> pd.DataFrame:
     """One row a recording: data set, rows, what is kept, licence. Needs no data file."""
-    rows = [spec(name) for name in NAMES]
-    table = {
-        "recording": [r.name for r in rows],
-        "dataset": [r.dataset for r in rows],
-        "title": [r.title for r in rows],
-        "rows": [r.n_rows for r in rows],
-        "kept": [r.kept for r in rows],
-        "licence": [r.licence for r in rows],
-    }
-    return pd.DataFrame(table).set_index("recording")
+    table = pd.DataFrame([spec(name) for name in NAMES], index=pd.Index(NAMES, name="recording"))
+    return table.rename(columns={"n_rows": "rows"})[["dataset", "title", "rows", "kept", "licence"]]
 
 
 def choose(asked: Iterable[str] | None, known: Sequence[str], what: str) -> list[str]:
     """The asked names, or all known ones, in the known order. Raises: UnknownName; TypeError for a single text."""
-    if asked is None:
-        return list(known)
     if isinstance(asked, str):
         raise TypeError(f"{what}s is one text {asked!r}; pass a list or tuple of names")
-    asked = list(asked)
-    for name in asked:
-        if name not in known:
-            raise registry.unknown(name, known, what)
+    asked = list(known if asked is None else asked)
+    if unknown := [name for name in asked if name not in known]:
+        raise registry.unknown(unknown[0], known, what)
     return [name for name in known if name in asked]
 
 

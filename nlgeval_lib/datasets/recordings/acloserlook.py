@@ -32,7 +32,6 @@ _PAIRS = tuple((aspect, form) for aspect in ASPECTS for form in PROMPT_FORMS)
 
 RECORDINGS = {
     "acloserlook": Recording(
-        name="acloserlook",
         title="gpt-3.5-turbo on Topical-Chat, 28 prompts",
         dataset="topical_chat",
         files=(
@@ -67,19 +66,12 @@ def prompts(name: str, aspects=None, prompt_forms=None) -> pd.DataFrame:
 def _records(aspects, prompt_forms) -> pd.DataFrame:
     """One row an output, aspect and form: its prompt and the list of its texts, under the Topical-Chat frame's ids."""
     numbers = topical_chat.input_ids(fetch.json_file(topical_chat.FILE))
-    rows = [
-        {
-            "dataset": "topical_chat",
-            "input_id": numbers[record["source"], record["context"]],
-            "system_id": record["system_id"],
-            "aspect": aspect,
-            "judge": "gpt-3.5-turbo-0613",
-            "prompt_form": form,
-            "prompt": record["prompt"],
-            "all_responses": record["all_responses"],
-        }
+    parts = [
+        pd.DataFrame(fetch.json_file(_file(aspect, form))).assign(aspect=aspect, prompt_form=form)
         for aspect in choose(aspects, tuple(ASPECTS), "aspect")
         for form in choose(prompt_forms, PROMPT_FORMS, "prompt form")
-        for record in fetch.json_file(_file(aspect, form))
     ]
-    return pd.DataFrame(rows)
+    rows = pd.concat(parts, ignore_index=True)
+    rows["input_id"] = [numbers[key] for key in zip(rows["source"], rows["context"], strict=True)]
+    kept = ["input_id", "system_id", "aspect", "prompt_form", "prompt", "all_responses"]
+    return rows[kept].assign(dataset="topical_chat", judge="gpt-3.5-turbo-0613")

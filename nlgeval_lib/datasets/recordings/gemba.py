@@ -17,7 +17,6 @@ SYSTEMS = 20
 
 RECORDINGS = {
     "gemba_wmt22": Recording(
-        name="gemba_wmt22",
         title="GEMBA-DA on WMT-22 zh-en",
         dataset="wmt22_zhen",
         files=tuple(FILES.values()),

@@ -29,7 +29,6 @@ _SOURCE = "Xu et al. 2023, InstructScore"
 
 RECORDINGS = {
     "instructscore_wmt22": Recording(
-        name="instructscore_wmt22",
         title="InstructScore on WMT-22 zh-en",
         dataset="wmt22_zhen",
         files=tuple(_wmt(system) for system in _WMT_SYSTEMS),
@@ -39,7 +38,6 @@ RECORDINGS = {
         source=_SOURCE,
     ),
     "instructscore_webnlg": Recording(
-        name="instructscore_webnlg",
         title="InstructScore on WebNLG-2020",
         dataset="webnlg2020",
         files=(
@@ -72,11 +70,10 @@ def prompts(name: str) -> pd.DataFrame:
 def _stored(name: str, part: Callable[[str], str], column: str) -> pd.DataFrame:
     """The keys of each output, and a part of the judge's stored text: prompt and answer in one."""
     dataset = RECORDINGS[name].dataset
-    wmt = dataset == "wmt22_zhen"
-    keys = {"dataset": dataset, "aspect": "mqm" if wmt else "overall", "judge": "InstructScore"}
-    systems, inputs, stored = zip(*(_wmt_rows() if wmt else _webnlg_rows()), strict=True)
-    rows = {"system_id": systems, "input_id": inputs, column: [part(text) for text in stored]}
-    return pd.DataFrame(rows).assign(**keys, prompt_form="reference")
+    aspect, rows = ("mqm", _wmt_rows()) if dataset == "wmt22_zhen" else ("overall", _webnlg_rows())
+    frame = pd.DataFrame(rows, columns=["system_id", "input_id", column])
+    keys = {"dataset": dataset, "aspect": aspect, "judge": "InstructScore", "prompt_form": "reference"}
+    return frame.assign(**{column: frame[column].map(part)}, **keys)
 
 
 def _texts(relpath: str) -> list[str]:
@@ -92,19 +89,17 @@ def _wmt_rows() -> Iterator[tuple[str, str, str]]:
 
 def _webnlg_rows() -> Iterator[tuple[str, str, str]]:
     """The files have their own order and no ids: an output is found by system, text and its five ratings."""
+
+    def key(system: str, output: str, scores: dict[str, float]) -> tuple:
+        return system, output.strip(), *(scores.get(name) for name in webnlg2020.CRITERIA.values())
+
     known: dict[tuple, list[str]] = {}
     for entry in fetch.json_file(webnlg2020.PREPARED):
-        for candidate in entry["candidates"]:
-            key = (candidate["model"], candidate["text"].strip(), _ratings(candidate["scores"]))
-            known.setdefault(key, []).append(str(entry["id"]))
+        for one in entry["candidates"]:
+            known.setdefault(key(one["model"], one["text"], one["scores"]), []).append(str(entry["id"]))
     for system in webnlg2020.SYSTEMS:
         instances = fetch.json_file(_webnlg(system, ".json"))["instances"]
         for instance, text in zip(instances, _texts(_webnlg(system, "_0_None.txt")), strict=True):
-            _, _, rest = instance["input"].partition(_BEFORE_OUTPUT)
-            output, _, _ = rest.partition(_AFTER_OUTPUT)
-            [found] = known[system, output.strip(), _ratings(instance["output"])]
+            output = instance["input"].partition(_BEFORE_OUTPUT)[2].partition(_AFTER_OUTPUT)[0]
+            [found] = known[key(system, output, instance["output"])]
             yield system, found, text
-
-
-def _ratings(scores: dict[str, float]) -> tuple[float | None, ...]:
-    return tuple(scores.get(name) for name in webnlg2020.CRITERIA.values())

@@ -11,7 +11,6 @@ _BENCHES = ("vicuna_bench", "mt_bench")
 
 RECORDINGS = {
     "prometheus_gpt4": Recording(
-        name="prometheus_gpt4",
         title="GPT-4 on Vicuna Bench and MT Bench",
         dataset="vicuna_bench, mt_bench",
         files=tuple(path for name in _BENCHES for path in prometheus.SPECS[name].files),

@@ -26,7 +26,6 @@ def _file(judge: str, system: str, aspect: str, form: str) -> str:
 
 RECORDINGS = {
     "alttest_summeval": Recording(
-        name="alttest_summeval",
         title="Six LLM judges on SummEval",
         dataset="summeval",
         files=(SCORES, summeval.EXPERTS, summeval.PICKLE),
@@ -36,7 +35,6 @@ RECORDINGS = {
         source="Calderon et al. 2025, The Alternative Annotator Test for LLM-as-a-Judge",
     ),
     "llm_summeval": Recording(
-        name="llm_summeval",
         title="GPT-4, GPT-3.5 and Llama-2 on SummEval",
         dataset="summeval",
         files=tuple(
@@ -82,16 +80,7 @@ def _texts(judges=None, prompt_forms=None) -> pd.DataFrame:
     """
     forms = choose(prompt_forms, PROMPT_FORMS, "prompt form")
     rows = [
-        {
-            "input_id": record["id"],
-            "system_id": system,
-            "aspect": aspect,
-            "judge": judge,
-            "prompt_form": form,
-            "text": record["resp"],
-            "prompt_tokens": record.get("prompt_len", float("nan")),
-            "total_tokens": record.get("total_len", float("nan")),
-        }
+        {**record, "system_id": system, "aspect": aspect, "judge": judge, "prompt_form": form}
         for judge in choose(judges, tuple(JUDGES), "judge")
         for form in JUDGES[judge]
         if form in forms
@@ -99,6 +88,8 @@ def _texts(judges=None, prompt_forms=None) -> pd.DataFrame:
         for system in summeval.CROWD
         for record in fetch.json_lines(_file(judge, system, aspect, form))
     ]
-    frame = pd.DataFrame(rows).assign(dataset="summeval")
+    here = {"id": "input_id", "resp": "text", "prompt_len": "prompt_tokens", "total_len": "total_tokens"}
+    columns = [*here.values(), "system_id", "aspect", "judge", "prompt_form"]
+    frame = pd.DataFrame(rows).rename(columns=here).reindex(columns=columns).assign(dataset="summeval")
     frame["draw"] = frame.groupby(["judge", "prompt_form", "aspect", "system_id", "input_id"]).cumcount()
     return frame

@@ -23,7 +23,6 @@ _BAR, _LINE = (0.122, 0.467, 0.706), (1.0, 0.0, 0.0)  # colours of the drawn len
 
 RECORDINGS = {
     "tigerscore_outputs": Recording(
-        name="tigerscore_outputs",
         title="Raw outputs of TIGERScore-7B",
         dataset="tigerscore_outputs",
         files=(FILE, COUNTS),
@@ -41,7 +40,7 @@ def load(name: str) -> pd.DataFrame:
     No human scores, and no inputs: 500 are a random sample of MetricInstruct. The decoder reads a total as an integer.
     prompt_form prompt+output: the first two texts begin with the prompt.
     """
-    results = pd.DataFrame([result for said in _printed(FILE) for result in json.loads(said)])
+    results = pd.DataFrame([result for said in _kept(FILE)[1] for result in json.loads(said)])
     return pd.DataFrame(
         {
             "dataset": name,
@@ -59,13 +58,10 @@ def load(name: str) -> pd.DataFrame:
     )
 
 
-def _outputs(relpath: str) -> list[dict]:
-    """What the cells of a notebook kept."""
-    return [output for cell in fetch.json_file(relpath)["cells"] for output in cell.get("outputs", ())]
-
-
-def _printed(relpath: str) -> list[str]:
-    return ["".join(output["text"]) for output in _outputs(relpath) if output.get("name") == "stdout"]
+def _kept(relpath: str) -> tuple[list[dict], list[str]]:
+    """What the cells of a notebook kept, and what they printed."""
+    outputs = [output for cell in fetch.json_file(relpath)["cells"] for output in cell.get("outputs", ())]
+    return outputs, ["".join(output["text"]) for output in outputs if output.get("name") == "stdout"]
 
 
 def training_counts() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -74,8 +70,9 @@ def training_counts() -> tuple[pd.DataFrame, pd.DataFrame]:
     Both have a row a task; the columns are 0, 1, 2, ... errors an instance, and Major and Minor.
     Source: the notebook behind Figure 4, its kept outputs.
     """
-    counted = [ast.literal_eval(found) for found in re.findall(r"Counter\((\{.*?\})\)", "".join(_printed(COUNTS)))]
-    [severity] = [one["data"]["text/plain"] for one in _outputs(COUNTS) if one["output_type"] == "execute_result"]
+    outputs, printed = _kept(COUNTS)
+    counted = [ast.literal_eval(found) for found in re.findall(r"Counter\((\{.*?\})\)", "".join(printed))]
+    [severity] = [one["data"]["text/plain"] for one in outputs if one["output_type"] == "execute_result"]
     severities = pd.DataFrame(ast.literal_eval("".join(severity)), index=["Major", "Minor"]).T
     errors = pd.DataFrame(counted, index=severities.index).fillna(0).astype(int)
     return errors.sort_index(axis=1), severities
@@ -88,7 +85,7 @@ def share_within_context() -> float:
     """
     from matplotlib.image import imread
 
-    drawn = next(one["data"]["image/png"] for one in _outputs(COUNTS) if "image/png" in one.get("data", {}))
+    drawn = next(one["data"]["image/png"] for one in _kept(COUNTS)[0] if "image/png" in one.get("data", {}))
     pixels = imread(io.BytesIO(base64.b64decode("".join(drawn))))[..., :3]
     bars, line = (np.abs(pixels - colour).max(axis=2) < 0.1 for colour in (_BAR, _LINE))
     limit = int(line.sum(axis=0).argmax())

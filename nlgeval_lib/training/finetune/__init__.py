@@ -1,4 +1,5 @@
-"""Fine-tuning by named settings: the papers' runs, variants marked as ours, and what each would take.
+"""Fine-tuning by named settings (the papers' runs, and variants marked as ours): trl's SFTTrainer, loss on the
+completion, and a killed run goes on where it was.
 
     config = named("tigerscore-7b")
     print("\\n".join(plan(config).lines()))          tokens, memory, hours; nothing is loaded
@@ -9,18 +10,318 @@ On several GPUs: `launch_command(config)`.
 
 from __future__ import annotations
 
-from nlgeval_lib.training.finetune.config import Config, named, names, plan, size_of
-from nlgeval_lib.training.finetune.run import chosen, examples, finetune, launch_command, tokenized
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-__all__ = [
-    "Config",
-    "chosen",
-    "examples",
-    "finetune",
-    "launch_command",
-    "named",
-    "names",
-    "plan",
-    "size_of",
-    "tokenized",
-]
+import pandas as pd
+
+from nlgeval_lib.evaluators.judge import ChatFormat
+from nlgeval_lib.files import write_text
+from nlgeval_lib.training import pipeline
+from nlgeval_lib.training.finetune.config import Config, named, names, plan, size_of
+from nlgeval_lib.training.pipeline import Filters, Rule
+
+__all__ = ["Config", "finetune", "named", "names", "plan", "size_of"]
+
+IGNORED = -100  # the label of a token that the loss leaves out
+STATE = "trainer_state.json"  # what a checkpoint gets last: without it, it was being written when the run ended
+SETTINGS, LOG, DONE, MODEL, ADAPTER = "settings.json", "log.json", "done.json", "model", "adapter"
+FSDP = Path(__file__).with_name("fsdp.yaml")
+PRECISIONS = ("auto", "bf16", "fp32")
+TOLD = ("name", "title", "source", "assumed", "gpus", "gpu")  # settings that do not make another run
+
+
+# -- examples as token ids ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The examples to train on, as ids and labels; `Filters` with what was left out; tokens in all and of answers."""
+
+    rows: list[dict[str, list[int]]]
+    filters: Filters
+    total: int
+    answers: int
+    longest: int
+
+
+def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
+    """The examples of a set's folder, a JSONL file, or a frame. Raises: ValueError naming what lacks."""
+    if isinstance(data, pd.DataFrame):
+        if missing := [name for name in ("prompt", "completion") if name not in data.columns]:
+            raise ValueError(f"the examples have no column {', '.join(missing)}")
+        return data if "id" in data.columns else data.assign(id=[str(at) for at in range(len(data))])
+    path = Path(data)
+    return pipeline.load(path)[0] if path.is_dir() else pipeline.read(path)
+
+
+def chosen(frame: pd.DataFrame, config: Config) -> tuple[pd.DataFrame, Filters]:
+    """The examples that a configuration trains on, by its `keep`; the others are counted.
+
+    Raises: ValueError for a column that the examples do not have, or where none is left.
+    """
+    filters: Filters[dict[str, Any]] = Filters(lambda row: str(row["id"]), lambda row: "all")
+    rows = frame.to_dict("records")
+    for column, values in config.keep.items():
+        if column not in frame.columns:
+            has = ", ".join(map(str, frame.columns))
+            raise ValueError(f"{config.name} chooses examples by {column!r}, which they do not have; they have {has}")
+
+        def other(row: dict[str, Any], column: str = column, values: Sequence[str] = values) -> str:
+            return "" if str(row[column]) in values else str(row[column])
+
+        rows = filters.apply([Rule(column, f"{column} is none of {', '.join(values)}", other, "ours")], rows)
+    if not rows:
+        wanted = "; ".join(f"{column} of {', '.join(values)}" for column, values in config.keep.items())
+        raise ValueError(f"no example is left for {config.name}" + (f", which wants {wanted}" if wanted else ""))
+    return pd.DataFrame(rows, columns=frame.columns), filters
+
+
+def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
+    """Ids and labels of the examples; one longer than `max_length` is left out whole and counted.
+
+    The prompt is wrapped as the evaluator wraps it and tokenised by itself, as an engine would; then the completion,
+    after one blank, and the end of text.
+    Raises: ValueError for a tokenizer without an end-of-text token, or where nothing is left.
+    Source: loss on the completion: Prometheus, appendix E; one prompt for training and inference: TIGERScore, Table 9.
+    """
+    if tokenizer.eos_token_id is None:
+        raise ValueError(f"the tokenizer of {config.base} has no end-of-text token, so a model would not learn to stop")
+    kept, filters = chosen(frame, config)
+    encoded = [
+        {"id": id, **encode(prompt, completion, tokenizer, config.chat)}
+        for id, prompt, completion in zip(kept["id"], kept["prompt"], kept["completion"], strict=True)
+    ]
+
+    def long(row: dict[str, Any]) -> str:
+        length = len(row["input_ids"])
+        return f"{length:,} tokens" if length > config.max_length else ""
+
+    left = filters.apply([Rule("over_long", f"more than {config.max_length:,} tokens", long, "ours")], encoded)
+    if not left:
+        shortest = min(len(row["input_ids"]) for row in encoded)
+        raise ValueError(f"no example fits into {config.max_length:,} tokens; the shortest has {shortest:,}")
+    lengths = [len(row["input_ids"]) for row in left]
+    answers = sum(label != IGNORED for row in left for label in row["labels"])
+    rows = [{name: row[name] for name in ("input_ids", "labels")} for row in left]
+    return Tokens(rows, filters, sum(lengths), answers, max(lengths))
+
+
+def encode(prompt: str, completion: str, tokenizer: Any, chat: str = "raw") -> dict[str, list[int]]:
+    """`input_ids` and `labels` of one example."""
+    form = ChatFormat.named(chat)
+    if form.style == "messages":
+        messages = [dict(message) for message in form.request(prompt).messages or ()]
+        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        before, said = tokenizer(text, add_special_tokens=False)["input_ids"], completion
+    else:
+        text = form.text(prompt)
+        before, said = tokenizer(text)["input_ids"], completion if text[-1:].isspace() else f" {completion}"
+    after = [*tokenizer(said, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+    return {"input_ids": [*before, *after], "labels": [*[IGNORED] * len(before), *after]}
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished run: where the model is, its log (`step, loss, learning_rate, epoch`), and what it came to."""
+
+    model: Path
+    log: pd.DataFrame
+    facts: dict[str, Any]
+
+
+def finetune(
+    config: Config,
+    data: Path | str | pd.DataFrame,
+    output: Path | str,
+    *,
+    micro_batch: int = 1,
+    save_every: int = 100,
+    log_every: int = 10,
+    precision: str = "auto",
+    most_updates: int = -1,
+    seed: int = 0,
+    quiet: bool = True,
+    callbacks: Sequence[Any] = (),
+) -> Result:
+    """Train `config.base` on the examples and save it as a Hugging Face checkpoint in `output/model`.
+
+    data: a set's folder, a JSONL file, or a frame of examples. output: holds settings, checkpoints, log and model; run
+    again with the same settings, a killed run goes on from its last whole checkpoint and a finished one is only read.
+    micro_batch: examples a GPU at once; save_every, log_every: updates; precision: auto is bf16 on a GPU that has it.
+    most_updates: for trials; -1 for all. On a GPU activations are recomputed (gradient checkpointing).
+    With LoRA the adapter is in `output/adapter`, and `output/model` is the base with it merged.
+
+    Raises: ValueError for a setting, or an output folder of another run, naming what differs; OSError.
+    Source: settings as `config.source` says; loss on the completion: Prometheus, appendix E.
+    """
+    output = Path(output)
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision {precision!r}; allowed: {', '.join(PRECISIONS)}")
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    accumulation, rest = divmod(config.batch, micro_batch * world)
+    if rest or not accumulation:
+        raise ValueError(
+            f"batch={config.batch} is no multiple of {world} processes x micro_batch={micro_batch}; change one of them"
+        )
+    frame = examples(data)
+    from transformers import AutoTokenizer, set_seed  # after what can be refused at once
+
+    tokenizer = AutoTokenizer.from_pretrained(config.base)
+    tokens = tokenized(frame, tokenizer, config)
+    settings = {
+        **dataclasses.asdict(config),
+        "data_sha256": hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest(),
+        "examples": len(tokens.rows),
+        "left_out": len(tokens.filters.removed),
+        "micro_batch": micro_batch,
+        "processes": world,
+        "precision": precision,
+        "most_updates": most_updates,
+        "seed": seed,
+    }
+    main = int(os.environ.get("RANK", "0")) == 0
+    _same_run(output / SETTINGS, settings, main)
+    if (output / DONE).exists():
+        facts, log = (json.loads((output / name).read_text(encoding="utf-8")) for name in (DONE, LOG))
+        return Result(output / MODEL, pd.DataFrame(log), facts)
+    set_seed(seed)
+    how: dict[str, Any] = {"per_device_train_batch_size": micro_batch, "gradient_accumulation_steps": accumulation}
+    how |= {"save_steps": save_every, "logging_steps": log_every, "max_steps": most_updates, "disable_tqdm": quiet}
+    trainer = _trainer(config, tokenizer, tokens, precision, callbacks, output_dir=str(output), seed=seed, **how)
+    start = last_whole(output, clean=main)
+    trainer.train(resume_from_checkpoint=str(start) if start else None)
+    return _save(trainer, tokenizer, tokens, output, settings, main)
+
+
+def last_whole(output: Path, clean: bool = False) -> Path | None:
+    """The last checkpoint that was written whole; `clean` removes those that were not."""
+    whole = []
+    for path in sorted(output.glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1])):
+        try:
+            json.loads((path / STATE).read_text(encoding="utf-8"))
+            whole.append(path)
+        except (OSError, ValueError):
+            if clean:
+                shutil.rmtree(path)
+    return whole[-1] if whole else None
+
+
+def launch_command(config: Config, data: str = "DATA", output: str = "OUTPUT") -> str:
+    """The command that runs a configuration on its GPUs."""
+    words = f"nlgeval finetune {config.name} --data {data} --output {output}"
+    sharding = FSDP.relative_to(Path(__file__).parents[3]).as_posix()
+    several = f"accelerate launch --config_file {sharding} --num_processes {config.gpus} --no_python "
+    return several + words if config.gpus > 1 else words
+
+
+def _trainer(
+    config: Config, tokenizer: Any, tokens: Tokens, precision: str, callbacks: Sequence[Any], **arguments: Any
+) -> Any:
+    """trl's trainer with the configuration's settings; arguments: of the run."""
+    import torch
+    from datasets import Dataset
+    from transformers import AutoModelForCausalLM, PrinterCallback
+    from transformers.utils import logging
+    from trl import SFTConfig, SFTTrainer
+
+    class Stepped(SFTTrainer):
+        """With a rate that is multiplied once an epoch, which transformers has no name for."""
+
+        def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+            if config.scheduler != "step" or self.lr_scheduler is not None:
+                return super().create_scheduler(num_training_steps, optimizer)
+            epoch = math.ceil(len(tokens.rows) / config.batch)
+            optimizer, gamma = optimizer or self.optimizer, config.step_gamma
+            self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: gamma ** (step // epoch))
+            self._created_lr_scheduler = True
+            return self.lr_scheduler
+
+    if arguments["disable_tqdm"]:
+        logging.disable_progress_bar()
+    on_gpu = torch.cuda.is_available()
+    sharded = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"  # recomputes by its own setting
+    settings = SFTConfig(
+        num_train_epochs=config.epochs,
+        learning_rate=config.learning_rate,
+        lr_scheduler_type={"constant": "constant_with_warmup", "step": "constant"}.get(
+            config.scheduler, config.scheduler
+        ),
+        warmup_steps=config.warmup,  # below 1: a share of all updates
+        weight_decay=config.weight_decay,
+        optim="adamw_torch",
+        max_length=None,
+        bf16=precision == "bf16" or (precision == "auto" and on_gpu and torch.cuda.is_bf16_supported()),
+        use_cpu=not on_gpu,
+        gradient_checkpointing=on_gpu and not sharded,
+        save_total_limit=2,
+        logging_first_step=True,
+        report_to="none",
+        dataloader_pin_memory=on_gpu,
+        **arguments,
+    )
+    adapters = None
+    if config.lora:
+        from peft import LoraConfig
+
+        theirs = {"r": "r", "alpha": "lora_alpha", "dropout": "lora_dropout", "targets": "target_modules"}
+        adapters = LoraConfig(task_type="CAUSAL_LM", **{theirs[name]: value for name, value in config.lora.items()})
+    trainer = Stepped(
+        model=AutoModelForCausalLM.from_pretrained(config.base, dtype="float32"),
+        args=settings,
+        train_dataset=Dataset.from_list(tokens.rows),
+        processing_class=tokenizer,
+        peft_config=adapters,
+        callbacks=[*callbacks],
+    )
+    if arguments["disable_tqdm"]:
+        trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def _save(trainer: Any, tokenizer: Any, tokens: Tokens, output: Path, settings: dict, main: bool) -> Result:
+    """The model, the log and, last, the mark that the run is done; checkpoints stay."""
+    names = ("step", "loss", "learning_rate", "epoch")
+    log = [{name: entry[name] for name in names} for entry in trainer.state.log_history if "loss" in entry]
+    new = output / f".{MODEL}.new"
+    if main:
+        shutil.rmtree(new, ignore_errors=True)
+    if settings["lora"]:
+        trainer.save_model(str(output / ADAPTER))
+        if main:
+            trainer.accelerator.unwrap_model(trainer.model).merge_and_unload().save_pretrained(new)
+    else:
+        trainer.save_model(str(new))
+    facts = {**settings, "updates": trainer.state.global_step, "tokens": tokens.total, "answer_tokens": tokens.answers}
+    if main:
+        tokenizer.save_pretrained(new)
+        shutil.rmtree(output / MODEL, ignore_errors=True)
+        os.replace(new, output / MODEL)
+        write_text(output / LOG, json.dumps(log, indent=1) + "\n")
+        write_text(output / DONE, json.dumps(facts, indent=1) + "\n")
+    return Result(output / MODEL, pd.DataFrame(log), json.loads(json.dumps(facts)))
+
+
+def _same_run(path: Path, settings: dict[str, Any], main: bool) -> None:
+    """Write the run's settings, or hold them against those of the run that the folder has."""
+    text = json.dumps(settings, indent=1) + "\n"
+    if main and not path.exists():
+        write_text(path, text)
+    now, was = json.loads(text), json.loads(path.read_text(encoding="utf-8") if path.exists() else text)
+    for name in {**now, **was}:
+        if now.get(name) != was.get(name) and name not in TOLD:
+            raise ValueError(
+                f"{path.parent} holds a run with other settings: {name} was {was.get(name)!r}, is {now.get(name)!r}; "
+                "choose another folder, or the settings in settings.json"
+            )

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,12 @@ from nlgeval_lib.names import meant
 FILE = Path(__file__).with_name("configs.toml")
 SCHEDULERS = ("cosine", "linear", "constant", "step")
 _LORA = {"r": 16, "alpha": 32, "dropout": 0.0, "targets": "all-linear"}
-# setting -> its least value, whether that value itself is too small, and whether it is a whole number
-_NUMBERS = {
-    **dict.fromkeys(("epochs", "learning_rate", "step_gamma"), (0, True, False)),
-    **dict.fromkeys(("warmup", "weight_decay"), (0, False, False)),
-    **dict.fromkeys(("batch", "max_length", "gpus"), (1, False, True)),
+# settings that are numbers -> what they have to be, and whether a number is that
+_NUMBERS: dict[tuple[str, ...], tuple[str, Callable[[float], bool]]] = {
+    ("epochs", "learning_rate", "step_gamma"): ("a number above 0", lambda value: 0 < value < math.inf),
+    ("weight_decay",): ("a number of at least 0", lambda value: 0 <= value < math.inf),
+    ("warmup",): ("a share of all updates, from 0 to below 1,", lambda value: 0 <= value < 1),
+    ("batch", "max_length", "gpus"): ("a whole number of at least 1", lambda value: type(value) is int and value > 0),
 }
 
 
@@ -64,15 +65,11 @@ class Config:
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
-        for name, (least, above, whole) in _NUMBERS.items():
-            value = getattr(self, name)
-            good = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-            if not good or not math.isfinite(value) or value < least or (above and value == least):
-                kind = f"a {'whole ' if whole else ''}number {'above' if above else 'of at least'} {least}"
-                raise ValueError(f"{name}={value!r}: {kind} is needed")
-            put(name, value if whole else float(value))
-        if self.warmup >= 1:
-            raise ValueError(f"warmup={self.warmup}: a share of all updates, below 1")
+        for names, (kind, fits) in _NUMBERS.items():
+            for name in names:
+                value = getattr(self, name)
+                if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
+                    raise ValueError(f"{name}={value!r}: {kind} is needed")
         if self.scheduler not in SCHEDULERS:
             raise ValueError(f"scheduler {self.scheduler!r}; allowed: {', '.join(SCHEDULERS)}")
         ChatFormat.named(self.chat)
@@ -105,12 +102,10 @@ def named(name: str) -> Config:
     found = _file()["config"]
     if name not in found:
         raise ValueError(f"no configuration {name!r}{meant(name, found, '.', n=2)} There are {', '.join(found)}")
-
-    def settings(name: str) -> dict[str, Any]:
-        own = dict(found[name])
-        return (settings(own.pop("extends")) if "extends" in own else {}) | own
-
-    return Config(name=name, **settings(name))
+    settings = dict(found[name])
+    while "extends" in settings:
+        settings = found[settings.pop("extends")] | settings
+    return Config(name=name, **settings)
 
 
 def sizes() -> dict[str, dict[str, int]]:
@@ -167,19 +162,20 @@ class Plan:
         """The plan as text."""
         c = self.config
         parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in self.memory.items())
-        verdict = "fits" if self.fits else "DOES NOT FIT"
         days = f" ({self.hours / 24:.1f} days)" if self.hours > 48 else ""
-        told = {
-            "base": c.base + (f", LoRA r={c.lora['r']}" if c.lora else ", all weights"),
-            "examples": f"{self.examples:,}; {self.tokens:,} tokens an epoch, {c.epochs:g} epochs",
-            "updates": f"{self.updates:,} of {c.batch} examples: {self.batches} accumulated",
-            "memory a GPU": f"{self.bytes / 1e9:.1f} GB ({parts}); {verdict} into {c.gpu}",
-            "time": f"{self.hours:.1f} hours{days} on {c.gpus} x {c.gpu}",
-            "settings": f"rate {c.learning_rate:g}, {c.scheduler}, warm-up {c.warmup:g}, length {c.max_length:,}",
-            "source": (c.source or "given") + ("" if c.origin == "paper" else " (not a paper's run)"),
-        }
-        rest = [("assumed", text) for text in c.assumed] + [("note", text) for text in self.notes]
-        return [f"{c.name}: {c.title or c.base}", *(f"  {name:13} {text}" for name, text in [*told.items(), *rest])]
+        fits = "fits" if self.fits else "DOES NOT FIT"
+        told = [
+            ("base", c.base + (f", LoRA r={c.lora['r']}" if c.lora else ", all weights")),
+            ("examples", f"{self.examples:,}; {self.tokens:,} tokens an epoch, {c.epochs:g} epochs"),
+            ("updates", f"{self.updates:,} of {c.batch} examples: {self.batches} accumulated"),
+            ("memory a GPU", f"{self.bytes / 1e9:.1f} GB ({parts}); {fits} into {c.gpu}"),
+            ("time", f"{self.hours:.1f} hours{days} on {c.gpus} x {c.gpu}"),
+            ("settings", f"rate {c.learning_rate:g}, {c.scheduler}, warm-up {c.warmup:g}, length {c.max_length:,}"),
+            ("source", (c.source or "given") + ("" if c.origin == "paper" else " (not a paper's run)")),
+            *(("assumed", text) for text in c.assumed),
+            *(("note", text) for text in self.notes),
+        ]
+        return [f"{c.name}: {c.title or c.base}", *(f"  {name:13} {text}" for name, text in told)]
 
 
 def plan(
@@ -207,13 +203,11 @@ def plan(
         raise ValueError(f"mfu={mfu!r}; a share above 0 and up to 1 is needed")
     if size is None and config.size not in sizes():
         raise ValueError(f"{config.name}: size {config.size!r} of the base is unknown; known: {', '.join(sizes())}")
+    if examples is None and not config.examples:
+        raise ValueError(f"{config.name}: how many examples? Give the data, or a number")
     size = size or Size(**sizes()[config.size])
-    said = list(notes)
-    if examples is None:
-        if not config.examples:
-            raise ValueError(f"{config.name}: how many examples? Give the data, or a number")
-        examples = config.examples
-        said.append("examples: the paper's number")
+    said = [*notes, *(["examples: the paper's number"] if examples is None else [])]
+    examples = config.examples if examples is None else examples
     if tokens is None:
         tokens = examples * config.max_length
         said.append("tokens: upper bound, every example at the length limit")
@@ -223,9 +217,20 @@ def plan(
         said.append(f"{batches} = {together} examples an update, not {config.batch}")
     peak, room = GPUS[config.gpu]
     said.append(f"time at {mfu:.0%} of {peak / 1e12:.0f} TFLOP/s; no evaluation, loading or saving")
+
+    trained = size.lora_parameters(config.lora["r"]) if config.lora else size.parameters
+    frozen = 2 * size.parameters / config.gpus if config.lora else 0
+    at_once, layer = config.max_length * micro_batch, size.parameters / size.layers
+    memory = {
+        "weights": frozen + 4 * trained / config.gpus + (2 * 2 * layer if config.gpus > 1 else 2 * layer),
+        "gradients": 4 * trained / config.gpus,
+        "optimizer": 8 * trained / config.gpus,
+        # inputs of each layer kept, one layer's inside recomputed (34 bytes a token and hidden unit, fused attention)
+        "activations": 2.0 * at_once * size.hidden * size.layers + 34.0 * at_once * size.hidden,
+        "logits": 2 * 4.0 * at_once * size.vocabulary,
+    }
     # all weights: forward 2, backward 4, recomputed forward 2; adapters need no gradient of the base's weights
     flops = (6 if config.lora else 8) * size.parameters * tokens * config.epochs
-    memory = _memory(config, size, micro_batch)
     return Plan(
         config=config,
         examples=examples,
@@ -237,21 +242,6 @@ def plan(
         batches=batches,
         notes=tuple(said),
     )
-
-
-def _memory(config: Config, size: Size, micro_batch: int) -> dict[str, float]:
-    """Bytes a GPU: weights, gradients, optimizer, activations, logits."""
-    trained = size.lora_parameters(config.lora["r"]) if config.lora else size.parameters
-    tokens, layer = config.max_length * micro_batch, size.parameters / size.layers
-    frozen = 2 * size.parameters / config.gpus if config.lora else 0
-    return {
-        "weights": frozen + 4 * trained / config.gpus + (2 * 2 * layer if config.gpus > 1 else 2 * layer),
-        "gradients": 4 * trained / config.gpus,
-        "optimizer": 8 * trained / config.gpus,
-        # inputs of each layer kept, one layer's inside recomputed (34 bytes a token and hidden unit, fused attention)
-        "activations": 2.0 * tokens * size.hidden * size.layers + 34.0 * tokens * size.hidden,
-        "logits": 2 * 4.0 * tokens * size.vocabulary,
-    }
 
 
 def size_of(folder: Path | str) -> Size:

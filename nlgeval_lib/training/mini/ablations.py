@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,62 +111,53 @@ def trained(study: str, where: Path | None = None) -> pd.DataFrame:
     return means.reset_index()
 
 
+# -- which errors were found -------------------------------------------------------------------------------------------
+
+
 def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """What the error analyses found of the errors that were put in, a row a kind.
 
     errors: put in; found: of the same kind in the same output; located: found with its very words; false: told of
     and not there; `recall`, `located_share`, `precision` in [0, 1], NaN over none.
     """
-    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])
-    tally = {kind: dict.fromkeys(("errors", "found", "located", "false"), 0) for kind in KINDS}
+    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])["errors"]
+    tally: Counter[tuple[str, str]] = Counter()
     for one in analyses:
-        gold = list(outputs.loc[(one["input_id"], one["system_id"]), "errors"])
-        said = list(one["errors"])
-        for error in gold:
-            tally[error["kind"]]["errors"] += 1
-        for exact in (True, False):
+        gold, said = list(outputs.loc[(one["input_id"], one["system_id"])]), list(one["errors"])
+        tally.update(("errors", error["kind"]) for error in gold)
+        for names in (("kind", "location"), ("kind",)):
             for error in list(gold):
-                same = [
-                    s for s in said if s["kind"] == error["kind"] and (not exact or s["location"] == error["location"])
-                ]
-                if same:
-                    said.remove(same[0])
+                same = next((s for s in said if all(s[name] == error[name] for name in names)), None)
+                if same is not None:
+                    said.remove(same)
                     gold.remove(error)
-                    tally[error["kind"]]["found"] += 1
-                    tally[error["kind"]]["located"] += exact
-        for error in said:
-            if error["kind"] in tally:
-                tally[error["kind"]]["false"] += 1
-    table = pd.DataFrame(tally).T.rename_axis("kind").reset_index()
-    return table.assign(
-        recall=share(table["found"], table["errors"]),
-        located_share=share(table["located"], table["errors"]),
-        precision=share(table["found"], table["found"] + table["false"]),
-    )
-
-
-def share(part: pd.Series, whole: pd.Series) -> pd.Series:
-    """A part of each whole, NaN over none."""
-    return part / whole.where(whole > 0)
+                    tally["found", error["kind"]] += 1
+                    tally["located", error["kind"]] += "location" in names
+        tally.update(("false", error["kind"]) for error in said)
+    counts = {name: [tally[name, kind] for kind in KINDS] for name in ("errors", "found", "located", "false")}
+    return _shares(pd.DataFrame({"kind": KINDS, **counts}), "recall", "located_share", "precision")
 
 
 def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
     """What each arm's analyses found of the errors that were put in, over all its seeds: `arm, kind, errors, found,
     false, recall, precision`; only the kind is asked for, not the words.
     """
-    frame = datasets.load("mini_judge")
-    tables = []
+    frame, tables = datasets.load("mini_judge"), []
     for (arm, _), part in rows.groupby(["arm", "seed"], sort=False):
-        said = [
-            {**row, "errors": [{"kind": kind, "location": ""} for kind in row["told"].split()]}
-            for row in part[["input_id", "system_id", "told"]].to_dict("records")
-        ]
+        told = [[{"kind": kind, "location": ""} for kind in kinds.split()] for kinds in part["told"]]
+        said = part[["input_id", "system_id"]].assign(errors=told).to_dict("records")
         tables.append(by_kind(frame, said).assign(arm=arm))
     joined = pd.concat(tables).groupby(["arm", "kind"], sort=False)[["errors", "found", "false"]].sum().reset_index()
-    return joined.assign(
-        recall=share(joined["found"], joined["errors"]),
-        precision=share(joined["found"], joined["found"] + joined["false"]),
-    )
+    return _shares(joined, "recall", "precision")
+
+
+def _shares(table: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """The table with shares of its counts, NaN over none."""
+    for name in names:
+        part = table["located" if name == "located_share" else "found"]
+        whole = part + table["false"] if name == "precision" else table["errors"]
+        table = table.assign(**{name: part / whole.where(whole > 0)})
+    return table
 
 
 # -- what they say -----------------------------------------------------------------------------------------------------
@@ -173,7 +165,7 @@ def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
 
 def arms(rows: pd.DataFrame) -> list[str]:
     """The arms that are there, in the order of their study."""
-    return list(dict.fromkeys(rows["arm"]))
+    return list(rows["arm"].unique())
 
 
 @dataclass(frozen=True)
@@ -196,18 +188,18 @@ class Measured:
 
 def _measured(rows: pd.DataFrame, coef: str, n_boot: int, seed: int) -> dict[str, Measured]:
     """Every arm of the rows."""
-    how: dict[str, Any] = {"coef": coef, "ci": "boot-inputs", "n_boot": n_boot, "seed": seed}
     found = {}
-    for arm in arms(rows):
+    for arm, mine in rows.groupby("arm", sort=False):
         matrices = {}
-        for number, part in rows[rows["arm"] == arm].groupby("seed"):
+        for number, part in mine.groupby("seed"):
             wide = part.pivot(index="system_id", columns="input_id", values=["value", "gold"])
             matrices[int(number)] = (wide["value"].to_numpy(float), wide["gold"].to_numpy(float))
-        results, drawn = {}, np.full(n_boot, np.nan)
+        results = {}
         if all((~np.isnan(x)).sum() >= 3 for x, _ in matrices.values()):
-            results = {number: meta.correlate(x, y, coef=coef) for number, (x, y) in matrices.items()}
-            drawn = np.mean([meta.correlate(x, y, **how).replicates for x, y in matrices.values()], axis=0)
-        found[arm] = Measured(matrices, results, drawn)
+            how: dict[str, Any] = {"coef": coef, "ci": "boot-inputs", "n_boot": n_boot, "seed": seed}
+            results = {number: meta.correlate(x, y, **how) for number, (x, y) in matrices.items()}
+        replicates = [result.replicates for result in results.values()] or [np.full(n_boot, np.nan)]
+        found[arm] = Measured(matrices, results, np.mean(replicates, axis=0))
     return found
 
 
@@ -259,29 +251,33 @@ def by_group(
     interval and no test. Returns both tables with `group` in front, and the values of the seeds by group and arm.
     """
     values, tests, found = [], [], {}
-    for number, (group, part) in enumerate(rows.groupby(column, sort=False)):
+    for number, (group, part) in enumerate(rows.groupby(column, sort=False), start=seed):
         part = part.assign(arm=part["arm"].where(part["arm"] != group, ONE_TASK))
-        found[group] = _measured(part, coef, n_boot, seed + number)
-        values.append(_values(part, found[group], n_boot, seed + number).assign(group=group))
-        tests.append(_tests(found[group], pairs, coef, n_perm, seed + number).assign(group=group))
-    joined, means, gaps = pd.concat(values, ignore_index=True), [], []
+        found[group] = _measured(part, coef, n_boot, number)
+        values.append(_values(part, found[group], n_boot, number).assign(group=group))
+        tests.append(_tests(found[group], pairs, coef, n_perm, number).assign(group=group))
+    table = pd.concat(values, ignore_index=True)
+    tested = _corrected(pd.concat(tests, ignore_index=True))
     points = {(group, arm): one.values for group, measured in found.items() for arm, one in measured.items()}
-    drawn = {}
-    for arm in dict.fromkeys(arm for measured in found.values() for arm in measured):
-        if all(arm in measured for measured in found.values()):
-            points[(MEAN, arm)] = list(np.mean([measured[arm].values for measured in found.values()], axis=0))
+
+    drawn, means = {}, []
+    for arm, mine in table.groupby("variant", sort=False):
+        if len(mine) == len(found):
+            points[MEAN, arm] = list(np.mean([measured[arm].values for measured in found.values()], axis=0))
             drawn[arm] = np.mean([measured[arm].drawn for measured in found.values()], axis=0)
-            mine = joined[joined["variant"] == arm]
             counts = {"seeds": mine["seeds"].min(), "parsed": mine["parsed"].mean(), "n": mine["n"].sum()}
             signature = f"mean-of-groups:{len(mine)}|{mine['signature'].iloc[0]}"
-            line = _line(arm, points[(MEAN, arm)], drawn[arm])
-            means.append({**line, **counts, "signature": signature, "reason": "", "group": MEAN})
-    for first, second in pairs:
-        both = points[(MEAN, first)], points[(MEAN, second)]
-        gap = _gap((first, second), both, np.subtract(*both), drawn[first] - drawn[second])
-        gaps.append({**gap, "group": MEAN})
-    tested = _corrected(pd.concat(tests, ignore_index=True))
-    return _group_first(joined, means), _group_first(tested, gaps), points
+            means.append(_line(arm, points[MEAN, arm], drawn[arm]) | counts | {"signature": signature, "reason": ""})
+    gaps = []
+    for pair in pairs:
+        one, two = (np.array(points[MEAN, arm]) for arm in pair)
+        gaps.append(_gap(pair, one, two, one - two, drawn[pair[0]] - drawn[pair[1]]))
+    wholes = (
+        pd.concat([part, pd.DataFrame(mean).assign(group=MEAN)], ignore_index=True)
+        for part, mean in ((table, means), (tested, gaps))
+    )
+    table, tested = (whole[["group", *whole.columns.drop("group")]] for whole in wholes)
+    return table, tested, points
 
 
 def _values(rows: pd.DataFrame, found: dict[str, Measured], n_boot: int, seed: int) -> pd.DataFrame:
@@ -290,16 +286,14 @@ def _values(rows: pd.DataFrame, found: dict[str, Measured], n_boot: int, seed: i
     for arm, one in found.items():
         mine, results = rows[rows["arm"] == arm], list(one.results.values())
         counts = {"seeds": len(one.matrices), "parsed": (mine["status"] == "ok").mean()}
-        reason = next((result.reason for result in results if result.reason), "")
-        signature = ""
+        counts["n"] = mine.groupby("seed").size().min()
+        signature, reason = "", "a seed with fewer than 3 judgments that could be read"
         if results:
             lost, total = (sum(getattr(result, name) for result in results) for name in ("n_missing", "total"))
             signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{results[0].coef}|nan:drop({lost}/{total})"
             signature += f"|ci:boot-inputs/{n_boot}|seed:{seed}"
-        else:
-            reason = "a seed with fewer than 3 judgments that could be read"
-        line = _line(arm, one.values, one.drawn) | counts | {"n": mine.groupby("seed").size().min()}
-        table.append(line | {"signature": signature, "reason": reason})
+            reason = next((result.reason for result in results if np.isnan(result.value)), "")
+        table.append(_line(arm, one.values, one.drawn) | counts | {"signature": signature, "reason": reason})
     return pd.DataFrame(table)
 
 
@@ -308,53 +302,40 @@ def _tests(
 ) -> pd.DataFrame:
     """A line a pair, uncorrected."""
     lines = []
-    for first, second in pairs:
-        one, two = found[first], found[second]
+    for pair in pairs:
+        one, two = (found[arm] for arm in pair)
         shared = [number for number in one.matrices if number in two.matrices]
-        gaps = np.array([_value(one, number) - _value(two, number) for number in shared])
+        first, second = (
+            np.array([side.results[number].value if side.results else np.nan for number in shared])
+            for side in (one, two)
+        )
         # all seeds as one: their systems stand below each other, inputs change places whole
-        x, z, y = (
-            np.vstack([side.matrices[number][place] for number in shared])
-            for side, place in ((one, 0), (two, 0), (one, 1))
+        (x, y), (z, _) = (
+            (np.vstack(parts) for parts in zip(*(side.matrices[number] for number in shared), strict=True))
+            for side in (one, two)
         )
         p, signature = np.nan, ""
         if (~np.isnan(x) & ~np.isnan(z)).sum() >= 3:
             tested = meta.compare(x, z, y, coef=coef, units="inputs", n_perm=n_perm, seed=seed)
             p, signature = tested.p, f"seeds-stacked:{len(shared)}|{tested.signature()}"
-        line = _gap((first, second), (one.values, two.values), gaps, one.drawn - two.drawn)
+        line = _gap(pair, one.values, two.values, first - second, one.drawn - two.drawn)
         lines.append(line | {"p": p, "p_holm": np.nan, "holds": False, "signature": signature})
     return pd.DataFrame(lines)
 
 
-def _value(one: Measured, seed: int) -> float:
-    return one.results[seed].value if seed in one.results else np.nan
-
-
 def _line(arm: str, values: Sequence[float], drawn: np.ndarray) -> dict[str, Any]:
     """An arm's mean over seeds with its interval and the spread between seeds."""
-    low, high = _ends(drawn)
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
-    return {"variant": arm, "value": float(np.mean(values)), "ci_low": low, "ci_high": high, "seed_sd": spread}
+    return {"variant": arm, "value": float(np.mean(values)), **_ends(drawn), "seed_sd": spread}
 
 
-def _gap(
-    pair: tuple[str, str], values: tuple[Sequence[float], Sequence[float]], gaps: np.ndarray, drawn: np.ndarray
-) -> dict[str, Any]:
+def _gap(pair: tuple[str, str], first: Any, second: Any, gaps: np.ndarray, drawn: np.ndarray) -> dict[str, Any]:
     """A difference with the interval of the records and that of the seeds."""
     spread = stats.sem(gaps) * stats.t.ppf(0.975, len(gaps) - 1) if len(gaps) > 1 else np.nan
-    mean, (low, high) = float(np.mean(gaps)), _ends(drawn)
-    return {
-        "variant": pair[0],
-        "base": pair[1],
-        "first": np.mean(values[0]),
-        "second": np.mean(values[1]),
-        "difference": mean,
-        "ci_low": low,
-        "ci_high": high,
-        "seeds_low": mean - spread,
-        "seeds_high": mean + spread,
-        "seeds": len(gaps),
-    }
+    mean = float(np.mean(gaps))
+    means = {"variant": pair[0], "base": pair[1], "first": np.mean(first), "second": np.mean(second)}
+    seeds = {"seeds_low": mean - spread, "seeds_high": mean + spread, "seeds": len(gaps)}
+    return {**means, "difference": mean, **_ends(drawn), **seeds}
 
 
 def _corrected(table: pd.DataFrame) -> pd.DataFrame:
@@ -364,13 +345,8 @@ def _corrected(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(p_holm=adjusted, holds=clear & (adjusted < 0.05))
 
 
-def _group_first(table: pd.DataFrame, means: list[dict[str, Any]]) -> pd.DataFrame:
-    whole = pd.concat([table, pd.DataFrame(means)], ignore_index=True)
-    return whole[["group", *[name for name in table if name != "group"]]]
-
-
-def _ends(replicates: np.ndarray) -> tuple[float, float]:
-    if np.isnan(replicates).mean() > 0.5:
-        return float("nan"), float("nan")
-    low, high = np.nanquantile(replicates, [0.025, 0.975])
-    return float(low), float(high)
+def _ends(replicates: np.ndarray) -> dict[str, float]:
+    """The middle 95 % of the replicates, NaN where most of them have no value."""
+    few = np.isnan(replicates).mean() > 0.5
+    low, high = (np.nan, np.nan) if few else map(float, np.nanquantile(replicates, [0.025, 0.975]))
+    return {"ci_low": low, "ci_high": high}
