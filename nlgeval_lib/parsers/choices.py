@@ -119,8 +119,8 @@ def preference(text: str | None, tie: bool = False) -> Choice:
     )
     if read.value == "TIE" and not tie:
         reason = "a tie, which is not among the verdicts"
-        return replace(read, value=None, choice="", status=Status.OUT_OF_RANGE, reason=reason)
-    return read
+        read = replace(read, value=None, status=Status.OUT_OF_RANGE, reason=reason)
+    return replace(read, choice="")  # the value says it
 
 
 def yes_no(text: str | None) -> Parsed:

@@ -30,6 +30,7 @@ class Criterion:
 class CriteriaList(Parsed):
     """Aspects or criteria in the order of the text: `value` is the tuple of those at the top, None without any."""
 
+    duplicates: int = 0
     truncated: bool = False
 
     @property
@@ -106,10 +107,10 @@ def aspects(text: str | None) -> CriteriaList:
 
 
 def criteria(text: str | None) -> CriteriaList:
-    """The criteria that a text lists, nested by indentation, numbering (1.2), headings and JSON.
+    """The criteria that a text lists, nested by indentation, numbering (1.2) and headings.
 
-    Takes every form that `aspects` takes; running text gives a flat list. A name that comes again under the same parent
-    counts once. A heading that only introduces the whole list is no criterion.
+    Takes every form that `aspects` takes, nested JSON too; running text gives a flat list. A name that comes again under
+    the same parent counts once. A heading that only introduces the whole list is no criterion.
     Raises: TypeError where `text` is neither str nor None.
     Source: HD-Eval, section 3.2 and Figure 10 (hierarchical criteria decomposition).
     """
@@ -135,8 +136,9 @@ def _listed(text: str | None, parser: str, nested: bool) -> CriteriaList:
         return CriteriaList(None, status, said, "none")
     while nested and len(entries) > 2 and entries[0][0] < min(0, *(level for level, _, _ in entries[1:])):
         entries = entries[1:]  # "Criteria:" above them all
-    found = _once(_tree(entries) if nested else _leaves(_tree(entries)))
-    return CriteriaList(found, Status.OK, "", rule, reason is not None and reason[0] is Status.TRUNCATED)
+    found = _tree(entries) if nested else list(_leaves(_tree(entries)))
+    unique, cut = _once(found), reason is not None and reason[0] is Status.TRUNCATED
+    return CriteriaList(unique, Status.OK, "", rule, len(found) - len(unique), cut)
 
 
 def _tree(entries: Sequence[Entry]) -> list[Criterion]:
