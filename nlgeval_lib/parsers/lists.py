@@ -109,7 +109,7 @@ def aspects(text: str | None) -> CriteriaList:
 def criteria(text: str | None) -> CriteriaList:
     """The criteria that a text lists, nested by indentation, numbering (1.2) and headings.
 
-    Takes every form that `aspects` takes, nested JSON too; running text gives a flat list. A name that comes again under
+    Takes every form that `aspects` takes, nested JSON too; running text is flat. A name that comes again under
     the same parent counts once. A heading that only introduces the whole list is no criterion.
     Raises: TypeError where `text` is neither str nor None.
     Source: HD-Eval, section 3.2 and Figure 10 (hierarchical criteria decomposition).
