@@ -18,7 +18,7 @@ from typing import Any
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.tigerscore import TigerScore, find_task
-from nlgeval_lib.parsers.errors import ERROR_HEAD, LABEL, ErrorItem, error_analysis
+from nlgeval_lib.parsers.errors import LABEL, ErrorItem, error_analysis
 from nlgeval_lib.records import Completion, Judgment, Sample
 from nlgeval_lib.training.pipeline import Piece, Rule, Unreadable, answered, lacking, unique
 
@@ -159,10 +159,10 @@ def read_spoiled(candidate: Candidate, completion: Completion) -> dict[str, Any]
     if head is None:
         raise Unreadable("no line 'Generated incorrect output:'")
     rest = text[head.end() :]
-    ends = [match.start() for match in (LABEL.search(rest), ERROR_HEAD.search(rest)) if match]
-    if not ends:
+    first = LABEL.search(rest)
+    if first is None:
         raise Unreadable("no error is listed after the output")
-    output, found = rest[: min(ends)].strip(), error_analysis(rest[min(ends) :])
+    output, found = rest[: first.start()].strip(), error_analysis(rest[first.start() :])
     if inside := re.fullmatch(r"```[a-z]*\n(.*?)\n?```", output, re.S) or re.fullmatch(r'"([^"]*)"', output):
         output = inside.group(1).strip()
     if not found.ok or not found.errors:
