@@ -103,4 +103,4 @@ def _plan(config: Any, asked: Finetune) -> list[str]:
     size = tuning.size_of(config.base) if local else None
     made = tuning.plan(config, size=size, micro_batch=asked.micro_batch, mfu=asked.mfu, **known)
     command = tuning.launch_command(config, asked.data or "DATA", asked.output or "OUTPUT")
-    return [*made.lines(), f"  command       {command}"]
+    return [*made.lines, f"  command       {command}"]

@@ -2,7 +2,7 @@
 completion, and a killed run goes on where it was.
 
     config = named("tigerscore-7b")
-    print("\\n".join(plan(config).lines()))          tokens, memory, hours; nothing is loaded
+    print("\\n".join(plan(config).lines))            tokens, memory, hours; nothing is loaded
     finetune(config, "sets/metricinstruct", "runs/tigerscore-7b")
 
 On several GPUs: `launch_command(config)`.
@@ -172,9 +172,7 @@ def finetune(
     world = int(os.environ.get("WORLD_SIZE", "1"))
     accumulation, rest = divmod(config.batch, micro_batch * world)
     if rest or not accumulation:
-        raise ValueError(
-            f"batch={config.batch} is no multiple of {world} processes x micro_batch={micro_batch}; change one of them"
-        )
+        raise ValueError(f"batch={config.batch} is no multiple of {world} processes x micro_batch={micro_batch}")
     frame = examples(data)
     from transformers import AutoTokenizer, set_seed  # after what can be refused at once
 
@@ -221,9 +219,10 @@ def last_whole(output: Path, clean: bool = False) -> Path | None:
 def launch_command(config: Config, data: str = "DATA", output: str = "OUTPUT") -> str:
     """The command that runs a configuration on its GPUs."""
     words = f"nlgeval finetune {config.name} --data {data} --output {output}"
+    if config.gpus == 1:
+        return words
     sharding = FSDP.relative_to(Path(__file__).parents[3]).as_posix()
-    several = f"accelerate launch --config_file {sharding} --num_processes {config.gpus} --no_python "
-    return several + words if config.gpus > 1 else words
+    return f"accelerate launch --config_file {sharding} --num_processes {config.gpus} --no_python {words}"
 
 
 def _trainer(
@@ -321,7 +320,5 @@ def _same_run(path: Path, settings: dict[str, Any], main: bool) -> None:
     now, was = json.loads(text), json.loads(path.read_text(encoding="utf-8") if path.exists() else text)
     for name in {**now, **was}:
         if now.get(name) != was.get(name) and name not in TOLD:
-            raise ValueError(
-                f"{path.parent} holds a run with other settings: {name} was {was.get(name)!r}, is {now.get(name)!r}; "
-                "choose another folder, or the settings in settings.json"
-            )
+            differs = f"{name} was {was.get(name)!r}, is {now.get(name)!r}; choose another folder or its settings.json"
+            raise ValueError(f"{path.parent} holds a run with other settings: {differs}")
