@@ -100,7 +100,7 @@ def test_long_examples_are_left_out_whole_and_counted() -> None:
     frame = pd.DataFrame({"id": ["a", "b"], "prompt": ["p", "p " * 300], "completion": ["c", "c"]})
     config = ft.Config("t", "base", max_length=100)
     tokens = ft.tokenized(frame, tiny_model.tokenizer(), config)
-    assert len(tokens.rows) == 1 and tokens.filters.removed[0].id == "b" and tokens.longest < 100
+    assert len(tokens.rows) == tokens.left_out == 1 and tokens.longest < 100
     assert tokens.total == len(tokens.rows[0]["input_ids"]) and tokens.answers < tokens.total
     with pytest.raises(ValueError, match="no example fits into 2 tokens"):
         ft.tokenized(frame, tiny_model.tokenizer(), config.changed(max_length=2))
@@ -110,8 +110,8 @@ def test_examples_are_chosen_by_their_columns() -> None:
     frame = pd.DataFrame(
         {"id": list("abc"), "channel": ["real", "synthetic", "real"], "prompt": "p", "completion": "c"}
     )
-    kept, filters = chosen(frame, ft.Config("t", "b", keep={"channel": "real"}))
-    assert kept["id"].tolist() == ["a", "c"] and filters.count("channel") == 1
+    kept = chosen(frame, ft.Config("t", "b", keep={"channel": "real"}))
+    assert kept["id"].tolist() == ["a", "c"]
     with pytest.raises(ValueError, match="channel of other"):
         chosen(frame, ft.Config("t", "b", keep={"channel": ["other"]}))
     with pytest.raises(ValueError, match="by 'task', which they do not have"):

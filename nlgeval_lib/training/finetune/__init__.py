@@ -27,7 +27,6 @@ from nlgeval_lib.evaluators.judge import ChatFormat
 from nlgeval_lib.files import write_text
 from nlgeval_lib.training import pipeline
 from nlgeval_lib.training.finetune.config import Config, named, names, plan, size_of
-from nlgeval_lib.training.pipeline import Filters, Rule
 
 __all__ = ["Config", "finetune", "named", "names", "plan", "size_of"]
 
@@ -44,10 +43,10 @@ TOLD = ("name", "title", "source", "assumed", "gpus", "gpu")  # settings that do
 
 @dataclass(frozen=True)
 class Tokens:
-    """The examples to train on, as ids and labels; `Filters` with what was left out; tokens in all and of answers."""
+    """The examples to train on, as ids and labels; how many were left out; tokens in all, of answers, at most."""
 
     rows: list[dict[str, list[int]]]
-    filters: Filters
+    left_out: int
     total: int
     answers: int
     longest: int
@@ -58,31 +57,26 @@ def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
     if isinstance(data, pd.DataFrame):
         if missing := [name for name in ("prompt", "completion") if name not in data.columns]:
             raise ValueError(f"the examples have no column {', '.join(missing)}")
-        return data if "id" in data.columns else data.assign(id=[str(at) for at in range(len(data))])
+        return data
     path = Path(data)
     return pipeline.load(path)[0] if path.is_dir() else pipeline.read(path)
 
 
-def chosen(frame: pd.DataFrame, config: Config) -> tuple[pd.DataFrame, Filters]:
-    """The examples that a configuration trains on, by its `keep`; the others are counted.
+def chosen(frame: pd.DataFrame, config: Config) -> pd.DataFrame:
+    """The examples that a configuration trains on, by its `keep`.
 
     Raises: ValueError for a column that the examples do not have, or where none is left.
     """
-    filters: Filters[dict[str, Any]] = Filters(lambda row: str(row["id"]), lambda row: "all")
-    rows = frame.to_dict("records")
+    kept = frame
     for column, values in config.keep.items():
         if column not in frame.columns:
             has = ", ".join(map(str, frame.columns))
             raise ValueError(f"{config.name} chooses examples by {column!r}, which they do not have; they have {has}")
-
-        def other(row: dict[str, Any], column: str = column, values: Sequence[str] = values) -> str:
-            return "" if str(row[column]) in values else str(row[column])
-
-        rows = filters.apply([Rule(column, f"{column} is none of {', '.join(values)}", other, "ours")], rows)
-    if not rows:
+        kept = kept[kept[column].astype(str).isin(values)]
+    if kept.empty:
         wanted = "; ".join(f"{column} of {', '.join(values)}" for column, values in config.keep.items())
         raise ValueError(f"no example is left for {config.name}" + (f", which wants {wanted}" if wanted else ""))
-    return pd.DataFrame(rows, columns=frame.columns), filters
+    return kept
 
 
 def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
@@ -95,24 +89,15 @@ def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
     """
     if tokenizer.eos_token_id is None:
         raise ValueError(f"the tokenizer of {config.base} has no end-of-text token, so a model would not learn to stop")
-    kept, filters = chosen(frame, config)
-    encoded = [
-        {"id": id, **encode(prompt, completion, tokenizer, config.chat)}
-        for id, prompt, completion in zip(kept["id"], kept["prompt"], kept["completion"], strict=True)
-    ]
-
-    def long(row: dict[str, Any]) -> str:
-        length = len(row["input_ids"])
-        return f"{length:,} tokens" if length > config.max_length else ""
-
-    left = filters.apply([Rule("over_long", f"more than {config.max_length:,} tokens", long, "ours")], encoded)
-    if not left:
+    texts = chosen(frame, config)[["prompt", "completion"]].itertuples(index=False)
+    encoded = [encode(prompt, completion, tokenizer, config.chat) for prompt, completion in texts]
+    rows = [row for row in encoded if len(row["input_ids"]) <= config.max_length]
+    if not rows:
         shortest = min(len(row["input_ids"]) for row in encoded)
         raise ValueError(f"no example fits into {config.max_length:,} tokens; the shortest has {shortest:,}")
-    lengths = [len(row["input_ids"]) for row in left]
-    answers = sum(label != IGNORED for row in left for label in row["labels"])
-    rows = [{name: row[name] for name in ("input_ids", "labels")} for row in left]
-    return Tokens(rows, filters, sum(lengths), answers, max(lengths))
+    lengths = [len(row["input_ids"]) for row in rows]
+    answers = sum(label != IGNORED for row in rows for label in row["labels"])
+    return Tokens(rows, len(frame) - len(rows), sum(lengths), answers, max(lengths))
 
 
 def encode(prompt: str, completion: str, tokenizer: Any, chat: str = "raw") -> dict[str, list[int]]:
@@ -182,7 +167,7 @@ def finetune(
         **dataclasses.asdict(config),
         "data_sha256": hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest(),
         "examples": len(tokens.rows),
-        "left_out": len(tokens.filters.removed),
+        "left_out": tokens.left_out,
         "micro_batch": micro_batch,
         "processes": world,
         "precision": precision,
