@@ -25,7 +25,9 @@ from nlgeval_lib.training.pipeline import Piece, Rule, Unreadable, answered, lac
 LEAST, MOST = 0.5, 5.0  # of a penalty; source: TIGERScore, section 2.2
 _OUTPUT = re.compile(r"^[>*#\- \t]*generated incorrect (?:output|response)[*_]*\s*:[*_]*[ \t]*", re.I | re.M)
 _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|(?<!\w)'[^'\n]{0,400}'(?!\w)|`[^`\n]{0,400}`")
-_KIND = "(?:outputs?|translations?|summar(?:y|ies)|texts?|answers?|solutions?|responses?|sentences?|information|version)"
+_KIND = (
+    "(?:outputs?|translations?|summar(?:y|ies)|texts?|answers?|solutions?|responses?|sentences?|information|version)"
+)
 _REFERENCE = re.compile(
     rf"\breference\s+{_KIND}\b"
     r"|\b(?:the|a|an|this|given|provided|gold|correct|original)\s+references?\b(?!\s+(?:to|of|for|frame|frames|book|list|point)\b)"

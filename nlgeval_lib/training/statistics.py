@@ -122,13 +122,14 @@ def channel_table(frame: pd.DataFrame) -> pd.DataFrame:
     data sets and sources that several tasks share once.
     Source: TIGERScore, Table 2.
     """
-    tasks = [*frame["task"].unique(), "Total"]
-    counted = pd.concat([frame, frame.assign(task="Total")]).groupby(["channel", "task"])
-    names = {"datasets": ("dataset", "nunique"), "sources": ("system_id", "nunique"), "samples": ("task", "size")}
-    table = counted.agg(**names)
-    parts = {title: table[table.index.get_level_values(0) == channel].droplevel(0) for channel, title in CHANNELS.items()}
-    filled = [part.reindex(tasks, fill_value=0).add_prefix(f"{title} ") for title, part in parts.items()]
-    return pd.concat(filled, axis=1).rename_axis(None)
+    rows: dict[str, dict[str, int]] = {}
+    for task in [*dict.fromkeys(frame["task"]), "Total"]:
+        part, rows[task] = frame if task == "Total" else frame[frame["task"] == task], {}
+        for channel, title in CHANNELS.items():
+            own = part[part["channel"] == channel]
+            counts = {"datasets": own["dataset"].nunique(), "sources": own["system_id"].nunique(), "samples": len(own)}
+            rows[task] |= {f"{title} {name}": count for name, count in counts.items()}
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def errors_per_instance(frame: pd.DataFrame) -> pd.DataFrame:
@@ -162,12 +163,12 @@ def collection_table(frame: pd.DataFrame) -> pd.Series:
     Reads `criteria`, `instruction`, `score`: one row a response. An instruction counts once a rubric.
     Source: Prometheus, Table 1.
     """
-    numbers = {"rubrics": frame["criteria"].nunique(), "instructions": frame.groupby(["criteria", "instruction"]).ngroups}
-    counts = pd.Series({**numbers, "responses": len(frame)}, dtype=float)
-    counts["instructions_per_rubric"] = counts["instructions"] / counts["rubrics"]
-    counts["responses_per_instruction"] = counts["responses"] / counts["instructions"]
-    scores = frame["score"].value_counts().reindex(range(1, 6), fill_value=0).add_prefix("score_")
-    return pd.concat([counts, scores]).rename("value")
+    rubrics, instructions = frame["criteria"].nunique(), len(frame[["criteria", "instruction"]].drop_duplicates())
+    counts: dict[str, float] = {"rubrics": rubrics, "instructions": instructions, "responses": len(frame)}
+    counts["instructions_per_rubric"] = instructions / rubrics if rubrics else math.nan
+    counts["responses_per_instruction"] = len(frame) / instructions if instructions else math.nan
+    counts |= {f"score_{score}": int((frame["score"] == score).sum()) for score in range(1, 6)}
+    return pd.Series(counts, name="value")
 
 
 def score_balance(frame: pd.DataFrame) -> pd.DataFrame:
@@ -178,12 +179,14 @@ def score_balance(frame: pd.DataFrame) -> pd.DataFrame:
     ours. A value that cannot be had (NaN) is not ok. Reads `response` and `score`.
     Source: Prometheus, section 3 (considerations 2 and 3), Figure 9.
     """
+    from scipy import stats
+
     counts = frame["score"].value_counts().reindex(range(1, 6), fill_value=0)
     lengths = frame["response"].map(lambda text: float(len(words(text))))
     means = lengths.groupby(frame["score"].to_numpy()).mean()
-    follows = lengths.corr(frame["score"].astype(float), method="spearman", min_periods=3)
-    if len(frame) > 2 and lengths.nunique() == 1:  # equal lengths follow no score
-        follows = 0.0
+    follows = 0.0 if len(frame) > 2 and lengths.nunique() == 1 else math.nan  # equal lengths follow no score
+    if len(frame) > 2 and lengths.nunique() > 1 and frame["score"].nunique() > 1:
+        follows = float(stats.spearmanr(lengths, frame["score"].astype(float)).statistic)
     values = {
         "scores": counts.max() / counts.min() if counts.min() else math.inf if counts.max() else math.nan,
         "length": means.max() / means.min() if len(means) and means.min() else math.nan,

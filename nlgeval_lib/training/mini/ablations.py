@@ -10,7 +10,6 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -157,45 +156,10 @@ def arms(rows: pd.DataFrame) -> list[str]:
     return list(rows["arm"].unique())
 
 
-@dataclass(frozen=True)
-class Measured:
-    """An arm against the gold. values: of each seed, NaN where one of them has fewer than three that could be read.
-
-    drawn: the mean over the seeds in each replicate, records drawn again, the same for all seeds and arms. line: of the
-    table.
-    """
-
-    values: dict[int, float]
-    drawn: np.ndarray
-    line: dict[str, Any]
-
-
 def _wide(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Values and gold as matrices `X[seed and system, input]`."""
     wide = rows.pivot(index=["seed", "system_id"], columns="input_id", values=["value", "gold"])
     return wide["value"].to_numpy(float), wide["gold"].to_numpy(float)
-
-
-def _measured(rows: pd.DataFrame, coef: str, n_boot: int, seed: int) -> dict[str, Measured]:
-    """Every arm of the rows."""
-    found = {}
-    how: dict[str, Any] = {"coef": coef, "ci": "boot-inputs", "n_boot": n_boot, "seed": seed}
-    for arm, mine in rows.groupby("arm", sort=False):
-        seeds = mine.groupby("seed")
-        values, drawn = dict.fromkeys(seeds.groups, np.nan), np.full(n_boot, np.nan)
-        signature, reason = "", "a seed with fewer than 3 judgments that could be read"
-        if seeds["value"].count().min() >= 3:
-            results = {number: meta.correlate(*_wide(part), **how) for number, part in seeds}
-            values = {number: one.value for number, one in results.items()}
-            drawn = np.mean([one.replicates for one in results.values()], axis=0)
-            lost, total = (sum(getattr(one, name) for one in results.values()) for name in ("n_missing", "total"))
-            signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{coef}|nan:drop({lost}/{total})"
-            signature += f"|ci:boot-inputs/{n_boot}|seed:{seed}"
-            reason = next((one.reason for one in results.values() if np.isnan(one.value)), "")
-        counts = {"seeds": len(seeds), "parsed": (mine["status"] == "ok").mean(), "n": seeds.size().min()}
-        line = _line(arm, list(values.values()), drawn) | counts | {"signature": signature, "reason": reason}
-        found[arm] = Measured(values, drawn, line)
-    return found
 
 
 def correlations(
@@ -209,9 +173,23 @@ def correlations(
     Returns the table `variant, value, ci_low, ci_high, seed_sd, seeds, parsed, n, signature, reason`; replicates by
     arm; and the values of the seeds by arm.
     """
-    found = _measured(rows, coef, n_boot, seed)
-    points = {arm: list(one.values.values()) for arm, one in found.items()}
-    return pd.DataFrame([one.line for one in found.values()]), {arm: one.drawn for arm, one in found.items()}, points
+    table, drawn, points = [], {}, {}
+    how: dict[str, Any] = {"coef": coef, "ci": "boot-inputs", "n_boot": n_boot, "seed": seed}
+    for arm, mine in rows.groupby("arm", sort=False):
+        seeds = mine.groupby("seed")
+        points[arm], drawn[arm] = [np.nan] * len(seeds), np.full(n_boot, np.nan)
+        signature, reason = "", "a seed with fewer than 3 judgments that could be read"
+        if seeds["value"].count().min() >= 3:
+            results = [meta.correlate(*_wide(part), **how) for _, part in seeds]
+            points[arm] = [one.value for one in results]
+            drawn[arm] = np.mean([one.replicates for one in results], axis=0)
+            lost, total = (sum(getattr(one, name) for one in results) for name in ("n_missing", "total"))
+            signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{coef}|nan:drop({lost}/{total})"
+            signature += f"|ci:boot-inputs/{n_boot}|seed:{seed}"
+            reason = next((one.reason for one in results if np.isnan(one.value)), "")
+        counts = {"seeds": len(seeds), "parsed": (mine["status"] == "ok").mean(), "n": seeds.size().min()}
+        table.append(_line(arm, points[arm], drawn[arm]) | counts | {"signature": signature, "reason": reason})
+    return pd.DataFrame(table), drawn, points
 
 
 def against(
@@ -228,7 +206,7 @@ def against(
     records drawn again. `seeds_low, seeds_high`: Student's t over the differences seed by seed. `p_holm` is over these
     pairs; `holds`: p_holm below .05 and 0 outside of both intervals.
     """
-    return _corrected(_tests(rows, _measured(rows, coef, n_boot, seed), pairs, coef, n_perm, seed))
+    return _corrected(_tests(rows, correlations(rows, coef, n_boot, seed), pairs, coef, n_perm, seed))
 
 
 def by_group(
@@ -245,17 +223,17 @@ def by_group(
     column: what makes the groups. The arm that bears a group's name is called `ONE_TASK` in it. The mean has an
     interval and no test. Returns both tables with `group` in front, and the values of the seeds by group and arm.
     """
-    lines, tests, points = [], [], {}
+    tables, tests, points = [], [], {}
     drawn: dict[str, list[np.ndarray]] = {}
     for number, (group, part) in enumerate(rows.groupby(column, sort=False), start=seed):
         part = part.assign(arm=part["arm"].where(part["arm"] != group, ONE_TASK))
-        found = _measured(part, coef, n_boot, number)
-        tests.append(_tests(part, found, pairs, coef, n_perm, number).assign(group=group))
-        for arm, one in found.items():
-            lines.append({"group": group, **one.line})
-            points[group, arm] = list(one.values.values())
-            drawn.setdefault(arm, []).append(one.drawn)
-    table, tested = pd.DataFrame(lines), _corrected(pd.concat(tests, ignore_index=True))
+        measured = correlations(part, coef, n_boot, number)
+        tables.append(measured[0].assign(group=group))
+        tests.append(_tests(part, measured, pairs, coef, n_perm, number).assign(group=group))
+        for arm, replicates in measured[1].items():
+            drawn.setdefault(arm, []).append(replicates)
+            points[group, arm] = measured[2][arm]
+    table, tested = pd.concat(tables, ignore_index=True), _corrected(pd.concat(tests, ignore_index=True))
 
     means, gaps = [], []
     whole = {arm: np.mean(each, axis=0) for arm, each in drawn.items() if len(each) == len(tests)}
@@ -265,37 +243,37 @@ def by_group(
         counts = {"seeds": mine["seeds"].min(), "parsed": mine["parsed"].mean(), "n": mine["n"].sum()}
         signature = f"mean-of-groups:{len(mine)}|{mine['signature'].iloc[0]}"
         line = _line(arm, points[MEAN, arm], replicates) | counts | {"signature": signature, "reason": ""}
-        means.append({"group": MEAN, **line})
+        means.append(line | {"group": MEAN})
     for pair in pairs:
         one, two = (np.array(points[MEAN, arm]) for arm in pair)
         gaps.append(_gap(pair, one, two, one - two, whole[pair[0]] - whole[pair[1]]) | {"group": MEAN})
-    tested = pd.concat([tested, pd.DataFrame(gaps)], ignore_index=True)
-    tested.insert(0, "group", tested.pop("group"))
-    return pd.concat([table, pd.DataFrame(means)], ignore_index=True), tested, points
+    wholes = (
+        pd.concat([each, pd.DataFrame(mean)], ignore_index=True) for each, mean in ((table, means), (tested, gaps))
+    )
+    table, tested = (each[["group", *each.columns.drop("group")]] for each in wholes)
+    return table, tested, points
 
 
 def _tests(
-    rows: pd.DataFrame,
-    found: dict[str, Measured],
-    pairs: Sequence[tuple[str, str]],
-    coef: str,
-    n_perm: int,
-    seed: int,
+    rows: pd.DataFrame, measured: tuple, pairs: Sequence[tuple[str, str]], coef: str, n_perm: int, seed: int
 ) -> pd.DataFrame:
-    """A line a pair, uncorrected."""
+    """A line a pair, uncorrected; measured: what `correlations` gives."""
+    _, drawn, points = measured
+    of_seed = {
+        arm: dict(zip(sorted(mine["seed"].unique()), points[arm], strict=True)) for arm, mine in rows.groupby("arm")
+    }
     lines = []
     for pair in pairs:
-        one, two = (found[arm] for arm in pair)
-        shared = [number for number in one.values if number in two.values]
-        gaps = np.array([one.values[number] - two.values[number] for number in shared])
+        one, two = (of_seed[arm] for arm in pair)
+        shared = [number for number in one if number in two]
+        gaps = np.array([one[number] - two[number] for number in shared])
         # all seeds as one: their systems stand below each other, inputs change places whole
         (x, y), (z, _) = (_wide(rows[(rows["arm"] == arm) & rows["seed"].isin(shared)]) for arm in pair)
         p, signature = np.nan, ""
         if (~np.isnan(x) & ~np.isnan(z)).sum() >= 3:
             tested = meta.compare(x, z, y, coef=coef, units="inputs", n_perm=n_perm, seed=seed)
             p, signature = tested.p, f"seeds-stacked:{len(shared)}|{tested.signature()}"
-        means = (list(side.values.values()) for side in (one, two))
-        line = _gap(pair, *means, gaps, one.drawn - two.drawn)
+        line = _gap(pair, points[pair[0]], points[pair[1]], gaps, drawn[pair[0]] - drawn[pair[1]])
         lines.append(line | {"p": p, "p_holm": np.nan, "holds": False, "signature": signature})
     return pd.DataFrame(lines)
 
