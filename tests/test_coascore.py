@@ -199,7 +199,6 @@ def test_random_scores_are_seeded_and_on_the_scale():
     assert drawn(1) == drawn(1) and len({drawn(seed) for seed in range(20)}) > 10
     assert {value for seed in range(20) for value in drawn(seed)} == {1, 2, 3, 4, 5}
     other = Sample("t2", TALK.output, source=TALK.source, context=FACT, aspect="overall")
-    assert len({drawn(seed) == drawn(seed, other) for seed in range(5)} | {False}) >= 1
     assert any(drawn(seed) != drawn(seed, other) for seed in range(5))
 
 

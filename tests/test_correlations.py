@@ -31,7 +31,7 @@ def test_a_cell_is_what_correlate_gives(coef: str) -> None:
     items = outputs()
     items.loc[::7, "score"] = np.nan
     [cell] = correlations.table(
-        items, {"judge": items["score"]}, {"a": "human_a"}, coefs=[coef], n_boot=50, seed=3
+        items, {"judge": items["score"]}, {"a": "human_a"}, coefs=[coef], ci="boot-both", n_boot=50, seed=3
     ).to_dict("records")
     grid = correlations.Grid(items)
     x, y = grid.matrix(items["score"]), grid.matrix(items["human_a"])
@@ -65,7 +65,7 @@ def test_places_without_an_output_are_not_missing_scores() -> None:
 def test_the_average_is_of_coefficients_and_its_interval_of_their_resamples() -> None:
     items = outputs()
     human = {"a": "human_a", "b": "human_b"}
-    table = correlations.table(items, {"j": items["score"]}, human, n_boot=40, average="mean")
+    table = correlations.table(items, {"j": items["score"]}, human, ci="boot-both", n_boot=40, average="mean")
     for statistic, part in table.groupby("statistic"):
         columns = part.set_index("column")
         assert columns.at["mean", "value"] == pytest.approx(columns.loc[["a", "b"], "value"].mean())
@@ -97,7 +97,7 @@ def test_what_does_not_fit_is_named() -> None:
 def test_an_average_over_rows_is_the_mean_of_the_judges() -> None:
     items = outputs()
     scores = {"one": items["score"], "two": items["score"] ** 2}
-    table = correlations.table(items, scores, {"a": "human_a", "b": "human_b"}, n_boot=40)
+    table = correlations.table(items, scores, {"a": "human_a", "b": "human_b"}, ci="boot-both", n_boot=40)
     mean = correlations.averaged(table, "both", over="row").set_index(["row", "column", "statistic"])
     for (column, statistic), part in table.groupby(["column", "statistic"]):
         cell = mean.loc["both", column, statistic]

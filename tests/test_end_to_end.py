@@ -25,8 +25,7 @@ from nlgeval_lib.evaluators import (
     TigerScore,
     TigerScoreReferenceBased,
 )
-from nlgeval_lib.evaluators.prometheus import Rubric
-from nlgeval_lib.evaluators.prometheus_ranking import rank
+from nlgeval_lib.evaluators.prometheus import Rubric, rank
 
 RUBRIC = Rubric("Is the text true to its source?", ("No.", "Hardly.", "Partly.", "Mostly.", "Yes."))
 FRAME = pd.DataFrame(

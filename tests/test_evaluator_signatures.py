@@ -20,7 +20,7 @@ from nlgeval_lib import datasets, evaluators
 from nlgeval_lib.engines import ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import hdeval
-from nlgeval_lib.evaluators.prometheus_ranking import rank
+from nlgeval_lib.evaluators.prometheus import rank
 from nlgeval_lib.evaluators.stages import drive
 
 TABLE = Path(__file__).parent / "cases" / "evaluators.jsonl"

@@ -1,4 +1,4 @@
-"""Figures: the same bytes each time, readable type, colours that everybody can tell apart."""
+"""Figures: the same bytes each time, readable type, numbers where they should stand."""
 
 from __future__ import annotations
 
@@ -138,6 +138,35 @@ def test_bad_frames_are_refused():
         figures.color("pink")
 
 
+@pytest.mark.parametrize(("dots", "pictures"), [(100, 0), (500, 2)])
+def test_very_many_dots_are_a_picture_in_the_svg(dots, pictures):
+    fig, axes = figures.new(3, 2, 1, 2)
+    for ax in axes:
+        for y in range(3):  # neighbours share one picture
+            ax.scatter(np.linspace(0, 1, dots), np.full(dots, y), s=5)
+        ax.plot([0, 1], [0, 2])
+    drawing = ET.fromstring(figures.render(fig)["svg"])
+    assert len(drawing.findall(".//{http://www.w3.org/2000/svg}image")) == pictures
+
+
+def test_a_notebook_shows_the_saved_picture_in_the_size_of_the_figure(monkeypatch):
+    """Elsewhere nothing is shown, and the figure stays open."""
+    import IPython
+    import matplotlib.pyplot as plt
+
+    shown = []
+    monkeypatch.setattr(IPython.display, "display", shown.append)
+    fig, _ = figures.new(3, 2)
+    png = figures.render(fig)["png"]
+    figures.show(fig, png, "a figure")
+    assert not shown and plt.fignum_exists(fig.number)
+    monkeypatch.setattr(IPython, "get_ipython", lambda: type("Shell", (), {"kernel": None}))
+    figures.show(fig, png, "a figure")
+    assert shown[0].data == png and not plt.fignum_exists(fig.number)
+    told = shown[0]._repr_mimebundle_()[1]["image/png"]
+    assert told == {"width": 330, "alt": "a figure"}
+
+
 # ---- colours, by formulas of their own: Machado, Oliveira and Fernandes 2009 (full severity); CIE Lab; WCAG 2
 
 SIGHT = {
@@ -180,32 +209,3 @@ def test_the_scoreboards_signs_and_shades_differ():
     }
     assert len(plain) == len(SHARES) - 1, "one share is told by its hatch"
     assert plain["recomputed, equal"] < 0.3 < plain["consistent, equal"], "light and dark, whatever the hue"
-
-
-@pytest.mark.parametrize(("dots", "pictures"), [(100, 0), (500, 2)])
-def test_very_many_dots_are_a_picture_in_the_svg(dots, pictures):
-    fig, axes = figures.new(3, 2, 1, 2)
-    for ax in axes:
-        for y in range(3):  # neighbours share one picture
-            ax.scatter(np.linspace(0, 1, dots), np.full(dots, y), s=5)
-        ax.plot([0, 1], [0, 2])
-    drawing = ET.fromstring(figures.render(fig)["svg"])
-    assert len(drawing.findall(".//{http://www.w3.org/2000/svg}image")) == pictures
-
-
-def test_a_notebook_shows_the_saved_picture_in_the_size_of_the_figure(monkeypatch):
-    """Elsewhere nothing is shown, and the figure stays open."""
-    import IPython
-    import matplotlib.pyplot as plt
-
-    shown = []
-    monkeypatch.setattr(IPython.display, "display", shown.append)
-    fig, _ = figures.new(3, 2)
-    png = figures.render(fig)["png"]
-    figures.show(fig, png, "a figure")
-    assert not shown and plt.fignum_exists(fig.number)
-    monkeypatch.setattr(IPython, "get_ipython", lambda: type("Shell", (), {"kernel": None}))
-    figures.show(fig, png, "a figure")
-    assert shown[0].data == png and not plt.fignum_exists(fig.number)
-    told = shown[0]._repr_mimebundle_()[1]["image/png"]
-    assert told == {"width": 330, "alt": "a figure"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from dataclasses import asdict
 
 import numpy as np
@@ -60,13 +61,7 @@ def knowing(request, draw):
         return f"{found['quality']}\n\nReasoning: because"
     if name in ("fluency", "Fluency"):
         return f"Score: {found['read']}"
-    return str(1 + hash_of(text) % 5)
-
-
-def hash_of(text: str) -> int:
-    import zlib
-
-    return zlib.crc32(text.encode())
+    return str(1 + zlib.crc32(text.encode()) % 5)
 
 
 # -- criteria ----------------------------------------------------------------------------------------------------------
@@ -179,9 +174,8 @@ def test_equal_outputs_of_two_systems_keep_their_own_ratings():
 
 def test_unreadable_criteria_are_missing_with_the_reason():
     def script(request, draw):
-        return (
-            "I cannot say" if "quality=1" in request.text() and "fluency" in request.text() else knowing(request, draw)
-        )
+        lost = "quality=1" in request.text() and "fluency" in request.text()
+        return "I cannot say" if lost else knowing(request, draw)
 
     frame = outputs()
     fitted = judge(script=script).fit(frame)
@@ -247,9 +241,7 @@ def test_sweeps_predict_the_test_rows():
     Y = pd.DataFrame({"a": X["x"] + rng.normal(0, 0.01, 60), "b": X["x"] - X["y"]})
     test = list(range(30, 60))
     found = by_aggregator(X, Y, test, ["lr", "average"], seeds=[0, 1])
-    assert (
-        list(found.columns) == ["kind", "seed", "row", "target", "predicted", "human"] and len(found) == 2 * 2 * 30 * 2
-    )
+    assert list(found.columns) == ["kind", "seed", "row", "target", "predicted", "human"] and len(found) == 240
     linear = found[found["kind"] == "lr"]
     np.testing.assert_allclose(linear["predicted"], linear["human"], atol=0.1)
     assert set(found["row"]) == set(test)
@@ -272,7 +264,7 @@ def test_training_grows_what_matters():
     def script(request, draw):
         text = request.text()
         if "on the following metric:\ncoherence" in text:
-            return str(1 + hash_of(text) % 5)
+            return str(1 + zlib.crc32(text.encode()) % 5)
         return knowing(request, draw)
 
     frame = outputs(60)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from nlgeval_lib.engines import Request, Sampling, ScriptedEngine
 from nlgeval_lib.engines.store import Store
+from nlgeval_lib.evaluators.base import samples
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, combine
-from nlgeval_lib.evaluators.samples import samples
 from nlgeval_lib.evaluators.stages import Stage
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
@@ -61,18 +61,9 @@ def by_output(request: Request, draw: int) -> str:
 
 
 def test_samples_take_the_usual_columns_and_no_rating():
-    frame = pd.DataFrame(
-        {
-            "input_id": ["a", "b"],
-            "system_id": ["x", "y"],
-            "aspect": ["fluency", "fluency"],
-            "human": [1, 2],
-            "input": ["in", "in2"],
-            "output": ["o", "o2"],
-            "references": [("r", "r2"), []],
-            "fact": ["f", "g"],
-        }
-    )
+    ids = {"input_id": ["a", "b"], "system_id": ["x", "y"], "aspect": "fluency", "human": [1, 2]}
+    texts = {"input": ["in", "in2"], "output": ["o", "o2"], "references": [("r", "r2"), []], "fact": ["f", "g"]}
+    frame = pd.DataFrame({**ids, **texts})
     first, second = samples(frame, needs=["source", "fact"])
     assert first == Sample(
         "a/x/fluency", "o", source="in", references=("r", "r2"), aspect="fluency", extra={"fact": "f"}
@@ -84,12 +75,12 @@ def test_samples_take_the_usual_columns_and_no_rating():
 @pytest.mark.parametrize(
     ("column", "value", "said"),
     [
-        ("source", None, r"row 1 \(index 11\): column 'source' is missing; terse needs it"),
-        ("source", math.nan, "column 'source' is missing"),
-        ("source", "", "column 'source' is empty"),
-        ("output", None, r"row 1 \(index 11\): column 'output' is missing"),
-        ("output", 3.5, "column 'output' is float '3.5'; a text is needed"),
-        ("source", ["a"], "column 'source' is list"),
+        ("source", None, r"row 1 \(index 11\): source is empty; terse needs it"),
+        ("source", math.nan, "source is empty"),
+        ("source", "", "source is empty"),
+        ("output", None, r"row 1 \(index 11\): output is NoneType"),
+        ("output", 3.5, "output is float '3.5'; a text is needed"),
+        ("source", ["a"], "source is list"),
     ],
 )
 def test_a_missing_text_is_named_by_row_and_column(column, value, said):
@@ -104,7 +95,7 @@ def test_a_missing_column_is_named():
         Terse(engine=ScriptedEngine([])).score(FRAME[["output"]])
     with pytest.raises(ValueError, match="output more than once"):
         samples(pd.concat([FRAME, FRAME], axis=1)[["output"]])
-    with pytest.raises(ValueError, match=r"sample 0 \('q'\): source is empty; terse needs it"):
+    with pytest.raises(ValueError, match=r"sample 'q': source is empty; terse needs it"):
         Terse(engine=ScriptedEngine([])).score([Sample("q", "text")])
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import runpy
-from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -27,34 +27,18 @@ def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
 
 
-class Lemma:
-    def __init__(self, word: str) -> None:
-        self.name = lambda: word
-
-
-class Synset:
-    def __init__(self, words: Iterable[str]) -> None:
-        self.lemmas = lambda: [Lemma(word) for word in words]
-
-
-class Synonyms:
+def synonyms(*groups: str) -> SimpleNamespace:
     """A WordNet made of groups of words."""
 
-    def __init__(self, *groups: str) -> None:
-        self.groups = [group.split() for group in groups]
+    def synset(group: list[str]) -> SimpleNamespace:
+        return SimpleNamespace(lemmas=lambda: [SimpleNamespace(name=word.__str__) for word in group])
 
-    def synsets(self, word: str) -> list[Synset]:
-        return [Synset(group) for group in self.groups if word in group]
-
-
-class Whole:
-    """A stemmer that leaves words as they are."""
-
-    def stem(self, word: str) -> str:
-        return word
+    split = [group.split() for group in groups]
+    return SimpleNamespace(synsets=lambda word: [synset(group) for group in split if word in group])
 
 
-WORDNET = Synonyms("cat feline", "cats cat", "dogs dog", "saw seen see")
+WHOLE = SimpleNamespace(stem=str)  # a stemmer that leaves words as they are
+WORDNET = synonyms("cat feline", "cats cat", "dogs dog", "saw seen see")
 TEXTS = st.lists(st.sampled_from(["the", "cat", "cats", "feline", "dog", "dogs", "saw", "."]), min_size=1, max_size=9)
 
 
@@ -77,7 +61,7 @@ def test_synonyms_are_those_of_the_word_not_of_its_stem():
 @given(TEXTS, TEXTS)
 def test_without_stems_or_without_wordnet_it_is_nltks(output, reference):
     """Nothing can be matched twice then."""
-    for stemmer, wordnet in ((Whole(), WORDNET), (PorterStemmer(), Synonyms())):
+    for stemmer, wordnet in ((WHOLE, WORDNET), (PorterStemmer(), synonyms())):
         ours = meteor_score([reference], output, stemmer=stemmer, wordnet=wordnet)
         assert ours == pytest.approx(nltk_meteor([reference], output, stemmer=stemmer, wordnet=wordnet), abs=1e-12)
 
@@ -121,7 +105,7 @@ def test_meteor_without_wordnet_is_nltks_with_an_empty_one(tokenize: str) -> Non
     from nltk import word_tokenize
 
     split = str.split if tokenize == "blank" else lambda text: word_tokenize(text, preserve_line=True)
-    expected = [nltk_meteor([split(r)], split(o), wordnet=Synonyms()) for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
+    expected = [nltk_meteor([split(r)], split(o), wordnet=synonyms()) for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
     ours = Meteor(synonyms=False, tokenize=tokenize)
     assert ours.score_texts(OUTPUTS, REFERENCES).tolist() == expected
     assert "wordnet:none" in ours.signature()
@@ -193,10 +177,8 @@ def small_wordnet(folder: Path) -> Path:
                 senses.setdefault(word.partition("(")[0].lower(), []).append(f"{len(data):08d}")
             frames = " 00" if kind == "v" else ""
             data += f"{len(data):08d} 05 {kind} {len(words):02x} {listed} {pointers}{frames} | a gloss\n"
-        index = [
-            f"{w} {speech[0] if speech != 'adv' else 'r'} {len(o)} 0 {len(o)} 0 {' '.join(o)}"
-            for w, o in senses.items()
-        ]
+        letter = "r" if speech == "adv" else speech[0]
+        index = [f"{w} {letter} {len(o)} 0 {len(o)} 0 {' '.join(o)}" for w, o in senses.items()]
         (folder / f"data.{speech}").write_text(data)
         (folder / f"index.{speech}").write_text("\n".join(["  1 a licence", *index]) + "\n")
         (folder / f"{speech}.exc").write_text(irregular[speech])

@@ -215,15 +215,3 @@ def test_a_second_process_computes_the_rest_and_what_a_dead_one_left(tmp_path: P
     if not killed:
         assert first.communicate(timeout=60)[0].splitlines()[-1].split() == ["4", "6", total]
     first.wait()
-
-
-def test_waiting_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nlgeval_lib.evaluators import metric
-
-    monkeypatch.setattr(metric, "_PATIENCE", 0.0)
-    first = _scorer(tmp_path / "scores.sqlite", tmp_path / "go", "waits")
-    assert first.stdout is not None and first.stdout.readline() == "computing 4\n"
-    texts = [f"word {i}" for i in range(10)]
-    assert len(Bleu(cache=tmp_path / "scores.sqlite").score_texts(texts, texts[::-1])) == 10
-    (tmp_path / "go").touch()
-    assert first.communicate(timeout=60)[0]

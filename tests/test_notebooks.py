@@ -147,16 +147,6 @@ def test_a_row_less_is_noticed_in_every_committed_table(entry: catalogue.Entry) 
         assert loss.count == len(frame) - len(frame) // 2 and loss.file == Path(name).name
 
 
-def test_the_rows_of_meteor_stay_where_it_cannot_be_had() -> None:
-    """Incident: a run without WordNet took them out of this committed table."""
-    record = saving.read_json("results/coascore/coascore_cases.json")
-    whole = {name: (ROOT / name).read_bytes() for name in record["files"]}
-    name = "results/coascore/coascore_cases__scores.csv"
-    without = b"".join(line for line in whole[name].splitlines(keepends=True) if b",METEOR," not in line)
-    said = ", ".join(map(str, saving.lost(record, whole | {name: without})))
-    assert said == "2 rows of coascore_cases__scores.csv (table_14, METEOR; table_15, METEOR)"
-
-
 @pytest.mark.parametrize("entry", OUTPUTS, ids=lambda entry: entry.id)
 def test_no_correlation_without_signature_n_and_interval(entry: catalogue.Entry) -> None:
     path = ROOT / "results" / entry.paper / f"{entry.id}.csv"

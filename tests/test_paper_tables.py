@@ -38,24 +38,3 @@ def test_every_table_has_its_spots():
     counts = SPOTS.groupby(["paper", "table"]).size().reindex(SHAPES.index, fill_value=0)
     few = {key for key in counts.index if counts[key] < min(5, SHAPES.loc[key, "cells"])}
     assert all(table.startswith("figure") for _, table in few)
-
-
-@pytest.mark.parametrize("paper", ["tigerscore", "prometheus"])
-def test_index_lists_everything_printed(paper):
-    index = papers.index().query("paper == @paper").set_index("id")
-    figures, tables = {"tigerscore": (4, 26), "prometheus": (20, 9)}[paper]
-    assert set(index.index) == {f"figure_{k:02d}" for k in range(1, figures + 1)} | {
-        f"table_{k:02d}" for k in range(1, tables + 1)
-    }
-    assert all(int(name[-2:]) == int(number) for name, number in index["number"].items())
-    assert {name: cells for name, cells in index["cells"].items() if cells} == SHAPES.loc[paper, "numbers"].to_dict()
-    assert (index.loc[index["kind"] == "numeric", "cells"] > 0).all()
-    assert index["title"].str.len().gt(5).all() and index["place"].str.match(r"(section|appendix) \w").all()
-
-
-@pytest.mark.parametrize(("paper", "count"), [("tigerscore", 85), ("prometheus", 90)])
-def test_text_claims_point_at_what_they_repeat(paper, count):
-    frame = papers.load(paper, "text_claims").query("statistic != 'text'")
-    assert len(frame) == count and frame["number"].notna().all()
-    assert set(frame["column"]) - {"none"} <= set(papers.index().query("paper == @paper")["id"])
-    assert frame["row"].is_unique

@@ -26,33 +26,20 @@ PRINTED = {"tigerscore": (26, 4), "semscore": (6, 1), "hdeval": (12, 13), "prome
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "decimals", "percent"),
+    ("text", "value", "decimals"),
     [
-        (".925", ".925", 3, False),
-        ("0.090", ".090", 3, False),
-        ("51.85", "51.85", 2, False),
-        ("2233.3", "2233.3", 1, False),
-        ("1,234", "1234", 0, False),
-        ("1,234,567.80", "1234567.8", 2, False),
-        ("12.3%", "12.3", 1, True),
-        ("12.3 %", "12.3", 1, True),
-        ("+3.1", "3.1", 1, False),
-        ("+5.43%", "5.43", 2, True),
-        ("\u22120.006", "-.006", 3, False),
-        ("\u2013.5", "-.5", 1, False),
-        ("- 0.5", "-.5", 1, False),
-        ("-0.000", "0", 3, False),
-        ("5.", "5", 0, False),
-        ("7", "7", 0, False),
-        (" 0.7\u00a0", ".7", 1, False),
-        ("1e-5", ".00001", 5, False),
-        ("20K", "20000", -3, False),
-        ("1.5M", "1500000", -5, False),
+        (".925", ".925", 3), ("0.090", ".090", 3), ("51.85", "51.85", 2),
+        ("2233.3", "2233.3", 1), ("1,234", "1234", 0), ("1,234,567.80", "1234567.8", 2),
+        ("12.3%", "12.3", 1), ("12.3 %", "12.3", 1), ("+3.1", "3.1", 1),
+        ("+5.43%", "5.43", 2), ("\u22120.006", "-.006", 3), ("\u2013.5", "-.5", 1),
+        ("- 0.5", "-.5", 1), ("-0.000", "0", 3), ("5.", "5", 0),
+        ("7", "7", 0), (" 0.7\u00a0", ".7", 1), ("1e-5", ".00001", 5),
+        ("20K", "20000", -3), ("1.5M", "1500000", -5),
     ],
-)
-def test_a_printed_number_is_read_with_its_digits(text, value, decimals, percent):
+)  # fmt: skip
+def test_a_printed_number_is_read_with_its_digits(text, value, decimals):
     number = papers.parse(text)
-    assert (number.value, number.decimals, number.percent) == (Decimal(value), decimals, percent)
+    assert (number.value, number.decimals) == (Decimal(value), decimals)
     assert number.unit == Decimal(10) ** -decimals
     assert number.printed == text
 
@@ -93,7 +80,6 @@ def test_formatting_and_reading_are_inverse(value, places, percent):
         number = papers.parse(printed)
         assert number.value == Decimal(text)
         assert number.decimals == places
-    assert papers.parse(dressed).percent == bool(percent)
 
 
 # --- whether a value agrees
@@ -154,9 +140,9 @@ def test_every_table_is_well_formed(paper, table):
 @pytest.mark.parametrize(("paper", "table"), FILES)
 def test_load_adds_what_the_printed_value_says(paper, table):
     frame = papers.load(paper, table)
-    assert tuple(frame.columns) == (*papers.COLUMNS, "printed", "number", "decimals", "percent")
+    assert tuple(frame.columns) == (*papers.COLUMNS, "printed", "number")
     assert (frame["printed"] == frame["value"]).all()
-    assert frame["number"].dtype == float and frame["decimals"].dtype == int and frame["percent"].dtype == bool
+    assert frame["number"].dtype == float
     numeric = frame[frame["number"].notna()]
     assert all(papers.agrees(number, text, Decimal(0)) for number, text in numeric[["number", "printed"]].to_numpy())
 

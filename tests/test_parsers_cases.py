@@ -230,6 +230,7 @@ UNITS = [
     "(1-5) ", "1. ", " ", "[", "(", "|", "| ", "1", "1 ", "Score: ", "not a ", '"', "{", '{"a":', "\n- ", "--|",
     "on a scale of 1 to 5 ", "Error location 1: x\n", "score: 1+", "a ", "A: b. ", "<score>", "out of 5 ", "if ",
     "the score of ", "1/5 ", "wait, 4 ", "no errors ", "rate it ", "[[a]] ", "from 1 to 5 ",
+    ". ", ".\n\n", "# a\n", "it gets a a, ", "score: 4. ", "fluency of the ",
 ]
 # fmt: on
 READERS = {

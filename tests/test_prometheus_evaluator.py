@@ -16,8 +16,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus
-from nlgeval_lib.evaluators.prometheus import Rubric, family
-from nlgeval_lib.evaluators.prometheus_ranking import rank
+from nlgeval_lib.evaluators.prometheus import Rubric, family, rank
 from nlgeval_lib.records import Completion, Sample, Status
 
 RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
@@ -47,7 +46,7 @@ line = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters=
 def test_rubrics_survive_their_text(criteria, descriptions, low):
     rubric = Rubric(criteria, tuple(descriptions), low)
     again = Rubric.parse(rubric.text())
-    assert again == rubric and again.high == low + len(descriptions) - 1
+    assert again == rubric and again.scale == (low, low + len(descriptions) - 1)
 
 
 @given(st.text(max_size=60))
@@ -56,16 +55,13 @@ def test_a_rubric_that_is_read_is_read_whole(text):
         assert Rubric.parse(candidate).text() == candidate
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_rubrics_that_are_none():
+    for text, message in (
         ("Is it polite?", r"the form is '\[criteria\]'"),
-        ("[c]\nScore 1: only one", "1 score descriptions"),
-    ],
-)
-def test_rubrics_that_are_none(given, message):
-    with pytest.raises(ValueError, match=message):
-        Rubric.parse(given)
+        ("[c]\nScore 1: a", "1 score descriptions"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Rubric.parse(text)
 
 
 # --- prompts
@@ -160,19 +156,14 @@ def test_wrapping_follows_the_checkpoint(model, start):
 # --- the verdict
 
 
-@pytest.mark.parametrize(
-    "text", ["Nice. [RESULT] 4", "Feedback: Nice.\n[RESULT] 4", "Nice [RESULT]4", "Nice. [RESULT] 4\n"]
-)
-def test_the_form_is_read_strictly_and_loosely(text):
-    for verbalizer in (False, True):
-        assert Prometheus(verbalizer=verbalizer).parse(Completion("k", text), sample()).value == 4
-
-
-@pytest.mark.parametrize("text", ["Nice. [SCORE 4]", "Nice.\nScore: 4 out of 5", "So the overall score is 4."])
-def test_the_verbalizer_reads_what_is_near_the_form(text):
-    assert Prometheus(verbalizer=True).parse(Completion("k", text), sample()).value == 4
-    strict = Prometheus().parse(Completion("k", text), sample())
-    assert strict.status is not Status.OK and strict.reason
+@pytest.mark.parametrize("text", ["Nice. [RESULT] 4", "Feedback: Nice.\n[RESULT] 4", "Nice [RESULT]4"])
+@pytest.mark.parametrize("loose", ["Nice. [SCORE 4]", "Nice.\nScore: 4 out of 5", "So the overall score is 4."])
+def test_the_form_is_read_strictly_and_by_the_verbalizer_what_is_near_it(text, loose):
+    strict, near = (Prometheus(verbalizer=on) for on in (False, True))
+    assert [judge.parse(Completion("k", text), sample()).value for judge in (strict, near)] == [4, 4]
+    assert near.parse(Completion("k", loose), sample()).value == 4
+    missing = strict.parse(Completion("k", loose), sample())
+    assert missing.status is not Status.OK and missing.reason
 
 
 @given(st.text(max_size=200))
@@ -189,9 +180,6 @@ def test_structured_completions_carry_a_verdict_of_the_scale():
     assert not re.fullmatch(form, "x [RESULT] 6")
     judge = Prometheus(structured=True, feedback=False, rubric=False, low=0, high=2)
     assert judge.form() == {"regex": r"\[RESULT\] (0|1|2)"}
-
-
-def test_a_form_has_one_scale():
     ten = sample("a", rubric=Rubric("c", tuple("abcdefghij")).text())
     with pytest.raises(ValueError, match="sample 'a': its rubric goes from 1 to 10, asked is 1 to 5"):
         Prometheus(structured=True, engine=says(3)).judge([ten])
@@ -260,14 +248,7 @@ RANKED = [
     ("equal grades are drawn again", {"a": [3, 3, 2], "b": [3, 3, 4]}, 9, (2, 1), (3, 3), "b"),
     ("redraws are bounded, a tie is a tie", {"a": [3], "b": [3]}, 4, (1, 1), (5, 5), None),
     ("no redraws", {"a": [3], "b": [3]}, 0, (1, 1), (1, 1), None),
-    (
-        "only the tied are drawn again",
-        {"a": [3, 1], "b": [5], "c": [3, 5], "d": [1]},
-        9,
-        (3, 1, 2, 4),
-        (2, 1, 2, 1),
-        "b",
-    ),
+    ("only the tied are", {"a": [3, 1], "b": [5], "c": [3, 5], "d": [1]}, 9, (3, 1, 2, 4), (2, 1, 2, 1), "b"),
     ("no score is drawn again", {"a": [None, None, 5], "b": [4]}, 9, (1, 2), (3, 1), "a"),
     ("no score at all", {"a": [None], "b": [4], "c": [2]}, 2, (None, 1, 2), (3, 1, 1), None),
     ("a tie stays where redraws give no score", {"a": [3, None], "b": [3, 4]}, 2, (1, 1), (3, 2), None),
@@ -317,13 +298,10 @@ def test_a_frame_is_ranked_group_by_group(tmp_path):
     assert [(r.group, r.winner) for r in rankings] == [("i", "b"), ("j", "b")] and len(engine.asked) == 4
 
 
-@pytest.mark.parametrize("names", [["a"], ["a", "a"]])
-def test_what_cannot_be_ranked(names):
-    with pytest.raises(ValueError, match="two or more of different systems can be ranked"):
-        rank(Prometheus(engine=says(3)), group(*names))
-
-
-def test_greedy_redraws_would_be_the_same():
+def test_what_cannot_be_ranked():
+    for names in (["a"], ["a", "a"]):
+        with pytest.raises(ValueError, match="two or more of different systems can be ranked"):
+            rank(Prometheus(engine=says(3)), group(*names))
     greedy = Prometheus(engine=says(3), sampling=Sampling())
     with pytest.raises(ValueError, match="temperature 0"):
         rank(greedy, group("a", "b"))

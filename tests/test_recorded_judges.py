@@ -95,7 +95,7 @@ def test_the_command(needs, tmp_path, monkeypatch, capsys):
     assert all(name in listed for name in recordings.NAMES) and "prompts unknown" in listed
     done = call(monkeypatch, capsys, "recordings", "prometheus_gpt4", "--store", "kept")
     assert done.code == 0 and "1,920 completions of gpt-4-0613 for 640 requests, 1,920 new" in done.out
-    replay = (
+    replay = [
         "--engine",
         "replay",
         "-m",
@@ -106,7 +106,7 @@ def test_the_command(needs, tmp_path, monkeypatch, capsys):
         "repetition_penalty=1",
         "-s",
         "seed=none",
-    )
+    ]
     got = call(monkeypatch, capsys, "score", "-e", "prometheus", "--data", "vicuna_bench", *replay, "-o", "gpt4.csv")
     assert got.code == 0 and "960 stored, 0 made" in got.out
     frame = pd.read_csv("gpt4.csv")

@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import kendalltau, pearsonr, spearmanr
+from sklearn.model_selection import train_test_split
 
-from nlgeval_lib import evaluators, papers
+from nlgeval_lib import datasets, evaluators, papers
 from nlgeval_lib.evaluators import Bleu, Meteor, Rouge
 from nlgeval_lib.evaluators import metric as metrics_module
-from nlgeval_lib.records import Status
+from nlgeval_lib.records import Judgment, Status
 
-ROOT = Path(__file__).resolve().parent.parent
 TARGET = "Please keep your shoes by the door."
 RESPONSE = "Visitors should keep wet boots out here."
 OUTPUTS = [RESPONSE, "The cat sat on the mat. It was happy.", "A dog runs.", "one two three four five six", "x"]
@@ -82,15 +83,10 @@ def test_rouge_is_pypi_rouge(type_: str, theirs: str, value: str) -> None:
 
 
 def test_one_shared_word_of_seven_has_the_values_of_semscore_table_1() -> None:
-    """A sentence of our own in the shape of the printed example; the packages called directly are the oracle."""
-    from rouge_score.rouge_scorer import RougeScorer
-    from sacrebleu import sentence_bleu
-
-    bleu, rouge = (metric.score_texts([RESPONSE], [TARGET])[0] for metric in (Bleu(), Rouge("rougeL")))
-    assert bleu == sentence_bleu(RESPONSE, [TARGET]).score
-    assert rouge == RougeScorer(["rougeL"]).score(TARGET, RESPONSE)["rougeL"].fmeasure
+    """A sentence of our own in the shape of the printed example."""
     printed = papers.load("semscore", "table_01").set_index("column")["printed"]
-    assert papers.agrees(bleu, printed["BLEU"]) and papers.agrees(rouge, printed["ROUGE-L"])
+    for metric, column in ((Bleu(), "BLEU"), (Rouge("rougeL"), "ROUGE-L")):
+        assert papers.agrees(metric.score_texts([RESPONSE], [TARGET])[0], printed[column])
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -121,7 +117,7 @@ def test_a_frame_is_scored_by_the_column_that_the_rule_asks_for() -> None:
     assert scored["value"].tolist() == [1, 1] and list(scored.index) == ["p", "q"]
     assert list(scored.columns) == ["value", "status", "reason"]
     assert scored.attrs["signature"] == Rouge(multi="max").signature()
-    with pytest.raises(ValueError, match="no column 'reference' or 'references'; its columns: output"):
+    with pytest.raises(ValueError, match="rouge needs a column 'reference' or 'references'; the frame has output"):
         Rouge().score(frame[["output"]])
 
 
@@ -176,25 +172,18 @@ def test_values_lie_in_their_range_and_are_highest_for_a_copy(pairs: list[tuple[
             assert (np.isnan(values) | np.isnan(copies) | (values <= copies + 1e-6)).all()
 
 
-ANY = st.text(max_size=30)
-
-
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad", [None, float("nan"), 3, b"bytes", ["list"]])
-def test_outputs_that_are_no_text_name_the_row(bad: object) -> None:
+@pytest.mark.parametrize("bad", [None, float("nan"), 3, b"bytes", ["a", None], [float("nan")], {"a": 1}])
+def test_what_is_no_text_names_the_row(bad: object) -> None:
     with pytest.raises(ValueError, match=r"row 1: output is .*a text is needed"):
         Bleu().score_texts(["a", bad], ["a", "b"])
+    with pytest.raises(ValueError, match="row 1: references is"):
+        Bleu(multi="max").score_texts(["a", "b"], ["a", bad])
     frame = pd.DataFrame({"output": ["a", bad], "reference": ["a", "b"]}, index=["i", "j"])
     with pytest.raises(ValueError, match=r"row 1 \(index 'j'\): output is"):
         Bleu().score(frame)
-
-
-@pytest.mark.parametrize("bad", [None, float("nan"), 3, b"bytes", ["a", None], [float("nan")], {"a": 1}])
-def test_references_that_are_no_text_name_the_row(bad: object) -> None:
-    with pytest.raises(ValueError, match="row 1: reference"):
-        Bleu(multi="max").score_texts(["a", "b"], ["a", bad])
 
 
 @pytest.mark.parametrize(
@@ -224,34 +213,11 @@ def test_evaluators_by_name() -> None:
     with pytest.raises(ValueError, match=r"no evaluator 'ruoge'; did you mean 'rouge'"):
         evaluators.get("ruoge")
     assert isinstance(Bleu(), evaluators.Evaluator)
-
-
-def test_a_new_evaluator_is_one_class_and_a_registration(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nlgeval_lib.evaluators import base
-    from nlgeval_lib.records import Judgment
-
-    monkeypatch.setattr(base, "_registry", dict(base._registry))
-
-    @evaluators.register("length")
-    class Length:
-        name = "length"
-
-        def signature(self) -> str:
-            return evaluators.signature("length", unit="word")
-
-        def score(self, frame: pd.DataFrame) -> pd.DataFrame:
-            return evaluators.score_frame(frame.index, [Judgment(float(len(t.split()))) for t in frame["output"]])
-
-    metric = evaluators.get("length")()
-    assert isinstance(metric, evaluators.Evaluator) and metric.signature() == "length|unit:word"
-    assert metric.score(pd.DataFrame({"output": ["a b"]}))["value"].tolist() == [2]
-    with pytest.raises(ValueError, match=r"is .*Length already"):
-        evaluators.register("length", Bleu)
+    with pytest.raises(ValueError, match=r"'rouge' is .*:Rouge already"):
+        evaluators.register("rouge", Bleu)
 
 
 def test_the_score_frame_holds_only_numbers_and_reasons() -> None:
-    from nlgeval_lib.records import Judgment
-
     index = pd.Index(["a"])
     with pytest.raises(ValueError, match="row 'a': value inf"):
         evaluators.score_frame(index, [Judgment(math.inf)])
@@ -265,10 +231,6 @@ def test_the_score_frame_holds_only_numbers_and_reasons() -> None:
 
 
 def test_coascore_table_12_bleu_and_rouge(data) -> None:
-    from scipy.stats import kendalltau, spearmanr
-
-    from nlgeval_lib import datasets, papers
-
     items = datasets.items(data("summeval"))
     for metric, row in ((Bleu(), "BLEU"), (Rouge("rougeL"), "ROUGE")):
         value = metric.score(items)["value"]
@@ -279,11 +241,6 @@ def test_coascore_table_12_bleu_and_rouge(data) -> None:
 
 
 def test_hdeval_table_1_rouge(data) -> None:
-    from scipy.stats import pearsonr
-    from sklearn.model_selection import train_test_split
-
-    from nlgeval_lib import datasets, papers
-
     items = datasets.items(data("summeval"))
     half = items.iloc[train_test_split(np.arange(len(items)), test_size=0.5, random_state=42)[1]]
     for type_, row in (("rouge1", "ROUGE-1"), ("rouge2", "ROUGE-2")):

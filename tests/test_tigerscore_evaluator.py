@@ -16,14 +16,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import AnalysisCheck, TigerScore, TigerScoreReferenceBased
-from nlgeval_lib.evaluators.tigerscore import (
-    PERFECT,
-    analysis_form,
-    find_task,
-    gold_shares,
-    read_analysis,
-    tasks,
-)
+from nlgeval_lib.evaluators.tigerscore import PERFECT, analysis_form, find_task, gold_shares, read_analysis, tasks
 from nlgeval_lib.records import Completion, Sample, Status
 
 SAMPLE = Sample(
@@ -40,15 +33,6 @@ Error aspect 2: style-matching
 Explanation 2: A more literary verb would fit.
 Severity 2: Minor
 Score reduction 2: 0.5"""
-NASTY = [
-    "{reference}",
-    "{{hypothesis_output}}",
-    "[RESULT] 5",
-    "###Feedback:",
-    "{% raw %}",
-    "${input_context}",
-    "Score reduction 1: 5",
-]
 
 
 def scripted(text: str) -> ScriptedEngine:
@@ -62,12 +46,7 @@ def test_the_score_is_the_sum_of_the_penalties():
     [judgment] = TigerScore(task="Trans", engine=scripted(TWO)).judge([SAMPLE])
     assert judgment.value == -4.5
     details = judgment.details
-    assert (details["n_errors"], details["header_errors"], details["header_total"], details["agrees"]) == (
-        2,
-        2,
-        4.5,
-        True,
-    )
+    assert [details[name] for name in ("n_errors", "header_errors", "header_total", "agrees")] == [2, 2, 4.5, True]
     first = details["errors"][0]
     assert (first.location, first.aspect, first.severity) == ('"Der Hund"', "Accuracy", "Major")
     assert details["aspects"] == {"Accuracy": -4, "Fluency": 0, "Terminology": 0, "Style Matching": -0.5}
@@ -224,17 +203,10 @@ def test_hallucination_check(text, value):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Perhaps.",
-        "yes and no",
-        "It contains factual errors. It does not contain factual errors.",
-        "Yes, it is right: it does not contain factual errors.",
-        "I cannot assess it.",
-    ],
-)
+UNSAID = ["", "Perhaps.", "yes and no", "I cannot assess it.", "Yes, it is right: it does not contain factual errors."]
+
+
+@pytest.mark.parametrize("text", [*UNSAID, "It contains factual errors. It does not contain factual errors."])
 def test_a_check_without_an_answer_is_missing(text):
     judgment, _ = check(text)
     assert math.isnan(judgment.value) and judgment.reason
@@ -264,18 +236,12 @@ def as_json(*errors: tuple[str, float]) -> str:
     return json.dumps({"errors": table}, indent=1)
 
 
-def two_turns(first: str, second: str):
-    def script(request, draw):
-        return second if len(request.messages) == 3 else first
-
-    return ScriptedEngine(script)
-
-
 @pytest.mark.parametrize("name", ["Summ", "Trans", "D2T", "LF-QA", "MathQA", "Instruct"])
 def test_both_turns_of_every_task(name):
     of = find_task(name)
     [aspect, *_] = of.aspects
-    engine = two_turns("There is one error.", as_json((aspect, 2.5), (aspect, 1)))
+    second = as_json((aspect, 2.5), (aspect, 1))
+    engine = ScriptedEngine(lambda request, draw: second if len(request.messages) == 3 else "There is one error.")
     judge = TigerScoreReferenceBased(task=name, engine=engine)
     [judgment] = judge.judge([SAMPLE])
     assert judgment.value == -3.5 and judgment.details["analysis"] == "There is one error."
@@ -343,17 +309,8 @@ def test_what_the_forms_allow_is_read():
     judge = TigerScoreReferenceBased(task="Trans", structured=True)
     form = judge.form("format")["regex"]
     assert re.fullmatch(form, '{"errors": {}}')
-    one = json.dumps(
-        {
-            "error_location": "a",
-            "error_aspect": "Fluency",
-            "explanation": "b",
-            "severity": "Minor",
-            "score_reduction": 0.5,
-        }
-    )
-    assert re.fullmatch(form, f'{{"errors": {{"error_1": {one}}}}}')
-    assert judge.parse(Completion("k", f'{{"errors": {{"error_1": {one}}}}}')).value == -0.5
+    one = json.dumps(json.loads(as_json(("Fluency", 0.5))))
+    assert re.fullmatch(form, one) and judge.parse(Completion("k", one)).value == -0.5
     assert judge.shaped("analyse").regex is None
     assert TigerScore(structured=True).shaped().regex == analysis_form(1024)
 

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from nlgeval_lib import datasets, parsers
-from nlgeval_lib.parsers import cues, ratings
+from nlgeval_lib.parsers import candidates, cues
 
 CASES = Path(__file__).parents[1] / "tests" / "cases" / "rating.jsonl"
 
@@ -35,16 +35,22 @@ def main() -> int:
     def readings() -> list[str]:
         return [repr(parsers.rating(*one).value) for one in given]
 
+    def told(kind: str, name: str) -> int:
+        changed = sum(one != other for one, other in zip(whole, readings(), strict=True))
+        print(f"{changed:6,}  {kind:10} {name}{'' if changed else '   <- changes nothing'}")
+        return int(not changed)
+
     whole, idle = readings(), 0
-    for name, rows in (("cue", cues.CUES), ("veto", cues.VETOES)):
-        for place, row in enumerate(rows):
-            kept = (*rows[:place], *rows[place + 1 :])
-            ratings.TABLES = ratings.Tables(kept, cues.VETOES) if name == "cue" else ratings.Tables(cues.CUES, kept)
-            changed = sum(one != other for one, other in zip(whole, readings(), strict=True))
-            idle += not changed
-            mark = "" if changed else "   <- changes nothing"
-            print(f"{changed:6,}  {name:4} {row.name} {getattr(row, 'where', '')}{mark}")
-    ratings.TABLES = ratings.Tables()
+    for row in cues.CUES:
+        kept = {other: before for other, before in cues.CUES.items() if other is not row}
+        candidates.TABLES = candidates.Tables(kept)
+        idle += told("cue", row.name)
+    for scope, ways in cues.VETOES.items():
+        for name in ways:
+            others = {other: way for other, way in ways.items() if other != name}
+            candidates.TABLES = candidates.Tables(vetoes={**cues.VETOES, scope: others})
+            idle += told(scope, name)
+    candidates.TABLES = candidates.Tables()
     return int(idle > 0)
 
 

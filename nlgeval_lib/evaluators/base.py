@@ -1,10 +1,10 @@
-"""What an evaluator is, how it is found by name, and the frame that it returns."""
+"""What an evaluator is, how it is found by name, the samples that it is given, and the frame that it returns."""
 
 from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,9 +12,7 @@ import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.names import meant
-from nlgeval_lib.records import Judgment, Status
-
-COLUMNS = ["value", "status", "reason"]
+from nlgeval_lib.records import Judgment, Sample, Status
 
 
 class Unavailable(RuntimeError):
@@ -29,16 +27,14 @@ class Evaluator(Protocol):
 
     def signature(self) -> str:
         """Everything that determines a score but the texts, as `name|key:value|...`."""
-        ...
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
         """`value, status, reason` for each row of `frame`, with the same index."""
-        ...
 
 
 # -- by name -----------------------------------------------------------------------------------------------------------
 
-_registry: dict[str, str | Callable[..., Any]] = {}
+_registry: dict[str, tuple[str, str | Callable[..., Any]]] = {}  # name -> its place, and what is there
 
 
 def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
@@ -50,20 +46,20 @@ def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
     """
     if target is None:
         return lambda cls: (register(name, cls), cls)[1]
-    known = _registry.get(name)
-    if known is not None and _address(known) != _address(target):
-        raise ValueError(f"evaluator {name!r} is {_address(known)} already; choose another name")
-    _registry[name] = target
+    place = target if isinstance(target, str) else f"{target.__module__}:{target.__qualname__}"
+    known, _ = _registry.setdefault(name, (place, target))
+    if known != place:
+        raise ValueError(f"evaluator {name!r} is {known} already; choose another name")
+    _registry[name] = place, target  # a cell that is run again brings a newer class of the same name
     return target
 
 
 def get(name: str) -> Callable[..., Any]:
     """The class registered as `name`; call it with its options. Raises: ValueError with the nearest names."""
-    try:
-        target = _registry[name]
-    except KeyError:
+    if name not in _registry:
         hint = meant(name, _registry, ".", n=3)
-        raise ValueError(f"no evaluator {name!r}{hint} Known: {', '.join(names())}") from None
+        raise ValueError(f"no evaluator {name!r}{hint} Known: {', '.join(names())}")
+    _, target = _registry[name]
     if isinstance(target, str):
         module, _, attribute = target.partition(":")
         target = getattr(importlib.import_module(module), attribute)
@@ -73,10 +69,6 @@ def get(name: str) -> Callable[..., Any]:
 def names() -> list[str]:
     """The names of all registered evaluators, sorted."""
     return sorted(_registry)
-
-
-def _address(target: str | Callable[..., Any]) -> str:
-    return target if isinstance(target, str) else f"{target.__module__}:{target.__qualname__}"
 
 
 def signature(name: str, **settings: Any) -> str:
@@ -93,6 +85,92 @@ def signature(name: str, **settings: Any) -> str:
             )
         parts.append(f"{setting}:{text}")
     return "|".join(parts)
+
+
+# -- from a frame to samples -------------------------------------------------------------------------------------------
+
+# field of a sample -> the columns it is read from, the first that the frame has
+FIELDS = {
+    **{field: (field,) for field in ("output", "instruction", "context", "rubric", "aspect")},
+    "source": ("source", "input"),
+    "references": ("references", "reference"),
+}
+
+
+def samples(data: Any, needs: Iterable[str] = (), name: str = "the evaluator") -> list[Sample]:
+    """One sample a row of a frame, in its order; or a list of samples as it is.
+
+    needs: the fields that must hold text, columns beyond a sample's fields go into `extra`; `output` may be empty, but
+    not missing. name: the evaluator's, for errors.
+
+    Raises: ValueError naming a missing column, or the first row or sample without a text that is needed.
+    """
+    needs = ("output", *needs)
+    given = _of_frame(data, needs, name) if isinstance(data, pd.DataFrame) else list(data)
+    for position, sample in enumerate(given):
+        for field in needs:
+            if field != "output" and not (getattr(sample, field) if field in FIELDS else sample.extra.get(field)):
+                which = row_name(position, data.index) if isinstance(data, pd.DataFrame) else f"sample {sample.id!r}"
+                raise ValueError(f"{which}: {field} is empty; {name} needs it")
+    return given
+
+
+def _of_frame(frame: pd.DataFrame, needs: Iterable[str], name: str) -> list[Sample]:
+    held: dict[str, list[Any]] = {}
+    for field in dict.fromkeys((*FIELDS, *needs)):
+        columns = FIELDS.get(field, (field,))
+        if field in needs or any(column in frame.columns for column in columns):
+            texts = cells(frame, columns, name, gaps=field != "output")
+            # a single empty text is no reference
+            held[field] = [t if any(t) else () for t in texts] if field == "references" else ["".join(t) for t in texts]
+    keys = [frame[key].astype(str).tolist() for key in ("input_id", "system_id") if key in frame.columns]
+    keys += [held["aspect"]] if keys and "aspect" in held else []
+    ids = ["/".join(parts) for parts in zip(*keys, strict=True)] if keys else list(map(str, frame.index))
+    fields, extra = ([field for field in held if (field in FIELDS) is own] for own in (True, False))
+    return [
+        Sample(id=id, extra={key: held[key][row] for key in extra}, **{key: held[key][row] for key in fields})
+        for row, id in enumerate(ids)
+    ]
+
+
+def cells(frame: pd.DataFrame, columns: Sequence[str], name: str, gaps: bool = False) -> list[tuple[str, ...]]:
+    """Each row's text, of references all texts, in the first of `columns` that the frame has; () for a gap.
+
+    Raises: ValueError naming a missing column, or the first row that holds anything but texts (a missing value too,
+    unless there may be gaps).
+    """
+    column = next((one for one in columns if one in frame.columns), None)
+    if column is None:
+        there = ", ".join(map(str, frame.columns)) or "none"
+        raise ValueError(f"{name} needs a column {' or '.join(map(repr, columns))}; the frame has {there}")
+    if isinstance(frame[column], pd.DataFrame):
+        raise ValueError(f"the frame has column {column} more than once")
+    found = []
+    for position, value in enumerate(frame[column]):
+        listed = column in FIELDS["references"] and isinstance(value, Sequence | np.ndarray)
+        texts = tuple(value) if listed and not isinstance(value, str | bytes) else (value,)
+        if gaps and pd.api.types.is_scalar(value) and pd.isna(value):
+            texts = ()
+        for text in texts:
+            if not isinstance(text, str):
+                what = f"{type(text).__name__} {str(text)[:40]!r}"
+                which = row_name(position, frame.index)
+                raise ValueError(f"{which}: {column} is {what}; a text is needed ('' if there is none)")
+        found.append(texts)
+    return found
+
+
+def field_of(sample: Sample, field: str) -> str:
+    """A field of a sample, or an entry of its `extra`, as one text; of several references the first."""
+    if field in FIELDS["references"]:
+        return sample.references[0] if sample.references else ""
+    return str(getattr(sample, field) if field in FIELDS else sample.extra.get(field, ""))
+
+
+def row_name(position: int, index: pd.Index) -> str:
+    """How an error names a row: its position, and its index label where that differs."""
+    label = index.tolist()[position]
+    return f"row {position}" if label == position else f"row {position} (index {label!r})"
 
 
 # -- the score frame ---------------------------------------------------------------------------------------------------
@@ -120,7 +198,6 @@ def score_frame(
             "reason": [files.whole(j.reason) for j in judgments],
         },
         index=index,
-        columns=COLUMNS,
     )
     frame.attrs.update(signature=signature, details=dict(details or {}))
     return frame

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
-import math
 import re
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -90,7 +91,11 @@ class CoAScore(LLMScore):
             if value not in allowed:
                 raise ValueError(f"got {value!r}; allowed: {', '.join(map(repr, allowed))}")
         self.n, self.variant, self.seed, self.few, self.unscored = n, variant, seed, few, unscored
-        self.own = {self.task.target(key): _aspects(value) for key, value in (aspects or {}).items()}
+        self.own: dict[Aspect, tuple[Aspect, ...]] = {}
+        for key, own in (aspects or {}).items():
+            if not own or len({normal(name) for name in own} - {""}) < len(own):
+                raise ValueError(f"one or more aspects that differ in more than punctuation are needed, got {own}")
+            self.own[self.task.target(key)] = tuple(itertools.starmap(Aspect, own.items()))
         self.list_sampling = make_sampling({"temperature": 0.0, "max_tokens": 128 + 64 * n}, list_sampling)
         self.aspect_sampling = make_sampling({"temperature": 0.0, "max_tokens": 64 + 32 * n}, aspect_sampling)
 
@@ -99,26 +104,19 @@ class CoAScore(LLMScore):
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """Relevant aspects (once a target), their scores, the target's score; as many of these as the variant has."""
         targets = [self.task.target(sample.aspect) for sample in samples]
-        chains = yield from self._chains(list(dict.fromkeys(targets)))
-        scores = yield from self._aspect_scores(samples, [chains[target] for target in targets])
-        blocked = [self._blocked(chains[t], s) for t, s in zip(targets, scores, strict=True)]
-        rows = [row for row, why in enumerate(blocked) if why is None]
-        if self.variant == "average":
-            read = [[one.value for one in scores[row].values() if one.status is Status.OK] for row in rows]
-            found = [Judgment(math.fsum(values) / len(values)) for values in read]
-        else:
-            asked = [self._target_prompt(samples[row], targets[row], chains[targets[row]], scores[row]) for row in rows]
+        found = yield from self._chains(list(dict.fromkeys(targets)))
+        chains = [found[target] for target in targets]
+        scores = yield from self._aspect_scores(samples, chains)
+        known = list(map(self._known, chains, scores))
+        judgments = {row: judgment for row, judgment in enumerate(known) if judgment is not None}
+        if self.variant != "average":
+            rows = [row for row in range(len(samples)) if row not in judgments]
+            asked = [self._target_prompt(samples[row], targets[row], chains[row], scores[row]) for row in rows]
             requests = [self.chat.request(prompt, samples[row].id) for prompt, row in zip(asked, rows, strict=True)]
             answers = yield Stage("score", requests, self.shaped(), self.stand_in)
-            found = [
-                self.combine([self.read(completion, samples[row]) for completion in draws])
-                for row, draws in zip(rows, answers, strict=True)
-            ]
-        judgments = {row: why for row, why in enumerate(blocked) if why is not None}
-        for row, judgment in zip(rows, found, strict=True):
-            details = {**judgment.details, **_details(chains[targets[row]], scores[row])}
-            judgments[row] = dataclasses.replace(judgment, details=details)
-        return [judgments[row] for row in range(len(samples))]
+            for row, draws in zip(rows, answers, strict=True):
+                judgments[row] = self.combine([self.read(completion, samples[row]) for completion in draws])
+        return [_told(judgments[row], chains[row], scores[row]) for row in range(len(samples))]
 
     def _chains(self, targets: Sequence[Aspect]) -> Stages[dict[Aspect, Chain]]:
         """Stage I for each target; nothing is asked where the aspects are known."""
@@ -129,8 +127,7 @@ class CoAScore(LLMScore):
                 if not known:
                     raise ValueError(f"task {self.task.name!r} has no other aspects than {target.name!r} for 'inter'")
                 chains[target] = Chain(known, len(known))
-        asked = [target for target in targets if target not in chains]
-        if asked:
+        if asked := [target for target in targets if target not in chains]:
             requests = [self.chat.request(self._list_prompt(target), f"aspects of {target.name}") for target in asked]
             sampling = self.shaped("aspects", self.list_sampling)
             stand_in = "\n".join(f"Aspect {i}: {STAND_IN}" for i in range(1, self.n + 1))
@@ -147,8 +144,7 @@ class CoAScore(LLMScore):
         scores: list[dict[str, Judgment]] = [{} for _ in samples]
         ready = [row for row, chain in enumerate(chains) if chain.missing is None]
         # a form names the aspects: with one, each chain is a stage of its own
-        groups = dict.fromkeys(chains[row].aspects if self.structured else () for row in ready)
-        for group in groups:
+        for group in dict.fromkeys(chains[row].aspects if self.structured else () for row in ready):
             rows = [row for row in ready if not group or chains[row].aspects == group]
             requests = [
                 self.chat.request(self._scores_prompt(samples[row], chains[row].aspects), f"{samples[row].id}#aspects")
@@ -183,20 +179,18 @@ class CoAScore(LLMScore):
 
     def read_scores(self, draws: Sequence[Completion], aspects: Sequence[Aspect]) -> dict[str, Judgment]:
         """The score of each aspect: the mean over the draws, or why there is none. Never raises on any text."""
-        each = [self._scores_of(completion, [aspect.name for aspect in aspects]) for completion in draws]
-        return {aspect.name: combine([scores[aspect.name] for scores in each], self.missing) for aspect in aspects}
-
-    def _scores_of(self, completion: Completion, names: Sequence[str]) -> dict[str, Judgment]:
-        """What one completion of stage II says of each aspect."""
-        if lost := failed(completion):
-            return dict.fromkeys(names, lost)
-        found = aspect_scores(completion.text, names, self.task.low, self.task.high)
-        status = found.status if len(found.reasons) == len(names) else Status.UNPARSED
-        lacking = {name: Judgment.missing(status, reason) for name, reason in found.reasons.items()}
-        return {name: lacking.get(name) or Judgment(found.scores[name]) for name in names}
+        names = [aspect.name for aspect in aspects]
+        drawn: dict[str, list[Judgment]] = {name: [] for name in names}
+        for completion in draws:
+            lost = failed(completion)
+            found = aspect_scores(completion.text, names, self.task.low, self.task.high)
+            status = found.status if len(found.reasons) == len(names) else Status.UNPARSED
+            for name in names:
+                missing = lost or (Judgment.missing(status, found.reasons[name]) if name in found.reasons else None)
+                drawn[name].append(missing or Judgment(found.scores[name]))
+        return {name: combine(judgments, self.missing) for name, judgments in drawn.items()}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        """n lines with a name and a definition, or a number of the scale; for stage II see `_scores_form`."""
         if stage == "aspects":
             return {"regex": rf"([A-Z][a-z]{{3,12}}: [A-Z][a-z ]{{8,40}}[.]\n){{{self.n}}}"}
         return super().form(stage)
@@ -216,18 +210,17 @@ class CoAScore(LLMScore):
         drawn = rng.integers(self.task.low, self.task.high + 1, size=len(chain.aspects))
         return {a.name: Judgment(float(v)) for a, v in zip(chain.aspects, drawn, strict=True)}
 
-    def _blocked(self, chain: Chain, scores: Mapping[str, Judgment]) -> Judgment | None:
-        """Why a sample gets no score before the last stage, None where it may go on."""
+    def _known(self, chain: Chain, scores: Mapping[str, Judgment]) -> Judgment | None:
+        """What is known of a sample without the last stage: why it has no score, or the average of its aspects."""
         if chain.missing is not None:
             return chain.missing
-        if self.variant == "w/o score":
-            return None
         lost = {name: judgment for name, judgment in scores.items() if judgment.status is not Status.OK}
         if lost and (self.unscored == "missing" or len(lost) == len(scores)):
             status, why = most_frequent(list(lost.values()))
             name = next(name for name, judgment in lost.items() if judgment.status is status)
-            reason = f"{len(lost)} of {len(scores)} aspects without a score: {name}: {why}"
-            return Judgment.missing(status, reason, **_details(chain, scores))
+            return Judgment.missing(status, f"{len(lost)} of {len(scores)} aspects without a score: {name}: {why}")
+        if self.variant == "average":
+            return Judgment(statistics.fmean([one.value for name, one in scores.items() if name not in lost]))
         return None
 
     # -- prompts --------------------------------------------------------------------------------------------------
@@ -235,12 +228,10 @@ class CoAScore(LLMScore):
     def _list_prompt(self, target: Aspect) -> str:
         return prompts.render(
             "coascore/generate_aspects",
-            task_definition=self.task.task_definition,
-            output_name=self.task.output_name,
+            task_definition=self.task.wording["task_definition"],
+            output_name=self.task.wording["output_name"],
             count=_NUMBERS[self.n] if self.n < len(_NUMBERS) else str(self.n),
-            aspect=target.in_sentence,
-            aspect_name=target.name,
-            aspect_definition=target.definition,
+            **target.words,
         )
 
     def _scores_prompt(self, sample: Sample, aspects: Sequence[Aspect]) -> str:
@@ -283,18 +274,15 @@ class CoAScore(LLMScore):
         return tuple(prompts.template(f"coascore/{name}") for name in (*first, *second, *last))
 
 
-def _aspects(given: Mapping[str, str]) -> tuple[Aspect, ...]:
-    if not given or len({normal(name) for name in given} - {""}) < len(given):
-        raise ValueError(f"one or more relevant aspects that differ in more than punctuation are needed, got {given}")
-    return tuple(Aspect(name, text) for name, text in given.items())
-
-
-def _details(chain: Chain, scores: Mapping[str, Judgment]) -> dict[str, Any]:
-    """What a judgment tells of the chain it rests on."""
-    return {
+def _told(judgment: Judgment, chain: Chain, scores: Mapping[str, Judgment]) -> Judgment:
+    """A judgment that tells of the chain it rests on, if there is one."""
+    if chain.missing is not None:
+        return judgment
+    details = {
         "aspects": tuple(aspect.name for aspect in chain.aspects),
         "n_aspects": len(chain.aspects),
         "n_listed": chain.listed,
-        "aspect_scores": {name: judgment.value for name, judgment in scores.items()},
-        "n_missing_aspects": sum(judgment.status is not Status.OK for judgment in scores.values()),
+        "aspect_scores": {name: one.value for name, one in scores.items()},
+        "n_missing_aspects": sum(one.status is not Status.OK for one in scores.values()),
     }
+    return dataclasses.replace(judgment, details={**judgment.details, **details})

@@ -58,14 +58,13 @@ def _locate(model: str | None) -> Located | str:
     if folder.is_absolute() or model.startswith((".", "~")):
         return f"model folder {model} does not exist"
     try:
-        config = _hub_config(model)
+        commit = Path(_hub_config(model)).parent.name
     except Exception as error:  # hub, network and repository errors share no base class
         first = " ".join(str(error).split()).split(". ")[0]
         return (
             f"model {model} is not on this machine and could not be fetched ({first[:200]}); load it once where the "
             f"model hub can be reached, or give the path of its folder"
         )
-    commit = Path(config).parent.name
     return Located(model, f"{model}@{commit[:8]}", commit)
 
 
@@ -149,18 +148,15 @@ class TokenEncoder:
         if not -n_layers - 1 <= layer <= n_layers:
             raise ValueError(f"layer is {layer}; {located.label} has layers 0 to {n_layers}, or -1 for the last")
         self.layer = layer if layer >= 0 else n_layers + 1 + layer
-        takes = self._takes()
+        # the longest input: the tokenizer's own limit, or the positions there are (some start to count at 2)
+        own = self.tokenizer.model_max_length if self.tokenizer.model_max_length < 10**6 else None
+        positions = getattr(model.config, "max_position_embeddings", 0) or 0
+        positions -= 2 if model.config.model_type in _OFFSET else 0
+        takes = min(filter(None, (own, max(positions, 0))), default=512)
         if max_tokens is not None and not 0 < max_tokens <= takes:
             raise ValueError(f"max_tokens is {max_tokens}; {located.label} takes 1 to {takes}")
         self.max_tokens = max_tokens or takes
         self.tokenizer.model_max_length = self.max_tokens
-
-    def _takes(self) -> int:
-        """The longest input: the tokenizer's own limit, or the positions there are (some start to count at 2)."""
-        own = self.tokenizer.model_max_length if self.tokenizer.model_max_length < 10**6 else None
-        positions = getattr(self.model.config, "max_position_embeddings", 0) or 0
-        positions -= 2 if self.model.config.model_type in _OFFSET else 0
-        return min(filter(None, (own, max(positions, 0))), default=512)
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of each text, special tokens included, cut at `max_tokens`."""
@@ -169,16 +165,14 @@ class TokenEncoder:
     def vectors(self, ids: Sequence[Sequence[int]], batch_size: int = 32) -> Iterator[tuple[int, Any]]:
         """(position in `ids`, tensor of tokens x width on the CPU), in batches of similar length."""
         import torch
+        from torch.nn.utils.rnn import pad_sequence
 
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
         for start in range(0, len(order), batch_size):
             batch = order[start : start + batch_size]
-            longest = len(ids[batch[0]])
-            tokens = torch.full((len(batch), longest), self.tokenizer.pad_token_id)
-            mask = torch.zeros((len(batch), longest), dtype=torch.long)
-            for row, i in enumerate(batch):
-                tokens[row, : len(ids[i])] = torch.tensor(ids[i])
-                mask[row, : len(ids[i])] = 1
+            rows = [torch.tensor(ids[i]) for i in batch]
+            tokens = pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id)
+            mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
             with torch.inference_mode():
                 states = self.model(
                     input_ids=tokens.to(self.device), attention_mask=mask.to(self.device), output_hidden_states=True

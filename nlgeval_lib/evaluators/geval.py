@@ -10,21 +10,18 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib import prompts
-from nlgeval_lib.evaluators.judge import Judge, field_of, numbers
+from nlgeval_lib.evaluators.base import field_of
+from nlgeval_lib.evaluators.judge import Judge, numbers
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
-METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "plain": {"temperature": 0.0, "max_tokens": 16},
-        "mean": {"temperature": 1.0, "max_tokens": 16, "n": 20},
-        "weighted": {"temperature": 0.0, "max_tokens": 16, "logprobs": 20},
-    }
-)
-# slot of a template -> the field of a sample that fills it
-_FIELDS = {name: name for name in ("output", "instruction", "source", "context", "rubric", "aspect")}
-_FIELDS["reference"] = "references"
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "plain": {"temperature": 0.0, "max_tokens": 16},
+    "mean": {"temperature": 1.0, "max_tokens": 16, "n": 20},
+    "weighted": {"temperature": 0.0, "max_tokens": 16, "logprobs": 20},
+}
+_SLOTS = ("output", "instruction", "source", "context", "rubric", "aspect", "reference")
 
 
 class GEval(Judge):
@@ -61,12 +58,11 @@ class GEval(Judge):
         self.method, self.low, self.high, self.flip = method, low, high, flip
         self.numbers = numbers(low, high)
         self.defaults = METHODS[method]
-        self.template = prompts.template(template) if isinstance(template, str) else template
-        if unknown := [slot for slot in self.template.variables if slot not in _FIELDS]:
-            raise ValueError(
-                f"template {self.template.name}: slots {', '.join(unknown)}; allowed: {', '.join(_FIELDS)}"
-            )
-        self.needs = tuple(_FIELDS[slot] for slot in self.template.variables)
+        self.template: Template = prompts.template(template) if isinstance(template, str) else template
+        self.slots = self.template.variables
+        if unknown := [slot for slot in self.slots if slot not in _SLOTS]:
+            raise ValueError(f"template {self.template.name}: slots {', '.join(unknown)}; allowed: {', '.join(_SLOTS)}")
+        self.needs = tuple("references" if slot == "reference" else slot for slot in self.slots)
         super().__init__(**common)
         if method == "weighted":
             if len(self.numbers[0]) > 1 or len(self.numbers[-1]) > 1:
@@ -78,7 +74,7 @@ class GEval(Judge):
                 raise ValueError("method='weighted' needs temperature 0, and logprobs (20 unless given)")
 
     def render(self, sample: Sample) -> str:
-        return self.template.render(**{slot: field_of(sample, _FIELDS[slot]) for slot in self.template.variables})
+        return self.template.render(**{slot: field_of(sample, slot) for slot in self.slots})
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         return {"choice": self.numbers}
@@ -96,9 +92,6 @@ class GEval(Judge):
         flip = {"flip": True} if self.flip else {}
         return {"method": self.method, "scale": f"{self.low}-{self.high}", **flip}
 
-    def templates(self) -> tuple[Template, ...]:
-        return (self.template,)
-
 
 def weigh(completion: Completion, stated: Judgment, numbers: Sequence[str]) -> Judgment:
     """The mean of the scale's numbers, weighted by their probabilities at the token that states the score.
@@ -108,10 +101,8 @@ def weigh(completion: Completion, stated: Judgment, numbers: Sequence[str]) -> J
     Missing where the completion has no log-probabilities, or they do not spell out its text.
     """
     if not completion.logprobs:
-        return Judgment.missing(
-            Status.UNAVAILABLE,
-            "the completion has no log-probabilities: use an engine that gives them, or method='mean'",
-        )
+        reason = "the completion has no log-probabilities: use an engine that gives them, or method='mean'"
+        return Judgment.missing(Status.UNAVAILABLE, reason)
     at = _place(completion, f"{stated.value:g}")
     if at is None:
         return Judgment.missing(Status.UNPARSED, "the log-probabilities do not show where the score was written")

@@ -22,22 +22,21 @@ import dataclasses
 import hashlib
 import math
 import re
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
 
-import numpy as np
 import pandas as pd
 
 from nlgeval_lib.engines import Engine, Request, Sampling
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.base import score_frame
+from nlgeval_lib.evaluators.base import samples, score_frame
 from nlgeval_lib.evaluators.base import signature as _signature
-from nlgeval_lib.evaluators.samples import check_needs, samples
-from nlgeval_lib.evaluators.stages import Ask, Stage, Stages
+from nlgeval_lib.evaluators.stages import Stage, Stages, T
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
@@ -77,10 +76,8 @@ class ChatFormat:
 
     def text(self, prompt: str) -> str:
         """The one text of the styles that are text."""
-        if self.style == "llama2":
-            system = f"<<SYS>>\n{self.system}\n<</SYS>>\n\n" if self.system else ""
-        else:
-            system = f"{self.system}\n\n" if self.system else ""
+        marked = f"<<SYS>>\n{self.system}\n<</SYS>>" if self.style == "llama2" else self.system
+        system = f"{marked}\n\n" if self.system else ""
         return system + prompt if self.style == "raw" else f"[INST] {system}{prompt} [/INST]"
 
     def request(self, prompt: str, id: str = "") -> Request:
@@ -102,6 +99,7 @@ class Judge:
     name = "judge"
     version = "0.1"
     needs: tuple[str, ...] = ("output",)  # fields or columns that must hold text
+    template: Template | None = None  # the prompt, where there is one alone: its hash is in the signature
     defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 256})
     stand_in = "3"  # what a completion looks like, for planning
 
@@ -145,11 +143,10 @@ class Judge:
         requests = [list(self.requests(sample)) for sample in samples]
         flat = [request for group in requests for request in group]
         answers = iter((yield Stage("score", flat, self.shaped(), self.stand_in)))
-        judgments = []
-        for sample, group in zip(samples, requests, strict=True):
-            draws = [completion for _ in group for completion in next(answers)]
-            judgments.append(self.combine([self.read(completion, sample) for completion in draws]))
-        return judgments
+        return [
+            self.combine([self.read(completion, sample) for _ in group for completion in next(answers)])
+            for sample, group in zip(samples, requests, strict=True)
+        ]
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
         """What `structured` holds a completion to: {"choice": (...)}, {"regex": ...} or {"json_schema": ...}.
@@ -164,7 +161,7 @@ class Judge:
 
     def templates(self) -> Sequence[Template]:
         """The prompts, for the hash in the signature."""
-        return ()
+        return (self.template,) if self.template else ()
 
     def for_engine(self, engine: Engine | None = None) -> Self:
         """This evaluator as it asks an engine (by default its own): another one where it adapts to the checkpoint."""
@@ -188,63 +185,56 @@ class Judge:
     # -- many samples ---------------------------------------------------------------------------------------------
 
     def given(self, data: Any) -> list[Sample]:
-        """The samples of a frame, one a row, or a list of samples checked.
+        """The samples of a frame, one a row, or a list of them. Raises: ValueError where a needed text is missing."""
+        return samples(data, self.needs, self.name)
 
-        Raises: ValueError naming a missing column, or the row and column where a text that the prompt needs is missing.
-        """
-        if isinstance(data, pd.DataFrame):
-            return samples(data, self.needs, self.name)
-        return check_needs(data, self.needs, self.name)
-
-    def judge(self, data: Any, **ways: Any) -> list[Judgment]:
-        """One judgment a row or sample, with its details. `ways`: engine, store, progress.
-
-        Raises: ValueError without an engine, or for a frame without what the prompt needs.
-        """
-        ask, bound = self.ask(**ways), self.for_engine(ways.get("engine"))
-        return staged.run(bound.stages(bound.given(data)), ask)
-
-    def score(self, data: Any, **ways: Any) -> pd.DataFrame:
-        """`value, status, reason, details` for each row of a frame, or each of a list of samples (index: their ids).
-
-        `ways`: engine, store, progress, in place of the evaluator's. `attrs` hold the signature and the counts.
-        Raises: ValueError without an engine, or for a frame without what the prompt needs.
-        """
-        judgments = self.judge(data, **ways)
-        index = data.index if isinstance(data, pd.DataFrame) else pd.Index([sample.id for sample in data], dtype=object)
-        frame = score_frame(index, judgments, self.signature(ways.get("engine")), counts(judgments))
-        details = np.empty(len(judgments), dtype=object)
-        details[:] = [dict(judgment.details) for judgment in judgments]
-        return frame.assign(details=details)
-
-    def plan(self, data: Any, engine: Engine | None = None, store: Store | None = None) -> list[Stage]:
-        """The stages that `score` would ask, with their requests, none of them asked.
-
-        Stages that rest on answers which the store does not have are marked `exact=False`: estimates.
-        """
-        bound, store = self.for_engine(engine), self.store if store is None else store
-        return staged.plan(bound.stages(bound.given(data)), engine or self.engine, store)
-
-    def ask(self, engine: Engine | None = None, store: Store | None = None, progress: Any = None) -> Ask:
-        """The function that stages are asked with, bound to engine, store and progress.
-
-        Raises: ValueError without an engine.
-        """
+    def run(
+        self, stages: Stages[T], engine: Engine | None = None, store: Store | None = None, progress: Any = None
+    ) -> T:
+        """What the stages give, asked of an engine (by default the evaluator's). Raises: ValueError without one."""
         engine = engine or self.engine
         if engine is None:
             raise ValueError(
                 f"{self.name}: no engine; pass engine=... to the evaluator or to score(). "
                 f"nlgeval_lib.engines has those there are"
             )
-        return staged.bind(engine, self.store if store is None else store, progress or self.progress)
+        return staged.run(stages, engine, self.store if store is None else store, progress or self.progress)
+
+    def judge(self, data: Any, **ways: Any) -> list[Judgment]:
+        """One judgment a row or sample, with its details. `ways`: engine, store, progress.
+
+        Raises: ValueError without an engine, or for a frame without what the prompt needs.
+        """
+        return self.run(self.for_engine(ways.get("engine")).stages(self.given(data)), **ways)
+
+    def score(self, data: Any, **ways: Any) -> pd.DataFrame:
+        """`value, status, reason, details` for each row of a frame, or each of a list of samples (index: their ids).
+
+        `ways`: engine, store, progress, in place of the evaluator's. `attrs` hold the signature and the counts.
+        Raises: as `judge`.
+        """
+        index = data.index if isinstance(data, pd.DataFrame) else pd.Index([sample.id for sample in data], dtype=object)
+        return self.framed(index, self.judge(data, **ways), ways.get("engine"))
+
+    def framed(self, index: pd.Index, judgments: Sequence[Judgment], engine: Engine | None = None) -> pd.DataFrame:
+        """The score frame of judgments, with their details."""
+        frame = score_frame(index, judgments, self.signature(engine), counts(judgments))
+        return frame.assign(details=[dict(judgment.details) for judgment in judgments])
+
+    def plan(self, data: Any, engine: Engine | None = None, store: Store | None = None) -> list[Stage]:
+        """The stages that `score` would ask, with their requests, none of them asked.
+
+        Stages that rest on answers which the store does not have are marked `exact=False`: estimates.
+        """
+        stages = self.for_engine(engine).stages(self.given(data))
+        return staged.plan(stages, engine or self.engine, self.store if store is None else store)
 
     def signature(self, engine: Engine | None = None) -> str:
         """Everything that determines a score but the texts: prompt, parser, engine, model, sampling, policies."""
         engine, bound = engine or self.engine, self.for_engine(engine)
-        prompts = "+".join(template.sha[:8] for template in bound.templates())
-        head = _signature(
-            self.name, **bound.settings(), **({"prompt": prompts} if prompts else {}), chat=bound.chat.label
-        )
+        hashes = "+".join(template.sha[:8] for template in bound.templates())
+        prompt = {"prompt": hashes} if hashes else {}
+        head = _signature(self.name, **bound.settings(), **prompt, chat=bound.chat.label)
         judge = "engine:none" if engine is None else engine.signature()
         form = {"structured": True} if self.structured else {}
         tail = _signature(f"missing:{self.missing}", **form, v=self.version)
@@ -253,9 +243,9 @@ class Judge:
 
 def failed(completion: Completion) -> Judgment | None:
     """FAILED with the reason where there is no completion, else None."""
-    if completion.finish_reason != "error" and not completion.error:
-        return None
-    return Judgment.missing(Status.FAILED, completion.error or "the engine gave no completion")
+    if completion.finish_reason == "error" or completion.error:
+        return Judgment.missing(Status.FAILED, completion.error or "the engine gave no completion")
+    return None
 
 
 def cut(completion: Completion, judgment: Judgment) -> Judgment:
@@ -278,10 +268,9 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
     if not judgments:
         return Judgment.missing(Status.FAILED, "no completion came back", n=0, n_missing=0)
     lost = [judgment for judgment in judgments if judgment.status is not Status.OK]
-    details: dict[str, Any] = {"n": len(judgments), "n_missing": len(lost)}
-    if len(judgments) == 1:
-        details = {**judgments[0].details, **details}
-    else:
+    details: dict[str, Any] = dict(judgments[0].details) if len(judgments) == 1 else {}
+    details |= {"n": len(judgments), "n_missing": len(lost)}
+    if len(judgments) > 1:
         details["values"] = tuple(judgment.value for judgment in judgments)
         details["statuses"] = tuple(judgment.status.value for judgment in judgments)
         details["draws"] = tuple(judgment.details for judgment in judgments)
@@ -289,7 +278,7 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
     if fill := _FILL.fullmatch(missing):  # where there is no completion there is nothing to count as an answer
         values += [float(fill[1]) for one in lost if one.status not in (Status.FAILED, Status.UNAVAILABLE)]
     if values and not (missing == "all" and lost):
-        return Judgment(math.fsum(values) / len(values), Status.OK, "", MappingProxyType(details))
+        return Judgment(statistics.fmean(values), Status.OK, "", MappingProxyType(details))
     status, reason = most_frequent(lost)
     reason = f"{len(lost)} of {len(judgments)} draws missing: {reason}" if len(judgments) > 1 else reason
     return Judgment(math.nan, status, reason, MappingProxyType(details))
@@ -331,10 +320,3 @@ def plain(name: str) -> str:
 def numbers(low: int, high: int) -> tuple[str, ...]:
     """The scores of a scale, as they are written."""
     return tuple(map(str, range(low, high + 1)))
-
-
-def field_of(sample: Sample, field: str) -> str:
-    """A field of a sample, or an entry of its `extra`, as one text; of several references the first."""
-    if field == "references":
-        return sample.references[0] if sample.references else ""
-    return str(getattr(sample, field) if field in Sample.__slots__ else sample.extra.get(field, ""))

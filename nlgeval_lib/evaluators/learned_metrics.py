@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import functools
 import math
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import encoders
-from nlgeval_lib.evaluators.base import Unavailable
-from nlgeval_lib.evaluators.metric import CachedMetric, Found, Item, PairMetric, RowMetric, choose, mean, version
-from nlgeval_lib.evaluators.samples import COLUMNS
+from nlgeval_lib.evaluators.base import Unavailable, field_of
+from nlgeval_lib.evaluators.metric import Found, Item, Metric, PairMetric, choose, version
 from nlgeval_lib.records import Judgment, Sample, Status
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PROMPT = "{{task}} {{quality}}\n\n{{source}}\n\nText:\n"
 
 
-class _Likelihood(CachedMetric):
+class _Likelihood(Metric):
     """A metric of mean log-likelihoods of tokens by a model, which is loaded in float32 when needed."""
 
     chunk = 250
@@ -37,10 +37,7 @@ class _Likelihood(CachedMetric):
         self.model, self.batch_size = model, batch_size
 
     def settings(self) -> dict[str, Any]:
-        return {
-            "model": encoders.locate(self.model).label,
-            "transformers": version("transformers"),
-        }
+        return {"model": encoders.locate(self.model).label, "transformers": version("transformers")}
 
     @functools.cached_property
     def _loaded(self) -> TransformersEngine:
@@ -52,8 +49,9 @@ class _Likelihood(CachedMetric):
         except EngineError as error:
             raise Unavailable(str(error)) from error
 
-    def means(self, contexts: Sequence[str], texts: Sequence[str]) -> list[Found]:
-        """The mean log-likelihood of each text's tokens after its context; natural logarithms, at most 0."""
+    def means(self, pairs: Sequence[Item]) -> list[Found]:
+        """The mean log-likelihood of a text's tokens after its context, for each (context, text); at most 0."""
+        contexts, texts = map(list, zip(*pairs, strict=True))
         found = self._loaded.loglikelihood(contexts, texts, batch_size=self.batch_size)
         return [_finite(one.mean, one.reason) for one in found]
 
@@ -84,13 +82,19 @@ class BartScore(PairMetric, _Likelihood):
         return ("source",) if self.direction == "source" else super().reference_columns()
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        outputs, references = [item[0] for item in items], [item[1] for item in items]
-        ways = [self.means(references, outputs)] if self.direction != "recall" else []
-        ways += [self.means(outputs, references)] if self.direction in ("recall", "f") else []
-        return [_mean(one) for one in zip(*ways, strict=True)]
+        if self.direction == "recall":
+            return self.means(items)
+        precision = self.means([(reference, output) for output, reference in items])
+        if self.direction != "f":
+            return precision
+        values: list[Found] = []
+        for both in zip(precision, self.means(items), strict=True):
+            lost = next((one for one in both if isinstance(one, Judgment)), None)
+            values.append(lost or (statistics.fmean(one[0] for one in both if isinstance(one, tuple)),))
+        return values
 
 
-class GPTScore(RowMetric, _Likelihood):
+class GPTScore(_Likelihood):
     """GPTScore: mean log-likelihood of the output's tokens after a prompt that names the task and a quality, at most 0.
 
     model: a causal or sequence-to-sequence model.
@@ -114,14 +118,14 @@ class GPTScore(RowMetric, _Likelihood):
         return {"prompt": self.prompt.sha}
 
     def items(self, sample: Sample) -> list[Item]:
-        prompt = self.prompt.render(**{slot: _text(sample, slot) for slot in self.prompt.variables})
+        prompt = self.prompt.render(**{slot: field_of(sample, slot) for slot in self.prompt.variables})
         return [(prompt, sample.output)] if sample.output.strip() else []
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        return self.means([prompt for prompt, _ in items], [output for _, output in items])
+        return self.means(items)
 
 
-class UniEval(RowMetric):
+class UniEval(Metric):
     """UniEval: the probability of Yes against No to a question about the output, 0 to 1, by the published T5 models.
 
     Consistency and fluency of a summary are means over its sentences, engagingness of a response is a sum over them
@@ -154,7 +158,7 @@ class UniEval(RowMetric):
         self.max_tokens, self.batch_size = max_tokens, batch_size
         self.needs = list(self.asked["shown"])
         self.sentences = self.asked.get("sentences")  # where each sentence is asked about: what their values become
-        self.join = math.fsum if self.sentences == "sum" else mean
+        self.join = math.fsum if self.sentences == "sum" else statistics.fmean
 
     def settings(self) -> dict[str, Any]:
         # the question is part of each input, so values are shared between aspects that ask the same
@@ -166,8 +170,18 @@ class UniEval(RowMetric):
 
     def items(self, sample: Sample) -> list[Item]:
         question, called = self.asked["question"], self.asked["output"]
-        follows = [f"{name}: {_text(sample, column)}" for column, name in self.asked["shown"].items()]
-        said = _sentences(sample.output) if self.sentences else [sample.output] * bool(sample.output.strip())
+        follows = [f"{name}: {field_of(sample, column)}" for column, name in self.asked["shown"].items()]
+        said = [sample.output] if sample.output.strip() else []
+        if said and self.sentences:
+            import nltk
+
+            try:
+                said = nltk.sent_tokenize(sample.output)
+            except LookupError:
+                raise Unavailable(
+                    "this aspect is asked of each sentence, and nltk's sentence splitter is not on this machine; fetch "
+                    "it once with `python -m nltk.downloader punkt_tab`"
+                ) from None
         return [(" </s> ".join([f"question: {question}", f"{called}: {one}", *follows]),) for one in said]
 
     @functools.cached_property
@@ -200,7 +214,7 @@ class UniEval(RowMetric):
         return values
 
 
-class Comet(RowMetric):
+class Comet(Metric):
     """COMET by unbabel-comet: a translation against its source and its first reference.
 
     model: the path of a checkpoint file.
@@ -273,36 +287,11 @@ class Bleurt(PairMetric):
         return score.BleurtScorer(str(self.checkpoint))
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        outputs, references = [item[0] for item in items], [item[1] for item in items]
+        outputs, references = map(list, zip(*items, strict=True))
         found = self._loaded.score(references=references, candidates=outputs, batch_size=self.batch_size)
         return [_finite(value) for value in found]
-
-
-def _text(sample: Sample, column: str) -> str:
-    if column in ("reference", "references"):
-        return sample.references[0]
-    return getattr(sample, column) if column in COLUMNS else sample.extra[column]
-
-
-def _mean(values: Sequence[Found]) -> Found:
-    """The mean of an item's values, or why one of them is missing."""
-    known = [one[0] for one in values if isinstance(one, tuple)]
-    return next((one for one in values if isinstance(one, Judgment)), None) or (mean(known),)
 
 
 def _finite(value: float, reason: str = "") -> Found:
     value = float(value)
     return (value,) if math.isfinite(value) else Judgment.missing(Status.FAILED, reason or f"the model gave {value}")
-
-
-def _sentences(text: str) -> list[str]:
-    """The text's sentences by nltk. Raises: Unavailable, with how to get the splitter."""
-    import nltk
-
-    try:
-        return nltk.sent_tokenize(text)
-    except LookupError:
-        raise Unavailable(
-            "this aspect is asked of each sentence, and nltk's sentence splitter is not on this machine; fetch it once "
-            "with `python -m nltk.downloader punkt_tab`"
-        ) from None

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib import prompts
-from nlgeval_lib.evaluators.judge import Judge, field_of, numbers, plain
+from nlgeval_lib.evaluators.base import field_of
+from nlgeval_lib.evaluators.judge import Judge, numbers, plain
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
@@ -36,34 +37,25 @@ class Aspect:
         return f"{self.name}: {self.definition}"
 
     @property
-    def in_sentence(self) -> str:
-        """The name inside a sentence, such as overall quality."""
-        return self.name.lower()
+    def words(self) -> dict[str, str]:
+        """The variables of the prompts that name it; inside a sentence it is in small letters."""
+        return {"aspect_name": self.name, "aspect": self.name.lower(), "aspect_definition": self.definition}
 
 
 @dataclass(frozen=True)
 class RatingTask:
-    """A task: inputs are label -> field of a sample; targets are the aspects that can be rated, by key."""
+    """A task: its words in the prompts; inputs, label -> field of a sample; targets, the aspects to rate by key."""
 
     name: str
-    task_instruction: str
-    task_definition: str
-    input_name: str
+    wording: Mapping[str, str]
     inputs: Mapping[str, str]
-    output_name: str
-    output_label: str
     low: int
     high: int
     targets: Mapping[str, Aspect]
 
     @classmethod
     def named(
-        cls,
-        name: str,
-        *,
-        low: int | None = None,
-        high: int | None = None,
-        targets: Mapping[str, Any] | None = None,
+        cls, name: str, low: int | None = None, high: int | None = None, targets: Mapping[str, str] | None = None
     ) -> RatingTask:
         """dialogue, summary, story, data_to_text, translation, or general for anything else.
 
@@ -76,20 +68,15 @@ class RatingTask:
         added = {key: Aspect(key.replace("_", " ").capitalize(), text) for key, text in (targets or {}).items()}
         task = cls(
             name=name,
-            **{key: data[key] for key in _WORDS},
+            wording={key: data[key] for key in _WORDS},
+            inputs={label: fields.get(slot, slot) for slot, label in data["input_labels"].items()},
             low=data["low"] if low is None else low,
             high=data["high"] if high is None else high,
-            inputs={label: fields.get(slot, slot) for slot, label in data["input_labels"].items()},
             targets={key: Aspect(one["name"], one["definition"]) for key, one in data["targets"].items()} | added,
         )
         if not (isinstance(task.low, int) and isinstance(task.high, int) and task.low < task.high):
             raise ValueError(f"a scale of whole numbers with low < high is needed, got {task.low!r} to {task.high!r}")
         return task
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The fields that each sample must have: all inputs, but none where any of several may be empty."""
-        return ("output", *(() if self.name == "general" else self.inputs.values()))
 
     def target(self, aspect: str) -> Aspect:
         """The aspect to rate, by key, name or a data set's name for it; without one the overall quality.
@@ -116,10 +103,10 @@ class RatingTask:
         held = {label: field_of(sample, field) for label, field in self.inputs.items()}
         # in the general task any of the inputs may be empty
         shown = [f"{label}:\n{text}" for label, text in held.items() if text or self.name != "general"]
-        words = {name: getattr(self, name) for name in (*_WORDS, "low", "high") if name != "task_definition"}
-        words |= {"input": "\n\n".join(shown), "output": sample.output}
+        words: dict[str, str | int] = {key: text for key, text in self.wording.items() if key != "task_definition"}
+        words |= {"low": self.low, "high": self.high, "input": "\n\n".join(shown), "output": sample.output}
         if target is not None:
-            words |= {"aspect_name": target.name, "aspect": target.in_sentence, "aspect_definition": target.definition}
+            words |= target.words
         return words
 
 
@@ -133,7 +120,7 @@ class LLMScore(Judge):
     """
 
     name = "llmscore"
-    template = "coascore/llmscore"
+    prompt = "coascore/llmscore"
     defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 64})
 
     def __init__(
@@ -146,11 +133,13 @@ class LLMScore(Judge):
         **judge: Any,
     ) -> None:
         super().__init__(**judge)
-        self.task = RatingTask.named(task, low=low, high=high, targets=targets)
-        self.needs = self.task.needs
+        self.task = RatingTask.named(task, low, high, targets)
+        # all inputs, but none where any of several may be empty
+        self.needs = ("output", *(() if task == "general" else self.task.inputs.values()))
+        self.template: Template = prompts.template(self.prompt)
 
     def render(self, sample: Sample) -> str:
-        return prompts.render(self.template, **self.task.words(sample, self.task.target(sample.aspect)))
+        return self.template.render(**self.task.words(sample, self.task.target(sample.aspect)))
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score that the completion gives; one labelled with another aspect than the sample's is not taken."""
@@ -163,9 +152,6 @@ class LLMScore(Judge):
     def settings(self) -> dict[str, Any]:
         return {"task": self.task.name, "scale": f"{self.task.low}-{self.task.high}"}
 
-    def templates(self) -> tuple[Template, ...]:
-        return (prompts.template(self.template),)
-
 
 class LLMScoreCoT(LLMScore):
     """LLMScore that is asked to think step by step and to end with the score.
@@ -174,7 +160,7 @@ class LLMScoreCoT(LLMScore):
     """
 
     name = "llmscore-cot"
-    template = "coascore/llmscore_cot"
+    prompt = "coascore/llmscore_cot"
     stand_in = "The text is fine. Score: 3"
     defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 1024})
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, choose, version
@@ -42,17 +43,9 @@ class Meteor(PairMetric):
 
     name = "meteor"
 
-    def __init__(
-        self,
-        *,
-        synonyms: bool = True,
-        tokenize: str = "word",
-        rematch: bool = False,
-        **common: Any,
-    ) -> None:
+    def __init__(self, *, synonyms: bool = True, tokenize: str = "word", rematch: bool = False, **common: Any) -> None:
         super().__init__(**common)
-        self.synonyms = synonyms
-        self.rematch = rematch
+        self.synonyms, self.rematch = synonyms, rematch
         self.tokenize = choose("tokenize", tokenize, ("word", "blank"))
 
     def settings(self) -> dict[str, Any]:
@@ -68,9 +61,10 @@ class Meteor(PairMetric):
         score = functools.partial(
             rematching_meteor_score if self.rematch else meteor_score,
             stemmer=RememberingStemmer(),
-            wordnet=Synonyms() if self.synonyms else NoSynonyms(),
+            wordnet=Synonyms() if self.synonyms else SimpleNamespace(synsets=lambda word: []),
         )
-        return score, (NLTKWordTokenizer().tokenize if self.tokenize == "word" else str.split)
+        tokenize = NLTKWordTokenizer().tokenize if self.tokenize == "word" else str.split
+        return score, functools.lru_cache(maxsize=4096)(tokenize)  # one reference is compared with many outputs
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         meteor, tokens = self._loaded
@@ -128,28 +122,6 @@ def label() -> str:
         return file.readline().split()[-1]
 
 
-class _Lemma:
-    __slots__ = ("_name",)
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def name(self) -> str:
-        return self._name
-
-
-class _Synset:
-    """All one-word lemmas of all of a word's synsets: the union is what METEOR forms of them."""
-
-    __slots__ = ("_lemmas",)
-
-    def __init__(self, names: set[str]) -> None:
-        self._lemmas = [_Lemma(name) for name in sorted(names)]
-
-    def lemmas(self) -> list[_Lemma]:
-        return self._lemmas
-
-
 class _Speech:
     """The words of one part of speech, found by any of their forms."""
 
@@ -174,20 +146,17 @@ class _Speech:
 
 
 class Synonyms:
-    """WordNet as nltk's METEOR calls it, which looks each word up once."""
+    """WordNet as nltk's METEOR calls it, which looks each word up once.
+
+    All one-word lemmas of all of a word's synsets stand in one: the union is what METEOR forms of them.
+    """
 
     def __init__(self) -> None:
         _, *blocks = gzip.decompress(COMPACT.read_bytes()).decode().split("\n\n")
         self._speeches = [_Speech(endings, *blocks[2 * i : 2 * i + 2]) for i, endings in enumerate(ENDINGS.values())]
         self.synsets = functools.lru_cache(maxsize=1 << 17)(self._look_up)
 
-    def _look_up(self, word: str) -> list[_Synset]:
+    def _look_up(self, word: str) -> list[SimpleNamespace]:
         names = {name for speech in self._speeches for name in speech.synonyms(word.lower())}
-        return [_Synset(names)] if names else []
-
-
-class NoSynonyms:
-    """Stands for a WordNet that knows no word."""
-
-    def synsets(self, word: str) -> list[_Synset]:
-        return []
+        lemmas = [SimpleNamespace(name=name.__str__) for name in sorted(names)]  # a name that is called gives itself
+        return [SimpleNamespace(lemmas=lambda: lemmas)] if lemmas else []

@@ -1,6 +1,7 @@
 """Metrics whose value is a function of some texts: each list of texts is computed once, on any machine, in any run.
 
-`PairMetric` compares an output with its reference: what several references become, and what an empty text gives.
+`Metric` is asked about each row; `PairMetric` compares an output with its reference: what several references become,
+and what an empty text gives.
 """
 
 from __future__ import annotations
@@ -8,9 +9,8 @@ from __future__ import annotations
 import abc
 import contextlib
 import importlib.metadata
-import math
 import os
-import time
+import statistics
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,28 +20,20 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.evaluators import base, samples
+from nlgeval_lib.evaluators import base
 from nlgeval_lib.evaluators.score_cache import ValueCache, Values, key
 from nlgeval_lib.records import Judgment, Sample, Status
 
 Item = tuple[str, ...]  # the texts that a value depends on
 Found = Values | Judgment  # an item's values, or why it has none
 _BIG = 20_000  # items from which one process a core pays for its start
-_PATIENCE = 900.0  # seconds to wait for values that another process computes before computing them too
-_LOOK = 0.2  # seconds between two looks at what another process has stored
 
 
-def mean(values: Sequence[float]) -> float:
-    """The mean of one or more numbers."""
-    return math.fsum(values) / len(values)
-
-
-class CachedMetric(abc.ABC):
+class Metric(abc.ABC):
     """A metric with a disk cache of its values by content, which several processes fill together.
 
-    cache: True: `files.state("metrics")`; a path: that file; False: none.
-
-    After a call, `details` says how many values were cached and computed.
+    A row has one or more items, whose values are joined. cache: True: `files.state("metrics")`; a path: that file;
+    False: none. After a call, `details` says how many values were cached and computed.
     """
 
     name: ClassVar[str]
@@ -50,6 +42,8 @@ class CachedMetric(abc.ABC):
     revision_of_code: ClassVar[int] = 1  # raised when a change of this project's code changes values
     chunk: ClassVar[int] = 1000  # items computed, then stored, at a time
     parallel: ClassVar[bool] = True  # many items are shared out among processes; torch uses the cores itself
+    needs: Sequence[str] = ()  # the columns beside `output`
+    join: Callable[[list[float]], float] = staticmethod(statistics.fmean)
 
     def __init__(self, *, part: str | None = None, cache: bool | str | Path = True) -> None:
         self.part = choose("value", part or self.parts[0], self.parts)
@@ -67,6 +61,14 @@ class CachedMetric(abc.ABC):
     def compute(self, items: Sequence[Item]) -> list[Found]:
         """The values of distinct items, in the order of `parts`, or why there are none. Raises: Unavailable."""
 
+    def items(self, sample: Sample) -> list[Item]:
+        """The items of one row; none where its output is empty. Raises: Unavailable."""
+        raise NotImplementedError(f"{type(self).__name__} has no items()")
+
+    def rules(self) -> dict[str, Any]:
+        """What determines how items' values become a score, for the signature."""
+        return {}
+
     # -- what a caller uses --
 
     def signature(self) -> str:
@@ -78,11 +80,32 @@ class CachedMetric(abc.ABC):
         value = {"value": self.part} if len(self.parts) > 1 else {}
         return base.signature(self.name, **value, **self.rules(), **settings, v=self.revision_of_code)
 
-    def rules(self) -> dict[str, Any]:
-        """What determines how items' values become a score, for the signature."""
-        return {}
+    def score(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """`value, status, reason` of each row, same index; `attrs` hold `signature` and `details`.
+
+        Raises: ValueError naming the column or the row.
+        """
+        plans = self.plans(frame)
+        values = self.values([item for plan in plans if isinstance(plan, list) for item in plan])
+        position = self.parts.index(self.part)
+        judged = []
+        for plan in plans:
+            given = [plan] if isinstance(plan, Judgment) else [values[item] for item in plan]
+            known = [one[position] for one in given if isinstance(one, tuple)]
+            lost = next((one for one in given if isinstance(one, Judgment)), None)
+            judged.append(lost or Judgment(self.join(known) if len(known) > 1 else known[0]))
+        return base.score_frame(frame.index, judged, self.signature(), self.details)
 
     # -- how --
+
+    def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
+        """The items whose values make each row's score, or the score where none is needed."""
+        given = base.samples(frame, self.needs, self.name)
+        nothing = Judgment.missing(Status.EMPTY, "output is empty")
+        try:
+            return [self.items(sample) or nothing for sample in given]
+        except base.Unavailable as error:
+            return [Judgment.missing(Status.UNAVAILABLE, str(error))] * len(given)
 
     def values(self, items: Sequence[Item]) -> dict[Item, Found]:
         """The values of all `items`: from the cache, else computed and stored chunk by chunk. Sets `details`."""
@@ -98,21 +121,15 @@ class CachedMetric(abc.ABC):
             # neighbours share their last text, and long ones stand together: less to tokenise and to pad
             todo = sorted((item for item in items if item not in found), key=lambda item: (len(item[-1]), item[::-1]))
             jobs = (os.cpu_count() or 1) if self.parallel and len(todo) >= _BIG else 1
-            until = time.monotonic() + _PATIENCE
+            batches = [todo[start : start + self.chunk * jobs] for start in range(0, len(todo), self.chunk * jobs)]
             # delay: a short run prints nothing; disable=None: nothing where there is no terminal
             with tqdm(total=len(todo), desc=self.name, unit="item", delay=2, leave=False, disable=None) as bar:
-                while todo:
-                    before = len(found)
-                    for start in range(0, len(todo), self.chunk * jobs):
-                        batch = {item: keys[item] for item in todo[start : start + self.chunk * jobs]}
-                        made = self._batch(batch, jobs, time.monotonic() > until)
-                        found |= made
-                        bar.update(len(made))
-                    todo = [item for item in todo if item not in found]
-                    if len(found) > before:
-                        until = time.monotonic() + _PATIENCE
-                    elif todo:
-                        time.sleep(_LOOK)
+                for wait in (False, True):  # first what no other process is at, then what the others have made or left
+                    for batch in batches:
+                        if lacking := {item: keys[item] for item in batch if item not in found}:
+                            made = self._batch(lacking, jobs, wait)
+                            found |= made
+                            bar.update(len(made))
         except base.Unavailable as error:
             gone = Judgment.missing(Status.UNAVAILABLE, str(error))
             found |= {item: gone for item in items if item not in found}
@@ -125,12 +142,13 @@ class CachedMetric(abc.ABC):
         self.details["cached"] += len(found)
         return found
 
-    def _batch(self, keys: dict[Item, bytes], jobs: int, at_any_rate: bool) -> dict[Item, Found]:
-        """Computes and stores what no other process is computing; gives that, and what others have stored meanwhile."""
-        with self.cache.claiming() if self.cache is not None else contextlib.nullcontext(set) as claim:
-            mine = set(keys.values()) if at_any_rate else claim(keys.values())
+    def _batch(self, keys: dict[Item, bytes], jobs: int, wait: bool) -> dict[Item, Found]:
+        """Computes and stores what is not there; nothing where another process is at it and `wait` is off."""
+        with self.cache.alone(keys.values(), wait) if self.cache is not None else contextlib.nullcontext(True) as mine:
+            if not mine:
+                return {}
             found = self._stored(keys)
-            todo = [item for item, k in keys.items() if k in mine and item not in found]
+            todo = [item for item in keys if item not in found]
             if jobs > 1:
                 import joblib
 
@@ -145,53 +163,19 @@ class CachedMetric(abc.ABC):
         self.details["computed"] += len(fresh)
         return found | dict(zip(todo, computed, strict=True))
 
-    def framed(
-        self, index: pd.Index, plans: Sequence[list[Item] | Judgment], join: Callable[[list[float]], float]
-    ) -> pd.DataFrame:
-        """The score frame of rows of items, their values joined, or of what is known of a row without any."""
-        values = self.values([item for plan in plans if isinstance(plan, list) for item in plan])
-        position = self.parts.index(self.part)
-        judged = []
-        for plan in plans:
-            given = [plan] if isinstance(plan, Judgment) else [values[item] for item in plan]
-            known = [one[position] for one in given if isinstance(one, tuple)]
-            lost = next((one for one in given if isinstance(one, Judgment)), None)
-            judged.append(lost or Judgment(join(known) if len(known) > 1 else known[0]))
-        return base.score_frame(index, judged, self.signature(), self.details)
-
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: the settings, not the loaded models."""
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_loaded")}
 
 
-class RowMetric(CachedMetric):
-    """A metric that is asked about one or more items of each row, whose values are joined."""
-
-    needs: Sequence[str] = ()  # the columns beside `output`
-    join: Callable[[list[float]], float] = staticmethod(mean)
-
-    @abc.abstractmethod
-    def items(self, sample: Sample) -> list[Item]:
-        """The items of one row; none where its output is empty. Raises: Unavailable."""
-
-    def score(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """`value, status, reason` of each row, same index. Raises: ValueError naming the column or the row."""
-        given = samples.samples(frame, needs=("output", *self.needs), name=self.name)
-        nothing = Judgment.missing(Status.EMPTY, "output is empty")
-        try:
-            plans = [self.items(sample) or nothing for sample in given]
-        except base.Unavailable as error:
-            plans = [Judgment.missing(Status.UNAVAILABLE, str(error))] * len(given)
-        return self.framed(frame.index, plans, self.join)
-
-
-class PairMetric(CachedMetric):
+class PairMetric(Metric):
     """A metric of (output, reference) pairs, with a rule for several references and one for empty texts.
 
     multi: what several references become. None: an item has one reference, more are an error; `"first"`; `"max"` and
         `"mean"` of the pairwise values; `"joint"`: the metric's own way, where it has one.
     empty: what a text without a word gives. `"nan"`: no value but a reason; `"zero"`: 0, as some published code has.
-    cache: as for every cached metric.
+
+    Read are `output` and `reference` or `references`: with a rule for several `references` is preferred.
     """
 
     multi_rules: ClassVar[tuple[str, ...]] = ("first", "max", "mean")
@@ -201,6 +185,7 @@ class PairMetric(CachedMetric):
         super().__init__(**common)
         self.multi = multi if multi is None else choose("multi", multi, self.multi_rules)
         self.empty = choose("empty", empty, self.empty_rules)
+        self.join = max if multi == "max" else statistics.fmean
 
     def blank(self, text: str) -> str:
         """Why `text` has nothing that the metric can compare, or "" if it has. Such texts do not reach `compute`."""
@@ -224,39 +209,27 @@ class PairMetric(CachedMetric):
             warnings.warn(f"{self.name}: {reason}", UserWarning, stacklevel=2)
         return scored["value"].to_numpy()
 
-    def score(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """`value, status, reason` of each row of `frame`, same index; needs `output` and `reference` or `references`.
-
-        With a rule for several references the column `references` is preferred, without one `reference`.
-        `attrs["signature"]` and `attrs["details"]` tell how.
-
-        Raises: ValueError naming the column or the row.
-        """
-        outputs, groups = samples.pairs(frame, self.reference_columns())
-        if self.multi is None:
-            for position, group in enumerate(groups):
-                if len(group) > 1:
-                    row, rules = samples.row_name(position, list(frame.index)), ", ".join(self.multi_rules)
-                    raise ValueError(f"{row}: {len(group)} references; say what they become: multi= {rules}")
-        plans = [self._plan(output, group) for output, group in zip(outputs, groups, strict=True)]
-        return self.framed(frame.index, plans, max if self.multi == "max" else mean)
+    def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
+        outputs = base.cells(frame, ("output",), self.name)
+        groups = base.cells(frame, self.reference_columns(), self.name)
+        for position, group in enumerate(groups):
+            if self.multi is None and len(group) > 1:
+                row, rules = base.row_name(position, frame.index), ", ".join(self.multi_rules)
+                raise ValueError(f"{row}: {len(group)} references; say what they become: multi= {rules}")
+        return [self._plan(output, group) for (output,), group in zip(outputs, groups, strict=True)]
 
     def _plan(self, output: str, group: tuple[str, ...]) -> list[Item] | Judgment:
-        """The pairs whose values make an item's score, or the score where no pair is needed."""
+        """The pairs whose values make a row's score, or the score where no pair is needed."""
         if not group:
             return Judgment.missing(Status.EMPTY, "no reference")
         group = group[:1] if self.multi == "first" else group
         kept = tuple(reference for reference in group if not self.blank(reference))
-        if why := self.blank(output):
-            return self._blank(f"output {why}")
-        if not kept:
-            return self._blank(f"reference {self.blank(group[0])}")
+        why = self.blank(output)
+        if why or not kept:
+            why = f"output {why}" if why else f"reference {self.blank(group[0])}"
+            zero = Judgment(0.0, reason=f"{why}; counted as 0")
+            return zero if self.empty == "zero" else Judgment.missing(Status.EMPTY, why)
         return [(output, *kept)] if self.multi == "joint" else [(output, reference) for reference in kept]
-
-    def _blank(self, why: str) -> Judgment:
-        if self.empty == "zero":
-            return Judgment(0.0, reason=f"{why}; counted as 0")
-        return Judgment.missing(Status.EMPTY, why)
 
 
 def choose(what: str, given: Any, allowed: Sequence[Any]) -> Any:

@@ -1,24 +1,32 @@
-"""Prometheus: feedback and a score for one response, by a rubric and a reference answer.
+"""Prometheus: feedback and a score for one response, by a rubric and a reference answer; and responses put in order.
 
-Source: Kim et al. (2024), Prometheus, section 3, appendix J.
+Source: Kim et al. (2024), Prometheus, section 3, appendices A.1 and J.
 """
 
 from __future__ import annotations
 
 import copy
+import dataclasses
+import itertools
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+import pandas as pd
+
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Engine
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, numbers, short_hash
+from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.records import Completion, Judgment, Sample
+from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
 WORDINGS = ("released", "appendix")
 # the v1 checkpoints are Llama-2-Chat tuned on the paper's prompt; those of the second paper are Mistral-Instruct
@@ -55,9 +63,9 @@ class Rubric:
             raise ValueError(f"{len(self.descriptions)} score descriptions; a scale has two scores or more")
 
     @property
-    def high(self) -> int:
-        """The highest score."""
-        return self.low + len(self.descriptions) - 1
+    def scale(self) -> tuple[int, int]:
+        """The lowest and the highest score."""
+        return self.low, self.low + len(self.descriptions) - 1
 
     @property
     def levels(self) -> dict[int, str]:
@@ -128,37 +136,31 @@ class Prometheus(Judge):
     ) -> None:
         self.auto_chat = chat == "auto"
         super().__init__(chat="messages" if self.auto_chat else chat, **common)
-        self.reference, self.feedback, self.wording = reference, feedback, wording
+        self.reference, self.feedback, self.with_rubric = reference, feedback, rubric is not False
         self.parser = "verbalizer" if verbalizer else "strict"
-        self.with_rubric = rubric is not False
-        given = Rubric.parse(rubric) if isinstance(rubric, str) else rubric
-        self.rubric = given if isinstance(given, Rubric) else None
-        needs = {"instruction": True, "references": reference, "rubric": self.with_rubric and self.rubric is None}
+        rubric = Rubric.parse(rubric) if isinstance(rubric, str) else rubric
+        self.rubric = rubric if isinstance(rubric, Rubric) else None
+        needs = {"instruction": True, "references": reference, "rubric": rubric is True}
         self.needs = ("output", *(field for field, needed in needs.items() if needed))
+        switches = {"reference": reference, "rubric": self.with_rubric, "feedback": feedback}
+        left_out = "".join(f"_no_{name}" for name, on in switches.items() if not on)
         if wording not in WORDINGS:
             raise ValueError(f"wording {wording!r}; allowed: {', '.join(WORDINGS)}")
-        if wording == "appendix" and not (reference and self.with_rubric and feedback):
+        if wording == "appendix" and left_out:
             raise ValueError("wording 'appendix' has reference, rubric and feedback; use 'released' for ablations")
+        name = "absolute_appendix" if wording == "appendix" else f"absolute_scale{left_out}"
+        self.template: Template = prompts.template(f"prometheus/{name}")
         if (low is None) != (high is None) or not (low is None or high is None or low < high):
             raise ValueError(f"low={low}, high={high}; give both ends of the scale, low < high, or neither")
         scales = [(low, high)] if low is not None and high is not None else []
-        scales += [(self.rubric.low, self.rubric.high)] if self.rubric is not None else []
+        scales += [self.rubric.scale] if self.rubric is not None else []
         scales += [(1, 5)] if wording == "appendix" else []
         if len(set(scales)) > 1:
             raise ValueError(f"scales {scales} of low and high, rubric and wording {wording!r} differ")
-        self.low: int | None = scales[0][0] if scales else None
-        self.high: int | None = scales[0][1] if scales else None
+        self.asked = scales[0] if scales else None  # the scale of all samples, where it is given
+        self.common_scale = self.asked or (1, 5)
 
     # -- the prompt -----------------------------------------------------------------------------------------------
-
-    @property
-    def template(self) -> Template:
-        """The prompt with what the switches leave of it."""
-        if self.wording == "appendix":
-            return prompts.template("prometheus/absolute_appendix")
-        switches = {"reference": self.reference, "rubric": self.with_rubric, "feedback": self.feedback}
-        left_out = "".join(f"_no_{name}" for name, on in switches.items() if not on)
-        return prompts.template(f"prometheus/absolute_scale{left_out}")
 
     def rubric_of(self, sample: Sample) -> Rubric | None:
         """The rubric that a sample is graded by, None where the prompt has none.
@@ -171,10 +173,10 @@ class Prometheus(Judge):
             rubric = Rubric.parse(sample.rubric)
         except ValueError as error:
             raise ValueError(f"sample {sample.id!r}: {error}") from None
-        if (self.low is not None or self.structured) and (rubric.low, rubric.high) != self.common_scale:
-            low, high = self.common_scale
+        if (self.asked or self.structured) and rubric.scale != self.common_scale:
+            (low, high), (lowest, highest) = self.common_scale, rubric.scale
             raise ValueError(
-                f"sample {sample.id!r}: its rubric goes from {rubric.low} to {rubric.high}, asked is {low} to {high}; "
+                f"sample {sample.id!r}: its rubric goes from {lowest} to {highest}, asked is {low} to {high}; "
                 "without structured, low and high, each sample is graded on its rubric's scale"
             )
         return rubric
@@ -182,16 +184,10 @@ class Prometheus(Judge):
     def scale(self, sample: Sample) -> tuple[int, int]:
         """The lowest and the highest score that a sample can get."""
         rubric = self.rubric_of(sample)
-        return self.common_scale if rubric is None else (rubric.low, rubric.high)
-
-    @property
-    def common_scale(self) -> tuple[int, int]:
-        """The scale where a sample has none of its own: `low` to `high`, 1 to 5 unless given."""
-        return (1, 5) if self.low is None or self.high is None else (self.low, self.high)
+        return self.common_scale if rubric is None else rubric.scale
 
     def render(self, sample: Sample) -> str:
-        template, rubric = self.template, self.rubric_of(sample)
-        low, high = self.scale(sample)
+        rubric, (low, high) = self.rubric_of(sample), self.scale(sample)
         # an instruction's input follows it
         instruction = "\n\n".join(text for text in (sample.instruction, sample.source, sample.context) if text)
         values: dict[str, Any] = {"low": low, "high": high, "response": sample.output, "instruction": instruction}
@@ -200,10 +196,7 @@ class Prometheus(Judge):
         if rubric is not None:
             values |= {"criteria": rubric.criteria, "score_descriptions": rubric.score_lines}
             values |= {f"score{score}": text for score, text in rubric.levels.items()}
-        return template.render(**{name: values[name] for name in template.variables})
-
-    def templates(self) -> Sequence[Template]:
-        return (self.template,)
+        return self.template.render(**{name: values[name] for name in self.template.variables})
 
     # -- the answer -----------------------------------------------------------------------------------------------
 
@@ -234,7 +227,7 @@ class Prometheus(Judge):
         return bound
 
     def settings(self) -> dict[str, Any]:
-        scale = {} if self.low is None else {"scale": f"{self.low}-{self.high}"}
+        scale = {"scale": f"{self.asked[0]}-{self.asked[1]}"} if self.asked else {}
         return {
             "mode": "absolute",
             "ref": self.reference,
@@ -243,3 +236,106 @@ class Prometheus(Judge):
             **scale,
             "parser": self.parser if self.feedback else "rating",
         }
+
+
+# -- ranking grading ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The order of one group's responses.
+
+    `ranks`: 1 is best; tied responses share the better rank; NaN for a response that got no score, and `reason` says
+    why. `scores`: those of each response, draw by draw, NaN for a draw without one.
+    """
+
+    group: str
+    responses: tuple[str, ...]
+    ranks: tuple[float, ...]
+    scores: tuple[tuple[float, ...], ...]
+    reason: str = ""
+
+    @property
+    def winner(self) -> str | None:
+        """The response that is better than all others; None where the best are tied or a response has no rank."""
+        best = [name for name, rank in zip(self.responses, self.ranks, strict=True) if rank == 1]
+        return best[0] if len(best) == 1 and not any(map(math.isnan, self.ranks)) else None
+
+
+@dataclass(slots=True, eq=False)
+class _Response:
+    """One response while its group is ranked: all its draws, and the scores of those that have one."""
+
+    name: str
+    sample: Sample
+    draws: list[Judgment] = field(default_factory=list)
+
+    @property
+    def scores(self) -> list[float]:
+        return [draw.value for draw in self.draws if draw.status is Status.OK]
+
+
+def _parts(members: Sequence[_Response], depth: int = 0) -> Iterator[tuple[Sequence[_Response], int]]:
+    """Responses that are not told apart, the best first, and how many scores they have in common.
+
+    Scores are compared one by one, each only when all that are equal so far have it.
+    """
+    if len(members) == 1 or any(len(one.scores) <= depth for one in members):
+        yield members, depth
+        return
+    ordered = sorted(members, key=lambda one: -one.scores[depth])
+    for _, part in itertools.groupby(ordered, key=lambda one: one.scores[depth]):
+        yield from _parts(list(part), depth + 1)
+
+
+def rank(judge: Prometheus, frame: pd.DataFrame, *, redraws: int = 9, **ways: Any) -> list[Ranking]:
+    """One `Ranking` of the responses (`system_id`) to each instruction (`input_id`) of a frame, a row a response.
+
+    Every response is graded once; those with equal scores, or without one, are drawn again, at most `redraws` times,
+    until they differ. What is still equal then is a tie. ways: engine, store, progress.
+
+    Raises: ValueError for fewer than two responses to an instruction, or two of one system; for redraws with
+    temperature 0, as they would be the same; without an engine.
+    """
+    if redraws and judge.sampling.temperature == 0:
+        raise ValueError("redraws with temperature 0 would all be the same; give redraws=0 or a temperature above 0")
+    groups: dict[str, list[_Response]] = {}
+    for name, who, sample in zip(frame["input_id"], frame["system_id"], judge.given(frame), strict=True):
+        groups.setdefault(str(name), []).append(_Response(str(who), sample))
+    for name, members in groups.items():
+        if len(members) < 2 or len({one.name for one in members}) < len(members):
+            who = ", ".join(one.name for one in members)
+            raise ValueError(f"input {name!r} has responses of {who}; two or more of different systems can be ranked")
+    stages = _rounds(judge.for_engine(ways.get("engine")), groups, redraws)
+    if ways.get("store") is not None or judge.store is not None:
+        return judge.run(stages, **ways)
+    with tempfile.TemporaryDirectory() as folder, Store(folder) as store:  # the earlier draws of a redraw
+        return judge.run(stages, **{**ways, "store": store})
+
+
+def _rounds(judge: Prometheus, groups: dict[str, list[_Response]], redraws: int) -> Stages[list[Ranking]]:
+    """Grade, and grade again what is tied or has no score, in rounds; draws that are stored are not asked again."""
+    for number in range(1 + redraws):
+        open_ = [part for members in groups.values() for part in _parts(members) if len(part[0]) > 1]
+        waiting = [one for members, depth in open_ for one in members if len(one.scores) <= depth]
+        waiting.sort(key=lambda one: len(one.draws))
+        for count, found in itertools.groupby(waiting, key=lambda one: len(one.draws)):
+            members = list(found)
+            requests = [judge.chat.request(judge.render(one.sample), one.sample.id) for one in members]
+            # the store has the earlier draws
+            sampling = judge.shaped("score", dataclasses.replace(judge.sampling, n=count + 1))
+            answers = yield Stage(f"round {number + 1}", requests, sampling, judge.stand_in)
+            for one, draws in zip(members, answers, strict=True):
+                one.draws.append(judge.read(draws[count], one.sample))
+    rankings = []
+    for name, members in groups.items():
+        ranks: dict[str, float] = {}
+        for part, _ in _parts([one for one in members if one.scores]):
+            ranks |= dict.fromkeys((one.name for one in part), len(ranks) + 1.0)
+        lost = [one for one in members if one.name not in ranks]
+        reasons = [f"{one.name}: no score in {len(one.draws)} draws ({one.draws[-1].reason})" for one in lost]
+        names = tuple(one.name for one in members)
+        scores = tuple(tuple(draw.value for draw in one.draws) for one in members)
+        placed = tuple(ranks.get(one, math.nan) for one in names)
+        rankings.append(Ranking(name, names, placed, scores, "; ".join(reasons)))
+    return rankings

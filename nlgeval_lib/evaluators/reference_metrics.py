@@ -42,10 +42,8 @@ class Bleu(PairMetric):
         from sacrebleu.metrics import BLEU
 
         self.smooth = choose("smooth", smooth, tuple(BLEU.SMOOTH_DEFAULTS))
-        self.smooth_value = smooth_value
-        self.effective_order = effective_order
         self.tokenize = choose("tokenize", tokenize, tuple(BLEU.TOKENIZERS))
-        self.lowercase = lowercase
+        self.smooth_value, self.effective_order, self.lowercase = smooth_value, effective_order, lowercase
 
     def settings(self) -> dict[str, Any]:
         value = "" if self.smooth_value is None else f"[{self.smooth_value!r}]"
@@ -132,15 +130,19 @@ class Rouge(PairMetric):
 
             return PypiRouge([_PYPI[self.type]])
         from rouge_score.rouge_scorer import RougeScorer
+        from rouge_score.tokenize import tokenize
 
-        return RougeScorer([self.type], tokenizer=_RememberingTokenizer(self.stemmer))
+        scorer = RougeScorer([self.type])
+        words = functools.partial(tokenize, stemmer=RememberingStemmer() if self.stemmer else None)
+        # run once a text: one reference is compared with many outputs
+        scorer._tokenizer.tokenize = functools.lru_cache(maxsize=256)(words)
+        return scorer
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        return [(self._by_rouge if self.package == "rouge" else self._by_rouge_score)(*item) for item in items]
-
-    def _by_rouge_score(self, output: str, reference: str) -> Found:
-        score = self._loaded.score(reference, output)[self.type]
-        return (score.fmeasure, score.precision, score.recall)
+        if self.package == "rouge":
+            return [self._by_rouge(*item) for item in items]
+        scores = [self._loaded.score(reference, output)[self.type] for output, reference in items]
+        return [(score.fmeasure, score.precision, score.recall) for score in scores]
 
     def _by_rouge(self, output: str, reference: str) -> Found:
         try:
@@ -157,13 +159,3 @@ class RememberingStemmer:
         from nltk.stem.porter import PorterStemmer
 
         self.stem = functools.lru_cache(maxsize=1 << 17)(PorterStemmer().stem)
-
-
-class _RememberingTokenizer:
-    """rouge_score's own tokenizer, run once a text: one reference is compared with many outputs."""
-
-    def __init__(self, stemmer: bool) -> None:
-        from rouge_score.tokenize import tokenize
-
-        words = RememberingStemmer() if stemmer else None
-        self.tokenize = functools.lru_cache(maxsize=256)(functools.partial(tokenize, stemmer=words))

@@ -1,4 +1,4 @@
-"""Numbers kept on disk by what determines them: look up many, add many, claim those that no process is computing."""
+"""Numbers kept on disk by what determines them: look up many, add many, work on some alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import sqlite3
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 try:
@@ -15,7 +15,6 @@ except ImportError:  # a system without such locks: two processes may compute th
     fcntl = None  # type: ignore[assignment]
 
 Values = tuple[float, ...]
-Claim = Callable[[Iterable[bytes]], set[bytes]]
 _SLICE = 900  # keys in one query; SQLite's oldest limit on variables is 999
 
 
@@ -64,20 +63,27 @@ class ValueCache:
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
 
     @contextlib.contextmanager
-    def claiming(self) -> Iterator[Claim]:
-        """What claims keys: of those given, it returns the ones that no other process holds; they are this one's now.
+    def alone(self, keys: Iterable[bytes], wait: bool) -> Iterator[bool]:
+        """Whether this process alone is at these keys until the block ends; with `wait`, once no other one is.
 
-        A claim is a lock on the key's own byte of a file beside the cache: it is free when this ends, or the process,
-        however it ends. Raises: CacheError.
+        Each key is locked as a byte of a file beside the cache: free when the process ends, however it ends.
+        Raises: CacheError.
         """
         if fcntl is None:
-            yield set
+            yield True
             return
+        how = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
         with self._said():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            held = open(self.path.with_suffix(".claims"), "ab")  # noqa: SIM115 - closed below, which frees the claims
+            held = open(self.path.with_suffix(".claims"), "ab")  # noqa: SIM115 - closed below, which frees the locks
         with held:
-            yield lambda keys: {key for key in keys if _locked(held.fileno(), key)}
+            try:
+                for place in sorted(int.from_bytes(key[:7], "big") for key in keys):  # in one order: no two can block
+                    fcntl.lockf(held, how, 1, place)
+                mine = True
+            except BlockingIOError:
+                mine = False
+            yield mine
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -103,12 +109,3 @@ class ValueCache:
             raise CacheError(
                 f"the metric cache {self.path} is damaged: {error}; delete it, its numbers are computed again"
             ) from error
-
-
-def _locked(file: int, key: bytes) -> bool:
-    """Lock the byte that stands for `key`, if no other process has it."""
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int.from_bytes(key[:7], "big"))
-    except BlockingIOError:
-        return False
-    return True

@@ -12,7 +12,6 @@ from nlgeval_lib.records import Completion
 
 T = TypeVar("T")
 Draws = Sequence[Completion]
-Ask = Callable[[Sequence[Request], Sampling], Sequence[Draws]]
 
 
 @dataclass(frozen=True)
@@ -55,14 +54,11 @@ def drive(stages: Stages[T], answer: Callable[[Stage], Sequence[Draws]]) -> T:
         return done.value
 
 
-def run(stages: Stages[T], ask: Ask) -> T:
-    """Run the generator with an engine behind `ask`; an empty stage asks nothing."""
-    return drive(stages, lambda stage: ask(stage.requests, stage.sampling) if stage.requests else [])
-
-
-def bind(engine: Engine, store: Store | None = None, progress: Any = None) -> Ask:
-    """`ask(requests, sampling)` of an engine, through a store if there is one."""
-    return lambda requests, sampling: complete(engine, requests, sampling, store, progress)
+def run(stages: Stages[T], engine: Engine, store: Store | None = None, progress: Any = None) -> T:
+    """Run the generator with an engine, through a store if there is one; an empty stage asks nothing."""
+    return drive(
+        stages, lambda one: complete(engine, one.requests, one.sampling, store, progress) if one.requests else []
+    )
 
 
 def plan(stages: Stages[Any], engine: Engine | None = None, store: Store | None = None) -> list[Stage]:

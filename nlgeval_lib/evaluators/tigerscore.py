@@ -5,14 +5,14 @@ turns with a reference that its training data were made by; and a second judge o
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from nlgeval_lib import prompts
@@ -59,10 +59,7 @@ class Task:
     aspects: dict[str, str]
 
     def aspect(self, written: str) -> str:
-        """The aspect that a judge wrote, as the paper spells it; empty where it is none of this task.
-
-        Case, blanks and hyphens do not matter.
-        """
+        """The aspect that a judge wrote, as the paper spells it whatever its case and hyphens; empty for another."""
         return {plain(name): name for name in self.aspects}.get(plain(written), "")
 
 
@@ -81,8 +78,7 @@ def find_task(given: str) -> Task:
     for one in known.values():
         if plain(given) in (plain(one.label), plain(one.name)):
             return one
-    hint = meant(given, known, ".")
-    raise ValueError(f"no aspects for task {given!r}{hint} Tasks with aspects: {', '.join(known)}")
+    raise ValueError(f"no aspects for task {given!r}{meant(given, known, '.')} Tasks with aspects: {', '.join(known)}")
 
 
 class TigerScore(Judge):
@@ -102,6 +98,7 @@ class TigerScore(Judge):
     name = "tigerscore"
     defaults = MappingProxyType({"temperature": 0.0, "max_tokens": 1024})
     stand_in = PERFECT
+    template = prompts.template("tigerscore/evaluate")
 
     def __init__(
         self,
@@ -120,18 +117,14 @@ class TigerScore(Judge):
         self.needs = ("output",) if instruction else ("output", "instruction")
 
     def render(self, sample: Sample) -> str:
-        return prompts.render(
-            "tigerscore/evaluate",
+        return self.template.render(
             generation_instruction=sample.instruction or self.instruction,
             input_context=input_of(sample),
             hypothesis_output=sample.output,
         )
 
-    def templates(self) -> Sequence[Template]:
-        return (prompts.template("tigerscore/evaluate"),)
-
     def settings(self) -> dict[str, Any]:
-        return {"decoder": self.decoder, **({"instruction": short_hash(self.instruction)} if self.instruction else {})}
+        return {"decoder": self.decoder} | ({"instruction": short_hash(self.instruction)} if self.instruction else {})
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         return {"regex": analysis_form(self.sampling.max_tokens)}
@@ -144,19 +137,14 @@ class TigerScore(Judge):
 def read_analysis(text: str, of: Task | None = None, decoder: str = "sum") -> Judgment:
     """An error analysis as a judgment, with the details that `TigerScore` names."""
     found = error_analysis(text) if decoder == "sum" else tigerscore_authors(text)
-    details: dict[str, Any] = {
-        "errors": found.errors,
-        "n_errors": len(found.errors),
-        "header_errors": found.header_errors,
-        "header_total": found.header_total,
-        "agrees": found.agrees,
-    }
+    told = ("errors", "header_errors", "header_total", "agrees")
+    details: dict[str, Any] = {name: getattr(found, name) for name in told}
+    details["n_errors"] = len(found.errors)
     if of is not None:
-        sums = dict.fromkeys(of.aspects, 0.0)
+        details["aspects"] = sums = dict.fromkeys(of.aspects, 0.0)
         for error in found.errors:
             name = of.aspect(error.aspect) or "other"
             sums[name] = sums.get(name, 0.0) + error.penalty
-        details["aspects"] = sums
     return found.judgment(**details)
 
 
@@ -172,31 +160,27 @@ def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
     score, of which both are shares; `n_missing`: how many have none. NaN without any.
     Source: TIGERScore, Table 6.
     """
-    values = np.array(scores["value"] if isinstance(scores, pd.DataFrame) else scores, dtype=float)
-    there = values[~np.isnan(values)]
-    zero, above = ((there == 0).mean(), (there > -2).mean()) if len(there) else (math.nan, math.nan)
-    n = {"n": len(there), "n_missing": len(values) - len(there)}
-    return {"zero": 100.0 * zero, "above_minus_2": 100.0 * above, **n}
+    values = pd.Series(scores["value"] if isinstance(scores, pd.DataFrame) else scores, dtype=float)
+    there = values.dropna()
+    shares = {"zero": 100.0 * (there == 0).mean(), "above_minus_2": 100.0 * (there > -2).mean()}
+    return {**shares, "n": len(there), "n_missing": len(values) - len(there)}
 
 
 def analysis_form(room: int) -> str:
     """A pattern of whole analyses that end within `room` tokens of a letter or more; up to five errors."""
     most = max(1, min(5, (room - 80) // 170))
     length = max(1, (room - 80 - 100 * most) // (3 * most))
+    free = rf"[^\s][^\n]{{0,{length - 1}}}"
+    error = (
+        rf"\nError location {{0}}: {free}\nError aspect {{0}}: [A-Za-z]{{1,{length}}}\nExplanation {{0}}: {free}"
+        r"\nSeverity {0}: (Major|Minor)\nScore reduction {0}: (0\.5|[1-5])"
+    )
     head = r"The model-generated output contains {} errors, with a total score reduction of {}\."
     kinds = [head.format(0, 0)]
     for count in range(1, most + 1):
-        errors = "".join(_error_form(number, length) for number in range(1, count + 1))
+        errors = "".join(error.replace("{0}", str(number)) for number in range(1, count + 1))
         kinds.append(head.format(count, r"[1-9](\.5)?") + errors)
     return "(" + "|".join(kinds) + ")"
-
-
-def _error_form(number: int, length: int) -> str:
-    free = rf"[^\s][^\n]{{0,{length - 1}}}"
-    return (
-        rf"\nError location {number}: {free}\nError aspect {number}: [A-Za-z]{{1,{length}}}"
-        rf"\nExplanation {number}: {free}\nSeverity {number}: (Major|Minor)\nScore reduction {number}: (0\.5|[1-5])"
-    )
 
 
 class TigerScoreReferenceBased(Judge):
@@ -230,9 +214,8 @@ class TigerScoreReferenceBased(Judge):
         self.task = find_task(task)
         self.instruction, self.label = instruction, label
         self.first = prompts.template(f"tigerscore/{FIRST_STEP[self.task.label]}")
-        asks = {"generation_instruction", "generation_instruction_and_source"} & set(self.first.variables)
-        needs_instruction = ("instruction",) if asks and not instruction else ()
-        self.needs = ("output", "references", *needs_instruction)
+        asks = any(slot.startswith("generation_instruction") for slot in self.first.variables)
+        self.needs = ("output", "references", *(("instruction",) if asks and not instruction else ()))
 
     def render(self, sample: Sample) -> str:
         """The first turn."""
@@ -250,39 +233,29 @@ class TigerScoreReferenceBased(Judge):
         }
         return self.first.render(**{name: values[name] for name in self.first.variables})
 
-    def requests(self, sample: Sample) -> Sequence[Request]:
-        return [Request(messages=self._turns(sample), id=sample.id)]
-
     def second(self, sample: Sample, analysis: str) -> Request:
         """The second turn, after the judge's analysis."""
         ask = prompts.render("tigerscore/format_json", aspects_list=", ".join(self.task.aspects))
         turns = ({"role": "assistant", "content": analysis}, {"role": "user", "content": ask})
-        return Request(messages=(*self._turns(sample), *turns), id=sample.id)
-
-    def _turns(self, sample: Sample) -> tuple[dict[str, str], ...]:
-        return tuple(dict(message) for message in self.chat.request(self.render(sample)).messages or ())
+        [first] = self.requests(sample)
+        return Request(messages=(*(first.messages or ()), *turns), id=sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """The analyses of all samples, then each written as JSON; a failed analysis is not asked to be rewritten."""
         requests = [request for sample in samples for request in self.requests(sample)]
         analyses = yield Stage("analyse", requests, self.shaped("analyse"), _STAND_IN)
-        written = [[draw for draw in draws if draw.text.strip() and not failed(draw)] for draws in analyses]
-        again = [
-            self.second(sample, draw.text) for sample, draws in zip(samples, written, strict=True) for draw in draws
-        ]
+        pairs = [(sample, draw) for sample, draws in zip(samples, analyses, strict=True) for draw in draws]
+        written = [bool(draw.text.strip()) and not failed(draw) for _, draw in pairs]
+        again = [self.second(sample, draw.text) for sample, draw in itertools.compress(pairs, written)]
         once = dataclasses.replace(self.sampling, n=1)
         answers = iter((yield Stage("format", again, self.shaped("format", once), self.stand_in)))
-        judgments = []
-        for sample, draws in zip(samples, analyses, strict=True):
-            judgments.append(self.combine([self._formatted(sample, draw, answers) for draw in draws]))
-        return judgments
-
-    def _formatted(self, sample: Sample, analysis: Completion, answers: Iterator[Sequence[Completion]]) -> Judgment:
-        if not analysis.text.strip() or failed(analysis):
-            return self.read(analysis, sample)
-        [answer] = next(answers)
-        judgment = self.read(answer, sample)
-        return dataclasses.replace(judgment, details={**judgment.details, "analysis": analysis.text})
+        judged = []
+        for (sample, draw), there in zip(pairs, written, strict=True):
+            judgment = self.read(next(answers)[0] if there else draw, sample)
+            analysis = {"analysis": draw.text} if there else {}
+            judged.append(dataclasses.replace(judgment, details={**judgment.details, **analysis}))
+        each = iter(judged)
+        return [self.combine([next(each) for _ in draws]) for draws in analyses]
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The penalties' sum, from the JSON of the second turn."""
@@ -300,8 +273,8 @@ class TigerScoreReferenceBased(Judge):
         return {"regex": r'\{"errors": (\{\}|\{"error_1": ' + error + r"\})\}"}
 
     def settings(self) -> dict[str, Any]:
-        given = {"instruction": short_hash(self.instruction)} if self.instruction else {}
-        return {"task": self.task.label, "label": self.label.strip(" :") or "none", **given}
+        given = {"task": self.task.label, "label": self.label.strip(" :") or "none"}
+        return given | ({"instruction": short_hash(self.instruction)} if self.instruction else {})
 
     def templates(self) -> Sequence[Template]:
         return (self.first, prompts.template("tigerscore/format_json"))
@@ -329,6 +302,7 @@ class AnalysisCheck(Judge):
         self.question = question
         with_reference = ("references",) if question == "hallucination" else ()
         self.needs = ("output", "instruction", *with_reference, "analysis")
+        self.template: Template = prompts.template(f"tigerscore/check_{question}")
 
     def render(self, sample: Sample) -> str:
         values = {
@@ -339,7 +313,7 @@ class AnalysisCheck(Judge):
         }
         if self.question == "hallucination":
             values["reference_output"] = sample.references[0]
-        return prompts.render(f"tigerscore/check_{self.question}", **values)
+        return self.template.render(**values)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """Whether the answer speaks for the analysis. A yes or no that a sentence contradicts is missing."""
@@ -351,19 +325,13 @@ class AnalysisCheck(Judge):
             read = said
         elif said is not None and said.ok and read.ok and said.value != read.value:
             return Judgment.missing(Status.UNPARSED, "the answer and a sentence after it contradict each other")
-        judgment = read.judgment()
-        if judgment.status is not Status.OK:
-            return judgment
-        return Judgment(1.0 - judgment.value, Status.OK, "", judgment.details)
+        return (dataclasses.replace(read, value=1.0 - read.value) if read.ok else read).judgment()
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         return {"choice": ("Yes", "No")}
 
     def settings(self) -> dict[str, Any]:
         return {"question": self.question}
-
-    def templates(self) -> Sequence[Template]:
-        return (prompts.template(f"tigerscore/check_{self.question}"),)
 
 
 def says_it_has(text: str) -> Parsed | None:
@@ -376,7 +344,5 @@ def says_it_has(text: str) -> Parsed | None:
     if not answers:
         return None
     if len(answers) > 1:
-        return Parsed(
-            float("nan"), Status.UNPARSED, "the text says both that there are and that there are none", "phrase"
-        )
+        return Parsed(math.nan, Status.UNPARSED, "the text says both that there are and that there are none", "phrase")
     return Parsed(answers.pop(), Status.OK, "", "phrase")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib import papers
 from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, new
 
 _MAX_HEADS = 8
@@ -33,17 +34,16 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
     Returns the figure.
     Raises: ValueError where no cell has both numbers.
     """
-    from nlgeval_lib.papers import counts, in_words, parse
-
     both = cells[cells["ours"].notna() & (cells["verdict"] != "extra")].copy()
     if both.empty:
         raise ValueError("no cell has a printed number and one of ours; there is nothing to draw")
-    both["number"] = [float(parse(text)) for text in both["printed"]]
+    both["number"] = [float(papers.parse(text)) for text in both["printed"]]
     both["label"], heads = _arranged(both)
     labels = list(dict.fromkeys(both["label"]))
     statistics = list(dict.fromkeys(both["statistic"]))
     panels = [(head, statistic) for head in dict.fromkeys(heads) for statistic in statistics]
-    columns = _across(len(panels), len(statistics), width)
+    most = max(1, int(width / 2.2))  # panels beside each other: the statistics of one head, where they fit
+    columns = min(len(panels), most if len(statistics) == 1 or len(statistics) > most else len(statistics))
     rows = math.ceil(len(panels) / columns)
     height = 0.8 + rows * (0.55 + 0.17 * len(labels))
     sharex = True if set(statistics) <= _CORRELATIONS else "row"
@@ -67,13 +67,12 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
         ax.set_ylim(-0.7, len(labels) - 0.3)
     for ax in axes[-1]:
         ax.set_xlabel(xlabel)
-    for ax in axes.flat:
+    for place, ax in enumerate(axes.flat):
+        ax.set_visible(place < len(panels))
         if ax.get_xlim()[0] < 0 < ax.get_xlim()[1]:
             ax.axvline(0, color="#777777", lw=0.8, zorder=0)
-    for ax in list(axes.flat)[len(panels) :]:
-        ax.set_visible(False)
-    found = counts(cells)
-    said = in_words(found) + (f"; missing: {found['missing']}" if found["missing"] else "")
+    found = papers.counts(cells)
+    said = papers.in_words(found) + (f"; missing: {found['missing']}" if found["missing"] else "")
     said = textwrap.fill(f"{title}: {said}" if title else said, int(width * 14))
     fig.suptitle(said, x=0.01, ha="left", fontsize=9, fontweight="bold")
     fig.legend(*_legend(axes.flat), loc="outside lower left", ncols=4 if width > COLUMN + 1 else 2)
@@ -85,21 +84,11 @@ def _arranged(both: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     heads = both["column"].nunique()
     if 1 < heads <= _MAX_HEADS and both["row"].nunique() > 1:
         return both["row"], both["column"].str.replace(" | ", ", ", regex=False)
-    nothing = both["column"].map(lambda _: "")
-    return (both["row"] if heads == 1 else both["row"] + ", " + both["column"]), nothing
-
-
-def _across(panels: int, statistics: int, width: float) -> int:
-    """How many panels stand beside each other: the statistics of one head, where they fit."""
-    most = max(1, int(width / 2.2))
-    return min(panels, most if statistics == 1 or statistics > most else statistics)
+    return (both["row"] if heads == 1 else both["row"] + ", " + both["column"]), both["column"].map(lambda _: "")
 
 
 def _legend(axes: Any) -> tuple[list[Any], list[str]]:
-    found: dict[str, Any] = {}
-    for ax in axes:
-        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(name, handle)
+    found = {name: handle for ax in axes for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)}
     shown = [name for name in _LEGEND if name in found]
     return [found[name] for name in shown], shown
 
@@ -304,11 +293,9 @@ def _board_legend(ax: Any, y: float, frame: pd.DataFrame) -> None:
         ax.add_patch(_box(x + 0.07, line - 0.12, 0.36, 0.24, fill, hatch))
         ax.text(x + 0.55, line, name, fontsize=7.5, va="center")
     x, line = place(len(SHARES), y)
-    said = "5 · 3 / 20: equal, recomputed · consistent / printed"
-    ax.text(x + 0.07, line, said, fontsize=7.5, va="center")
+    ax.text(x + 0.07, line, "5 · 3 / 20: equal, recomputed · consistent / printed", fontsize=7.5, va="center")
     counts = frame["status"].value_counts()
-    shown = [name for name in STATUS if counts.get(name)]
-    for i, name in enumerate(shown):
+    for i, name in enumerate(name for name in STATUS if name in counts):
         x, line = place(i, y - 1.15)
         ax.text(x + 0.25, line, STATUS[name], fontsize=8, fontweight="bold", ha="center", va="center")
         ax.text(x + 0.55, line, f"{name} ({counts[name]})", fontsize=7.5, va="center")

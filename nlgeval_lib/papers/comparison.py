@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from nlgeval_lib.papers.numbers import TOLERANCE, agrees, difference, exact, parse
@@ -53,7 +54,16 @@ def compare(
     wordy = {_key(record): record["printed"] for record in records if math.isnan(record["number"])}
     rows = {_key(record): record for record in ours.to_dict("records")}
     constructed, known = by_construction(), habits_of(paper)
-    _refuse_unknown([key for key in rows if key not in numeric | wordy and not rows[key]["extra"]], printed)
+    if unknown := [key for key in rows if key not in numeric | wordy and not rows[key]["extra"]]:
+        hints = [
+            f"{name} {bad!r} (nearest: {nearest(bad, printed[name].unique())})"
+            for name, names in zip(KEY, zip(*unknown, strict=True), strict=True)
+            for bad in sorted(set(names) - set(printed[name]))
+        ]
+        raise ValueError(
+            f"{paper} {table} prints no such cell: {keys_in_words(unknown)}. "
+            f"{'; '.join(hints[:8])}{'. ' if hints else ''}Mark rows that are meant to be extra with extra=True."
+        )
     if clash := [key for key in rows if key in numeric and rows[key]["extra"]]:
         raise ValueError(f"{paper} {table} prints these cells, yet they are marked extra: {keys_in_words(clash)}")
     for mine in rows.values():
@@ -124,24 +134,9 @@ def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
             exact(value)
         except ValueError as error:
             raise ValueError(f"ours for {paper} {table}, {keys_in_words([key])}: {error}") from None
-    for name in ("reason", "route", "signature"):
-        if name in ours.columns:
-            ours[name] = ours[name].astype(object).where(ours[name].notna(), "")
+    for name in {"reason", "route", "signature"} & {*ours.columns}:
+        ours[name] = ours[name].astype(object).where(ours[name].notna(), "")
     return ours.assign(extra=ours["extra"].fillna(False).astype(bool) if "extra" in ours.columns else False)
-
-
-def _refuse_unknown(keys: list[tuple[str, ...]], printed: pd.DataFrame) -> None:
-    if not keys:
-        return
-    hints = []
-    for position, name in enumerate(KEY):
-        allowed = printed[name].unique().tolist()
-        for bad in sorted({str(key[position]) for key in keys} - set(allowed)):
-            hints.append(f"{name} {bad!r} (nearest: {nearest(bad, allowed)})")
-    raise ValueError(
-        f"{printed['paper'].iloc[0]} {printed['table'].iloc[0]} prints no such cell: {keys_in_words(keys)}. "
-        f"{'; '.join(hints[:8])}{'. ' if hints else ''}Mark rows that are meant to be extra with extra=True."
-    )
 
 
 def by_construction() -> dict[tuple[str, ...], str]:
@@ -157,8 +152,7 @@ def habits() -> pd.DataFrame:
 
 def habits_of(paper: str) -> set[str]:
     """The habits of one paper."""
-    frame = habits()
-    return set(frame.loc[frame["paper"] == paper, "habit"])
+    return set(habits().query("paper == @paper")["habit"])
 
 
 def rounded(value: Any, printed: str, times: int = 1) -> Decimal:
@@ -208,26 +202,20 @@ def tried(cells: pd.DataFrame) -> pd.DataFrame:
     cells = cells[cells["printed"] != ""]
     out = []
     for paper, part in cells.groupby("paper", sort=False):
-        whole, times = part[part["column"] != AVERAGE], 2 if TWICE in habits_of(paper) else 1
-        fits = [
-            [rounded(one.ours, one.printed, n) == parse(one.printed).value for one in whole.itertuples()]
-            for n in (1, 2)
-        ]
-        means = {"averages": 0, "mean of values": 0, "mean of rounded": 0}
-        for _, table in part.groupby("table"):
-            rows = {(one.row, one.column, one.statistic): one.ours for one in table.itertuples()}
-            for one in table[table["column"] == AVERAGE].itertuples():
-                parts = _parts(rows, (one.row, one.column, one.statistic))
-                means["averages"] += 1
-                means["mean of values"] += agrees(one.ours, one.printed)
-                mean = mean_of_rounded(parts, one.printed, times) if parts else None
-                means["mean of rounded"] += agrees(mean, one.printed)
-        pairs = list(zip(*fits, strict=True))
-        out.append(
-            {"paper": paper, "coefficients": len(whole), "once": sum(fits[0]), "twice": sum(fits[1])}
-            | {"lost": pairs.count((True, False)), "won": pairs.count((False, True))}
-            | means
-        )
+        whole, averages = part[part["column"] != AVERAGE], part[part["column"] == AVERAGE]
+        pairs = list(zip(whole["ours"], whole["printed"], strict=True))
+        once, twice = (np.array([rounded(a, b, n) == parse(b).value for a, b in pairs], dtype=bool) for n in (1, 2))
+        row = {"paper": paper, "coefficients": len(whole), "once": once.sum(), "twice": twice.sum()}
+        row |= {"lost": (once & ~twice).sum(), "won": (~once & twice).sum(), "averages": len(averages)}
+        row |= {"mean of values": 0, "mean of rounded": 0}
+        values = {(one.table, (one.row, one.column, one.statistic)): one.ours for one in part.itertuples()}
+        for one in averages.itertuples():
+            table = {key: value for (name, key), value in values.items() if name == one.table}
+            parts = _parts(table, (one.row, one.column, one.statistic))
+            row["mean of values"] += agrees(one.ours, one.printed)
+            times = 2 if TWICE in habits_of(paper) else 1
+            row["mean of rounded"] += bool(parts) and agrees(mean_of_rounded(parts, one.printed, times), one.printed)
+        out.append(row)
     return pd.DataFrame(out)
 
 

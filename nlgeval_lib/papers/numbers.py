@@ -19,7 +19,7 @@ _NUMBER = re.compile(
     r"(?P<sign>[+-]?)\s?"
     r"(?P<whole>[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
     r"(?:[eE](?P<exponent>[+-]?[0-9]{1,2}))?"
-    r"(?P<suffix>[kKMB]?)(?P<percent>\s?%?)"
+    r"(?P<suffix>[kKMB]?)\s?%?"
 )
 _SUFFIX = {"": 0, "k": 3, "K": 3, "M": 6, "B": 9}
 _BLANK = {"", "-", "--", "n/a", "na", "none"}
@@ -30,13 +30,12 @@ class Number:
     """A printed cell, read.
 
     `value` is None where the cell holds no single number. `decimals` counts the printed digits after the point
-    (negative where the last printed digit stands for more than one: -3 for "20K"). `percent`: a percent sign follows.
+    (negative where the last printed digit stands for more than one: -3 for "20K").
     """
 
     printed: str
     value: Decimal | None
     decimals: int = 0
-    percent: bool = False
 
     @property
     def unit(self) -> Decimal:
@@ -59,8 +58,7 @@ def parse(text: str) -> Number:
         return Number(text, None)
     digits = f"{match['sign']}{match['whole'].replace(',', '')}.{match['fraction'] or ''}"
     shift = int(match["exponent"] or 0) + _SUFFIX[match["suffix"]]
-    value, decimals = Decimal(digits).scaleb(shift), len(match["fraction"] or "") - shift
-    return Number(text, value, decimals, "%" in match["percent"])
+    return Number(text, Decimal(digits).scaleb(shift), len(match["fraction"] or "") - shift)
 
 
 def is_blank(text: str) -> bool:
@@ -94,18 +92,16 @@ def exact(value: Any) -> Decimal | None:
     return Decimal(int(value)) if isinstance(value, numbers.Integral) else Decimal(str(value))
 
 
-def difference(ours: Any, printed: str | Number) -> Decimal | None:
+def difference(ours: Any, printed: str) -> Decimal | None:
     """Ours minus printed, exactly; None where either is missing."""
-    number = printed if isinstance(printed, Number) else parse(printed)
-    mine = exact(ours)
-    if mine is None or number.value is None:
+    mine, number = exact(ours), parse(printed).value
+    if mine is None or number is None:
         return None
     with localcontext(prec=100):
-        return mine - number.value
+        return mine - number
 
 
-def agrees(ours: Any, printed: str | Number, units: Decimal = TOLERANCE) -> bool:
+def agrees(ours: Any, printed: str, units: Decimal = TOLERANCE) -> bool:
     """Whether ours is within `units` steps of the printed number's last digit; False where either is missing."""
-    number = printed if isinstance(printed, Number) else parse(printed)
-    gap = difference(ours, number)
-    return gap is not None and abs(gap) <= units * number.unit
+    gap = difference(ours, printed)
+    return gap is not None and abs(gap) <= units * parse(printed).unit

@@ -41,10 +41,9 @@ def tables(paper: str) -> list[str]:
 
 
 def load(paper: str, table: str) -> pd.DataFrame:
-    """One printed table, a row a cell: `paper, table, row, column, statistic, value` and what the value says.
+    """One printed table, a row a cell: `paper, table, row, column, statistic, value`, and added to them `printed` (the
+    value as printed) and `number` (NaN where the cell holds no single number; a percentage stays in percent).
 
-    Added columns: `printed` (the value as printed), `number` (float, NaN where the cell holds no single number; a
-    percentage stays in percent), `decimals` (int), `percent` (bool).
     Raises: ValueError for an unknown paper or table, naming the nearest, and for a malformed file.
     """
     names = tables(paper)
@@ -119,17 +118,12 @@ def strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
 @functools.lru_cache(maxsize=256)
 def _read(path: Path, modified: int) -> pd.DataFrame:
     frame = strings(path, COLUMNS)
-    where = (frame["paper"] != path.parent.name) | (frame["table"] != path.stem)
-    if where.any() or frame.duplicated(list(KEY)).any():
-        bad = frame[where | frame.duplicated(list(KEY))][["paper", "table", *KEY]].to_numpy().tolist()
+    foreign = (frame["paper"] != path.parent.name) | (frame["table"] != path.stem) | frame.duplicated(list(KEY))
+    if foreign.any():
+        bad = frame.loc[foreign, ["paper", "table", *KEY]].to_numpy().tolist()
         raise ValueError(f"{path}: rows of another table, or a cell given twice: {keys_in_words(bad)}")
-    read = [parse(value) for value in frame["value"]]
-    for key, one in zip(frame[list(KEY)].to_numpy().tolist(), read, strict=True):
-        if one.value is None and _MISPRINT.fullmatch(one.printed):
-            raise ValueError(f"{path}, {keys_in_words([key])}: {one.printed!r} looks like a number and is none")
-    return frame.assign(
-        printed=frame["value"],
-        number=pd.Series([float(number) for number in read], dtype=float),
-        decimals=pd.Series([number.decimals for number in read], dtype=int),
-        percent=pd.Series([number.percent for number in read], dtype=bool),
-    )
+    frame = frame.assign(printed=frame["value"], number=[float(parse(value)) for value in frame["value"]])
+    for *key, text in frame.loc[frame["number"].isna(), [*KEY, "value"]].itertuples(index=False, name=None):
+        if _MISPRINT.fullmatch(text):
+            raise ValueError(f"{path}, {keys_in_words([key])}: {text!r} looks like a number and is none")
+    return frame.astype({"number": float})

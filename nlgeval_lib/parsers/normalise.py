@@ -7,28 +7,36 @@ import re
 from collections.abc import Callable
 
 from nlgeval_lib.parsers.loose_json import Record, objects
-from nlgeval_lib.parsers.text import DIGITS, WORD, number_of
+from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, readable, words
 
 # stands where a text names another scale than the one asked for: "Score (1-10): 7" on 1 to 5
 OTHER = "\x01"
 # behind a number that stood in a tag: it ends the number, not the clause
 TAG = "\x02"
+_BLANKS = re.compile(r"[ \t]{2,}")
 
 
-def lines(text: str) -> str:
-    """Readable lower case text: JSON, tables, tags, TeX and markup as plain lines, quoted remarks without digits."""
+def normalised(content: str, low: float, high: float) -> str:
+    """Lower case, one form of every sign, plain lines, quoted remarks without digits, without the scale."""
+    text = readable(content).lower()
     if "{" in text:
         text = _json(text)
     if "|" in text:
         text = table_lines(text, _scores)
     if "\\" in text or "$" in text:
-        text = _tex(text)
+        text = _BOXED.sub(rf"\nfinal score: \1 {TAG}", _TEX.sub(_bare, text))
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
     if "=" in text:
         text = _SUM.sub(_without_sum, text)
     text = plain(text)
-    return _QUOTED.sub(_unquoted, text) if '"' in text else text
+    if '"' in text:
+        text = _QUOTED.sub(_unquoted, text)
+    return _one_blank(without_scale(_one_blank(text), low, high))
+
+
+def _one_blank(text: str) -> str:
+    return _BLANKS.sub(" ", text) if "  " in text or "\t" in text else text
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
@@ -39,48 +47,47 @@ _SCORE_KEY = re.compile(
 _SCALE_KEY = re.compile(r"out[_ ]?of|(?:rating[_ ])?scale|range|max(?:imum)?(?:[_ ]?(?:score|rating|grade|points))?")
 _NUMBER = re.compile(DIGITS)
 _ONLY_NUMBER = re.compile(r"\W*[\d.,]+\s*(?:(?:/|out of)\s*\d+)?\W*")
-_GENERIC = frozenset(
-    ["score", "rating", "grade", "value", "result", "results", "scores", "ratings", "evaluation", "output", "response"]
-)
+_GENERIC = frozenset(words("score rating grade value result results scores ratings evaluation output response"))
 
 
 def _json(text: str) -> str:
     kept, at = [], 0
     for item, start, end in objects(text):
         records = [one for one in (item if isinstance(item, list) else [item]) if isinstance(one, Record)]
-        said = [line for record in records for line in json_lines(record)]
+        said = [line for record in records for line in _json_lines(record)]
         if any(number for _, number in said):
             kept += [text[at:start], ".\n" if text[at:start].strip() else "\n", *(f"{line}\n" for line, _ in said)]
             at = end
     return "".join([*kept, text[at:]])
 
 
-def json_lines(record: Record, above: str = "", depth: int = 0) -> list[tuple[str, bool]]:
+def _json_lines(record: Record, above: str = "", depth: int = 0) -> list[tuple[str, bool]]:
     """The scores in a JSON object as lines `name: value`, each with whether it holds a value."""
     own = next((str(record[name]) for name in _NAMES if isinstance(record.get(name), str)), above)
     found: list[tuple[str, bool]] = []
     top = ""
     for key, value in record.pairs:
         name = str(key).strip().lower().replace("_", " ")
-        if not any(char.isalpha() for char in name):
-            continue
         scorish = _SCORE_KEY.fullmatch(name) is not None
         said = own if own and name in _GENERIC else f"{own} {name}" if own and scorish else name
-        named = name == "range" and isinstance(value, float)  # an aspect of that name
-        if _SCALE_KEY.fullmatch(name) and not isinstance(value, bool) and not named:
+        if not any(char.isalpha() for char in name):
+            continue
+        if (
+            _SCALE_KEY.fullmatch(name)
+            and not isinstance(value, bool)
+            and not (name == "range" and value.__class__ is float)
+        ):
             ends = [number_of(number) for number in _NUMBER.findall(str(value))]
             top = next((f" / {number:g}" for number in ends[::-1] if number is not None), "")
             continue
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, Record) and depth < 6:
-                found += json_lines(one, own if name in _GENERIC else said, depth + 1)
-            elif isinstance(one, (bool, Record, list)):
-                continue
-            elif one is None:
-                found.append((f"{said}: null", False)) if scorish else None
-            elif isinstance(one, float):
+                found += _json_lines(one, own if name in _GENERIC else said, depth + 1)
+            elif isinstance(one, float) and not isinstance(one, bool):
                 found.append((f"{said}: {one:g}", True))
-            elif _ONLY_NUMBER.fullmatch(one) or (scorish and one):
+            elif one is None and scorish:
+                found.append((f"{said}: null", False))
+            elif isinstance(one, str) and (_ONLY_NUMBER.fullmatch(one) or (scorish and one)):
                 found.append((f"{said}: {one[:60].splitlines()[0]}", True))
     return [(line + top * number, number) for line, number in found]
 
@@ -101,7 +108,7 @@ def table_lines(text: str, made: Table) -> str:
             end = at + 2
             while end < len(given) and "|" in given[end]:
                 end += 1
-            found = made(cells(given[at]), [cells(row) for row in given[at + 2 : end]])
+            found = made(_cells(given[at]), [_cells(row) for row in given[at + 2 : end]])
             kept += ["", *found, ""] if found else given[at:end]
             at = end
         else:
@@ -110,12 +117,12 @@ def table_lines(text: str, made: Table) -> str:
     return "\n".join(kept)
 
 
-def cells(line: str) -> list[str]:
-    """The cells of a table's row, without markup around them."""
+def _cells(line: str) -> list[str]:
     return [cell.strip(" \t*_`") for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
 
 
 def _scores(head: list[str], rows: list[list[str]]) -> list[str]:
+    """A column of scores, a line a row; or one row of scores under the names of what is scored."""
     heads = [_SCORE_HEAD.fullmatch(name) for name in head]
     places = [place for place, found in enumerate(heads) if found]
     if len(places) == 1 and all(len(row) > places[0] for row in rows):
@@ -130,33 +137,14 @@ def _scores(head: list[str], rows: list[list[str]]) -> list[str]:
 
 # --- tags, TeX, markup --------------------------------------------------------------------------------------------
 _TAG = re.compile(
-    r"(?P<quote>(?<=\")|(?<=\" )|(?<=')|(?<=' ))?(?:\[\[\s{0,9}(?P<double>[^\[\]\n]{1,30})\]\]"
+    r"(?P<quote>(?<=[\"'])|(?<=[\"'] ))?(?:\[\[\s{0,9}(?P<double>[^\[\]\n]{1,30})\]\]"
     r"|<(?P<name>[a-z][a-z_ -]{2,30})>\s{0,9}(?P<inner>[^<>]{1,40})</(?P=name)>"
     r"|\[\s{0,9}(?:(?:final|overall) )?(?:result|score|rating|grade|verdict)s?\s{0,9}(?::\s{0,9}|\s(?=\d))?"
     r"(?P<said>[^\[\]\n]{0,40})\]\s{0,9}(?:[:=]|-(?=\s))?)"
 )
+_QUOTE_GOES_ON = re.compile(r"[ .0-9/]*[\"'][ .,0-9/\"']*[^\W\d_]")
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
-_PLAIN_TAGS = frozenset(
-    [
-        "strong",
-        "span",
-        "div",
-        "code",
-        "pre",
-        "mark",
-        "big",
-        "small",
-        "del",
-        "ins",
-        "sub",
-        "sup",
-        "font",
-        "center",
-        "body",
-        "html",
-        "label",
-    ]
-)
+_PLAIN_TAGS = frozenset(words("strong span div code pre mark big small del ins sub sup font center body html label"))
 _SUM = re.compile(
     r"\b(?P<label>(?:score|rating|grade|overall|total)[a-z *()\"]{0,20}[:=])"
     r"(?P<sum>[ *]{0,5}[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
@@ -175,30 +163,23 @@ _TEX = re.compile(
 _BOXED = re.compile(r"\$?\\boxed\s?\{\s?([^{}\n]{1,30})\}\$?")
 
 
-def _tex(text: str) -> str:
-    def bare(match: re.Match) -> str:
-        return f"{match[2]}/{match[3]}" if match[2] else match[1] or f" {match[4] or match[5]} "
-
-    return _BOXED.sub(lambda box: f"\nfinal score: {box[1]} {TAG}", _TEX.sub(bare, text))
+def _bare(match: re.Match) -> str:
+    return f"{match[2]}/{match[3]}" if match[2] else match[1] or f" {match[4] or match[5]} "
 
 
 def _tag(match: re.Match) -> str:
+    """`[[4]]`, `<score>4</score>`, `[RESULT] 4` as a line of a final score, `<style>4</style>` as one of that name."""
     inner = match["double"] or match["inner"] or match["said"] or ""
-    name = match["name"]
-    after = match.string[match.end() : match.end() + 12].lstrip(" .0123456789/")[:1]
-    if match["quote"] is not None and after in "\"'" and after and match.string[: match.start()].strip("\"' \n"):
-        rest = match.string[match.end() : match.end() + 24].lstrip(" .,0123456789/\"'")[:1]
-        if rest.isalpha():
-            return " quoted "  # 'the answer says "[RESULT] 5", which': the judged text is quoted
+    name, text = match["name"], match.string
+    if match["quote"] is not None and text[: match.start()].strip("\"' \n") and _QUOTE_GOES_ON.match(text, match.end()):
+        return " quoted "  # 'the answer says "[RESULT] 5", which': the judged text is quoted
     if name in _PLAIN_TAGS:
         return match.group()
     if name and not _SCORE_TAG.fullmatch(name):
         return f"\n{name.replace('_', ' ')}: {inner} {TAG}\n"
     if match["said"] is not None and not match["said"].strip():
         return "\nfinal score: "
-    if re.search(r"\d|^\s*[a-z-]+\s*$", inner):
-        return f"\nfinal score: {inner.strip()} {TAG}"
-    return match.group()
+    return f"\nfinal score: {inner.strip()} {TAG}" if re.search(r"\d|^\s*[a-z-]+\s*$", inner) else match.group()
 
 
 def _without_sum(match: re.Match) -> str:
@@ -208,9 +189,7 @@ def _without_sum(match: re.Match) -> str:
 
 def _unquoted(match: re.Match) -> str:
     """Words that are quoted are the judged text's; a number or a label in quotation marks is the judge's."""
-    alone = (
-        not _LETTER.search(match.string[: match.start()] + match.string[match.end() :]) if match.start() < 3 else False
-    )
+    alone = match.start() < 3 and not _LETTER.search(match.string[: match.start()] + match.string[match.end() :])
     return match.group() if alone or _BARE_QUOTE.fullmatch(match[1]) else re.sub(r"\d", "#", match.group())
 
 
@@ -218,58 +197,51 @@ def plain(text: str) -> str:
     """Readable text without markdown emphasis, HTML tags and the marks of chat turns."""
     if "*" in text or "_" in text or "`" in text:
         text = _EMPHASIS.sub(" ", text)
-    if "<" in text:
-        text = _CHAT.sub("\n", _HTML.sub(" ", text))
-    return text
+    return _CHAT.sub("\n", _HTML.sub(" ", text)) if "<" in text else text
+
+
+def made_plain(text: str) -> str:
+    """Readable text for parsers of words: without TeX and markup, what is boxed on a line of its own."""
+    return plain(_TEX.sub(lambda one: one[1] or one[0], _BOXED.sub(r"\n\1\n", text)))
 
 
 # --- the scale ----------------------------------------------------------------------------------------------------
 _N = rf"(?:{DIGITS}|\b{WORD}\b)"
 _UNIT = r"(?: ?(?:stars?|points?))?"
 _PAIR = rf"(?P<low>-?{_N}){_UNIT}\s?(?:-|to|and|or|through|~|\.\.+|,|/|\|)\s?(?P<high>-?{_N}){_UNIT}"
-_VALUE_NEXT = r"(?=[\s\"*]{0,5}(?::|=|->|-(?=\s)|is\b))"
-# how a scale is printed: what every such place holds, the words before that, the words after it
-_PRINTED = (
-    ("note", "(", "", rf"(?P<note>[^()\[\]\n]{{1,90}})\){_VALUE_NEXT}"),
-    ("note", "[", "", rf"(?P<note>[^()\[\]\n]{{1,90}})\]{_VALUE_NEXT}"),
-    *(
-        (
-            "span",
-            opening,
-            "",
-            rf"\s?(?:(?:rated|scored?|rate|range|ranging|from|between|out of|values?|integer|an|number|please|"
-            rf"numeric|scores?|only|scale|on|a)[\s:]){{0,4}}{_PAIR}[^()\[\]\n]{{0,80}}[)\]}}]",
-        )
-        for opening in "([{"
-    ),
-    *(
-        (
-            "scale",
-            name,
-            r"(?:\b(?:on|using|with|in) (?:(?:an?|the|our|this) )?(?:likert |rating |scoring |numeric |"
-            r"numerical )?)?",
-            rf"s?\s?(?:of|from|is|:|=|being|between|ranging from|goes from|to|,)?\s?[(\[]?(?:from |between "
-            rf")?{_PAIR}[)\]]?",
-        )
-        for name in ("scale", "range")
-    ),
-    ("scale", "scale", rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -]", r"\b"),
-    ("top", "point", rf"(?P<top>{_N})[ -]", r"s?\s(?:likert\s|rating\s)?(?:scale|system)\b"),
-    ("top", "star", rf"(?P<top>{_N})[ -]", r"s?\s(?:likert\s|rating\s)?(?:scale|system)\b"),
-    ("span", "from ", "", rf"{_PAIR}\b"),
-    ("span", "between ", "", rf"{_PAIR}\b"),
-    ("after a word", "out of ", "", rf"(?P<top>{_N}){_VALUE_NEXT}"),
-    ("after a word", "/", "", rf" ?(?P<top>{_N}){_VALUE_NEXT}"),
-    ("opening", "out of ", "", rf"(?P<top>{_N})\s?,"),
-    ("top", "满分", "", r"\s?(?:为|是|:)?\s?(?P<top>\d{1,3})\s?分"),
-    *(
-        ("top", name, r"(?P<top>\d{1,3})\s?", "")
-        for name in ("点満点中", "点満点", "点中", "分中", "分满分", "점 만점에", "점 만점")
-    ),
+_LEAD = (
+    r"(?:(?:rated|scored?|rate|range|ranging|from|between|out of|values?|integer|an|number|please|numeric|scores?|only|"
+    r"scale|on|a)[\s:]){0,4}"
 )
-_SCALES = [(kind, held, re.compile(f"{before}{re.escape(held)}{after}")) for kind, held, before, after in _PRINTED]
+_ON = r"(?:\b(?:on|using|with|in) (?:(?:an?|the|our|this) )?(?:likert |rating |scoring |numeric(?:al)? )?)?"
+_JOINT = r"s?\s?(?:of|from|is|:|=|being|between|ranging from|goes from|to|,)?\s?[(\[]?(?:from |between )?"
+_VALUE_NEXT = r"(?=[\s\"*]{0,5}(?::|=|->|-(?=\s)|is\b))"
+_TOP = rf"(?P<top>{_N})"
+# how a scale is printed: what it tells, what every such place holds, the pattern
+_SCALES = [
+    (kind, held, re.compile(pattern))
+    for kind, held, pattern in (
+        ("note", "(", rf"\((?P<note>[^()\[\]\n]{{1,90}})\){_VALUE_NEXT}"),
+        ("note", "[", rf"\[(?P<note>[^()\[\]\n]{{1,90}})\]{_VALUE_NEXT}"),
+        *(("span", sign, rf"\{sign}\s?{_LEAD}{_PAIR}[^()\[\]\n]{{0,80}}[)\]}}]") for sign in "([{"),
+        *(("scale", name, rf"{_ON}{name}{_JOINT}{_PAIR}[)\]]?") for name in ("scale", "range")),
+        ("scale", "scale", rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -]scale\b"),
+        *(
+            ("top", name, rf"{_TOP}[ -](?:point|star)s?\s(?:likert\s|rating\s)?{name}\b")
+            for name in ("scale", "system")
+        ),
+        *(("span", word, rf"{word}{_PAIR}\b") for word in ("from ", "between ")),
+        ("after a word", "out of ", rf"out of {_TOP}{_VALUE_NEXT}"),
+        ("after a word", "/", rf"/ ?{_TOP}{_VALUE_NEXT}"),
+        ("opening", "out of ", rf"out of {_TOP}\s?,"),
+        ("top", "满分", r"满分\s?(?:为|是|:)?\s?(?P<top>\d{1,3})\s?分"),
+        ("top", "点", r"(?P<top>\d{1,3})\s?点(?:満点中?|中)"),
+        ("top", "分", r"(?P<top>\d{1,3})\s?分(?:满分|中)"),
+        ("top", "만점", r"(?P<top>\d{1,3})\s?점 만점에?"),
+    )
+]
 _ANY = re.compile(_N)
-_TOP = re.compile(r"out of|max|/|\bof\b(?! (?:the|all|these|those))|points?|stars?|best|highest")
+_NAMES_TOP = re.compile(r"out of|max|/|\bof\b(?! (?:the|all|these|those))|points?|stars?|best|highest")
 
 
 def without_scale(text: str, low: float, high: float) -> str:
@@ -282,30 +254,24 @@ def without_scale(text: str, low: float, high: float) -> str:
 
 
 def _scale(match: re.Match, kind: str, low: float, high: float) -> str:
+    """What is left of a printed scale: nothing of the one asked for, a mark of another, all of what is no scale."""
     before = match.string[max(0, match.start() - 3) : match.start()].rstrip(" \t")[-1:]
-    if kind in ("top", "after a word", "opening"):
-        value = number_of(match["top"])
-        if (kind == "after a word" and not before.isalpha()) or (
-            kind == "opening" and before not in ("", ".", "!", "?", "\n")
-        ):
-            return match.group()
-        return " " if value == high or (kind == "top" and low == 0 and value == high + 1) else f" {OTHER} "
     if kind == "note":
         values = {number_of(token) for token in _ANY.findall(match["note"])}
-        if not values or (len(values) == 1 and not _TOP.search(match["note"])):
-            return match.group()
-        return " " if high in values and (low in values or len(values) == 1) else f" {OTHER} "
-    same = {_signed(match["low"]), _signed(match["high"])} == {low, high}
-    if kind == "scale" or "scale" in match.group():
-        return " " if same else f" {OTHER} "
-    return " " if same and match.group().count("/") != 1 else match.group()
+        no_scale = not values or (len(values) == 1 and not _NAMES_TOP.search(match["note"]))
+        same = high in values and (low in values or len(values) == 1)
+    elif kind in ("scale", "span"):
+        same = {_signed(match["low"]), _signed(match["high"])} == {low, high}
+        no_scale = kind == "span" and "scale" not in match.group() and (not same or match.group().count("/") == 1)
+    else:
+        value = number_of(match["top"])
+        same = value == high or (kind == "top" and low == 0 and value == high + 1)
+        no_scale = (kind == "after a word" and not before.isalpha()) or (
+            kind == "opening" and before not in ("", ".", "!", "?", "\n")
+        )
+    return match.group() if no_scale else " " if same else f" {OTHER} "
 
 
 def _signed(token: str) -> float | None:
     value = number_of(token.removeprefix("-"))
     return -value if value is not None and token.startswith("-") else value
-
-
-def made_plain(text: str) -> str:
-    """Readable text for parsers of words: without TeX and markup, what is boxed on a line of its own."""
-    return plain(_TEX.sub(lambda one: one[1] or one[0], _BOXED.sub(r"\n\1\n", text)))

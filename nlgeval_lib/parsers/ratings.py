@@ -1,29 +1,18 @@
-"""Ratings and feedback: candidates, their cues, what takes them back, and one rule for the verdict."""
+"""Ratings and feedback: one rule for the verdict, of a whole text, under a label, behind a mark."""
 
 from __future__ import annotations
 
 import functools
 import math
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nlgeval_lib.parsers import cues
-from nlgeval_lib.parsers.cues import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE, Cue, Veto
-from nlgeval_lib.parsers.normalise import OTHER, TAG, lines, without_scale
-from nlgeval_lib.parsers.text import (
-    DECLINED,
-    DIGITS,
-    WORD,
-    WORDS,
-    Parsed,
-    check_scale,
-    check_text,
-    number_of,
-    readable,
-    shown,
-    why,
-)
+from nlgeval_lib.parsers.candidates import SPLIT, candidates, doubt
+from nlgeval_lib.parsers.cues import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE
+from nlgeval_lib.parsers.normalise import OTHER, TAG, normalised
+from nlgeval_lib.parsers.numbers import CUT, Candidate, spelled
+from nlgeval_lib.parsers.text import DECLINED, DIGITS, WORD, Parsed, check_scale, check_text, readable, shown, why
 from nlgeval_lib.records import Status
 
 RULES = ("none", "alone", "form", "aspect", "phrase", "label", "final")  # by strength
@@ -39,598 +28,11 @@ class Rating(Parsed):
     matched: str = ""
 
 
-@dataclass(slots=True)
-class Candidate:
-    """A number in its place: `start` to `end` of the normalised text; `used` is where what belongs to it ends.
-
-    `kind` says what follows it (of, range, series, percent, stars, points, half, sum), `cue` and `strength` what
-    presents it, `label` under which name, `veto` why it is no verdict. A veto that `blocks` leaves weaker ones no say.
-    `fate` is what became of it in the end.
-    """
-
-    value: float
-    start: int
-    end: int
-    used: int
-    token: str
-    kind: str = ""
-    strength: int = 0
-    cue: str = ""
-    label: str = ""
-    veto: str = ""
-    blocks: bool = False
-    rescaled: bool = False  # given on another scale, or in per cent
-    based: bool = False  # "out of high" stands beside it
-    enumerated: bool = False  # "Score 2: ...", as in a rubric
-    fate: str = ""
-
-    def present(self, strength: int, cue: str, label: str = "") -> None:
-        """The text presents this number as a verdict of that strength."""
-        self.strength, self.cue, self.label = strength, cue, label
-
-    def spoil(self, veto: str, blocks: bool = False, rescaled: bool = False) -> None:
-        """The number is no verdict, and why."""
-        self.veto, self.blocks, self.rescaled = veto, blocks, rescaled
-
-
-CUT = "the text ends in the middle of the score"
-SPLIT = "several aspects are scored at once"
-
-
-class Tables:
-    """The tables of `cues`, ready to search."""
-
-    def __init__(self, rows: Sequence[Cue] = cues.CUES, vetoes: Sequence[Veto] = cues.VETOES) -> None:
-        self.vetoes = vetoes
-        self.by_last: dict[str, list[tuple[Cue, re.Pattern, re.Pattern | None]]] = {}
-        for row in rows:
-            ready = (row, re.compile(rf"{row.before}\s*\Z"), re.compile(row.after) if row.after else None)
-            for last in row.last.split() or [""]:
-                self.by_last.setdefault(last, []).append(ready)
-        self.by_where: dict[str, re.Pattern] = {}
-        for where in {veto.where for veto in vetoes}:
-            ways = [f"(?P<v{place}>{veto.pattern})" for place, veto in enumerate(vetoes) if veto.where == where]
-            self.by_where[where] = re.compile("|".join(ways))
-
-    def veto(self, where: str, text: str, at: int = -1, unless: re.Pattern | None = None) -> str:
-        """The name of the row of `where` that is found in `text` (right at `at`); `unless` must not come after it."""
-        pattern = self.by_where.get(where)
-        if pattern is None:
-            return ""
-        if at >= 0:
-            match = pattern.match(text, at)
-        else:
-            match = pattern.search(text)
-            if match and unless is not None and unless.search(text, match.end()):
-                match = None
-        return self.vetoes[int(match.lastgroup[1:])].name if match and match.lastgroup else ""
-
-
-TABLES = Tables()
-
-# --- candidates -----------------------------------------------------------------------------------------------------
-_NUMBER = re.compile(rf"{DIGITS}|\b{WORD}\b")
-_DIGITS = re.compile(DIGITS)
-_LETTERS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))
-_SPELLED = frozenset(word.encode() for word in (*WORDS, "hundred"))
-# of a text with more numbers the first and the last are read: time stays bounded
-READ_AT_EACH_END = 400
-_ONE_OF = re.compile(
-    r"\s+(?:of|another|thing|the|could|can|may|might|must|has|would|should)\b(?!\s+(?:\d|three|four|five|seven|ten))"
-)
-_PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
-_CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out(?: of(?: a)?)?))\s*\Z")
-_MORE = re.compile(
-    rf"\+|[ \t]*(?:-|~|->|=>|\bto\b|\bor\b)[ \t]*(?P<then>{DIGITS}|{WORD})\s*(?:/|out of)\s*(?P<base>{DIGITS}|{WORD})\b"
-)
-_HALF = re.compile(r"(?:[ -]and[ -]a[ -]half| point five)\b| ?½|(?: and)? 1/2(?![\d/])")
-_ENDS = re.compile(cues.ENDS)
-_OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
-_KINDS = {"base": "of", "upto": "range", "then": "series"}
-_MOVED_FROM = re.compile(
-    r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)\w*[a-z ]{0,20} "
-    r"from(?: an?)?\s*\Z"
-)
-
-
-def candidates(text: str, low: float, high: float) -> list[Candidate]:
-    """Every number of a normalised text that may be a score, with its cue and veto."""
-    words = text.encode("ascii", "replace").translate(_LETTERS).split()
-    found = list((_DIGITS if _SPELLED.isdisjoint(words) else _NUMBER).finditer(text))
-    if len(found) > 2 * READ_AT_EACH_END:
-        found = found[:READ_AT_EACH_END] + found[-READ_AT_EACH_END:]
-    read, taken = [], -1
-    for match in found:
-        if match.start() >= taken:
-            candidate, taken = _candidate(text, match, low, high)
-            if candidate is not None:
-                read.append(candidate)
-    for candidate in read:
-        if candidate.cue == "bracketed" and len(found) > 1:
-            candidate.strength = 0  # one of several numbers in prose
-    return read
-
-
-def _candidate(text: str, match: re.Match, low: float, high: float) -> tuple[Candidate | None, int]:
-    """One number, None where it is part of a word, an amount, a date or another number; and up to where it was read."""
-    start, end = match.span()
-    token = match.group()
-    value = number_of(token)
-    before = text[start - 1] if start else "\n"
-    after = text[end : end + 1] or "\n"
-    if value is None or math.isinf(value) or before.isalnum() or before in "$€£¥#@^%_" or after == "_":
-        return None, end
-    half = _HALF.match(text, end) if after in " ½-" else None
-    if half:
-        value, end = value + 0.5, half.end()
-        after = text[end : end + 1] or "\n"
-    right = cues.RIGHT.match(text, end) if after != "\n" else None
-    kind = _KINDS.get(right.lastgroup or "", right.lastgroup or "") if right else "half" if half else ""
-    used = right.end() if right else end
-    if kind == "date":
-        return None, used
-    counted = cues.PART_OR_COUNT.match(text, end) if after == " " and right is None else None
-    moved = kind == "range" and right and "to" in right.group() and _MOVED_FROM.search(text, max(0, start - 60), start)
-    if (
-        moved
-        or (counted and (counted["part"] or not _ENDS.match(text, end)))
-        or (after.isalnum() and kind not in ("stars", "points", "of"))
-        or text.startswith("-ish", end)
-        or (token == "one" and (_ONE_OF.match(text, end) or _PRONOUN.search(text, max(0, start - 9), start)))
-        or (after == "-" and not kind and start and text[end + 1 : end + 2].isalpha())  # "one-sided", "3-year"
-    ):
-        return None, end
-    outer = text[start - 2] if start > 1 else "\n"
-    if (before == "-" and outer.isdigit()) or (before in ":/" and (outer.isdigit() or before == "/")):
-        return None, used if kind in ("of", "range") else end
-    if (
-        before == "-"
-        and outer.isalpha()
-        and not re.search(r"(?:score|rating|grade|mark)-\Z", text[max(0, start - 9) : start])
-    ):
-        return None, end  # "gpt-4"
-    if before == "-" and outer not in "->" and not outer.isalpha():
-        start, value = start - 1, -value
-    elif before == "+" and not outer.isalnum():
-        start -= 1
-    elif before == "." and not (outer.isalnum() or outer == ".") and token.isdigit():
-        start, value = start - 1, float(f"0.{token[:15]}")
-    one = Candidate(value, start, end, used, token, kind)
-    arrow = text.startswith(("->", "=>"), start - 2) or (before == "<" and text.startswith(">", used))
-    if before in "~<>≈≥≤" and not arrow:
-        one.spoil("an approximate or bounded number")
-    if not one.veto:
-        _follow(one, text, right, low, high)
-    _present(one, text)
-    if one.strength and not one.veto:
-        _doubt(one, text)
-    return one, used
-
-
-def _follow(one: Candidate, text: str, right: re.Match | None, low: float, high: float) -> None:
-    """Make of the number what follows it: a share of the scale, or a veto."""
-    kind = one.kind
-    second = number_of(right["upto"] or right["then"]) if right and kind in ("range", "series") else None
-    if _CUT_OFF.match(text, one.end):
-        one.spoil(CUT, blocks=True)
-    elif _OTHER_AFTER.match(text, one.end):
-        one.spoil("the score is given on another scale", blocks=True, rescaled=True)
-    elif kind == "of" and right:
-        one.based = number_of(right["base"]) == high
-        more = _MORE.match(text, one.used)
-        if not one.based:
-            one.spoil(f"the score is given on a scale up to {right['base'][:20]}", blocks=True, rescaled=True)
-        elif more and (not more["base"] or (number_of(more["base"]) == high and number_of(more["then"]) != one.value)):
-            one.spoil("more than one number at once", blocks=True)
-    elif second is not None and right:
-        if (one.value, second) == (low, high):
-            one.spoil("the scale itself")
-        elif kind == "range" and second <= one.value and ">" not in right.group():
-            one.spoil("a result or a difference, not a score")
-        else:
-            one.spoil(f"more than one number at once: {text[one.start : right.end()].strip()[:40]!r}", blocks=True)
-    elif kind == "percent":
-        if (low, high) == (0.0, 1.0):
-            one.value /= 100.0
-        elif (low, high) != (0.0, 100.0):
-            one.spoil("the score is a percentage", blocks=True, rescaled=True)
-    elif kind == "sum":
-        one.spoil("a sum, not a number", blocks=True)
-    elif kind == "stars" and high > 10:
-        one.spoil("the score is given in stars", blocks=True)
-    if not one.veto and one.value % 1.0 and "round" in text[one.used : one.used + 30]:
-        rounded = cues.ROUNDED.match(text, one.used)
-        if rounded and number_of(rounded["to"]) != one.value:
-            one.spoil(f"the number is rounded to {rounded['to'][:9]}", blocks=True)
-
-
-# --- cues -----------------------------------------------------------------------------------------------------------
-_OPENERS = " \t\n\"'([{<~"
-_BACK = 200
-_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
-_LAST = re.compile(r"([^\s,]+?)[,]?\Z")
-_LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
-_VALUE_WORDS = re.compile(r"(?::|=)[ ]?[a-z]+(?:[ ][a-z]+){0,2}[ ]?(?:\(|[ ]-[ ])\s?\Z")
-_SEPARATOR = re.compile(r"[\n.!?;,|{}()\[\]:=\"]")
-_LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
-_LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
-_OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"'\x02]*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
-_NEAR_AWARD = re.compile(
-    r"(?:\A|[\n,;/|(-])[ >*-]{0,9}(?:(?:points?|marks?|score) )?(?:earned|awarded|obtained|achieved|"
-    r"received|granted|given)\b[a-z ]{0,9}[:=|]"
-)
-_AWARDED = re.compile(
-    r"(?:(?:points?|marks?|score) )?(?:earned|awarded|obtained|achieved|received|granted|given)(?: "
-    r"(?:points?|marks?|score))?"
-)
-_POSSIBLE = re.compile(
-    r"(?:total|full|possible|available) (?:possible |available )?(?:points?|marks?)|(?:points?|"
-    r"marks?) (?:possible|available|total)"
-)
-_TOP_AWARDED = re.compile(
-    r"\b(?:deserv|earn|receiv|get|got|giv|gave|award|achiev|assign|merit|warrant)\w*\s+(?:it\s+|"
-    r"this\s+)?(?:(?:the|a)\s+)?\Z"
-)
-_AFTER_LEAD = re.compile(r"\t|[ \t]*(?:(?P<mark>[.:,;)\]|-]|->|\()|\n|\Z|(?:because|since|due to)\b)")
-_TEXT_END = re.compile(r"[\s.!)\]\"'}|\x02]*\Z")
-_ABBREVIATED = re.compile(r"\b(?:no|nr|fig|p|pp|vol|ch|sec|art|eq|approx|ca|est|avg|vs)\.\s*\Z")
-_SENTENCE_END = re.compile(r"(?<!\d)[.!?][\"')]*\s*-?\Z")
-_SHORT_ANSWER = re.compile(
-    r"\A\W*(?:yes|no(?!\.)|good|bad|ok|okay|fair|poor|dull|excellent|somewhat(?: [a-z]+)?|interesting)\W+\Z"
-)
-_COUNT_BEFORE = re.compile(
-    r"\b(?:cover(?:s|ed)?|mention\w*|includ\w+|captur\w+|contain\w*|answer(?:s|ed)|correct(?:ly)?|"
-    r"address\w*|solve[sd]?|"
-    r"miss\w*|omit\w*|on|since|until|dated|by|only|of the|about|at|roughly|around|nearly|and|from|won|lost|beat|in|"
-    r"identif\w+|match\w*|has|have|had|are|were|for|least|than|reach\w*)\s*\Z"
-)
-
-
-def _present(one: Candidate, text: str) -> None:
-    """Set what presents the number: a label, a phrase of the table, its form or its place."""
-    window = text[max(0, one.start - _BACK) : one.start]
-    core = window.rstrip(_OPENERS)
-    gap = window[len(core) :]
-    if "\n" in gap and not one.kind and _LIST_ITEM.match(text, one.used):
-        return  # the number of a list's item
-    ends = text[one.used : one.used + 1] in cues.END_SIGNS or _ENDS.match(text, one.used) is not None
-    if core.endswith("-") and not core.endswith("--"):
-        line = core[core.rfind("\n") + 1 : -1]
-        if window.endswith("-") and line[-1:].isalpha():
-            core, gap = core[:-1], "-"  # "score-4"
-        elif _LINE_LEFT.match(line):
-            core = core[:-1].rstrip(_OPENERS)  # a bullet
-    worded = _VALUE_WORDS.search(window) if window.rstrip()[-1:] in "(-" else None  # "Rating: good (4)"
-    if worded:
-        core = window[: worded.start() + 1]
-    left, article = _unfilled(core) if core[-1:].isalpha() else (core, False)
-    if left[-1:] in tuple(":=") and left is not core and not cues.ADJECTIVES.issuperset(core[len(left) :].split()):
-        return  # "Score: the 4"
-    signed = left.endswith((":", "=", "|", "->")) or (left.endswith("-") and gap[:1] in (" ", "(", "["))
-    if signed and gap != "-":
-        if "\n" in gap and left[-1] in ":=" and not _OWN_LINE.match(text, one.used):
-            return
-        ends = ends or one.kind in ("of", "stars", "points")
-        if ends or (left is core and one.token[0].isdigit()):
-            _label(one, text, left, ends)
-    elif ends or one.kind in ("of", "range", "series", "half", "sum"):
-        _phrase(one, text, core, left, article)
-    if not one.strength:
-        _form(one, text, window, core)
-    if one.strength and cues.OVERALL_AFTER.match(text, one.used):
-        one.present(FINAL, "overall")
-
-
-def _unfilled(core: str) -> tuple[str, bool]:
-    """The text without the words at its end that may stand between a cue and a number; whether one was an article."""
-    article = False
-    for _ in range(6):
-        head, _, word = core.rpartition(" ")
-        if word not in cues.FILL:
-            break
-        article = article or word in ("a", "an")
-        core = head.rstrip()
-    return core, article
-
-
-def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
-    """`Label: 4`: a score by its own name, a final one, or one under another label."""
-    head = core.rstrip(":=|->").rstrip(" \t\n\"')]*")
-    if core[-1] == "|":
-        head = head.rstrip("|-: \t")
-    cut = max((found.end() for found in _SEPARATOR.finditer(head)), default=0)
-    name = head[cut:].strip(" \t\"'>#-")
-    line = head[head.rfind("\n", 0, cut) + 1 : cut]
-    line_start = not line.strip(" \t|>#-{\"'") or re.fullmatch(r"[\s>#*-]*\d{1,2}[.)]", line) is not None
-    words = _WORD.findall(name)
-    nouns = [place for place, word in enumerate(words) if word in cues.NOUNS]
-    if nouns and len(words) > 4:
-        words = words[max(0, nouns[-1] - 3) :]
-    if not words:
-        if not name and line_start and ends and _LINE_RIGHT.match(text, one.end):
-            one.present(ALONE, "alone")
-        return
-    foreign = cues.FOREIGN.search(name) is not None
-    ranked, odd = not cues.RANKS.isdisjoint(words), cues.NOT_A_SCORE.intersection(words)
-    if OTHER in name:
-        one.spoil("the label names another scale", blocks=True, rescaled=True)
-    if _POSSIBLE.fullmatch(name) and _NEAR_AWARD.search(text, max(0, one.start - 300), one.start + 300):
-        return one.spoil("the top of the scale")
-    if line_start and not nouns and _AWARDED.fullmatch(name):
-        return one.present(LABEL, "label")
-    contest = bool(nouns) and words[-2:-1] and words[-2] in cues.CONTESTS
-    if len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & cues.NEVER_A_SCORE)):
-        top = odd <= cues.TOPS and odd and _TOP_AWARDED.search(name[: max(map(name.rfind, odd))])
-        if not top:
-            return one.spoil("the label names something else") if odd & cues.NEVER_A_SCORE else None
-    asked = " ".join(word for word in words if word not in _NOT_ASKED)
-    if words[1:] and words[-1] == "a":
-        asked = f"{asked} a".strip()  # "Score A", "Response A": a letter
-    if nouns or foreign:
-        if ranked:
-            one.present(FINAL, "final label", asked)
-        elif asked and not foreign:
-            one.present(ASPECT, "label of an aspect", asked)
-        elif name in ("note", "nota") and not (one.based or (ends and _LINE_RIGHT.match(text, one.used))):
-            return
-        else:
-            one.present(LABEL, "label")
-            _under(one, _heading(text, core, head[:cut], line_start, one.start))
-    elif ranked and len(words) <= 4:
-        one.present(FINAL, "final label", " ".join(words))
-    elif ends and _is_label(one, text, core[-1], name, words, line_start):
-        says_nothing = _NO_NAMES.issuperset(words) and words[-1] != "a"
-        one.present(ASPECT, "label of an aspect", "" if says_nothing else " ".join(words))
-
-
-_NOT_ASKED = cues.NOUNS | cues.NEUTRAL | cues.RANKS
-_NO_NAMES = cues.NEUTRAL | cues.PARTS
-
-
-def _is_label(one: Candidate, text: str, sign: str, name: str, words: list[str], line_start: bool) -> bool:
-    """Whether words before a sign name an aspect, and are not code, arithmetic or the lead-in of a list."""
-    if sum(map(len, words)) < 3 or len(words) > (6 if line_start else 3):
-        return False
-    if text.startswith(":", one.used) and "\n" in text[max(0, one.start - 3) : one.start]:
-        return False  # "Reasons:\n1: fluent"
-    if sign in "=-" and not (line_start and (sign == "-" or cues.QUALITY_NAME.fullmatch(name))):
-        return False  # "count = 4", "len(x) - 1"
-    if not line_start and not cues.NEUTRAL.isdisjoint(words):
-        return False
-    return not (_LIST_ITEM.match(text, one.end) and f"\n{one.value + 1:g}" in text[one.end : one.end + 4000])
-
-
-_HEADING = re.compile(
-    r"(?:\A|\n)[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?::[ \t]*|(?<!\w)\s*)\n[\s>#-]*\Z"
-)
-_ITEM = re.compile(r"[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*:")
-
-
-def _heading(text: str, core: str, before: str, line_start: bool, start: int) -> str:
-    """The heading on the line right above a label's line, or that opens its line; empty where there is none."""
-    if line_start:
-        match = (
-            _HEADING.search(before[-90:]) if before.rstrip(" \t\n>#-")[-1:] not in ("", ".", "!", "?", ")") else None
-        )
-    else:
-        line = text.rfind("\n", max(0, start - 1500), start) + 1
-        match = _ITEM.match(text, line, start) if line or start < 1500 else None
-    return match["name"].strip() if match else ""
-
-
-def _under(one: Candidate, heading: str) -> None:
-    """A score under a heading of its own is the score of what the heading names."""
-    words = _WORD.findall(heading)
-    if not words or not cues.SAYS.isdisjoint(words):
-        return
-    if not cues.RANKS.isdisjoint(words):
-        one.present(FINAL, "final label", heading)
-    elif cues.NOUNS.isdisjoint(words) and not _NO_NAMES.issuperset(words):
-        one.present(ASPECT, "label of an aspect", " ".join(words))
-
-
-def _phrase(one: Candidate, text: str, core: str, left: str, article: bool) -> None:
-    """`a score of 4`, `Score 4`, `I rate it a 4`: the first row of the table of cues that fits."""
-    sentence = left[_sentence_start(left) :]
-    last = _LAST.search(sentence)
-    word = last[1] if last else ""
-    by_last = TABLES.by_last
-    for row, before, after in (
-        *by_last.get(word, ()),
-        *(by_last.get("a", ()) if article else ()),
-        *by_last.get("", ()),
-    ):
-        found = before.search(sentence)
-        if not found or (after is not None and not after.match(text, one.used)) or not (row.before or after):
-            continue
-        groups = found.groupdict()
-        aspect = groups.get("quality") or ""
-        if row.name in ("score is", "score"):
-            one.enumerated = (
-                not one.kind
-                and re.match(r"\s?(?:\([^)\n]{0,60}\)\s?)?(?::|-|=|->)\s?[a-z\"'(]", text[one.used : one.used + 80])
-                is not None
-            )
-        if row.name == "score is":
-            _noun_link(one, sentence, found, row)
-            break
-        if row.name == "score":
-            word = (groups["word"] or "").strip()
-            if word in cues.RANKS:
-                one.present(FINAL, row.name)
-            elif not word or word in cues.NEUTRAL:
-                one.present(LABEL, row.name)
-            elif word not in cues.NOT_A_SCORE and word not in cues.CONTESTS:
-                one.present(ASPECT, row.name, word)
-            break
-        one.present(row.strength, row.name, "" if aspect in cues.NEUTRAL else aspect)
-        if groups.get("verb") and not _own(sentence, found.start("verb"), groups["verb"]):
-            graded = one.kind == "of" and cues.QUALITY_NAME.fullmatch(_aspect_after(text, one.used))
-            if not graded:  # 4 out of 5 for fluency is the judge's, whoever is the subject
-                one.spoil("the number is the score of something else")
-        break
-    if one.strength == PHRASE and not one.label:
-        rated = cues.QUALITY_RATED.search(sentence)
-        named = (rated["of"] or rated["subject"]) if rated else ""
-        one.label = _aspect_after(text, one.used) or ("" if named in cues.NEUTRAL else named)
-    if not one.strength and text[one.start - 1 : one.start] == "(":
-        quality = re.search(rf"({cues._QUALITY})\s?\(\Z", text[max(0, one.start - 40) : one.start])
-        if quality:
-            one.present(ASPECT, "quality in brackets", quality[1])
-
-
-def _noun_link(one: Candidate, sentence: str, found: re.Match, row: Cue) -> None:
-    """`the score of the summary is 4`, `a coherence score of 4`; not the score of a game."""
-    before = (re.findall(r"([a-z][a-z'-]*)\s+\Z", sentence[: found.start()][-40:]) or [""])[-1]
-    mid = _WORD.findall(found["mid"])
-    words = {before, *mid}
-    if before in cues.CONTESTS or (mid and mid[-1] in cues.CONTESTS):
-        return None
-    odd = words & cues.NOT_A_SCORE - {
-        "level",
-        "number",
-        "article",
-        "sentence",
-        "best",
-        "paragraph",
-        "for",
-        "would",
-        "output",
-    }
-    if odd and not (odd <= cues.TOPS and _TOP_AWARDED.search(sentence[: found.start()].rstrip().removesuffix(before))):
-        return None
-    if cues.RANKS & words:
-        return one.present(FINAL, row.name)
-    aspect = _aspect_after(found["mid"], 0, search=True) or ("" if before in cues.NEUTRAL | cues.NOUNS else before)
-    aspect = "" if aspect.endswith(("ly", "ing", "ed")) else aspect
-    one.present(PHRASE if found["link"] in ("of", "as", "at") else LABEL, row.name, aspect)
-    return None
-
-
-def _own(sentence: str, at: int, verb: str) -> bool:
-    """Whether the judge or what is judged is the subject of a verb: `The response gets`, not `The team gets`."""
-    if verb.endswith("ing") or verb in ("worth", "call", "consider", "deem", "put", "place", "peg", "find"):
-        return True
-    clause = sentence[:at]
-    words = _WORD.findall(clause[max((found.end() for found in re.finditer(r"[,:(]", clause)), default=0) :])[-7:]
-    while words and (words[-1] in cues.AUXILIARIES or words[-1] in cues.FILL or words[-1].endswith("ly")):
-        words.pop()
-    return (
-        not words
-        or words[-1].partition("'")[0] in cues.OWN
-        or not cues.JUDGED.isdisjoint(word.partition("'")[0] for word in words)
-        or cues.QUALITY_NAME.fullmatch(words[-1]) is not None
-    )
-
-
-def _aspect_after(text: str, at: int, search: bool = False) -> str:
-    """The aspect in `for coherence`, `in terms of style`; empty where none is named."""
-    after = cues.ASPECT_AFTER.search(text, at) if search else cues.ASPECT_AFTER.match(text, at)
-    return after["word"] if after and after["word"] not in cues.NO_ASPECT and not after["word"].endswith("ing") else ""
-
-
-def _form(one: Candidate, text: str, window: str, core: str) -> None:
-    """A number that only its form or its place makes a verdict."""
-    line = window[window.rfind("\n") + 1 :]
-    first = len(window) == one.start and not window.strip(_OPENERS + ">#-|.")
-    if (first or (len(line) < 40 and _LINE_LEFT.match(line))) and _LINE_RIGHT.match(text, one.used):
-        return one.present(ALONE, "alone")
-    mark = _AFTER_LEAD.match(text, one.used) if first else None
-    if mark:
-        one.present(FORM if one.kind in ("of", "stars") else ALONE, "leading")
-        if (mark["mark"] or ":") in ".)" and not one.kind and one.value == 1.0:
-            one.spoil("a leading '1.' may be the number of a list")
-    elif one.kind in ("of", "stars"):
-        last = window.rstrip().rpartition(" ")[2]
-        judging = last in ("rated", "scored", "graded", "awarded", "received", "earned", "achieved", "judged")
-        if (not last.endswith("ed") or judging) and _ENDS.match(text, one.used) and not _COUNT_BEFORE.search(window):
-            aspect = _aspect_after(text, one.used)
-            one.present(ASPECT if aspect else FORM, "form", aspect)
-    elif one.token[0].isalpha():
-        return
-    elif window[-1:] == "(":
-        if (
-            not window[-2:-1].strip()
-            and "," not in one.token
-            and re.match(r"\s?\)\s?(?:[.!,;\n]|\Z)", text[one.used : one.used + 4])
-        ):
-            one.present(ALONE, "bracketed")
-    elif not one.kind and _TEXT_END.match(text, one.used):
-        words = re.split(r"[.!?\n]", window)[-1].split()
-        praised = bool(words) and words[-1] in cues.ADJECTIVES and cues.ADJECTIVES.issuperset(words)
-        if praised or (_SENTENCE_END.search(core) and not _ABBREVIATED.search(core)) or _SHORT_ANSWER.match(window):
-            one.present(ALONE, "closing")
-
-
-# --- vetoes ---------------------------------------------------------------------------------------------------------
-_SINGLE_QUOTED = re.compile(r"(?<!\w)'(?=[a-z])(?:[^'\n]|(?<=\w)'(?=\w)){0,100}\Z")
-_SINGLE_CLOSED = re.compile(r"(?:[^'\n]|(?<=\w)'(?=\w)){0,60}'(?!\w)")
-_ASIDE = re.compile(r"(?<=not|n't|uld|ill|ver| to),[^,.!?\n]{1,60},")
-
-
-def _sentence_start(window: str) -> int:
-    at = 0
-    for end in cues.SENTENCE.finditer(window):
-        if window[end.start() - 2 : end.start()] not in (".g", ".e"):
-            at = end.end()
-    return at
-
-
-def _doubt(one: Candidate, text: str) -> None:
-    """Spoil a number that its clause, its sentence or what follows takes back."""
-    used = one.used if one.kind in ("of", "stars", "points") else one.end
-    after = text[used : used + 160]
-    if re.match(r"[ \t]?\(?\?", after):
-        return one.spoil("the number is in question")
-    if cues.SPLIT_AFTER.match(text, used):
-        return one.spoil(SPLIT, blocks=True)
-    flaw = TABLES.veto("after", after.lstrip(TAG + " ") if after.startswith((TAG, f" {TAG}")) else after, 0)
-    flaw = flaw or (TABLES.veto("after", text[one.end : used + 80], 0) if one.kind == "points" else "")
-    if flaw:
-        return one.spoil(f"the number is {flaw}")
-    if one.strength == ALONE:
-        return None
-    window = text[max(0, one.start - 300) : one.start]
-    cut = _sentence_start(window)
-    sentence = window[cut:]
-    if (OTHER in sentence or window[:cut].rstrip(" .\n").endswith(OTHER)) and not one.based:
-        return one.spoil("the score is given on another scale", blocks=True, rescaled=True)
-    labelled = sentence.rstrip(_OPENERS)[-1:] in tuple(":=|")
-    if labelled:
-        flaw = TABLES.veto("label", sentence)
-    else:
-        if cues.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", after):
-            return one.spoil("the number stands in a question")
-        flaw = _taken_back(sentence, after)
-    if flaw:
-        return one.spoil(f"the number is {flaw}")
-    if "'" in sentence and "'" in after and _SINGLE_QUOTED.search(sentence) and _SINGLE_CLOSED.match(after):
-        return one.spoil("the number stands in a quotation")
-    return None
-
-
-def _taken_back(sentence: str, after: str) -> str:
-    sentence = _ASIDE.sub("", sentence)
-    turn = max((found.start() for found in cues.TURN.finditer(sentence)), default=0)
-    turned = sentence[turn:]
-    clause = sentence[max((found.end() for found in cues.CLAUSE.finditer(sentence)), default=0) :]
-    flaw = (
-        TABLES.veto("clause", clause)
-        or TABLES.veto("sentence", turned)
-        or TABLES.veto("reported", sentence, unless=cues.ONESELF)
-        or TABLES.veto("considered", sentence, unless=cues.SETTLED)
-    )
-    if not flaw and ("would be" in clause or ("would" in clause and "i would" not in clause)):
-        flaw = TABLES.veto("would", after, 0)
-    return flaw
-
-
 # --- the verdict ----------------------------------------------------------------------------------------------------
 _STANDINGS = ((FINAL,), (LABEL, PHRASE), (ASPECT,), (FORM,), (ALONE,))
 _STARS = re.compile(r"★+☆+")
-_LIST_LINE = re.compile(r"\n\s?\d{1,2}[.)]\s")
 _POINT_LINE = re.compile(r"\n\s?(?P<number>\d{1,2})\s?[:=-]\s")
-_NUMBERED_START = re.compile(r"[\s*>#-]{0,9}\d{1,2}\s?(?P<sign>[.):=-])\s")
+_NUMBERED_START = re.compile(r"[\s*>#-]{0,9}\d{1,2}\s?(?P<sign>[:=-])\s")
 
 
 def rating(text: str | None, low: float, high: float, label: str | None = None) -> Rating:
@@ -647,20 +49,39 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
     Returns: `Rating`; status unparsed, out_of_range, refused, truncated or empty where there is no value.
     Raises: ValueError for a bad scale or a blank label; TypeError where `text` is neither str nor None.
     """
-    return _read(text, low, high, label)[0]
+    plain = _plain(text, low, high) if label is None and isinstance(text, str) and text.isascii() else None
+    return plain or _read(text, low, high, label)[0]
+
+
+# most recorded texts: one number in all, behind "Score:" after a sentence or at the start, that ends its line
+_PROSE = r"[^\d{}|\\<>=$#&*_`\[]*"
+_PLAIN = re.compile(
+    rf"(?:{_PROSE}(?<!\.[eg])[.!?]\s{{1,9}})?[ \t]{{0,9}}(?P<rank>[Ff]inal |[Oo]verall )?(?:[Ss]core|[Rr]ating):[ ]?"
+    rf"(?P<value>\d(?:\.\d)?)(?:/(?P<base>\d{{1,3}}))?[ ]?(?:\.|(?=\n|\Z))[ ]?(?:\n{_PROSE})?\Z"
+)
+
+
+def _plain(text: str, low: float, high: float) -> Rating | None:
+    """The verdict of such a text, None of any other: with no second number and no markup nothing can take it back."""
+    plain = _PLAIN.match(text)
+    if plain is None or spelled(text.lower()):
+        return None
+    low, high = check_scale(low, high)
+    value, base = float(plain["value"]), plain["base"]
+    if not low <= value <= high or (base and float(base) != high):
+        return None
+    matched = text[max(0, plain.start("value") - 30) : plain.end("value") + 8].lower().strip()
+    return Rating(value, Status.OK, "", "final" if plain["rank"] else "label", low, high, "", matched)
 
 
 def trace(text: str | None, low: float, high: float, label: str | None = None) -> list[str]:
     """How `rating` reads a text, a line each: the normalised text, every candidate with its fate, the verdict."""
     read, body, found = _read(text, low, high, label)
-    told = [
-        f"text     {line}"
-        for line in body.replace(OTHER, "(another scale)").replace(TAG, "").split("\n")
-        if line.strip()
-    ]
+    lines = body.replace(OTHER, "(another scale)").replace(TAG, "").split("\n")
+    told = [f"text     {line}" for line in lines if line.strip()]
     for one in found:
         cue = f"{RULES[one.strength]} ({one.cue}{f', {one.label}' if one.label else ''})" if one.strength else "no cue"
-        fate = one.veto or one.fate or ("won" if read.ok and one.value == read.value else "weaker than another")
+        fate = one.veto or ("won" if read.ok and one.value == read.value else "weaker than another")
         told.append(
             f"number   {one.token!r} at {one.start}: {cue}; "
             f"{fate if one.strength or one.veto else 'not presented as a score'}"
@@ -680,19 +101,7 @@ def _read(text: str | None, low: float, high: float, label: str | None) -> tuple
     return under(body, found, low, high, label or "") if label else _decide(body, found, low, high), body, found
 
 
-_BLANKS = re.compile(r"[ \t]{2,}")
-
-
-def normalised(content: str, low: float, high: float) -> str:
-    """The first stage: lower case, one form of every sign, plain lines, without the scale."""
-    return _one_blank(without_scale(_one_blank(lines(readable(content).lower())), low, high))
-
-
-def _one_blank(text: str) -> str:
-    return _BLANKS.sub(" ", text) if "  " in text or "\t" in text else text
-
-
-def _decide(body: str, found: Iterable[Candidate], low: float, high: float, label: str = "") -> Rating:
+def _decide(body: str, found: list[Candidate], low: float, high: float, label: str = "") -> Rating:
     """The strongest cue that has a verdict, of it the last number; different ones are a conflict."""
 
     def missing(status: Status, reason: str, rule: str) -> Rating:
@@ -740,7 +149,6 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
     """The verdict, unless the text declines to give one, or corrects it."""
 
     def missing(status: Status, reason: str, rule: str) -> Rating:
-        best.fate = reason
         return Rating(math.nan, status, reason, rule, low, high, label)
 
     declined = DECLINED.search(body[: min(best.start, 200)]) if best.strength < PHRASE and best.start > 12 else None
@@ -761,7 +169,6 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
                     Status.UNPARSED, f"the judge corrects {shown(best.value)} to {shown(other.value)}", "conflict"
                 )
     rule = best.cue if best.cue in ("alone", "leading", "closing", "bracketed") else RULES[best.strength]
-    best.fate = "won"
     matched = body[max(0, best.start - 30) : best.end + 8].replace(TAG, "").strip()
     if low <= best.value <= high:
         return Rating(best.value + 0.0, Status.OK, "", rule, low, high, label, matched)
@@ -770,22 +177,14 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
 
 
 def _without_echo(found: list[Candidate], body: str) -> list[Candidate]:
-    """Without the scale points of a repeated rubric and the numbers of a list."""
+    """Without the scale points of a repeated rubric: "Score 1: bad", "1 - poor" with a next point below."""
     if len({one.value for one in found if one.enumerated}) > 1:
         found = [one for one in found if not one.enumerated]
     lead = next((one for one in found if one.cue == "leading"), None)
-    start = _NUMBERED_START.match(body) if lead is not None else None
-    if lead is not None and start:
-        line_end = body.find("\n", lead.end)
-        if start["sign"] in ".)":
-            echo = bool(_LIST_LINE.search(body)) or any(
-                one.strength == ASPECT and (line_end < 0 or one.start < line_end) for one in found
-            )
-        else:
-            echo = any(abs(float(line["number"]) - lead.value) == 1 for line in _POINT_LINE.finditer(body))
-        if echo:
-            found = [one for one in found if one is not lead]
-    return found
+    if lead is None or not _NUMBERED_START.match(body):
+        return found
+    echo = any(abs(float(line["number"]) - lead.value) == 1 for line in _POINT_LINE.finditer(body))
+    return [one for one in found if one is not lead] if echo else found
 
 
 def _several(verdicts: list[Candidate], values: list[float]) -> str:
@@ -823,7 +222,7 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
         for one in own:
             if not one.strength and not one.veto:
                 one.present(ASPECT, "at the label")
-                _doubt(one, body)
+                doubt(one, body)
             if one.veto == SPLIT:
                 one.spoil("")
             one.strength = FINAL if not one.veto else one.strength or ASPECT
@@ -867,7 +266,7 @@ def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
 
 def _same(label: str, words: list[str]) -> bool:
     have = re.findall(r"[^\W_]+", label)
-    return bool(have) and set(words) <= set(have) and set(have) - set(words) <= _NOT_ASKED
+    return bool(have) and set(words) <= set(have) and set(have) - set(words) <= cues.NOT_ASKED
 
 
 def _section(text: str, words: list[str]) -> tuple[int, str | None]:
@@ -919,7 +318,6 @@ _NEXT_PROMPT = re.compile(
     r"feedback|human|user)|\[/?INST\]|<\|?(?:im_start|im_end|user|endoftext)\|?>",
     re.I,
 )
-_SIGN = re.compile(r"\A\s{0,3}[*_]{0,3}\s?(?:[:=]|-(?!\d))\s?")
 _SAID = re.compile(r"[\s(*:=-]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
 _HEAD = re.compile(r"\A[\s\"'*#]*feedback\s?:?[\s*]*", re.I)
 _QUOTED_ON = re.compile(r"[^\n\w\"']{0,6}(?:\d[\d./]{0,5}\s?)?(?P<quote>[\"'])[,.]?[ ]+[a-z]", re.I)
@@ -995,7 +393,7 @@ def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
     if not said.strip():
         return Rating(math.nan, Status.TRUNCATED, "the text ends after its mark", "cut"), len(source)
     stop = _NEXT_PROMPT.search(said)
-    said = _SIGN.sub("", (said[: stop.start()] if stop else said).replace("</s>", " ").strip(), count=1)
+    said = (said[: stop.start()] if stop else said).replace("</s>", " ").strip()
     scale_first = re.match(r"\W{0,3}[(\[]\s?-?\d+\s?(?:-|to)\s?\d+\s?[)\]]", said)
     read = rating(f"score {said}" if scale_first else f"score: {said}", low, high)
     end = mark.end() if inside else _SAID.match(source, mark.end()).end()  # type: ignore[union-attr]  # matches nothing too

@@ -100,23 +100,22 @@ def answer(text: str) -> str:
 
 # A longer text is read at both ends: verdicts stand at the start or at the end, and the time stays bounded.
 READ_AT_EACH_END = 50_000
-_FIXED = {
-    **dict.fromkeys("“”„‟«»〝〞＂「」『』", '"'),
-    **dict.fromkeys("‘’‚‛′＇", "'"),
-    **dict.fromkeys("‐‑‒–−﹣－", "-"),
-    **dict.fromkeys("—―", " - "),
-    **dict.fromkeys("⁄∕", "/"),
-    **dict.fromkeys("٬、，", ","),
-    **dict.fromkeys("【〔", "["),
-    **dict.fromkeys("】〕", "]"),
-    **dict.fromkeys("•‣▪◦●∙⁃", "-"),
-    **dict.fromkeys("\u2028\u2029", "\n"),
-    "٫": ".",
-    "。": ". ",
-    "∶": ":",
-    "⭐": "★",
-    "→": "->",
-    "⇒": "=>",
+_SIGNS = {
+    '"': "“”„‟«»〝〞＂「」『』",
+    "'": "‘’‚‛′＇",
+    "-": "‐‑‒–−﹣－•‣▪◦●∙⁃",
+    " - ": "—―",
+    "/": "⁄∕",
+    ",": "٬、，",
+    "[": "【〔",
+    "]": "】〕",
+    "\n": "\u2028\u2029",
+    ".": "٫",
+    ". ": "。",
+    ":": "∶",
+    "★": "⭐",
+    "->": "→",
+    "=>": "⇒",
 }
 
 
@@ -138,7 +137,7 @@ class _Readable(dict):
         return out
 
 
-_TABLE = _Readable({ord(char): out for char, out in _FIXED.items()})
+_TABLE = _Readable({ord(char): sign for sign, chars in _SIGNS.items() for char in chars})
 _ODD = re.compile(r"[^\n\t -~]")
 _LONG_RUN = re.compile(r"(?P<blank>[ \t\n][ \t\n]{8,})|(?P<sign>[^\w\s])(?P=sign){9,}")
 _SHORT = 1000
@@ -169,29 +168,16 @@ def _shortened(run: re.Match) -> str:
     return 3 * run["sign"] if blank is None else "\n\n" if "\n" in blank else "  "
 
 
-_UNITS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+def words(text: str) -> tuple[str, ...]:
+    """The words of a list written as text."""
+    return tuple(text.split())
+
+
+_UNITS = words(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen"
+)
+_TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
 WORDS = {word: float(value) for value, word in enumerate(_UNITS)}
 WORDS |= {word: 10.0 * place for place, word in enumerate(_TENS, 2)}
 # longest first, so that "fourteen" is not read as "four"

@@ -17,7 +17,6 @@ from scipy import stats
 
 from nlgeval_lib.evaluators.tigerscore import gold_shares
 from nlgeval_lib.report import Output
-from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import variant_tests
 from nlgeval_lib.study.judges import JudgeScores, checkpoint
 
@@ -32,8 +31,11 @@ RULES = {"zero": "no error at all (score 0)", "above_minus_2": "next to none (sc
 
 def was_asked(made: Mapping[str, JudgeScores] | JudgeScores) -> bool:
     """Whether a judge's scores, or any of several, have the route `mini`: of the miniature judge or a stand-in."""
-    several = [made] if isinstance(made, JudgeScores) else list(made.values())
-    return any(one.available and one.route == "mini" for one in several)
+    return any(one.available and one.route == "mini" for one in _several(made))
+
+
+def _several(made: Mapping[str, JudgeScores] | JudgeScores) -> list[JudgeScores]:
+    return [made] if isinstance(made, JudgeScores) else list(made.values())
 
 
 def show(
@@ -53,6 +55,8 @@ def show(
     signature; variants that ask the very same are one row. With two rows or more, paired tests against `base` (by
     default the first), Holm over the table, and a figure. The run is then saved apart (`Output.aside`).
     """
+    from IPython.display import display
+
     mini = {variant: one for variant, one in made.items() if was_asked(one)}
     if not mini:
         return False
@@ -63,21 +67,13 @@ def show(
     if not found.scores:
         return True
     first = next((label for label in found.scores if label.split(" (and ")[0] == base), next(iter(found.scores)))
-    tests = pd.DataFrame()
-    if len(found.scores) > 1:
-        table, tests = variant_tests.compare(
-            found.items, found.scores, first, coef=coef, n_boot=n_boot, n_perm=n_perm, seed=seed
-        )
-    else:
-        table = correlations.table(
-            found.items, found.scores, {"ratings": "human"}, coefs=(coef,), n_boot=n_boot, seed=seed
-        )
-        table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
+    how: dict[str, Any] = {"coef": coef, "n_boot": n_boot, "n_perm": n_perm, "seed": seed}
+    table, tests = variant_tests.compare(found.items, found.scores, first, **how)
     table = table.assign(scored=table["variant"].map(found.coverage), route="mini")
     title = f"The miniature judge on its own texts: {coef} with the ratings that they were made with"
-    _display(out.frame(table, name, title))
+    display(out.frame(table, name, title))
     if len(tests):
-        _display(out.frame(tests.assign(route="mini"), f"{name}_tests", f"Each against {first}, paired, Holm"))
+        display(out.frame(tests.assign(route="mini"), f"{name}_tests", f"Each against {first}, paired, Holm"))
         fig = variant_tests.figure(table, tests, "The miniature judge (mini)")
         out.figure(fig, name)
     out.record(signatures=list(found.signatures.values()))
@@ -89,8 +85,7 @@ def set_apart(out: Output, made: Mapping[str, JudgeScores] | JudgeScores, instea
 
     instead: it stands in the place of what the notebook shows otherwise, so that the whole run has the route `mini`.
     """
-    several = [made] if isinstance(made, JudgeScores) else list(made.values())
-    own = any(set(one.frame.get("dataset", ())) == {"mini_judge"} for one in several if one.available)
+    own = any(set(one.frame.get("dataset", ())) == {"mini_judge"} for one in _several(made) if one.available)
     note = NOTE if own else STAND_IN
     out.aside(WHAT)
     out.note(note)
@@ -145,9 +140,3 @@ def _alike(made: Mapping[str, JudgeScores]) -> dict[str, JudgeScores]:
         groups.setdefault(one.signature, []).append(variant)
     alike = {names[0]: f" (and {len(names) - 1} asked alike)" if names[1:] else "" for names in groups.values()}
     return {variant + more: made[variant] for variant, more in alike.items()}
-
-
-def _display(shown: Any) -> None:
-    from IPython.display import display
-
-    display(shown)

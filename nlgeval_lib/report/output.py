@@ -10,12 +10,12 @@ import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import files
+from nlgeval_lib import figures, files, papers
+from nlgeval_lib.papers.audit import CONTRADICTS, UNTOLD
 from nlgeval_lib.report import saving, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
@@ -78,21 +78,18 @@ class Output:
 
         Raises: ValueError for unknown cells, for mini numbers, for a correlation without its signature.
         """
-        from nlgeval_lib import papers
-
         if table is None:
             if len(self.entry.covers) != 1:
                 raise ValueError(f"{self.id} covers {list(self.entry.covers)}; say which: out.compare(ours, table=...)")
             table = self.entry.covers[0]
         cells = papers.compare(paper or self.paper, table, ours, reason=reason, route=self.route)
         cells["reason"] = [provenance.without_places(text) for text in cells["reason"]]
-        here = cells["ours"].notna()
-        wrong = sorted(set(cells.loc[here, "route"]) - set(catalogue.ROUTES))
-        if wrong:
+        here = cells[cells["ours"].notna()]
+        if wrong := sorted({*here["route"]} - {*catalogue.ROUTES}):
             raise ValueError(f"{self.id}: unknown route {wrong}; allowed: {', '.join(catalogue.ROUTES)}")
-        if (cells.loc[here, "route"] == "mini").any():
+        if (here["route"] == "mini").any():
             raise ValueError(f"{self.id}: mini numbers are never compared with a paper; show them with out.frame()")
-        _signed(cells[here], f"{self.id}, {table}")
+        _signed(here, f"{self.id}, {table}")
         # a cell of the notebook that is run again replaces what it gave before
         self._cells.pop((paper or self.paper, table), None)
         self._cells[paper or self.paper, table] = cells
@@ -130,8 +127,6 @@ class Output:
 
     def figure(self, fig: Any, name: str = "") -> None:
         """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`, and show it; it is finished and closed."""
-        from nlgeval_lib import figures
-
         if name:
             _named(name)
         self._figures[name] = figures.render(fig)
@@ -159,14 +154,12 @@ class Output:
         """The end of a notebook: coverage, signatures, notes, what is missing and what was kept, in one table."""
         cells = self._all_cells()
         place = self._place(cells)
-        rows: list[tuple[str, str]] = []
-        if cells is not None:
-            rows.append(("cells", tables.summary(cells)))
+        rows = [("cells", tables.summary(cells))] if cells is not None else []
         rows += [("signature", text) for text in self._signatures(cells)]
         rows += [("note", text) for text in self._notes]
         if cells is not None:
-            gaps = cells[cells["verdict"] == "missing"]
-            rows += [(f"missing ({len(part)} cells)", reason) for reason, part in gaps.groupby("reason", sort=False)]
+            gaps = cells[cells["verdict"] == "missing"].groupby("reason", sort=False)
+            rows += [(f"missing ({len(part)} cells)", reason) for reason, part in gaps]
         rows += [("missing", f"{gap['what']}: {gap['reason']}") for gap in self._missing]
         rows += [(f"kept from {place.since}", f"{loss}; not made by this run") for loss in place.losses]
         if place.why:
@@ -190,16 +183,24 @@ class Output:
         place = self._place(cells)
         folder = place.folder
         old = saving.read_json(self._name("results", folder, ".json"))
-        contents = self._contents(cells, folder)
-        record["files"] = sorted(contents)
+        contents = dict(sorted(self._contents(cells, folder).items()))
+        record["files"] = [*contents]
         changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
         new = bool(changed) or old is None or not saving.same_record(old, record)
+        proof = self._name("results", folder, ".json")
         if new:
-            gone = tuple(set(old.get("files", ()) if old else ()) - set(contents))
-            proof = self._name("results", folder, ".json")
+            gone = tuple(set((old or {}).get("files", ())) - set(contents))
             saving.write({proof: saving.json_text(record).encode(), **changed}, gone)
         line = self._line(cells, place, new)
-        self._report(record, place, line, new)
+        kept = Counter[str]()
+        for loss in place.losses:
+            kept[loss.kind] += loss.count
+        told: dict[str, Any] = {"id": self.id, "folder": folder, "why": place.why, "since": place.since}
+        told |= {"kept": dict(kept), "changed": new, "line": line, "files": [proof, *contents]}
+        told |= {"modules": provenance.modules()}
+        # for the runner, or a trace for whoever runs the notebook alone
+        given = os.environ.get("NLGEVAL_RECORD")
+        files.write_text(given or files.state("saved", self.mode, f"{self.id}.json"), json.dumps(told))
         print(f"{self.id}: {line}")
 
     def _place(self, cells: pd.DataFrame | None) -> saving.Place:
@@ -215,9 +216,8 @@ class Output:
         losses = saving.lost(old, self._contents(cells, folder))
         new = {"output": self.id, "route": self.route, "parameters": self.parameters}
         why = saving.lesser(old, new, losses, alone=not os.environ.get("NLGEVAL_RECORD"))
-        return (
-            saving.Place("partial", why, tuple(losses), str(old.get("date", ""))[:10]) if why else saving.Place(folder)
-        )
+        since = str(old.get("date", ""))[:10]
+        return saving.Place("partial", why, tuple(losses), since) if why else saving.Place(folder)
 
     def _name(self, top: str, folder: str, end: str) -> str:
         return "/".join(filter(None, [top, folder, self.paper, f"{self.id}{end}"]))
@@ -239,24 +239,20 @@ class Output:
         for name, frame in self._frames.items():
             made[self._name("results", folder, f"__{name}.csv")] = saving.csv_text(frame).encode()
         for name, drawn in self._figures.items():
-            for end, content in drawn.items():
-                made[self._name("figures", folder, f"{'__' if name else ''}{name}.{end}")] = content
+            base = self._name("figures", folder, f"__{name}" if name else "")
+            made |= {f"{base}.{end}": content for end, content in drawn.items()}
         return made
 
     def _coverage(self, cells: pd.DataFrame | None) -> dict[str, int]:
-        from nlgeval_lib import papers
-
         if cells is None:
             return {"printed": 0, "numbers": sum(int(frame.count().sum()) for frame in self._frames.values())}
         numbers = int((cells["ours"].notna() & (cells["verdict"] != "extra")).sum())
         return papers.counts(cells) | {"numbers": numbers}
 
     def _provenance(self, cells: pd.DataFrame | None) -> dict[str, Any]:
-        facts = {key: value for key, value in self._facts.items() if key != "signatures"}
-        if self._notes:
-            facts["notes"] = list(dict.fromkeys(self._notes))
-        if self._missing:
-            facts["missing"] = self._missing
+        facts = {"notes": list(dict.fromkeys(self._notes)), "missing": self._missing}
+        facts = self._facts | {name: said for name, said in facts.items() if said}
+        facts.pop("signatures", None)
         return provenance.collect(
             output=self.id,
             paper=self.paper,
@@ -272,39 +268,14 @@ class Output:
         )
 
     def _line(self, cells: pd.DataFrame | None, place: saving.Place, changed: bool) -> str:
-        said = []
-        if cells is not None:
-            said.append(tables.summary(cells).rstrip("."))
-        signatures = self._signatures(cells)
-        if signatures:
-            more = f" (+{len(signatures) - 1})" if len(signatures) > 1 else ""
-            said.append(signatures[0] + more)
+        said = [tables.summary(cells).rstrip(".")] if cells is not None else []
+        if signatures := self._signatures(cells):
+            said.append(signatures[0] + (f" (+{len(signatures) - 1})" if len(signatures) > 1 else ""))
         name = self._name("results", place.folder, "")
         said.append(f"{'saved' if changed else 'unchanged'}: {name}" + (f" because {place.why}" if place.why else ""))
         if place.since:
             said.append(f"the result of {place.since} is kept")
         return "; ".join(said)
-
-    def _report(self, record: Mapping[str, Any], place: saving.Place, line: str, changed: bool) -> None:
-        """Tell the runner, or leave a trace for whoever runs the notebook alone."""
-        given = os.environ.get("NLGEVAL_RECORD")
-        target = Path(given) if given else files.state("saved", self.mode, f"{self.id}.json")
-        proof = self._name("results", place.folder, ".json")
-        counts = Counter[str]()
-        for loss in place.losses:
-            counts[loss.kind] += loss.count
-        told = {
-            "id": self.id,
-            "folder": place.folder,
-            "why": place.why,
-            "kept": dict(counts),
-            "since": place.since,
-            "changed": changed,
-            "line": line,
-            "files": [proof, *record["files"]],
-            "modules": provenance.modules(),
-        }
-        files.write_text(target, json.dumps(told))
 
 
 def _named(name: str) -> None:
@@ -314,22 +285,16 @@ def _named(name: str) -> None:
 
 def _signed(cells: pd.DataFrame, where: str) -> None:
     """Refuse a computed correlation without signature, n and interval."""
-    kind = cells["statistic"].str.contains("|".join(_CORRELATIONS)) & cells["route"].isin(_COMPUTED)
-    part = cells[kind]
+    part = cells[cells["statistic"].str.contains("|".join(_CORRELATIONS)) & cells["route"].isin(_COMPUTED)]
     bare = part[(part["signature"] == "") | part["n"].isna()]
-    if len(bare):
-        first = bare.iloc[0]
-        raise ValueError(
-            f"{where}: {len(bare)} correlations without signature or n, first {first['row']!r}, {first['column']!r}; "
-            "pass signature=result.signature() and n=result.n with each value"
-        )
     open_ended = part[(part["ci_low"].isna() | part["ci_high"].isna()) & (part["reason"] == "")]
-    if len(open_ended):
-        first = open_ended.iloc[0]
-        raise ValueError(
-            f"{where}: {len(open_ended)} correlations without an interval, "
-            f"first {first['row']!r}, {first['column']!r}; pass ci_low and ci_high, or a reason why there is none"
-        )
+    for wrong, what, way in (
+        (bare, "signature or n", "pass signature=result.signature() and n=result.n with each value"),
+        (open_ended, "an interval", "pass ci_low and ci_high, or a reason why there is none"),
+    ):
+        for one in wrong.head(1).itertuples():
+            said = f"{len(wrong)} correlations without {what}, first {one.row!r}, {one.column!r}"
+            raise ValueError(f"{where}: {said}; {way}")
 
 
 # ---- what the consistency audit finds in the printed tables that an output covers
@@ -348,9 +313,6 @@ def public_data(name: str, **options: Any) -> pd.DataFrame | None:
 
 def _audited(paper: str, names: Sequence[str]) -> tuple[tables.Table, dict[str, Any]]:
     """The contradictions of these tables as a table to show, and {table: what was checked and found} to save."""
-    from nlgeval_lib import papers
-    from nlgeval_lib.papers.audit import CONTRADICTS, UNTOLD
-
     found = papers.audit(paper, tables=names, data=public_data)
     facts: dict[str, Any] = {}
     said, rows = [], []
@@ -368,7 +330,7 @@ def _audited(paper: str, names: Sequence[str]) -> tuple[tables.Table, dict[str, 
         said += [f"{several}cannot be told: {one.place}: {one.relation} ({one.note})" for one in untold.itertuples()]
         here = [_finding(one) for one in wrong.itertuples()]
         rows += here
-        facts[name] = {"checked": len(part), "contradictions": [_sentence(row) for row in here]}
+        facts[name] = {"checked": len(part), "contradictions": [_sentence(**row) for row in here]}
         if len(untold):
             facts[name]["untold"] = len(untold)
     if not rows:
@@ -388,7 +350,6 @@ def _finding(one: Any) -> dict[str, str]:
     return same | {"recomputed": recomputed, "rounding allows": allows, "note": one.note}
 
 
-def _sentence(row: dict[str, str]) -> str:
-    note = f" ({row['note']})" if row["note"] else ""
-    recomputed = f", recomputed {row['recomputed']}" if row["recomputed"] else ""
-    return f"{row['place']}: {row['relation']}: printed {row['printed']}{recomputed}{note}"
+def _sentence(place: str, relation: str, printed: str, recomputed: str, note: str, **_: str) -> str:
+    more = (f", recomputed {recomputed}" if recomputed else "") + (f" ({note})" if note else "")
+    return f"{place}: {relation}: printed {printed}{more}"

@@ -38,73 +38,9 @@ _ATTRIBUTES = {
 _STYLES = ("color", "background-color", "font-weight", "font-style", "text-align", "width", "height", "vertical-align")
 _DROPPED = re.compile(r"<(style|script|head|template|iframe|object)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _MARK = re.compile(r"xpicture(\d+)x")  # what stands for a picture until the page is clean: they are long, and made here
-_CSS = """
-*{box-sizing:border-box}
-body{margin:0;color:#1a1a1a;background:#fff;font:16px/1.55 system-ui,-apple-system,"Segoe UI",sans-serif}
-header{border-bottom:1px solid #d0d0d0;background:#f7f7f7;padding:.6em 1.2em;font-size:.9em}
-header a{color:#0b5394;text-decoration:none;margin-right:1.2em}
-main{max-width:62em;margin:0 auto;padding:1em 1.2em 4em}
-h1{font-size:1.7em;line-height:1.25}h2{font-size:1.25em;margin-top:2em}h3{font-size:1.05em}
-a{color:#0b5394}
-img{max-width:100%;height:auto}
-code,pre,kbd,samp{font:13px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
-p code,li code,td code{background:#f3f3f3;padding:.05em .3em;border-radius:3px}
-.input_area,.highlight{background:#f7f7f7;border-radius:4px}
-.input_area pre,.highlight pre{margin:0;padding:.6em .8em;overflow-x:auto}
-.prompt{display:none}
-.cell{margin:.6em 0}
-.output pre,.output_area pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.4em 0;color:#333}
-.output_area{overflow-x:auto}
-table{border-collapse:collapse;font-size:.85em;margin:.6em 0}
-th,td{border:1px solid #d0d0d0;padding:.25em .55em;text-align:left;vertical-align:top}
-thead th{background:#f3f3f3}
-.note{background:#f3f7fb;border-left:4px solid #56a0d3;padding:.5em .9em;margin:1em 0}
-.about{font-size:.85em;color:#333;border-top:1px solid #d0d0d0;margin-top:3em;padding-top:.6em;overflow-wrap:anywhere}
-.status{white-space:nowrap}.status::before{content:"";display:inline-block;width:.7em;height:.7em;margin-right:.4em;
-border:1px solid #555}
-.status.reproduced::before{background:#0072b2}.status.partly::before{background:#56b4e9}
-.status.differs::before{background:#e69f00}
-.wide{overflow-x:auto}
-td.name{white-space:nowrap}
-.about th{white-space:nowrap}
-"""
-_FRAME = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
-base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
-<title>{{ title }}</title><style>{{ style|safe }}</style></head><body>
-{% if trail %}<header><a href="../index.html">All results</a><span>{{ trail }}</span></header>{% endif %}
-<main>{{ content|safe }}</main></body></html>
-"""
-_PAGE = """
-{% if not executed %}<div class="note">This notebook was not run in this checkout, mode {{ mode }}: its source is shown.
-{% if record %}The result of {{ record.date[:10] }} stands first.{% else %}Nothing is saved of it.{% endif %}
-To run it: <code>nlgeval run {{ entry.id }}</code></div>
-{% if record %}<h2>The saved result</h2>{% for part in saved %}{{ part|safe }}{% endfor %}<hr>{% endif %}{% endif %}
-{{ notebook|safe }}
-<div class="about"><div class="wide"><table>
-{% for name, text in about %}<tr><th>{{ name }}</th><td>{{ text }}</td></tr>{% endfor %}
-</table></div></div>
-"""
-_INDEX = """<h1>Five papers on evaluating generated text, table by table</h1>
-<p>{{ headline }}.</p><p>{{ reading }}</p>
-{% if mode == "quick" %}<div class="note">Quick mode: computed on a share of the data.</div>{% endif %}
-{% if unrun %}<div class="note">{{ unrun|length }} of {{ entries|length }} notebooks were not run in this checkout;
-their pages show source and saved results. <code>make reproduce-all</code> runs them.</div>{% endif %}
-<h2>Scoreboard</h2>{{ totals|safe }}
-{% for paper, rows in boards.items() %}<h3>{{ titles[paper] }}</h3>
-<div class="wide"><table><thead><tr><th></th>{% for name in heads %}<th>{{ name }}</th>{% endfor %}</tr></thead><tbody>
-{% for row in rows %}<tr><td class="name">
-{%- if row.page %}<a href="{{ row.page }}">{{ row.name }}</a>{% else %}{{ row.name }}{% endif %}</td>
-{% for head in heads %}<td>{% if head == "status" %}<span class="status {{ row.texts[head] }}">{% endif -%}
-{{ row.texts[head] }}{% if head == "status" %}</span>{% endif %}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div>{% endfor %}
-<h2>All notebooks</h2>
-{% for paper, title in titles.items() %}<h3>{{ title }}</h3><ul>
-{% for entry in entries if entry.paper == paper %}<li><a href="{{ paper }}/{{ entry.id }}.html">{{ named(entry) }}</a>
-<small>({{ said[entry.id] }})</small></li>{% endfor %}</ul>{% endfor %}
-"""
+
+
+_SITE = Path(__file__).parent / "site"
 
 
 @dataclass(frozen=True)
@@ -135,7 +71,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
         if executed is None:
             unrun.append(entry.id)
         content = _render(
-            _PAGE,
+            "output.html",
             entry=entry,
             mode=mode,
             record=record,
@@ -148,7 +84,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
         facts = [record.get("route", entry.route), _counted(record), "not run here" if executed is None else ""]
         said[entry.id] = "; ".join(filter(None, facts))
     content = _render(
-        _INDEX,
+        "index.html",
         headline=scoreboard.headline(board),
         reading=scoreboard.READING,
         mode=mode,
@@ -209,13 +145,14 @@ def _picture(png: str | bytes, alt: str, width: Any = None) -> str:
 
 
 def _render(template: str, **values: Any) -> str:
-    """A template of ours with these values; what is not marked safe is escaped, and no value is a template."""
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.from_string(template).render(values)
+    """A template of `site/` with these values; what is not marked safe is escaped, and no value is a template."""
+    loader = jinja2.FileSystemLoader(_SITE)
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.get_template(template).render(values)
 
 
 def _write(path: Path, title: str, content: str, trail: str = "") -> None:
-    files.write_text(path, _render(_FRAME, title=title, content=content, trail=trail, style=_stylesheet()))
+    files.write_text(path, _render("frame.html", title=title, content=content, trail=trail, style=_stylesheet()))
 
 
 @functools.cache
@@ -223,7 +160,11 @@ def _stylesheet() -> str:
     from pygments.formatters import HtmlFormatter
 
     own = tables.STYLE.removeprefix("<style>").removesuffix("</style>")
-    return _CSS + own + HtmlFormatter(style="tango").get_style_defs(".highlight")
+    return (
+        (_SITE / "page.css").read_text(encoding="utf-8")
+        + own
+        + HtmlFormatter(style="tango").get_style_defs(".highlight")
+    )
 
 
 def _own(folder: Path) -> None:
@@ -278,21 +219,17 @@ def _unstyled(table: tables.Table) -> str:
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     """A comparison as `papers.compare` gave it: texts are texts, also where they look like numbers or are empty."""
-    numbers = ("ours", "difference", "n", "ci_low", "ci_high")
-    texts = [column for column in frame.columns if column not in numbers]
+    texts = frame.columns.difference(["ours", "difference", "n", "ci_low", "ci_high"])
     frame[texts] = frame[texts].astype(object).where(frame[texts].notna(), "")
-    frame["printed"] = frame["printed"].map(str)
-    frame["n"] = frame["n"].astype("Int64")
-    return frame
+    return frame.assign(printed=frame["printed"].map(str), n=frame["n"].astype("Int64"))
 
 
 def _about(entry: Entry, record: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("notebook", f"notebooks/{entry.notebook}"), ("route", record.get("route", entry.route))]
     if record:
         commit = str(record.get("git", {}).get("commit") or "")[:12]
-        rows.append(
-            ("saved", f"{record['date'][:10]}, mode {record['mode']}" + (f", commit {commit}" if commit else ""))
-        )
+        said = [record["date"][:10], f"mode {record['mode']}", f"commit {commit}" if commit else ""]
+        rows.append(("saved", ", ".join(filter(None, said))))
         if counted := _counted(record):
             rows.append(("printed numbers", f"{record['coverage']['printed']}; {counted}"))
         rows += [("model", f"{record['model']} {record.get('revision', '')}")] if record.get("model") else []

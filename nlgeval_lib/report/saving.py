@@ -237,14 +237,14 @@ def lost(old: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
             continue
         file, here = name.rpartition("/")[2], contents.get(name)
         if name.endswith(".csv"):
-            rows = _rows_lost(there.decode("utf-8", "replace"), (here or b"").decode("utf-8", "replace"))
+            rows = _rows_lost(*(text.decode("utf-8", "replace") for text in (there, here or b"")))
             if rows:
                 kind = "rows" if "__" in file else "cells"
                 found.append(Loss(file, kind, sum(rows.values()), _some([key for key in rows if key])))
         elif name.endswith(".svg"):
-            gone = [] if here is None else _names_lost(there, here)
+            gone = _names_lost(there, here or b"")
             if here is None or gone:
-                found.append(Loss(file, "figures", 1, _some(gone)))
+                found.append(Loss(file, "figures", 1, "" if here is None else _some(gone)))
     return found
 
 
@@ -254,14 +254,12 @@ def _some(names: list[str], most: int = 3) -> str:
 
 def _rows_lost(old: str, new: str) -> Counter[str]:
     """How often a row of this name is gone, or lacks a number."""
-    before = list(csv.DictReader(io.StringIO(old)))
+    before, after = (list(csv.DictReader(io.StringIO(text))) for text in (old, new))
     labels = _labels(before)
-    telling = [name for name in labels if len({row[name] for row in before}) > 1]
-    gone = _tally(before, labels) - _tally(list(csv.DictReader(io.StringIO(new))), labels)
+    telling = [len({row[name] for row in before}) > 1 for name in labels]
     rows: Counter[str] = Counter()
-    for (key, _), count in gone.items():
-        row = dict(zip(labels, key, strict=True))
-        name = ", ".join(row[label] for label in telling)
+    for (key, _), count in (_tally(before, labels) - _tally(after, labels)).items():
+        name = ", ".join(itertools.compress(key, telling))
         rows[name] = max(rows[name], count)
     return rows
 

@@ -17,13 +17,13 @@ beside them (`nlgeval_lib.papers.comparison`). The counts are never added up.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -118,19 +118,12 @@ def totals(frame: pd.DataFrame, by: str = "paper") -> pd.DataFrame:
     """
     if by not in ("paper", "status"):
         raise ValueError(f"by is {by!r}; allowed: paper, status")
-    groups = [*frame.groupby(by, sort=False), ("all", frame)]
-    return pd.DataFrame(
-        [
-            {
-                by: name,
-                "tables and figures": len(part),
-                "reproduced": int((part["status"] == "reproduced").sum()),
-                "partly": int((part["status"] == "partly").sum()),
-                **_in_columns(part[list(COUNTS)].sum()),
-            }
-            for name, part in groups
-        ]
-    )
+    rows = []
+    for name, part in [*frame.groupby(by, sort=False), ("all", frame)]:
+        row = {by: name, "tables and figures": len(part)}
+        row |= {status: int((part["status"] == status).sum()) for status in ("reproduced", "partly")}
+        rows.append(row | _in_columns(part[list(COUNTS)].sum()))
+    return pd.DataFrame(rows)
 
 
 def _in_columns(counts: Mapping[str, int]) -> dict[str, Any]:
@@ -155,19 +148,11 @@ def brief(frame: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard for readers: the counts in words, where a table or figure prints numbers at all."""
     counts = [_in_columns(row) if row["printed"] else {} for row in frame[list(COUNTS)].to_dict("records")]
     names = list(_in_columns(dict.fromkeys(COUNTS, 0)))
-    shown = {name: [str(one.get(name, "")).removesuffix("0 of 0") for one in counts] for name in names}
-    return pd.DataFrame(
-        {
-            "id": frame["id"],
-            "what": frame["title"],
-            "status": frame["status"],
-            **shown,
-            "largest difference": [f"{gap:.4g}" if gap == gap else "" for gap in frame["largest_difference"]],
-            "route": frame["route"],
-            "run": frame["run"],
-            "reason": frame["reason"],
-        }
-    )
+    shown = frame[["id", "title", "status"]].rename(columns={"title": "what"})
+    for name in names:
+        shown[name] = [str(one.get(name, "")).removesuffix("0 of 0") for one in counts]
+    shown["largest difference"] = [f"{gap:.4g}" if gap == gap else "" for gap in frame["largest_difference"]]
+    return shown.join(frame[["route", "run", "reason"]])
 
 
 def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
@@ -199,11 +184,9 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     line = headline(frame)
     if not folder and files.results() == files.root() / "results":
         _tell_readme(line)
-    given = os.environ.get("NLGEVAL_RECORD")
-    if given:
+    if given := os.environ.get("NLGEVAL_RECORD"):
         report = {"id": catalogue.SCOREBOARD, "folder": folder.rstrip("/"), "line": line, "files": list(contents)}
-        report["modules"] = provenance.modules()
-        files.write_text(Path(given), json.dumps(report))
+        files.write_text(given, json.dumps(report | {"modules": provenance.modules()}))
     print(line)
     return list(contents)
 
@@ -232,10 +215,9 @@ def _md_table(frame: pd.DataFrame) -> str:
 
 def _now(mode: str) -> set[str]:
     """The outputs that stand as this checkout made them, as the runner wrote down last."""
-    try:
+    with contextlib.suppress(OSError, ValueError):
         return set(json.loads(files.state("runs", mode, "now.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return set()
+    return set()
 
 
 def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
@@ -273,12 +255,10 @@ def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Ro
     made = [(entry, results[entry.id]) for entry in entries if results[entry.id] is not None]
     cells = _cells(printed, [result for _, result in made])
     found = papers.counts(cells) if cells is not None else dict.fromkeys(COUNTS, 0)
+    gaps, routes = pd.Series(dtype=float), list(dict.fromkeys(result["route"] for _, result in made))
     if cells is not None and cells["ours"].notna().any():
         gaps = cells.loc[cells["verdict"].isin(("equal", "differs")), "difference"].abs()
         routes = [route for route in _STRENGTH if route and (cells["route"] == route).any()]
-    else:
-        gaps = pd.Series(dtype=float)
-        routes = list(dict.fromkeys(result["route"] for _, result in made))
     status, reason = _status(printed, entries, made, cells, found, stated)
     return {
         "paper": printed.paper,
@@ -292,7 +272,7 @@ def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Ro
         "status": status,
         "reason": reason,
         "run": ", ".join(dict.fromkeys(result["run"] for _, result in made)),
-        "output": ", ".join(entry.id for entry, _ in made) or ", ".join(entry.id for entry in entries),
+        "output": ", ".join(entry.id for entry in ([one for one, _ in made] or entries)),
         "notebook": (made[0][0] if made else entries[0]).notebook if entries else "",
     }
 

@@ -7,37 +7,19 @@ from __future__ import annotations
 
 import html
 import itertools
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
-STYLE = """<style>
-.nlgeval-box{overflow-x:auto}
-.nlgeval-box table.nlgeval{border-collapse:collapse;font:13px/1.35 system-ui,sans-serif;color:#1a1a1a;background:#fff;
-margin:.4em 0}
-.nlgeval-box .nlgeval caption{caption-side:top;text-align:left;font-weight:600;padding:.3em .2em;color:#1a1a1a;
-background:#fff}
-.nlgeval-box .nlgeval th,.nlgeval-box .nlgeval td{border:1px solid #d0d0d0;padding:.25em .55em;text-align:right;
-vertical-align:top;font-variant-numeric:tabular-nums;white-space:nowrap;color:#1a1a1a;background:#fff}
-.nlgeval-box .nlgeval th{background:#f3f3f3;font-weight:600;text-align:left}
-.nlgeval-box .nlgeval thead th{text-align:center}
-.nlgeval-box .nlgeval tbody th{white-space:normal;max-width:17em}
-.nlgeval-box .nlgeval tbody th:first-child{position:sticky;left:0}
-.nlgeval-box .nlgeval td.text{text-align:left;white-space:normal;min-width:12em;max-width:36em}
-.nlgeval-box .nlgeval td.word{text-align:left}.nlgeval-box .nlgeval td.equal{background:#b5d7f0}
-.nlgeval-box .nlgeval td.follows{background:#e4f1fb}.nlgeval-box .nlgeval td.construction{background:#ececec}
-.nlgeval-box .nlgeval td.orientation{background:#f1eaf4}
-.nlgeval-box .nlgeval td.near{background:#fdf0d5}.nlgeval-box .nlgeval td.off{background:#f9d79b}
-.nlgeval-box .nlgeval td.far{background:#f2b45a}
-.nlgeval-box .nlgeval td.missing{background:repeating-linear-gradient(45deg,
-#f6f6f6,#f6f6f6 5px,#e6e6e6 5px,#e6e6e6 10px)}
-.nlgeval-box .nlgeval small{color:#4a4a4a}.nlgeval-box .nlgeval sup{line-height:0}
-.nlgeval-notes{font:12px/1.45 system-ui,sans-serif;margin:.2em 0 1em;max-width:60em}
-</style>"""
+from nlgeval_lib import papers
+
+_SHEET = Path(__file__).parent / "site" / "table.css"
+STYLE = f"<style>\n{_SHEET.read_text(encoding='utf-8')}</style>"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 LEGEND = (
     "Each cell: ours, and below it the printed number. = equal (within 0.51 of the last printed digit), recomputed; "
@@ -112,13 +94,14 @@ def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()
         raise ValueError(f"layout {layout!r}; one of 'auto', 'wide', 'long'")
     if cells.empty:
         raise ValueError("there is no cell to show: compare first")
-    reasons = _Reasons()
+    reasons: _Reasons = {}
     parts = []
     for (paper, table), part in cells.groupby(["paper", "table"], sort=False):
         wide = layout == "wide" or (layout == "auto" and _fits(part))
         title = caption if cells["table"].nunique() == 1 else f"{caption} {paper} {table}".strip()
         parts.append(_drawn(*(_wide if wide else _long)(part, reasons), title))
-    return _joined(parts, [LEGEND, summary(cells), *reasons.lines(), *_signatures(cells), *notes], "\n\n")
+    numbered = [f"({number}) {reason}" for reason, number in reasons.items()]
+    return _joined(parts, [LEGEND, summary(cells), *numbered, *_signatures(cells), *notes], "\n\n")
 
 
 def lines(said: Sequence[str]) -> Table:
@@ -126,25 +109,12 @@ def lines(said: Sequence[str]) -> Table:
     return _joined([], said)
 
 
-class _Reasons:
-    """Numbers the distinct reasons, for marks in the cells and lines below."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, int] = {}
-
-    def mark(self, reason: str) -> str:
-        return str(self._found.setdefault(reason or "no reason given", len(self._found) + 1))
-
-    def lines(self) -> list[str]:
-        return [f"({number}) {reason}" for reason, number in self._found.items()]
-
-
 def _fits(part: pd.DataFrame) -> bool:
-    columns = part[["column", "statistic"]].drop_duplicates()
-    rows = part["row"].nunique()
-    return len(columns) <= 16 and len(part) >= 0.4 * rows * len(columns)
+    columns = len(part[["column", "statistic"]].drop_duplicates())
+    return columns <= 16 and len(part) >= 0.4 * part["row"].nunique() * columns
 
 
+_Reasons = dict[str, int]  # the distinct reasons and their numbers, for marks in the cells and lines below
 _Lines = tuple[list[str], str, list[list[_Cell]]]  # heads as texts, heads as HTML, and the lines below them
 
 
@@ -197,7 +167,9 @@ def _cell(one: Any, reasons: _Reasons, printed: bool = True) -> _Cell:
         return _Cell("", "<td></td>")
     below = f"<br><small>{esc(one.printed)}</small>" if printed else ""
     said = f" ({one.printed})" if printed and one.printed else ""
-    why = reasons.mark(one.reason) if one.reason or one.verdict == "missing" else ""
+    why = ""
+    if one.reason or one.verdict == "missing":
+        why = str(reasons.setdefault(one.reason or "no reason given", len(reasons) + 1))
     if one.verdict == "missing":
         shown = f'<td class="missing" title="{esc(one.reason)}">– <sup>{why}</sup>{below}</td>'
         return _Cell(f"- [{why}]{said}", shown)
@@ -213,39 +185,27 @@ def _cell(one: Any, reasons: _Reasons, printed: bool = True) -> _Cell:
 def _mark(one: Any) -> str:
     """What a cell is, in one sign, or by how much it differs."""
     equal = "≙" if one.route == "published" else "="
-    return {"equal": equal, "construction": "≡", "orientation": "○", "extra": ""}.get(one.verdict, _gap(one))
+    gap = f"{one.difference:+.{_decimals(one) + 1}f}".rstrip("0").rstrip(".") if one.difference else "0"
+    return {"equal": equal, "construction": "≡", "orientation": "○", "extra": ""}.get(one.verdict, gap)
 
 
 def _kind(one: Any) -> str:
     if one.verdict != "differs":
         return "follows" if one.verdict == "equal" and one.route == "published" else one.verdict
-    from nlgeval_lib.papers import parse
-
-    steps = abs(one.difference) / float(parse(one.printed).unit)
+    steps = abs(one.difference) / float(papers.parse(one.printed).unit)
     return "near" if steps <= 5 else "off" if steps <= 50 else "far"
 
 
 def _decimals(one: Any) -> int:
-    from nlgeval_lib.papers import parse
-
-    number = parse(one.printed)
+    number = papers.parse(one.printed)
     return 3 if number.value is None else max(0, number.decimals)
 
 
 def _ours(one: Any) -> str:
-    decimals = _decimals(one)
-    if not one.printed and float(one.ours).is_integer():
-        decimals = 0
-    text = f"{one.ours:,.{decimals}f}"
-    return text.replace("0.", ".", 1) if _bare(one.printed) and abs(one.ours) < 1 else text
-
-
-def _gap(one: Any) -> str:
-    return f"{one.difference:+.{_decimals(one) + 1}f}".rstrip("0").rstrip(".") if one.difference else "0"
-
-
-def _bare(printed: str) -> bool:
-    return printed.lstrip("+-−").startswith(".")
+    whole = not one.printed and float(one.ours).is_integer()
+    text = f"{one.ours:,.{0 if whole else _decimals(one)}f}"
+    bare = one.printed.lstrip("+-−").startswith(".") and abs(one.ours) < 1
+    return text.replace("0.", ".", 1) if bare else text
 
 
 def _interval(one: Any) -> str:
@@ -256,8 +216,6 @@ def _interval(one: Any) -> str:
 
 def summary(cells: pd.DataFrame) -> str:
     """What became of the printed numbers, in one sentence: three counts, of cells that were compared and are equal."""
-    from nlgeval_lib import papers
-
     counts = papers.counts(cells)
     said = [f"{counts['printed']} printed numbers", papers.in_words(counts)]
     compared = cells[cells["verdict"].isin(("equal", "differs"))]
@@ -275,11 +233,9 @@ def _signatures(cells: pd.DataFrame) -> list[str]:
 
 
 def _plain(value: Any, digits: int) -> str:
-    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+    if pd.api.types.is_scalar(value) and pd.isna(value):
         return "–"
-    if isinstance(value, float) or (hasattr(value, "dtype") and getattr(value.dtype, "kind", "") == "f"):
-        return "–" if math.isnan(value) else f"{value:,.{digits}f}"
-    return str(value)
+    return f"{value:,.{digits}f}" if isinstance(value, float | np.floating) else str(value)
 
 
 def _td(text: str, value: Any, shade: str | None) -> _Cell:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 import nlgeval_lib
@@ -17,7 +16,7 @@ from nlgeval_lib.engines import Engine
 from nlgeval_lib.engines.store import draw_keys
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.judge import Judge, counts
+from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.metric import PairMetric
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
@@ -137,10 +136,7 @@ class Job:
         judge: Any = self.evaluator.for_engine(self.engine)
         given = judge.given(frame)
         judgments = self._ask(judge.stages(given), judge, given, bar)
-        details = np.empty(len(judgments), dtype=object)
-        details[:] = [dict(judgment.details) for judgment in judgments]
-        scored = score_frame(frame.index, judgments, judge.signature(self.engine), counts(judgments))
-        return scored.assign(details=details)
+        return judge.framed(frame.index, judgments, self.engine)
 
     def _ask(self, stages: Stages[Any], judge: Judge, samples: Sequence[Sample], bar: ProgressBar) -> Any:
         """The result of the stages, asked with a parse rate.

@@ -93,21 +93,19 @@ def ridge_out_of_sample(scores: Any, human: Any, inputs: Sequence[Any], *, folds
     """
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import RidgeCV
-    from sklearn.model_selection import GroupKFold
+    from sklearn.model_selection import GroupKFold, cross_val_predict
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     x, y = np.array(list(scores), dtype=float).T, np.asarray(human, dtype=float)
-    known = ~np.isnan(x).all(axis=1) & ~np.isnan(y)
-    groups = pd.factorize(np.asarray(inputs, dtype=object))[0]
-    if len(set(groups[known])) < folds:
-        raise ValueError(f"{len(set(groups[known]))} inputs with scores and ratings; {folds} folds need as many")
-    predicted = np.full(len(y), np.nan)
-    rows = np.flatnonzero(known)
-    for learn, test in GroupKFold(folds, shuffle=True, random_state=seed).split(x[rows], groups=groups[rows]):
-        model = make_pipeline(SimpleImputer(), StandardScaler(), RidgeCV(np.logspace(-2, 3, 11)))
-        model.fit(x[rows[learn]], y[rows[learn]])
-        predicted[rows[test]] = model.predict(x[rows[test]])
+    rows = np.flatnonzero(~np.isnan(x).all(axis=1) & ~np.isnan(y))
+    x, y, groups = x[rows], y[rows], pd.factorize(np.asarray(inputs, dtype=object))[0][rows]
+    if (there := len(set(groups))) < folds:
+        raise ValueError(f"{there} inputs with scores and ratings; {folds} folds need as many")
+    model = make_pipeline(SimpleImputer(), StandardScaler(), RidgeCV(np.logspace(-2, 3, 11)))
+    split = GroupKFold(folds, shuffle=True, random_state=seed)
+    predicted = np.full(len(np.asarray(human)), np.nan)
+    predicted[rows] = cross_val_predict(model, x, y, groups=groups, cv=split)
     return predicted
 
 

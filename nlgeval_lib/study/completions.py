@@ -62,29 +62,25 @@ def plan(
     named: dict[str, list[Stage]] = {}
     for stage in stages:
         named.setdefault(stage.name, []).append(stage)
-    return [_plan_of_stage(name, parts, engine, store, known) for name, parts in named.items()]
+    return [_plan_of(name, parts, engine, store, known) for name, parts in named.items()]
 
 
-def _plan_of_stage(
-    name: str, parts: Sequence[Stage], engine: Engine, store: Store | None, known: set[str]
-) -> StagePlan:
+def _plan_of(name: str, parts: Sequence[Stage], engine: Engine, store: Store | None, known: set[str]) -> StagePlan:
     requests: list[Request] = []
     draws: list[int] = []
-    total = repeated = limit = 0
     lengths: list[int] = []
-    for stage in parts:
-        for request in stage.requests:
-            asks = Ask.all(request, request.body(engine, stage.sampling), stage.sampling)
-            total += len(asks)
-            fresh = [ask for ask in asks if ask.key not in known]
-            repeated += len(asks) - len(fresh)
-            known.update(ask.key for ask in fresh)
-            here = store.get_many(ask.key for ask in fresh) if store is not None else {}
-            lengths += [one.completion_tokens for one in here.values() if one.completion_tokens > 0]
-            if len(here) < len(fresh):
-                requests.append(request)
-                draws.append(len(fresh) - len(here))
-                limit += stage.sampling.max_tokens * draws[-1]
+    total = repeated = limit = 0
+    for stage, request in [(part, one) for part in parts for one in part.requests]:
+        asks = Ask.all(request, request.body(engine, stage.sampling), stage.sampling)
+        fresh = [ask.key for ask in asks if ask.key not in known]
+        total, repeated = total + len(asks), repeated + len(asks) - len(fresh)
+        known.update(fresh)
+        here = store.get_many(fresh) if store is not None else {}
+        lengths += [one.completion_tokens for one in here.values() if one.completion_tokens > 0]
+        if len(here) < len(fresh):
+            requests.append(request)
+            draws.append(len(fresh) - len(here))
+            limit += stage.sampling.max_tokens * draws[-1]
     paid = [1] * len(draws) if getattr(engine, "group_draws", False) else draws
     tokens = engine.count_tokens(requests) if requests else []
     sizes = [len(request.text()) / CHARACTERS_A_TOKEN for request in requests] if tokens is None else tokens
@@ -120,9 +116,8 @@ def in_words(
     def new(one: StagePlan) -> str:
         if new_tokens is not None:
             return f"{one.to_ask * new_tokens:,.0f} (as given)"
-        return (
-            f"{one.limit:,} at most" if one.new_tokens == one.limit else f"{one.new_tokens:,.0f} (as {one.seen} stored)"
-        )
+        at_most = one.new_tokens == one.limit
+        return f"{one.limit:,} at most" if at_most else f"{one.new_tokens:,.0f} (as {one.seen} stored)"
 
     def both(likely: float, most: float, form: Callable[[float], str]) -> str:
         return ("" if form(likely) == form(most) else f"{form(likely)} expected, ") + f"{form(most)} at most"
@@ -131,8 +126,8 @@ def in_words(
     table = {"stage": [one.name + ("" if one.exact else " (estimate)") for one in plans]}
     table |= {name.replace("_", " "): [f"{getattr(one, name):,.0f}" for one in plans] for name in counts}
     yield pd.DataFrame(table | {"new tokens": [new(one) for one in plans]})
-    asked, stored, limit = (sum(getattr(one, name) for one in plans) for name in ("to_ask", "stored", "limit"))
-    prompt, expected = (sum(getattr(one, name) for one in plans) for name in ("prompt_tokens", "new_tokens"))
+    summed = ("to_ask", "stored", "limit", "prompt_tokens", "new_tokens")
+    asked, stored, limit, prompt, expected = (sum(getattr(one, name) for one in plans) for name in summed)
     yield f"\n{asked:,} completions to ask, {stored:,} stored already"
     if not asked:
         return
@@ -168,17 +163,17 @@ def select(
     entries = {entry.id for entry in catalogue.select(outputs, papers)}
     chosen = [one for one in catalogue.questions if one.output in entries and (not models or one.judge.model in models)]
     if not chosen:
-        known = ", ".join(dict.fromkeys(judge.model for judge in catalogue.judges)) or "none"
-        those = ", ".join(dict.fromkeys(one.output for one in catalogue.questions)) or "none"
-        raise InputError(
-            f"no [[judge]] of the catalogue is among these; models it has: {known}; outputs that ask one: {those}"
+        known, those = (
+            ", ".join(dict.fromkeys(names)) or "none"
+            for names in ([one.model for one in catalogue.judges], [one.output for one in catalogue.questions])
         )
+        said = f"models it has: {known}; outputs that ask one: {those}"
+        raise InputError(f"no [[judge]] of the catalogue is among these; {said}")
     any_engine = bool(options.model or options.base_url)
     fit = [one for one in chosen if any_engine or one.judge.api == (options.engine == "openai")]
     order = list(dict.fromkeys((one.judge.model, one.judge.revision) for one in fit))
-    return sorted(fit, key=lambda one: order.index((one.judge.model, one.judge.revision))), [
-        one for one in chosen if one not in fit
-    ]
+    fit.sort(key=lambda one: order.index((one.judge.model, one.judge.revision)))
+    return fit, [one for one in chosen if one not in fit]
 
 
 def by_model(questions: Sequence[Question], options: EngineOptions) -> list[tuple[str, list[list[Question]]]]:

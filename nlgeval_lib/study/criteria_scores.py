@@ -22,7 +22,8 @@ from nlgeval_lib.study.aspect_scores import draw_means
 from nlgeval_lib.study.judges import JudgeScores
 from nlgeval_lib.training import mini
 
-NAMES = ("summeval", "topical_chat")
+CHAT = "topical_chat"
+NAMES = ("summeval", CHAT)
 UNITS = ("row", "document")
 MINI = "mini_judge"  # the miniature judge's own texts, whatever data set it was asked in the place of
 LABELS = {"summeval": "SummEval", "topical_chat": "Topical-Chat", "sfhot": "SFHOT", "sfres": "SFRES",
@@ -35,8 +36,6 @@ ASPECTS = {
     MINI: ("accuracy", "completeness", "relevance", "fluency"),
 }
 TREES = {"summeval": "summeval", "topical_chat": "topical_chat", "sfhot": "data_to_text", "sfres": "data_to_text"}
-
-
 COEFS = ("pearson", "spearman")
 PRINTED_NAMES = {"lr": "LR", "dt": "DT", "rf": "RF", "mlp": "NN"}  # the paper's names of the aggregators
 OWN, ALL = "average of the own aspect", "average of all"
@@ -92,21 +91,15 @@ def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaS
     """
     if name not in NAMES:
         raise ValueError(f"no recorded scores of {name!r}; there are {', '.join(NAMES)}")
-    frame = datasets.load(name)
-    items = datasets.items(frame if inputs is None else datasets.quick(frame, inputs))
+    frame, aspects = datasets.load(name), ASPECTS[name]
+    items = _judged(name, datasets.items(frame if inputs is None else datasets.quick(frame, inputs)))
     if name == "summeval":
-        aspects, groups = ASPECTS[name], None
-        scores = recorded_judges.scores(items, "alttest_summeval")
-        what = "six LLM judges x four aspects"
+        scores, what = recorded_judges.scores(items, "alttest_summeval"), "six LLM judges x four aspects"
     else:
-        items = items[items["system_id"] != "Original Ground Truth"].reset_index(drop=True)
-        aspects, groups = ASPECTS[name], (ASPECTS[name][:3], ASPECTS[name][3:])
-        scores = draw_means(items, draws=draws)
-        what = "gpt-3.5-turbo, seven prompts x four aspects"
+        scores, what = draw_means(items, draws=draws), "gpt-3.5-turbo, seven prompts x four aspects"
     X = pd.DataFrame({f"{judge} {aspect}": scores[judge][aspect] for judge in scores for aspect in aspects})
     own = {aspect: tuple(f"{judge} {aspect}" for judge in scores) for aspect in aspects}
-    Y = items[[f"human_{aspect}" for aspect in aspects]].set_axis(list(aspects), axis=1).astype(float)
-    return CriteriaScores(name, LABELS[name], items, X, Y, own, groups, what)
+    return _criteria(name, items, X, own, what)
 
 
 def of_judge(name: str, made: JudgeScores) -> CriteriaScores:
@@ -121,23 +114,56 @@ def of_judge(name: str, made: JudgeScores) -> CriteriaScores:
         name = MINI
     names = list(made.criteria)
     items = datasets.items(made.frame.drop(columns=["status", "reason", "details", "value"], errors="ignore"))
-    if name == "topical_chat":
-        items = items[items["system_id"] != "Original Ground Truth"].reset_index(drop=True)
-    rated = [column.removeprefix("human_") for column in items.columns if column.startswith("human_")]
-    aspects = [aspect for aspect in ASPECTS.get(name, rated) if aspect in rated]
+    items = _judged(name, items)
     tree = mini.tree() if name == MINI else hdeval.CriteriaTree.published(TREES.get(name, "summeval"))
     known = {node.id: node.layer for node in tree.nodes()}
-    own = {aspect: (found,) for aspect in aspects if (found := tree.of_target(aspect)) in names}
-    groups = (tuple(aspects[:3]), tuple(aspects[3:])) if name == "topical_chat" else None
-    Y = items[[f"human_{aspect}" for aspect in aspects]].set_axis(aspects, axis=1).astype(float)
-    X = items[names].astype(float)
+    own = {aspect: (found,) for aspect in _rated(name, items) if (found := tree.of_target(aspect)) in names}
     what = f"{'the miniature judge' if name == MINI else made.model}'s scores of {len(names)} criteria"
-    return CriteriaScores(
-        name, LABELS.get(name, name), items, X, Y, own, groups, what, {n: known.get(n, 0) for n in names}
-    )
+    layers = {criterion: known.get(criterion, 0) for criterion in names}
+    return _criteria(name, items, items[names].astype(float), own, what, layers)
+
+
+def _judged(name: str, items: pd.DataFrame) -> pd.DataFrame:
+    """The outputs that are judged: of Topical-Chat those that are not a person's."""
+    return items[items["system_id"] != "Original Ground Truth"].reset_index(drop=True) if name == CHAT else items
+
+
+def _rated(name: str, items: pd.DataFrame) -> tuple[str, ...]:
+    rated = [column.removeprefix("human_") for column in items.columns if column.startswith("human_")]
+    return tuple(aspect for aspect in ASPECTS.get(name, rated) if aspect in rated)
+
+
+def _criteria(
+    name: str,
+    items: pd.DataFrame,
+    X: pd.DataFrame,
+    own: Mapping[str, tuple[str, ...]],
+    what: str,
+    layers: Mapping[str, int] | None = None,
+) -> CriteriaScores:
+    aspects = _rated(name, items)
+    groups = (aspects[:3], aspects[3:]) if name == CHAT else None
+    Y = items[[f"human_{aspect}" for aspect in aspects]].set_axis(list(aspects), axis=1).astype(float)
+    return CriteriaScores(name, LABELS.get(name, name), items, X, Y, own, groups, what, layers)
 
 
 # -- aggregators -------------------------------------------------------------------------------------------------------
+
+
+def tables_1_to_3(given: CriteriaScores, columns: Sequence[str], seed: int = 42, n_boot: int = 1000) -> pd.DataFrame:
+    """The rows HD-Eval-NN of HD-Eval's Tables 1 to 3, a cell an aspect, on the test half of one row split.
+
+    given: of `criteria_scores.of_judge`. columns: the table's names of the rated aspects, in their order.
+    """
+    test = given.test_rows("row", seed)
+    shares = {"25% data | HD-Eval-NN": 0.5, "50% data | HD-Eval-NN": 1.0}  # of the training half
+    names = dict(zip(given.Y, columns, strict=True))
+    scores = {
+        row: {names[target]: values for target, values in _fitted(given, test, "mlp", seed, share).items()}
+        for row, share in shares.items()
+    }
+    human = {column: f"human_{target}" for target, column in names.items()}
+    return correlations.table(given.items.iloc[test].reset_index(drop=True), scores, human, n_boot=n_boot, seed=seed)
 
 
 def tables_4_and_5(
@@ -149,25 +175,25 @@ def tables_4_and_5(
     with intervals, in the keys of the printed ones: the average over the aspects.
     """
     test = given.test_rows("row", seed)
-    part = given.items.iloc[test].reset_index(drop=True)
-    layer = given.layers or {}
-
-    def fitted(kind: str, share: float = 1.0, up_to: int | None = None) -> dict[str, np.ndarray]:
-        X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
-        return _by_target(hdeval.by_share(X, given.Y, test.tolist(), [share], [seed], kind, **given.settings))
-
     plain = {kind: _by_target(rows) for kind, rows in unfitted(given, test).groupby("kind", sort=False)}
-    scores = {f"50% data | HD-Eval-{PRINTED_NAMES.get(kind, kind)}": fitted(kind) for kind in kinds}
-    scores |= {f"25% data | HD-Eval-{PRINTED_NAMES.get(kind, kind)}": fitted(kind, share=0.5) for kind in kinds}
-    scores |= {
-        "50% data | w/o Layer 3": fitted("mlp", up_to=2),
-        "50% data | w/o Layer 2,3": fitted("mlp", up_to=1),
-        "50% data | w/o Layer 1,2,3": plain[OWN],
-        "50% data | w/o Aggregator": plain[ALL],
-    }
+    names = {kind: f"HD-Eval-{PRINTED_NAMES.get(kind, kind)}" for kind in kinds}
+    scores = {f"50% data | {name}": _fitted(given, test, kind, seed) for kind, name in names.items()}
+    scores |= {f"25% data | {name}": _fitted(given, test, kind, seed, 0.5) for kind, name in names.items()}
+    scores["50% data | w/o Layer 3"] = _fitted(given, test, "mlp", seed, up_to=2)
+    scores["50% data | w/o Layer 2,3"] = _fitted(given, test, "mlp", seed, up_to=1)
+    scores |= {"50% data | w/o Layer 1,2,3": plain[OWN], "50% data | w/o Aggregator": plain[ALL]}
     human = {target: f"human_{target}" for target in given.Y}
-    found = correlations.table(part, scores, human, n_boot=n_boot, seed=seed)
-    return correlations.averaged(found, column)
+    part = given.items.iloc[test].reset_index(drop=True)
+    return correlations.averaged(correlations.table(part, scores, human, n_boot=n_boot, seed=seed), column)
+
+
+def _fitted(
+    given: CriteriaScores, test: np.ndarray, kind: str, seed: int, share: float = 1.0, up_to: int | None = None
+) -> dict[str, np.ndarray]:
+    """{target: an aggregator's predictions for the test rows}; share: of the training rows; up_to: the last layer."""
+    layer = given.layers or {}
+    X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
+    return _by_target(hdeval.by_share(X, given.Y, test.tolist(), [share], [seed], kind, **given.settings))
 
 
 def tables_6_and_7(
@@ -205,15 +231,14 @@ def unfitted(given: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
     "average of all": every score counts for every target, as in Table 4 without aggregator. "average of the own
     aspect": only the scores of the target's aspect. Missing scores are left out of a mean.
     """
-    part = given.X.iloc[test]
-    everything = part.mean(axis=1)
-    made = []
+    part, made = given.X.iloc[test], []
     for target in given.Y:
         human = given.Y[target].to_numpy()[test]
-        own = part[list(given.own[target])].mean(axis=1)
-        for kind, predicted in ((ALL, everything), (OWN, own)):
-            columns = dict(kind=kind, seed=0, row=test, target=target, predicted=predicted.to_numpy(), human=human)
-            made.append(pd.DataFrame(columns))
+        for kind, names in ((ALL, [*part]), (OWN, list(given.own[target]))):
+            predicted = part[names].mean(axis=1).to_numpy()
+            made.append(
+                pd.DataFrame(dict(kind=kind, seed=0, row=test, target=target, predicted=predicted, human=human))
+            )
     return pd.concat(made, ignore_index=True)
 
 
@@ -272,17 +297,9 @@ def over_splits(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     rows = []
     for key, part in found.groupby([*by, "coef"], sort=False):
         one = meta.resampled_t(part["value"], part["n"].mean(), part["n"].mean())
-        rows.append(
-            {
-                **dict(zip([*by, "coef"], key, strict=True)),
-                "value": one.value,
-                "ci_low": one.low,
-                "ci_high": one.high,
-                "sd": one.sd,
-                "n": int(part["n"].min()),
-                "signature": f"level:dataset|coef:{key[-1]}|{one.signature()}",
-            }
-        )
+        row = dict(zip([*by, "coef"], key, strict=True)) | {"value": one.value, "ci_low": one.low, "ci_high": one.high}
+        row |= {"sd": one.sd, "n": int(part["n"].min())}
+        rows.append(row | {"signature": f"level:dataset|coef:{key[-1]}|{one.signature()}"})
     return pd.DataFrame(rows)
 
 
@@ -292,25 +309,14 @@ def against(found: pd.DataFrame, base: str, by: Sequence[str], of: str = "kind")
     found: as `over_targets` gives it, with the column `of` naming models. Columns: those of `by`, `of`, coef,
     difference, ci_low, ci_high, p, p_holm, signature.
     """
-    wide = found.pivot(index=[*by, "coef", "split"], columns=of, values="value")
-    sizes = found.groupby([*by, "coef"])["n"].mean()
     rows = []
-    for key, part in wide.groupby(level=[*by, "coef"], sort=False):
-        key = key if isinstance(key, tuple) else (key,)
-        half = sizes[key if len(key) > 1 else key[0]]
+    for key, part in found.groupby([*by, "coef"]):
+        half, values = part["n"].mean(), part.pivot(index="split", columns=of, values="value")
         for model in [name for name in found[of].unique() if name != base]:
-            one = meta.resampled_t(part[model] - part[base], half, half)
-            rows.append(
-                {
-                    **dict(zip([*by, "coef"], key, strict=True)),
-                    of: model,
-                    "difference": one.value,
-                    "ci_low": one.low,
-                    "ci_high": one.high,
-                    "p": one.p,
-                    "signature": f"test:resampled-t|against:{base}|{one.signature()}",
-                }
-            )
+            one = meta.resampled_t(values[model] - values[base], half, half)
+            row = dict(zip([*by, "coef"], key, strict=True)) | {of: model, "difference": one.value}
+            row |= {"ci_low": one.low, "ci_high": one.high, "p": one.p}
+            rows.append(row | {"signature": f"test:resampled-t|against:{base}|{one.signature()}"})
     table = pd.DataFrame(rows)
     corrected = meta.correct(table["p"].tolist(), "holm")
     table.insert(table.columns.get_loc("p") + 1, "p_holm", corrected.adjusted)

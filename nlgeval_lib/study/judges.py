@@ -90,7 +90,7 @@ def job(question: Question, options: EngineOptions, ready: Engine | None = None,
     name, fill, settings = judge.data, question.fill, judge.settings
     given: dict[str, Any] = {}
     if mini:
-        choice = replace(choice, model=_miniature(options.engine), revision=options.revision)
+        choice = replace(choice, model=_miniature(options.engine)[0], revision=options.revision)
         name, fill = "mini_judge", ()
         settings, given = _mini_settings(question)
         aspects = aspects or (() if judge.evaluator == "hdeval" else ("overall",))
@@ -125,19 +125,19 @@ def engine(name: str, model: str, revision: str = "", base_url: str = "") -> Eng
     Raises: JudgeUnavailable without the miniature judge; InputError; EngineError.
     """
     if model == MINI:
-        model, revision = _miniature(name), (_mini_revision()[1] if name == "replay" else "")
+        model, revision = _miniature(name)
     return EngineChoice(name, model, revision, base_url).start()
 
 
-def _mini_revision() -> tuple[str, str]:
-    """Name and revision under which the store keeps what the miniature judge wrote. Raises: JudgeUnavailable."""
+def _miniature(engine: str) -> tuple[str, str]:
+    """Name and revision of the miniature judge as an engine has them: a replay those in the store, others its folder.
+
+    Raises: JudgeUnavailable.
+    """
+    if engine != "replay":
+        return str(checkpoint()), ""
     name, revision = models.identify(str(checkpoint()), None, None)
     return name, revision or ""
-
-
-def _miniature(engine: str) -> str:
-    """The miniature judge as an engine names it: a replay by its name in the store, others by its folder."""
-    return _mini_revision()[0] if engine == "replay" else str(checkpoint())
 
 
 def _mini_settings(question: Question) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -148,9 +148,8 @@ def _mini_settings(question: Question) -> tuple[tuple[str, ...], dict[str, Any]]
         own = dict(mini.settings(question.judge.evaluator))
     except ValueError as error:
         raise JudgeUnavailable(str(error)) from None
-    sampled = _SAMPLING if "sampling" in own else ()
-    names = {text: pair(text)[0] for text in question.judge.settings}
-    kept = {text: name for text, name in names.items() if name not in (*_OF_DATA, *sampled)}
+    replaced = (*_OF_DATA, *(_SAMPLING if "sampling" in own else ()))
+    kept = {text: name for text in question.judge.settings if (name := pair(text)[0]) not in replaced}
     return tuple(kept), {name: value for name, value in own.items() if name not in kept.values()}
 
 
@@ -268,7 +267,7 @@ def _stored_revision(question: Question, options: EngineOptions) -> str:
     Raises: JudgeUnavailable.
     """
     mini = options.model == MINI
-    name, own = _mini_revision() if mini else options.model_of(question)
+    name, own = _miniature("replay") if mini else options.model_of(question)
     with Store(options.store) as store:
         held = [rev for stored, rev in store.census() if stored == name]
     if own and not options.revision and not mini and len(held) == 1 and held[0].startswith("sha256:"):

@@ -21,7 +21,6 @@ NAN = float("nan")
 CEILING = "raters, leave-one-out (ceiling)"
 NO_IDS = "without input_id and system_id only the dataset level is there, and rows are resampled one by one"
 SHARED = "{} outputs share system and input with another; at system level each is an input of its own"
-_INTERVALS = [f"{method}-{units}" for method in ("boot", "bca") for units in ("rows", "inputs", "systems", "both")]
 _VALUE = {"value": "value", "ci_low": "low", "ci_high": "high", "n": "n"}
 _DIFFERENCE = {"value_first": "first", "value_second": "second", "difference": "difference", "p": "p", "n": "n"}
 _KEYS = ["group", "level", "coef"]
@@ -51,7 +50,7 @@ class Settings:
             (self.coefs, ("kendall", *meta.COEFFICIENTS), "coef"),
             ((self.nan,), meta.POLICIES, "nan"),
             ((self.correct,), METHODS, "correct"),
-            ((self.ci,), ("auto", "none", *_INTERVALS), "ci"),
+            ((self.ci,), ("auto", "none", *(name for name in meta.intervals.NAMES if name != "auto")), "ci"),
         ):
             for one in given:
                 if one not in allowed:
@@ -84,15 +83,14 @@ def score_columns(data: Rows, asked: Sequence[str], path: str = "") -> list[str]
     for name in asked:
         if name not in there:
             raise InputError(f"--score {data.lacks(name)}")
-    known = list(dict.fromkeys(asked))
-    if not known:
-        known = [name for name in provenance.record_of(path).get("scores", {}) if name in there] if path else []
-        known += [n for n in there if n not in known and rows.score_columns(n)[1] in there and n != "status"]
-    if not known and "value" in there:
-        known = ["value"]
-    if not known:
+    if asked:
+        return list(dict.fromkeys(asked))
+    recorded = provenance.record_of(path).get("scores", {}) if path else {}
+    known = [name for name in recorded if name in there]
+    known += [n for n in there if n not in known and rows.score_columns(n)[1] in there and n != "status"]
+    if not known and "value" not in there:
         raise InputError(f"{data.name}: which column has the scores? Give --score; columns: {', '.join(there)}")
-    return known
+    return known or ["value"]
 
 
 def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = None, by: str | None = None) -> Result:
@@ -103,10 +101,8 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
     """
     settings, frame = settings or Settings(), data.frame
     if rows.RATING not in frame.columns:
-        raise InputError(
-            f"{data.name} has no column 'human'; say which has the ratings: --human COLUMN. "
-            f"Its columns: {', '.join(data.columns)}"
-        )
+        said = "say which has the ratings: --human COLUMN"
+        raise InputError(f"{data.name} has no column 'human'; {said}. Its columns: {', '.join(data.columns)}")
     if not frame[rows.RATING].notna().any():
         raise InputError(f"{data.name}: no row has a rating in {data.theirs.get('human', 'human')!r}")
     if by is None and "aspect" in frame.columns and frame["aspect"].nunique() > 1:
@@ -203,15 +199,11 @@ def _had(make: Callable[[], Any], numbers: Mapping[str, str]) -> dict[str, Any]:
 
 def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """The pairs with p-values corrected over all tests of one level and coefficient, whatever the group."""
-    family = pairs["level"] + " " + pairs["coef"]
+    family, said = pairs["level"] + " " + pairs["coef"], pairs["signature"]
     corrected = meta.correct(pairs["p"].tolist(), settings.correct, family.tolist())
     pairs.insert(pairs.columns.get_loc("p") + 1, "p_adjusted", corrected.adjusted)
     sizes = pairs["p"].groupby(family).transform("count").astype(int).astype(str)
-    return pairs.assign(
-        signature=(pairs["signature"] + f"|correct:{settings.correct}(" + sizes + ")").where(
-            pairs["signature"] != "", ""
-        )
-    )
+    return pairs.assign(signature=(said + f"|correct:{settings.correct}(" + sizes + ")").where(said != "", ""))
 
 
 def _ranked(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:

@@ -132,7 +132,7 @@ def fill(store: Store, name: str, **options: Any) -> StoredCounts:
     how = of(name)
     engines: dict[str, ReplayEngine] = {}
     seen: dict[str, str] = {}
-    requests = completions = new = repeated = differing = 0
+    requests = completions = new = differing = 0
     batch: list[Completion] = []
     bodies: list[dict[str, Any]] = []
     for judge, request, texts in rows(name, **options):
@@ -141,18 +141,15 @@ def fill(store: Store, name: str, **options: Any) -> StoredCounts:
         bodies.append(body)
         requests, completions = requests + 1, completions + len(texts)
         for key, text in zip(draw_keys(body, range(len(texts))), texts, strict=True):
-            if key in seen:
-                repeated, differing = repeated + 1, differing + (seen[key] != text)
-                continue
-            seen[key] = text
-            # InstructScore's are empty where the prompt filled the window
-            batch.append(Completion(key, text, "stop" if text else "length", model=judge, revision=REVISION))
+            if key not in seen:  # InstructScore's texts are empty where the prompt filled the window
+                batch.append(Completion(key, text, "stop" if text else "length", model=judge, revision=REVISION))
+            differing += seen.setdefault(key, text) != text
         if len(batch) > 2000:
             new += store.put_many(batch, bodies)
             batch, bodies = [], []
     new += store.put_many(batch, bodies)
     store.sync()
-    return StoredCounts(requests, completions, new, repeated, differing, tuple(engines))
+    return StoredCounts(requests, completions, new, completions - len(seen), differing, tuple(engines))
 
 
 def rows(name: str, **options: Any) -> Iterator[tuple[str, Request, list[str]]]:

@@ -54,25 +54,24 @@ def of_judges(output: str, names: Sequence[str], **asked: Any) -> VariantScores:
 def on_shared_items(made: Mapping[str, JudgeScores]) -> VariantScores:
     """Variants that were asked one by one, on the items that all of them judged. made: {variant: its scores}."""
     lacking = {name: one.why for name, one in made.items() if not one.available}
-    here = {name: one for name, one in made.items() if one.available}
-    for name, one in list(here.items()):
-        if one.frame["value"].isna().all():
+    for name, one in made.items():
+        if one.available and one.frame["value"].isna().all():
             lacking[name] = f"no row has a score; most often: {one.frame['reason'].value_counts().index[0]}"
-            del here[name]
+    here = {name: one for name, one in made.items() if name not in lacking}
     if not here:
         return VariantScores(lacking=lacking)
     frames = {name: one.frame.assign(**{key: one.frame.get(key, "") for key in KEYS}) for name, one in here.items()}
     frames = {name: frame.set_index(list(KEYS)) for name, frame in frames.items()}
-    first = next(iter(frames.values()))
-    shared = first.index
+    first = next(iter(frames))
+    shared = frames[first].index
     for frame in frames.values():
         shared = shared[shared.isin(frame.index)]
-    items = first.loc[shared].drop(columns=["value", "status", "reason", "details"], errors="ignore").reset_index()
+    items = frames[first].loc[shared].drop(columns=["value", "status", "reason", "details"], errors="ignore")
     return VariantScores(
-        items=items.assign(human=items["human"].astype(float)),
+        items=items.reset_index().astype({"human": float}),
         scores={name: frame.loc[shared, "value"].to_numpy(float) for name, frame in frames.items()},
         lacking=lacking,
-        route=next(iter(here.values())).route,
+        route=here[first].route,
         coverage={name: one.coverage for name, one in here.items()},
         signatures={name: one.signature for name, one in here.items()},
     )
@@ -94,10 +93,11 @@ def compare(
     items: a row an output, with `input_id`, `system_id` and the ratings `human`; scores: {variant: a value an item}.
     Columns: `variant, value, n, ci_low, ci_high, signature, reason`; and `variant, first, second, difference, ci_low,
     ci_high, n, p, p_holm, signature`, where first is the variant and second the base (no row for the base itself).
-    Raises: ValueError for a base that is no variant, fewer than two variants, no ratings.
+    The second is empty where the base is the only variant.
+    Raises: ValueError for a base that is no variant, no ratings.
     """
-    if base not in scores or len(scores) < 2:
-        raise ValueError(f"base {base!r} and another variant are needed; variants: {', '.join(scores) or 'none'}")
+    if base not in scores:
+        raise ValueError(f"base {base!r} is no variant; variants: {', '.join(scores) or 'none'}")
     if human not in items.columns:
         raise ValueError(f"items have no column {human!r} with ratings; theirs: {', '.join(map(str, items.columns))}")
     ratings = items[human].to_numpy(float)
@@ -105,8 +105,9 @@ def compare(
     table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
     pairs: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray, np.ndarray]]
     pairs = {(name,): (values, scores[base], ratings) for name, values in scores.items() if name != base}
-    tests = paired_tests(items, pairs, ("variant",), coef=coef, n_perm=n_perm, n_boot=n_boot, seed=seed)
-    return table, tests
+    if not pairs:
+        return table, pd.DataFrame()
+    return table, paired_tests(items, pairs, ("variant",), coef=coef, n_perm=n_perm, n_boot=n_boot, seed=seed)
 
 
 def paired_tests(
@@ -132,19 +133,9 @@ def paired_tests(
     rows = []
     for key, sides in pairs.items():
         found = grid.compare(*sides, **how)
-        rows.append(
-            {
-                **dict(zip(names, key, strict=True)),
-                "first": found.first,
-                "second": found.second,
-                "difference": found.difference,
-                "ci_low": found.low,
-                "ci_high": found.high,
-                "n": found.n,
-                "p": found.p,
-                "signature": found.signature(),
-            }
-        )
+        row = dict(zip(names, key, strict=True)) | {"first": found.first, "second": found.second}
+        row |= {"difference": found.difference, "ci_low": found.low, "ci_high": found.high, "n": found.n, "p": found.p}
+        rows.append(row | {"signature": found.signature()})
     frame = pd.DataFrame(rows)
     corrected = meta.correct(frame["p"].tolist(), "holm", None if family is None else frame[family].tolist())
     frame.insert(frame.columns.get_loc("p") + 1, "p_holm", corrected.adjusted)

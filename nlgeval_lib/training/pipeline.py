@@ -270,7 +270,7 @@ class Pipeline(Generic[S]):
 
     def build(self, engine: Engine, store: Store | None = None, progress: Any = None, **given: Any) -> S:
         """The built set, from an engine as the teacher; `given` as for `stages`. Raises: ValueError; EngineError."""
-        return staged.run(self.stages(**{"teacher": engine.model, **given}), staged.bind(engine, store, progress))
+        return staged.run(self.stages(**{"teacher": engine.model, **given}), engine, store, progress)
 
     def plan(self, engine: Engine | None = None, store: Store | None = None, **given: Any) -> list[Stage]:
         """The stages that would be asked, none of them asked."""

@@ -58,18 +58,14 @@ class Aggregator:
         self.kind, self.seed, self.impute, self.max_missing = kind, seed, impute, max_missing
         self.groups = tuple(tuple(group) for group in groups) if groups is not None else None
         self.options = dict(options or {})
+        self.needs_ratings = kind in ESTIMATORS  # whether there is something to fit
+        self.fitted = False
         self.criteria: tuple[str, ...] = ()
         self.targets: tuple[str, ...] = ()
-        self.fitted = False
         self.training: tuple[np.ndarray, np.ndarray] | None = None  # the criteria scores and ratings it was fitted on
         self.estimators: tuple[tuple[list[int], Any], ...] = ()  # columns of the targets, what predicts them
         self.fill: np.ndarray | None = None  # the value that a missing score of each criterion becomes
         self.notes: dict[str, Any] = {}
-
-    @property
-    def needs_ratings(self) -> bool:
-        """Whether there is something to fit."""
-        return self.kind in ESTIMATORS
 
     def fresh(self, **options: Any) -> Aggregator:
         """An aggregator with the same settings that is not fitted; `options` join its own."""
@@ -84,10 +80,12 @@ class Aggregator:
         A row trains the targets of a group where all of them are rated and its criteria are there or imputed; `notes`
         counts the rows used and left out. Raises: ValueError where rows, columns or what is left do not do.
         """
+        from sklearn.exceptions import ConvergenceWarning
+
         self._name(X.columns, Y.columns)
         if len(X) != len(Y):
             raise ValueError(f"{len(X)} rows of criteria scores, {len(Y)} rows of ratings; one for each is needed")
-        scores, ratings = _matrix(X), _matrix(Y)
+        scores, ratings = matrix(X), matrix(Y)
         if self.impute != "drop":
             if empty := [name for name, gaps in zip(self.criteria, np.isnan(scores).T, strict=True) if gaps.all()]:
                 raise ValueError(f"no score at all of {', '.join(empty)}: nothing to impute; leave the criterion out")
@@ -106,7 +104,15 @@ class Aggregator:
                     f"{len(rows)} rows to learn {names} from: of {len(scores)} rows {int(rated.sum())} are rated; "
                     f"criteria scores missing: {worst}; impute is {self.impute!r}. At least 2 rows are needed"
                 )
-            estimator, note = self._estimate(ready[rows], ratings[rows[:, None], columns])
+            estimator = make_estimator(self.kind, self.seed, self.options)
+            X_train, Y_train = ready[rows], ratings[rows[:, None], columns]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                estimator.fit(X_train, Y_train if len(columns) > 1 else Y_train.ravel())
+            note = {}
+            if self.kind == "mlp":  # one layout in memory: equal rows get equal predictions
+                estimator.coefs_ = [np.ascontiguousarray(weights) for weights in estimator.coefs_]
+                note = {"steps": int(estimator.n_iter_), "converged": estimator.n_iter_ < estimator.max_iter}
             self.estimators += ((columns, estimator),)
             self.notes[names] = {"rows": len(rows), "left_out": len(ratings) - len(rows), **note}
         self.training, self.fitted = (scores, ratings), True
@@ -142,19 +148,6 @@ class Aggregator:
         """The criterion that the kind `criterion` takes for a target."""
         return self.options.get(target, target)
 
-    def _estimate(self, X: np.ndarray, Y: np.ndarray) -> tuple[Any, dict[str, Any]]:
-        from sklearn.exceptions import ConvergenceWarning
-
-        estimator = make_estimator(self.kind, self.seed, self.options)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            estimator.fit(X, Y if Y.shape[1] > 1 else Y.ravel())
-        if self.kind != "mlp":
-            return estimator, {}
-        # one layout in memory: equal rows get equal predictions
-        estimator.coefs_ = [np.ascontiguousarray(weights) for weights in estimator.coefs_]
-        return estimator, {"steps": int(estimator.n_iter_), "converged": estimator.n_iter_ < estimator.max_iter}
-
     def filled(self, scores: np.ndarray) -> np.ndarray:
         """The scores [rows, criteria] with what the policy puts in the gaps; NaN in rows that stay missing."""
         if self.fill is None:
@@ -175,7 +168,7 @@ class Aggregator:
             raise ValueError(f"the aggregator {self.kind!r} is not fitted yet; call fit, or load one that is")
         if absent := [name for name in self.criteria if name not in X.columns]:
             raise ValueError(f"no scores of {', '.join(absent)}; needed are those of {', '.join(self.criteria)}")
-        scores = _matrix(X[list(self.criteria)])
+        scores = matrix(X[list(self.criteria)])
         return pd.DataFrame(self.predict_array(scores), index=X.index, columns=list(self.targets))
 
     def predict_array(self, scores: np.ndarray) -> np.ndarray:
@@ -255,13 +248,12 @@ def make_estimator(kind: str, seed: int, options: Mapping[str, Any] | None = Non
     from sklearn.neural_network import MLPRegressor
     from sklearn.tree import DecisionTreeRegressor
 
-    options = dict(options or {})
-    if kind in ("lr", "ridge"):
-        return {"lr": LinearRegression, "ridge": Ridge}[kind](**options)
-    if kind in ("dt", "rf"):
-        return {"dt": DecisionTreeRegressor, "rf": RandomForestRegressor}[kind](**{"random_state": seed, **options})
-    three_layers = {"hidden_layer_sizes": (64, 32), "activation": "relu", "max_iter": 500}
-    return MLPRegressor(**{**three_layers, "random_state": seed, **options})
+    linear, trees = {"lr": LinearRegression, "ridge": Ridge}, {"dt": DecisionTreeRegressor, "rf": RandomForestRegressor}
+    made = {**linear, **trees, "mlp": MLPRegressor}[kind]
+    defaults: dict[str, Any] = {} if kind in ("lr", "ridge") else {"random_state": seed}
+    if kind == "mlp":
+        defaults |= {"hidden_layer_sizes": (64, 32), "activation": "relu", "max_iter": 500}
+    return made(**{**defaults, **(options or {})})
 
 
 def training_share(n: int, share: float, seed: int) -> np.ndarray:
@@ -275,5 +267,6 @@ def training_share(n: int, share: float, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).permutation(n)[:size])
 
 
-def _matrix(frame: pd.DataFrame) -> np.ndarray:
+def matrix(frame: pd.DataFrame) -> np.ndarray:
+    """A frame's numbers, NaN where one is missing."""
     return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
+from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, matrix
 
 
 def permutation_importance(
@@ -27,8 +27,7 @@ def permutation_importance(
     """
     from sklearn.inspection import permutation_importance as shuffled
 
-    scores = X[list(aggregator.criteria)].to_numpy(dtype=np.float64, na_value=np.nan)
-    ratings = Y[list(aggregator.targets)].to_numpy(dtype=np.float64, na_value=np.nan)
+    scores, ratings = matrix(X[list(aggregator.criteria)]), matrix(Y[list(aggregator.targets)])
     rows = ~np.isnan(aggregator.predict_array(scores)).any(axis=1)
     scores, ratings = scores[rows], ratings[rows]
     for column, target in enumerate(aggregator.targets):
@@ -76,12 +75,7 @@ class ShapValues:
 
 
 def shap_values(
-    aggregator: Aggregator,
-    X: pd.DataFrame,
-    *,
-    rows: int | None = 100,
-    seed: int = 0,
-    rounds: int = 10,
+    aggregator: Aggregator, X: pd.DataFrame, *, rows: int | None = 100, seed: int = 0, rounds: int = 10
 ) -> ShapValues:
     """Shapley values of `rows` random rows of X (None: all), by the package shap.
 
@@ -144,11 +138,10 @@ def _explain(estimator: Any, X: np.ndarray, background: np.ndarray, seed: int, r
 
 def _complete(aggregator: Aggregator, X: pd.DataFrame, rows: int | None, rng: np.random.Generator) -> np.ndarray:
     """At most `rows` random rows of X that have a prediction, gaps filled as the aggregator fills them."""
-    scores = X[list(aggregator.criteria)].to_numpy(dtype=np.float64, na_value=np.nan)
-    filled = aggregator.filled(scores)
+    filled = aggregator.filled(matrix(X[list(aggregator.criteria)]))
     filled = filled[~np.isnan(filled).any(axis=1)]
     if not len(filled):
-        raise ValueError(f"none of {len(scores)} rows has the criteria scores that the aggregator needs")
+        raise ValueError(f"none of {len(X)} rows has the criteria scores that the aggregator needs")
     if rows is None or rows >= len(filled):
         return filled
     return filled[np.sort(rng.choice(len(filled), size=rows, replace=False))]

@@ -6,6 +6,7 @@ Source: HD-Eval, section 2.1; published decompositions: Tables 10 to 12, Figure 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import prompts
-from nlgeval_lib.evaluators.judge import failed, field_of, plain
+from nlgeval_lib.evaluators.base import field_of
+from nlgeval_lib.evaluators.judge import failed, plain
 from nlgeval_lib.names import near
 from nlgeval_lib.parsers.lists import criteria
 from nlgeval_lib.prompts import Template
@@ -63,9 +65,7 @@ class CriteriaTree:
         seen: set[str] = set()
         for node in self.walk():
             if not node.id or not node.criterion.name:
-                raise ValueError(
-                    f"criterion {node.criterion.id!r} ({node.criterion.name!r}): an id and a name are needed"
-                )
+                raise ValueError(f"criterion {node.id!r} ({node.criterion.name!r}): an id and a name are needed")
             if node.id in seen:
                 raise ValueError(f"two criteria have the id {node.id!r}; ids must differ")
             seen.add(node.id)
@@ -103,11 +103,11 @@ class CriteriaTree:
     def show(self) -> str:
         """The tree as indented text."""
 
-        def lines(criterion: Criterion, depth: int) -> list[str]:
-            below = [line for child in criterion.children for line in lines(child, depth + 1)]
-            return [f"{'  ' * depth}{criterion.name} ({criterion.id})", *below]
+        def text(criterion: Criterion, indent: str) -> str:
+            below = [text(child, f"{indent}  ") for child in criterion.children]
+            return "\n".join([f"{indent}{criterion.name} ({criterion.id})", *below])
 
-        return "\n".join(lines(self.root, 0))
+        return text(self.root, "")
 
     def with_children(self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated") -> CriteriaTree:
         """The tree with finer criteria (name, definition) added below one; their ids are made from their names."""
@@ -115,8 +115,12 @@ class CriteriaTree:
         taken = {node.id for node in self.walk()}
         added: tuple[Criterion, ...] = ()
         for name, definition in children:
-            added += (Criterion(_new_id(name, taken), name, definition, origin=origin),)
-            taken.add(added[-1].id)
+            new = stem = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:40] or "criterion"
+            numbers = itertools.count(2)
+            while new in taken:
+                new = f"{stem}_{next(numbers)}"
+            added += (Criterion(new, name, definition, origin=origin),)
+            taken.add(new)
 
         def grown(criterion: Criterion) -> Criterion:
             below = tuple(grown(child) for child in criterion.children)
@@ -165,12 +169,6 @@ class CriteriaTree:
 OVERALL = Criterion("overall", "Overall quality", "How good the text is on the whole.", origin="ours")
 
 
-def _new_id(name: str, taken: set[str]) -> str:
-    """A short id made from a name, unlike all that are taken."""
-    stem = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:40] or "criterion"
-    return next(i for i in (stem, *(f"{stem}_{n}" for n in range(2, len(taken) + 3))) if i not in taken)
-
-
 def _criterion(entry: Mapping[str, Any]) -> Criterion:
     texts = {key: str(entry.get(key, "")) for key in ("id", "name", "definition", "origin")}
     return Criterion(**texts, children=tuple(_criterion(child) for child in entry.get("children", ())))
@@ -214,9 +212,8 @@ class Task:
         held = {slot: field_of(sample, field) for slot, field in self.fields.items()}
         if self.sample is not None:
             return self.sample.render(**held)
-        return "\n\n".join(
-            f"{label}:\n{text}" for label, text in held.items() if text or self.fields[label] == "output"
-        )
+        shown = [f"{label}:\n{text}" for label, text in held.items() if text or self.fields[label] == "output"]
+        return "\n\n".join(shown)
 
     def scoring_prompt(self, node: Node, shown: str) -> str:
         """The prompt that asks for the score of one criterion, with its parent, for a sample as `show` gives it.
@@ -274,9 +271,8 @@ class CriteriaScores:
 
     def frame(self, index: Any = None) -> pd.DataFrame:
         """The scores [outputs, criteria], NaN where there is none."""
-        values = np.array([[judgment.value for judgment in row] for row in self.judgments], dtype=np.float64)
-        shape = (len(self.judgments), len(self.criteria))
-        return pd.DataFrame(values.reshape(shape), index=index, columns=list(self.criteria))
+        values = [[judgment.value for judgment in row] for row in self.judgments]
+        return pd.DataFrame(values, index=index, columns=list(self.criteria), dtype=np.float64)
 
     def __add__(self, other: CriteriaScores) -> CriteriaScores:
         """The same outputs with further criteria."""

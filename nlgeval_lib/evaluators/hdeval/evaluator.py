@@ -18,7 +18,6 @@ import pandas as pd
 
 from nlgeval_lib import files, prompts
 from nlgeval_lib.engines import Sampling
-from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, training_share
 from nlgeval_lib.evaluators.hdeval.criteria import DECOMPOSE, CriteriaScores, CriteriaTree, Node, Task
 from nlgeval_lib.evaluators.hdeval.growth import Growth, Trained, grow
@@ -107,7 +106,7 @@ class HDEval(Judge):
 
     def features(self, data: Any, **ways: Any) -> CriteriaScores:
         """The scores of each row or sample on the criteria in use. `ways`: engine, store, progress."""
-        return staged.run(self.criteria_stages(self.given(data), self.used()), self.ask(**ways))
+        return self.run(self.criteria_stages(self.given(data), self.used()), **ways)
 
     def criteria_stages(
         self, samples: Sequence[Sample], nodes: Sequence[Node], name: str = "criteria"
@@ -134,7 +133,6 @@ class HDEval(Judge):
         return rating(completion.text, LOW, HIGH).judgment()
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        """A whole number from 1 to 5, or for the stage "decompose" a short list of names with definitions."""
         if stage == "decompose":
             return {"regex": r"(- [A-Z][a-z]{3,12}: [A-Z][a-z ]{8,40}[.]\n){2,4}"}
         return {"choice": numbers(LOW, HIGH)}
@@ -151,7 +149,7 @@ class HDEval(Judge):
         """
         outputs, human = self.training_data(data, share)
         aggregator = self.new_aggregator(self.tree, human.columns)
-        scores = staged.run(self.criteria_stages(outputs, self._read_by(aggregator, human.columns)), self.ask(**ways))
+        scores = self.run(self.criteria_stages(outputs, self._read_by(aggregator, human.columns)), **ways)
         self.aggregator = aggregator.fit(scores.frame(), human)
         return self
 
@@ -164,7 +162,7 @@ class HDEval(Judge):
         if self.layers is not None or self.use is not None:
             raise ValueError("training grows the whole tree: leave out layers and use, and set Growth(layers=...)")
         outputs, human = self.training_data(data)
-        trained = staged.run(grow(self, outputs, human, growth or Growth()), self.ask(**ways))
+        trained = self.run(grow(self, outputs, human, growth or Growth()), **ways)
         self.tree, self.aggregator, self.grown = trained.tree, trained.aggregator, True
         return trained
 
@@ -297,8 +295,8 @@ class HDEval(Judge):
             raise ValueError(f"cannot read {path}: {error.strerror or error}") from None
         except ValueError as error:
             raise ValueError(f"{path} is not JSON: {error}") from None
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            found = data.get("format") if isinstance(data, dict) else type(data).__name__
+        found = data.get("format") if isinstance(data, dict) else type(data).__name__
+        if found != FORMAT:
             raise ValueError(f"{path} is no saved HD-Eval evaluator: its format is {found!r}, needed is {FORMAT!r}")
         try:
             settings = {name: data[name] for name in (*_PLAIN, "sampling", "decompose_sampling")}

@@ -9,6 +9,7 @@ Source: HD-Eval, Tables 4 and 5, Figures 4 and 5.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,13 +24,9 @@ def by_aggregator(
     X: pd.DataFrame, Y: pd.DataFrame, test: Sequence[int], kinds: Iterable[str], seeds: Iterable[int], **settings: Any
 ) -> pd.DataFrame:
     """Predictions of each `kind` of aggregator, fitted on all rows but the positions `test`. Source: Table 5."""
-    train, seeds = _others(test, len(X)), list(seeds)
-    parts = []
-    for kind in kinds:
-        for seed in seeds:
-            fitted = Aggregator(kind, seed=seed, **settings).fit(X.iloc[train], Y.iloc[train])
-            parts.append(_predicted(fitted, X, Y, test, kind=kind, seed=seed))
-    return pd.concat(parts, ignore_index=True)
+    seeds = list(seeds)
+    whole = [by_share(X, Y, test, [1.0], seeds, kind, **settings).assign(share=kind) for kind in kinds]
+    return pd.concat(whole, ignore_index=True).rename(columns={"share": "kind"})
 
 
 def by_share(
@@ -42,13 +39,12 @@ def by_share(
     **settings: Any,
 ) -> pd.DataFrame:
     """Predictions after training on a random `share` of the rows that are not in `test`. Source: Figure 4 (5 seeds)."""
-    train, seeds = _others(test, len(X)), list(seeds)
+    train = np.setdiff1d(np.arange(len(X)), test)
     parts = []
-    for share in shares:
-        for seed in seeds:
-            rows = train[training_share(len(train), share, seed)]
-            fitted = Aggregator(kind, seed=seed, **settings).fit(X.iloc[rows], Y.iloc[rows])
-            parts.append(_predicted(fitted, X, Y, test, share=share, seed=seed))
+    for share, seed in itertools.product(shares, seeds):
+        rows = train[training_share(len(train), share, seed)]
+        fitted = Aggregator(kind, seed=seed, **settings).fit(X.iloc[rows], Y.iloc[rows])
+        parts.append(_predicted(fitted, X, Y, test, share=share, seed=seed))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -66,7 +62,7 @@ def by_criteria(
     Criteria are ordered by permutation importance in the training rows, for each seed; `attrs["order"]`: {seed:
     criteria, most important first}.
     """
-    train, counts = _others(test, len(X)), list(counts)
+    train, counts = np.setdiff1d(np.arange(len(X)), test), list(counts)
     orders, parts = {}, []
     for seed in seeds:
         whole = Aggregator(kind, seed=seed, **settings).fit(X.iloc[train], Y.iloc[train])
@@ -81,15 +77,9 @@ def by_criteria(
     return found
 
 
-def _others(test: Sequence[int], n: int) -> np.ndarray:
-    """All positions but the test rows."""
-    return np.setdiff1d(np.arange(n), test)
-
-
 def _predicted(
     fitted: Aggregator, X: pd.DataFrame, Y: pd.DataFrame, test: Sequence[int], **setting: Any
 ) -> pd.DataFrame:
-    """The setting, row, target, predicted and human for each test row and target."""
     predicted = fitted.predict(X.iloc[test]).to_numpy()
     columns = {
         "row": np.repeat(np.asarray(test), Y.shape[1]),

@@ -9,25 +9,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from .cells import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, Tables, check, finding, place
+from .cells import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, Tables, finding, place
 
 FEW = 5  # items whose orders, ties included, are all tried
 
 
-def multiples(tables: Tables, table: str, n: Mapping[str, int], scale: int = 100, **only: Any) -> list[Finding]:
-    """Whether a printed accuracy or share is a whole number of n, for each cell; the nearest such share beside it.
+def multiples(tables: Tables, table: str, n: Mapping[str, int], **only: Any) -> list[Finding]:
+    """Whether a printed percentage is a whole number of n, for each cell; the nearest such share beside it.
 
-    `n`: column -> number. `scale`: 100 for percentages, 1 for shares. `only`: row, column, statistic.
+    `n`: column -> number. `only`: row, column, statistic.
     """
     cells = tables[table]
     found = []
     for key in cells.pick(**only):
         if size := n.get(key[1]):
-            nearest = round(cells[key].face * size / scale)
-            value = Quantity.exactly(Fraction(nearest * scale, size))
+            nearest = round(cells[key].face * size / 100)
+            value = Quantity.exactly(Fraction(nearest * 100, size))
             said = HOLDS if cells[key].low <= value.face <= cells[key].high else CONTRADICTS
             note = f"nearest: {nearest} of {size}"
-            found.append(finding(cells.where(key), f"a multiple of 1/{size}", cells.text[key], value, said, note))
+            found.append(cells.finding(key, f"a multiple of 1/{size}", value, said, note))
     return found
 
 
@@ -40,17 +40,15 @@ def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int])
     cells = tables[table]
     cells.known("column", [result, *n])
     found = []
-    for (row, statistic), line in cells.lines("column"):
-        if result not in line or not all(name in line for name in n):
+    for _, line in cells.lines("column"):
+        if not all(name in line for name in (result, *n)):
             continue
         right = Quantity.exactly(0)
         for name, size in n.items():
             part = cells[line[name]] * size / 100
             low, high = sorted((math.ceil(part.low), math.floor(part.high)))
             right = right + Quantity(*map(Fraction, (min(max(round(part.face), low), high), low, high)))
-        value = right * 100 / sum(n.values())
-        found.append(check(place(row, result, statistic), f"share of all {sum(n.values())}", cells.text[line[result]],
-                           value))  # fmt: skip
+        found.append(cells.check(line[result], f"share of all {sum(n.values())}", right * 100 / sum(n.values())))
     return found
 
 
@@ -140,7 +138,7 @@ def coefficients(tables: Tables, table: str, n: Mapping[str, int], ties: bool = 
         needs = " or ".join(f"{tied} of {pairs} pairs tied (tau-{name})" for name, tied in ways.items())
         note = "" if fewest == 0 else f"needs {needs}" if ways else "impossible with ties in one order too"
         words = f"a kendall of {size} items"
-        found.append(finding(cells.where(key), words, cells.text[key], Quantity.exactly(value), said, note))
+        found.append(cells.finding(key, words, Quantity.exactly(value), said, note))
     return found
 
 
@@ -158,7 +156,7 @@ def rank_correlations(tables: Tables, table: str, ranks: str, against: str, colu
         if name != against and key in cells:
             x, y = ([given[row, which, "rank"].face for row in both] for which in (name, against))
             value = Quantity.exactly(kendall(x, y))
-            found.append(check(cells.where(key), f"follows from {len(both)} ranks", cells.text[key], value))
+            found.append(cells.check(key, f"follows from {len(both)} ranks", value))
     return found
 
 
@@ -177,7 +175,7 @@ def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> list[Finding]
             Fraction(first + sum(other.low >= mine.high and other.face > mine.face for other in others)),
             Fraction(first + sum(other.high > mine.low for other in others)),
         )
-        found.append(check(cells.where(key), "rank of its score", cells.text[key], value, exact=True))
+        found.append(cells.check(key, "rank of its score", value))
     return found
 
 
@@ -201,14 +199,13 @@ def bounds(tables: Tables, table: str, scale: int = 1) -> list[Finding]:
     cells = tables[table]
     limits = dict.fromkeys(("pearson", "kendall", "spearman"), (-scale, scale))
     limits |= dict.fromkeys(("percent", "accuracy"), (0, 100))
-    wanted = [key for key in cells.text if key[2] in limits]
+    within = {key: limits[key[2]] for key in cells.text if key[2] in limits}
     found = []
-    for key in wanted:
-        low, high = limits[key[2]]
+    for key, (low, high) in within.items():
         if cells[key].low > high or cells[key].high < low:
             value = Quantity(cells[key].face, Fraction(low), Fraction(high))
-            found.append(finding(cells.where(key), f"from {low} to {high}", cells.text[key], value, CONTRADICTS))
-    if wanted and not found:
-        value = Quantity.exactly(len(wanted))
-        found.append(finding("all cells", "within their bounds", f"{len(wanted)} cells", value, HOLDS))
+            found.append(cells.finding(key, f"from {low} to {high}", value, CONTRADICTS))
+    if within and not found:
+        value = Quantity.exactly(len(within))
+        found.append(finding("all cells", "within their bounds", f"{len(within)} cells", value, HOLDS))
     return found

@@ -17,12 +17,11 @@ import pandas as pd
 from nlgeval_lib.papers.numbers import parse
 from nlgeval_lib.papers.tables import KEY, nearest
 
-HOLDS, ROUNDED, UNTOLD, CONTRADICTS = VERDICTS = (
-    "holds", "holds within rounding", "cannot be told", "contradicts",
-)  # fmt: skip
+VERDICTS = ("holds", "holds within rounding", "cannot be told", "contradicts")
+HOLDS, ROUNDED, UNTOLD, CONTRADICTS = VERDICTS
 ANY = "*"
 SAID = "text_claims"
-Key = tuple[str, str, str]
+Key = tuple[str, ...]
 Pick = str | Sequence[str]
 
 
@@ -125,6 +124,11 @@ def verdict(printed: Quantity, recomputed: Quantity) -> str:
     return ROUNDED if recomputed.low <= printed.high and printed.low <= recomputed.high else CONTRADICTS
 
 
+def above(gap: Quantity) -> str:
+    """The verdict on a number that is said to be more than another: `gap` is by how much it is."""
+    return HOLDS if gap.face > 0 else ROUNDED if gap.high > 0 else CONTRADICTS
+
+
 def same(first: Quantity, second: Quantity) -> str:
     """Whether two printed numbers can be one value, rounded twice: 0.36 and 0.361 can.
 
@@ -146,7 +150,7 @@ def check(
     Where a relation may be read in several ways, `readings` names them all: the best verdict counts, then the first.
     """
     named = {"": readings} if isinstance(readings, Quantity) else dict(readings)
-    printed = Quantity.printed(text, exact)
+    printed, unit = Quantity.printed(text, exact), Fraction(parse(text).unit)
     found = {name: verdict(printed, value) for name, value in named.items()}
     name = min(found, key=lambda one: VERDICTS.index(found[one]))
     faces = {one: f"{one} {float(value.face):.6g}" for one, value in named.items()}
@@ -155,16 +159,9 @@ def check(
         notes.append(f"read as {name}; otherwise {', '.join(faces[one] for one in faces if one != name)}")
     if found[name] == CONTRADICTS and len({one.face for one in named.values()}) > 1:
         notes.append("in no reading: " + ", ".join(faces.values()))
-    if found[name] == CONTRADICTS and any(_cut_off(one.face, text) for one in named.values()):
+    if found[name] == CONTRADICTS and printed.face in [math.trunc(one.face / unit) * unit for one in named.values()]:
         notes.append("cut off, not rounded")
     return finding(place, relation, text, named[name], found[name], "; ".join(notes))
-
-
-def _cut_off(value: Fraction, text: str) -> bool:
-    """Whether the printed number is the value without its further digits."""
-    number = parse(text)
-    unit = Fraction(number.unit)
-    return math.trunc(value / unit) * unit == number.value
 
 
 def is_exact(statistic: str) -> bool:
@@ -225,6 +222,14 @@ class Cells:
     def where(self, key: Key) -> str:
         """Where a cell is; of the running text, its row says it all."""
         return key[0] if self.name == SAID else place(*key)
+
+    def check(self, key: Key, relation: str, readings: Quantity | Mapping[str, Quantity]) -> Finding:
+        """The verdict on one of the cells."""
+        return check(self.where(key), relation, self.text[key], readings, is_exact(key[2]))
+
+    def finding(self, key: Key, relation: str, value: Quantity | None, verdict: str, note: str = "") -> Finding:
+        """What was found of one of the cells."""
+        return finding(self.where(key), relation, self.all[key], value, verdict, note)
 
 
 class Tables:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
+from nlgeval_lib.papers.tables import KEY
+
 from .cells import (
     ANY,
     CONTRADICTS,
     HOLDS,
-    ROUNDED,
     UNTOLD,
     VERDICTS,
     Cells,
@@ -24,9 +25,8 @@ from .cells import (
     Pick,
     Quantity,
     Tables,
-    check,
+    above,
     finding,
-    is_exact,
     place,
 )
 
@@ -46,17 +46,17 @@ def ahead(
     results = []
     for name, options in (readings or {"": {}}).items():
         found = gaps(tables[table], **(what | dict(options)))
-        count = Quantity(*(Fraction(sum(getattr(gap, end) > 0 for gap in found.values()))
-                           for end in ("face", "low", "high")))  # fmt: skip
+        ends = zip(*((gap.face > 0, gap.low > 0, gap.high > 0) for gap in found.values()), strict=True)
+        count = Quantity(*(Fraction(sum(end)) for end in ends))
         behind = ", ".join(f"{where} {float(gap.face):+.4g}" for where, gap in found.items() if gap.face <= 0)
         note = f"not ahead: {behind}" if behind else ""
         if isinstance(how_many, str):
             need = len(found) if how_many == "all" else len(found) // 2 + 1
-            said = HOLDS if count.face >= need else ROUNDED if count.high >= need else CONTRADICTS
+            said = above(count - Quantity.exactly(need - 1))
             one = finding(place, says, f"{how_many} of {len(found)}", count, said, note)
         else:
             cells, key = tables.one(how_many)
-            one = check(cells.where(key), says, cells.text[key], count, is_exact(key[2]))
+            one = cells.check(key, says, count)
         results.append((name, one, note))
     name, best, note = min(results, key=lambda result: VERDICTS.index(result[1].verdict))
     others = [f"read as {other}: {more or 'ahead'}" for other, one, more in results if other != name]
@@ -116,42 +116,32 @@ def marks(
                 continue
             right = [key for key in keys if cells[key].face == faces[rank - 1]]
             here = [key for key in keys if key in marked]
-            wrong = [key for key in here if key not in right]
-            at = 0 if axis == "row" else 1
-            note = ", ".join(f"{cells.text[key]} ({key[at]}) is marked" for key in wrong)
+            wrong = {key: key[KEY.index(axis)] for key in here if key not in right}
+            said, note = HOLDS, ", ".join(f"{cells.text[key]} ({name}) is marked" for key, name in wrong.items())
             if wrong:
-                said = UNTOLD if {key[at] for key in wrong} <= set(unsure) else CONTRADICTS
+                said = UNTOLD if {*wrong.values()} <= {*unsure} else CONTRADICTS
                 note += "; a coloured cell" if said == UNTOLD else ""
-            else:
-                said = HOLDS if here else UNTOLD
-                note = "" if here else "no mark in the text of the paper, which may have lost it"
+            elif not here:
+                said, note = UNTOLD, "no mark in the text of the paper, which may have lost it"
             words = f"{mark} is the {('best', 'second')[rank - 1]} of {len(keys)}, {group[0]} to {group[-1]}"
-            found.append(finding(place(*names), words, ", ".join(cells.text[key] for key in here) or "none",
-                                 cells[right[0]], said, note))  # fmt: skip
+            shown = ", ".join(cells.text[key] for key in here) or "none"
+            found.append(finding(place(*names), words, shown, cells[right[0]], said, note))
     return found
 
 
-def neighbours(cells: Cells) -> Iterator[tuple[Key, Key]]:
-    """The places of each two numbers that stand beside each other in a row."""
-    keys = list(cells.text)
-    for one, two in itertools.pairwise(keys):
-        if one[0] == two[0]:
-            yield one, two
-
-
-def copied(tables: Tables, table: str, also: Sequence[str] = (), without: Sequence[str] = ()) -> list[Finding]:
+def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> list[Finding]:
     """Whether rows have numbers of their own: no two neighbouring cells as in another row of the same columns.
 
-    `also`: other tables with columns of that name; `without`: rows that repeat others by right. How often chance does
-    it is counted in the table itself: how many pairs of rows come near each other there (within `NEAR` units in both
-    cells, but not equal), over the number of ways to be near. Of a group of equal ones all but the first are counted.
-    So many that chance gives them less than `RARE` times are no accident.
+    `also`: other tables with columns of that name. How often chance does it is counted in the table itself: how many
+    pairs of rows come near each other there (within `NEAR` units in both cells, but not equal), over the number of ways
+    to be near. Of a group of equal ones all but the first are counted. So many that chance gives them less than `RARE`
+    times are no accident.
     """
     runs: dict[Any, list[tuple[str, tuple[Key, Key], list[Quantity]]]] = {}
     for name in (*also, table):
         cells = tables[name]
-        for keys in neighbours(cells):
-            if keys[0][0] not in without:
+        for keys in itertools.pairwise(cells.text):
+            if keys[0][0] == keys[1][0]:
                 runs.setdefault(tuple(key[1:] for key in keys), []).append((name, keys, [cells[key] for key in keys]))
     near, pairs, equal = 0, 0, []
     for places in runs.values():
@@ -174,9 +164,9 @@ def copied(tables: Tables, table: str, also: Sequence[str] = (), without: Sequen
     found = []
     for (name, keys), (other, theirs) in reversed(first.items()):
         text = ", ".join(tables[name].text[key] for key in keys)
-        there = place(*([other] if other != table else []), theirs[0][0])
-        found.append(finding(place(*keys[0][:2]), "has numbers of its own", text, None, said,
-                             f"as in {there}; {len(first)} such among {words}, p = {likely:.1g}"))  # fmt: skip
+        there = place(other if other != table else "", theirs[0][0])
+        note = f"as in {there}; {len(first)} such among {words}, p = {likely:.1g}"
+        found.append(finding(place(*keys[0][:2]), "has numbers of its own", text, None, said, note))
     return found
 
 
@@ -194,7 +184,7 @@ def in_data(
     words = f"{take} of {dataset}" if dataset else "of the data"
     if frame is None:
         why = "not checked here: " + (f"{dataset} is not at hand" if dataset else take)
-        return [finding(cells.where(key), "as in the data", cells.text[key], None, UNTOLD, why)]
+        return [cells.finding(key, "as in the data", None, UNTOLD, why)]
     for column, wanted in (where or {}).items():
         frame = frame[frame[column].astype(str).str.endswith(wanted)]
     if frame.empty:
@@ -208,7 +198,7 @@ def in_data(
         count = sum(name.startswith(column) for name in frame.columns)
     else:
         count = Fraction(frame[column].mean()).limit_denominator(1000)
-    return [check(cells.where(key), words, cells.text[key], Quantity.exactly(count), is_exact(key[2]))]
+    return [cells.check(key, words, Quantity.exactly(count))]
 
 
 def not_printed(tables: Tables, table: str, says: str, place: str, why: str) -> list[Finding]:

@@ -13,22 +13,7 @@ from typing import Any
 
 from nlgeval_lib.papers.tables import KEY
 
-from .cells import (
-    ANY,
-    CONTRADICTS,
-    HOLDS,
-    ROUNDED,
-    SAID,
-    Finding,
-    Key,
-    Quantity,
-    Tables,
-    check,
-    finding,
-    is_exact,
-    place,
-    same,
-)
+from .cells import ANY, CONTRADICTS, HOLDS, SAID, Finding, Key, Quantity, Tables, above, finding, place, same
 
 SUMMARY = {"mean": Quantity.mean, "total": Quantity.total}
 PARTS = {"rows": slice(0, 1), "columns": slice(1, 2), "cells": slice(0, 3)}
@@ -45,12 +30,10 @@ def summaries(
     cells = tables[table]
     cells.known(axis, [result, *parts])
     found = []
-    for (other, statistic), line in cells.lines(axis):
+    for (_, statistic), line in cells.lines(axis):
         if only in ("", statistic) and result in line and all(name in line for name in parts):
-            where = place(*((other, result) if axis == "column" else (result, other)), statistic)
             value = SUMMARY[kind](cells[line[name]] for name in parts)
-            words = f"{kind} of {len(parts)} {axis}s"
-            found.append(check(where, words, cells.text[line[result]], value, is_exact(statistic)))
+            found.append(cells.check(line[result], f"{kind} of {len(parts)} {axis}s", value))
     return found
 
 
@@ -64,21 +47,24 @@ def differences(
     another can is told in the note.
     """
     cells = tables[table]
-    found: dict[str, list[Finding]] = {}
-    for name, rows in readings.items():
-        found[name] = []
-        for result, others in results.items():
-            for key in cells.pick(result):
-                ours, theirs = (cells.best(group, key[1], statistic) for group in (rows, others))
-                words = f"{name} - best of {len(others)} rows"
-                found[name].append(check(cells.where(key), words, cells.text[key], ours - theirs))
-    chosen = min(found, key=lambda name: sum(one.verdict == CONTRADICTS for one in found[name]))
+    found: dict[str, list[Finding]] = {name: [] for name in readings}
+    for name, (result, others) in itertools.product(readings, results.items()):
+        for key in cells.pick(result):
+            ours, theirs = (cells.best(group, key[1], statistic) for group in (readings[name], others))
+            words = f"{name} - best of {len(others)} rows"
+            found[name].append(cells.check(key, words, ours - theirs))
+    chosen = least_contradicted(found)
     out = []
     for at, one in enumerate(found[chosen]):
-        others = [f"{name} gives {other[at].recomputed:.6g}" for name, other in found.items()
-                  if other[at].recomputed != one.recomputed]  # fmt: skip
-        out.append(dataclasses.replace(one, note="; ".join(part for part in (one.note, *others) if part)))
+        values = {name: other[at].recomputed for name, other in found.items()}
+        others = [f"{name} gives {value:.6g}" for name, value in values.items() if value != one.recomputed]
+        out.append(dataclasses.replace(one, note="; ".join(filter(None, [one.note, *others]))))
     return out
+
+
+def least_contradicted(found: Mapping[str, Sequence[Finding]]) -> str:
+    """The first of the readings that contradict least."""
+    return min(found, key=lambda name: sum(one.verdict == CONTRADICTS for one in found[name]))
 
 
 def percent_changes(
@@ -86,9 +72,8 @@ def percent_changes(
 ) -> list[Finding]:
     """Whether the row `result` is the change from the row `old` to a row of `new` in percent of the old value.
 
-    Several `new` rows are several readings of the whole row: the one
-    that contradicts least is taken, and it must have the best mean of one of the statistics, or of all.
-    `statistics`: statistic of the result -> statistic of the rows.
+    Several `new` rows are several readings of the whole row: the one that contradicts least is taken, and it must have
+    the best mean of one of the statistics, or of all. `statistics`: statistic of the result -> statistic of the rows.
     """
     cells = tables[table]
     cells.known("row", [result, old, *new])
@@ -97,8 +82,8 @@ def percent_changes(
     for row, key in itertools.product(new, keys):
         now, before = (cells[one, key[1], statistics[key[2]]] for one in (row, old))
         value = (now / before - Quantity.exactly(1)) * 100
-        found[row].append(check(cells.where(key), f"percent change from {old} to {row}", cells.text[key], value))
-    chosen = min(new, key=lambda row: sum(one.verdict == CONTRADICTS for one in found[row]))
+        found[row].append(cells.check(key, f"percent change from {old} to {row}", value))
+    chosen = least_contradicted(found)
     if len(new) == 1:
         return found[chosen]
     level = {}
@@ -108,8 +93,8 @@ def percent_changes(
     best = {name: max(level[name], key=lambda row: level[name][row].face) for name in level}
     means = ", ".join(f"{row.rpartition(' | ')[2]} {float(one.face):.4f}" for row, one in level["all"].items())
     said = HOLDS if chosen in best.values() else CONTRADICTS
-    return [*found[chosen], finding(result, "of the best overall row", chosen, level["all"][best["all"]], said,
-                                    f"means {means}")]  # fmt: skip
+    overall = level["all"][best["all"]]
+    return [*found[chosen], finding(result, "of the best overall row", chosen, overall, said, f"means {means}")]
 
 
 def repeats(
@@ -121,13 +106,12 @@ def repeats(
     out.
     """
     one, two = tables[table], tables[source]
-    rename = rename or {}
     found = []
     for key in one.pick(**only):
-        row, column, statistic = (rename.get(axis, {}).get(name, name) for axis, name in zip(KEY, key, strict=True))
-        if (match := (row, column, statistic)) in two:
-            said = same(one[key], two[match])
-            found.append(finding(one.where(key), f"same as {source}", one.text[key], two[match], said))
+        there = tuple((rename or {}).get(axis, {}).get(name, name) for axis, name in zip(KEY, key, strict=True))
+        if there in two:
+            said = same(one[key], two[there])
+            found.append(one.finding(key, f"same as {source}", two[there], said))
     return found
 
 
@@ -145,17 +129,17 @@ def equal(tables: Tables, table: str, of: Sequence[Any], factors: Sequence[int] 
     factors = list(factors) or [1] * len(places)
     cells, key = places[0]
     words = f"same as {place(key[0]) if cells.name == SAID else place(cells.name, *key)}"
-    if any(one not in there for there, one in places):
-        return [
-            finding(there.where(one), words, there.all[one], None,
-                    HOLDS if there.all[one] == cells.all[key] else CONTRADICTS, f"there: {cells.all[key]}")
-            for there, one in places[1:]
-        ]  # fmt: skip
-    first = cells[key] * factors[0]
-    return [
-        finding(there.where(one), words, there.text[one], first / factor, same(there[one] * factor, first))
-        for (there, one), factor in zip(places[1:], factors[1:], strict=True)
-    ]
+    numeric = all(one in there for there, one in places)
+    found = []
+    for (there, one), factor in zip(places[1:], factors[1:], strict=True):
+        if numeric:
+            first = cells[key] * factors[0]
+            said = same(there[one] * factor, first)
+            found.append(there.finding(one, words, first / factor, said))
+        else:
+            said = HOLDS if there.all[one] == cells.all[key] else CONTRADICTS
+            found.append(there.finding(one, words, None, said, f"there: {cells.all[key]}"))
+    return found
 
 
 def value(tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str] = ()) -> Quantity:
@@ -178,10 +162,9 @@ def value(tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str] =
         else:
             cells, keys = tables.pick(pick)
             groups.append([cells[key] for key in keys])
-    if kind == "total":
-        return Quantity.total(one for group in groups for one in group)
-    if kind == "product":
-        return math.prod((one for group in groups for one in group), start=Quantity.exactly(1))
+    if kind in ("total", "product"):
+        every = itertools.chain.from_iterable(groups)
+        return Quantity.total(every) if kind == "total" else math.prod(every, start=Quantity.exactly(1))
     if kind == "share":
         return Quantity.total(groups[0]) / Quantity.total(groups[1]) * 100
     new, old = (Quantity.largest(group) for group in groups)
@@ -196,7 +179,7 @@ def follows(
 ) -> list[Finding]:  # fmt: skip
     """Whether printed numbers are what other cells give; `how`, or each of `readings`, are options of `value`.
 
-    `compare`: "=", or ">" and "<" where the text says "over" and "less than" the printed number.
+    `compare`: "=", or ">" where the text says "over" the printed number.
     """
     options = readings or {"": how}
     values = {name: value(tables, **one) for name, one in options.items()}
@@ -204,14 +187,12 @@ def follows(
     found = []
     cells, keys = tables.pick(printed)
     for key in keys:
-        where, text = cells.where(key), cells.text[key]
         if compare == "=":
-            found.append(check(where, words, text, values.get("", values), is_exact(key[2])))
-            continue
-        bound, best = Quantity.exactly(cells[key].face), Quantity.largest(values.values())
-        gap = best - bound if compare == ">" else bound - best
-        said = HOLDS if gap.face > 0 else ROUNDED if gap.high > 0 else CONTRADICTS
-        found.append(finding(where, f"{words} is {'over' if compare == '>' else 'under'} it", text, best, said))
+            found.append(cells.check(key, words, values.get("", values)))
+        else:
+            best = Quantity.largest(values.values())
+            said = above(best - Quantity.exactly(cells[key].face))
+            found.append(cells.finding(key, f"{words} is over it", best, said))
     return found
 
 
@@ -223,5 +204,5 @@ def different(tables: Tables, table: str, of: Sequence[Any], says: str) -> list[
     for key in keys:
         if (first := seen.setdefault(cells.all[key], key)) != key:
             note = f"the same in {cells.where(first)}"
-            found.append(finding(cells.where(key), says, cells.all[key], None, CONTRADICTS, note))
+            found.append(cells.finding(key, says, None, CONTRADICTS, note))
     return found or [finding(cells.where(keys[0]), says, f"{len(keys)} texts", None, HOLDS)]

