@@ -127,8 +127,13 @@ def test_values_in_another_order_than_the_items_are_refused():
     grid, values = correlations.Grid(items), pd.Series([1.0, 2, 3, 4], index=items.index)
     assert grid.matrix(values).tolist() == grid.matrix(values.to_numpy()).tolist() == [[1, 3], [2, 4]]
     assert grid.matrix(values.reset_index(drop=True)).tolist() == [[1, 3], [2, 4]]  # labels of its own: by place
-    with pytest.raises(ValueError, match="another order; align them"):
-        grid.matrix(values.sort_index())
+    placed = values.set_axis(pd.MultiIndex.from_frame(items[["input_id", "system_id"]]))
+    assert grid.matrix(placed).tolist() == [[1, 3], [2, 4]]
+    for one in (values.sort_index(), placed.sort_index(level="system_id")):
+        with pytest.raises(ValueError, match="another order; align them"):
+            grid.matrix(one)
+    aligned = placed.sort_index(level="system_id").reindex(pd.MultiIndex.from_frame(items[["input_id", "system_id"]]))
+    assert grid.matrix(aligned).tolist() == [[1, 3], [2, 4]]
 
 
 def test_places_without_an_output_are_no_missing_scores_under_error():

@@ -26,6 +26,7 @@ class Grid:
     """
 
     def __init__(self, items: pd.DataFrame, level: str = "dataset", flat: bool = False) -> None:
+        self._labels, self._places = items.index, pd.MultiIndex.from_frame(items[["system_id", "input_id"]])
         turn = items.groupby(["system_id", "input_id"], sort=False).cumcount().to_numpy()
         if level == "system" and turn.any():
             items, turn = items.assign(input_id=list(zip(items["input_id"], turn, strict=True))), turn * 0
@@ -34,22 +35,25 @@ class Grid:
         self._row, self.systems = pd.factorize(pd.Series(keys, dtype=object))
         self._column, self.inputs = pd.factorize(items["input_id"])
         self.n, self.flat = len(items), flat
-        self._labels = items.index
         self.n_systems = items["system_id"].nunique()
         self.n_holes = 0 if flat else len(self.systems) * len(self.inputs) - self.n
 
     def matrix(self, values: Scores) -> np.ndarray:
         """`values` (one a row of the items) as `X[system, input]`, NaN where there is no output.
 
-        Raises: ValueError where there are not as many values as items, or a series has their labels in another order.
+        Raises: ValueError where there are not as many values as items, or a series has their labels in another order:
+        those of their index, or their system_id and input_id.
         """
-        mine = self._labels
-        theirs = values.index if isinstance(values, pd.Series) and len(values) == len(mine) else mine
-        if not theirs.equals(mine) and mine.is_unique and theirs.is_unique and theirs.isin(mine).all():
-            raise ValueError(
-                "the values have the items' labels in another order; align them (values.reindex(items.index)), "
-                "or pass .to_numpy() where the order is known to be the same"
-            )
+        if isinstance(values, pd.Series):
+            theirs, mine, told = values.index, self._labels, "items.index"
+            if set(theirs.names) == set(self._places.names):
+                mine = self._places.reorder_levels(theirs.names)
+                told = f"pd.MultiIndex.from_frame(items[{list(theirs.names)}])"
+            if not theirs.equals(mine) and mine.is_unique and len(theirs) == len(mine) and set(theirs) == set(mine):
+                raise ValueError(
+                    f"the values have the items' labels in another order; align them (values.reindex({told})), "
+                    "or pass .to_numpy() where the order is known to be the same"
+                )
         flat = np.asarray(values, dtype=float)
         if flat.shape != (self.n,):
             raise ValueError(f"got {flat.shape} values for {self.n} items; give one a row")
