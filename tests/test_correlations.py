@@ -31,7 +31,7 @@ def test_a_cell_is_what_correlate_gives(coef: str) -> None:
     items = outputs()
     items.loc[::7, "score"] = np.nan
     [cell] = correlations.table(
-        items, {"judge": items["score"]}, {"a": "human_a"}, coefs=[coef], n_boot=50, seed=3
+        items, {"judge": items["score"]}, {"a": "human_a"}, coefs=[coef], ci="boot-both", n_boot=50, seed=3
     ).to_dict("records")
     grid = correlations.Grid(items)
     x, y = grid.matrix(items["score"]), grid.matrix(items["human_a"])
@@ -65,7 +65,7 @@ def test_places_without_an_output_are_not_missing_scores() -> None:
 def test_the_average_is_of_coefficients_and_its_interval_of_their_resamples() -> None:
     items = outputs()
     human = {"a": "human_a", "b": "human_b"}
-    table = correlations.table(items, {"j": items["score"]}, human, n_boot=40, average="mean")
+    table = correlations.table(items, {"j": items["score"]}, human, ci="boot-both", n_boot=40, average="mean")
     for statistic, part in table.groupby("statistic"):
         columns = part.set_index("column")
         assert columns.at["mean", "value"] == pytest.approx(columns.loc[["a", "b"], "value"].mean())
@@ -97,7 +97,7 @@ def test_what_does_not_fit_is_named() -> None:
 def test_an_average_over_rows_is_the_mean_of_the_judges() -> None:
     items = outputs()
     scores = {"one": items["score"], "two": items["score"] ** 2}
-    table = correlations.table(items, scores, {"a": "human_a", "b": "human_b"}, n_boot=40)
+    table = correlations.table(items, scores, {"a": "human_a", "b": "human_b"}, ci="boot-both", n_boot=40)
     mean = correlations.averaged(table, "both", over="row").set_index(["row", "column", "statistic"])
     for (column, statistic), part in table.groupby(["column", "statistic"]):
         cell = mean.loc["both", column, statistic]
@@ -127,8 +127,13 @@ def test_values_in_another_order_than_the_items_are_refused():
     grid, values = correlations.Grid(items), pd.Series([1.0, 2, 3, 4], index=items.index)
     assert grid.matrix(values).tolist() == grid.matrix(values.to_numpy()).tolist() == [[1, 3], [2, 4]]
     assert grid.matrix(values.reset_index(drop=True)).tolist() == [[1, 3], [2, 4]]  # labels of its own: by place
-    with pytest.raises(ValueError, match="another order; align them"):
-        grid.matrix(values.sort_index())
+    placed = values.set_axis(pd.MultiIndex.from_frame(items[["input_id", "system_id"]]))
+    assert grid.matrix(placed).tolist() == [[1, 3], [2, 4]]
+    for one in (values.sort_index(), placed.sort_index(level="system_id")):
+        with pytest.raises(ValueError, match="another order; align them"):
+            grid.matrix(one)
+    aligned = placed.sort_index(level="system_id").reindex(pd.MultiIndex.from_frame(items[["input_id", "system_id"]]))
+    assert grid.matrix(aligned).tolist() == [[1, 3], [2, 4]]
 
 
 def test_places_without_an_output_are_no_missing_scores_under_error():

@@ -9,7 +9,7 @@ import pytest
 
 from nlgeval_lib.engines import Request, Sampling, ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.scoring.asking import gentle
+from nlgeval_lib.scoring.asking import Gentle
 
 
 class Stopping(ScriptedEngine):
@@ -61,7 +61,7 @@ def test_an_interrupt_at_any_moment_loses_nothing_that_is_finished(kind, moment,
     made.between = lambda: signal.raise_signal(signal.SIGINT) if moment == "waiting" else None
     store, before = Store(tmp_path), signal.getsignal(signal.SIGINT)
     requests = [Request(prompt=str(i)) for i in range(14)]
-    with pytest.raises(KeyboardInterrupt), gentle(made) as engine:
+    with pytest.raises(KeyboardInterrupt), Gentle(made) as engine:
         complete(engine, requests, Sampling(), store, progress)
     assert signal.getsignal(signal.SIGINT) is before
     assert len(store) == len(made.asked)

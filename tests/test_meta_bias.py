@@ -18,7 +18,7 @@ def test_length_bias_is_found_only_where_it_is():
     length = 100 + 30 * y + 30 * rng.normal(size=y.shape)
     fair, biased = y + rng.normal(size=y.shape), y + 0.02 * length + rng.normal(size=y.shape)
     for coef in ("pearson", "spearman"):
-        clean, found = (meta.length_bias(x, y, length, coef, n_boot=300) for x in (fair, biased))
+        clean, found = (meta.length_bias(x, y, length, coef, ci="boot-both", n_boot=300) for x in (fair, biased))
         assert clean.score_length > 0.2 and clean.low < 0 < clean.high and clean.slope_p > 0.01
         assert found.low > 0.1 and found.slope_low > 0 and found.slope_p < 1e-6
     clustered = meta.length_bias(biased, y, length, covariance="cluster-inputs", n_boot=20)
@@ -32,13 +32,13 @@ def test_partial_correlation_and_slope_equal_their_definitions():
     rng = np.random.default_rng(1)
     y, length = rng.normal(size=(2, 80))
     x = y + length + rng.normal(size=80)
-    result = meta.length_bias(x, y, length, "pearson", n_boot=10)
+    result = meta.length_bias(x, y, length, "pearson", ci="boot-rows", n_boot=10)
     left = [side - np.polyval(np.polyfit(y, side, 1), y) for side in (x, length)]
     assert result.partial == pytest.approx(stats.pearsonr(*left).statistic, abs=1e-12)
     z = [stats.zscore(side) for side in (x, y, length)]
     fit = sm.OLS(z[0], np.column_stack([np.ones(80), z[1], z[2]])).fit(cov_type="HC3")
     assert (result.slope, result.slope_p) == pytest.approx((fit.params[2], fit.pvalues[2]))
-    assert result.units == "rows"
+    assert "ci:boot-rows" in result.signature()
 
 
 def test_length_bias_refuses_and_explains():

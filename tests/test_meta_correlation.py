@@ -126,7 +126,7 @@ FINE = np.arange(12.0).reshape(3, 4)
 @pytest.mark.parametrize("coef", COEFFICIENTS[:-1])
 def test_constants_are_nan_with_a_reason(coef, level):
     for x, y in ((CONSTANT, FINE), (FINE, CONSTANT), (CONSTANT, CONSTANT)):
-        for ci in (None, "boot-inputs", "bca-inputs"):
+        for ci in (None, "boot-inputs", "jack-inputs", "auto"):
             result = meta.correlate(x, y, coef, level, ci=ci, n_boot=20)
             assert math.isnan(result.value) and math.isnan(result.low) and result.reason
 

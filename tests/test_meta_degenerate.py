@@ -22,7 +22,6 @@ TURNED = range(30)[::-1]
     [
         lambda: meta.weighted_kappa(pd.Series([1, 2, 3]), pd.Series([1, 2, 3], index=[2, 1, 0])),
         lambda: meta.correlate(pd.DataFrame(X), pd.DataFrame(Y)[list(range(10))[::-1]]),
-        lambda: meta.minimum_detectable_difference(pd.DataFrame(X), pd.DataFrame(Y, index=[3, 2, 1, 0])),
         lambda: meta.coefficients(pd.DataFrame([FLAT, OTHER]), pd.Series(OTHER, index=TURNED)),
         lambda: meta.against_leave_one_out(pd.Series(FLAT, index=TURNED), pd.DataFrame([OTHER, LENGTH])),
         lambda: meta.alt_test(pd.Series(FLAT, index=TURNED), pd.DataFrame([OTHER, LENGTH])),
@@ -46,8 +45,6 @@ def test_tables_in_another_order_are_refused(call):
         (lambda: meta.bounds([1, 2, 3], [1, 2, 3], 1, None), "high end of the scale"),
         (lambda: meta.resampled_t([1, 2, 3], math.nan, 1), "n_train: got nan"),
         (lambda: meta.resampled_t([1, 2, 3], 5, "1"), "n_test: got '1'"),
-        (lambda: meta.minimum_detectable_difference(X, Y, shares=("a",)), "shares"),
-        (lambda: meta.minimum_detectable_difference(X, Y, shares=(math.nan,)), "shares"),
         (lambda: meta.by_stratum(FLAT, OTHER, [math.nan] * 10 + [1.0] * 20), "10 of 30 labels are missing"),
         (lambda: baselines.constant((2,), "a"), "value: got 'a'"),
         (lambda: baselines.length("abc"), "one text"),
@@ -104,8 +101,3 @@ def test_splits_without_spread():
     found = meta.resampled_t([0.1, 0.1, 0.1], 5, 5)
     assert found.low == found.high and math.isnan(found.p) and "one value" in found.reason
     assert meta.resampled_t([0.1, 0.1, 0.1], 5, 5, null=0.1).p == 1
-
-
-def test_nothing_to_simulate_is_said():
-    found = meta.minimum_detectable_difference(np.ones((4, 10)), Y, n_sim=2, n_perm=19, shares=(1.0,))
-    assert math.isnan(found.difference) and "constant" in found.reason

@@ -42,10 +42,8 @@ SETTINGS = {
     "alt-test": [lambda m=m: meta.alt_test(X[0], Y[1:], min_items=m) for m in (30, 5)],
     "scale": [lambda s=s: meta.scale_use(Y, *s) for s in ((0, 10), (1, 5), (1, 5, 5))],
     "splits": [lambda o=o: meta.resampled_t([1, 2, 3], 10, 5, **o) for o in ({}, {"null": 1})],
-    "detectable": [
-        lambda o=o: meta.minimum_detectable_difference(X, Y, n_sim=1, n_perm=19, **o)
-        for o in ({"shares": (0.5,)}, {"shares": (0.5, 1.0)})
-    ],
+    "test": [lambda u=u: meta.compare(X, Z, Y, units=u, n_perm=9) for u in ("both", "jack-both", "jack-inputs")],
+    "confidence": [lambda c=c: meta.correlate(X, Y, ci="jack-both", confidence=c) for c in (0.9, 0.95)],
 }
 
 
@@ -67,7 +65,7 @@ def test_an_item_that_alone_decides_the_slope_gives_no_interval():
     found = meta.length_bias([1, 2, 3, 4, 5, 3.0], [1, 3, 2, 5, 4, 2.0], [5, 5, 5, 5, 5, 9.0], n_boot=50)
     assert np.isnan([found.slope_low, found.slope_high, found.slope_p]).all() and "one item alone" in found.reason
     with pytest.raises(ValueError, match="got 1 group"):
-        meta.length_bias(X[:1], Y[:1], Z[:1], covariance="cluster-systems", units="inputs")
+        meta.length_bias(X[:1], Y[:1], Z[:1], covariance="cluster-systems", ci="boot-inputs")
 
 
 @pytest.mark.parametrize("kind", ["1,1", "2,1", "3,1", "1,k"])

@@ -92,11 +92,11 @@ def test_p_counts_the_data_and_undefined_permutations():
 
 def test_comparison_of_a_judge_with_itself_and_with_noise():
     x, y = judged(8, 40, 0)
-    same = meta.compare(x, x, y)
+    same = meta.compare(x, x, y, units="both")
     assert same.difference == 0 and same.p == 1.0
     noise = np.random.default_rng(1).normal(size=y.shape)
     for level in ("dataset", "input"):
-        better = meta.compare(x, noise, y, "spearman", level, ci="boot-both", n_boot=200, seed=3)
+        better = meta.compare(x, noise, y, "spearman", level, "both", ci="boot-both", n_boot=200, seed=3)
         assert better.p < 0.01 and 0 < better.low < better.difference < better.high
         assert meta.compare(noise, x, y, "spearman", level, seed=3, alternative="greater").p > 0.9
     assert better.signature() == (
@@ -229,6 +229,8 @@ def test_classical_tests_refuse_or_explain(test):
         with pytest.raises(ValueError, match=r"correlation|whole number"):
             test(*bad)
     assert all(math.isnan(end) for end in meta.fisher_interval(0.5, 3))
+    with pytest.raises(ValueError, match="holds for no tau"):
+        test(0.5, 0.4, 0.3, 60, coef="kendall-b")
 
 
 def test_corrections_are_statsmodels_within_families():
@@ -279,19 +281,6 @@ def test_league_puts_judges_on_common_items_and_corrects():
         meta.league({"one": x}, y)
     with pytest.raises(ValueError, match="judge 'bad'"):
         meta.league({"one": x, "bad": x[:2]}, y)
-
-
-def test_power_grows_with_the_difference():
-    x, y = judged(6, 40, 0)
-    small = meta.minimum_detectable_difference(x, y, "pearson", n_sim=40, n_perm=99, shares=(0.05, 0.3, 0.9))
-    powers = [step[2] for step in small.curve]
-    assert powers == sorted(powers) and powers[-1] > 0.9 and 0 < small.difference < small.curve[-1][1]
-    hopeless = meta.minimum_detectable_difference(x, y, "pearson", n_sim=10, n_perm=99, shares=(0.001,))
-    assert math.isnan(hopeless.difference) and "power was at most" in hopeless.reason
-    assert small == meta.minimum_detectable_difference(x, y, "pearson", n_sim=40, n_perm=99, shares=(0.05, 0.3, 0.9))
-    for bad in (dict(shares=(0.5, 0.2)), dict(shares=()), dict(n_perm=10), dict(power=1.0)):
-        with pytest.raises(ValueError, match=r"shares|n_perm|power"):
-            meta.minimum_detectable_difference(x, y, **bad)
 
 
 @pytest.mark.parametrize(("offset", "factor"), [(0, 1), (0, 1e-200), (0, 1e200), (1e9, 1), (3.3, 0.1)])

@@ -68,7 +68,7 @@ def test_case(case):
     if "scores" in case:
         assert {name: None if math.isnan(score) else score for name, score in read.scores.items()} == case["scores"]
         assert read.status == Status(case.get("status", "ok")), read
-        assert set(read.missing) == {name for name, score in case["scores"].items() if score is None}
+        assert set(read.reasons) == {name for name, score in case["scores"].items() if score is None}
     if "choice" in case:
         assert (read.choice or None) == case["choice"], read
         assert read.ok or read.reason
@@ -167,7 +167,7 @@ def test_errors_keep_their_fields():
     read = parsers.error_analysis(HEAD.format(2, 9) + ERROR.format(1, "Major", 4) + ERROR.format(2, "Minor", 2))
     first, second = read.errors
     assert (first.location, first.aspect, first.explanation, first.severity) == ('"a"', "Fluency", "b", "Major")
-    assert (first.reduction, first.penalty, first.in_range, first.number) == (4.0, -4.0, True, 1)
+    assert (first.reduction, first.penalty, first.number) == (4.0, -4.0, 1)
     assert second.severity == "Minor"
     assert (read.header_errors, read.header_total, read.agrees) == (2, 9.0, False)
     broken = parsers.error_analysis(HEAD.format(3, 12) + ERROR.format(1, "Major", 4))
@@ -178,10 +178,8 @@ def test_errors_keep_their_fields():
 
 
 def test_errors_by_severity_and_the_published_decoder():
-    from nlgeval_lib.parsers.errors import MQM
-
-    assert parsers.error_analysis(ERROR.format(1, "Major", "?"), MQM).value == -5.0
-    assert not parsers.error_analysis(ERROR.format(1, "Major or Minor", 2), MQM).ok
+    assert parsers.instructscore(ERROR.format(1, "Major", "?")).value == -5.0
+    assert not parsers.instructscore(ERROR.format(1, "Major or Minor", 2)).ok
     half = parsers.tigerscore_authors(HEAD.format(1, 4.5) + ERROR.format(1, "Major", 4.5))
     assert (half.value, half.header_total) == (-4.0, 4.5)
     below = parsers.tigerscore_authors(HEAD.format(1, 4) + ERROR.format(1, "Major", 4).replace(": b", ": \nb"))

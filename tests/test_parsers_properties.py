@@ -74,8 +74,9 @@ def test_no_parser_raises(text):
     picked = parsers.multiple_choice(text, {"A": 1, "B": 2})
     assert picked.value in (1, 2) or not picked.ok
     assert parsers.yes_no(text).value in (0.0, 1.0) or not parsers.yes_no(text).ok
-    for rule in parsers.naive.RULES.values():
-        assert rule(text).ok or rule(text).reason
+    for name in ("first_number", "last_number", "authors_acloserlook", "authors_llm_summeval"):
+        read = getattr(parsers.naive, name)(text)
+        assert read.ok or read.reason
 
 
 def without_numbers(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import math
@@ -44,6 +45,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 class Asking:
     """Who is asked."""
 
+    dry_run, tokenizer = False, ""  # no options of all that ask
     engine: Annotated[str, option("--engine", help="openai, vllm, transformers or replay.")] = ""
     model: Annotated[str, option("--model", "-m", help="The engine's model, or the metric's own.")] = ""
     base_url: Annotated[str, option("--base-url", help="The server's address, to and with /v1.")] = ""
@@ -55,10 +57,11 @@ class Asking:
     quiet: Quiet = False
 
     def choice(self) -> EngineChoice:
-        """Who is asked."""
+        """Who is asked, or is only planned for."""
         from nlgeval_lib.scoring import EngineChoice
 
-        return EngineChoice(self.engine, self.model, self.revision, self.base_url, self.engine_set or (), self.store)
+        who = (self.engine, self.model, self.revision, self.base_url, self.engine_set or (), self.store)
+        return EngineChoice(*who, tokenizer=self.tokenizer, planning=self.dry_run)
 
 
 class Planning(Asking):
@@ -73,12 +76,6 @@ class Planning(Asking):
         float | None, option("--new-tokens", min=1, help="Dry run: expected length of a completion.")
     ] = None
     tokenizer: Annotated[str, option("--tokenizer", help="Dry run: a tokenizer to count with.")] = ""
-
-    def choice(self) -> EngineChoice:
-        """Who is asked, or is only planned for."""
-        from dataclasses import replace
-
-        return replace(super().choice(), tokenizer=self.tokenizer, planning=self.dry_run)
 
     def plan(self, who: str, stages: Sequence[Stage], engine: Any, store: Any) -> None:
         """Print what stages would ask. Raises: InputError."""
@@ -191,13 +188,11 @@ def prices(text: str) -> tuple[float, float] | None:
     """The two prices of `--price`. Raises: ValueError."""
     if not text:
         return None
-    try:
+    with contextlib.suppress(ValueError):
         first, second = map(float, text.split(","))
-    except ValueError:
-        first = second = math.nan
-    if not (0 <= first < math.inf and 0 <= second < math.inf):
-        raise ValueError(f"--price {text}; two numbers are needed, 0 or more, such as 2.5,10")
-    return first, second
+        if 0 <= first < math.inf and 0 <= second < math.inf:
+            return first, second
+    raise ValueError(f"--price {text}; two numbers are needed, 0 or more, such as 2.5,10")
 
 
 def failures(run: Run, most: int = 5) -> None:

@@ -93,14 +93,14 @@ def _plan(config: Any, asked: Finetune) -> list[str]:
             from transformers import AutoTokenizer
 
             tokens = tuning.tokenized(frame, AutoTokenizer.from_pretrained(config.base), config)
-            filters, known = tokens.filters, {"examples": len(tokens.rows), "tokens": tokens.total}
+            known = {"examples": len(tokens.rows), "tokens": tokens.total}
             note = f"{tokens.answers:,} tokens of answers; longest example {tokens.longest:,}"
         else:
-            kept, filters = tuning.chosen(frame, config)
+            kept = tuning.chosen(frame, config)
             known = {"examples": len(kept), "tokens": int((kept["prompt"] + kept["completion"]).str.len().sum()) // 4}
             note = "tokens: characters divided by four, as the base's tokenizer is not here"
-        known["notes"] = (f"{note}; {len(filters.removed):,} examples left out",)
+        known["notes"] = (f"{note}; {len(frame) - known['examples']:,} examples left out",)
     size = tuning.size_of(config.base) if local else None
     made = tuning.plan(config, size=size, micro_batch=asked.micro_batch, mfu=asked.mfu, **known)
     command = tuning.launch_command(config, asked.data or "DATA", asked.output or "OUTPUT")
-    return [*made.lines(), f"  command       {command}"]
+    return [*made.lines, f"  command       {command}"]

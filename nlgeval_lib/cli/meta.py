@@ -30,7 +30,7 @@ class Meta:
     by: Annotated[str | None, option("--by", help="Groups of rows; default aspect, '' for none.")] = None
     map: Mapping = None
     nan: Annotated[str, typer.Option(help="Rows without a score: drop, error, zero, mean, min, max.")] = "drop"
-    ci: Annotated[str, typer.Option(help="auto, none, or boot-/bca- with rows, inputs, systems, both.")] = "auto"
+    ci: Annotated[str, typer.Option(help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both.")] = "auto"
     n_boot: Annotated[int, typer.Option(min=1, help="Resamples of an interval.")] = 1000
     n_perm: Annotated[int, typer.Option(min=1, help="Permutations of a comparison.")] = 1000
     seed: Annotated[int, typer.Option(min=0, help="Of every resampling.")] = 0
@@ -99,7 +99,7 @@ def correlations(asked: Meta) -> None:
 def shown(result: Result, format: str) -> str:
     """Both tables and the notes, as text, csv (the correlations, then the differences with their own header), markdown
     or jsonl (a `table` a line)."""
-    from nlgeval_lib.files import json_lines
+    from nlgeval_lib.files import json_lines, markdown_table
     from nlgeval_lib.report import show
 
     if format == "jsonl":
@@ -113,7 +113,9 @@ def shown(result: Result, format: str) -> str:
         if format == "csv":
             parts.append(table.map(_inert).to_csv(index=False, lineterminator="\n"))
         elif format == "markdown":
-            parts.append(f"**{title}**\n\n{_markdown(_joined(table))}\n")
+            table = _joined(table)
+            lines = markdown_table(table.columns, (map(_cell, row) for row in table.itertuples(index=False)))
+            parts.append(f"**{title}**\n\n{lines}\n")
         else:
             parts.append(f"{title}\n{show(_joined(table), rows=len(table)).text}\n")
     if result.notes and format != "csv":
@@ -132,26 +134,20 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
     """The table for reading: an interval in one column."""
     if "ci_low" not in table.columns:
         return table
-    both = [
-        "" if low != low or high != high else f"[{low:.3f}, {high:.3f}]"
-        for low, high in zip(table["ci_low"], table["ci_high"], strict=True)
-    ]
+    ends = zip(table["ci_low"], table["ci_high"], strict=True)
+    both = [f"[{low:.3f}, {high:.3f}]" if low == low and high == high else "" for low, high in ends]
     shown = table.drop(columns=["ci_low", "ci_high"])
     shown.insert(shown.columns.get_loc("value") + 1, "95% interval", both)
     return shown
 
 
-def _markdown(table: pd.DataFrame) -> str:
+def _cell(value: Any) -> str:
+    """A value in a table of Markdown."""
     from nlgeval_lib.report.tables import esc, printable
     from nlgeval_lib.scoring.table_files import is_missing
 
-    def cell(value: Any) -> str:
-        if is_missing(value):
-            return "–"
-        if isinstance(value, float):
-            return f"{value:.3f}"
-        return _MARKS.sub(r"\\\g<0>", esc(" ".join(printable(str(value)).split())))
-
-    from nlgeval_lib.files import markdown_table
-
-    return markdown_table(table.columns, ([cell(value) for value in row] for row in table.itertuples(index=False)))
+    if is_missing(value):
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return _MARKS.sub(r"\\\g<0>", esc(" ".join(printable(str(value)).split())))

@@ -31,6 +31,7 @@ _MODULES = {
     "wmt22_zhen": "wmt22_zhen",
     "webnlg2020": "webnlg2020",
     "gsm8k": "gsm8k",
+    "gsm8k_tigerscore": "gsm8k",
     "self_instruct": "self_instruct",
     "vicuna_bench": "prometheus",
     "mt_bench": "prometheus",

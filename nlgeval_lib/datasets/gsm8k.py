@@ -12,37 +12,49 @@ SOLUTIONS = "gsm8k/example_model_solutions.jsonl"
 PREPARED = "gsm8k/tigerscore_gsm8k.json"
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 
-SPEC = Spec(
-    name="gsm8k",
-    title="GSM8K arithmetic problems",
-    files=(TEST, SOLUTIONS, PREPARED),
-    n_items=5276,
-    n_inputs=1319,
-    n_systems=4,
-    scale={"accuracy": (0, 1)},
-    licence="MIT",
-    source="Cobbe et al. 2021, Training Verifiers to Solve Math Word Problems",
-)
+SCALE = {"accuracy": (0, 1)}
+SPECS = {
+    "gsm8k": Spec(
+        name="gsm8k",
+        title="GSM8K arithmetic problems",
+        files=(TEST, SOLUTIONS),
+        n_items=5276,
+        n_inputs=1319,
+        n_systems=4,
+        scale=SCALE,
+        licence="MIT",
+        source="Cobbe et al. 2021, Training Verifiers to Solve Math Word Problems",
+    ),
+    "gsm8k_tigerscore": Spec(
+        name="gsm8k_tigerscore",
+        title="GSM8K, the outputs that TIGERScore publishes",
+        files=(TEST, PREPARED),
+        n_items=1234,
+        n_inputs=617,
+        n_systems=2,
+        scale=SCALE,
+        licence="MIT",
+        source="Jiang et al. 2024, TIGERScore, the prepared file of its MathQA task",
+    ),
+}
 
 
-def load(variant: str = "openai") -> pd.DataFrame:
+def load(name: str) -> pd.DataFrame:
     """GSM8K's test problems with model solutions; `human` is 1 where the final answer is right, else 0.
 
-    variant="openai": 1319 problems x 4 models of the data set's authors, problem by problem.
-    variant="tigerscore": the 617 problems x 2 outputs that TIGERScore publishes (its paper counts 2638). Both outputs
-    are samples of one model, the first always right and the second always wrong: levels above the item mean nothing.
+    gsm8k: 1319 problems x 4 models of the data set's authors, problem by problem.
+    gsm8k_tigerscore: the 617 problems x 2 outputs that TIGERScore publishes (its paper counts 2638). Both outputs are
+    samples of one model, the first always right and the second always wrong: levels above the item mean nothing.
     """
-    if variant not in ("openai", "tigerscore"):
-        raise ValueError(f"gsm8k: variant is {variant!r}; allowed: openai, tigerscore")
     problems = fetch.json_lines(TEST)
     numbers = {problem["question"]: f"gsm8k-{number:04d}" for number, problem in enumerate(problems)}
-    return _openai(problems, numbers) if variant == "openai" else _tigerscore(numbers)
+    return _tigerscore(numbers) if name == "gsm8k_tigerscore" else _openai(problems, numbers)
 
 
 def _openai(problems: list[dict], numbers: dict[str, str]) -> pd.DataFrame:
     solved = list(zip(problems, fetch.json_lines(SOLUTIONS), strict=True))
     agree = sum(problem["question"] == solution["question"] for problem, solution in solved)
-    expect(SPEC.name, "problems in the same order as their solutions", agree, SPEC.n_inputs)
+    expect("gsm8k", "problems in the same order as their solutions", agree, SPECS["gsm8k"].n_inputs)
     rows = [(problem, model, solution[model]) for problem, solution in solved for model in MODELS]
     items = {
         "input_id": [numbers[problem["question"]] for problem, _, _ in rows],
@@ -51,7 +63,7 @@ def _openai(problems: list[dict], numbers: dict[str, str]) -> pd.DataFrame:
         "reference": [problem["answer"] for problem, _, _ in rows],
         "output": [solution["solution"] for _, _, solution in rows],
     }
-    return frame.build(SPEC, items, {"accuracy": [float(solution["is_correct"]) for _, _, solution in rows]})
+    return frame.build(SPECS["gsm8k"], items, {"accuracy": [float(solution["is_correct"]) for _, _, solution in rows]})
 
 
 def _tigerscore(numbers: dict[str, str]) -> pd.DataFrame:
@@ -65,4 +77,4 @@ def _tigerscore(numbers: dict[str, str]) -> pd.DataFrame:
         "output": [candidate["text"] for _, _, candidate in rows],
         "instruction": [problem["instruction"] for problem, _, _ in rows],
     }
-    return frame.build(SPEC, items, [candidate["scores"] for _, _, candidate in rows], counts=(1234, 617, 2))
+    return frame.build(SPECS["gsm8k_tigerscore"], items, [candidate["scores"] for _, _, candidate in rows])

@@ -1,5 +1,9 @@
 """Meta-evaluation: arrays in, frozen results with a signature out. Convention: `X[system, input]`, NaN is missing.
 
+One grammar: `ci=` names an interval and `units=` a paired test, each a method and what would be drawn anew
+("jack-both", "boot-inputs", "perm-systems") or "auto"; `confidence=` is the interval's. `defaults` says what is taken
+unasked.
+
 A module is imported when one of its names is asked for, so that a notebook loads, and hangs on, what it uses only.
 """
 
@@ -12,9 +16,11 @@ _HOMES = {
     "agreement": "Agreement icc krippendorff_alpha weighted_kappa",
     "arrays": "POLICIES SAMPLE_RULES Samples mean_of_samples",
     "baselines": "LengthBias ScaleUse length_bias scale_use",
-    "comparison": "Classical Comparison Detectable compare fisher_test minimum_detectable_difference steiger williams",
+    "classical": "Classical fisher_test steiger williams",
+    "comparison": "Comparison compare",
     "correlation": "Bounds Correlation bounds by_stratum coefficients correlate",
-    "intervals": "Resampled fisher_interval resampled_t",
+    "defaults": "DEFAULT_CI DEFAULT_TEST",
+    "intervals": "Interval Resampled fisher_interval resampled_t",
     "levels": "COEFFICIENTS LEVELS",
     "multiplicity": "Corrected League correct league rank_clusters",
     "raters": "AltTest Ceiling against_leave_one_out alt_test human_ceiling",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -11,17 +11,16 @@ import numpy as np
 from scipy import special
 
 from . import arrays, draws, intervals
-from .arrays import Floats
 from .levels import rescaled
+from .result import NAN, NO_INTERVAL, Floats, Interval, Measured
 
 METRICS = ("nominal", "ordinal", "interval")
 EQUAL = "all ratings are equal: chance alone explains them"
 ICC_KINDS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
-NAN = float("nan")
 
 
-@dataclass(frozen=True)
-class Agreement:
+@dataclass(frozen=True, repr=False)
+class Agreement(Measured):
     """One agreement coefficient: 1 is perfect, 0 what chance would give; NaN with a reason where not defined.
 
     n: items with at least two ratings. n_left_out: the other items. low, high: interval over resampled items (ICC: from
@@ -33,22 +32,12 @@ class Agreement:
     n: int
     n_raters: int
     n_left_out: int
-    low: float = NAN
-    high: float = NAN
-    ci: str | None = None
-    n_boot: int = 0
-    seed: int | None = None
+    interval: Interval = NO_INTERVAL
     reason: str = ""
 
-    def __float__(self) -> float:
-        return self.value
-
     def signature(self) -> str:
-        """What was computed, in one line."""
-        parts = [f"agree:{self.name}", f"raters:{self.n_raters}", f"items:{self.n}", f"left-out:{self.n_left_out}"]
-        if self.ci:
-            parts.append(f"ci:{self.ci}" + (f"/{self.n_boot}|seed:{self.seed}" if self.n_boot else ""))
-        return "|".join(parts)
+        counts = f"raters:{self.n_raters}|items:{self.n}|left-out:{self.n_left_out}"
+        return f"agree:{self.name}|{counts}{self.interval.signature()}"
 
 
 def krippendorff_alpha(
@@ -83,17 +72,17 @@ def krippendorff_alpha(
         expected = between(places, totals, totals, nominal)
         return 1 - (totals.sum() - 1) * (counts @ here) / expected if expected > 0 else NAN
 
-    def replicates(drawn: draws.Draws) -> Floats:
-        assert drawn.rows is not None
-        return np.array([alpha(counts) for counts in drawn.rows.T.astype(float)])
-
     value = float(alpha(np.ones(len(size))))
     counts = f"alpha-{metric}", len(size), len(every), every.shape[1] - len(size)
     reason = "" if value == value else EQUAL
     if not ci:
         return Agreement(value, *counts, reason=reason)
-    ends = intervals.bootstrap(replicates, value, size.shape, "boot-rows", n_boot, seed)
-    return Agreement(value, *counts, ends.low, ends.high, "boot-items", n_boot, seed, reason=reason or ends.reason)
+    n_boot, seed = arrays.whole(n_boot, "n_boot"), arrays.whole(seed, "seed", low=0)
+    chunks = [chunk.rows for chunk in draws.bootstrap(size.shape, "rows", n_boot, seed)]
+    replicates = np.array([alpha(drawn.astype(float)) for rows in chunks if rows is not None for drawn in rows.T])
+    ends = intervals.percentile(replicates, value)
+    ends = replace(ends, name="boot-items", how=f"/{n_boot}|seed:{seed}", replicates=replicates)
+    return Agreement(value, *counts, ends, reason or ends.reason)
 
 
 def weighted_kappa(first: Any, second: Any, scale: Sequence[float] | None = None) -> Agreement:
@@ -156,7 +145,7 @@ def icc(ratings: Any, kind: str = "2,1") -> Agreement:
     if not (np.isfinite(low) and np.isfinite(high)):
         low = high = NAN
     reason = "" if low == low else "no interval: the variance between items or the error is estimated as 0"
-    return Agreement(value, *counts, low, high, "f", reason=reason)
+    return Agreement(value, *counts, Interval(low, high, "f"), reason)
 
 
 def _icc(

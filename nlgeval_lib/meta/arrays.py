@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from .result import Floats, Result
 
 POLICIES: dict[str, str] = {
     "drop": "items that lack a score on either side are left out",
@@ -191,8 +190,8 @@ def common(*sides: Floats) -> tuple[Floats, ...]:
     return tuple(np.where(gone, np.nan, side) for side in sides)
 
 
-@dataclass(frozen=True)
-class Samples:
+@dataclass(frozen=True, repr=False)
+class Samples(Result):
     """Scores from several draws an item. counts: draws that gave a score, one an item; n_empty: items with none."""
 
     scores: Floats
@@ -203,7 +202,6 @@ class Samples:
     n_empty: int
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         return f"samples:{self.rule}({self.n_failed}/{self.n_draws * self.counts.size} failed, {self.n_empty} empty)"
 
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from . import arrays, intervals, levels
-from .arrays import Floats
+from .result import NAN, Floats, Interval, Measured, Result
 
 UNITS = ("characters", "words")
-NAN = float("nan")
 SURE = 1 - 1e-10  # leverage from which an item's residual is zero whatever its score
 ALONE = "no HC3 interval of the slope: one item alone decides part of the regression"
 COVARIANCES = ("HC3", "cluster-inputs", "cluster-systems")
@@ -53,8 +52,8 @@ def length(texts: Sequence[str], unit: str = "characters") -> Floats:
     return np.array(out, dtype=float)
 
 
-@dataclass(frozen=True)
-class LengthBias:
+@dataclass(frozen=True, repr=False)
+class LengthBias(Measured):
     """How far scores follow length where ratings do not.
 
     score_length, rating_length: plain correlations with length. partial: score with length at equal rating; low, high:
@@ -65,8 +64,6 @@ class LengthBias:
     score_length: float
     rating_length: float
     partial: float
-    low: float
-    high: float
     slope: float
     slope_low: float
     slope_high: float
@@ -75,17 +72,14 @@ class LengthBias:
     covariance: str
     n: int
     n_missing: int
-    units: str
-    n_boot: int
-    seed: int
+    interval: Interval
     reason: str = ""
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         total = self.n + self.n_missing
         return (
             f"bias:length|coef:partial-{self.coef}|ols:{self.covariance}|nan:drop({self.n_missing}/{total})"
-            f"|ci:boot-{self.units}/{self.n_boot}|seed:{self.seed}"
+            f"{self.interval.signature()}"
         )
 
 
@@ -95,7 +89,7 @@ def length_bias(
     length: Any,
     coef: str = "spearman",
     covariance: str = "HC3",
-    units: str | None = None,
+    ci: str | bool | None = True,
     n_boot: int = 1000,
     seed: int = 0,
 ) -> LengthBias:
@@ -103,15 +97,14 @@ def length_bias(
 
     x, y, length: scores, ratings and output lengths (any unit), one shape, flat or `X[system, input]`; dataset level.
     coef: pearson or spearman (a partial tau does not vanish where score and length are independent given the rating).
-    covariance: HC3 (independent items of unequal noise), or cluster-inputs, cluster-systems for matrices. units of the
-    bootstrap: both for matrices, rows for flat data, unless given.
+    covariance: HC3 (independent items of unequal noise), or cluster-inputs, cluster-systems for matrices. ci: of the
+    partial correlation, as `intervals.of`.
     Raises: ValueError for bad arrays, unknown words, fewer than 5 common items. Constant sides give NaN and a reason.
     Source: Fisher 1924 (partial correlation); MacKinnon and White 1985 (HC3).
     """
     arrays.choice(coef, ("pearson", "spearman"), "coef")
     arrays.choice(covariance, COVARIANCES, "covariance")
     sides = arrays.alike(x=x, y=y, length=length)
-    units = units or ("both" if sides[0].ndim == 2 else "rows")
     if covariance != "HC3" and sides[0].ndim != 2:
         raise ValueError(f"covariance={covariance!r} needs x[system, input]; got a flat vector")
     a, b, c = arrays.common(*(levels.rescaled(side) for side in sides))  # squares neither overflow nor vanish
@@ -124,9 +117,7 @@ def length_bias(
         raise ValueError(f"got {n} common items; at least 5 are needed to hold the rating constant")
     plans = [levels.plan(one, two, coef, "dataset") for one, two in ((a, b), (a, c), (b, c))]
     partial = float(_partial(*(plan.value for plan in plans)))
-    ends = intervals.bootstrap(
-        lambda drawn: _partial(*(plan.values(drawn) for plan in plans)), partial, a.shape, f"boot-{units}", n_boot, seed
-    )
+    ends = intervals.of(levels.Combined(_partial, plans), partial, ci, "dataset", coef, n_boot, seed)
     reasons = [ends.reason]
     flat = any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in (one[~np.isnan(one)] for one in (a, b, c)))
     slope = (NAN, NAN, NAN, NAN) if flat or partial != partial else _slope(a, b, c, covariance)
@@ -136,9 +127,8 @@ def length_bias(
         reasons.append("no slope: a side is constant but for rounding")
     elif np.isnan(slope[1]):
         reasons.append(ALONE)
-    found = plans[1].value, plans[2].value, partial, ends.low, ends.high, slope[0], slope[1], slope[2], slope[3]
-    settings = coef, covariance, n, a.size - n, units, n_boot, seed
-    return LengthBias(*found, *settings, "; ".join(filter(None, reasons)))
+    found = plans[1].value, plans[2].value, partial, *slope
+    return LengthBias(*found, coef, covariance, n, a.size - n, ends, "; ".join(filter(None, reasons)))
 
 
 def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
@@ -166,8 +156,8 @@ def _slope(x: Floats, y: Floats, length: Floats, covariance: str) -> tuple[float
     return float(fit.params[2]), float(low), float(high), float(fit.pvalues[2])
 
 
-@dataclass(frozen=True)
-class ScaleUse:
+@dataclass(frozen=True, repr=False)
+class ScaleUse(Result):
     """Which part of its scale a judge uses.
 
     entropy: bits; evenness: entropy over that of even use of all `steps` values, in [0, 1]; NaN for a continuous scale.
@@ -189,7 +179,6 @@ class ScaleUse:
     steps: int | None = None
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         low, high = map(arrays.exactly, self.scale)
         steps = f"/{self.steps}" if self.steps else ""
         return f"bias:scale-use|scale:{low}-{high}{steps}|nan:drop({self.n_missing}/{self.n + self.n_missing})"

@@ -4,26 +4,24 @@ and how far missing scores could move it."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from . import arrays, intervals, levels
-from .arrays import Floats
 from .draws import everything
+from .result import NAN, NO_INTERVAL, Floats, Interval, Measured, Result
 
-NAN = float("nan")
 
-
-@dataclass(frozen=True)
-class Correlation:
+@dataclass(frozen=True, repr=False)
+class Correlation(Measured):
     """One correlation and all that is needed to know what it is.
 
     value: NaN where the coefficient is not defined; `reason` then says why. n: items that took part. n_units: what the
     coefficient ran over: items, inputs averaged, or systems. n_missing: items that lacked a score or a rating.
     n_skipped: inputs without a defined coefficient (input level) or systems without a common item (system level).
-    low, high: the interval named by `ci`, NaN without one. n_undefined: replicates without a defined coefficient.
+    low, high: ends of the interval asked for, NaN without one.
     """
 
     value: float
@@ -35,26 +33,13 @@ class Correlation:
     n_skipped: int
     total: int
     nan: str = "drop"
-    low: float = NAN
-    high: float = NAN
-    ci: str | None = None
-    n_boot: int = 0
-    n_undefined: int = 0
-    seed: int | None = None
+    interval: Interval = NO_INTERVAL
     reason: str = ""
-    replicates: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
-
-    def __float__(self) -> float:
-        return self.value
 
     def signature(self) -> str:
-        """What was computed, in one line."""
-        parts = [f"level:{self.level}", f"coef:{self.coef}", f"nan:{self.nan}({self.n_missing}/{self.total})"]
-        if self.level == "input" or self.n_skipped:
-            parts.append(f"skipped:{self.n_skipped}")
-        if self.ci:
-            parts.append(f"ci:{self.ci}/{self.n_boot}|seed:{self.seed}")
-        return "|".join(parts)
+        skipped = f"|skipped:{self.n_skipped}" if self.level == "input" or self.n_skipped else ""
+        data = f"level:{self.level}|coef:{self.coef}|nan:{self.nan}({self.n_missing}/{self.total})"
+        return data + skipped + self.interval.signature()
 
 
 def correlate(
@@ -63,9 +48,10 @@ def correlate(
     coef: str = "kendall-b",
     level: str = "dataset",
     nan: str = "drop",
-    ci: str | None = None,
+    ci: str | bool | None = None,
     n_boot: int = 1000,
     seed: int = 0,
+    confidence: float = 0.95,
 ) -> Correlation:
     """How strongly do judge scores x follow human ratings y?
 
@@ -73,9 +59,9 @@ def correlate(
     coef: pearson, spearman, kendall-a, kendall-b, kendall-c ("kendall" is kendall-b), or acc-eq, in [-1, 1]; acc-eq is
     the share of pairs ordered or tied alike, in [0, 1]. nan: a policy of `missing.POLICIES`.
     level: dataset, one list of items; input, one coefficient an input, averaged over the inputs where it is defined;
-    system, over the systems' means. ci: None, or "boot-" (percentile) or "bca-" with rows, inputs, systems or both.
-    Rows are drawn i.i.d., which is too narrow where items share inputs or systems. A unit drawn twice is tied with its
-    copy: this leaves kendall-b alone but shifts kendall-a, kendall-c and acc-eq, for which "bca-" corrects.
+    system, over the systems' means. ci, n_boot, seed, confidence: the interval, as `intervals.of` says.
+    Rows are drawn i.i.d., which is too narrow where items share inputs or systems. A unit that a bootstrap draws twice
+    is tied with its copy, which shifts kendall-a, kendall-c and acc-eq (kendall-b not); "jack-" makes no copies.
     Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer than 3 common items (or systems, at
     system level), fewer than 2 systems at input level, and unknown words. A constant side gives NaN with a reason.
     Source: levels and resampling units as in Deutsch, Dror and Roth 2021.
@@ -84,20 +70,8 @@ def correlate(
     a, b = arrays.alike(x=x, y=y)
     filled = arrays.fill(a, b, nan)
     result, plan = _point(filled, coef, level)
-    if ci is None:
-        return result
-    boot = intervals.bootstrap(plan.values, result.value, a.shape, ci, n_boot, seed)
-    return replace(
-        result,
-        low=boot.low,
-        high=boot.high,
-        n_boot=n_boot,
-        n_undefined=boot.n_undefined,
-        seed=seed,
-        ci=ci,
-        reason=result.reason or boot.reason,
-        replicates=boot.replicates,
-    )
+    ends = intervals.of(plan, result.value, ci, level, coef, n_boot, seed, confidence)
+    return replace(result, interval=ends, reason=result.reason or ends.reason)
 
 
 def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset", nan: str = "drop") -> Floats:
@@ -163,14 +137,12 @@ def by_stratum(
     strata: Any,
     coef: str = "kendall-b",
     level: str = "dataset",
-    ci: str | None = None,
-    n_boot: int = 1000,
-    seed: int = 0,
+    **settings: Any,
 ) -> dict[Any, Correlation]:
     """How well does the judge follow the ratings within each kind of item?
 
-    strata: a label for each item (shaped like x) or for each input of `X[system, input]`. Else as `correlate`. A
-    stratum with too few items has NaN and says so. The order is that of first appearance.
+    strata: a label for each item (shaped like x) or for each input of `X[system, input]`. settings: of the
+    interval, as `correlate`. A stratum with too few items has NaN and says so. The order is that of first appearance.
     Raises: ValueError as `correlate`, and for labels that do not fit.
     """
     a, b = arrays.alike(x=x, y=y)
@@ -189,7 +161,7 @@ def by_stratum(
         columns = inside.any(axis=0) if a.ndim == 2 else inside
         one, two = (np.where(inside, side, np.nan)[..., columns] for side in (a, b))
         try:
-            result = correlate(one, two, coef, level, "drop", ci, n_boot, seed)
+            result = correlate(one, two, coef, level, **settings)
             out[label] = replace(result, n_missing=lacking, total=size)
         except ValueError as error:
             if "common item" not in str(error):
@@ -198,8 +170,8 @@ def by_stratum(
     return out
 
 
-@dataclass(frozen=True)
-class Bounds:
+@dataclass(frozen=True, repr=False)
+class Bounds(Result):
     """How low and how high the correlation gets when missing scores may be anything on the scale.
 
     low, high: the extremes over the fills tried, so the truth may lie further out, never further in; for Pearson at
@@ -217,7 +189,6 @@ class Bounds:
     scale: tuple[float, float]
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         return (
             f"level:{self.level}|coef:{self.coef}|nan:worst-case({self.n_missing}/{self.total})"
             f"|scale:{self.scale[0]:g}-{self.scale[1]:g}|fills:{self.n_fills}"

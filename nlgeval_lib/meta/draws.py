@@ -83,6 +83,26 @@ def swaps(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Dra
         yield Draws.of({unit: np.ascontiguousarray(mask.T, dtype=kind) for unit, mask in masks.items()})
 
 
+def every_pattern(here: npt.NDArray[np.bool_], most: int) -> Weights | None:
+    """All ways to exchange the scores of some systems with items, but for mirror images: (systems, patterns).
+
+    here: `[system, input]`. The first such system keeps its own; pattern 0 exchanges nothing. None: more than `most`.
+    """
+    there = np.flatnonzero(here.any(axis=1))[1:]
+    if 2 ** len(there) > most:
+        return None
+    patterns = np.zeros((len(here), 2 ** len(there)), dtype=exact(2 * here.size))
+    patterns[there] = np.arange(2 ** len(there)) >> np.arange(len(there))[:, None] & 1
+    return patterns
+
+
+def in_chunks(patterns: Weights, here: npt.NDArray[np.bool_]) -> Iterator[Draws]:
+    """The patterns of exchanged systems as masks, chunk by chunk."""
+    step = chunk_size(2 * here.size)
+    for start in range(0, patterns.shape[1], step):
+        yield Draws(systems=np.ascontiguousarray(patterns[:, start : start + step]))
+
+
 def left_out(shape: tuple[int, ...], units: str) -> Iterator[tuple[str, Draws]]:
     """Every sample with one unit left out, named by the kind of unit: the jackknife."""
     step, kind = chunk_size(int(np.prod(shape))), exact(int(np.prod(shape)))

@@ -6,21 +6,19 @@ systems' means.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, draws
-from .arrays import Floats
+from . import arrays, draws, left_out
 from .draws import Draws, Weights
+from .lists import COEFFICIENTS, Lists
+from .result import Floats
 
 LEVELS = ("dataset", "input", "system")
-COEFFICIENTS = ("pearson", "spearman", "kendall-a", "kendall-b", "kendall-c", "acc-eq")
-
-LANES = 256
-Ints = npt.NDArray[np.integer]
 
 
 def named(coef: str, level: str) -> str:
@@ -46,90 +44,6 @@ def check(side: Floats, level: str) -> None:
     if systems < least:
         what = "an input's outputs cannot be ordered" if level == "input" else "too few with common items"
         raise ValueError(f"level={level!r}: got {systems} system(s), at least {least} are needed: {what}")
-
-
-class Lists:
-    """A coefficient of each of many lists of items as a function of the items' weights.
-
-    x, y: `[list, item]`, an entry with NaN on either side takes no part. places: each entry's place in row-major order
-    of `X[system, input]` (or in flat data). inputs: how many inputs there are.
-    """
-
-    def __init__(self, x: Floats, y: Floats, coef: str, places: Ints, inputs: int) -> None:
-        self.coef, self.number, self.inputs = coef, len(x), inputs
-        self.space: Weights | None = None
-        here = ~(np.isnan(x) | np.isnan(y))
-        edges = np.append(0, np.cumsum(here.sum(axis=1)))
-        self.prepared: tuple[Any, ...] = edges, x[here], y[here]
-        self.places = np.broadcast_to(places, x.shape)[here]
-        if coef == "pearson" or not len(self.places):
-            return
-        # all are symmetric; what costs is the number of different values of the second side
-        a, b = (_codes(np.where(here, side, np.nan)) for side in (x, y))
-        self.turned = coef != "spearman" and bool(a[here].max() < b[here].max())
-        a, b = (b, a) if self.turned else (a, b)
-        order = np.argsort(np.where(here, a * x.shape[1] + b, x.shape[1] ** 2), axis=1)
-        here = np.take_along_axis(here, order, axis=1)
-        number = np.nonzero(here)[0]
-        a, b, self.places = (
-            np.take_along_axis(side, order, axis=1)[here] for side in (a, b, np.broadcast_to(places, x.shape))
-        )
-        new = np.append(True, (a[1:] != a[:-1]) | (b[1:] != b[:-1]) | (number[1:] != number[:-1]))
-        cells = np.append(np.flatnonzero(new), len(new))  # items tied on both sides share one
-        self.prepared = cells, np.searchsorted(cells[:-1], edges), a[new], b[new]
-
-    def values(self, drawn: Draws) -> Floats:
-        """The coefficient of each list in each resample: (lists, b); NaN where not defined.
-
-        Where items are in or out, (2 * lists, b): then of those that are out.
-        """
-        out = np.full((self.number * (2 if drawn.base else 1), len(drawn)), np.nan)
-        if not len(self.places):
-            return out
-        from . import _kernels
-
-        left, a, right, b = _factors(drawn, self.places, self.inputs)
-        for start in range(0, len(drawn), LANES):
-            block = slice(start, start + LANES)
-            part_a, part_b = np.ascontiguousarray(a[:, block]), np.ascontiguousarray(b[:, block])
-            part = np.empty((len(out), part_a.shape[1]))
-            data = left, right, *self.prepared
-            if self.coef == "pearson":
-                _kernels.pearson(*data, part_a, part_b, drawn.base, part)
-            else:
-                space, number = self._scratch(part_a), COEFFICIENTS.index(self.coef)
-                _kernels.ranked(number, *data, self.turned, part_a, part_b, drawn.base, space, part)
-            out[:, block] = part
-        return out
-
-    def _scratch(self, a: Weights) -> Weights:
-        """Room for the weights of all cells of a list and of all values, twice."""
-        _, bounds, _, y = self.prepared
-        size = a.shape[1] * int(np.diff(bounds).max() + 2 * y.max() + 3)
-        if self.space is None or len(self.space) < size or self.space.dtype != a.dtype:
-            self.space = np.empty(size, dtype=a.dtype)
-        return self.space
-
-
-def _factors(drawn: Draws, places: Ints, inputs: int) -> tuple[Ints, Weights, Ints, Weights]:
-    """Rows and weights of both factors of the items' weights; ones where there is but one factor."""
-    given = next(a for a in (drawn.rows, drawn.systems, drawn.inputs) if a is not None)
-    alone = np.zeros_like(places), np.ones((1, len(drawn)), dtype=given.dtype)
-    if drawn.rows is not None:
-        return places, drawn.rows, *alone
-    left = alone if drawn.systems is None else (places // inputs, drawn.systems)
-    return *left, *(alone if drawn.inputs is None else (places % inputs, drawn.inputs))
-
-
-def _codes(side: Floats) -> Ints:
-    """Dense ranks from 0 of the values of each row; NaN comes after all."""
-    order = np.argsort(side, axis=1)
-    ordered = np.take_along_axis(side, order, axis=1)
-    code = np.zeros(side.shape, dtype=np.int64)
-    np.cumsum(ordered[:, 1:] != ordered[:, :-1], axis=1, out=code[:, 1:])
-    out = np.empty_like(code)
-    np.put_along_axis(out, order, code, axis=1)
-    return out
 
 
 def plan(x: Floats, y: Floats, coef: str, level: str) -> Dataset | Inputs | Systems:
@@ -159,46 +73,79 @@ def stacked(x: Floats, y: Floats, coef: str, level: str) -> Floats:
     return each[:, 0] if level == "dataset" else mean_of_defined(each.reshape(judges, -1).T)
 
 
-class Plan:
-    """A coefficient at one level as a function of the resample."""
+class Statistic:
+    """A number as a function of the resample. here: which items take part, shaped like the data."""
 
-    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
-        self.shape, self.coef = x.shape, coef
-        self.prepare(x, y)
+    here: npt.NDArray[np.bool_]
 
     @property
     def value(self) -> float:
-        """The coefficient of the data themselves."""
-        return float(self.values(draws.everything(self.shape))[0])
-
-    def prepare(self, x: Floats, y: Floats) -> None:
-        """What all resamples share."""
-        raise NotImplementedError
+        """That of the data themselves."""
+        return float(self.values(draws.everything(self.here.shape))[0])
 
     def values(self, drawn: Draws) -> Floats:
-        """The coefficient for each resample: (b,); NaN where not defined."""
+        """That of each resample: (b,); NaN where not defined."""
         raise NotImplementedError
+
+    def without(self, unit: str) -> Floats:
+        """That without each system, each input, or each cell (row-major; for flat data, each item) in turn.
+
+        (units,); an absent one changes nothing.
+        """
+        kind = "rows" if unit == "cells" else unit
+        return np.concatenate([self.values(chunk) for _, chunk in draws.left_out(self.here.shape, kind)])
+
+
+class Combined(Statistic):
+    """A function of several statistics of the same data, such as their difference or their mean."""
+
+    def __init__(self, function: Callable[..., Any], parts: Sequence[Statistic]) -> None:
+        self.function, self.parts = function, parts
+        self.here = np.any([part.here for part in parts], axis=0)
+        self.left_out: dict[str, Floats] = {}
+
+    def values(self, drawn: Draws) -> Floats:
+        return np.asarray(self.function(*(part.values(drawn) for part in self.parts)))
+
+    def without(self, unit: str) -> Floats:
+        if unit not in self.left_out:  # a test and an interval both ask
+            self.left_out[unit] = np.asarray(self.function(*(part.without(unit) for part in self.parts)))
+        return self.left_out[unit]
+
+
+class Plan(Statistic):
+    """A coefficient at one level."""
+
+    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
+        self.x, self.y, self.coef = x, y, coef
+        self.here = ~(np.isnan(x) | np.isnan(y))
 
 
 class Dataset(Plan):
     """All items in one list."""
 
-    def prepare(self, x: Floats, y: Floats) -> None:
-        if self.coef == "pearson":
-            x, y = rescaled(x), rescaled(y)
-        self.lists = Lists(x.reshape(1, -1), y.reshape(1, -1), self.coef, np.arange(x.size)[None], x.shape[-1])
+    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
+        x, y = (rescaled(x), rescaled(y)) if coef == "pearson" else (x, y)
+        super().__init__(x, y, coef)
+        self.lists = Lists(x.reshape(1, -1), y.reshape(1, -1), coef, np.arange(x.size)[None], x.shape[-1])
 
     def values(self, drawn: Draws) -> Floats:
         return self.lists.values(drawn)[0]
+
+    def without(self, unit: str) -> Floats:
+        if self.coef in ("pearson", "spearman") and unit != "cells":
+            return super().without(unit)
+        return left_out.of_list(self.x, self.y, self.lists, unit, self.value)
 
 
 class Inputs(Plan):
     """One coefficient an input, over the systems; then the mean of those that are defined."""
 
-    def prepare(self, x: Floats, y: Floats) -> None:
+    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
+        super().__init__(x, y, coef)
         places = np.arange(x.size).reshape(x.shape).T
-        x, y = (rescaled(side.T, 1) if self.coef == "pearson" else np.ascontiguousarray(side.T) for side in (x, y))
-        self.lists = Lists(x, y, self.coef, places, len(x))
+        x, y = (rescaled(side.T, 1) if coef == "pearson" else np.ascontiguousarray(side.T) for side in (x, y))
+        self.lists = Lists(x, y, coef, places, len(x))
         self.once = np.ones((x.shape[1], 1), dtype=np.float32)
 
     def each(self, drawn: Draws) -> Floats:
@@ -210,14 +157,24 @@ class Inputs(Plan):
     def values(self, drawn: Draws) -> Floats:
         return mean_of_defined(self.each(drawn), drawn.inputs)
 
+    def without(self, unit: str) -> Floats:
+        if unit != "cells":
+            return super().without(unit)
+        whole = self.each(draws.everything(self.here.shape))
+        reduced = np.hstack([self.each(chunk) for _, chunk in draws.left_out(self.here.shape, "systems")])
+        found, lost = np.nansum(whole), np.isnan(whole).sum()  # one input's coefficient takes the place of the whole's
+        total = found - np.nan_to_num(whole) + np.nan_to_num(reduced)
+        number = len(whole) - lost + np.isnan(whole) - np.isnan(reduced)
+        with np.errstate(invalid="ignore"):
+            return (total / np.where(number > 0, number, np.nan)).T.ravel()
+
 
 class Systems(Plan):
     """One mean an output system, over its common items; then one coefficient over the systems."""
 
-    def prepare(self, x: Floats, y: Floats) -> None:
-        here = ~(np.isnan(x) | np.isnan(y))
-        self.here = here.astype(float)
-        self.sides = [tame(np.where(here, side, 0.0)) for side in (x, y)]
+    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
+        super().__init__(x, y, coef)
+        self.sides = [tame(np.where(self.here, side, 0.0)) for side in (x, y)]
         self.rounding = [rounding(side) for side in self.sides]
 
     def means(self, drawn: Draws) -> tuple[Floats, Floats, Floats]:
@@ -229,7 +186,7 @@ class Systems(Plan):
         else:
             once = np.ones((self.here.shape[1], 1))
             weights = once if drawn.inputs is None else drawn.inputs.astype(float)
-            n, *sums = (side @ weights for side in (self.here, *self.sides))
+            n, *sums = (side @ weights for side in (self.here.astype(float), *self.sides))
         with np.errstate(invalid="ignore", divide="ignore"):
             return sums[0] / n, sums[1] / n, n
 
@@ -237,6 +194,18 @@ class Systems(Plan):
         x, y, n = self.means(drawn)
         weights = (n > 0) * (1.0 if drawn.systems is None else drawn.systems)
         return across(x, y, self.rounding[0], self.rounding[1], weights, self.coef)
+
+    def without(self, unit: str) -> Floats:
+        if unit != "cells":
+            return super().without(unit)
+        of = np.arange(self.here.size) // self.here.shape[1]
+        columns = np.arange(self.here.size)
+        n, *sums = (np.repeat(side.sum(axis=1)[:, None], len(of), axis=1) for side in (self.here, *self.sides))
+        for side, taken in zip((n, *sums), (self.here, *self.sides), strict=True):
+            side[of, columns] -= taken.ravel()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            x, y = sums[0] / n, sums[1] / n
+        return across(x, y, self.rounding[0], self.rounding[1], (n > 0).astype(float), self.coef)
 
 
 def across(x: Floats, y: Floats, slack_x: Floats, slack_y: Floats, weights: Weights, coef: str) -> Floats:

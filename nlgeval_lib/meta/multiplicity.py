@@ -8,17 +8,18 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from . import arrays
-from .arrays import Floats
 from .comparison import Comparison, compare
 from .correlation import Correlation, correlate
+from .result import Floats, Result
 
 METHODS = {"none": None, "bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh", "by": "fdr_by"}
 
 
-@dataclass(frozen=True)
-class Corrected:
+@dataclass(frozen=True, repr=False)
+class Corrected(Result):
     """p-values corrected within their families.
 
     p, adjusted: in [0, 1], NaN where no test was possible; such a test is in no family's count. rejected: at alpha.
@@ -36,8 +37,11 @@ class Corrected:
         """The adjusted p-value of one test."""
         return self.adjusted[self.names.index(name)]
 
+    def to_frame(self) -> pd.DataFrame:
+        columns = ("names", "families", "p", "adjusted", "rejected")
+        return pd.DataFrame({name: list(getattr(self, name)) for name in columns})
+
     def signature(self) -> str:
-        """What was computed, in one line."""
         tested = sum(value == value for value in self.p)
         families = len(set(self.families))
         return f"correct:{self.method}|families:{families}|tests:{tested}|alpha:{arrays.exactly(self.alpha)}"
@@ -108,8 +112,8 @@ def rank_clusters(values: Any, p: Any, alpha: float = 0.05) -> tuple[int, ...]:
     return tuple(ranks)
 
 
-@dataclass(frozen=True)
-class League:
+@dataclass(frozen=True, repr=False)
+class League(Result):
     """All judges against the same ratings, each pair tested, corrected as one family, and ranked in clusters."""
 
     names: tuple[str, ...]
@@ -128,8 +132,12 @@ class League:
             out[i, j] = out[j, i] = p
         return out
 
+    def to_frame(self) -> pd.DataFrame:
+        """A row a judge: its name and rank beside its correlation."""
+        table = pd.DataFrame([one.row() for one in self.correlations])
+        return table.assign(name=self.names, rank=self.ranks).set_index("name").reset_index()
+
     def signature(self) -> str:
-        """What was computed, in one line."""
         test = f"|{self.comparisons[0].signature()}" if self.comparisons else ""
         return f"judges:{len(self.names)}|common:{self.n}{test}|{self.corrected.signature()}"
 
@@ -139,15 +147,16 @@ def league(
     y: Any,
     coef: str = "kendall-b",
     level: str = "dataset",
-    units: str = "both",
+    units: str | None = None,
     n_perm: int = 1000,
     seed: int = 0,
     nan: str = "drop",
     scaling: str = "z",
     method: str = "holm",
     alpha: float = 0.05,
-    ci: str | None = None,
+    ci: str | bool | None = None,
     n_boot: int = 1000,
+    confidence: float = 0.95,
 ) -> League:
     """Which judges are better than which, with the number of comparisons counted?
 
@@ -160,7 +169,7 @@ def league(
     shared, scores, lost = _on_common_items(judges, y, nan)
     # what was filled or left out before, so that results and signatures say so
     correlations = tuple(
-        replace(correlate(x, shared, coef, level, "drop", ci, n_boot, seed), nan=nan, n_missing=lost)
+        replace(correlate(x, shared, coef, level, "drop", ci, n_boot, seed, confidence), nan=nan, n_missing=lost)
         for x in scores.values()
     )
     comparisons = {}

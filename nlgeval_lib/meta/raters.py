@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from . import arrays, intervals, levels
-from .arrays import Floats
 from .correlation import correlate
 from .multiplicity import correct
+from .result import NAN, NO_INTERVAL, Floats, Interval, Measured, Result
 
 SCORES = ("rmse", "accuracy")
-NAN = float("nan")
 
 
-@dataclass(frozen=True)
-class Ceiling:
+@dataclass(frozen=True, repr=False)
+class Ceiling(Measured):
     """Mean correlation with the leave-one-out means of the raters.
 
     value: mean over raters of `each`, NaN with a reason where one is not defined. who: "raters" (each rater against the
@@ -32,30 +31,23 @@ class Ceiling:
     n: int
     n_raters: int
     total: int
-    low: float = NAN
-    high: float = NAN
-    ci: str | None = None
-    n_boot: int = 0
-    seed: int | None = None
+    interval: Interval = NO_INTERVAL
     reason: str = ""
 
-    def __float__(self) -> float:
-        return self.value
-
     def signature(self) -> str:
-        """What was computed, in one line."""
-        ci = f"|ci:{self.ci}/{self.n_boot}|seed:{self.seed}" if self.ci else ""
         gone = f"({self.total - self.n}/{self.total})" if self.n < self.total else ""
-        return f"level:{self.level}|coef:{self.coef}|{self.who}:leave-one-out({self.n_raters})|nan:drop{gone}{ci}"
+        who = f"{self.who}:leave-one-out({self.n_raters})"
+        return f"level:{self.level}|coef:{self.coef}|{who}|nan:drop{gone}{self.interval.signature()}"
 
 
 def human_ceiling(
     ratings: Any,
     coef: str = "kendall-b",
     level: str = "dataset",
-    ci: str | None = None,
+    ci: str | bool | None = None,
     n_boot: int = 1000,
     seed: int = 0,
+    confidence: float = 0.95,
 ) -> Ceiling:
     """How well does each rater follow the mean of the others, on average?
 
@@ -66,7 +58,7 @@ def human_ceiling(
     """
     stack = _stack(ratings)
     pairs = [(stack[r], _others(stack, r)) for r in range(len(stack))]
-    return _leave_one_out(pairs, "raters", coef, level, ci, n_boot, seed)
+    return _leave_one_out(pairs, "raters", coef, level, ci, n_boot, seed, confidence)
 
 
 def against_leave_one_out(
@@ -74,9 +66,10 @@ def against_leave_one_out(
     ratings: Any,
     coef: str = "kendall-b",
     level: str = "dataset",
-    ci: str | None = None,
+    ci: str | bool | None = None,
     n_boot: int = 1000,
     seed: int = 0,
+    confidence: float = 0.95,
 ) -> Ceiling:
     """How well does a judge follow the same leave-one-out means as the raters of `human_ceiling`?
 
@@ -89,7 +82,7 @@ def against_leave_one_out(
     stack = _stack(ratings)
     x, _ = arrays.alike(judge=judge, rating=stack[0])
     pairs = [(np.where(np.isnan(stack[r]), np.nan, x), _others(stack, r)) for r in range(len(stack))]
-    return _leave_one_out(pairs, "judge", coef, level, ci, n_boot, seed)
+    return _leave_one_out(pairs, "judge", coef, level, ci, n_boot, seed, confidence)
 
 
 def _stack(ratings: Any) -> Floats:
@@ -108,28 +101,22 @@ def _others(stack: Floats, rater: int) -> Floats:
         return np.nansum(rest, axis=0) / np.where(count > 0, count, np.nan)
 
 
-def _leave_one_out(
-    pairs: list[tuple[Floats, Floats]], who: str, coef: str, level: str, ci: str | None, n_boot: int, seed: int
-) -> Ceiling:
+def _leave_one_out(pairs: list[tuple[Floats, Floats]], who: str, coef: str, level: str, *interval: Any) -> Ceiling:
     coef = levels.named(coef, level)
     results = [correlate(x, y, coef, level) for x, y in pairs]
     each = tuple(result.value for result in results)
-    value, shape = float(np.mean(each)), pairs[0][0].shape
+    value = float(np.mean(each))
     reason = next((f"rater {r}: {result.reason}" for r, result in enumerate(results) if result.reason), "")
     n = min(result.n for result in results)
     settings = value, each, who, coef, level, n, len(pairs), pairs[0][0].size
-    if ci is None:
-        return Ceiling(*settings, reason=reason)
-    shared = [arrays.common(x, y) for x, y in pairs]
-    plans = [levels.plan(x, y, coef, level) for x, y in shared]
-    ends = intervals.bootstrap(
-        lambda drawn: np.mean([plan.values(drawn) for plan in plans], axis=0), value, shape, ci, n_boot, seed
-    )
-    return Ceiling(*settings, ends.low, ends.high, ci, n_boot, seed, reason or ends.reason)
+    plans = [levels.plan(x, y, coef, level) for x, y in (arrays.common(*pair) for pair in pairs)]
+    mean = levels.Combined(lambda *parts: np.mean(parts, axis=0), plans)
+    ends = intervals.of(mean, value, interval[0], level, coef, *interval[1:])
+    return Ceiling(*settings, ends, reason or ends.reason)
 
 
-@dataclass(frozen=True)
-class AltTest:
+@dataclass(frozen=True, repr=False)
+class AltTest(Result):
     """The alternative annotator test of one judge.
 
     winning_rate: share of raters whom the judge beats significantly, in [0, 1]; advantage: mean over raters of the
@@ -155,7 +142,6 @@ class AltTest:
     reason: str = ""
 
     def signature(self) -> str:
-        """What was computed, in one line."""
         least = "" if self.min_items == 30 else f"|least:2 raters, {self.min_items} items"
         epsilon, q = arrays.exactly(self.epsilon), arrays.exactly(self.q)
         return (

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from . import arrays, levels
-from .arrays import Floats
 from .draws import everything
+from .result import NAN, Floats, Result
 
 TIES = ("exclude", "half", "equal")
-NAN = float("nan")
 
 
-@dataclass(frozen=True)
-class PairwiseAccuracy:
+@dataclass(frozen=True, repr=False)
+class PairwiseAccuracy(Result):
     """Agreement on pairs of systems, in [0, 1]; NaN with a reason where no pair counts."""
 
     value: float
@@ -32,11 +31,7 @@ class PairwiseAccuracy:
     seed: int | None = None
     reason: str = ""
 
-    def __float__(self) -> float:
-        return self.value
-
     def signature(self) -> str:
-        """What was computed, in one line."""
         soft = f"|perm:{self.n_perm}|seed:{self.seed}" if self.kind == "soft" else f"|ties:{self.ties}"
         return f"level:system|coef:{self.kind}-pairwise-acc{soft}|nan:{self.nan}({self.n_missing}/{self.total})"
 

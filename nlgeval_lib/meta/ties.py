@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from . import arrays, levels
-from .arrays import Floats
+from .result import NAN, Floats, Result
 
 LEVELS = ("dataset", "input")
 MOST_PAIRS = 20_000_000
-NAN = float("nan")
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,8 @@ class Pairs:
     size: Floats  # pairs in each group
 
 
-@dataclass(frozen=True)
-class TieAccuracy:
+@dataclass(frozen=True, repr=False)
+class TieAccuracy(Result):
     """Share of pairs ordered alike or tied alike, scores within epsilon of each other counting as tied.
 
     value: in [0, 1], mean over groups; NaN with a reason where there is no pair. folds: number of held-out parts (0:
@@ -48,11 +47,7 @@ class TieAccuracy:
     seed: int | None = None
     reason: str = ""
 
-    def __float__(self) -> float:
-        return self.value
-
     def signature(self) -> str:
-        """What was computed, in one line."""
         fold = f"/{self.folds}|seed:{self.seed}" if self.folds else ""
         epsilon = arrays.exactly(self.epsilon) if self.calibration == "given" else f"{self.epsilon:.6g}"
         return (

@@ -1,180 +1,126 @@
-"""A verdict that is one of a few words: the better of two responses, yes or no, one of several options."""
+"""A verdict that is one of a few words: the better of two responses, yes or no, one of several options.
+
+One table of forms for all three, in the order in which they count. What its clause takes back does not count, and two
+different verdicts of one form are none.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.normalise import made_plain
 from nlgeval_lib.parsers.text import Parsed, check_text, readable, why
 from nlgeval_lib.parsers.vetoes import CLAUSE, SENTENCE
 from nlgeval_lib.records import Status
 
-
-@dataclass(frozen=True, slots=True)
-class Choice(Parsed):
-    """A verdict out of a few words: `value` is the word, None without one; `matched` the place that carried it."""
-
-    matched: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Pick(Parsed):
-    """A chosen option: `value` is what the option counts (NaN where missing), or the option itself (then None)."""
-
-    choice: str = ""
-
-
-# --- what takes a choice back: in its clause before it, or right after it --------------------------------------------
-_TAKEN_BACK = re.compile(
-    r"\b(?:not|never|cannot|[a-z]+n't|neither|nor|rather than|instead of|unlike|if|unless|whether|"
-    r"would have|could have|"
-    r"might|refus\w+|either|please|choose between|example|e\.g)\b",
-    re.I,
+# --- forms: {X} is an option with what may stand around it, {S} may stand before one in a sentence -------------------
+_NOUN = r"(?:response|answer|output|option|choice|assistant|model|letter|category|level)"
+_LABEL = (
+    r"(?:verdict|winner|preference|result|decision|conclusion|judge?ment|selection|score|rating|grade|better|preferred|"
+    r"answer|choice|option|letter|category|level|"
+    r"(?:better|best|preferred|selected|chosen|winning)[\s_](?:response|one|output|assistant|model))"
 )
-_CONDITION = re.compile(r"[\s\"'\])>*.]{0,5}(?:if|when|unless|in case|or)\b(?! (?:i|we) (?:had|have|must) to\b)", re.I)
-_QUOTE_END = re.compile(r"[^\n\"]{0,80}\"")
+_HEDGE = (
+    r"(?:(?:overall|clearly|slightly|much|far|the|therefore|thus|still|also|considered|marginally|significantly|a|bit|"
+    r"somewhat|definitely|generally)\s)"
+)
+_NAMED = rf"(?:the\s)?(?:(?:first|second|better|preferred|winning)\s)?{_NOUN}"
+_LINK = r"\s{0,9}(?::|=|->|=>|-|\b(?:is|are|would\sbe|should\sbe)\b){1,3}\s{0,9}"
+_FORMS = (  # the rule, for all or for letters or for two responses, its pattern
+    ("tag", "all", r"\[\[{X}\s{0,9}\]\]"),
+    ("tag", "all", r"(?<!\[)\[{1,3}\s{0,9}(?:result|(?:final )?verdict)\s{0,9}\]{1,3}\s{0,9}:?{X}"),
+    ("tag", "two", r"(?:\[\[|^)[^\w\n]{0,9}(?P<x>[ab])\s?>{1,3}\s?[ab][^\w\n]{0,9}(?:\]\]|$)"),
+    ("tag", "two", r"(?:\[\[|^)[^\w\n]{0,9}a\s?(?P<x>=)\s?b[^\w\n]{0,9}(?:\]\]|$)"),
+    ("json", "all", rf"[\"'](?:\w{{1,20}}_)?{_LABEL}[\"']\s{{0,9}}:{{X}}"),
+    ("label", "all", rf"\b{_LABEL}{_LINK}{{X}}"),
+    (
+        "phrase",
+        "all",
+        r"\b(?:i|we)(?:\s(?:would|will)|'d|'ll)?\s(?:prefer|choose|pick|select|favou?r|go\swith|vote\sfor)\s{X}",
+    ),
+    ("phrase", "letters", r"\bit(?:'s|\sis|\swas)\s(?:therefore\s)?{X}"),
+    (
+        "phrase",
+        "letters",
+        rf"{{S}}\s{{1,3}}(?:is|was|would\sbe|comes\sout|seems|remains)\s{_HEDGE}{{0,6}}"
+        r"(?:(?:better|best|correct|right|superior|stronger|preferable|preferred|winner|ahead)\b|on\stop\b)",
+    ),
+    ("phrase", "two", rf"{{S}}\s{{1,3}}{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines)\b"),
+    (
+        "phrase",
+        "two",
+        rf"{_NOUN}\s[ab]\s(?:is|was|seems)\s{_HEDGE}{{0,6}}"
+        r"(?:(?:worse|weaker|inferior)\s(?:than|to)|not\sas\sgood\sas)\s{X}",
+    ),
+    (
+        "phrase",
+        "two",
+        rf"\b(?:both|they|the\stwo)\s(?:{_NOUN}s\s)?(?:are|were|seem)\s(?:(?:roughly|about|almost|nearly|overall|of)\s)?"
+        r"(?P<x>equal(?:ly)?|tied|on\spar|comparable)\b",
+    ),
+    ("phrase", "two", rf"\bneither\s(?:{_NOUN}\s)?is\s{_HEDGE}?(?P<x>better)\b"),
+    ("alone", "all", r"\A[^\w+]*(?:{N}\s(?=[^\n:]{1,40}$))?{O}{F}(?!\+){E}"),
+    ("alone", "all", r"^[^\w\n+]{0,20}(?:{N}\s)?{O}[^\w+]*\Z"),
+)
+_PROSE = {  # "a" is an article too, and "no" a determiner
+    "a": r"(?=\s?(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when)\b)|\n)",
+    "no": r"(?!\s(?:doubt|matter|wonder|one|idea|way)\b)",
+}
 
-
+# --- what takes a statement back: in its clause before it, or right after it -----------------------------------------
+_TAKEN_BACK = re.compile(
+    r"\b(?:not|never|cannot|[a-z]+n't|neither|nor|rather than|instead of|unlike|if|unless|whether|would have|"
+    r"could have|might|refus\w+|either|please|choose between|example|e\.g)\b"
+)
+_IF = re.compile(r"(?<!even )\b(?:if|unless|whether|when)\b")
+_CONDITION = re.compile(r"[\s\"'\])>*.]{0,5}(?:if|when|unless|in case|or)\b(?! (?:i|we) (?:had|have|must) to\b)")
+_QUOTED = re.compile(r"\b(?:form|writes?|says?|said)\b[^\"\n]*\"[^\"\n]*\Z")
 MANY = 100  # of more matches than twice this the first and the last are read
 
 
-def _stands(match: re.Match, conditions: bool = True) -> bool:
+def _stands(match: re.Match) -> bool:
     """Whether nothing takes a match back: a negation in its clause, a condition after it, a quotation around it."""
     text = match.string
     window = text[max(0, match.start() - 200) : match.start()]
     sentence = window[max((end.end() for end in SENTENCE.finditer(window)), default=0) :]
     clause = sentence[max((end.end() for end in CLAUSE.finditer(sentence)), default=0) :]
-    if _TAKEN_BACK.search(clause) or re.search(r"(?<!even )\b(?:if|unless|whether|when)\b", sentence, re.I):
+    if _TAKEN_BACK.search(clause) or _IF.search(sentence) or _CONDITION.match(text, match.end()):
         return False
-    if conditions and _CONDITION.match(text, match.end()):
-        return False
-    line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
-    opened = line.count('"') % 2 == 1 and re.search(r'"[^"]*[a-z]{3}[^"]*\Z|\w+ "\Z', line) is not None
-    return not (opened and _QUOTE_END.match(text, match.end()) and re.search(r"\bform|\bwrites?|\bsays?|\bsaid", line))
+    return not _QUOTED.search(window)
 
 
-_NAME = r"(?:the\s)?(?:(?:first|second|better|preferred|winning)\s)?(?:response|answer|output|option|assistant|model)"
-# "a" is an article too: as a verdict it ends its clause
-_END = (
-    r"(?!\s?(?:or|and|/|,|&)\s?(?:response\s)?[\"'(]{0,2}[ab]\b)"
-    r"(?=\s?(?:[^\w\s]|\Z|\n|(?:is|was|as|because|since|over|with|by|for|if|when)\b))"
-)
-_SIDE = rf"[\s\"'(\[<]{{0,9}}(?:{_NAME}\s{{0,9}})?[\"'(\[<]{{0,3}}(?P<{{0}}>[ab])\b(?!['\w]){_END}"
-_TIE = r"[\s\"'(\[<]{{0,9}}(?:it(?:'s| is)\s)?(?:a\s)?(?P<tie{0}>tie|draw|tied|equal)\b"
-_LINK = r"\s{0,9}(?::|=|->|=>|-|\bis\b|\bare\b){1,3}\s{0,9}"
-_HEDGE = (
-    r"(?:(?:overall|clearly|slightly|much|far|the|therefore|thus|still|also|considered|marginally|significantly|a|bit|"
-    r"somewhat|definitely|generally)\s)"
-)
-_BEST = r"(?:better|best|superior|stronger|preferable|preferred|winner)\b"
-_PREFER = r"\b(?:i|we)(?:\swould|'d)?\s(?:prefer|choose|pick|select|favou?r|go\swith|vote\sfor)\s"
+@dataclass(frozen=True, slots=True)
+class Choice(Parsed):
+    """A verdict out of a few words: `choice` is the word, `value` what it counts, `matched` where it stands."""
 
-
-def _either(name: str) -> str:
-    return f"(?:{_SIDE.replace('{0}', name).replace('{{', '{').replace('}}', '}')}|{_TIE.format(name)})"
-
-
-_RULES = (
-    (
-        "tag",
-        re.compile(
-            rf"(?<!\[)\[{{1,3}}\s{{0,9}}(?:result|verdict|final "
-            rf"verdict)\s{{0,9}}\]{{1,3}}\s{{0,9}}:?{_either('s1')}"
-        ),
-    ),
-    (
-        "tag",
-        re.compile(rf"\[\[(?:{_either('s1')}|(?P<tiec>c)|(?P<s2>[ab])\s?>>?\s?[ab]|(?P<tiee>a)\s?=\s?b)\s{{0,9}}\]\]"),
-    ),
-    (
-        "label",
-        re.compile(
-            r"\b(?:verdict|winner|choice|preference|result|decision|(?:final\s)?answer|better|preferred|"
-            r"(?:better|preferred)[\s_]"
-            rf"(?:response|answer|one|option|output))[\"']?{_LINK}{_either('s1')}"
-        ),
-    ),
-    (
-        "phrase",
-        re.compile(
-            rf"{_NAME}\s?[\"'(]{{0,2}}(?P<s1>[ab])[\"')]{{0,2}}\s(?:is|was|would\sbe|comes\sout|seems|"
-            rf"remains)\s{_HEDGE}{{0,6}}(?:{_BEST}|ahead\b|on\stop\b)"
-            rf"|{_NAME}\s?[\"'(]{{0,2}}(?P<s2>[ab])[\"')]{{0,2}}\s{_HEDGE}{{0,3}}(?:outperforms|beats|"
-            rf"surpasses|wins|outshines)\b"
-            rf"|{_NAME}\s?[\"'(]{{0,2}}[ab][\"')]{{0,2}}\s(?:is|was|seems)\s{_HEDGE}{{0,6}}(?:worse|weaker|"
-            rf"inferior)\s(?:than|to)\s(?:{_NAME}\s?)?[\"'(]{{0,2}}(?P<s3>[ab])\b(?!['\w])"
-            rf"|(?<![\w'])[\"'(]{{0,2}}(?P<s4>[ab])[\"')]{{0,2}}\sis\s{_HEDGE}{{0,6}}{_BEST}"
-            rf"|{_PREFER}[\"'(]{{0,2}}(?P<s5>[ab])[\"')]{{0,2}}\s(?:over|to)\b|"
-            rf"{_PREFER}{_NAME}\s?[\"'(]{{0,2}}(?P<s6>[ab])\b"
-            r"|\b(?:both|they|the\stwo)\s(?:(?:responses|answers|outputs|options|assistants|models)\s)?(?:are|"
-            r"were|seem)\s"
-            r"(?:(?:roughly|about|almost|nearly|overall)\s)?(?P<tie1>equal(?:ly)?|tied|on\spar|comparable)\b"
-            rf"|\bit(?:'s|\sis|\swas)\s(?:therefore\s)?a\s(?P<tie2>tie|draw)\b|"
-            rf"\bneither\s(?:{_NAME}\s)?is\s{_HEDGE}?(?P<tie3>better)\b"
-        ),
-    ),
-)
-_ALONE = re.compile(
-    rf"[^\w+]*(?:{_NAME}\s?)?[\"'(\[]{{0,2}}(?:(?P<s1>[ab])|(?P<tie1>tie|draw|tied|equal))[\"')\].!]{{0,3}}[^\w+]*"
-)
+    choice: str = ""
+    matched: str = ""
 
 
 def preference(text: str | None, tie: bool = False) -> Choice:
     """Which of two responses, A or B, a text finds better; TIE where it finds neither and `tie` allows it.
 
-    The verdict counts after `[RESULT]`, else under a label ("Better response: B"), else in a phrase ("Response A is
-    clearly better"), else alone as the text or its last line. Two different verdicts of one kind make it missing, and
-    so does a tie that is not allowed, and a verdict that its clause denies or makes conditional does not count.
+    The verdict counts after `[RESULT]` or in `[[A]]`, else in JSON, under a label ("Better response: B"), in a phrase
+    ("Response A is clearly better"), or alone at the start or end. Two different verdicts of one kind make it missing,
+    and so does a tie that is not allowed, and a verdict that its clause denies or makes conditional does not count.
     Raises: TypeError where `text` is neither str nor None.
     """
-    content = check_text(text, "preference")
-    if content is None:
-        return Choice(None, Status.EMPTY, "no text", "empty")
-    body = made_plain(readable(content)).lower()
-    found: list[re.Match] = []
-    rule = ""
-    for name, pattern in _RULES:
-        matches = list(pattern.finditer(body))
-        found = [match for match in matches[:MANY] + matches[MANY:][-MANY:] if _stands(match)]
-        if found:
-            rule = name
-            break
-    else:
-        lines = [line for line in body.split("\n") if line.strip()]
-        ends = [
-            _ALONE.fullmatch(line) if len(line) <= 200 else None for line in dict.fromkeys((*lines[-1:], *lines[:1]))
-        ]
-        found, rule = [match for match in ends if match][:1], "alone"
-    if not found:
-        status, reason = why(body) or (Status.UNPARSED, "no response is named as the better one")
-        return Choice(None, status, reason, "none")
-    sides = sorted({_side(match) for match in found})
-    if len(sides) > 1:
-        return Choice(None, Status.UNPARSED, f"different verdicts: {', '.join(sides)}", rule)
-    if sides[0] == "TIE" and not tie:
-        return Choice(
-            None, Status.OUT_OF_RANGE, "a tie, which is not among the verdicts", rule, found[-1].group().strip()
-        )
-    return Choice(sides[0], Status.OK, "", rule, found[-1].group().strip())
-
-
-def _side(match: re.Match) -> str:
-    return next((side.upper() for name, side in match.groupdict().items() if side and name[0] == "s"), "TIE")
-
-
-_YES = r"(?P<word>yes|no|true|false)\b"
-_BOTH = re.compile(r"\b(?:yes and no|yes or no|both yes|neither yes)\b")
-_YES_LABEL = re.compile(
-    rf"(?:\b(?:answer|verdict|result|conclusion|judge?ment|decision)[\"']?{_LINK}|"
-    rf"\[result\]\s{{0,9}}:?)[\s\"'(\[]{{0,9}}{_YES}"
-)
-_LEAD = re.compile(rf"\W*{_YES}(?!\s(?:doubt|matter|wonder|one)\b)")
-_LINE = re.compile(rf"\W*{_YES}\W*")
+    read = _read(
+        text,
+        "preference",
+        _forms(("a", "b"), "two"),
+        lambda word: (word.upper(),) * 2 if word in ("a", "b") else ("TIE", "TIE"),
+        "no response is named as the better one",
+    )
+    if read.value == "TIE" and not tie:
+        reason = "a tie, which is not among the verdicts"
+        read = replace(read, value=None, status=Status.OUT_OF_RANGE, reason=reason)
+    return replace(read, choice="")  # the value says it
 
 
 def yes_no(text: str | None) -> Parsed:
@@ -184,125 +130,104 @@ def yes_no(text: str | None) -> Parsed:
     answers, and "yes and no", make it missing.
     Raises: TypeError where `text` is neither str nor None.
     """
-    content = check_text(text, "yes_no")
-    if content is None:
-        return Parsed(math.nan, Status.EMPTY, "no text", "empty")
-    body = made_plain(readable(content)).lower()
-    if _BOTH.search(body):
-        return Parsed(math.nan, Status.UNPARSED, "the text says yes and no", "both")
-    answers, rule = {match["word"] for match in _YES_LABEL.finditer(body)}, "label"
-    if not answers:
-        lines = [line for line in body.split("\n") if line.strip()]
-        ends = (_LEAD.match(body), _LINE.fullmatch(lines[-1]) if lines else None)
-        answers, rule = {match["word"] for match in ends if match}, "first" if ends[0] else "last"
-    said = {word in ("yes", "true") for word in answers}
-    if len(said) > 1:
-        return Parsed(math.nan, Status.UNPARSED, "the text answers both yes and no", rule)
-    if said:
-        return Parsed(float(said.pop()), Status.OK, "", rule)
-    status, reason = why(body) or (Status.UNPARSED, "the text answers neither yes nor no")
-    return Parsed(math.nan, status, reason, "none")
+    names = ("yes", "true", "false", "no")
+    said = {"yes": ("yes", 1.0), "true": ("yes", 1.0), "no": ("no", 0.0), "false": ("no", 0.0)}
+    nothing = "the text answers neither yes nor no"
+    return _read(text, "yes_no", _forms(names, "yes or no"), lambda word: said[word], nothing, math.nan)
 
 
-_KEYS = ("answer", "choice", "option", "verdict", "result", "selection", "final_answer", "score", "rating", "grade")
-
-
-def multiple_choice(text: str | None, choices: Sequence[str] | Mapping[str, float]) -> Pick:
+def multiple_choice(text: str | None, choices: Sequence[str] | Mapping[str, float]) -> Choice:
     """Which of the options a text chooses.
 
     An option counts in brackets ([[B]]), in JSON, after a label ("Answer: B"), in a phrase ("I choose option B"), or
-    alone as the whole text, its first word before a mark, or its last line. In prose it counts only as it is written.
-    Options that are merely repeated from the prompt do not count, two different choices make it missing.
+    alone as the whole text, its first word before a mark, or its last line. Options that are merely repeated from the
+    prompt do not count, two different choices make it missing.
 
     choices: the options' names, each a letter or some words; or names with the number that each counts.
-    Returns: `Pick`; `value` is the number of the option, or with plain names the option.
+    Returns: `Choice`; `value` is the number of the option, or with plain names the option; NaN or None where missing.
     Raises: ValueError for fewer than two options, blank or equal ones; TypeError where `text` is neither str nor None
     or `choices` is a string.
     Source: Shen et al. 2023, Large Language Models are Not Yet Human-Level Evaluators (forms mcq, altmcq).
     """
-    names = _checked(choices)
-    none = math.nan if isinstance(choices, Mapping) else None
-    content = check_text(text, "multiple_choice")
-    if content is None:
-        return Pick(none, Status.EMPTY, "no text", "empty")
-    body = made_plain(readable(content))
-    for rule, found in _chosen(body, names):
-        if len(found) > 1:
-            return Pick(none, Status.UNPARSED, f"different choices: {', '.join(sorted(found))}", rule)
-        if found:
-            choice = found.pop()
-            return Pick(choices[choice] if isinstance(choices, Mapping) else choice, Status.OK, "", rule, choice)
-    status, reason = why(body.lower()) or (Status.UNPARSED, f"none of {', '.join(names)} is chosen")
-    return Pick(none, status, reason, "none")
-
-
-def _checked(choices: Sequence[str] | Mapping[str, float]) -> tuple[str, ...]:
     if isinstance(choices, str):
         raise TypeError(f"choices must be a sequence or a mapping, got {choices[:60]!r}; use tuple({choices[:60]!r})")
-    names = tuple(choices)
-    for name in names:
+    counts: dict[str, Any] = dict(choices) if isinstance(choices, Mapping) else {name: name for name in choices}
+    for name, value in counts.items():
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"a choice must be a name such as 'A', got {name!r}")
-    if len(names) < 2 or len({name.strip().casefold() for name in names}) < len(names):
-        raise ValueError(f"choices must be two or more different names, got {list(names)!r}")
-    for name, value in choices.items() if isinstance(choices, Mapping) else ():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        numeric = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        if isinstance(choices, Mapping) and not numeric:
             raise ValueError(f"the number of choice {name!r} must be finite, got {value!r}")
-    return names
+    proper = {name.strip().lower(): (name, value) for name, value in counts.items()}
+    if len(proper) < max(2, len(choices)):
+        raise ValueError(f"choices must be two or more different names, got {list(choices)!r}")
+    none = math.nan if isinstance(choices, Mapping) else None
+    nothing = f"none of {', '.join(counts)} is chosen"
+    return _read(text, "multiple_choice", _forms(tuple(proper), "letters"), lambda word: proper[word], nothing, none)
 
 
 @functools.lru_cache(maxsize=64)
-def _patterns(names: tuple[str, ...]) -> dict[str, re.Pattern]:
-    any_name = "|".join(re.escape(name.strip()) for name in sorted(names, key=len, reverse=True))
-    one = rf"[\s\"'(\[<]{{0,5}}(?P<name>{any_name})(?![\w'])"
-    option = r"(?:option|choice|answer|letter|category|level)"
-    return {
-        "tag": re.compile(rf"\[\[{one}\s{{0,5}}\]\]", re.I),
-        "label": re.compile(
-            rf"\b(?:answer|choice|option|verdict|selection|result|score|rating|grade)\b(?:\sis)?\s{{0,5}}(?::|"
-            rf"=|->|-)\s{{0,5}}{one}"
-            r"(?![ \t]+(?:or|and)\b)",
-            re.I,
-        ),
-        "phrase": re.compile(
-            rf"\b(?i:(?:(?:final|correct|best|my)\s)?{option}(?:\s(?:would\sbe|is|should\sbe))?|choose|pick|"
-            rf"select|go\swith)"
-            rf"\s(?:(?i:{option})\s)?{one}(?=\s?(?:[^\w\s]|\Z|\n|(?:because|since|as|is|for|with|if|when|,)\b))"
-        ),
-        "alone": re.compile(rf"\W*(?:(?i:{option})\s)?(?P<name>(?i:{any_name}))\W*"),
-        "first": re.compile(rf"\W*(?P<name>{any_name})\s{{0,3}}(?:[.:,;)\]\n-]|\Z)"),
-        "item": re.compile(rf"^\W{{0,9}}(?P<name>{any_name})\s{{0,3}}[.:)]", re.M),
+def _forms(names: tuple[str, ...], whose: str) -> dict[str, list[re.Pattern]]:
+    """The patterns of each rule for options of these names; whose: yes or no, letters, two (of which may be a tie)."""
+    longest_first = sorted(names, key=len, reverse=True)
+    plain = "|".join(map(re.escape, longest_first))
+    one = "|".join(re.escape(name) + _PROSE.get(name, "") for name in longest_first)
+    tie = (r"(?:an?\s(?=tie|draw))?", r"|c(?=\s?\]\])|tie|draw|tied|equal") if whose == "two" else ("", "")
+    # "A or B", "A: 4" choose nothing
+    taken = rf"(?!\s?(?:or|and|nor|/|,|&)\s?(?:{_NOUN}\s)?[\"'(]{{0,2}}(?:{plain})\b|\s?[:=-]?\s?\d)"
+    option = rf"{tie[0]}(?P<x>{one}{tie[1]})(?!\w|'\w){taken}"
+    parts = {
+        "{X}": rf"[\s\"'(\[<]{{0,9}}(?:{_NAMED}\s{{0,9}})?[\"'(\[<]{{0,3}}{option}",
+        "{S}": rf"(?<![\w'])(?:{_NAMED}\s?)?[\"'(]{{0,2}}(?P<x>{plain})(?:'s\s{_NOUN})?[\"')]{{0,2}}",
+        "{N}": _NAMED,
+        "{O}": option,
+        "{F}": {
+            "yes or no": "",
+            "letters": r"(?=[\"')\]]{0,3}\s{0,3}(?:[.:,;)\]\n-]|\Z))",
+            "two": r"(?=[\"')\]]{0,3}\s{0,3}(?:[.,;\n-]|\Z))",
+        }[whose],
+        "{E}": rf"(?![\s\S]*(?:\n|[.;] )\W{{0,9}}(?:{_NAMED}\s)?(?:{plain})\s{{0,3}}[.:)])",  # repeated options
     }
+    used = {"all": True, "letters": whose != "yes or no", "two": whose == "two"}
+    made: dict[str, list[re.Pattern]] = {}
+    for rule, of, form in _FORMS:
+        for mark, part in parts.items():
+            form = form.replace(mark, part)
+        if used[of]:
+            made.setdefault(rule, []).append(re.compile(form, re.M))
+    return made
 
 
-def _chosen(body: str, names: tuple[str, ...]) -> Iterable[tuple[str, set[str]]]:
-    """(rule, options) in the order in which rules count."""
-    proper = {name.strip().casefold(): name for name in names}
-    patterns = _patterns(names)
-    lines = [line for line in body.split("\n") if line.strip()]
+def _read(
+    text: str | None,
+    parser: str,
+    forms: dict[str, list[re.Pattern]],
+    meaning: Callable[[str], tuple[str, Any]],
+    nothing: str,
+    none: float | None = None,
+) -> Choice:
+    """What the first form that stands anywhere in a text says; `meaning`: of an option its name and value."""
+    content = check_text(text, parser)
+    if content is None:
+        return Choice(none, Status.EMPTY, "no text", "empty")
+    written = made_plain(readable(content)).rstrip()
+    body = written.lower()
 
-    def of(matches: Iterable[re.Match | None]) -> set[str]:
-        return {proper[match["name"].casefold()] for match in matches if match}
+    def counts(match: re.Match, rule: str) -> bool:
+        """Whether it stands; a letter in prose counts only as it is written."""
+        name = meaning(match["x"])[0]
+        prose = rule == "phrase" or (rule == "alone" and match.end() < len(body))
+        return not (prose and len(name) == 1 and written[match.start("x") : match.end("x")] != name) and _stands(match)
 
-    if "{" in body:
-        records = [item for item, _, _ in objects(body) if isinstance(item, Record)]
-        said = {
-            value.strip().casefold()
-            for one in records
-            for key, value in one.items()
-            if str(key).lower() in _KEYS and isinstance(value, str)
-        }
-        yield "json", {proper[value] for value in said if value in proper}
-
-    def standing(rule: str) -> set[str]:
-        matches = list(patterns[rule].finditer(body))
-        return of(match for match in matches[:MANY] + matches[MANY:][-MANY:] if _stands(match))
-
-    yield "tag", standing("tag")
-    yield "alone", of([patterns["alone"].fullmatch(body.strip())] if len(body.strip()) <= 200 else [])
-    for rule in ("label", "phrase"):
-        yield rule, standing(rule)
-    listed = {match["name"] for match in patterns["item"].finditer(body)}
-    first = patterns["first"].match(body) if len(listed) < 2 else None
-    yield "first", of([first] if first and _stands(first) else [])
-    yield "last", of([patterns["alone"].fullmatch(line) for line in lines[-1:] if len(line) <= 200])
+    for rule, patterns in forms.items():
+        found = []
+        for pattern in patterns:
+            matches = list(pattern.finditer(body))
+            found += [match for match in matches[:MANY] + matches[MANY:][-MANY:] if counts(match, rule)]
+        said = dict(meaning(match["x"]) for match in found)
+        if len(said) > 1:
+            return Choice(none, Status.UNPARSED, f"different verdicts: {', '.join(sorted(said))}", rule)
+        for choice, value in said.items():
+            return Choice(value, Status.OK, "", rule, choice, found[-1].group().strip())
+    status, reason = why(body) or (Status.UNPARSED, nothing)
+    return Choice(none, status, reason, "none")

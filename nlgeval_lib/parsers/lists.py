@@ -1,13 +1,14 @@
-"""Lists as models write them: aspects, nested criteria, and the scores of named aspects."""
+"""Lists as models write them: aspects, nested criteria, and the scores of named aspects.
+
+Lines, tables, JSON and running text become entries (level, name, definition); levels make a tree of them.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any
 
 from nlgeval_lib.parsers.loose_json import Record, objects
 from nlgeval_lib.parsers.normalise import table_lines
@@ -37,47 +38,35 @@ class CriteriaList(Parsed):
         """The names at the top."""
         return tuple(one.name for one in self.value or ())
 
-    @property
-    def count(self) -> int:
-        """How many there are, at all levels."""
-        return sum(1 for _ in _all(self.value or ()))
-
-    def leaves(self) -> tuple[Criterion, ...]:
-        """The criteria that have none under them, in order."""
-        return tuple(one for one in _all(self.value or ()) if not one.children)
-
-
-def _all(found: Sequence[Criterion]) -> Iterator[Criterion]:
-    for one in found:
-        yield one
-        yield from _all(one.children)
-
 
 # --- lines ----------------------------------------------------------------------------------------------------------
+_KIND = r"(?:aspect|criterion|dimension|metric|factor|name)[ _]?#?"
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)"
-    r"(?P<mark>(?i:aspect|criterion|dimension|metric|factor)[ ]?#?\d{1,3}[ ]?[.:)-](?=\s+[^:?!.,]{1,60}(?:\Z|:|\s-\s))|"
-    r"#{1,6}(?=\s)|[-+*•](?=\s)|\(?\d{1,3}(?:\.\d{1,3}){0,4}[.):]?(?=\s)|\(?[a-zA-Z][.)](?=\s))?"
+    rf"(?P<mark>(?i:{_KIND})\d{{0,3}}[ ]?[.:)-](?=\s+[^:?!.,]{{1,60}}(?:\Z|:|\s-\s))|#{{1,6}}(?=\s)|[-+*•](?=\s)|"
+    r"\(?\d{1,3}(?:\.\d{1,3}){0,4}(?:[.):]?(?=\s)|,(?=[^\W\d_]))|\(?[a-zA-Z][.)](?=\s))?"
     r"[ \t]*(?P<rest>[^\n]*)"
 )
-# `**Name** text`, `Name: text`, `Name - text`, `Name (text)`
-_BOLD = re.compile(r"(?:\*\*|__)(?P<name>[^*_\n]{1,90}?)[:.]?(?:\*\*|__)\s*[:-]?\s*(?P<text>.*)", re.S)
-_COLON = re.compile(r"(?P<name>[^:\n]{1,90}?)\s{0,3}:(?!\d|//)\s*(?P<text>.*)", re.S)
-_DASH = re.compile(r"(?P<name>[^\n]{1,90}?)\s-{1,2}\s+(?P<text>.*)", re.S)
-_BRACKET = re.compile(r"(?P<name>[^()\n]{1,90}?)\s{0,3}\((?P<text>[^()]*)\)\s*[.;]?\Z", re.S)
+_SPLITS = [
+    re.compile(pattern, re.S)
+    for pattern in (
+        r"(?:\*\*|__)(?P<name>[^*_\n]{1,90}?)[:.]?(?:\*\*|__)\s*[:-]?\s*(?P<text>.*)",  # **Name** text
+        r"(?P<name>[^:\n]{1,90}?)\s{0,3}:(?!\d|//)\s*(?P<text>.*)",  # Name: text
+        r"(?P<name>[^\n]{1,90}?)\s-{1,2}\s+(?P<text>.*)",  # Name - text
+        r"(?P<name>[^()\n]{1,90}?)\s{0,3}\((?!\d)(?P<text>[^()]*)\)\s*[.;]?\Z",  # Name (text)
+    )
+]
 _DASHED = re.compile(r"[A-Z][\w/&-]*(?: [\w/&-]+){0,3}\s+-\s+\S")  # a line of its own: "Relevance - on topic"
 _SCALE = re.compile(r"\s{0,3}[(\[]\s?(?:\d+\s?(?:-|to|/)\s?\d+[^)\]]{0,20}|\d+\s?(?:points?|%))\s?[)\]]\s*$")
 _NUMBERED = re.compile(
-    r"^(?:(?:aspect|criterion|dimension|metric|factor)[ ]?#?\d{1,3}[ ]?(?:[.:)]|-(?=\s))\s*(?=\S)|"
-    r"\(?\d{1,3}(?:\.\d{1,3})*[.)]\s+)",
+    rf"^(?:{_KIND}\d{{1,3}}[ ]?(?:[.:)]|-(?=\s))\s*(?=\S)|\(?\d{{1,3}}(?:\.\d{{1,3}})*[.)]\s+)", re.I
+)
+# what stands under a name, and what is no entry at all
+_PART = re.compile(
+    r"(?:definition|description|explanation|meaning|detail|what it (?:means|measures)|criteria|question)s?"
+    r"(?:\s?:\s*|\Z)",
     re.I,
 )
-_TAGS = re.compile(r"</?(?:aspects?|criteri(?:on|a)|items?|li|ul|ol|b|strong|em|p)\s{0,3}>", re.I)
-_EASTERN = re.compile(r"^([ \t]{0,9}\d{1,3})、", re.M)
-_PART = re.compile(
-    r"(?:definition|description|explanation|meaning|details?|what it (?:means|measures)|criteria|question)s?", re.I
-)
-_PART_HEAD = re.compile(rf"{_PART.pattern}\s{{0,3}}:\s*", re.I)
 _ASIDE = re.compile(
     r"(?:notes?|examples?|e\.g|weights?|scores?|ratings?|scale|sure|certainly|of course|sources?|importance|rationale|"
     r"reasons?|how to (?:score|evaluate|measure)|possible scores?|evaluation (?:question|method))",
@@ -89,130 +78,23 @@ _LEAD_IN = re.compile(
     r"based on|can be|in order to|to (?:evaluate|measure|assess)|when (?:evaluating|measuring))\b",
     re.I,
 )
-_FIRST, _SECOND = re.compile(r"(?:\A|[\s:])\(?1[.)][ ]"), re.compile(r"[ ]\(?2[.)][ ]")
-_RUN_ON = re.compile(r"[ ](?=\(?\d{1,2}[.)][ ])")
-_INLINE = re.compile(r"(?:\A|(?<=[.?!;]\s))(?P<name>[A-Z][A-Za-z][A-Za-z /&'-]{0,48}?):\s")
+# --- one line -------------------------------------------------------------------------------------------------------
+_ONE, _TWO = re.compile(r"(?:\A|[\s:])\(?1[.)][ ]"), re.compile(r"[ ]\(?2[.)][ ]")
+_NEXT = re.compile(r"[ ](?=\(?\d{1,2}[.)][ ])")
+_INLINE = re.compile(r"(?<=\D[.?!;])\s(?=[A-Z][A-Za-z][A-Za-z /&'-]{0,48}:\s)")
 _COMMAS = re.compile(r"\s?(?:,|;|/|\band\b|&)\s?", re.I)
 _LEAD = re.compile(
     r"\A(?:[^:\n]{0,160}:\s*|[\w' -]{0,80}\b(?:aspects|criteria|dimensions|metrics|factors)\b"
     r"[\w' ]{0,40}?\b(?:are|include)\s+)"
 )
+# --- JSON -----------------------------------------------------------------------------------------------------------
+_PLACE = re.compile(rf"(?:{_KIND})?\d*", re.I)  # a key that only numbers
+_DEFINITIONS = ("definition", "description", "explanation", "meaning", "question", "details")
+_NAMES = ("name", "aspect", "criterion", "criteria", "title", "metric", "dimension", "label")
+
+Entry = tuple[int, str, str]  # level, name, definition
 
 
-@dataclass(slots=True)
-class _Entry:
-    """One entry of a list and the entries under it."""
-
-    name: str
-    text: str = ""
-    level: int = 0
-    marked: bool = True
-    children: list[_Entry] = field(default_factory=list)
-
-
-def _by_lines(text: str) -> str:
-    """The readable text, with the entries of a table, or of a numbered list in one line, each on its own."""
-    text = table_lines(readable(_EASTERN.sub(r"\1. ", text)), _rows)
-    text = _TAGS.sub(" ", text)
-    made = []
-    for line in text.split("\n"):
-        first = _FIRST.search(line)
-        made.append(_RUN_ON.sub("\n", line) if first and _SECOND.search(line, first.end()) else line)
-    return "\n".join(made)
-
-
-def _rows(head: list[str], rows: list[list[str]]) -> list[str]:
-    named = [row[next((at for at, cell in enumerate(row) if re.search(r"[^\W\d_]", cell)), len(row)) :] for row in rows]
-    return [f"- {row[0]}: {row[1]}" for row in named if len(row) > 1]
-
-
-def _entries(text: str) -> list[_Entry]:
-    """The entries of the lists in a text by lines, nested by indentation, numbering and headings.
-
-    Lead-in sentences and closing remarks are no entries; lines that go on, and "Definition: ..." under a name, belong
-    to the text of the entry above.
-    """
-    matches = [(number, _LINE.match(line)) for number, line in enumerate(text.split("\n")) if line.strip()]
-    lines = [(number, line) for number, line in matches if line]
-    marked = any(line["mark"] and not line["mark"].startswith("#") for _, line in lines)
-    found: list[_Entry] = []
-    last: _Entry | None = None
-    last_line = -2
-    for number, line in lines:
-        entry = _entry(line, marked)
-        if entry is not None and entry.marked and last is not None and _PART.fullmatch(entry.name):
-            last.text = f"{last.text} {entry.text}".strip()
-        elif entry is not None and _ASIDE.fullmatch(entry.name):
-            continue
-        elif entry is not None:
-            found.append(entry)
-            last = entry
-        elif (
-            last is not None and (number == last_line + 1 or line["indent"]) and not _LEAD_IN.search(line["rest"][:60])
-        ):
-            last.text = f"{last.text} {_PART_HEAD.sub('', line['rest'].strip(), count=1)}".strip()
-        else:
-            last = None
-        last_line = number
-    roots: list[_Entry] = []
-    stack: list[_Entry] = []
-    for entry in found:
-        while stack and stack[-1].level >= entry.level:
-            stack.pop()
-        (stack[-1].children if stack else roots).append(entry)
-        stack.append(entry)
-    # a heading or group without anything under it is no entry where others have some
-    if any(root.children for root in roots):
-        roots = [root for root in roots if root.children or root.text or root.level >= 0]
-    return roots
-
-
-def _entry(line: re.Match, marked: bool) -> _Entry | None:
-    """The entry that a line begins, None where it goes on or says something else."""
-    mark, rest = line["mark"] or "", line["rest"].strip()
-    if not mark and rest.startswith(("**", "__")):
-        mark = "**"
-    name, text = _split(rest)
-    if not _is_name(name) or ((not mark or mark.isdigit()) and _LEAD_IN.search(name)):
-        return None
-    level = len(line["indent"].expandtabs(4))
-    if mark.startswith("#"):
-        return _Entry(name, text, -100 + 10 * len(mark))
-    if mark == "**" and not text and re.fullmatch(r"(?:\*\*|__)[^*_\n]{1,90}(?:\*\*|__)[:.]?", rest):
-        return _Entry(name, "", -50)  # a line in bold heads the list below it
-    if mark:
-        return _Entry(name, text, level + 2 * max(0, len(re.findall(r"\d+", mark)) - 1))
-    if ":" not in rest and (marked or not _DASHED.match(rest)):
-        return None
-    if marked:  # among marked lines an unmarked "Name:" heads a group
-        return _Entry(name, "", -1, marked=False) if not text else None
-    return _Entry(name, text, level, marked=False) if text else None
-
-
-def _split(rest: str) -> tuple[str, str]:
-    match = _BOLD.match(rest) or _COLON.match(rest) or _DASH.match(rest) or _BRACKET.match(_SCALE.sub("", rest))
-    if match and _is_name(_tidy(match["name"])):
-        return _tidy(match["name"]), match["text"].replace("**", "").replace("__", "").strip()
-    return _tidy(rest), ""
-
-
-def _tidy(name: str) -> str:
-    """A name without markup, quotes, its number and a scale in brackets."""
-    name = _SCALE.sub("", name).strip(" \t\n*_`\"'").lstrip("#[<").rstrip("]>:;,").strip(" \t\n*_`\"':;,")
-    return re.sub(r"\s+", " ", _NUMBERED.sub("", name, count=1)).rstrip(".")
-
-
-def _is_name(name: str) -> bool:
-    return (
-        0 < len(name) <= 80
-        and len(name.split()) <= 9
-        and re.search(r"[^\W\d_]", name) is not None
-        and not name.endswith(("?", "!"))
-        and not re.search(r"[.!?]\s", name)
-    )
-
-
-# --- aspects and criteria -------------------------------------------------------------------------------------------
 def aspects(text: str | None) -> CriteriaList:
     """The aspects that a text lists, with their definitions, flat.
 
@@ -227,8 +109,8 @@ def aspects(text: str | None) -> CriteriaList:
 def criteria(text: str | None) -> CriteriaList:
     """The criteria that a text lists, nested by indentation, numbering (1.2) and headings.
 
-    Takes every form that `aspects` takes; JSON and running text give a flat list. A name that comes again under the
-    same parent counts once. A heading that only introduces the whole list is no criterion.
+    Takes every form that `aspects` takes, nested JSON too; running text is flat. A name that comes again under
+    the same parent counts once. A heading that only introduces the whole list is no criterion.
     Raises: TypeError where `text` is neither str nor None.
     Source: HD-Eval, section 3.2 and Figure 10 (hierarchical criteria decomposition).
     """
@@ -240,114 +122,166 @@ def _listed(text: str | None, parser: str, nested: bool) -> CriteriaList:
     if content is None:
         return CriteriaList(None, Status.EMPTY, "no text", "empty")
     body = _by_lines(content)
-    found, rule, roots = _from_json(content), "json", []
-    if not found:
-        roots = _entries(body)
-        found, rule = _leaves(roots), "list"
-    if len(found) < 2:
-        inline = _inline(body)
-        found, rule = (inline, "inline") if len(inline) > max(1, len(found)) else (found, rule)
     reason = why(body.lower())
-    if not found and (reason is None or reason[0] is not Status.REFUSED):
-        found, rule = _comma_list(body), "commas"
-    if not found:
+    rule, entries = "json", _in_json(content)
+    if not entries:
+        rule, entries = "list", _in_lines(body)
+    if len(entries) < 2 and _INLINE.search(body):  # running text: "Name: definition. Name: definition."
+        apart = _in_lines(_INLINE.sub("\n", body))
+        rule, entries = ("inline", apart) if len(apart) > 1 else (rule, entries)
+    if not entries and (reason is None or reason[0] is not Status.REFUSED):
+        rule, entries = "commas", _between_commas(body)
+    if not entries:
         status, said = reason or (Status.UNPARSED, "no list of names")
         return CriteriaList(None, status, said, "none")
-    if nested and rule == "list":
-        while len(roots) == 1 and len(roots[0].children) > 1 and roots[0].level < 0:
-            roots = roots[0].children  # "Criteria:" above them all
-        found = _tree(roots)
+    while nested and len(entries) > 2 and entries[0][0] < min(0, *(level for level, _, _ in entries[1:])):
+        entries = entries[1:]  # "Criteria:" above them all
+    found = _tree(entries) if nested else list(_leaves(_tree(entries)))
+    unique, cut = _once(found), reason is not None and reason[0] is Status.TRUNCATED
+    return CriteriaList(unique, Status.OK, "", rule, len(found) - len(unique), cut)
+
+
+def _tree(entries: Sequence[Entry]) -> list[Criterion]:
+    """The entries with the deeper ones under them; a heading over nothing is none where others have some."""
+    found, at = [], 0
+    while at < len(entries):
+        level, name, text = entries[at]
+        end = next((place for place in range(at + 1, len(entries)) if entries[place][0] <= level), len(entries))
+        found.append((level, Criterion(name, text, _once(_tree(entries[at + 1 : end])))))
+        at = end
+    headed = any(one.children for _, one in found)
+    return [one for level, one in found if not headed or one.children or one.definition or level >= 0]
+
+
+def _once(found: Iterable[Criterion]) -> tuple[Criterion, ...]:
     unique: dict[str, Criterion] = {}
     for one in found:
         unique.setdefault(one.name.casefold(), one)
-    cut = reason is not None and reason[0] is Status.TRUNCATED
-    return CriteriaList(tuple(unique.values()), Status.OK, "", rule, len(found) - len(unique), cut)
+    return tuple(unique.values())
 
 
-def _leaves(roots: Sequence[_Entry]) -> list[Criterion]:
-    found = []
-    for entry in roots:
-        if entry.children and all(child.children or child.text for child in entry.children):
-            found += _leaves(entry.children)
+def _leaves(roots: Iterable[Criterion]) -> Iterator[Criterion]:
+    """The lowest that have a definition; names alone under a name are its definition."""
+    for one in roots:
+        if one.children and all(child.children or child.definition for child in one.children):
+            yield from _leaves(one.children)
         else:
-            under_it = (f"{child.name} {child.text}".strip() for child in entry.children)
-            found.append(Criterion(entry.name, " ".join([entry.text, *under_it]).strip()))
+            under_it = (f"{child.name} {child.definition}".strip() for child in one.children)
+            yield Criterion(one.name, " ".join([one.definition, *under_it]).strip())
+
+
+# --- entries of each form -------------------------------------------------------------------------------------------
+def _by_lines(text: str) -> str:
+    """The readable text, with the entries of a table, or of a numbered list in one line, each on its own."""
+    lines = re.sub(r"</?[a-z]{1,9}\s{0,3}>", " ", table_lines(readable(text), _rows)).split("\n")
+    return "\n".join(_NEXT.sub("\n", line) if _ONE.search(line) and _TWO.search(line) else line for line in lines)
+
+
+def _rows(head: list[str], rows: list[list[str]]) -> list[str]:
+    named = [row[next((at for at, cell in enumerate(row) if re.search(r"[^\W\d_]", cell)), len(row)) :] for row in rows]
+    return [f"- {row[0]}: {row[1]}" for row in named if len(row) > 1]
+
+
+def _in_lines(text: str) -> list[Entry]:
+    """The entries of the lists in a text by lines.
+
+    Lead-in sentences and closing remarks are no entries; lines that go on, and "Definition: ..." under a name, belong
+    to the text of the entry above.
+    """
+    lines = [match for line in text.split("\n") if (match := _LINE.match(line))]
+    marked = any(line["mark"] and not line["mark"].startswith("#") for line in lines)
+    found: list[Entry] = []
+    goes_on = blank = False  # whether a line may belong to the entry above, and one without text was between
+    for line in lines:
+        rest = line["rest"].strip()
+        entry = _entry(line, marked) if rest else None
+        if entry is None and rest:
+            goes_on = goes_on and (not blank or line["indent"] != "") and not _LEAD_IN.search(rest[:60])
+        if rest and goes_on and (entry is None or _PART.fullmatch(entry[1])):
+            level, name, said = found[-1]
+            found[-1] = level, name, f"{said} {entry[2] if entry else _PART.sub('', rest, count=1)}".strip()
+        elif entry and not _ASIDE.fullmatch(entry[1]):
+            found.append(entry)
+            goes_on = True
+        blank = not rest
     return found
 
 
-def _tree(roots: Sequence[_Entry]) -> list[Criterion]:
-    unique: dict[str, Criterion] = {}
-    for entry in roots:
-        unique.setdefault(entry.name.casefold(), Criterion(entry.name, entry.text, tuple(_tree(entry.children))))
-    return list(unique.values())
+def _entry(line: re.Match, marked: bool) -> Entry | None:
+    """The entry that a line begins, None where it goes on or says something else."""
+    mark, rest = line["mark"] or "", line["rest"].strip()
+    bold = not mark and rest.startswith(("**", "__"))
+    name, text = _split(rest)
+    if not name or (not bold and (not mark or mark.isdigit()) and _LEAD_IN.search(name)):
+        return None
+    level = len(line["indent"].expandtabs(4)) + 2 * max(0, len(re.findall(r"\d+", mark)) - 1)
+    if mark.startswith("#"):
+        level = -100 + 10 * len(mark)
+    elif bold and not text and re.fullmatch(r"(?:\*\*|__)[^*_\n]{1,90}(?:\*\*|__)[:.]?", rest):
+        level = -50  # a line in bold heads the list below it
+    elif not mark and not bold:
+        if marked and ":" in rest and not text:
+            level = -1  # among marked lines an unmarked "Name:" heads a group
+        elif marked or not text or not (":" in rest or _DASHED.match(rest)):
+            return None
+    return level, name, text
 
 
-def _inline(body: str) -> list[Criterion]:
-    """`Name: definition. Name: definition.` in running text."""
-    flat = re.sub(r"\s+", " ", body).strip()
-    places = list(_INLINE.finditer(flat))
-    ends = [*(place.start() for place in places[1:]), len(flat)]
-    return [
-        Criterion(_tidy(one["name"]), flat[one.end() : end].strip()) for one, end in zip(places, ends, strict=False)
-    ]
+def _split(rest: str) -> tuple[str, str]:
+    """The name and the definition in an entry; no name where it begins with none."""
+    for pattern in _SPLITS:
+        match = pattern.match(rest)
+        if match and (name := _name(match["name"])):
+            return name, match["text"].replace("**", "").replace("__", "").strip()
+    return _name(rest), ""
 
 
-def _comma_list(body: str) -> list[Criterion]:
+def _name(text: str) -> str:
+    """A name without markup, quotes, its number and a scale in brackets; empty where the text is too long for one."""
+    name = _SCALE.sub("", text).strip(" \t\n*_`\"'").lstrip("#[<").rstrip("]>:;,").strip(" \t\n*_`\"':;,")
+    name = re.sub(r"\s+", " ", _NUMBERED.sub("", name, count=1)).rstrip(".")
+    short = len(name) <= 80 and len(name.split()) <= 9 and re.search(r"[^\W\d_]", name)
+    return name if short and not re.search(r"[.!?]\s|[?!]\Z", name) else ""
+
+
+def _between_commas(body: str) -> list[Entry]:
     """`Relevance, coherence and fluency`: two names or more of at most four words."""
-    line = _LEAD.sub("", body.strip()[:1000], count=1)
-    names = [name for part in _COMMAS.split(line.strip().rstrip(".")) if (name := _tidy(part))]
-    odd = len(line) > 600 or "\n" in line.strip() or len(names) < 2
-    if odd or any(len(name.split()) > 4 or re.search(r"[.!?\d]", name) for name in names):
+    line = _LEAD.sub("", body.strip()[:1000], count=1).strip().rstrip(".")
+    names = [_name(part) for part in _COMMAS.split(line) if part.strip()]
+    odd = len(line) > 600 or "\n" in line or len(names) < 2 or not all(names)
+    if odd or any(len(name.split()) > 4 or re.search(r"[.!?\d]|\b(?:is|are|was|it)\b", name) for name in names):
         return []
-    return [Criterion(name) for name in names]
+    return [(0, name, "") for name in names]
 
 
-_DEFINITIONS = ("definition", "description", "explanation", "meaning", "question", "details")
-_NAMES = ("name", "aspect", "criterion", "criteria", "title", "metric", "dimension", "label")
-_KEY_NUMBER = re.compile(r"(?:(?:aspect|criterion|dimension|metric|factor)[ _]?)?\d{1,3}", re.I)
-
-
-def _from_json(content: str) -> list[Criterion]:
+def _in_json(content: str) -> list[Entry]:
     for item, start, end in objects(content[:100_000].strip()):
-        found = _of_json(item) if 3 * (end - start) >= len(content.strip()) else []
-        if found:
+        if 3 * (end - start) >= len(content.strip()) and (found := list(_of_json(item, -80))):
             return found
     return []
 
 
-def _of_json(item: Any) -> list[Criterion]:
-    if isinstance(item, Record):
-        values = list(item.values())
-        numbered = bool(item) and all(_KEY_NUMBER.fullmatch(str(key)) for key in item)
-        if numbered and (
-            all(isinstance(value, Record) for value in values) or all(isinstance(value, str) for value in values)
-        ):
-            return _of_json(values)  # {"1": {"name": "Relevance", ...}, ...}, {"1": "Relevance", ...}
-        inner = [value for value in values if isinstance(value, list) or _is_nested(value)]
-        if inner and len(item) <= 2:
-            return _of_json(inner[0])
-        return [Criterion(_tidy(str(key)), _text(value)) for key, value in item.items() if _tidy(str(key))]
-    found = []
-    for entry in item if isinstance(item, list) else ():
-        if isinstance(entry, str) and _tidy(entry):
-            name, _, definition = entry.partition(":")
-            found.append(Criterion(_tidy(name), definition.strip()))
-        elif isinstance(entry, Record):
-            keys = {str(key).lower(): value for key, value in entry.items()}
-            name = next((keys[key] for key in _NAMES if isinstance(keys.get(key), str)), "")
-            found += [Criterion(_tidy(name), _text(entry))] if name else _of_json(entry) if len(entry) == 1 else []
-    return found
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, Record) and all(isinstance(inner, (str, Record)) for inner in value.values())
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Record):
-        keys = {str(key).lower(): inner for key, inner in value.items()}
-        value = next((keys[key] for key in _DEFINITIONS if isinstance(keys.get(key), str)), "")
-    return value.strip() if isinstance(value, str) else ""
+def _of_json(item: Record | list, level: int) -> Iterator[Entry]:
+    """The entries of a JSON value: texts, records with a name, keys with a definition or with entries under them."""
+    pairs = list(item.pairs) if isinstance(item, Record) else [("", one) for one in item]
+    pairs = [pair for pair in pairs if isinstance(item, Record) and isinstance(pair[1], list)] or pairs
+    for key, value in pairs:
+        name, text = "" if _PLACE.fullmatch(str(key)) else _name(str(key)), ""
+        under: Record | list = value if isinstance(value, list) and isinstance(item, Record) else []
+        if isinstance(value, str):
+            name, text = (name, value) if name else (_name(value.partition(":")[0]), value.partition(":")[2])
+        elif isinstance(value, Record):
+            known = {str(one).lower(): said for one, said in value.items() if isinstance(said, str)}
+            named = next((known[one] for one in _NAMES if one in known), "")
+            text = next((known[one] for one in _DEFINITIONS if one in known), "")
+            inner = [one for one in value.values() if isinstance(one, (Record, list))]
+            if named or text:
+                name, under = _name(named) or name, [one for one in inner if isinstance(one, Record)]
+            elif len(inner) + len(known) == len(value) and (name or len(value) == 1):
+                under = value
+        if name and not (under and len(pairs) == 1):  # else it only heads the whole list
+            yield level, name, text.strip()
+        yield from _of_json(under, level + 1)
 
 
 # --- scores of named aspects ----------------------------------------------------------------------------------------
@@ -358,20 +292,14 @@ class AspectScores(Parsed):
     `scores` has every aspect that was asked for, NaN where missing; `reasons` says why.
     """
 
-    scores: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    reasons: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The aspects without a score."""
-        return tuple(self.reasons)
+    scores: Mapping[str, float] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 def normal(name: str) -> str:
     """The normal form of a name: lower case words without punctuation and a final "score"."""
-    return " ".join(
-        re.findall(r"\w+", re.sub(r" +(?:score|rating|grade)$", "", name.lower().replace("_", " ").strip()))
-    )
+    plain = re.sub(r" +(?:score|rating|grade)$", "", name.lower().replace("_", " ").strip())
+    return " ".join(re.findall(r"\w+", plain))
 
 
 def aspect_scores(text: str | None, aspects: Sequence[str], low: float, high: float) -> AspectScores:
@@ -389,16 +317,13 @@ def aspect_scores(text: str | None, aspects: Sequence[str], low: float, high: fl
     if isinstance(aspects, str):
         raise TypeError(f"aspects must be a sequence of names, got the string {aspects[:60]!r}")
     names = tuple(aspects)
-    for name in names:
-        if not isinstance(name, str) or not normal(name):
-            raise ValueError(f"an aspect must be a name such as 'Coherence', got {name!r}")
-    if not names or len({normal(name) for name in names}) < len(names):
-        raise ValueError(f"aspects must be one or more names that differ from each other, got {list(names)!r}")
+    plain = [normal(name) if isinstance(name, str) else "" for name in names]
+    if not all(plain) or not names or len(set(plain)) < len(names):
+        raise ValueError(f"aspects must be one or more different names such as 'Coherence', got {list(names)!r}")
     content = check_text(text, "aspect_scores")
     if content is None:
-        return AspectScores(
-            math.nan, Status.EMPTY, "no text", "empty", dict.fromkeys(names, math.nan), dict.fromkeys(names, "no text")
-        )
+        missing = dict.fromkeys(names, math.nan), dict.fromkeys(names, "no text")
+        return AspectScores(math.nan, Status.EMPTY, "no text", "empty", *missing)
     body = normalised(content, low, high)
     json = "{" in content and body.count("{") < content.count("{")
     cut = json and any(isinstance(item, Record) and item.cut for item, _, _ in objects(readable(content)))
@@ -411,11 +336,9 @@ def aspect_scores(text: str | None, aspects: Sequence[str], low: float, high: fl
             reasons[name] = "the JSON is cut off before it" if missed else read.reason
             statuses.append(Status.TRUNCATED if missed else read.status)
     rule = "json" if json else "labels"
-    views = MappingProxyType(scores), MappingProxyType(reasons)
     if not reasons:
-        return AspectScores(math.fsum(scores.values()) / len(scores), Status.OK, "", rule, *views)
+        return AspectScores(math.fsum(scores.values()) / len(scores), Status.OK, "", rule, scores, reasons)
+    status, reason = statuses[0], f"no score for {len(reasons)} of {len(names)}: {', '.join(list(reasons)[:8])}"
     if len(reasons) == len(names):
-        status, reason = why(body) or (statuses[0], next(iter(reasons.values())))
-        return AspectScores(math.nan, status, reason, rule, *views)
-    reason = f"no score for {len(reasons)} of {len(names)}: {', '.join(list(reasons)[:8])}"
-    return AspectScores(math.nan, statuses[0], reason, rule, *views)
+        status, reason = why(body) or (status, next(iter(reasons.values())))
+    return AspectScores(math.nan, status, reason, rule, scores, reasons)

@@ -18,15 +18,13 @@ MAX_OBJECTS = 500
 _TOKEN = re.compile(
     r"""[\s,]*+(?://[^\n]*\n[\s,]*+)*+
     (?: (?P<mark>[{}\[\]:])
-      | "(?P<double>(?:[^"\\]|\\.)*+)(?P<end>"?)
-      | '(?P<single>(?:[^'\\]|\\.|(?<=\w)'(?=\w))*+)(?P<end2>'?)
-      | (?P<bare>[^\s,:{}\[\]"']+)
+      | (?: "(?P<double>(?:[^"\\]|\\(?:.|\Z))*+)"?
+          | '(?P<single>(?:[^'\\]|\\(?:.|\Z)|(?<=\w)'(?=\w))*+)'?
+          | (?P<bare>[^\s,:{}\[\]"']+(?:[ ]+(?!//)[^\s,:{}\[\]"']+)*+)
+        ) (?P<colon>\s*+:)?
     )""",
     re.X | re.S,
 )
-_OPENING = re.compile(r"[{\[]")
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.S)
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _NUMBER = re.compile(r"[+-]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eE][+-]?\d{1,3})?")
 _LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": None}
 
@@ -34,18 +32,17 @@ _LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": No
 class Record(dict):
     """A JSON object that remembers its pairs, which keys came twice with different values, and whether it was cut."""
 
-    clashes: frozenset[str] = frozenset()
-    cut: bool = False
-    pairs: tuple[tuple[str, Any], ...] = ()
+    def __init__(self, pairs: list[tuple[str, Any]], cut: bool = False) -> None:
+        super().__init__(pairs)
+        self.pairs = tuple(pairs)
+        self.clashes = frozenset(key for key, value in pairs if self[key] != value)
+        self.cut = cut
 
 
 def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
     """Every outermost object or array of `text` with its start and end, in order, of many the first 500."""
     at = failures = read = 0
-    while failures < MAX_FAILURES and read < MAX_OBJECTS:
-        opening = _OPENING.search(text, at)
-        if not opening:
-            return
+    while failures < MAX_FAILURES and read < MAX_OBJECTS and (opening := re.compile(r"[{\[]").search(text, at)):
         value, at = _read(text, opening.start())
         if value is None:
             failures += 1
@@ -54,106 +51,54 @@ def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
             yield value, opening.start(), at
 
 
-def _record(pairs: list[tuple[str, Any]]) -> Record:
-    record = Record(pairs)
-    record.pairs = tuple(pairs)
-    if len(record) < len(pairs):
-        record.clashes = frozenset(key for key, value in pairs if record[key] != value)
-    return record
+def _read(text: str, at: int) -> tuple[Record | list | None, int]:
+    """The object or array that opens here, and where it, or the text, ends; None where it is no JSON."""
+    levels: list[tuple[str, list[str], list[Any]]] = []  # what is open: the bracket, keys, values
+
+    def closed(cut: bool) -> Record | list:
+        bracket, keys, values = levels.pop()
+        made = Record(list(zip(keys, values, strict=False)), cut) if bracket == "{" else values
+        if levels:
+            levels[-1][2].append(made)
+        return made
+
+    while token := _TOKEN.match(text, at):
+        at = token.end()
+        mark = token["mark"] or ""
+        bracket, keys, values = levels[-1] if levels else ("", [], [])
+        awaited = bracket == "{" and len(keys) > len(values)  # a value, after its key
+        if mark and mark in "}]:":
+            if awaited or bracket + mark not in ("{}", "[]"):
+                return None, at
+            made = closed(False)
+            if not levels:
+                return made, at
+        elif token["colon"] and bracket == "{" and not awaited:
+            keys.append(_text(token))
+        elif token["colon"] or (bracket == "{" and not awaited) or len(levels) > MAX_DEPTH:
+            if mark or _TOKEN.match(text, at):
+                return None, at
+            break  # half a key at the end
+        elif mark:
+            levels.append((mark, [], []))
+        else:
+            values.append(_literal(token["bare"]) if token["bare"] else _text(token))
+    while len(levels) > 1:
+        closed(True)
+    return closed(True), len(text)
 
 
-_STRICT = json.JSONDecoder(strict=False, object_pairs_hook=_record, parse_constant=lambda name: None, parse_int=float)
-
-
-def _read(text: str, start: int) -> tuple[Record | list | None, int]:
-    try:
-        return _STRICT.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        reader = _Reader(text, start)
-    try:
-        value = reader.value(0)
-    except ValueError:
-        value = None
-    return value, max(reader.at, start + 1)
-
-
-class _Reader:
-    """One value from `start`; stops at its end or at the end of the text. What is no JSON is a ValueError."""
-
-    def __init__(self, text: str, start: int) -> None:
-        self.text, self.at, self.cut = text, start, False
-
-    def token(self) -> tuple[str, Any]:
-        match = _TOKEN.match(self.text, self.at)
-        if not match:
-            self.cut, self.at = True, len(self.text)
-            return "end", None
-        self.at = match.end()
-        if match["mark"]:
-            return match["mark"], None
-        if match["bare"] is not None:
-            return "bare", match["bare"]
-        self.cut = self.cut or not (match["end"] or match["end2"])
-        return "string", _unescape(match["double"] if match["double"] is not None else match["single"])
-
-    def value(self, depth: int) -> Any:
-        kind, content = self.token()
-        if depth > MAX_DEPTH or kind in "}]:":
-            raise ValueError
-        if kind == "{":
-            return self._object(depth)
-        if kind == "[":
-            return self._array(depth)
-        return _bare(content) if kind == "bare" else content
-
-    def _object(self, depth: int) -> Record:
-        pairs: list[tuple[str, Any]] = []
-        while not self.cut:
-            kind, key = self.token()
-            if kind in ("end", "}"):
-                break
-            if kind in "{[]:":
-                raise ValueError
-            while kind == "bare" and self.text[self.at : self.at + 40].lstrip()[:1] not in ("", ":"):
-                kind, more = self.token()
-                if kind != "bare":
-                    raise ValueError
-                key = f"{key} {more}"
-            colon = self.cut or self.token()[0]
-            if self.cut:
-                break
-            if colon != ":":
-                raise ValueError
-            value = self.value(depth + 1)
-            if not self.cut or value is not None:
-                pairs.append((key, value))
-        record = _record(pairs)
-        record.cut = self.cut
-        return record
-
-    def _array(self, depth: int) -> list:
-        items = []
-        while not self.cut:
-            before = self.at
-            if self.token()[0] in ("end", "]"):
-                break
-            self.at, self.cut = before, False
-            value = self.value(depth + 1)
-            if not self.cut or value is not None:
-                items.append(value)
-        return items
-
-
-def _bare(word: str) -> Any:
-    low = word.lower().rstrip(".")
-    if low in _LITERALS:
-        return _LITERALS[low]
+def _literal(word: str) -> Any:
+    if word.lower() in _LITERALS:
+        return _LITERALS[word.lower()]
     return float(word) if _NUMBER.fullmatch(word) else word
 
 
-def _unescape(content: str) -> str:
-    if "\\" not in content:
-        return content
-    return _ESCAPE.sub(
-        lambda one: chr(int(one[1][1:], 16)) if len(one[1]) == 5 else _ESCAPED.get(one[1], one[1]), content
-    )
+def _text(token: re.Match) -> str:
+    if token["bare"]:
+        return token["bare"]
+    content = token["double"] if token["double"] is not None else token["single"].replace("\\'", "'")
+    try:
+        return json.loads(f'"{content}"', strict=False) if "\\" in content else content
+    except ValueError:
+        return re.sub(r"\\(.)", r"\1", content, flags=re.S)

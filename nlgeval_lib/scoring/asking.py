@@ -63,19 +63,20 @@ def ask(
         if not stage.requests:
             return []
         bar.start(f"{name} {stage.name}", reads(stage))
+        last = Progress(total=0, stored=0)
 
         def shown(progress: Progress, batch: Sequence[Completion] = ()) -> None:
+            nonlocal last
+            last = progress
             if not asked.pending:  # nothing more once the run is being stopped
                 bar.report(progress, batch)
-            bar.last = progress
 
         try:
-            with gentle(engine) as asked:
+            with Gentle(engine) as asked:
                 answers = complete(asked, stage.requests, stage.sampling, store, shown)
         finally:
             bar.close()
-            if bar.last is not None:
-                run.counts.update({name: getattr(bar.last, name) for name in COUNTS})
+            run.counts.update({name: getattr(last, name) for name in COUNTS})
         run.failures += answers.failed
         if run.raw is not None:
             for request, draws in zip(stage.requests, answers, strict=True):
@@ -98,7 +99,9 @@ class Gentle:
     """An engine that a Ctrl-C ends without losing what it has finished.
 
     It is never heard while completions are being stored. An engine with `stop` is told to, and then waited for; another
-    one gets a KeyboardInterrupt where it waits. A second Ctrl-C ends at once.
+    one gets a KeyboardInterrupt where it waits. A second Ctrl-C ends at once. As a context it has the signals' handlers
+    in place, where this is the main thread.
+    Raises: KeyboardInterrupt at the end of the context, if one came and nothing has raised it yet.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -108,6 +111,19 @@ class Gentle:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
+
+    def __enter__(self) -> Any:
+        main = threading.current_thread() is threading.main_thread()
+        self._mine = [one for one in SIGNALS if main and signal.getsignal(one) is signal.default_int_handler]
+        for one in self._mine:
+            signal.signal(one, self.hear)
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        for one in self._mine:
+            signal.signal(one, signal.default_int_handler)
+        if self.pending and kind is None:
+            raise KeyboardInterrupt
 
     def hear(self, *_: Any) -> None:
         """The signals' handler."""
@@ -123,11 +139,9 @@ class Gentle:
             while True:
                 try:
                     self._waiting = True
-                    if self.pending and not self._stopping() and not self._raised:
-                        self._raised = True
-                        batch = inner.throw(KeyboardInterrupt())
-                    else:
-                        batch = next(inner)
+                    late = self.pending and not self._stopping() and not self._raised
+                    self._raised = self._raised or late
+                    batch = inner.throw(KeyboardInterrupt()) if late else next(inner)
                 except StopIteration:
                     return
                 except KeyboardInterrupt:
@@ -145,27 +159,6 @@ class Gentle:
         if stop is not None:
             stop()
         return stop is not None
-
-
-@contextlib.contextmanager
-def gentle(engine: Engine) -> Iterator[Any]:
-    """The engine as `Gentle`, with the signals' handlers in place where this is the main thread.
-
-    Raises: KeyboardInterrupt at the end, if one came and nothing has raised it yet.
-    """
-    asked = Gentle(engine)
-    mine = []
-    if threading.current_thread() is threading.main_thread():
-        mine = [one for one in SIGNALS if signal.getsignal(one) is signal.default_int_handler]
-    for one in mine:
-        signal.signal(one, asked.hear)
-    try:
-        yield asked
-    finally:
-        for one in mine:
-            signal.signal(one, signal.default_int_handler)
-    if asked.pending:
-        raise KeyboardInterrupt
 
 
 # -- progress ----------------------------------------------------------------------------------------------------------
@@ -187,13 +180,11 @@ class ProgressBar:
         """A new stage of the run. reads: says whether a completion can be read."""
         self.name, self.reads = name, reads
         self.read = self.came = 0
-        self.last: Progress | None = None
         self._bar: Any = None
         self._next = -math.inf
 
     def report(self, progress: Progress, batch: Sequence[Completion] = ()) -> None:
         """What `engines.complete` calls at the start and after each batch."""
-        self.last = progress
         if self.reads is not None:
             came = [self.reads(completion) for completion in batch if completion.finish_reason != "error"]
             self.read, self.came = self.read + sum(came), self.came + len(came)
@@ -221,10 +212,8 @@ class ProgressBar:
         from tqdm import tqdm
 
         if self._bar is None:
-            form = "{desc} {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt} {postfix}"
-            self._bar = tqdm(
-                total=progress.total, desc=self.name, file=self.stream, bar_format=form, dynamic_ncols=True
-            )
+            form = {"bar_format": "{desc} {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt} {postfix}"}
+            self._bar = tqdm(total=progress.total, desc=self.name, file=self.stream, dynamic_ncols=True, **form)
         self._bar.n = progress.total - progress.left
         self._bar.set_postfix_str(self.line(progress))
         if not progress.left:

@@ -26,6 +26,7 @@ class Grid:
     """
 
     def __init__(self, items: pd.DataFrame, level: str = "dataset", flat: bool = False) -> None:
+        self._labels, self._places = items.index, pd.MultiIndex.from_frame(items[["system_id", "input_id"]])
         turn = items.groupby(["system_id", "input_id"], sort=False).cumcount().to_numpy()
         if level == "system" and turn.any():
             items, turn = items.assign(input_id=list(zip(items["input_id"], turn, strict=True))), turn * 0
@@ -34,22 +35,25 @@ class Grid:
         self._row, self.systems = pd.factorize(pd.Series(keys, dtype=object))
         self._column, self.inputs = pd.factorize(items["input_id"])
         self.n, self.flat = len(items), flat
-        self._labels = items.index
         self.n_systems = items["system_id"].nunique()
         self.n_holes = 0 if flat else len(self.systems) * len(self.inputs) - self.n
 
     def matrix(self, values: Scores) -> np.ndarray:
         """`values` (one a row of the items) as `X[system, input]`, NaN where there is no output.
 
-        Raises: ValueError where there are not as many values as items, or a series has their labels in another order.
+        Raises: ValueError where there are not as many values as items, or a series has their labels in another order:
+        those of their index, or their system_id and input_id.
         """
-        mine = self._labels
-        theirs = values.index if isinstance(values, pd.Series) and len(values) == len(mine) else mine
-        if not theirs.equals(mine) and mine.is_unique and theirs.is_unique and theirs.isin(mine).all():
-            raise ValueError(
-                "the values have the items' labels in another order; align them (values.reindex(items.index)), "
-                "or pass .to_numpy() where the order is known to be the same"
-            )
+        if isinstance(values, pd.Series):
+            theirs, mine, told = values.index, self._labels, "items.index"
+            if set(theirs.names) == set(self._places.names):
+                mine = self._places.reorder_levels(theirs.names)
+                told = f"pd.MultiIndex.from_frame(items[{list(theirs.names)}])"
+            if not theirs.equals(mine) and mine.is_unique and len(theirs) == len(mine) and set(theirs) == set(mine):
+                raise ValueError(
+                    f"the values have the items' labels in another order; align them (values.reindex({told})), "
+                    "or pass .to_numpy() where the order is known to be the same"
+                )
         flat = np.asarray(values, dtype=float)
         if flat.shape != (self.n,):
             raise ValueError(f"got {flat.shape} values for {self.n} items; give one a row")
@@ -63,6 +67,8 @@ class Grid:
         """The interval to use for "auto": both units, or inputs alone where systems are too few or repeated."""
         if ci != "auto":
             return ci
+        if meta.DEFAULT_CI == "auto":
+            return "jack-inputs" if self.repeated else "auto"
         if self.flat:
             return "boot-rows"
         return "boot-inputs" if self.repeated or self.n_systems < FEW_SYSTEMS else "boot-both"
@@ -77,16 +83,16 @@ class Grid:
         ci: str | None = "auto",
         n_boot: int = 1000,
         seed: int = 0,
-    ) -> tuple[meta.Correlation, np.ndarray | None]:
-        """The coefficient with its interval, and the replicates behind a percentile interval: one bootstrap for both.
+    ) -> tuple[meta.Correlation, Any]:
+        """The coefficient with its interval, and what the interval of a mean of several is made from.
 
         Raises: ValueError where policy "error" is asked for and a rated item has no score; and what `meta` refuses.
         """
         policy, interval = self._policy(nan, human, scores), self.interval(ci)
         settings: dict[str, Any] = {"ci": interval, "n_boot": n_boot, "seed": seed}
         found = meta.correlate(self.matrix(scores), self.matrix(human), coef, level, nan=policy, **settings)
-        percentile = interval is not None and interval.startswith("boot-") and not np.isnan(found.value)
-        return self._counted(found, nan), found.replicates if percentile else None
+        made = len(found.replicates) > 0 and not np.isnan(found.value)
+        return self._counted(found, nan), found.replicates if made else None
 
     def compare(self, first: Scores, second: Scores, human: Scores, *, nan: str = "drop", **settings: Any) -> Any:
         """The paired test of two scores on the items that both have. settings, Raises: those of `meta.compare`."""
@@ -159,7 +165,7 @@ def table(
                 cell = {"row": row, "column": label, "statistic": statistic, "value": one.value * scale, "n": one.n}
                 cell |= {"ci_low": one.low * scale, "ci_high": one.high * scale}
                 cell |= {"signature": one.signature(), "reason": one.reason}
-                found.append(cell if drawn is None else cell | {"replicates": drawn * scale})
+                found.append(cell if drawn is None else cell | {"replicates": meta.intervals.times(drawn, scale)})
     made = pd.DataFrame(found)
     return pd.concat([made, averaged(made, average)], ignore_index=True) if average else made
 
@@ -167,20 +173,21 @@ def table(
 def averaged(made: pd.DataFrame, label: str, over: str = "column") -> pd.DataFrame:
     """The mean of coefficients over the columns of a table, or over its rows: a new column, or row, named `label`.
 
-    The interval is that of the mean of the replicates: cells on the same items share their resamples (same seed);
-    for columns from different data sets pass different seeds to `table`.
+    The interval is that of the mean of the replicates, or of the mean without each unit: cells on the same items share
+    their resamples (same seed); for columns from different data sets pass different seeds to `table`.
     """
     kept = {"column": "row", "row": "column"}[over]
     rows = []
     for (key, statistic), part in made.groupby([kept, "statistic"], sort=False):
-        low, high, why, value = float("nan"), float("nan"), "", float(part["value"].mean(skipna=False))
-        drawn = part["replicates"].tolist() if "replicates" in part else []
-        if drawn and all(isinstance(one, np.ndarray) for one in drawn):
-            ends = meta.intervals.interval(np.mean(drawn, axis=0), value)
-            low, high, why = ends.low, ends.high, ends.reason
-        reasons = [*part["reason"], why if np.isnan(low) else ""]
+        value = float(part["value"].mean(skipna=False))
+        ends = meta.intervals.of_mean(part["replicates"].tolist() if "replicates" in part else [], value)
+        reasons = [*part["reason"], ends.reason if np.isnan(ends.low) else ""]
         cell = {kept: key, over: label, "statistic": statistic, "value": value, "n": part["n"].min()}
-        cell |= {"ci_low": low, "ci_high": high, "signature": f"mean-of:{len(part)}|{part['signature'].iat[0]}"}
+        cell |= {
+            "ci_low": ends.low,
+            "ci_high": ends.high,
+            "signature": f"mean-of:{len(part)}|{part['signature'].iat[0]}",
+        }
         rows.append(cell | {"reason": "; ".join(dict.fromkeys(filter(None, reasons)))})
     return pd.DataFrame(rows)
 

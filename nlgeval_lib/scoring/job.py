@@ -71,7 +71,12 @@ class Job:
         """
         rows, gone = self.rows()
         part = self.data.frame.iloc[rows]
-        scored = self._judged(part, bar) if self.judge else self.evaluator.score(part)
+        if self.judge:
+            judge = self.evaluator.for_engine(self.engine)
+            given = judge.given(part)
+            scored = judge.framed(part.index, self._ask(judge.stages(given), judge, given, bar), self.engine)
+        else:
+            scored = self.evaluator.score(part)
         if not gone:
             return scored
         index = self.data.frame.index
@@ -130,13 +135,6 @@ class Job:
 
         judge = self.evaluator
         return isinstance(judge, HDEval) and not judge.aggregator.fitted and judge.aggregator.needs_ratings
-
-    def _judged(self, frame: pd.DataFrame, bar: ProgressBar) -> pd.DataFrame:
-        """The score frame of a judge as its own `score` gives it, with what happened on the way noted in `run`."""
-        judge: Any = self.evaluator.for_engine(self.engine)
-        given = judge.given(frame)
-        judgments = self._ask(judge.stages(given), judge, given, bar)
-        return judge.framed(frame.index, judgments, self.engine)
 
     def _ask(self, stages: Stages[Any], judge: Judge, samples: Sequence[Sample], bar: ProgressBar) -> Any:
         """The result of the stages, asked with a parse rate.

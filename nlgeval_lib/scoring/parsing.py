@@ -19,12 +19,11 @@ from nlgeval_lib.scoring.table_files import STDIN, InputError
 
 COLUMNS = ("text", "completion", "output", "response", "answer")  # where a file's texts are looked for
 _SHARED = ("value", "status", "reason", "rule")
-_READ = (
-    "rating feedback error_analysis instructscore tigerscore_authors aspects aspect_scores criteria preference yes_no"
+_OURS = (
+    *("rating", "feedback", "error_analysis", "instructscore", "tigerscore_authors", "aspects", "aspect_scores"),
+    *("criteria", "preference", "yes_no", "multiple_choice"),
 )
-PARSERS: dict[str, Callable[..., Parsed]] = {
-    name: getattr(parsers, name) for name in (*_READ.split(), "multiple_choice")
-}
+PARSERS: dict[str, Callable[..., Parsed]] = {name: getattr(parsers, name) for name in _OURS}
 PARSERS |= {name: getattr(parsers.naive, name) for name in ("first_number", "last_number")}
 
 

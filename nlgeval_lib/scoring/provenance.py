@@ -10,6 +10,7 @@ import functools
 import hashlib
 import importlib.metadata
 import json
+import math
 import os
 import platform
 import re
@@ -147,20 +148,16 @@ def data_hashes(name: str) -> dict[str, str]:
 
 
 def clean(value: Any, name: str = "") -> Any:
-    """`value` as plain JSON values, without secrets and without absolute places on this machine."""
-    if name and _SECRET.search(name) and isinstance(value, str) and value:
+    """`value` as plain JSON values, without secrets and without absolute places on this machine; NaN is spelt out."""
+    if isinstance(value, str | Path) and value and _SECRET.search(name):
         return "(left out)"
     if isinstance(value, Mapping):
         return {str(key): clean(part, str(key)) for key, part in value.items()}
-    if isinstance(value, str | Path):
-        return without_places(str(value))
-    if isinstance(value, bool | int) or value is None:
+    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else str(value)
     if hasattr(value, "tolist"):  # numpy scalars and arrays
         return clean(value.tolist(), name)
-    if isinstance(value, Iterable):
+    if isinstance(value, Iterable) and not isinstance(value, str | Path):
         return [clean(part, name) for part in value]
     return without_places(str(value))
 

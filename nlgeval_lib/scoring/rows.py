@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
 import math
@@ -150,17 +151,16 @@ def checked(rows: Rows, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -
         ours = _ALIAS.get(name, name)
         if name not in used and ours not in sources and (ours == name or ours not in rows.given.columns):
             sources[ours] = [name]
-    theirs_of = {ours: " + ".join(names) for ours, names in sources.items() if ours not in filled}
-    named = dataclasses.replace(rows, theirs=theirs_of | {ours: f"--fill {ours}" for ours in filled})
     columns: dict[str, Any] = {}
-    for ours in named.theirs:
-        given = [rows.given[name].tolist() for name in sources.get(ours, ()) if ours not in filled]
-        values = [filled[ours]] * len(rows) if not given else given[0]
-        if len(given) > 1:
-            values = [list(cells) for cells in zip(*given, strict=True)]
+    for ours, names in sources.items():
+        if ours not in filled:
+            columns[ours] = rows.given[names if len(names) > 1 else names[0]].to_numpy().tolist()
+    called = {ours: " + ".join(sources[ours]) for ours in columns} | {ours: f"--fill {ours}" for ours in filled}
+    columns |= {ours: [text] * len(rows) for ours, text in filled.items()}
+    named = dataclasses.replace(rows, theirs=called)
+    for ours, values in columns.items():
         rating = ours == RATING or ours.startswith(RATINGS)
-        read = _number if rating else _READERS.get(ours, lambda cell: cell)
-        columns[ours] = _cells(values, read, named, ours)
+        columns[ours] = _cells(values, _number if rating else _READERS.get(ours, lambda cell: cell), named, ours)
     return dataclasses.replace(named, frame=pd.DataFrame(columns, rows.given.index))
 
 
@@ -199,16 +199,14 @@ def numbers(rows: Rows, column: str) -> np.ndarray:
 def repeated(rows: Rows) -> str:
     """What rows have the input, system and aspect of another one, in words; empty where there are none."""
     keys = [key for key in (*IDS, "aspect") if key in rows.frame.columns]
-    doubled = rows.frame.duplicated(keys).to_numpy() if set(keys) >= set(IDS) else np.zeros(len(rows), dtype=bool)
-    if not doubled.any():
+    doubled = np.flatnonzero(rows.frame.duplicated(keys) if set(keys) >= set(IDS) else ())
+    if not len(doubled):
         return ""
-    second = int(np.flatnonzero(doubled)[0])
-    alike = (rows.frame[keys] == rows.frame[keys].iloc[second]).all(axis=1).to_numpy()
-    what = ", ".join(f"{rows.theirs[key]} {rows.frame[key].iloc[second]!r}" for key in keys)
-    return (
-        f"{int(doubled.sum())} rows have the {', '.join(keys)} of an earlier one, first {rows.place(second)}: "
-        f"{what} as in {rows.frame.index[int(np.flatnonzero(alike)[0])]}"
-    )
+    second = rows.frame[keys].iloc[doubled[0]]
+    first = (rows.frame[keys] == second).all(axis=1).idxmax()
+    what = ", ".join(f"{rows.theirs[key]} {second[key]!r}" for key in keys)
+    said = f"{len(doubled)} rows have the {', '.join(keys)} of an earlier one, first {rows.place(doubled[0])}"
+    return f"{said}: {what} as in {first}"
 
 
 def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: bool = True) -> dict[int, str]:
@@ -260,22 +258,18 @@ def _text(value: Any) -> str | None:
     return value
 
 
-def _reference(value: Any) -> str | tuple[str, ...] | None:
+def _references(value: Any, packed: bool = True) -> str | tuple[str, ...] | None:
+    """packed: whether a text may be a JSON list of texts."""
+    if packed and isinstance(value, str) and value.startswith("["):
+        with contextlib.suppress(ValueError, RecursionError):
+            found = json.loads(value)
+            if found and all(isinstance(each, str) for each in found):
+                value = found
     if isinstance(value, str) or is_missing(value):
         return _text(value)
     if not isinstance(value, (list, tuple)):
         raise ValueError(f": {_shown(value)} where a text or a list of texts is needed")
     return tuple(text for each in value if (text := _text(each)) is not None)
-
-
-def _references(value: Any) -> str | tuple[str, ...] | None:
-    """As `_reference`, where a text may be a JSON list of texts."""
-    if isinstance(value, str) and value.startswith("["):
-        with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(value)
-            if found and all(isinstance(each, str) for each in found):
-                value = found
-    return _reference(value)
 
 
 def _id(value: Any) -> str:
@@ -308,8 +302,8 @@ def _shown(value: Any) -> str:
     return f"{type(value).__name__} {str(value)[:40]!r}"
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {"reference": _reference, "references": _references}
-_READERS |= {**dict.fromkeys(TEXTS, _text), **dict.fromkeys(IDS, _id)}
+_READERS: dict[str, Callable[[Any], Any]] = {**dict.fromkeys(TEXTS, _text), **dict.fromkeys(IDS, _id)}
+_READERS |= {"reference": functools.partial(_references, packed=False), "references": _references}
 
 
 # -- with scores -------------------------------------------------------------------------------------------------------

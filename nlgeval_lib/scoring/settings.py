@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+import contextlib
 import inspect
 import types
 import typing
@@ -156,16 +157,12 @@ def _read(text: str, takes: tuple[Any, ...]) -> Any:
         return _WORDS[word]
     union: Any = typing.Union  # made from parts
     kind: TypeAdapter[Any] = TypeAdapter(union[takes])
-    try:
+    with contextlib.suppress(ValidationError):
         found = kind.validate_json(text, strict=True)
         if not isinstance(found, str):
             return found
-    except ValidationError:
-        pass
     numbers = tuple[int, ...] in takes or tuple[float, ...] in takes
     for given in (text, tuple(text.split(",")) if numbers else (text,)):
-        try:
+        with contextlib.suppress(ValidationError):
             return kind.validate_python(given)
-        except ValidationError:
-            continue
     raise TypeError(f"{text[:60]!r} is none of {takes}")

@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,27 +75,24 @@ def parsed(raw: bytes, kind: str, name: str, delimiter: str = "") -> pd.DataFram
     """
     if not raw.strip():
         raise InputError(f"{name} is empty: there is no row in it")
+    columns: list[str] | None = None
+    records: list[Any]
     if kind == "parquet":
-        frame = _from_parquet(raw, name)
+        records, columns = _parquet(raw, name)
+        places = [f"row {number}" for number in range(1, len(records) + 1)]
     elif kind in ("csv", "tsv"):
-        frame = _csv(text(raw, name), name, delimiter or ("," if kind == "csv" else "\t"))
+        places, records, columns = _csv(text(raw, name), name, delimiter or ("," if kind == "csv" else "\t"))
     else:
-        found = list((_json if kind == "json" else _jsonl)(text(raw, name), name))
-        for place, record in found:
+        found = dict((_json if kind == "json" else _jsonl)(text(raw, name), name))
+        places, records = list(found), list(found.values())
+        for place, record in found.items():
             if not isinstance(record, dict):
-                kind = type(record).__name__
-                raise InputError(f"{name}, {place}: {kind} where an object with named columns is needed")
-        names = dict.fromkeys(column for _, record in found for column in record)
-        columns = {column: [record.get(column) for _, record in found] for column in names}
-        frame = _frame(columns, [place for place, _ in found])
+                said = f"{type(record).__name__} where an object with named columns is needed"
+                raise InputError(f"{name}, {place}: {said}")
+    frame = pd.DataFrame(records, pd.Index(places, dtype=object), columns, dtype=object)
     if frame.empty:
         raise InputError(f"{name} has no rows")
     return frame
-
-
-def _frame(columns: Mapping[str, list[Any]], places: list[str]) -> pd.DataFrame:
-    index = pd.Index(places, dtype=object)
-    return pd.DataFrame({name: pd.Series(values, index, dtype=object) for name, values in columns.items()}, index)
 
 
 def _jsonl(content: str, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -131,7 +128,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _csv(content: str, name: str, delimiter: str) -> pd.DataFrame:
+def _csv(content: str, name: str, delimiter: str) -> tuple[list[str], list[list[str]], list[str]]:
+    """Places, rows and columns."""
     if len(delimiter) != 1:
         raise InputError(f"delimiter {delimiter!r}; one character is needed")
     limit = csv.field_size_limit(sys.maxsize)
@@ -161,10 +159,11 @@ def _csv(content: str, name: str, delimiter: str) -> pd.DataFrame:
     other = next((mark for mark in ";\t|," if len(header) == 1 and mark != delimiter and mark in header[0]), None)
     if other is not None:
         raise InputError(f"{name}, line 1: one column {header[0][:60]!r}; is the delimiter {other!r}?")
-    return _frame({column: [row[number] for row in rows[1:]] for number, column in enumerate(header)}, places[1:])
+    return places[1:], rows[1:], header
 
 
-def _from_parquet(raw: bytes, name: str) -> pd.DataFrame:
+def _parquet(raw: bytes, name: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """Rows and columns."""
     import pyarrow
     import pyarrow.parquet
 
@@ -174,8 +173,7 @@ def _from_parquet(raw: bytes, name: str) -> pd.DataFrame:
         raise InputError(f"{name}: not a parquet file: {str(error).splitlines()[0]}") from None
     _once(found.column_names, name)
     names = [column for column in found.column_names if not column.startswith("__index_level_")]
-    places = [f"row {number}" for number in range(1, found.num_rows + 1)]
-    return _frame({column: found[column].to_pylist() for column in names}, places)
+    return found.select(names).to_pylist(), names
 
 
 def _once(names: Sequence[str], place: str) -> None:
@@ -186,9 +184,7 @@ def _once(names: Sequence[str], place: str) -> None:
 
 def is_missing(value: Any) -> bool:
     """Whether a cell has no value: None, NaN, pandas' marks of a missing one."""
-    if value is None or isinstance(value, str):
-        return value is None
-    return (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
+    return value is None or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
 
 
 def present(values: Iterable[Any]) -> list[Any]:

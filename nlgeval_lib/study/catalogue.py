@@ -218,8 +218,6 @@ def _told(raw: Mapping[str, Any], loc: Sequence[Any], msg: str, input: Any, **_:
 
 def _faults(read: _File, folder: Path) -> Iterator[str]:
     """What is wrong with entries that could all be read."""
-    from nlgeval_lib import datasets, evaluators
-
     printed = {paper: _printed(paper) for paper in PAPERS}
     ids, judges = [entry.id for entry in read.output], [judge.id for judge in read.judge]
     named = [f"output {name!r}" for name in ids] + [f"judge {name!r}" for name in judges]
@@ -250,6 +248,8 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
             yield f"row {row.paper}/{row.id}: not listed in data/paper_tables/{row.paper}/index.csv"
     asked = {one.judge for entry in read.output for one in entry.judges.values()}
     for judge in read.judge:
+        from nlgeval_lib import datasets, evaluators  # which load pandas: not where no judge is declared
+
         for key, all_of in (("evaluator", evaluators.names()), ("data", [*datasets.NAMES])):
             if (name := getattr(judge, key)) not in all_of:
                 yield f"judge {judge.id!r}: unknown {key} {name!r}{_near(name, all_of)}"

@@ -150,6 +150,22 @@ def _criteria(
 # -- aggregators -------------------------------------------------------------------------------------------------------
 
 
+def tables_1_to_3(given: CriteriaScores, columns: Sequence[str], seed: int = 42, n_boot: int = 1000) -> pd.DataFrame:
+    """The rows HD-Eval-NN of HD-Eval's Tables 1 to 3, a cell an aspect, on the test half of one row split.
+
+    given: of `criteria_scores.of_judge`. columns: the table's names of the rated aspects, in their order.
+    """
+    test = given.test_rows("row", seed)
+    shares = {"25% data | HD-Eval-NN": 0.5, "50% data | HD-Eval-NN": 1.0}  # of the training half
+    names = dict(zip(given.Y, columns, strict=True))
+    scores = {
+        row: {names[target]: values for target, values in _fitted(given, test, "mlp", seed, share).items()}
+        for row, share in shares.items()
+    }
+    human = {column: f"human_{target}" for target, column in names.items()}
+    return correlations.table(given.items.iloc[test].reset_index(drop=True), scores, human, n_boot=n_boot, seed=seed)
+
+
 def tables_4_and_5(
     given: CriteriaScores, column: str, kinds: Sequence[str] = tuple(PRINTED_NAMES), seed: int = 42, n_boot: int = 1000
 ) -> pd.DataFrame:
@@ -159,22 +175,25 @@ def tables_4_and_5(
     with intervals, in the keys of the printed ones: the average over the aspects.
     """
     test = given.test_rows("row", seed)
-    part = given.items.iloc[test].reset_index(drop=True)
-    layer = given.layers or {}
-
-    def fitted(kind: str, share: float = 1.0, up_to: int | None = None) -> dict[str, np.ndarray]:
-        X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
-        return _by_target(hdeval.by_share(X, given.Y, test.tolist(), [share], [seed], kind, **given.settings))
-
     plain = {kind: _by_target(rows) for kind, rows in unfitted(given, test).groupby("kind", sort=False)}
     names = {kind: f"HD-Eval-{PRINTED_NAMES.get(kind, kind)}" for kind in kinds}
-    scores = {f"50% data | {name}": fitted(kind) for kind, name in names.items()}
-    scores |= {f"25% data | {name}": fitted(kind, share=0.5) for kind, name in names.items()}
-    scores |= {"50% data | w/o Layer 3": fitted("mlp", up_to=2), "50% data | w/o Layer 2,3": fitted("mlp", up_to=1)}
+    scores = {f"50% data | {name}": _fitted(given, test, kind, seed) for kind, name in names.items()}
+    scores |= {f"25% data | {name}": _fitted(given, test, kind, seed, 0.5) for kind, name in names.items()}
+    scores["50% data | w/o Layer 3"] = _fitted(given, test, "mlp", seed, up_to=2)
+    scores["50% data | w/o Layer 2,3"] = _fitted(given, test, "mlp", seed, up_to=1)
     scores |= {"50% data | w/o Layer 1,2,3": plain[OWN], "50% data | w/o Aggregator": plain[ALL]}
     human = {target: f"human_{target}" for target in given.Y}
-    found = correlations.table(part, scores, human, n_boot=n_boot, seed=seed)
-    return correlations.averaged(found, column)
+    part = given.items.iloc[test].reset_index(drop=True)
+    return correlations.averaged(correlations.table(part, scores, human, n_boot=n_boot, seed=seed), column)
+
+
+def _fitted(
+    given: CriteriaScores, test: np.ndarray, kind: str, seed: int, share: float = 1.0, up_to: int | None = None
+) -> dict[str, np.ndarray]:
+    """{target: an aggregator's predictions for the test rows}; share: of the training rows; up_to: the last layer."""
+    layer = given.layers or {}
+    X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
+    return _by_target(hdeval.by_share(X, given.Y, test.tolist(), [share], [seed], kind, **given.settings))
 
 
 def tables_6_and_7(

@@ -21,7 +21,6 @@ NAN = float("nan")
 CEILING = "raters, leave-one-out (ceiling)"
 NO_IDS = "without input_id and system_id only the dataset level is there, and rows are resampled one by one"
 SHARED = "{} outputs share system and input with another; at system level each is an input of its own"
-_INTERVALS = [f"{method}-{units}" for method in ("boot", "bca") for units in ("rows", "inputs", "systems", "both")]
 _VALUE = {"value": "value", "ci_low": "low", "ci_high": "high", "n": "n"}
 _DIFFERENCE = {"value_first": "first", "value_second": "second", "difference": "difference", "p": "p", "n": "n"}
 _KEYS = ["group", "level", "coef"]
@@ -51,7 +50,7 @@ class Settings:
             (self.coefs, ("kendall", *meta.COEFFICIENTS), "coef"),
             ((self.nan,), meta.POLICIES, "nan"),
             ((self.correct,), METHODS, "correct"),
-            ((self.ci,), ("auto", "none", *_INTERVALS), "ci"),
+            ((self.ci,), ("auto", "none", *(name for name in meta.intervals.NAMES if name != "auto")), "ci"),
         ):
             for one in given:
                 if one not in allowed:

@@ -74,8 +74,8 @@ class Problem(Piece):
 
     def content(self) -> dict[str, Any]:
         """What is known of it."""
-        own = {"instruction": self.instruction, "reference": self.reference}
-        return {"kind": "instruction", "criteria": self.rubric.criteria, **own}
+        of = {"kind": "instruction", "criteria": self.rubric.criteria}
+        return {**of, "instruction": self.instruction, "reference": self.reference}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def seeds(path: Path | str | None = None) -> list[RubricDraft]:
     drafts = []
     for place, record in enumerate(records):
         draft = RubricDraft(f"seed-{place}", "seed", record if isinstance(record, Mapping) else {})
-        if wrong := _levels(draft) or _empty(draft.texts, *KEYS):
+        if wrong := _levels(draft) or lacking(draft.texts, *KEYS, said="{} empty"):
             raise ValueError(f"seed rubric {place}: {wrong}; each needs text in {', '.join(KEYS)}")
         drafts.append(replace(draft, texts={key: draft.texts[key] for key in KEYS}))
     return drafts
@@ -134,7 +134,7 @@ def read_rubric(_: RubricDraft, completion: Completion) -> dict[str, Any]:
     """The texts of the teacher's JSON. Prefix `orig_` is dropped. Raises: Unreadable."""
     records = [item for item, _, _ in objects(_END.split(completion.text)[0]) if isinstance(item, Record)]
     if len(records) != 1:
-        raise Unreadable("no JSON object" if not records else f"{len(records)} JSON objects")
+        raise Unreadable(f"{len(records) or 'no'} JSON object{'s' if records else ''}")
     [record] = records
     if record.cut or record.clashes:
         raise Unreadable("the JSON is cut off" if record.cut else f"{', '.join(sorted(record.clashes))} twice")
@@ -188,24 +188,19 @@ def rubric_rules(alike: float = 0.95, seeds: Sequence[RubricDraft] = ()) -> list
 
     def near(draft: RubricDraft) -> str:
         for text in earlier:
-            if _said(text) == _said(draft.criteria) or rouge_l()(text, draft.criteria) > alike:
+            if words(text) == words(draft.criteria) or rouge_l()(text, draft.criteria) > alike:
                 return f"like {text[:60]!r}"
         earlier.append(draft.criteria)
         return ""
 
-    def same_levels(draft: RubricDraft) -> str:
-        seen: dict[str, int] = {}
-        for score, key in zip(SCORES, KEYS[1:], strict=True):
-            first = seen.setdefault(_said(draft.texts[key]), score)
-            if first != score:
-                return f"scores {first} and {score} are described alike"
-        return ""
+    def empty(draft: RubricDraft) -> str:
+        return lacking(draft.texts, *KEYS, said="{} empty")
 
     return [
         *answered(),
         Rule("levels", "a rubric without a criterion and five levels", _levels, "ours"),
-        Rule("empty_field", "a text that is needed is empty", lambda one: _empty(one.texts, *KEYS), "ours"),
-        Rule("same_levels", "two levels of a rubric have the same description", same_levels, "ours"),
+        Rule("empty_field", "a text that is needed is empty", empty, "ours"),
+        Rule("same_levels", "two levels of a rubric have the same description", _same_levels, "ours"),
         Rule("alike", "a criterion in nearly the words of an earlier one", near, "ours"),
     ]
 
@@ -220,7 +215,7 @@ def problem_rules() -> list[Rule]:
     return [
         *_written("instruction", "reference"),
         Rule("over_long", "a text is longer than the limit", long, "ours"),
-        unique(lambda one: _said(one.instruction), "an instruction or a response that is there already"),
+        unique(lambda one: tuple(words(one.instruction)), "an instruction or a response that is there already"),
     ]
 
 
@@ -247,7 +242,7 @@ def graded_rules(length: float = 2.0) -> list[Rule]:
         Rule("names_score", "the response speaks of its score or of the rubric", _named, "ours"),
         Rule("length", "the response is not about as long as the reference", uneven, "ours"),
         Rule("reference", "the response is the reference", copied, "ours"),
-        unique(lambda one: (one.of.id, _said(one.response)), "an instruction or a response that is there already"),
+        unique(lambda one: (one.of.id, *words(one.response)), "an instruction or a response that is there already"),
     ]
 
 
@@ -267,12 +262,11 @@ def whole_rules(kept: Sequence[Graded]) -> list[Rule]:
 
 def _written(*names: str) -> list[Rule]:
     """The first rules for a text in two parts."""
-    return [*answered(), Rule("empty_field", "a text that is needed is empty", lambda one: _empty(one, *names), "ours")]
 
+    def empty(one: Piece) -> str:
+        return lacking(one, *names, said="{} empty")
 
-def _empty(item: Any, *names: str) -> str:
-    missing = lacking(item, *names)
-    return f"{missing} empty" if missing else ""
+    return [*answered(), Rule("empty_field", "a text that is needed is empty", empty, "ours")]
 
 
 def _levels(draft: RubricDraft) -> str:
@@ -285,8 +279,13 @@ def _levels(draft: RubricDraft) -> str:
     return f"{found} levels instead of five" if found != len(SCORES) else ""
 
 
-def _said(text: str) -> str:
-    return " ".join(words(text))
+def _same_levels(draft: RubricDraft) -> str:
+    seen: dict[tuple[str, ...], int] = {}
+    for score, key in zip(SCORES, KEYS[1:], strict=True):
+        first = seen.setdefault(tuple(words(draft.texts[key])), score)
+        if first != score:
+            return f"scores {first} and {score} are described alike"
+    return ""
 
 
 def _score(one: Graded) -> str:

@@ -106,12 +106,14 @@ def least_likely(frame: pd.DataFrame, metric: Any, keep: int = 1) -> tuple[pd.Da
     return part.loc[rows].reset_index(drop=True), filters
 
 
-def candidates_of(frame: pd.DataFrame, channel: str, template: str, teacher: str = "") -> list[Candidate]:
+def candidates_of(frame: pd.DataFrame | None, channel: str, template: str, teacher: str = "") -> list[Candidate]:
     """A candidate for each row: `task`, `instruction`, `source` or `input`, `reference` or `references`; for the real
-    channel also `output`. `dataset`, `system_id` and `input_id` are kept; a missing text is empty.
+    channel also `output`. `dataset`, `system_id` and `input_id` are kept; a missing text is empty. None: no candidates.
 
     Raises: ValueError for a missing column or an unknown task.
     """
+    if frame is None:
+        return []
     where = {name: next((c for c in (_ALSO.get(name), name) if c in frame.columns), None) for name in (*_TEXTS, "task")}
     needed = ("instruction", "reference", *(["output"] if channel == "real" else []), "task")
     if missing := [name for name in needed if where[name] is None]:
@@ -202,9 +204,7 @@ class MetricInstruct(Pipeline[Built]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        candidates.heuristic_rules(
-            **self.limits
-        )  # an unknown or wrong limit is an error now, not after the first stage
+        candidates.heuristic_rules(**self.limits)  # a wrong limit is an error now, not after the first stage
 
     def stages(
         self,
@@ -219,14 +219,10 @@ class MetricInstruct(Pipeline[Built]):
         the same with aspects of the teacher's own. Columns as `candidates`.
         """
         filters: Filters[Candidate] = Filters()
-        given = {
-            "real": (real, "real", TWO_STEP),
-            "synthetic, chosen aspects": (synthetic, "synthetic", WITH_ASPECTS),
-            "synthetic, free aspects": (free, "synthetic", FREE),
-        }
         own = {
-            name: [] if frame is None else candidates_of(frame, channel, template, teacher)
-            for name, (frame, channel, template) in given.items()
+            "real": candidates_of(real, "real", TWO_STEP),
+            "synthetic, chosen aspects": candidates_of(synthetic, "synthetic", WITH_ASPECTS, teacher),
+            "synthetic, free aspects": candidates_of(free, "synthetic", FREE, teacher),
         }
         found, aspects, freely = (filters.apply(candidates.input_rules(), part) for part in own.values())
         heuristics = candidates.heuristic_rules(**self.limits)
@@ -258,19 +254,13 @@ class MetricInstruct(Pipeline[Built]):
             verdicts = {one.id: judge.read(draws[0]) for one, draws in zip(kept, answers, strict=True)}
             kept = filters.apply(candidates.check_rules(verdicts), kept)
         after = Counter((one.task, error.aspect) for one in kept for error in one.errors if not one.free)
-        counts = {"real only": have, "whole set": after}
-        facts = {
-            "candidates": {name: len(part) for name, part in own.items()},
-            "kept": len(kept),
-            "aspect_evenness": {
-                task: {
-                    name: evenness(count[task, aspect] for aspect in find_task(task).aspects)
-                    for name, count in counts.items()
-                }
-                for task in dict.fromkeys(one.task for part in own.values() for one in part)
-            },
-        }
-        return Built(kept, filters, self.facts(teacher) | facts)
+        even: dict[str, dict[str, float]] = {}
+        for task in dict.fromkeys(one.task for one in itertools.chain(*own.values())):
+            for name, count in (("real only", have), ("whole set", after)):
+                share = evenness(count[task, aspect] for aspect in find_task(task).aspects)
+                even.setdefault(task, {})[name] = share
+        facts = {"candidates": {name: len(part) for name, part in own.items()}, "kept": len(kept)}
+        return Built(kept, filters, self.facts(teacher) | facts | {"aspect_evenness": even})
 
 
 def choose_aspects(

@@ -18,7 +18,7 @@ from typing import Any
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.tigerscore import TigerScore, find_task
-from nlgeval_lib.parsers.errors import ERROR_HEAD, LABEL, ErrorItem, error_analysis
+from nlgeval_lib.parsers.errors import LABEL, ErrorItem, error_analysis
 from nlgeval_lib.records import Completion, Judgment, Sample
 from nlgeval_lib.training.pipeline import Piece, Rule, Unreadable, answered, lacking, unique
 
@@ -26,8 +26,7 @@ LEAST, MOST = 0.5, 5.0  # of a penalty; source: TIGERScore, section 2.2
 _OUTPUT = re.compile(r"^[>*#\- \t]*generated incorrect (?:output|response)[*_]*\s*:[*_]*[ \t]*", re.I | re.M)
 _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|(?<!\w)'[^'\n]{0,400}'(?!\w)|`[^`\n]{0,400}`")
 _KIND = (
-    r"(?:outputs?|translations?|summar(?:y|ies)|texts?|answers?|solutions?|responses?|sentences?"
-    r"|information|version)"
+    "(?:outputs?|translations?|summar(?:y|ies)|texts?|answers?|solutions?|responses?|sentences?|information|version)"
 )
 _REFERENCE = re.compile(
     rf"\breference\s+{_KIND}\b"
@@ -131,25 +130,16 @@ def spoiling(candidate: Candidate, most_errors: int = 3) -> Request:
     The form of the list of errors is ours; the paper does not print it.
     Source: TIGERScore, Table 18; Table 19 (free aspects).
     """
-    if candidate.free:
-        text = prompts.render(
-            "tigerscore/synthetic_free_aspects",
-            instruction=candidate.instruction,
-            input=candidate.input,
-            output=candidate.reference,
-            num_errors=most_errors,
-        )
-    else:
+    given: dict[str, Any] = {"instruction": candidate.instruction, "input": candidate.input}
+    given |= {"output": candidate.reference, "num_errors": most_errors}
+    template = "tigerscore/synthetic_free_aspects"
+    if not candidate.free:
         aspects = find_task(candidate.task).aspects
         wanted = [f"{n}. An error of {name}: {aspects[name]}" for n, name in enumerate(candidate.asked, start=1)]
-        text = prompts.render(
-            "tigerscore/synthetic_errors",
-            generation_instruction=candidate.instruction,
-            input_context=candidate.input,
-            reference_output=candidate.reference,
-            error_requirements="\n".join(wanted),
-        )
-    return Request.chat(text, id=candidate.id)
+        given = {"generation_instruction": candidate.instruction, "input_context": candidate.input}
+        given |= {"reference_output": candidate.reference, "error_requirements": "\n".join(wanted)}
+        template = "tigerscore/synthetic_errors"
+    return Request.chat(prompts.render(template, **given), id=candidate.id)
 
 
 def read_spoiled(candidate: Candidate, completion: Completion) -> dict[str, Any]:
@@ -159,10 +149,10 @@ def read_spoiled(candidate: Candidate, completion: Completion) -> dict[str, Any]
     if head is None:
         raise Unreadable("no line 'Generated incorrect output:'")
     rest = text[head.end() :]
-    ends = [match.start() for match in (LABEL.search(rest), ERROR_HEAD.search(rest)) if match]
-    if not ends:
+    first = LABEL.search(rest)
+    if first is None:
         raise Unreadable("no error is listed after the output")
-    output, found = rest[: min(ends)].strip(), error_analysis(rest[min(ends) :])
+    output, found = rest[: first.start()].strip(), error_analysis(rest[first.start() :])
     if inside := re.fullmatch(r"```[a-z]*\n(.*?)\n?```", output, re.S) or re.fullmatch(r'"([^"]*)"', output):
         output = inside.group(1).strip()
     if not found.ok or not found.errors:
@@ -190,18 +180,14 @@ def input_rules() -> list[Rule]:
     """What is removed before anything is asked."""
 
     def empty(candidate: Candidate) -> str:
-        missing = lacking(candidate, "instruction", "reference", *(["output"] if candidate.channel == "real" else []))
-        return f"no {missing}" if missing else ""
+        given = ["output"] if candidate.channel == "real" else []
+        return lacking(candidate, "instruction", "reference", *given, said="no {}")
 
     return [Rule("empty_input", "instruction, reference or system output is empty", empty, "ours")]
 
 
 def heuristic_rules(
-    *,
-    minor_most: float = 2.0,
-    major_least: float = 1.0,
-    max_output: int = 1024,
-    max_analysis: int = 1024,
+    *, minor_most: float = 2.0, major_least: float = 1.0, max_output: int = 1024, max_analysis: int = 1024
 ) -> list[Rule]:
     """The rules that need no model, in order.
 
@@ -230,9 +216,11 @@ def heuristic_rules(
         return _first(unfit)(candidate) or said
 
     def long(candidate: Candidate) -> str:
-        texts = {"output": (candidate.output, max_output), "analysis": (analysis(candidate.errors), max_analysis)}
-        found = {what: (tokens(text), limit) for what, (text, limit) in texts.items()}
-        return next((f"{what} of {n:,} tokens, above {limit:,}" for what, (n, limit) in found.items() if n > limit), "")
+        written = {"output": candidate.output, "analysis": analysis(candidate.errors)}
+        for (what, text), limit in zip(written.items(), (max_output, max_analysis), strict=True):
+            if tokens(text) > limit:
+                return f"{what} of {tokens(text):,} tokens, above {limit:,}"
+        return ""
 
     def key(candidate: Candidate) -> tuple[str, ...]:
         return candidate.task, *map(_flat, (candidate.instruction, candidate.input, candidate.output))
@@ -279,11 +267,9 @@ def _first(wrong: Callable[[ErrorItem, Candidate], str]) -> Callable[[Candidate]
 
 
 def _empty(candidate: Candidate) -> str:
-    def without(error: ErrorItem, _: Candidate) -> str:
-        missing = lacking(error, "location", "aspect", "explanation")
-        return f" has no {missing}" if missing else ""
-
-    return _first(without)(candidate) if candidate.output.strip() else "the output is empty"
+    if not candidate.output.strip():
+        return "the output is empty"
+    return _first(lambda error, _: lacking(error, "location", "aspect", "explanation", said=" has no {}"))(candidate)
 
 
 def _aspects(candidate: Candidate) -> str:
@@ -313,10 +299,9 @@ def _repeated(candidate: Candidate) -> str:
     seen: Counter[tuple[str, str]] = Counter()
     text = _flat(candidate.output)
     for number, error in enumerate(candidate.errors, start=1):
-        place = _flat(error.location.strip().strip(_MARKS))
-        key = (place, _flat(error.aspect))
-        seen[key] += 1
-        if seen[key] > max(1, text.count(place) if place else 1):  # a sentence said three times is wrong twice
+        place, aspect = _flat(error.location.strip().strip(_MARKS)), _flat(error.aspect)
+        seen[place, aspect] += 1
+        if seen[place, aspect] > max(1, text.count(place) if place else 1):  # what is said three times is wrong twice
             return f"error {number} has the location and the aspect of an earlier one"
     return ""
 
@@ -333,11 +318,8 @@ def _unchanged(candidate: Candidate) -> str:
 
 def _unreadable(candidate: Candidate) -> str:
     read = error_analysis(analysis(candidate.errors))
-    if (
-        read.ok
-        and len(read.errors) == len(candidate.errors)
-        and math.isclose(read.value, candidate.score, abs_tol=1e-6)
-    ):
+    same = len(read.errors) == len(candidate.errors) and math.isclose(read.value, candidate.score, abs_tol=1e-6)
+    if read.ok and same:
         return ""
     return read.reason or f"read back with {len(read.errors)} errors and a score of {read.value:g}"
 

@@ -181,10 +181,11 @@ def answered(says: str = "the text is not in the form that was asked for", origi
     ]
 
 
-def lacking(item: Any, *names: str) -> str:
-    """Which of an item's texts are empty or no texts, as a list in words. item: a mapping, or a record."""
+def lacking(item: Any, *names: str, said: str = "{}") -> str:
+    """Which of an item's texts are empty or no texts, `said` in words; empty for none. item: a mapping, or a record."""
     given = {name: item.get(name) if isinstance(item, Mapping) else getattr(item, name) for name in names}
-    return ", ".join(name for name, text in given.items() if not isinstance(text, str) or not text.strip())
+    gone = [name for name, text in given.items() if not isinstance(text, str) or not text.strip()]
+    return said.format(", ".join(gone)) if gone else ""
 
 
 # -- a set and its pipeline --------------------------------------------------------------------------------------------

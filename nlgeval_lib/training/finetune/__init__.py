@@ -2,7 +2,7 @@
 completion, and a killed run goes on where it was.
 
     config = named("tigerscore-7b")
-    print("\\n".join(plan(config).lines()))          tokens, memory, hours; nothing is loaded
+    print("\\n".join(plan(config).lines))            tokens, memory, hours; nothing is loaded
     finetune(config, "sets/metricinstruct", "runs/tigerscore-7b")
 
 On several GPUs: `launch_command(config)`.
@@ -27,7 +27,6 @@ from nlgeval_lib.evaluators.judge import ChatFormat
 from nlgeval_lib.files import write_text
 from nlgeval_lib.training import pipeline
 from nlgeval_lib.training.finetune.config import Config, named, names, plan, size_of
-from nlgeval_lib.training.pipeline import Filters, Rule
 
 __all__ = ["Config", "finetune", "named", "names", "plan", "size_of"]
 
@@ -44,10 +43,10 @@ TOLD = ("name", "title", "source", "assumed", "gpus", "gpu")  # settings that do
 
 @dataclass(frozen=True)
 class Tokens:
-    """The examples to train on, as ids and labels; `Filters` with what was left out; tokens in all and of answers."""
+    """The examples to train on, as ids and labels; how many were left out; tokens in all, of answers, at most."""
 
     rows: list[dict[str, list[int]]]
-    filters: Filters
+    left_out: int
     total: int
     answers: int
     longest: int
@@ -58,31 +57,26 @@ def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
     if isinstance(data, pd.DataFrame):
         if missing := [name for name in ("prompt", "completion") if name not in data.columns]:
             raise ValueError(f"the examples have no column {', '.join(missing)}")
-        return data if "id" in data.columns else data.assign(id=[str(at) for at in range(len(data))])
+        return data
     path = Path(data)
     return pipeline.load(path)[0] if path.is_dir() else pipeline.read(path)
 
 
-def chosen(frame: pd.DataFrame, config: Config) -> tuple[pd.DataFrame, Filters]:
-    """The examples that a configuration trains on, by its `keep`; the others are counted.
+def chosen(frame: pd.DataFrame, config: Config) -> pd.DataFrame:
+    """The examples that a configuration trains on, by its `keep`.
 
     Raises: ValueError for a column that the examples do not have, or where none is left.
     """
-    filters: Filters[dict[str, Any]] = Filters(lambda row: str(row["id"]), lambda row: "all")
-    rows = frame.to_dict("records")
+    kept = frame
     for column, values in config.keep.items():
         if column not in frame.columns:
             has = ", ".join(map(str, frame.columns))
             raise ValueError(f"{config.name} chooses examples by {column!r}, which they do not have; they have {has}")
-
-        def other(row: dict[str, Any], column: str = column, values: Sequence[str] = values) -> str:
-            return "" if str(row[column]) in values else str(row[column])
-
-        rows = filters.apply([Rule(column, f"{column} is none of {', '.join(values)}", other, "ours")], rows)
-    if not rows:
+        kept = kept[kept[column].astype(str).isin(values)]
+    if kept.empty:
         wanted = "; ".join(f"{column} of {', '.join(values)}" for column, values in config.keep.items())
         raise ValueError(f"no example is left for {config.name}" + (f", which wants {wanted}" if wanted else ""))
-    return pd.DataFrame(rows, columns=frame.columns), filters
+    return kept
 
 
 def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
@@ -95,24 +89,15 @@ def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
     """
     if tokenizer.eos_token_id is None:
         raise ValueError(f"the tokenizer of {config.base} has no end-of-text token, so a model would not learn to stop")
-    kept, filters = chosen(frame, config)
-    encoded = [
-        {"id": id, **encode(prompt, completion, tokenizer, config.chat)}
-        for id, prompt, completion in zip(kept["id"], kept["prompt"], kept["completion"], strict=True)
-    ]
-
-    def long(row: dict[str, Any]) -> str:
-        length = len(row["input_ids"])
-        return f"{length:,} tokens" if length > config.max_length else ""
-
-    left = filters.apply([Rule("over_long", f"more than {config.max_length:,} tokens", long, "ours")], encoded)
-    if not left:
+    texts = chosen(frame, config)[["prompt", "completion"]].itertuples(index=False)
+    encoded = [encode(prompt, completion, tokenizer, config.chat) for prompt, completion in texts]
+    rows = [row for row in encoded if len(row["input_ids"]) <= config.max_length]
+    if not rows:
         shortest = min(len(row["input_ids"]) for row in encoded)
         raise ValueError(f"no example fits into {config.max_length:,} tokens; the shortest has {shortest:,}")
-    lengths = [len(row["input_ids"]) for row in left]
-    answers = sum(label != IGNORED for row in left for label in row["labels"])
-    rows = [{name: row[name] for name in ("input_ids", "labels")} for row in left]
-    return Tokens(rows, filters, sum(lengths), answers, max(lengths))
+    lengths = [len(row["input_ids"]) for row in rows]
+    answers = sum(label != IGNORED for row in rows for label in row["labels"])
+    return Tokens(rows, len(frame) - len(rows), sum(lengths), answers, max(lengths))
 
 
 def encode(prompt: str, completion: str, tokenizer: Any, chat: str = "raw") -> dict[str, list[int]]:
@@ -172,9 +157,7 @@ def finetune(
     world = int(os.environ.get("WORLD_SIZE", "1"))
     accumulation, rest = divmod(config.batch, micro_batch * world)
     if rest or not accumulation:
-        raise ValueError(
-            f"batch={config.batch} is no multiple of {world} processes x micro_batch={micro_batch}; change one of them"
-        )
+        raise ValueError(f"batch={config.batch} is no multiple of {world} processes x micro_batch={micro_batch}")
     frame = examples(data)
     from transformers import AutoTokenizer, set_seed  # after what can be refused at once
 
@@ -184,7 +167,7 @@ def finetune(
         **dataclasses.asdict(config),
         "data_sha256": hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest(),
         "examples": len(tokens.rows),
-        "left_out": len(tokens.filters.removed),
+        "left_out": tokens.left_out,
         "micro_batch": micro_batch,
         "processes": world,
         "precision": precision,
@@ -221,9 +204,10 @@ def last_whole(output: Path, clean: bool = False) -> Path | None:
 def launch_command(config: Config, data: str = "DATA", output: str = "OUTPUT") -> str:
     """The command that runs a configuration on its GPUs."""
     words = f"nlgeval finetune {config.name} --data {data} --output {output}"
+    if config.gpus == 1:
+        return words
     sharding = FSDP.relative_to(Path(__file__).parents[3]).as_posix()
-    several = f"accelerate launch --config_file {sharding} --num_processes {config.gpus} --no_python "
-    return several + words if config.gpus > 1 else words
+    return f"accelerate launch --config_file {sharding} --num_processes {config.gpus} --no_python {words}"
 
 
 def _trainer(
@@ -321,7 +305,5 @@ def _same_run(path: Path, settings: dict[str, Any], main: bool) -> None:
     now, was = json.loads(text), json.loads(path.read_text(encoding="utf-8") if path.exists() else text)
     for name in {**now, **was}:
         if now.get(name) != was.get(name) and name not in TOLD:
-            raise ValueError(
-                f"{path.parent} holds a run with other settings: {name} was {was.get(name)!r}, is {now.get(name)!r}; "
-                "choose another folder, or the settings in settings.json"
-            )
+            differs = f"{name} was {was.get(name)!r}, is {now.get(name)!r}; choose another folder or its settings.json"
+            raise ValueError(f"{path.parent} holds a run with other settings: {differs}")

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,6 @@ from nlgeval_lib.names import meant
 FILE = Path(__file__).with_name("configs.toml")
 SCHEDULERS = ("cosine", "linear", "constant", "step")
 _LORA = {"r": 16, "alpha": 32, "dropout": 0.0, "targets": "all-linear"}
-# settings that are numbers -> what they have to be, and whether a number is that
-_NUMBERS: dict[tuple[str, ...], tuple[str, Callable[[float], bool]]] = {
-    ("epochs", "learning_rate", "step_gamma"): ("a number above 0", lambda value: 0 < value < math.inf),
-    ("weight_decay",): ("a number of at least 0", lambda value: 0 <= value < math.inf),
-    ("warmup",): ("a share of all updates, from 0 to below 1,", lambda value: 0 <= value < 1),
-    ("batch", "max_length", "gpus"): ("a whole number of at least 1", lambda value: type(value) is int and value > 0),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +57,20 @@ class Config:
     assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        put = functools.partial(object.__setattr__, self)
-        for names, (kind, fits) in _NUMBERS.items():
-            for name in names:
-                value = getattr(self, name)
-                if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
-                    raise ValueError(f"{name}={value!r}: {kind} is needed")
+        for name in ("epochs", "learning_rate", "step_gamma", "batch", "max_length", "gpus"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name}={getattr(self, name)!r}: a number above 0 is needed")
+        if not 0 <= self.warmup < 1:
+            raise ValueError(f"warmup={self.warmup!r}: a share of all updates, from 0 to below 1, is needed")
         if self.scheduler not in SCHEDULERS:
             raise ValueError(f"scheduler {self.scheduler!r}; allowed: {', '.join(SCHEDULERS)}")
         ChatFormat.named(self.chat)
         if unknown := [name for name in self.lora if name not in _LORA]:
             raise ValueError(f"lora has no setting {', '.join(unknown)}; settings: {', '.join(_LORA)}")
-        put("lora", {**_LORA, **self.lora} if self.lora else {})
-        put("keep", {column: (v,) if isinstance(v, str) else tuple(v) for column, v in self.keep.items()})
-        put("assumed", tuple(self.assumed))
+        keep = {column: (v,) if isinstance(v, str) else tuple(v) for column, v in self.keep.items()}
+        lora = {**_LORA, **self.lora} if self.lora else {}
+        for name, value in {"keep": keep, "lora": lora, "assumed": tuple(self.assumed)}.items():
+            object.__setattr__(self, name, value)
 
     def changed(self, **settings: Any) -> Config:
         """The configuration with other settings. Raises: ValueError for an unknown name or a bad value."""
@@ -141,41 +134,13 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run in numbers. tokens: of one epoch; memory: bytes a GPU by what needs them; notes: what they rest on."""
+    """A run in numbers. memory: bytes a GPU by what needs them; lines: the plan as text, with what it rests on."""
 
-    config: Config
-    examples: int
-    tokens: int
     updates: int
     hours: float
     memory: Mapping[str, float]
     fits: bool
-    batches: str
-    notes: tuple[str, ...]
-
-    @property
-    def bytes(self) -> float:
-        """Memory a GPU."""
-        return sum(self.memory.values())
-
-    def lines(self) -> list[str]:
-        """The plan as text."""
-        c = self.config
-        parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in self.memory.items())
-        days = f" ({self.hours / 24:.1f} days)" if self.hours > 48 else ""
-        fits = "fits" if self.fits else "DOES NOT FIT"
-        told = [
-            ("base", c.base + (f", LoRA r={c.lora['r']}" if c.lora else ", all weights")),
-            ("examples", f"{self.examples:,}; {self.tokens:,} tokens an epoch, {c.epochs:g} epochs"),
-            ("updates", f"{self.updates:,} of {c.batch} examples: {self.batches} accumulated"),
-            ("memory a GPU", f"{self.bytes / 1e9:.1f} GB ({parts}); {fits} into {c.gpu}"),
-            ("time", f"{self.hours:.1f} hours{days} on {c.gpus} x {c.gpu}"),
-            ("settings", f"rate {c.learning_rate:g}, {c.scheduler}, warm-up {c.warmup:g}, length {c.max_length:,}"),
-            ("source", (c.source or "given") + ("" if c.origin == "paper" else " (not a paper's run)")),
-            *(("assumed", text) for text in c.assumed),
-            *(("note", text) for text in self.notes),
-        ]
-        return [f"{c.name}: {c.title or c.base}", *(f"  {name:13} {text}" for name, text in told)]
+    lines: list[str]
 
 
 def plan(
@@ -197,51 +162,59 @@ def plan(
     Raises: ValueError for an unknown GPU or base, or without any number of examples.
     Source: 6 FLOPs a parameter and token, 8 with recomputation (Kaplan et al. 2020; Korthikanti et al. 2022).
     """
-    if config.gpu not in GPUS:
-        raise ValueError(f"gpu {config.gpu!r}; allowed: {', '.join(GPUS)}")
+    c = config
+    if c.gpu not in GPUS:
+        raise ValueError(f"gpu {c.gpu!r}; allowed: {', '.join(GPUS)}")
     if not 0 < mfu <= 1:
         raise ValueError(f"mfu={mfu!r}; a share above 0 and up to 1 is needed")
-    if size is None and config.size not in sizes():
-        raise ValueError(f"{config.name}: size {config.size!r} of the base is unknown; known: {', '.join(sizes())}")
-    if examples is None and not config.examples:
-        raise ValueError(f"{config.name}: how many examples? Give the data, or a number")
-    size = size or Size(**sizes()[config.size])
+    if size is None and c.size not in sizes():
+        raise ValueError(f"{c.name}: size {c.size!r} of the base is unknown; known: {', '.join(sizes())}")
+    if examples is None and not c.examples:
+        raise ValueError(f"{c.name}: how many examples? Give the data, or a number")
+    size = size or Size(**sizes()[c.size])
     said = [*notes, *(["examples: the paper's number"] if examples is None else [])]
-    examples = config.examples if examples is None else examples
+    examples = c.examples if examples is None else examples
     if tokens is None:
-        tokens = examples * config.max_length
+        tokens = examples * c.max_length
         said.append("tokens: upper bound, every example at the length limit")
-    accumulation = max(1, round(config.batch / (config.gpus * micro_batch)))
-    batches, together = f"{config.gpus} GPUs x {micro_batch} x {accumulation}", accumulation * config.gpus * micro_batch
-    if together != config.batch:
-        said.append(f"{batches} = {together} examples an update, not {config.batch}")
-    peak, room = GPUS[config.gpu]
+    accumulation = max(1, round(c.batch / (c.gpus * micro_batch)))
+    batches, together = f"{c.gpus} GPUs x {micro_batch} x {accumulation}", accumulation * c.gpus * micro_batch
+    if together != c.batch:
+        said.append(f"{batches} = {together} examples an update, not {c.batch}")
+    peak, room = GPUS[c.gpu]
     said.append(f"time at {mfu:.0%} of {peak / 1e12:.0f} TFLOP/s; no evaluation, loading or saving")
 
-    trained = size.lora_parameters(config.lora["r"]) if config.lora else size.parameters
-    frozen = 2 * size.parameters / config.gpus if config.lora else 0
-    at_once, layer = config.max_length * micro_batch, size.parameters / size.layers
+    trained = size.lora_parameters(c.lora["r"]) if c.lora else size.parameters
+    frozen = 2 * size.parameters / c.gpus if c.lora else 0
+    at_once, layer = c.max_length * micro_batch, size.parameters / size.layers
     memory = {
-        "weights": frozen + 4 * trained / config.gpus + (2 * 2 * layer if config.gpus > 1 else 2 * layer),
-        "gradients": 4 * trained / config.gpus,
-        "optimizer": 8 * trained / config.gpus,
+        "weights": frozen + 4 * trained / c.gpus + (2 * 2 * layer if c.gpus > 1 else 2 * layer),
+        "gradients": 4 * trained / c.gpus,
+        "optimizer": 8 * trained / c.gpus,
         # inputs of each layer kept, one layer's inside recomputed (34 bytes a token and hidden unit, fused attention)
         "activations": 2.0 * at_once * size.hidden * size.layers + 34.0 * at_once * size.hidden,
         "logits": 2 * 4.0 * at_once * size.vocabulary,
     }
+    needed = sum(memory.values())
+    fits = needed < 0.92 * room  # the rest is the runtime's and fragmentation
     # all weights: forward 2, backward 4, recomputed forward 2; adapters need no gradient of the base's weights
-    flops = (6 if config.lora else 8) * size.parameters * tokens * config.epochs
-    return Plan(
-        config=config,
-        examples=examples,
-        tokens=tokens,
-        updates=math.ceil(math.ceil(examples / config.batch) * config.epochs),
-        hours=flops / (peak * mfu * config.gpus) / 3600,
-        memory=memory,
-        fits=sum(memory.values()) < 0.92 * room,  # the rest is the runtime's and fragmentation
-        batches=batches,
-        notes=tuple(said),
-    )
+    hours = (6 if c.lora else 8) * size.parameters * tokens * c.epochs / (peak * mfu * c.gpus) / 3600
+    updates = math.ceil(math.ceil(examples / c.batch) * c.epochs)
+
+    parts = ", ".join(f"{name} {share / 1e9:.1f}" for name, share in memory.items())
+    told = [
+        ("base", c.base + (f", LoRA r={c.lora['r']}" if c.lora else ", all weights")),
+        ("examples", f"{examples:,}; {tokens:,} tokens an epoch, {c.epochs:g} epochs"),
+        ("updates", f"{updates:,} of {c.batch} examples: {batches} accumulated"),
+        ("memory a GPU", f"{needed / 1e9:.1f} GB ({parts}); {'fits' if fits else 'DOES NOT FIT'} into {c.gpu}"),
+        ("time", f"{hours:.1f} hours{f' ({hours / 24:.1f} days)' if hours > 48 else ''} on {c.gpus} x {c.gpu}"),
+        ("settings", f"rate {c.learning_rate:g}, {c.scheduler}, warm-up {c.warmup:g}, length {c.max_length:,}"),
+        ("source", (c.source or "given") + ("" if c.origin == "paper" else " (not a paper's run)")),
+        *(("assumed", text) for text in c.assumed),
+        *(("note", text) for text in said),
+    ]
+    lines = [f"{c.name}: {c.title or c.base}", *(f"  {name:13} {text}" for name, text in told)]
+    return Plan(updates, hours, memory, fits, lines)
 
 
 def size_of(folder: Path | str) -> Size:

@@ -10,7 +10,6 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -121,21 +120,18 @@ def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.Da
     and not there; `recall`, `located_share`, `precision` in [0, 1], NaN over none.
     """
     outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])["errors"]
-    tally: Counter[tuple[str, str]] = Counter()
+    tally: dict[str, Counter[str]] = {name: Counter() for name in ("errors", "found", "located", "false")}
     for one in analyses:
-        gold, said = list(outputs.loc[(one["input_id"], one["system_id"])]), list(one["errors"])
-        tally.update(("errors", error["kind"]) for error in gold)
-        for names in (("kind", "location"), ("kind",)):
-            for error in list(gold):
-                same = next((s for s in said if all(s[name] == error[name] for name in names)), None)
-                if same is not None:
-                    said.remove(same)
-                    gold.remove(error)
-                    tally["found", error["kind"]] += 1
-                    tally["located", error["kind"]] += "location" in names
-        tally.update(("false", error["kind"]) for error in said)
-    counts = {name: [tally[name, kind] for kind in KINDS] for name in ("errors", "found", "located", "false")}
-    return _shares(pd.DataFrame({"kind": KINDS, **counts}), "recall", "located_share", "precision")
+        both = outputs.loc[(one["input_id"], one["system_id"])], one["errors"]
+        put_in, told = (Counter(error["kind"] for error in errors) for errors in both)
+        places, named = (Counter((error["kind"], error["location"]) for error in errors) for errors in both)
+        tally["errors"] += put_in
+        tally["found"] += put_in & told
+        tally["located"].update(kind for kind, _ in (places & named).elements())
+        tally["false"] += told - put_in
+    table = pd.DataFrame({"kind": KINDS} | {name: [count[kind] for kind in KINDS] for name, count in tally.items()})
+    table["recall"], table["located_share"] = table["found"] / table["errors"], table["located"] / table["errors"]
+    return table.assign(precision=table["found"] / (table["found"] + table["false"]))
 
 
 def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
@@ -147,17 +143,9 @@ def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
         told = [[{"kind": kind, "location": ""} for kind in kinds.split()] for kinds in part["told"]]
         said = part[["input_id", "system_id"]].assign(errors=told).to_dict("records")
         tables.append(by_kind(frame, said).assign(arm=arm))
-    joined = pd.concat(tables).groupby(["arm", "kind"], sort=False)[["errors", "found", "false"]].sum().reset_index()
-    return _shares(joined, "recall", "precision")
-
-
-def _shares(table: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """The table with shares of its counts, NaN over none."""
-    for name in names:
-        part = table["located" if name == "located_share" else "found"]
-        whole = part + table["false"] if name == "precision" else table["errors"]
-        table = table.assign(**{name: part / whole.where(whole > 0)})
-    return table
+    table = pd.concat(tables).groupby(["arm", "kind"], sort=False)[["errors", "found", "false"]].sum().reset_index()
+    precision = table["found"] / (table["found"] + table["false"])
+    return table.assign(recall=table["found"] / table["errors"], precision=precision)
 
 
 # -- what they say -----------------------------------------------------------------------------------------------------
@@ -168,39 +156,10 @@ def arms(rows: pd.DataFrame) -> list[str]:
     return list(rows["arm"].unique())
 
 
-@dataclass(frozen=True)
-class Measured:
-    """An arm against the gold, seed by seed: matrices `X[system, input]` of values and gold, and coefficients.
-
-    results: of `meta.correlate`; none where a seed has fewer than three judgments that could be read. drawn: the mean
-    over the seeds in each replicate, records drawn again, the same for all seeds and arms.
-    """
-
-    matrices: dict[int, tuple[np.ndarray, np.ndarray]]
-    results: dict[int, Any]
-    drawn: np.ndarray
-
-    @property
-    def values(self) -> list[float]:
-        """The coefficient of each seed."""
-        return [one.value for one in self.results.values()] or [np.nan]
-
-
-def _measured(rows: pd.DataFrame, coef: str, n_boot: int, seed: int) -> dict[str, Measured]:
-    """Every arm of the rows."""
-    found = {}
-    for arm, mine in rows.groupby("arm", sort=False):
-        matrices = {}
-        for number, part in mine.groupby("seed"):
-            wide = part.pivot(index="system_id", columns="input_id", values=["value", "gold"])
-            matrices[int(number)] = (wide["value"].to_numpy(float), wide["gold"].to_numpy(float))
-        results = {}
-        if all((~np.isnan(x)).sum() >= 3 for x, _ in matrices.values()):
-            how: dict[str, Any] = {"coef": coef, "ci": "boot-inputs", "n_boot": n_boot, "seed": seed}
-            results = {number: meta.correlate(x, y, **how) for number, (x, y) in matrices.items()}
-        replicates = [result.replicates for result in results.values()] or [np.full(n_boot, np.nan)]
-        found[arm] = Measured(matrices, results, np.mean(replicates, axis=0))
-    return found
+def _wide(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Values and gold as matrices `X[seed and system, input]`."""
+    wide = rows.pivot(index=["seed", "system_id"], columns="input_id", values=["value", "gold"])
+    return wide["value"].to_numpy(float), wide["gold"].to_numpy(float)
 
 
 def correlations(
@@ -214,9 +173,23 @@ def correlations(
     Returns the table `variant, value, ci_low, ci_high, seed_sd, seeds, parsed, n, signature, reason`; replicates by
     arm; and the values of the seeds by arm.
     """
-    found = _measured(rows, coef, n_boot, seed)
-    table = _values(rows, found, n_boot, seed)
-    return table, {arm: one.drawn for arm, one in found.items()}, {arm: one.values for arm, one in found.items()}
+    table, drawn, points = [], {}, {}
+    how: dict[str, Any] = {"coef": coef, "ci": "boot-inputs", "n_boot": n_boot, "seed": seed}
+    for arm, mine in rows.groupby("arm", sort=False):
+        seeds = mine.groupby("seed")
+        points[arm], drawn[arm] = [np.nan] * len(seeds), np.full(n_boot, np.nan)
+        signature, reason = "", "a seed with fewer than 3 judgments that could be read"
+        if seeds["value"].count().min() >= 3:
+            results = [meta.correlate(*_wide(part), **how) for _, part in seeds]
+            points[arm] = [one.value for one in results]
+            drawn[arm] = np.mean([one.replicates for one in results], axis=0)
+            lost, total = (sum(getattr(one, name) for one in results) for name in ("n_missing", "total"))
+            signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{coef}|nan:drop({lost}/{total})"
+            signature += f"|ci:boot-inputs/{n_boot}|seed:{seed}"
+            reason = next((one.reason for one in results if np.isnan(one.value)), "")
+        counts = {"seeds": len(seeds), "parsed": (mine["status"] == "ok").mean(), "n": seeds.size().min()}
+        table.append(_line(arm, points[arm], drawn[arm]) | counts | {"signature": signature, "reason": reason})
+    return pd.DataFrame(table), drawn, points
 
 
 def against(
@@ -233,7 +206,7 @@ def against(
     records drawn again. `seeds_low, seeds_high`: Student's t over the differences seed by seed. `p_holm` is over these
     pairs; `holds`: p_holm below .05 and 0 outside of both intervals.
     """
-    return _corrected(_tests(_measured(rows, coef, n_boot, seed), pairs, coef, n_perm, seed))
+    return _corrected(_tests(rows, correlations(rows, coef, n_boot, seed), pairs, coef, n_perm, seed))
 
 
 def by_group(
@@ -250,75 +223,57 @@ def by_group(
     column: what makes the groups. The arm that bears a group's name is called `ONE_TASK` in it. The mean has an
     interval and no test. Returns both tables with `group` in front, and the values of the seeds by group and arm.
     """
-    values, tests, found = [], [], {}
+    tables, tests, points = [], [], {}
+    drawn: dict[str, list[np.ndarray]] = {}
     for number, (group, part) in enumerate(rows.groupby(column, sort=False), start=seed):
         part = part.assign(arm=part["arm"].where(part["arm"] != group, ONE_TASK))
-        found[group] = _measured(part, coef, n_boot, number)
-        values.append(_values(part, found[group], n_boot, number).assign(group=group))
-        tests.append(_tests(found[group], pairs, coef, n_perm, number).assign(group=group))
-    table = pd.concat(values, ignore_index=True)
-    tested = _corrected(pd.concat(tests, ignore_index=True))
-    points = {(group, arm): one.values for group, measured in found.items() for arm, one in measured.items()}
+        measured = correlations(part, coef, n_boot, number)
+        tables.append(measured[0].assign(group=group))
+        tests.append(_tests(part, measured, pairs, coef, n_perm, number).assign(group=group))
+        for arm, replicates in measured[1].items():
+            drawn.setdefault(arm, []).append(replicates)
+            points[group, arm] = measured[2][arm]
+    table, tested = pd.concat(tables, ignore_index=True), _corrected(pd.concat(tests, ignore_index=True))
 
-    drawn, means = {}, []
-    for arm, mine in table.groupby("variant", sort=False):
-        if len(mine) == len(found):
-            points[MEAN, arm] = list(np.mean([measured[arm].values for measured in found.values()], axis=0))
-            drawn[arm] = np.mean([measured[arm].drawn for measured in found.values()], axis=0)
-            counts = {"seeds": mine["seeds"].min(), "parsed": mine["parsed"].mean(), "n": mine["n"].sum()}
-            signature = f"mean-of-groups:{len(mine)}|{mine['signature'].iloc[0]}"
-            means.append(_line(arm, points[MEAN, arm], drawn[arm]) | counts | {"signature": signature, "reason": ""})
-    gaps = []
+    means, gaps = [], []
+    whole = {arm: np.mean(each, axis=0) for arm, each in drawn.items() if len(each) == len(tests)}
+    for arm, replicates in whole.items():
+        mine = table[table["variant"] == arm]
+        points[MEAN, arm] = list(np.mean([points[group, arm] for group in mine["group"]], axis=0))
+        counts = {"seeds": mine["seeds"].min(), "parsed": mine["parsed"].mean(), "n": mine["n"].sum()}
+        signature = f"mean-of-groups:{len(mine)}|{mine['signature'].iloc[0]}"
+        line = _line(arm, points[MEAN, arm], replicates) | counts | {"signature": signature, "reason": ""}
+        means.append(line | {"group": MEAN})
     for pair in pairs:
         one, two = (np.array(points[MEAN, arm]) for arm in pair)
-        gaps.append(_gap(pair, one, two, one - two, drawn[pair[0]] - drawn[pair[1]]))
+        gaps.append(_gap(pair, one, two, one - two, whole[pair[0]] - whole[pair[1]]) | {"group": MEAN})
     wholes = (
-        pd.concat([part, pd.DataFrame(mean).assign(group=MEAN)], ignore_index=True)
-        for part, mean in ((table, means), (tested, gaps))
+        pd.concat([each, pd.DataFrame(mean)], ignore_index=True) for each, mean in ((table, means), (tested, gaps))
     )
-    table, tested = (whole[["group", *whole.columns.drop("group")]] for whole in wholes)
+    table, tested = (each[["group", *each.columns.drop("group")]] for each in wholes)
     return table, tested, points
 
 
-def _values(rows: pd.DataFrame, found: dict[str, Measured], n_boot: int, seed: int) -> pd.DataFrame:
-    """A line an arm."""
-    table = []
-    for arm, one in found.items():
-        mine, results = rows[rows["arm"] == arm], list(one.results.values())
-        counts = {"seeds": len(one.matrices), "parsed": (mine["status"] == "ok").mean()}
-        counts["n"] = mine.groupby("seed").size().min()
-        signature, reason = "", "a seed with fewer than 3 judgments that could be read"
-        if results:
-            lost, total = (sum(getattr(result, name) for result in results) for name in ("n_missing", "total"))
-            signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{results[0].coef}|nan:drop({lost}/{total})"
-            signature += f"|ci:boot-inputs/{n_boot}|seed:{seed}"
-            reason = next((result.reason for result in results if np.isnan(result.value)), "")
-        table.append(_line(arm, one.values, one.drawn) | counts | {"signature": signature, "reason": reason})
-    return pd.DataFrame(table)
-
-
 def _tests(
-    found: dict[str, Measured], pairs: Sequence[tuple[str, str]], coef: str, n_perm: int, seed: int
+    rows: pd.DataFrame, measured: tuple, pairs: Sequence[tuple[str, str]], coef: str, n_perm: int, seed: int
 ) -> pd.DataFrame:
-    """A line a pair, uncorrected."""
+    """A line a pair, uncorrected; measured: what `correlations` gives."""
+    _, drawn, points = measured
+    of_seed = {
+        arm: dict(zip(sorted(mine["seed"].unique()), points[arm], strict=True)) for arm, mine in rows.groupby("arm")
+    }
     lines = []
     for pair in pairs:
-        one, two = (found[arm] for arm in pair)
-        shared = [number for number in one.matrices if number in two.matrices]
-        first, second = (
-            np.array([side.results[number].value if side.results else np.nan for number in shared])
-            for side in (one, two)
-        )
+        one, two = (of_seed[arm] for arm in pair)
+        shared = [number for number in one if number in two]
+        gaps = np.array([one[number] - two[number] for number in shared])
         # all seeds as one: their systems stand below each other, inputs change places whole
-        (x, y), (z, _) = (
-            (np.vstack(parts) for parts in zip(*(side.matrices[number] for number in shared), strict=True))
-            for side in (one, two)
-        )
+        (x, y), (z, _) = (_wide(rows[(rows["arm"] == arm) & rows["seed"].isin(shared)]) for arm in pair)
         p, signature = np.nan, ""
         if (~np.isnan(x) & ~np.isnan(z)).sum() >= 3:
             tested = meta.compare(x, z, y, coef=coef, units="inputs", n_perm=n_perm, seed=seed)
             p, signature = tested.p, f"seeds-stacked:{len(shared)}|{tested.signature()}"
-        line = _gap(pair, one.values, two.values, first - second, one.drawn - two.drawn)
+        line = _gap(pair, points[pair[0]], points[pair[1]], gaps, drawn[pair[0]] - drawn[pair[1]])
         lines.append(line | {"p": p, "p_holm": np.nan, "holds": False, "signature": signature})
     return pd.DataFrame(lines)
 

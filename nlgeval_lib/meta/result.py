@@ -1,0 +1,91 @@
+"""What every statistic returns: a frozen record that says in one line what was computed, with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+NAN = float("nan")
+FIRST = ("value", "first", "second", "difference", "partial", "statistic", "low", "high", "p", "n")
+
+
+class Result:
+    """Base of the records. One with a `value` is that number for `float`."""
+
+    def signature(self) -> str:
+        """What was computed, in one line."""
+        raise NotImplementedError
+
+    def __float__(self) -> float:
+        return float(getattr(self, "value"))  # noqa: B009
+
+    def row(self) -> dict[str, Any]:
+        """Numbers and words by name, the ends of the interval and the signature last; arrays and tables left out."""
+        named = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        plain = {name: v for name, v in named.items() if v is None or isinstance(v, (bool, int, float, str))}
+        if isinstance(ends := named.get("interval"), Interval):
+            plain |= {"low": ends.low, "high": ends.high}
+        return {**plain, "signature": self.signature()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """The result as a table of one row."""
+        import pandas as pd
+
+        return pd.DataFrame([self.row()])
+
+    def __repr__(self) -> str:
+        row = self.row()
+        numbers = {name: row[name] for name in FIRST if row.get(name) is not None and row[name] == row[name]}
+        shown = [f"{name}={one:.4g}" if isinstance(one, float) else f"{name}={one}" for name, one in numbers.items()]
+        reason = [f"reason={row['reason']!r}"] if row.get("reason") else []
+        return f"{type(self).__name__}({', '.join([*shown, repr(row['signature']), *reason])})"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Ends of an interval; NaN with a reason where there is none, "" as the name where none was asked for.
+
+    how: what the name leaves open, as a signature says it. n_undefined: replicates without a value. replicates: values
+    of the resamples; of a jackknife the statistic and its spread; none of a formula.
+    """
+
+    low: float = NAN
+    high: float = NAN
+    name: str = ""
+    how: str = ""
+    n_undefined: int = 0
+    reason: str = ""
+    replicates: Any = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+
+    def signature(self) -> str:
+        """The part of a signature; nothing without an interval."""
+        return f"|ci:{self.name}{self.how}" if self.name else ""
+
+
+NO_INTERVAL = Interval()
+
+
+class Measured(Result):
+    """A result with an interval, whose ends it has as `low` and `high`: NaN where none was asked for."""
+
+    interval: Interval
+
+    @property
+    def low(self) -> float:
+        return self.interval.low
+
+    @property
+    def high(self) -> float:
+        return self.interval.high
+
+    @property
+    def replicates(self) -> Any:
+        """What the interval was made from, as `Interval` says."""
+        return self.interval.replicates

@@ -1,0 +1,269 @@
+"""The jackknife: each left-out value counted anew, the formulas by hand, the edges with their reasons."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged, summeval_judge
+from scipy import stats
+
+from nlgeval_lib import meta
+from nlgeval_lib.meta import defaults, jackknife, levels
+
+
+def common(*sides):
+    gone = np.isnan(sides).any(axis=0)
+    return [np.where(gone, np.nan, side) for side in sides]
+
+
+def one_out(shape):
+    """Masks of what is gone: {unit: one a unit}."""
+    systems, inputs = np.indices(shape)
+    return {
+        "systems": [systems == s for s in range(shape[0])],
+        "inputs": [inputs == i for i in range(shape[1])],
+        "cells": [(systems == s) & (inputs == i) for s, i in np.ndindex(shape)],
+    }
+
+
+def without(x, y, coef, level):
+    """The coefficient without each unit, counted anew by the oracle."""
+    gone = one_out(x.shape)
+    return {
+        unit: np.array([at_level(np.where(mask, np.nan, x), y, coef, level) for mask in masks])
+        for unit, masks in gone.items()
+    }
+
+
+@pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_left_out_value_equals_a_new_count(level, kind):
+    for seed, shape in enumerate([(4, 5), (7, 6), (3, 9)]):
+        x, y = common(*judged(*shape, seed, kind))
+        if kind == "gaps":
+            x[1, :3], y[:, 2] = np.nan, np.nan  # an input without items, a system with few
+            x, y = common(x, y)
+        for coef in COEFFICIENTS:
+            plan = levels.plan(x, y, coef, level)
+            for unit, expected in without(x, y, coef, level).items():
+                np.testing.assert_allclose(plan.without(unit), expected, atol=1e-11, err_msg=f"{coef} {unit}")
+            if level == "dataset":
+                flat = levels.plan(x.ravel(), y.ravel(), coef, level)
+                np.testing.assert_allclose(flat.without("cells"), plan.without("cells"), atol=1e-12)
+
+
+def test_left_out_values_keep_their_digits():
+    """Without the outlier little is left of the sums of squares; without the odd one, nothing."""
+    y = np.array([3.0, 1, 2, 5, 4, 7, 6, 1])
+    for x in (np.array([1e7, 1.0, 2, 4, 3, 5, 9, 7]), np.array([1.0, 1, 1, 1, 1, 1, 2, 1]), 1e160 * y + 1e150):
+        found = levels.plan(x, y, "pearson", "dataset").without("cells")
+        expected = without(x[None], y[None], "pearson", "dataset")["cells"]
+        np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def variance(values):
+    good = values[~np.isnan(values)]
+    return (len(good) - 1) / len(good) * ((good - good.mean()) ** 2).sum()
+
+
+@pytest.mark.parametrize("coef", COEFFICIENTS)
+@pytest.mark.parametrize("level", LEVELS)
+def test_test_and_intervals_are_the_formulas(level, coef):
+    first, second, y = common(judged(6, 9, 1, "gaps")[0], judged(6, 9, 2)[0], judged(6, 9, 1, "gaps")[1])
+    sides = [without(side, y, coef, level) for side in (first, second)]
+    v = {unit: variance(sides[0][unit][keep] - sides[1][unit][keep]) for unit, keep in present(y).items()}
+    found = meta.compare(first, second, y, coef, level, "jack-both", ci="jack-both", confidence=0.9)
+    two = max(v["systems"] + v["inputs"] - v["cells"], v["systems"], v["inputs"])
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(found.difference) / math.sqrt(two), 2.5), rel=1e-8)
+    reach = stats.t.ppf(0.95, 2.5) * math.sqrt(two)
+    assert (found.low, found.high) == pytest.approx(
+        (max(found.difference - reach, -2), min(found.difference + reach, 2)), abs=1e-9
+    )
+    assert "|test:jack-both|df:2.5|alt:two-sided|ci:jack-both|df:2.5|conf:0.9" in found.signature()
+    for units, df in (("systems", 2.5), ("inputs", 7)):  # one input has no common item
+        one = meta.compare(first, second, y, coef, level, f"jack-{units}", alternative="greater")
+        assert one.p == pytest.approx(stats.t.sf(one.difference / math.sqrt(v[units]), df), rel=1e-8)
+    tails = [
+        meta.compare(*sides, y, coef, level, "jack-both", alternative=alternative).p
+        for sides, alternative in (((first, second), "greater"), ((second, first), "less"))
+    ]
+    assert tails[0] == pytest.approx(tails[1]) and 2 * min(tails[0], 1 - tails[0]) == pytest.approx(found.p)
+
+    own = {unit: variance(sides[0][unit][keep]) for unit, keep in present(y).items()}
+    total = own["systems"] + own["inputs"]
+    if level != "dataset":
+        total = max(total - own["cells"], own["systems"], own["inputs"])
+    one = meta.correlate(first, y, coef, level, ci="jack-both")
+    reach = stats.t.ppf(0.975, 2.5) * math.sqrt(total)
+    bottom = 0 if coef == "acc-eq" else -1
+    assert (one.low, one.high) == pytest.approx((max(one.value - reach, bottom), min(one.value + reach, 1)), abs=1e-9)
+
+
+def present(y):
+    here = ~np.isnan(y)
+    return {"systems": here.any(axis=1), "inputs": here.any(axis=0), "cells": here.ravel()}
+
+
+def test_rows_of_flat_data():
+    x, y = (side.ravel() for side in judged(1, 40, 3))
+    found = meta.correlate(x, y, "spearman", ci="auto")
+    z = np.arctanh([stats.spearmanr(np.delete(x, i), np.delete(y, i)).statistic for i in range(40)])
+    reach = stats.t.ppf(0.975, 39) * math.sqrt(variance(z))
+    assert (found.low, found.high) == pytest.approx(tuple(np.tanh(np.arctanh(found.value) + reach * np.array([-1, 1]))))
+    assert found.signature().endswith("|ci:jack-rows|df:39")
+    test = meta.compare(x, -x, y, "spearman", units="auto")
+    assert test.p == pytest.approx(2 * stats.t.sf(2 * found.value / math.sqrt(variance(2 * np.tanh(z))), 39))
+
+
+def test_permutation_of_systems_takes_every_pattern():
+    first, second, y = judged(5, 6, 0)[0], judged(5, 6, 9, noise=3.0)[0], judged(5, 6, 0)[1]
+    one, two = (stats.zscore(side, axis=None) for side in (first, second))
+    gap = []
+    for coins in itertools.product((False, True), repeat=5):
+        mask = np.array(coins)[:, None]
+        sides = np.where(mask, two, one), np.where(mask, one, two)
+        gap.append(np.subtract(*(at_level(side, y, "pearson", "system") for side in sides)))
+    gap = np.array(gap)
+    for alternative, extreme in (
+        ("two-sided", abs(gap) >= abs(gap[0]) - 1e-12),
+        ("greater", gap >= gap[0] - 1e-12),
+        ("less", gap <= gap[0] + 1e-12),
+    ):
+        found = meta.compare(first, second, y, "pearson", "system", "exact-systems", alternative=alternative)
+        assert found.p == pytest.approx(extreme.mean(), abs=1e-12)
+    assert "test:exact-systems/16|alt:less|scale:z" in found.signature() and "seed" not in found.signature()
+    least = meta.compare(y, -y, y, "pearson", "system", "auto")
+    assert least.p == 1 / 16 and "5 systems cannot reach .05" in least.reason
+    many = meta.compare(*judged(15, 4, 0), judged(15, 4, 1)[0], level="system", units="auto", n_perm=50)
+    assert "test:perm-systems/50|" in many.signature() and "seed:0" in many.signature()
+
+
+def test_wide_tails_are_those_of_t():
+    x, y = judged(8, 30, 0)
+    found = meta.correlate(x, y, "spearman", "system", ci="wide-both", n_boot=500)
+    tail = stats.norm.cdf(-math.sqrt(8 / 7) * stats.t.ppf(0.975, 7))
+    plain = meta.correlate(x, y, "spearman", "system", ci="boot-both", n_boot=500)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(plain.replicates, [tail, 1 - tail])))
+
+
+AUTO = [  # systems, inputs, level, coef, test, interval, words of the reason
+    (16, 30, "dataset", "kendall-b", "jack-both|df:7.5", "jack-both|df:7.5", ""),
+    (4, 30, "input", "pearson", "jack-both|df:1.5", "jack-both|df:1.5", "4 systems: wide by necessity"),
+    (3, 80, "dataset", "pearson", "jack-both|df:1", "jack-both|df:1", "more inputs will not narrow"),
+    (6, 30, "dataset", "acc-eq", "jack-both|df:2.5", "jack-both|df:2.5", "little power"),
+    (2, 30, "input", "pearson", "jack-inputs|df:29", "jack-inputs|df:29", "these two only"),
+    (9, 2, "dataset", "spearman", "jack-systems|df:4", "jack-systems|df:4", "2 inputs"),
+    (1, 30, "dataset", "spearman", "jack-rows|df:29", "jack-rows|df:29", ""),
+    (7, 30, "system", "pearson", "exact-systems/64", "fisher|n:7", ""),
+    (7, 30, "system", "kendall-b", "exact-systems/64", "wide-both/1000|seed:0", ""),
+    (4, 30, "system", "kendall-b", "exact-systems/8", "", "4 systems at system level, at least 5"),
+    (3, 30, "system", "pearson", "exact-systems/4", "", "3 systems at system level, at least 4"),
+]
+
+
+@pytest.mark.parametrize(("systems", "inputs", "level", "coef", "test", "interval", "words"), AUTO)
+def test_auto_chooses_by_level_and_size(systems, inputs, level, coef, test, interval, words):
+    x, y = judged(systems, inputs, 0)
+    other = judged(systems, inputs, 5)[0]
+    one = meta.correlate(x, y, coef, level, ci="auto")
+    assert (f"|ci:{interval}" in one.signature()) if interval else ("|ci:" not in one.signature())
+    assert math.isnan(one.low) == (not interval) and words in one.reason
+    assert f"|test:{test}|" in meta.compare(x, other, y, coef, level, "auto").signature()
+
+
+def test_the_default_is_one_constant(monkeypatch):
+    x, y = judged(8, 20, 0)
+    judges = {"a": x, "b": judged(8, 20, 3)[0]}
+    monkeypatch.setattr(defaults, "DEFAULT_TEST", "perm-both")
+    monkeypatch.setattr(defaults, "DEFAULT_CI", "boot-both")
+    before = meta.league(judges, y, ci=True, n_perm=9, n_boot=9)
+    assert "test:perm-both/9" in before.signature() and "ci:boot-both/9" in before.correlations[0].signature()
+    assert "ci:boot-rows" in meta.correlate(x[0], y[0], ci=True, n_boot=50).signature()
+    monkeypatch.setattr(defaults, "DEFAULT_TEST", "auto")
+    monkeypatch.setattr(defaults, "DEFAULT_CI", "auto")
+    after = meta.league(judges, y, ci=True)
+    assert "test:jack-both|df:3.5" in after.signature() and "ci:jack-both" in after.correlations[0].signature()
+    assert "ci:jack-rows" in meta.human_ceiling(np.stack([x[0], y[0], y[1]]), ci=True).signature()
+    assert "ci:jack-both" in meta.length_bias(x, y, judges["b"]).signature()
+    assert after.to_frame()[["name", "rank"]].shape == (2, 2)
+
+
+def test_edges_have_a_reason():
+    x, y = judged(6, 10, 0)
+    same = meta.compare(x, 2 * x, y, units="jack-both")
+    assert same.p == 1 and same.difference == 0 and math.isnan(same.detectable())
+    nothing = meta.compare(y, -y, y, "spearman", units="jack-both")
+    assert math.isnan(nothing.p) and "same whatever is left out" in nothing.reason
+    for pair in ((np.ones_like(x), x), (x, np.ones_like(x))):
+        assert math.isnan(meta.compare(*pair, y, units="jack-both").p)
+    assert "nothing can be said across both" in meta.compare(x[:2], x[2:4], y[:2], units="jack-both").reason
+    rare, often = np.zeros((6, 10)), np.zeros((6, 10))
+    rare[0, 0] = often[0, 0] = often[1, 3] = often[1, 4] = 1  # without system 1, the first is constant
+    one = meta.correlate(rare, y, "pearson", ci="jack-both")
+    assert "undefined without 1 of 6 systems" in one.reason and one.low < one.high
+    alone = x.copy()
+    alone[3] += 30
+    odd = meta.correlate(alone, y, "pearson", ci="jack-both")
+    assert "system 4 alone makes" in odd.reason
+    line = np.arange(10.0)
+    assert "no interval" in meta.correlate(line, line, ci="auto").reason
+    for bad, words in (
+        (dict(ci="jack-both"), "flat vector"),
+        (dict(ci="fisher", coef="acc-eq"), "allowed are pearson"),
+        (dict(ci="auto", confidence=1.0), "confidence"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            meta.correlate(line, line**2, **bad)
+    with pytest.raises(ValueError, match="no interval of a difference"):
+        meta.compare(x, y, y, "pearson", ci="fisher")
+
+
+def test_detectable_difference_is_closed_and_plans():
+    x, y = judged(8, 30, 0)
+    found = meta.compare(x, judged(8, 30, 4)[0], y, "pearson", units="jack-both")
+    error = abs(found.difference) / stats.t.isf(found.p / 2, 3.5)
+    assert found.detectable(0.8) == pytest.approx((stats.t.ppf(0.975, 3.5) + stats.t.ppf(0.8, 3.5)) * error, rel=1e-6)
+    assert found.detectable(systems=8, inputs=30) == pytest.approx(found.detectable())
+    assert found.detectable(systems=32) < found.detectable() and found.detectable(inputs=10) > found.detectable()
+    by_inputs = meta.compare(x, y, y, "pearson", units="jack-inputs")
+    assert by_inputs.detectable() > 0
+    with pytest.raises(ValueError, match="over both"):
+        by_inputs.detectable(systems=9)
+    assert math.isnan(meta.compare(x, y, y, units="both", n_perm=9).detectable())
+
+
+def test_the_mean_of_intervals():
+    (x, y), other = judged(6, 12, 0), judged(6, 12, 4)[0]
+    parts = [meta.correlate(side, y, "pearson", ci="jack-both") for side in (x, other)]
+    mean = np.mean([part.value for part in parts])
+    found = meta.intervals.of_mean([part.replicates for part in parts], mean)
+    plans = [levels.plan(side, y, "pearson", "dataset") for side in (x, other)]
+    spread = jackknife.spread(levels.Combined(lambda a, b: (a + b) / 2, plans), "both", added=True)
+    assert found == jackknife.interval(mean, spread)
+    scaled = meta.intervals.of_mean([meta.intervals.times(part.replicates, 100) for part in parts], 100 * mean)
+    assert (scaled.low, scaled.high) == pytest.approx((100 * found.low, 100 * found.high))
+    apart = meta.correlate(judged(6, 20, 1)[0], judged(6, 20, 1)[1], "pearson", ci="jack-both")
+    independent = meta.intervals.of_mean([parts[0].replicates, apart.replicates], mean)
+    reach = [part.high - part.value for part in (parts[0], apart)]
+    assert independent.high - mean == pytest.approx(math.hypot(*reach) / 2)
+
+
+def test_the_judges_on_record(needs):
+    """GPT-4o and Llama on SummEval coherence, by the formula in plain numpy and scipy."""
+    first, y = summeval_judge(needs, "gpt-4o", "coherence")
+    second = summeval_judge(needs, "llama-31", "coherence")[0]
+    parts = {}
+    for axis, unit in enumerate(("systems", "inputs")):
+        values = [
+            stats.kendalltau(np.delete(first, k, axis), np.delete(y, k, axis)).statistic
+            - stats.kendalltau(np.delete(second, k, axis), np.delete(y, k, axis)).statistic
+            for k in range(y.shape[axis])
+        ]
+        parts[unit] = variance(np.array(values))
+    found = meta.compare(first, second, y, units="auto")
+    assert found.spread.parts["systems"] == pytest.approx(parts["systems"], rel=1e-9)
+    assert found.spread.parts["inputs"] == pytest.approx(parts["inputs"], rel=1e-9)
+    assert found.spread.df == 7.5

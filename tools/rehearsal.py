@@ -1,0 +1,130 @@
+"""The road from a judge's completions to the printed cells, rehearsed: a script answers every judge of the catalogue at
+reduced size, the notebooks that read one run on that store, and their cells are counted.
+
+    python tools/rehearsal.py                 run it in a temporary folder, compare with tests/cases/rehearsal.csv
+    python tools/rehearsal.py --write         and write that list anew
+    python tools/rehearsal.py --folder DIR    keep store, results and executed notebooks there
+
+What comes out is noise under the papers' model names, so it lives in that folder alone. The list has a line for each
+row of a printed table with cells that stay empty, and the reason; a row that loses a cell, a notebook that fails or a
+reason that changes is a fault, and the exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parent.parent
+LIST = ROOT / "tests" / "cases" / "rehearsal.csv"
+MALFORMED = 0.02  # of all answers: coverage and missing values are rehearsed too
+KEY = ["paper", "table", "row"]
+ERROR = """Error location {0}: a word
+Error aspect {0}: Fluency
+Explanation {0}: it is odd.
+Severity {0}: Minor
+Score reduction {0}: 1"""
+
+
+def answer(evaluator: str, text: str, id: str, draw: int, length: int) -> str:
+    """A plausible text of a judge that is asked `text`; the same for the same prompt and draw.
+
+    id: the request's, which tells CoAScore's stages apart. length: how many aspects a list is to have.
+    """
+    chance = random.Random(hashlib.sha256(f"{text}#{draw}".encode()).digest())
+    lists = id.startswith("aspects of")
+    if chance.random() < MALFORMED and not lists:
+        return "I have no opinion on this."
+    if evaluator == "tigerscore":
+        count = chance.randint(0, 3)
+        total = f"The model-generated output contains {count} errors, with a total score reduction of {count}."
+        return "\n".join([total, *(ERROR.format(number) for number in range(1, count + 1))])
+    score = chance.randint(1, 5)
+    if evaluator == "prometheus":
+        return f"The response does some of what was asked. [RESULT] {score}"
+    if lists:
+        return "\n".join(f"{number}. Aspect {chr(64 + number)}: a side of it" for number in range(1, length + 1))
+    if id.endswith("#aspects"):
+        return json.dumps(
+            {name: chance.randint(1, 5) for name in re.findall(r"^(Aspect \w|[A-Z][\w ]+): ", text, re.M)}
+        )
+    return f"{score}\nThe text is passable."
+
+
+def fill(store: Path) -> None:
+    """Every question of the catalogue, answered by the script."""
+    from nlgeval_lib.engines import ScriptedEngine
+    from nlgeval_lib.scoring import ProgressBar
+    from nlgeval_lib.study import catalogue, judges
+
+    for question in catalogue.load().questions:
+        judge = question.judge
+        options = judges.EngineOptions("vllm", store=store, mode="quick")
+        length = next((int(text[2:]) for text in judge.settings if text.startswith("n=")), 0)
+        engine = ScriptedEngine(
+            lambda request, draw, name=judge.evaluator, n=length: answer(name, request.text(), request.id, draw, n),
+            model=judge.model,
+            revision=judge.revision or "scripted",
+        )
+        try:
+            read = judges.job(question, options, engine).fill(ProgressBar(judge.evaluator, quiet=True))
+        except Exception as error:
+            raise SystemExit(f"{question.output}, {question.name}: {type(error).__name__}: {error}") from error
+        print(f"{question.output}, {question.name}: {len(engine.asked):,} asked; {read}", flush=True)
+
+
+def cells(results: Path) -> pd.DataFrame:
+    """The printed cells of all saved results; `ours` is empty where nothing came out."""
+    tables = [pd.read_csv(path, dtype={"printed": str}) for path in results.glob("*/*/*.csv") if "__" not in path.name]
+    found = pd.concat(tables, ignore_index=True)
+    return found[found["printed"].notna()]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, help="keep everything here")
+    parser.add_argument("--write", action="store_true", help=f"write {LIST.relative_to(ROOT)} anew")
+    parser.add_argument("--jobs", default="2", help="notebooks side by side")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = given.folder or Path(scratch)
+        for name in ("state", "results", "figures"):
+            os.environ[f"NLGEVAL_{name.upper()}"] = str(folder / name)
+        fill(folder / "state" / "completions")
+        from nlgeval_lib.study import catalogue
+
+        known = catalogue.load()
+        outputs = [one.id for one in known.outputs if one.covers and known.questions_of(one.id)]
+        command = [sys.executable, "-m", "nlgeval_lib.cli", "run", *outputs, "--mode", "quick", "--jobs", given.jobs]
+        code = subprocess.run(command, cwd=ROOT, check=False).returncode
+        found = cells(folder / "results")
+    routes = Counter(found["route"].where(found["ours"].notna(), "empty"))
+    print("; ".join(f"{route}: {count:,}" for route, count in routes.most_common()))
+    print(f"{routes['run']:,} printed cells come out once the judges are asked")
+    empty = found[found["ours"].isna()].groupby([*KEY, "reason"], sort=True).size().rename("cells").reset_index()
+    if given.write:
+        empty.to_csv(LIST, index=False)
+        print(f"wrote {LIST.relative_to(ROOT)}: {len(empty)} rows of tables stay empty, {empty['cells'].sum():,} cells")
+        return code
+    committed = pd.read_csv(LIST)
+    both = empty.merge(committed, how="outer", indicator=True)
+    moved = both[both["_merge"] != "both"]
+    for one in moved.itertuples():
+        side = "empty now" if one._10 == "left_only" else "no longer empty"
+        print(f"{side}: {one.paper} {one.table}, {one.row}: {one.cells} cells: {one.reason}")
+    return int(bool(code) or len(moved) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
