@@ -29,7 +29,8 @@ VETOES = {
         r"grounds|basis|justification|"
         r"argument|score|rating))\b",
         # I refuse to give it a 4.
-        "refused": r"\b(?:refus|declin|reluctan|resist|avoid|preclud|prevent|disqualif|hesita)\w*|\b(?:unwilling|"
+        "refused": r"\b(?:refus|declin|(?<!no )(?<!without )(?<!without a )doubt|"
+        r"reluctan|resist|avoid|preclud|prevent|disqualif|hesita)\w*|\b(?:unwilling|"
         r"rule[sd]? out|stop(?:s|ped)? me|keeps? (?:me|it|this)|kept|unable|impossible|fail(?:s|ed)? to|mistake to|"
         r"stretch to|(?:wrong|unfair|harsh|hard|difficult|generous|lenient) to|without|unlike|except for|shy away|"
         r"against)\b",
@@ -66,7 +67,7 @@ VETOES = {
         # If it were fluent, I would give it a 4.
         "hypothetical": r"\bif\b(?<!even if)(?<!as if)(?<!what if)(?! (?:i|we) (?:had to|have to|were to|must|need)\b)"
         r"(?! (?:asked|forced|pressed|any|only)\b)|\b(?:had (?:it|the|this|there)|were (?:it|the|this)|assuming|once|"
-        r"in case|whenever|imagine|unless|which would)\b|"
+        r"in case|provided that|whenever|imagine|unless|which would)\b|"
         rf"\b(?:by [a-z]+ing|{_LACKING})\b.*\b(?:would|could|'d)\b|"
         r"\b(?:although|though|while)\b(?! (?:some|others|one|many|people)\b)[^.,!?\n]*\b(?:would|could)\b|\b(?:would|"
         r"could|to|will) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b",
