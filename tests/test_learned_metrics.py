@@ -133,8 +133,6 @@ def test_gptscores_default_prompt_names_task_and_quality(llama: Path) -> None:
     assert other.signature() != metric.signature() and other.score(frame)["value"][0] != scored["value"][0]
     with pytest.raises(ValueError, match="needs a column 'quality'"):
         GPTScore(model=str(llama), fixed={"task": "x"}).score(frame)
-    with pytest.raises(ValueError, match=r"slot \{\{output\}\}"):
-        GPTScore(model=str(llama), prompt="{{output}}")
 
 
 # -- UniEval -----------------------------------------------------------------------------------------------------------
@@ -195,8 +193,6 @@ def test_unieval_says_what_it_needs(t5: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(nltk.data, "path", [])
     scored = UniEval("summarization", "fluency", model=t5).score(frame)
     assert set(scored["status"]) == {"unavailable"} and "punkt_tab" in scored["reason"][0]
-    with pytest.raises(ValueError, match="aspect is 'naturalness'; allowed: 'coherence'"):
-        UniEval("summarization", "naturalness")
     with pytest.raises(ValueError, match="needs a column 'references' or 'reference'"):
         UniEval("summarization", "relevance", model=t5).score(frame)
 

@@ -83,9 +83,6 @@ def test_the_wording_of_the_appendix():
         criteria=RUBRIC.criteria, **levels,
     )  # fmt: skip
     assert rendered != Prometheus().render(sample())
-    for options in ({"reference": False}, {"rubric": False}, {"feedback": False}, {"low": 0, "high": 10}):
-        with pytest.raises(ValueError, match="wording 'appendix'"):
-            Prometheus(wording="appendix", **options)
 
 
 @pytest.mark.parametrize(("reference", "rubric", "feedback"), list(itertools.product([True, False], repeat=3)))
@@ -123,8 +120,6 @@ def test_each_sample_is_graded_on_the_scale_of_its_own_rubric():
         Prometheus(low=1, high=5, engine=engine).judge([sample("a", rubric=ten.text())])
     with pytest.raises(ValueError, match="sample 'a': rubric 'be nice'"):
         Prometheus(engine=engine).judge([sample("a", rubric="be nice")])
-    with pytest.raises(ValueError, match="give both ends"):
-        Prometheus(low=1)
 
 
 # --- wrapping and sampling
@@ -164,13 +159,6 @@ def test_the_form_is_read_strictly_and_by_the_verbalizer_what_is_near_it(text, l
     assert near.parse(Completion("k", loose), sample()).value == 4
     missing = strict.parse(Completion("k", loose), sample())
     assert missing.status is not Status.OK and missing.reason
-
-
-@given(st.text(max_size=200))
-def test_any_completion_gives_a_score_of_the_scale_or_a_reason(text):
-    for judge in (Prometheus(), Prometheus(verbalizer=True), Prometheus(feedback=False)):
-        judgment = judge.read(Completion("k", text), sample())
-        assert 1 <= judgment.value <= 5 if judgment.status is Status.OK else judgment.reason
 
 
 def test_structured_completions_carry_a_verdict_of_the_scale():
