@@ -293,12 +293,3 @@ def test_structured_stages_hold_the_judge_to_the_aspects_names():
     answer = json.dumps(dict(zip(NAMES, [5, 5, 4, 5, 3], strict=True)))
     assert re.fullmatch(numbers[0], answer) and not re.fullmatch(numbers[0], answer.replace("4", "6"))
     assert last[1] == ("1", "2", "3", "4", "5")
-
-
-def test_signatures_tell_settings_apart():
-    plain = CoAScore("dialogue", engine=scripted()).signature()
-    said = "coascore|task:dialogue|scale:1-5|variant:full|aspects:10|few:missing|unscored:omit|prompt:"
-    assert plain.startswith(said)
-    changed = [{"n": 5}, {"variant": "inter"}, {"few": "use"}, {"unscored": "keep"}, {"high": 6}]
-    changed.append({"sampling": {"max_tokens": 9}})
-    assert len({plain, *(CoAScore("dialogue", engine=scripted(), **one).signature() for one in changed)}) == 7

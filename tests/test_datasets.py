@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from nlgeval_lib import datasets, files
 from nlgeval_lib.datasets import UnknownName, mini, prometheus
@@ -215,17 +214,10 @@ def test_self_instruct_marks_stand_ins(data):
     assert (own[own["system_id"] == "davinci-t0-ft"]["output"].str.strip() == "").sum() == 48
 
 
-@pytest.mark.parametrize(
-    ("name", "reliability", "by_length"), [("vicuna_bench", 0.927, 0.295), ("mt_bench", 0.945, 0.287)]
-)
-def test_prometheus_benches(data, name, reliability, by_length):
-    """The mean of three GPT-4 scores against the mean of three, by Spearman-Brown; and with the length in words."""
+@pytest.mark.parametrize("name", ["vicuna_bench", "mt_bench"])
+def test_prometheus_benches(data, name):
     long = data(name)
-    words = long["output"].str.split().str.len()
-    assert stats.pearsonr(words, long["gpt4"])[0] == pytest.approx(by_length, abs=5e-4)
     scores = long[[f"rater_gpt4_{n}" for n in range(3)]].to_numpy()
-    correlation = np.corrcoef(scores.T)[np.triu_indices(3, 1)].mean()
-    assert 3 * correlation / (1 + 2 * correlation) == pytest.approx(reliability, abs=5e-4)
     assert long["human"].isna().all()
     np.testing.assert_allclose(long["gpt4"], scores.mean(axis=1))
     for row in long.sample(20, random_state=0).itertuples():
@@ -239,8 +231,6 @@ def test_hhh(data):
     long = data("hhh")
     counts = long[long["human"] == 1]["category"].value_counts().to_dict()
     assert counts == {"honest": 61, "helpful": 59, "harmless": 58, "other": 43}
-    lengths = long["output"].str.len().to_numpy().reshape(-1, 2)
-    assert (lengths[:, 0] > lengths[:, 1]).mean() == pytest.approx(0.629, abs=5e-4)
     assert long.groupby("category")["rubric"].nunique().to_dict() == dict.fromkeys(set(long["category"]), 1)
 
 

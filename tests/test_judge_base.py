@@ -215,16 +215,6 @@ def test_an_engine_is_needed_and_settings_are_checked():
     assert Terse(sampling=Sampling(max_tokens=7)).sampling.max_tokens == 7
 
 
-def test_signatures_tell_what_determines_a_score():
-    def of(**settings):
-        return Terse(engine=ScriptedEngine([], model="m", revision="r"), **settings).signature()
-
-    assert of() == "terse|chat:messages|engine:scripted|model:m@r|T:0|max:256|n:1|missing:drop|v:0.1"
-    others = [of(chat="raw"), of(missing="fill:0"), of(sampling={"max_tokens": 9}), of(sampling={"temperature": 0.5})]
-    assert len({of(), *others}) == 5
-    assert Terse().signature().startswith("terse|chat:messages|engine:none|")
-
-
 # -- stages ------------------------------------------------------------------------------------------------------------
 
 

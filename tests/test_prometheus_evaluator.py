@@ -175,13 +175,6 @@ def test_structured_completions_carry_a_verdict_of_the_scale():
     assert judge.judge([ten])[0].value == 7 and judge.form()["regex"].endswith("|9|10)")
 
 
-def test_signatures_tell_settings_apart():
-    ways = [{}, {"reference": False}, {"rubric": RUBRIC}, {"rubric": Rubric("c", ("a", "b"))}, {"verbalizer": True}]
-    ways += [{"wording": "appendix"}, {"feedback": False}, {"low": 1, "high": 5}, {"chat": "raw"}, {"structured": True}]
-    judges = [Prometheus(**way) for way in ways]
-    assert len({judge.signature() for judge in judges}) == len(ways)
-
-
 # --- GPT-4 on Vicuna Bench and MT Bench
 
 
