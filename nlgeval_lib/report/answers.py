@@ -142,9 +142,9 @@ def saved_cells(name: str) -> pd.DataFrame | None:
     path = files.located(name)
     if not path.exists():
         return None
-    blank = dict.fromkeys(_TYPES, "")
+    types = defaultdict[str, type](lambda: str, _TYPES)
     try:
-        cells = pd.read_csv(path, keep_default_na=False, na_values=blank, dtype=defaultdict[str, type](lambda: str, _TYPES))
+        cells = pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(_TYPES, ""), dtype=types)
     except (OSError, ValueError) as error:
         raise ValueError(f"{name} is damaged ({error}); {AGAIN}") from None
     if lacking := [column for column in _CELL if column not in cells.columns]:
