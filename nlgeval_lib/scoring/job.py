@@ -181,6 +181,7 @@ class Job:
             found |= {"engine": self.engine.name, "model": self.engine.model, "revision": self.engine.revision}
             if served := sorted(getattr(self.engine, "served", ())):
                 found["model_named_by_server"] = served
+            found |= {name: told for name in ("about", "extra_body") if (told := getattr(self.engine, name, None))}
         if self.run.counts:
             found["completions"] = {name: self.run.counts[name] for name in ("total", "stored", "done", "failed")}
             found["made_now"] = {name: self.run.counts[name] for name in ("prompt_tokens", "completion_tokens")}
