@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pandas as pd
 import pytest
 from cli_tools import asks, jsonl, rows
@@ -11,6 +9,7 @@ from hostile_server import HostileServer
 
 from nlgeval_lib import engines
 from nlgeval_lib.engines import OpenAIEngine, Request, Sampling, _server
+from nlgeval_lib.scoring.provenance import record_of
 from nlgeval_lib.study import judges
 from nlgeval_lib.study.catalogue import Judge, Question
 
@@ -26,7 +25,7 @@ def scored(nl, server, *more: str) -> tuple[pd.DataFrame, dict]:
     jsonl(server.folder / "in.jsonl", rows(6, aspect="overall", source="s"))
     got = nl("score", "-e", "geval", "-i", "in.jsonl", "-o", "out.csv", *asks(server, *more))
     assert got.code == 0, got.err
-    return pd.read_csv("out.csv"), json.loads(open("out.csv.meta.json").read())["scores"]["value"]
+    return pd.read_csv("out.csv"), record_of("out.csv")["scores"]["value"]
 
 
 @pytest.fixture
