@@ -100,8 +100,9 @@ def of_mean(parts: Sequence[Any], value: float) -> Interval:
 def of_difference(first: Sequence[Any], second: Sequence[Any], value: float) -> Interval:
     """The interval of the difference of two means of as many parts, as one statistic. first, second: as `of_mean`."""
     parts = [times(one, 2) for one in first] + [times(one, -2) for one in second]
-    tuples = all(isinstance(part, tuple) for part in parts)
-    return of_mean([(one, replace(of, added=False), ends) for one, of, ends in parts] if tuples else parts, value)
+    if all(isinstance(part, tuple) for part in parts):
+        parts = [(one, replace(found, added=False), limits) for one, found, limits in parts]
+    return of_mean(parts, value)
 
 
 def times(replicates: Any, factor: float) -> Any:
