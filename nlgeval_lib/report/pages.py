@@ -93,6 +93,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
         totals=_unstyled(tables.show(scoreboard.totals(board))),
         boards={paper: _board(board[board["paper"] == paper], pages) for paper in PAPERS},
         heads=list(_brief(board).columns[1:]),
+        claims="" if scoreboard.claims().empty else _unstyled(tables.show(scoreboard.claims())),
         titles=scoreboard.TITLES,
         named=_named,
         said=said,

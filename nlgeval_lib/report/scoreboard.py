@@ -57,7 +57,7 @@ READING = (
 )
 _CELL = ("paper", "table", "row", "column", "statistic", "printed", "ours", "difference", "verdict", "route")
 _DTYPES = {"ours": float, "difference": float, "printed": str}
-_README = re.compile(r"(?<=<!-- counts -->\n).*?(?=<!-- /counts -->)", re.DOTALL)
+CLAIMS = "results/meta/meta_claims__by_paper.csv"
 _AGAIN = "delete it or restore it, then run again"
 _WORDLESS = {
     "prompt": "prints a prompt, no number",
@@ -191,10 +191,21 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     return list(contents)
 
 
+def claims() -> pd.DataFrame:
+    """What `meta_claims` saved: a row a paper, how many of its claims have which verdict; empty where nothing is."""
+    path = files.located(CLAIMS)
+    return pd.read_csv(path) if path.exists() else pd.DataFrame()
+
+
 def _tell_readme(line: str) -> None:
     readme = files.root() / "README.md"
-    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
-    told = _README.sub(lambda _: textwrap.fill(line, 119) + "\n", text)
+    text = told = readme.read_text(encoding="utf-8") if readme.exists() else ""
+    for mark, content in (
+        ("counts", textwrap.fill(line, 119)),
+        ("claims", "" if claims().empty else _md_table(claims())),
+    ):
+        between = re.compile(rf"(?<=<!-- {mark} -->\n).*?(?=<!-- /{mark} -->)", re.DOTALL)
+        told = between.sub(lambda _, content=content: content + "\n", told) if content else told
     if told != text:
         files.write_text(readme, told)
 
@@ -205,6 +216,14 @@ def markdown(frame: pd.DataFrame) -> str:
     for paper, part in frame.groupby("paper", sort=False):
         shown = brief(part).assign(notebook=[f"[{n}](../notebooks/{n})" if n else "" for n in part["notebook"]])
         lines += ["", f"## {paper}", "", _md_table(shown)]
+    if not claims().empty:
+        lines += [
+            "",
+            "## Claims, by verdict",
+            "",
+            "Each with its arithmetic: [meta/claims.ipynb](../notebooks/meta/claims.ipynb),",
+        ]
+        lines += ["[meta_claims__claims.csv](meta/meta_claims__claims.csv).", "", _md_table(claims())]
     return "\n".join(lines) + "\n"
 
 
