@@ -47,6 +47,7 @@ def least_between(first: float, second: float, n: int) -> float:
 def williams(pairs: Sequence[Pair], n: Any, scale: float = 1) -> str:
     """Which differences of correlations are significant, given how far the judges agree; rows as if independent.
 
+    "Whatever r": already where the judges share no more than both following the ratings makes them share.
     n: items, or column -> items; other columns and taus are left out. scale: what a printed 1 stands for.
     """
     needs = []
@@ -58,12 +59,12 @@ def williams(pairs: Sequence[Pair], n: Any, scale: float = 1) -> str:
     if not needs:
         return "no: no cell is ahead whose correlation has such a test"
     open_ones = [least for least, shared in needs if least > shared]
-    plain = f"{len(needs) - len(open_ones)} of {len(needs)} differences at any"
+    plain = f"whatever r {len(needs) - len(open_ones)} of {len(needs)} differences"
     sizes = f"Williams, n {'by column' if isinstance(n, Mapping) else f'= {n}'}, rows as if independent"
     if not open_ones:
         return f"yes: {plain} ({sizes})"
     if max(open_ones) > 1:
-        return f"no: {plain}, {sum(one > 1 for one in open_ones)} at none ({sizes})"
+        return f"no: {plain}, at no r {sum(one > 1 for one in open_ones)} ({sizes})"
     ends = " to ".join(dict.fromkeys(f"{end:.3f}" for end in (min(open_ones), max(open_ones))))
     return f"needs r >= {max(open_ones):.3f} between the judges: {plain}, {len(open_ones)} from {ends} on ({sizes})"
 
