@@ -117,7 +117,7 @@ def test_what_no_number_decides_is_told():
 
 def test_public_data_decide_by_the_corrected_test_and_a_small_correlation_is_none():
     def found(**ps):
-        return {name: SimpleNamespace(p=p, first=first) for name, (first, p) in ps.items()}
+        return {name: SimpleNamespace(p=p, first=first, reason="") for name, (first, p) in ps.items()}
 
     for computed, verdict in (
         ({}, UNTOLD),

@@ -210,7 +210,8 @@ def _public(computed: Mapping[str, Any], lacking: str) -> tuple[str, str]:
     said = []
     for name, one in computed.items():
         verdict = FAILS if told[name] <= told.alpha else HOLDS if abs(one.first) < SMALL else UNTOLD
-        said.append((verdict, f"{name} {one.first:.3f}, {inference.p_in_words(told[name])}"))
+        why = f" ({one.reason})" if one.reason else ""
+        said.append((verdict, f"{name} {one.first:.3f}, {inference.p_in_words(told[name])}{why}"))
     return _together(said)
 
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Mapping
@@ -203,8 +202,10 @@ def _tell_readme(line: str) -> None:
         ("counts", textwrap.fill(line, 119)),
         ("claims", _md_table(claims()) if len(claims()) else ""),
     ):
-        between = re.compile(rf"(?<=<!-- {mark} -->\n).*?(?=<!-- /{mark} -->)", re.DOTALL)
-        told = between.sub(lambda _, content=content: content + "\n", told) if content else told
+        before, opened, rest = told.partition(f"<!-- {mark} -->\n")
+        _, closed, after = rest.partition(f"<!-- /{mark} -->")
+        if content and closed:
+            told = f"{before}{opened}{content}\n{closed}{after}"
     if told != text:
         files.write_text(readme, told)
 
