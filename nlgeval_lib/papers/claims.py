@@ -38,7 +38,6 @@ KINDS = {
     "monotone": "each step in one direction, printed numbers",
     "ahead": "ahead in the cells named, printed numbers",
     "maximum": "the largest of its column, printed numbers",
-    "exact test": "an exact test on printed numbers",
     "public data": "public data, the library's default test, corrected by Holm within the claim",
     "run": "the judge's own run",
     "nothing": "nothing that is printed or public",
