@@ -96,7 +96,7 @@ def _p_values(side: Floats, signs: Floats) -> Floats:
         alone, gap = np.isnan(gap).all(axis=1), np.nan_to_num(gap)
         drawn, observed, size = signs @ gap.T, gap.sum(axis=1), np.abs(gap).sum(axis=1)
     else:
-        alone, side = False, side - side[:1]
+        alone, side = np.zeros(len(first), dtype=bool), side - side[:1]
         sums, total, reach = signs @ side.T, side.sum(axis=1), np.abs(side).sum(axis=1)
         drawn, observed, size = (
             sums[:, first] - sums[:, second],
