@@ -13,12 +13,12 @@ from .result import Floats, Result
 
 POLICIES: dict[str, str] = {
     "drop": "items that lack a score on either side are left out",
-    "constant-zero": "as drop; an input with a constant side counts as 0, and so does kendall-a of constant scores",
     "error": "a missing score on either side is an error",
     "zero": "a missing judge score counts as 0",
     "mean": "a missing judge score counts as the mean of the judge's other scores",
     "min": "a missing judge score counts as the judge's lowest score",
     "max": "a missing judge score counts as the judge's highest score",
+    "constant-zero": "as drop; an input with a constant side counts as 0, and so does kendall-a of constant scores",
 }
 FILLS: dict[str, Callable[[Floats], Any]] = {
     "zero": lambda x: 0.0,
