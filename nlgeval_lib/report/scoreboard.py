@@ -310,7 +310,8 @@ def _status(
             return "reproduced", ""
         return ("partly" if 2 * equal >= compared else "differs"), "; ".join(why)
     if stated:
-        return stated.status, stated.reason
+        told = cells["reason"].unique() if cells is not None else ()
+        return stated.status, "; ".join([stated.reason, *(why for why in told if why.startswith("judged by "))])
     if not int(printed.cells) and (made or printed.kind in ("prompt", "text", "diagram")):
         shown = f"shown by {', '.join(entry.id for entry, _ in made)}" if made else ""
         return "no numbers", "; ".join(filter(None, [_WORDLESS[printed.kind], printed.note, shown]))
