@@ -90,6 +90,19 @@ def test_a_server_that_tells_nothing_is_known_by_its_address(told):
     server.stop()
 
 
+@pytest.mark.parametrize(("which", "again"), [("empty", 1), ("unparsed", 3), ("failed", 0)])
+def test_what_gave_nothing_is_asked_again_when_told_to(nl, judge, tmp_path, which, again):
+    said = {0: " ", 1: "no idea", 2: "no idea"}
+    server = judge(lambda prompt: said.get(next((i for i in range(6) if f"answer {i}" in prompt), 9), "Score: 2"))
+    server.folder = tmp_path
+    first = scored(nl, server, "--max-missing", "1")[0]
+    said.clear()
+    second = scored(nl, server, "--max-missing", "1", "--ask-again", which)[0]
+    assert len(server.bodies) == 6 + again and second["value"].notna().sum() == first["value"].notna().sum() + again
+    got = nl("score", "-e", "geval", "-i", "in.jsonl", "-n", *asks(server, "--ask-again", which))
+    assert got.code == 2 and "--ask-again removes stored completions" in got.err
+
+
 # -- in the papers' tables ---------------------------------------------------------------------------------------------
 
 

@@ -261,7 +261,7 @@ def prepared(
     job = Job(name, data, named.evaluator(name, settings, load, **more), skip_incomplete=skip_incomplete)
     job.rows()
     if asks:
-        job.store = named.store(choice.store)
+        job.store, job.run.ask_again = named.store(choice.store), choice.ask_again
         job.engine = ready if ready is not None else choice.start(job.store)
         if ready is None:
             named.check_stand_in(job.engine, choice.model, job.store, choice.planning)
