@@ -46,6 +46,7 @@ def test_two_servers_under_one_name_give_two_rows(nl, two):
         assert f"model:judge@at:{place}+owner:{owner}+root:{owner}|" in record["signature"]
         about = {"server": place, "owner": owner, "root": owner, "version": "1.2.3"}
         assert record["about"] == about and record["date"]
+        assert record["completions_made_by"] == {f"{owner} 1.2.3": [record["date"][:10]] * 2}
     again, record = scored(nl, two[0])
     assert len(two[0].bodies) == 6 and again.equals(first[0]) and record["signature"] == first[1]["signature"]
 
