@@ -26,14 +26,6 @@ CASES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitline
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e-?\d+)?")
 # of a record; `git` says nothing here
 VOLATILE = ("sha256", "input_sha256", "date", "library", "git", "packages", "completions_made_by")
-    "sha256",
-    "input_sha256",
-    "date",
-    "library",
-    "git",
-    "packages",
-    "completions_made_by",
-)  # of a record; `git` says nothing here
 
 
 def number(prompt: str) -> int:

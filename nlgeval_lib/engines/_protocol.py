@@ -161,7 +161,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def fault(error: Exception, engine: Any, key: str) -> AttemptFailed:
-    """What an attempt of an `OpenAIEngine` that ended with `error` means; without the key, should the server repeat it."""
+    """What an attempt of an `OpenAIEngine` that ended with `error` means; without the key, if the server repeats it."""
     import openai
 
     if isinstance(cause := error.__cause__ or error, AttemptFailed):
