@@ -49,6 +49,7 @@ _NEXT_PROMPT = re.compile(
     re.I,
 )
 _SAID = re.compile(r"[\s(*:=-]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
+_HEADS = re.compile(r"[Ff](?<!\w[Ff])(?:eedback|EEDBACK)\s?:")
 _HEAD = re.compile(r"\A[\s\"'*#]*feedback\s?:?[\s*]*", re.I)
 _QUOTED_ON = re.compile(r"[^\n\w\"']{0,6}(?:\d[\d./]{0,5}\s?)?(?P<quote>[\"'])[,.]?[ ]+[a-z]", re.I)
 
@@ -143,6 +144,6 @@ def _words(source: str, start: int, end: int) -> str:
         )
         if said:
             return said[1].strip()
-    parts = re.split(r"(?i)\bfeedback\s?:", source[:start])
-    before = _HEAD.sub("", parts[-1], count=1).strip()
+    heads = list(_HEADS.finditer(source, 0, start))
+    before = _HEAD.sub("", source[heads[-1].end() if heads else 0 : start], count=1).strip()
     return before if before.strip(" \t\n#*-\"'") else _HEAD.sub("", source[end:], count=1).strip()

@@ -87,6 +87,7 @@ _COUNTED = re.compile(
     r"repetitions?|statements?|claims?|events?|people|persons|times|reasons?|points (?:are|were|is|was|have|has|not)|"
     r"(?:key|main) (?:points|aspects|ideas|details))\b(?![ \t]*[:(]))"
 )
+_ENDS = frozenset(("", *"\n.!?)]\"'"))  # of these nothing goes on with the number but ".."
 _CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out(?: of(?: a)?)?))\s*\Z")
 _MORE = re.compile(rf"\+|[ \t]*(?:-|~|->|=>|\bto\b|\bor\b)[ \t]*(?P<then>{_N})\s*(?:/|out of)\s*(?P<base>{_N})")
 _OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
@@ -124,7 +125,8 @@ def _number(text: str, match: re.Match, low: float, high: float) -> tuple[Candid
         return None, end
     if half:
         value, end = value + 0.5, half.end()
-    right = _RIGHT.match(text, end) if text[end : end + 1] not in ("", "\n") else None
+    ends = text[end : end + 1] in _ENDS and text[end + 1 : end + 2] != "."
+    right = None if ends else _RIGHT.match(text, end)
     kind = right.lastgroup or "" if right else "half" if half else ""
     used = right.end() if right else end
     sign, before, after = text[start - 1 : start], text[max(0, start - 9) : start], text[end : end + 2]

@@ -49,15 +49,27 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
     Returns: `Rating`; status unparsed, out_of_range, refused, truncated or empty where there is no value.
     Raises: ValueError for a bad scale or a blank label; TypeError where `text` is neither str nor None.
     """
+    if isinstance(text, str) and len(text) < _SHORT:
+        return _short(text, low, high, label)
     plain = _plain(text, low, high) if label is None and isinstance(text, str) and text.isascii() else None
     return plain or read(text, low, high, label)[0]
+
+
+_SHORT = 60
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _short(text: str, low: float, high: float, label: str | None) -> Rating:
+    """Judges say the same short thing again and again."""
+    return read(text, low, high, label)[0]
 
 
 # most recorded texts: one number in all, behind "Score:" after a sentence or at the start, that ends its line
 _PROSE = r"[^\d{}|\\<>=$#&*_`\[]*"
 _PLAIN = re.compile(
     rf"(?:{_PROSE}(?<!\.[eg])[.!?]\s{{1,9}})?[ \t]{{0,9}}(?P<rank>[Ff]inal |[Oo]verall )?(?:[Ss]core|[Rr]ating):[ ]?"
-    rf"(?P<value>\d(?:\.\d)?)(?:/(?P<base>\d{{1,3}}))?[ ]?(?:\.|(?=\n|\Z))[ ]?(?:\n{_PROSE})?\Z"
+    rf"(?P<value>\d(?:\.\d)?)(?:(?:/| out of )(?P<base>\d{{1,3}}))?[ ]?"
+    rf"(?:\([a-z ]+\))?(?:\.|(?=\n|\Z))[ ]?(?:\n{_PROSE})?\Z"
 )
 
 
@@ -68,10 +80,17 @@ def _plain(text: str, low: float, high: float) -> Rating | None:
         return None
     low, high = check_scale(low, high)
     value, base = float(plain["value"]), plain["base"]
-    if not low <= value <= high or (base and float(base) != high):
+    if base and float(base) != high:
         return None
     matched = text[max(0, plain.start("value") - 30) : plain.end("value") + 8].lower().strip()
-    return Rating(value, Status.OK, "", "final" if plain["rank"] else "label", low, high, "", matched)
+    return _within(value, "final" if plain["rank"] else "label", low, high, "", matched)
+
+
+def _within(value: float, rule: str, low: float, high: float, label: str, matched: str) -> Rating:
+    if low <= value <= high:
+        return Rating(value + 0.0, Status.OK, "", rule, low, high, label, matched)
+    reason = f"{shown(value)} is outside {shown(low)} to {shown(high)}"
+    return Rating(math.nan, Status.OUT_OF_RANGE, reason, rule, low, high, label, matched)
 
 
 def trace(text: str | None, low: float, high: float, label: str | None = None) -> list[str]:
@@ -161,10 +180,10 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
     def missing(status: Status, reason: str, rule: str) -> Rating:
         return Rating(math.nan, status, reason, rule, low, high, label)
 
-    declined = DECLINED.search(body[: min(best.start, 200)]) if best.strength < PHRASE and best.start > 12 else None
+    declined = DECLINED.search(f" {body[: min(best.start, 200)]}") if best.strength < PHRASE and best.start > 12 else None
     if declined and not re.search(
         r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b",
-        body[declined.end() : best.start],
+        body[declined.end() - 1 : best.start],
     ):
         return missing(Status.REFUSED, "the judge declined or says that it cannot rate", "silence")
     for row in _STARS.findall(body) if "☆" in body else ():
@@ -180,10 +199,7 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
                 )
     rule = best.cue if best.cue in ("alone", "leading", "closing", "bracketed") else RULES[best.strength]
     matched = body[max(0, best.start - 30) : best.end + 8].replace(TAG, "").strip()
-    if low <= best.value <= high:
-        return Rating(best.value + 0.0, Status.OK, "", rule, low, high, label, matched)
-    reason = f"{shown(best.value)} is outside {shown(low)} to {shown(high)}"
-    return Rating(math.nan, Status.OUT_OF_RANGE, reason, rule, low, high, label, matched)
+    return _within(best.value, rule, low, high, label, matched)
 
 
 def _corrected(found: list[Candidate], body: str) -> list[Candidate]:

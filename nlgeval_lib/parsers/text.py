@@ -138,9 +138,9 @@ class _Readable(dict):
 
 
 _TABLE = _Readable({ord(char): sign for sign, chars in _SIGNS.items() for char in chars})
-_ODD = re.compile(r"[^\n\t -~]")
+_ASCII = bytes((9, 10, *range(32, 127)))
 _LONG_RUN = re.compile(r"(?P<blank>[ \t\n][ \t\n]{8,})|(?P<sign>[^\w\s])(?P=sign){9,}")
-_SHORT = 1000
+_SHORT = 4000
 
 
 def readable(text: str) -> str:
@@ -154,7 +154,7 @@ def readable(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "&" in text:
         text = html.unescape(text)
-    if _ODD.search(text):
+    if not text.isascii() or text.encode().translate(None, _ASCII):
         text = text.translate(_TABLE)
     if "\\n" in text:
         text = re.sub(r"\\n(?![a-z])", "\n", text)
@@ -220,19 +220,20 @@ def shown(value: float) -> str:
 
 
 _JUDGE = r"(?:rated?|scored?|evaluated?|assess(?:ed)?|judged?|graded?)"
+# both are searched in a text with a blank before it: what begins with \W is found fast
 DECLINED = re.compile(
-    r"\b(?:i|we)(?:(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|"
+    r"\W(?:(?:i|we)(?:(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|"
     r" (?:can ?not|can't|could not|couldn't|am unable to|won't|will not|refuse to|decline to|must decline|do not have|"
     r"don't have)\b[^.\n]{0,60}\b(?:rat(?:e|ing)|scor(?:e|ing)|evaluat\w+|assess\w*|judge|judgment|grade|assign|"
     r"determine|comply|assist|help|opinions?|access|compare)\b)|"
-    r"\b(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?"
-    rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b"
+    r"(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?"
+    rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b)"
 )
 _REFUSED = re.compile(
-    r"\A\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z|\bas an? (?:ai|artificial intelligence|(?:large )?language "
-    rf"model)\b[^.\n]{{0,80}}\b(?:i|we)\b|\bsorry,? (?:but )?i\b|\bi apologi[sz]e\b|{DECLINED.pattern}|"
-    r"\b(?:score|rating|grade|verdict|result|answer)\W{1,4}"
-    r"(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b"
+    r"\A\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z|\W(?:as an? (?:ai|artificial intelligence|(?:large )?language "
+    rf"model)\b[^.\n]{{0,80}}\b(?:i|we)\b|sorry,? (?:but )?i\b|i apologi[sz]e\b|"
+    r"(?:score|rating|grade|verdict|result|answer)\W{1,4}"
+    rf"(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b)|{DECLINED.pattern}"
 )
 # asking back, or missing what is to be judged: only where the text says little else
 _ASKS_BACK = re.compile(
@@ -256,9 +257,9 @@ _OPEN_END = re.compile(
 
 def why(text: str) -> tuple[Status, str] | None:
     """The status and reason of a text (readable, lower case) without a value, None where it is just none."""
-    opening = text[:400]
+    opening = f" {text[:400]}"
     refused = _REFUSED.search(opening) or (_ASKS_BACK.search(opening) if len(text) < 300 else None)
-    if refused and opening.count('"', 0, refused.start()) % 2 == 0:  # quoted words are the judged text's
+    if refused and opening.count('"', 0, refused.start() + 1) % 2 == 0:  # quoted words are the judged text's
         return Status.REFUSED, "the judge declined or says that it cannot rate"
     tail = text[-200:].rstrip()
     if not tail or not (tail[-1].isalnum() or tail[-1] in ":=]\"'[(,-"):
