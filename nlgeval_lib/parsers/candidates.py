@@ -20,15 +20,14 @@ class Tables:
             ready = (row, re.compile(rf"(?:{before})\s*\Z"), re.compile(cues.AFTER.get(row.name, "")))
             for last in row.last.split() or [""]:
                 self.by_last.setdefault(last, []).append(ready)
-        self.rows = {
-            scope: [(name, re.compile(way)) for name, way in ways.items()] for scope, ways in taken.items() if ways
-        }
-        self.any = {scope: re.compile("|".join(f"(?:{way})" for way in taken[scope].values())) for scope in self.rows}
+        self.rows, self.any = {}, {}
+        for scope, ways in taken.items():
+            opens = r"\W" if scope in vetoes.AT_A_WORD else ""  # a search for what begins with \W is fast
+            self.rows[scope] = [(name, re.compile(f"{opens}(?:{way})")) for name, way in ways.items()]
+            self.any[scope] = re.compile(f"{opens}(?:{'|'.join(ways.values())})" if ways else r"(?!)")
 
     def veto(self, scope: str, text: str) -> str:
         """The name of the row of `scope` that is found in `text` (of "after": at its start); empty where none is."""
-        if scope not in self.any:
-            return ""
         anchored = scope in ("after", "would", "opening")
         if not (self.any[scope].match(text) if anchored else self.any[scope].search(text)):
             return ""
@@ -330,8 +329,8 @@ def doubt(one: Candidate, text: str) -> None:
 
 
 def _taken_back(sentence: str, after: str) -> str:
-    sentence = vetoes.ASIDE.sub("", sentence) if sentence.count(",") > 1 else sentence
-    clause = sentence[max((found.end() for found in vetoes.CLAUSE.finditer(sentence)), default=0) :]
+    sentence = f" {vetoes.ASIDE.sub('', sentence) if sentence.count(',') > 1 else sentence}"
+    clause = " " + sentence[max((found.end() for found in vetoes.CLAUSE.finditer(sentence)), default=0) :]
     turned = sentence[max((found.start() for found in vetoes.TURN.finditer(sentence)), default=0) :]
     would = "would be" in clause or ("would" in clause and "i would" not in clause)
     return (

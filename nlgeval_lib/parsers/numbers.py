@@ -49,7 +49,7 @@ _LETTERS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in 
 _SPELLED = frozenset(word.encode() for word in (*WORDS, "hundred"))
 # not in a word, an amount, a date, "gpt-4"; a digit comes first, so that a search is fast
 _DIGITS = re.compile(r"[0-9](?<![\w$€£¥#@^%]\d)(?<!\d[.,:-]\d)[0-9]*(?:[.,][0-9]+)*+(?!_)")
-_SPELLED_TOO = re.compile(rf"{_DIGITS.pattern}|\b{WORD}\b(?!-ish)")
+_WORDS = re.compile(rf"\W({WORD})\b(?!-ish)")  # in a text with a blank before it
 _NAMED = re.compile(r"[a-z](?<!score)(?<!rating)(?<!grade)(?<!mark)-\Z")
 _PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
 _ONE_WHO = re.compile(r" (?:the|this|that|it|i|which|who|could|can|might|may|should|must|has|says)\b")
@@ -104,22 +104,23 @@ def spelled(text: str) -> bool:
 
 def numbers(text: str, low: float, high: float) -> list[Candidate]:
     """Every number of a normalised text that is no part of a word, an amount, a date or a count."""
-    found = list((_SPELLED_TOO if spelled(text) else _DIGITS).finditer(text))
+    found = [match.span() for match in _DIGITS.finditer(text)]
+    if spelled(text):
+        found = sorted(found + [(match.start(1) - 1, match.end() - 1) for match in _WORDS.finditer(f" {text}")])
     if len(found) > 2 * READ_AT_EACH_END:
         found = found[:READ_AT_EACH_END] + found[-READ_AT_EACH_END:]
     read, taken = [], -1
-    for match in found:
-        if match.start() >= taken:
-            one, taken = _number(text, match, low, high)
+    for start, end in found:
+        if start >= taken:
+            one, taken = _number(text, start, end, low, high)
             if one is not None:
                 read.append(one)
     return read
 
 
-def _number(text: str, match: re.Match, low: float, high: float) -> tuple[Candidate | None, int]:
+def _number(text: str, start: int, end: int, low: float, high: float) -> tuple[Candidate | None, int]:
     """One number, None where it is none that could be a score; and up to where it was read."""
-    start, end = match.span()
-    token, value = match.group(), number_of(match.group())
+    token, value = text[start:end], number_of(text[start:end])
     half = _HALF.match(text, end) if text[end : end + 1] in " ½-" else None
     if value is None or math.isinf(value):
         return None, end

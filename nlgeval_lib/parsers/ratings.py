@@ -55,7 +55,7 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
     return plain or read(text, low, high, label)[0]
 
 
-_SHORT = 60
+_SHORT = 200
 
 
 @functools.lru_cache(maxsize=4096, typed=True)

@@ -18,61 +18,61 @@ _LACKING = r"with (?:more|better|some|a few|minor|slight|less|fewer|a bit|a litt
 _GRADE = r"(?: (?:a|an|the|even|full|perfect|scores?|ratings?|levels?|grades?|marks?|of|about))*"
 
 
-# what takes a number back: scope -> name -> pattern
+# what takes a number back: scope -> name -> pattern. Up to "considered" a row begins at a word, anywhere in its scope.
 VETOES = {
     # before the number in its clause
     "clause": {
         # It is not a 4.
-        "negated": r"\b(?:not|never|neither|nor|nothing|none|nobody|few|cannot|[a-z]+n't|hardly|barely|nowhere)\b"
-        r"(?! (?:only|just|without|bad|merely|because)\b)|\b(?:(?:rather|less|more|lower|higher) than|instead of|as "
+        "negated": r"(?:not|never|neither|nor|nothing|none|nobody|few|cannot|[a-z]+n't|hardly|barely|nowhere)\b"
+        r"(?! (?:only|just|without|bad|merely|because)\b)|(?:(?:rather|less|more|lower|higher) than|instead of|as "
         r"opposed to|short of|anything but|far from|no (?:more|less|higher|lower|better|worse|way|reason|case|"
         r"grounds|basis|justification|"
         r"argument|score|rating))\b",
         # I refuse to give it a 4.
-        "refused": r"\b(?:refus|declin|(?<!no )(?<!without )(?<!without a )doubt|"
-        r"reluctan|resist|avoid|preclud|prevent|disqualif|hesita)\w*|\b(?:unwilling|"
+        "refused": r"(?:refus|declin|(?<!no )(?<!without )(?<!without a )doubt|"
+        r"reluctan|resist|avoid|preclud|prevent|disqualif|hesita)\w*|(?:unwilling|"
         r"rule[sd]? out|stop(?:s|ped)? me|keeps? (?:me|it|this)|kept|unable|impossible|fail(?:s|ed)? to|mistake to|"
         r"stretch to|(?:wrong|unfair|harsh|hard|difficult|generous|lenient) to|without|unlike|except for|shy away|"
         r"against)\b",
         # It is almost a 4.
-        "a bound": r"\b(?:than|above|below|over|under|beyond|exceed(?:s|ing)?|at least|at most|at best|up to|nearly|"
+        "a bound": r"(?:than|above|below|over|under|beyond|exceed(?:s|ing)?|at least|at most|at best|up to|nearly|"
         r"almost|"
-        rf"closer? to|towards?|approaching|no){_GRADE} ?\Z|\bbetween{_GRADE}(?: \S{{1,8}} (?:and|or){_GRADE})? ?\Z",
+        rf"closer? to|towards?|approaching|no){_GRADE} ?\Z|between{_GRADE}(?: \S{{1,8}} (?:and|or){_GRADE})? ?\Z",
         # It could be a 4.
-        "hypothetical": r"\b(?:would|should|must)(?:n't| not| never)? (?:[a-z]+ ){0,2}have\b|'d have\b|"
-        r"\b(?:could|might|may|otherwise|wish|hypothetically|ideally|normally|suppose|supposing)\b",
+        "hypothetical": r"(?:would|should|must)(?:n't| not| never)? (?:[a-z]+ ){0,2}have\b|[a-z]+'d have\b|"
+        r"(?:could|might|may|otherwise|wish|hypothetically|ideally|normally|suppose|supposing)\b",
         # It needs sources to get a 4.
-        "for a purpose": r"\bto(?<!enough to)(?<!seem to)(?<!seems to)(?<!able to)(?<!appear to)(?<!appears "
+        "for a purpose": r"to(?<!enough to)(?<!seem to)(?<!seems to)(?<!able to)(?<!appear to)(?<!appears "
         r"to)(?<!manages to)(?<!happens to) (?:[a-z]+ly )?(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|"
         r"warrant|justify|obtain|secure|become|raise|push|bump|qualify|improve|increase|elevate)\b",
         # It nearly meets the criteria for a 4.
-        "a standard": r"\b(?:fails?|partially|partly|nearly|almost|closer?)\b.*\b(?:criteria|standards?)\b",
+        "a standard": r"(?:fails?|partially|partly|nearly|almost|closer?)\b.*\b(?:criteria|standards?)\b",
         # Others gave it a 4.
-        "somebody else's": r"\b(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
-        r"\b(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:answer|response|"
-        r"output)s?\b|\b(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) "
+        "somebody else's": r"(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
+        r"(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:answer|response|"
+        r"output)s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) "
         r"(?:version|response|answer|summary|output|text|translation)s?) (?:that|which|would|could|might|will|gets?|"
-        r"scores?|deserves?|earns?|receives?)\b|\bother (?:raters?|judges?|evaluators?|people)\b|"
-        rf"\b(?:someone|some|one|{_PEOPLE}) (?:else|might|may|would|people|readers|could|gave|gives?|rate[sd]?|"
+        r"scores?|deserves?|earns?|receives?)\b|other (?:raters?|judges?|evaluators?|people)\b|"
+        rf"(?:someone|some|one|{_PEOPLE}) (?:else|might|may|would|people|readers|could|gave|gives?|rate[sd]?|"
         rf"scored)\b|"
-        r"\b(?:article|source|report|review|author|reviewer|news|critic|he|she|they) (?:gives|gave|award\w*|assign\w*|"
-        r"receive\w*)\b|\b(?:student|author|writer|model|system|response|answer|output|summary|text|user)'?s? "
+        r"(?:article|source|report|review|author|reviewer|news|critic|he|she|they) (?:gives|gave|award\w*|assign\w*|"
+        r"receive\w*)\b|(?:student|author|writer|model|system|response|answer|output|summary|text|user)'?s? "
         r"(?:claims?|(?:rates?|gives?) itself|says? (?:its|the) (?:score|rating))\b",
         # It went down from a 4.
-        "a deduction": r"\b(?:down|up|dropped|lowered|raised|reduced|changed|revised|adjusted|decreased|increased) "
+        "a deduction": r"(?:down|up|dropped|lowered|raised|reduced|changed|revised|adjusted|decreased|increased) "
         r"(?:it |the (?:score|rating) )?from(?: an?)? ?\Z",
     },
     # in its sentence from the last "therefore" or "so I" on
     "turn": {
         # If it were fluent, I would give it a 4.
-        "hypothetical": r"\bif\b(?<!even if)(?<!as if)(?<!what if)(?! (?:i|we) (?:had to|have to|were to|must|need)\b)"
-        r"(?! (?:asked|forced|pressed|any|only)\b)|\b(?:had (?:it|the|this|there)|were (?:it|the|this)|assuming|once|"
+        "hypothetical": r"if\b(?<!even if)(?<!as if)(?<!what if)(?! (?:i|we) (?:had to|have to|were to|must|need)\b)"
+        r"(?! (?:asked|forced|pressed|any|only)\b)|(?:had (?:it|the|this|there)|were (?:it|the|this)|assuming|once|"
         r"in case|provided that|whenever|imagine|unless|which would)\b|"
-        rf"\b(?:by [a-z]+ing|{_LACKING})\b.*\b(?:would|could|'d)\b|"
-        r"\b(?:although|though|while)\b(?! (?:some|others|one|many|people)\b)[^.,!?\n]*\b(?:would|could)\b|\b(?:would|"
+        rf"(?:by [a-z]+ing|{_LACKING})\b.*\b(?:would|could|'d)\b|"
+        r"(?:although|though|while)\b(?! (?:some|others|one|many|people)\b)[^.,!?\n]*\b(?:would|could)\b|(?:would|"
         r"could|to|will) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b",
         # Please give it a 4.
-        "an example or instruction": r"\b(?:please (?:rate|give|assign|score|evaluate|provide|output)|give (?:me|us)|"
+        "an example or instruction": r"(?:please (?:rate|give|assign|score|evaluate|provide|output)|give (?:me|us)|"
         r"you (?:should|must|can|may|need)|your (?:task|output|answer|response) (?:is|should|must)|reserved|(?:give|"
         r"use|assign|award) (?:it )?(?:a|an) \d+ (?:if|when|for))\b",
     },
@@ -93,23 +93,23 @@ VETOES = {
     # in its clause, unless the clause says that it is met
     "standard": {
         # It lacks the detail required for a 4.
-        "a standard": r"\b(?:needed|necessary|requires?|required|expected|requirements?|threshold|bar|room|definition|"
+        "a standard": r"(?:needed|necessary|requires?|required|expected|requirements?|threshold|bar|room|definition|"
         r"description|characteristic\w*|aim\w*|target\w*|missing for|lack\w* for|worthy of)\b",
     },
     # in its whole sentence, unless the judge speaks after it
     "reported": {
         # For example, a score of 4.
-        "an example or instruction": r"\be\.g|\bfor (?:example|instance)\b|\bsuch as\b",
+        "an example or instruction": r"e\.g|for (?:example|instance)\b|such as\b",
         # The article says that it got a 4.
-        "somebody else's": rf"\b{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:report(?:s|ed)?|says?|said|"
+        "somebody else's": rf"{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:report(?:s|ed)?|says?|said|"
         rf"state[sd]?|mention(?:s|ed)?|"
         r"claim(?:s|ed)?|note[sd]?|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|so)\b)|"
-        rf"\baccording to (?:the|its|an?) {_SOURCE}\b",
+        rf"according to (?:the|its|an?) {_SOURCE}\b",
     },
     # in its whole sentence, unless it is settled after it
     "considered": {
         # At first I gave it a 4.
-        "only considered": r"\b(?:(?:consider(?:ed|ing)|(?:thought|thinking) (?:of|about))(?=\s*\Z| (?:a|an|giving|"
+        "only considered": r"(?:(?:consider(?:ed|ing)|(?:thought|thinking) (?:of|about))(?=\s*\Z| (?:a|an|giving|"
         r"rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|tempted|wanted to|torn between|"
         r"debat(?:e[ds]?|ing) "
         r"(?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|was (?:going|"
@@ -168,6 +168,7 @@ VETOES = {
         r"[^.!?;\n]{0,20}?\bbut\b",
     },
 }
+AT_A_WORD = ("clause", "standard", "turn", "reported", "considered")
 UNLESS = {
     "standard": re.compile(
         r"\b(?:meets?|met|satisf\w+|fulfil\w*|align\w*|adher\w*|match\w*|fits?|warrants?|deserv\w*|qualif\w+)\b"
@@ -185,15 +186,15 @@ UNLESS = {
 }
 # a new thought begins: what was negated before it is over. A bare verb after a comma goes on: "I don't, ..., give it 5"
 CLAUSE = re.compile(
-    r"[,(](?! ?(?:[a-z]+ly )?(?:give|rate|deserve|merit|warrant|score|award|assign|get|earn|receive|grant|justify|"
-    r"call)\b)|[:(]| - |\b(?:but|so(?! far| much| as)|therefore|thus|hence|however|yet|because|since|which|"
+    r"\W(?:(?<=[,(])(?! ?(?:[a-z]+ly )?(?:give|rate|deserve|merit|warrant|score|award|assign|get|earn|receive|grant|"
+    r"justify|call)\b)|(?<=[:(])|(?<= )- |(?:but|so(?! far| much| as)|therefore|thus|hence|however|yet|because|since|which|"
     r"result(?:ing|s in| in)|earning|receiving|getting|leading|making it|i'd|i'll|i(?= (?:would |will |'d )?(?:give|"
     r"rate|score|assign|award|am giving|say|go))|and(?= "
-    r"(?:i|it|so|thus|therefore|hence|gets|earns|receives|deserves|scores|gives|give|would|is|has)\b))\b"
+    r"(?:i|it|so|thus|therefore|hence|gets|earns|receives|deserves|scores|gives|give|would|is|has)\b))\b)"
 )
 SENTENCE = re.compile(r"[\n.!?;](?:(?<=\n)|(?<!\.[eg].)[\"')\]]{0,3}(?=\s))")
 TURN = re.compile(
-    r"\b(?:therefore|thus|hence|resulting|which results|earning|scoring|receiving|making (?:it|this)|which gives|"
+    r"\W(?:therefore|thus|hence|resulting|which results|earning|scoring|receiving|making (?:it|this)|which gives|"
     r"giving (?:it|this)|leading (?:me )?to|so (?:i|it|the|this|my)|but (?:i|it|the|this|i'd|i'll))\b"
 )
 QUESTION = re.compile(
@@ -207,10 +208,10 @@ ASIDE = re.compile(r"(?<=not|n't|uld|ill|ver| to),[^,.!?\n]{1,60},")  # "I canno
 _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 # after a verdict: the judge thinks again; and all there may be between that and the verdict that then stands
 CORRECTION = re.compile(
-    r"\b(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|let me (?:revise|correct|change)|"
+    r"\W(?:(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|let me (?:revise|correct|change)|"
     r"i (?:revise|correct|change|"
     r"take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|wait,|make that|i meant\b|"
-    rf"or rather\b| ?[.!?;,-]{{1,4}} (?:no|(?:hmm+,? )?(?P<unsure>maybe|perhaps)),? (?=(?:an? "
+    rf"or rather\b)|[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?P<unsure>maybe|perhaps)),? (?=(?:an? "
     rf")?{_N}(?:/\d+)?\s*(?:[.!,;]|"
     rf"\Z)))(?P<rest>[^\n]{{0,60}})"
 )
