@@ -25,6 +25,8 @@ class Tables:
             opens = r"\W" if scope in vetoes.AT_A_WORD else ""  # a search for what begins with \W is fast
             self.rows[scope] = [(name, re.compile(f"{opens}(?:{way})")) for name, way in ways.items()]
             self.any[scope] = re.compile(f"{opens}(?:{'|'.join(ways.values())})" if ways else r"(?!)")
+        beyond = (way for scope in vetoes.AT_A_WORD[1:] for way in taken[scope].values())
+        self.beyond_clause = re.compile(rf"\W(?:{'|'.join(beyond)})")
 
     def veto(self, scope: str, text: str) -> str:
         """The name of the row of `scope` that is found in `text` (of "after": at its start); empty where none is."""
@@ -187,7 +189,7 @@ def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None
 
 def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
     """`a score of 4`, `Score 4`, `I rate it a 4`: the first row of the table of cues that fits."""
-    sentence = left[_sentence_start(left) :]
+    sentence = f" {left[_sentence_start(left) :]}"
     last = sentence.rstrip(",").rpartition(" ")[2].rpartition("\n")[2]
     quality = cues.QUALITY_LAST.search(sentence[-60:])
     by_last = TABLES.by_last
@@ -208,9 +210,9 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
         if verb and not graded and not moved and not _own(sentence, found.start("verb"), verb):
             one.spoil("the number is the score of something else")
         if not one.label:  # "I would rate the fluency a 4", "the fluency gets"
-            at = found.start("verb" if verb else "noun" if "noun" in groups else 0)
-            named = cues.QUALITY.search(sentence, at) or cues.QUALITY_LAST.search(sentence[max(0, at - 40) : at])
-            one.label = named[0] if named and named[0] not in cues.NEUTRAL else ""
+            at = found.start("verb" if verb else "noun" if "noun" in groups else 0) - 1
+            named = cues.QUALITY.search(sentence, at) or cues.QUALITY_LAST.search(f" {sentence[max(0, at - 40) : at + 1]}")
+            one.label = named[1] if named and named[1] not in cues.NEUTRAL else ""
         break
     if one.strength == PHRASE:
         one.label = _aspect_after(text, one.used) or one.label
@@ -331,14 +333,15 @@ def doubt(one: Candidate, text: str) -> None:
 def _taken_back(sentence: str, after: str) -> str:
     sentence = f" {vetoes.ASIDE.sub('', sentence) if sentence.count(',') > 1 else sentence}"
     clause = " " + sentence[max((found.end() for found in vetoes.CLAUSE.finditer(sentence)), default=0) :]
-    turned = sentence[max((found.start() for found in vetoes.TURN.finditer(sentence)), default=0) :]
+    if flaw := TABLES.veto("clause", clause) or TABLES.veto("opening", sentence):
+        return flaw
+    if TABLES.beyond_clause.search(sentence):
+        turned = sentence[max((found.start() for found in vetoes.TURN.finditer(sentence)), default=0) :]
+        flaw = (
+            TABLES.veto("standard", clause)
+            or TABLES.veto("turn", turned)
+            or TABLES.veto("reported", sentence)
+            or TABLES.veto("considered", sentence)
+        )
     would = "would be" in clause or ("would" in clause and "i would" not in clause)
-    return (
-        TABLES.veto("clause", clause)
-        or TABLES.veto("standard", clause)
-        or TABLES.veto("opening", sentence)
-        or TABLES.veto("turn", turned)
-        or TABLES.veto("reported", sentence)
-        or TABLES.veto("considered", sentence)
-        or (TABLES.veto("would", after) if would else "")
-    )
+    return flaw or (TABLES.veto("would", after) if would else "")

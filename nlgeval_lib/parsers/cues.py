@@ -83,10 +83,10 @@ _QUALITY = (
     r"style|tone|similarity|honesty|cohesion|structure|originality|specificity|simplicity|novelty|complexity|toxicity|"
     r"safety|humanity|empathy)"
 )
-QUALITY = re.compile(rf"\b{_QUALITY}\b")
+QUALITY = re.compile(rf"\W({_QUALITY})\b")
 # what ends a phrase: "its coherence", "the fluency of the text"; and before a verb: "its fluency is"
 QUALITY_LAST = re.compile(
-    rf"\b{_QUALITY}(?=(?: of (?:the|this|its) (?:[a-z]+ )?[a-z]+| is| was| be)?(?: as| at| with)?\s*\Z)"
+    rf"\W({_QUALITY})(?=(?: of (?:the|this|its) (?:[a-z]+ )?[a-z]+| is| was| be)?(?: as| at| with)?\s*\Z)"
 )
 QUALITY_NAME = re.compile(rf"(?:[a-z]+[ _-])?{_QUALITY}|overall|flow")
 
@@ -144,29 +144,29 @@ class Cue(NamedTuple):
     last: str
 
 
-# what ends right before the number, adjectives and adverbs in between left out
+# what ends right before the number, adjectives and adverbs in between left out; the sentence has a blank before it
 CUES = {
     # "Overall, a 4"
     Cue(
         "overall", FINAL, "overall total all sum altogether conclusion short up considered end balance"
-    ): r"\b(?:overall|in "
+    ): r"\W(?:overall|in "
     r"total|all in all|in sum|altogether|in conclusion|in short|to sum up|all things considered|in the end|on "
     r"balance),?",
     # "The score of the text is 4"
-    Cue("score is", LABEL, "of is as at was be being equals to comes"): r"\b(?P<noun>(?:score|rating)s?|grade|mark|"
+    Cue("score is", LABEL, "of is as at was be being equals to comes"): r"\W(?P<noun>(?:score|rating)s?|grade|mark|"
     r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>of|is|as|at|was|be|being|"
     r"equals|equal to|set to|comes to|stands at)",
     # "Score 4"
     Cue(
         "score", LABEL, "score rating grade mark verdict star stars"
-    ): r"\b(?P<noun>score|rating|grade|mark|verdict|stars?)",
+    ): r"\W(?P<noun>score|rating|grade|mark|verdict|stars?)",
     # "I rate it a 4"
     Cue("rate it", PHRASE, f"a as at with of it this that them one quality {' '.join(JUDGED)}"): rf"\A(?s:.*)"
-    rf"\b(?P<verb>{_VERB})\b(?:[\s,]+[a-z'\"-]++){{0,11}}",
+    rf"\W(?P<verb>{_VERB})\b(?:[\s,]+[a-z'\"-]++){{0,11}}",
     # "For style I give 4"
     Cue(
         "I give", PHRASE, "give giving award awarding assign assigning one"
-    ): r"\b(?:i|we)(?:'d|'ll|'m| am| would| will)? "
+    ): r"\W(?:i|we)(?:'d|'ll|'m| am| would| will)? "
     r"(?:giv(?:e|ing)|award(?:ing)?|assign(?:ing)?)(?: this one)?",
     # "It gets 4, and"
     Cue(
@@ -174,7 +174,7 @@ CUES = {
         PHRASE,
         "give gives gave given award awards awarded assign assigns assigned get gets got receive receives received earn"
         " earns earned deserve deserves deserved merit merits",
-    ): rf"\b(?P<verb>{_VERB})",
+    ): rf"\W(?P<verb>{_VERB})",
     # "I'd say 4"
     Cue(
         "say",
@@ -182,7 +182,7 @@ CUES = {
         "rate rates rated scores scored scoring graded on for with choose chose select selected pick picked say go "
         "it it's"
         " vote voted is was at as be",
-    ): r"\b(?:(?P<verb>rate[sd]?|scor(?:e[sd]|ing)|graded)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
+    ): r"\W(?:(?P<verb>rate[sd]?|scor(?:e[sd]|ing)|graded)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
     r"went with|decided? on|conclude with|(?:i|we|this|it|that|which)(?:'d| would| will|'ll)? (?:finally |eventually )?"
     r"(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|sits|finish(?:es)?|"
     r"(?:came|comes) (?:out|down)) (?:on|at|with|as)|choose|chose|select(?:ed)?|pick|picked|opt(?:ed)? for|"
@@ -191,15 +191,15 @@ CUES = {
     r"(?:final |own |overall )?(?:answer|choice|pick|vote|decision|conclusion|call|number|opinion) (?:is|was|would be)|"
     r"(?:(?:for|to) me|in my (?:eyes|view|opinion)),? (?:it|this|that)(?: is|'s| would be)|it'?s|(?:make|call) it)",
     # "This is a 4"
-    Cue("this is a", PHRASE, "a"): r"\b(?:it|this|that|response|summary|output|answer|text|translation|story)"
+    Cue("this is a", PHRASE, "a"): r"\W(?:it|this|that|response|summary|output|answer|text|translation|story)"
     r"(?:'s| is| was| would be| should be| 'd be)(?:\s(?:rather|only|just|clearly|definitely|about))?",
     # "That brings the score down to 4"
     Cue(
         "moved to", PHRASE, "to"
-    ): r"(?:\b(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|revis|adjust|downgrad|"
+    ): r"\W(?:(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|revis|adjust|downgrad|"
     r"upgrad|bump|knock|pull|push|decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w* (?:it|this|that|(?:the|my|"
     r"its) (?:overall |final )?(?:score|"
-    r"rating|grade))|\b(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|adjusted)|drops|"
+    r"rating|grade))|(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|adjusted)|drops|"
     r"falls|rises|comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{1,6})? to",
     # "A 4 is fair"
     Cue("a 4 is fair", PHRASE, "a"): "",
@@ -213,12 +213,12 @@ CUES = {
         "a 4 than a 3", PHRASE, "a"
     ): r"\A\W*(?:(?:it|this)(?:'s| is)|i'd (?:say|call it)|more)?(?: more)?(?: (?:of|like))?",
     # "which leaves 3"
-    Cue("leaves", PHRASE, "leaves leaving it with at"): r"(?:\b(?:which|this|that) leaves|, leaving)"
+    Cue("leaves", PHRASE, "leaves leaving it with at"): r"\W(?:(?:which|this|that) leaves|(?<=, )leaving)"
     r"(?: (?:me|us|it|this)(?: (?:with|at))?)?",
     # "4 is my score"
     Cue("4 is my score", PHRASE, ""): "",
     # "The coherence of the text is 4"
-    Cue("its quality is", ASPECT, "is as at gets scores get scored"): rf"\b(?P<quality>{_QUALITY})[^.!?\n;:\d]{{0,50}}?"
+    Cue("its quality is", ASPECT, "is as at gets scores get scored"): rf"\W(?P<quality>{_QUALITY})[^.!?\n;:\d]{{0,50}}?"
     r"\b(?:is|as|at|gets?|scores|scored)",
 }
 _IS = (

@@ -145,5 +145,10 @@ def _words(source: str, start: int, end: int) -> str:
         if said:
             return said[1].strip()
     heads = list(_HEADS.finditer(source, 0, start))
-    before = _HEAD.sub("", source[heads[-1].end() if heads else 0 : start], count=1).strip()
-    return before if before.strip(" \t\n#*-\"'") else _HEAD.sub("", source[end:], count=1).strip()
+    before = _bare(source[heads[-1].end() if heads else 0 : start])
+    return before if before.strip(" \t\n#*-\"'") else _bare(source[end:])
+
+
+def _bare(text: str) -> str:
+    head = _HEAD.match(text)
+    return text[head.end() if head else 0 :].strip()

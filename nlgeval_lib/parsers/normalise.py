@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from nlgeval_lib.parsers.loose_json import Record, objects
-from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, readable, words
+from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places, readable, words
 
 # stands where a text names another scale than the one asked for: "Score (1-10): 7" on 1 to 5
 OTHER = "\x01"
@@ -34,7 +34,8 @@ def normalised(content: str, low: float, high: float) -> str:
     text = plain(text)
     if '"' in text:
         text = _QUOTED.sub(_unquoted, text)
-    return _one_blank(without_scale(_one_blank(text), low, high))
+    text = _one_blank(text)
+    return _one_blank(without_scale(text, low, high)) if places(text) else text
 
 
 def _one_blank(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nlgeval_lib.parsers.cues import END_OF_NUMBER, ENDS
 from nlgeval_lib.parsers.normalise import OTHER
-from nlgeval_lib.parsers.text import DIGITS, WORD, WORDS, number_of
+from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places
 
 
 @dataclass(slots=True)
@@ -45,11 +45,6 @@ class Candidate:
 
 CUT = "the text ends in the middle of the score"
 READ_AT_EACH_END = 400  # of a text with more numbers the first and the last are read: time stays bounded
-_LETTERS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))
-_SPELLED = frozenset(word.encode() for word in (*WORDS, "hundred"))
-# not in a word, an amount, a date, "gpt-4"; a digit comes first, so that a search is fast
-_DIGITS = re.compile(r"[0-9](?<![\w$€£¥#@^%]\d)(?<!\d[.,:-]\d)[0-9]*(?:[.,][0-9]+)*+(?!_)")
-_WORDS = re.compile(rf"\W({WORD})\b(?!-ish)")  # in a text with a blank before it
 _NAMED = re.compile(r"[a-z](?<!score)(?<!rating)(?<!grade)(?<!mark)-\Z")
 _PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
 _ONE_WHO = re.compile(r" (?:the|this|that|it|i|which|who|could|can|might|may|should|must|has|says)\b")
@@ -97,16 +92,9 @@ _ROUNDED = re.compile(
 )
 
 
-def spelled(text: str) -> bool:
-    """Whether a lower case text holds a number word."""
-    return not _SPELLED.isdisjoint(text.encode("ascii", "replace").translate(_LETTERS).split())
-
-
 def numbers(text: str, low: float, high: float) -> list[Candidate]:
     """Every number of a normalised text that is no part of a word, an amount, a date or a count."""
-    found = [match.span() for match in _DIGITS.finditer(text)]
-    if spelled(text):
-        found = sorted(found + [(match.start(1) - 1, match.end() - 1) for match in _WORDS.finditer(f" {text}")])
+    found = places(text)
     if len(found) > 2 * READ_AT_EACH_END:
         found = found[:READ_AT_EACH_END] + found[-READ_AT_EACH_END:]
     read, taken = [], -1

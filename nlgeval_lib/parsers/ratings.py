@@ -11,8 +11,8 @@ from nlgeval_lib.parsers import cues, vetoes
 from nlgeval_lib.parsers.candidates import SPLIT, candidates, doubt
 from nlgeval_lib.parsers.cues import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE
 from nlgeval_lib.parsers.normalise import OTHER, TAG, normalised
-from nlgeval_lib.parsers.numbers import CUT, Candidate, spelled
-from nlgeval_lib.parsers.text import DECLINED, DIGITS, WORD, Parsed, check_scale, check_text, readable, shown, why
+from nlgeval_lib.parsers.numbers import CUT, Candidate
+from nlgeval_lib.parsers.text import DECLINED, DIGITS, WORD, Parsed, check_scale, check_text, readable, shown, spelled, why
 from nlgeval_lib.records import Status
 
 RULES = ("none", "alone", "form", "aspect", "phrase", "label", "final")  # by strength

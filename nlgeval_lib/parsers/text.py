@@ -186,6 +186,27 @@ WORD = (
     rf"|{'|'.join(sorted(_UNITS, key=len, reverse=True))})"
 )
 DIGITS = r"\d+(?:[.,]\d+)*+"
+_LETTERS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))
+_SPELLED = frozenset(word.encode() for word in (*WORDS, "hundred"))
+# not in a word, an amount, a date, "gpt-4"; a digit comes first, so that a search is fast
+_DIGITS = re.compile(r"[0-9](?<![\w$€£¥#@^%]\d)(?<!\d[.,:-]\d)[0-9]*(?:[.,][0-9]+)*+(?!_)")
+_WORDS = re.compile(rf"\W({WORD})\b(?!-ish)")  # in a text with a blank before it
+
+
+def spelled(text: str) -> bool:
+    """Whether a lower case text holds a number word."""
+    return not _SPELLED.isdisjoint(text.encode("ascii", "replace").translate(_LETTERS).split())
+
+
+@functools.lru_cache(maxsize=4)
+def places(text: str) -> list[tuple[int, int]]:
+    """Start and end of every number of a lower case text, in digits or a word, that is no part of another word."""
+    found = [match.span() for match in _DIGITS.finditer(text)]
+    if spelled(text):
+        found = sorted(found + [(match.start(1) - 1, match.end() - 1) for match in _WORDS.finditer(f" {text}")])
+    return found
+
+
 _DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _THOUSANDS_DOT = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+")
@@ -220,21 +241,26 @@ def shown(value: float) -> str:
 
 
 _JUDGE = r"(?:rated?|scored?|evaluated?|assess(?:ed)?|judged?|graded?)"
-# both are searched in a text with a blank before it: what begins with \W is found fast
-DECLINED = re.compile(
-    r"\W(?:(?:i|we)(?:(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|"
+_WILL_NOT = (
+    r"(?:(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|"
     r" (?:can ?not|can't|could not|couldn't|am unable to|won't|will not|refuse to|decline to|must decline|do not have|"
     r"don't have)\b[^.\n]{0,60}\b(?:rat(?:e|ing)|scor(?:e|ing)|evaluat\w+|assess\w*|judge|judgment|grade|assign|"
-    r"determine|comply|assist|help|opinions?|access|compare)\b)|"
-    r"(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?"
-    rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b)"
+    r"determine|comply|assist|help|opinions?|access|compare)\b)"
 )
+_UNABLE = (
+    rf"i{_WILL_NOT}|we{_WILL_NOT}|"
+    r"(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?"
+    rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b"
+)
+# both are searched in a text with a blank before it: what begins with \W is found fast
+DECLINED = re.compile(rf"\W(?:{_UNABLE})")
 _REFUSED = re.compile(
-    r"\A\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z|\W(?:as an? (?:ai|artificial intelligence|(?:large )?language "
+    r"\W(?:as an? (?:ai|artificial intelligence|(?:large )?language "
     rf"model)\b[^.\n]{{0,80}}\b(?:i|we)\b|sorry,? (?:but )?i\b|i apologi[sz]e\b|"
     r"(?:score|rating|grade|verdict|result|answer)\W{1,4}"
-    rf"(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b)|{DECLINED.pattern}"
+    rf"(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b|{_UNABLE})"
 )
+_NOTHING = re.compile(r"\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z")
 # asking back, or missing what is to be judged: only where the text says little else
 _ASKS_BACK = re.compile(
     r"\b(?:insufficient|not enough) (?:information|context|data)\b|"
@@ -258,7 +284,7 @@ _OPEN_END = re.compile(
 def why(text: str) -> tuple[Status, str] | None:
     """The status and reason of a text (readable, lower case) without a value, None where it is just none."""
     opening = f" {text[:400]}"
-    refused = _REFUSED.search(opening) or (_ASKS_BACK.search(opening) if len(text) < 300 else None)
+    refused = _NOTHING.match(opening) or _REFUSED.search(opening) or (_ASKS_BACK.search(opening) if len(text) < 300 else None)
     if refused and opening.count('"', 0, refused.start() + 1) % 2 == 0:  # quoted words are the judged text's
         return Status.REFUSED, "the judge declined or says that it cannot rate"
     tail = text[-200:].rstrip()

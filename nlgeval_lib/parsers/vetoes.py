@@ -208,10 +208,10 @@ ASIDE = re.compile(r"(?<=not|n't|uld|ill|ver| to),[^,.!?\n]{1,60},")  # "I canno
 _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 # after a verdict: the judge thinks again; and all there may be between that and the verdict that then stands
 CORRECTION = re.compile(
-    r"\W(?:(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|let me (?:revise|correct|change)|"
+    r"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|let me (?:revise|correct|change)|"
     r"i (?:revise|correct|change|"
     r"take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|wait,|make that|i meant\b|"
-    rf"or rather\b)|[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?P<unsure>maybe|perhaps)),? (?=(?:an? "
+    rf"or rather\b|[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?P<unsure>maybe|perhaps)),? (?=(?:an? "
     rf")?{_N}(?:/\d+)?\s*(?:[.!,;]|"
     rf"\Z)))(?P<rest>[^\n]{{0,60}})"
 )
