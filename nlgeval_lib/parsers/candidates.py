@@ -50,8 +50,6 @@ def candidates(text: str, low: float, high: float) -> list[Candidate]:
     found = numbers(text, low, high)
     for one in found:
         _present(one, text)
-        if one.cue == "bracketed" and len(found) > 1:
-            one.strength = 0  # one of several numbers in prose
         if one.strength and not one.veto:
             doubt(one, text)
     return found
@@ -65,7 +63,6 @@ _LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
 _ITEM_LEFT = re.compile(r"[\s>#*|\"'(\[{-]*(?:\d{1,2}[.)][ >#-]*)?\Z")
 _LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
 _LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
-_VALUE_WORDS = re.compile(r"[:=][ ]?[a-z]+(?:[ ][a-z]+){0,2}[ ]?(?:\(|[ ]-[ ])\s?\Z")  # "Rating: good (4)"
 _OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"'\x02]*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
 _EXPLAINED = re.compile(r"\s?(?:\([^)\n]{0,60}\)\s?)?(?::|-|=|->)\s?[a-z\"'(]")
 _TOP_AWARDED = re.compile(
@@ -80,11 +77,6 @@ def _present(one: Candidate, text: str) -> None:
     window = text[max(0, one.start - 200) : one.start]
     core = window.rstrip(_OPENERS)
     new_line = "\n" in window[len(core) :]
-    if core.endswith("-") and _LINE_LEFT.match(core[core.rfind("\n") + 1 : -1]):
-        core = core[:-1].rstrip(_OPENERS)  # a bullet
-    worded = _VALUE_WORDS.search(window) if window.rstrip()[-1:] in "(-" else None
-    if worded:
-        core = window[: worded.start() + 1]
     ends = text[one.used : one.used + 1] in cues.END_SIGNS or cues.ENDS.match(text, one.used) is not None
     left, article = _unfilled(core)
     if left.endswith((":", "=", "|", "-", "->")):
@@ -98,8 +90,6 @@ def _present(one: Candidate, text: str) -> None:
         _phrase(one, text, left, article)
     if not one.strength:
         _form(one, text, window, core)
-    if one.strength and cues.OVERALL_AFTER.match(text, one.used):
-        one.present(FINAL, "overall")
 
 
 def _unfilled(core: str) -> tuple[str, bool]:
@@ -128,20 +118,17 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
         if not name and line_start and ends and _LINE_RIGHT.match(text, one.end):
             one.present(ALONE, "alone")
         return
-    if OTHER in name:
-        one.spoil("the label names another scale", blocks=True, rescaled=True)
     ranked, odd = not cues.RANKS.isdisjoint(words), cues.NOT_A_SCORE.intersection(words)
     contest = nouns and words[-2:-1] and words[-2] in cues.CONTESTS
     misnamed = len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & cues.NEVER_A_SCORE))
     if misnamed and not (odd and odd <= cues.TOPS and _TOP_AWARDED.search(name[: max(map(name.rfind, odd))])):
-        counted = odd & cues.NEVER_A_SCORE and words[0] not in ("no", "nothing", "without")  # "No errors: 5"
-        return one.spoil("the label names something else") if counted else None
+        return one.spoil("the label names something else") if odd & cues.NEVER_A_SCORE else None
     letter = words[1:] and words[-1] == "a"  # "Score A", "Response A"
     asked = " ".join(word for word in words if word not in cues.NOT_ASKED) + " a" * bool(letter)
     foreign = cues.FOREIGN.search(name) is not None
     if line_start and cues.AWARDED.issuperset(words):
         one.present(FINAL, "final label")
-    elif ranked and (nouns or foreign or len(words) <= 4):
+    elif ranked and (nouns or foreign or (len(words) <= 4 and (line_start or words != ["in", "total"]))):
         total = "total" in words and words[-1] in ("points", "marks")
         one.present(LABEL if total else FINAL, "final label", asked.strip() if nouns or foreign else " ".join(words))
     elif (nouns or foreign) and asked and not foreign:
@@ -173,17 +160,12 @@ def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None
     """A score under a heading of its own (a line above, or the start of its line) is that of what the heading names."""
     before = text[max(0, at - 1500) : at]
     above = before.rstrip("\n\t >#-") if line_start else before
-    gap = before[len(above) :]
     line = above[above.rfind("\n") + 1 :]
     heading = _HEADING.match(line)
     if not heading or (len(line) == len(above) and at > 1500) or (line_start and heading.end() < len(line)):
         return
-    if not (heading["sign"] or (line_start and ("#" in line or gap[:1] == " " or "\n\n" in gap))):
-        return  # "Yes\n- Rating: 3"
     words = _WORD.findall(heading["name"])
-    if not cues.RANKS.isdisjoint(words):
-        one.present(FINAL, "final label", heading["name"])
-    elif cues.NOUNS.isdisjoint(words) and not cues.NO_ASPECT.issuperset(words):
+    if cues.NOUNS.isdisjoint(words) and not cues.NO_ASPECT.issuperset(words):
         one.present(ASPECT, "label of an aspect", " ".join(words))
 
 
@@ -205,20 +187,13 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
         else:
             one.present(row.strength, row.name, groups.get("quality") or "")
         verb = groups.get("verb")
-        graded = one.kind == "of" and cues.QUALITY_NAME.fullmatch(_aspect_after(text, one.used))
-        moved = row.name == "moved to" and article  # "the ending lifts it to a 4"
-        if verb and not graded and not moved and not _own(sentence, found.start("verb"), verb):
+        if verb and not _own(sentence, found.start("verb"), verb):
             one.spoil("the number is the score of something else")
         if not one.label:  # "I would rate the fluency a 4", "the fluency gets"
             at = found.start("verb" if verb else "noun" if "noun" in groups else 0) - 1
             named = cues.QUALITY.search(sentence, at) or cues.QUALITY_LAST.search(f" {sentence[max(0, at - 40) : at + 1]}")
             one.label = named[1] if named and named[1] not in cues.NEUTRAL else ""
         break
-    if one.strength == PHRASE:
-        one.label = _aspect_after(text, one.used) or one.label
-    bracketed = cues.QUALITY_BRACKET.search(text, max(0, one.start - 40), one.start) if not one.strength else None
-    if bracketed:
-        one.present(ASPECT, "quality in brackets", bracketed[1])
 
 
 def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
@@ -279,17 +254,8 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
     elif scored and cues.ENDS.match(text, one.used) and not cues.COUNT_BEFORE.search(window):
         aspect = _aspect_after(text, one.used)
         one.present(ASPECT if aspect else FORM, "form", aspect)
-    elif (
-        one.token[0].isdigit()
-        and window[-1:] == "("
-        and not window[-2:-1].strip()
-        and cues.CLOSED.match(text, one.used)
-    ):
-        one.present(ALONE, "bracketed")
     elif one.token[0].isdigit() and window[-1:] != "(" and not one.kind and cues.TEXT_END.match(text, one.used):
-        words = re.split(r"[.!?\n]", window)[-1].split()
-        praised = words and cues.FILL.issuperset(words) and cues.HEDGES.isdisjoint(words)
-        if praised or cues.CLOSING.search(core) or cues.SHORT_ANSWER.match(window):
+        if cues.CLOSING.search(core) or cues.SHORT_ANSWER.match(window):
             one.present(ALONE, "closing")
 
 

@@ -69,7 +69,7 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
 )
 _PROSE = {  # "a" is an article too, and "no" a determiner
     "a": r"(?=\s?(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when)\b)|\n)",
-    "no": r"(?!\s(?:doubt|matter|wonder|one|idea|way)\b)",
+    "no": r"(?!\s(?:doubt|matter|wonder|one|idea|way)\b)(?![^\n]*\b(?:so|thus|therefore|hence),? yes\b)",
 }
 
 # --- what takes a statement back: in its clause before it, or right after it -----------------------------------------

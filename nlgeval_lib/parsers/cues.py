@@ -37,7 +37,7 @@ NOT_A_SCORE = (
         " original target word number step steps page date year time age id index question task example sample option"
         " choice article paragraph sentence line item version level percentage words tokens chapter section figure"
         " table notes base starting available class rank position preliminary tentative provisional credit imdb not"
-        " never tied passing pass cutoff required needed desired format output issues problems typos omissions would"
+        " never tied passing pass cutoff required needed desired ideally format output issues problems typos omissions would"
         " could might"
     )
 )
@@ -53,7 +53,7 @@ NEUTRAL = _words(
     " generation story dialogue article's summary's response's here's here so thus therefore hence quality out"
     " evaluation evaluate rated rate suggested appropriate suitable fair only one each system model rater judge respond"
     " deserved earned based above below following please provide potential candidate generated main general moderate"
-    " good decent fairly resulting results receives receive gets earns deserves likert"
+    " namely good decent fairly resulting results receives receive gets earns deserves likert"
 )
 # headings of the parts of one judgment, not of something that is scored
 PARTS = _words(
@@ -237,7 +237,6 @@ AFTER = {
     "4 is my score": r"[ \t]+(?:is|would be|seems) (?:the|my|our) (?:(?:most )?(?:appropriate|right|correct|fair|"
     r"fitting|suitable|final|overall) )?(?:score|rating|grade|verdict|answer)\b",
 }
-OVERALL_AFTER = re.compile(r" (?:stars |points )?(?:overall|in total|all in all)(?=[ \t]*(?:[.!,;)\n]|\Z))")
 ASPECT_AFTER = re.compile(
     r"[ \t]*(?:stars?|points?|marks?)?[ \t]*(?:for|in terms of|in|on|regarding|with respect to|with regards? "
     r"to)\s+(?:the\s+|its\s+|overall\s+|both\s+)*(?P<word>[a-z][a-z-]+)"
@@ -247,7 +246,6 @@ SPLIT_AFTER = re.compile(
     r"[ \t]*(?:stars?|points?)?[ \t]*(?:for|in|on)\s+[a-z ]{1,30}[,;]?\s*(?:and|"
     r"but)?\s*(?:an?\s+)?\d+(?:\.\d+)?(?:\s*/\s*\d+|\s+out of \d+)?\s*(?:stars?|points?)?\s*(?:for|in|on)\s+[a-z]"
 )
-QUALITY_BRACKET = re.compile(rf"({_QUALITY})\s?\(\Z")  # "high fluency (4)"
 # forms: "4: good" at the start, "covers 4 out of 5", "(4)", a last "4." after a sentence, "Yes, 1"
 AFTER_LEAD = re.compile(r"\t|[ \t]*(?:(?P<list>[.)])|[:,;\]|-]|->|\(|\n|\Z|(?:because|since|due to)\b)")
 COUNT_BEFORE = re.compile(
@@ -256,7 +254,6 @@ COUNT_BEFORE = re.compile(
     r"identif\w+|match\w*|has|have|had|are|were|for|least|than|reach\w*|(?!(?:rat|scor|grad|award|receiv|earn|achiev|"
     r"judg)ed\b)[a-z]+ed)\s*\Z"
 )
-CLOSED = re.compile(r"\s?\)\s?(?:[.!,;\n]|\Z)")
 TEXT_END = re.compile(r"[\s.!)\]\"'}|\x02]*\Z")
 CLOSING = re.compile(
     r"(?<!\d)(?<!\b(?:no|nr|pp|ch|eq|ca|vs))(?<!\b(?:fig|vol|sec|art|est|avg))(?<!\bp)(?<!approx)[.!?][\"')]*\s*-?\Z"

@@ -6,7 +6,6 @@ import math
 import re
 from dataclasses import dataclass
 
-from nlgeval_lib.parsers.cues import LABEL
 from nlgeval_lib.parsers.normalise import normalised
 from nlgeval_lib.parsers.ratings import Rating, rating
 from nlgeval_lib.parsers.ratings import read as read_rating
@@ -118,19 +117,14 @@ def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
         return Rating(math.nan, Status.TRUNCATED, "the text ends after its mark", "cut"), len(source)
     stop = _NEXT_PROMPT.search(said)
     said = (said[: stop.start()] if stop else said).replace("</s>", " ").strip()
-    scale_first = re.match(r"\W{0,3}[(\[]\s?-?\d+\s?(?:-|to)\s?\d+\s?[)\]]", said)
-    read = rating(f"score {said}" if scale_first else f"score: {said}", low, high)
+    read = rating(f"score: {said}", low, high)
     end = mark.end() if inside else _SAID.match(source, mark.end()).end()  # type: ignore[union-attr]  # matches nothing too
     return Rating(read.value, read.status, read.reason, f"result:{read.rule}"), end
 
 
 def _unmarked(source: str, low: float, high: float) -> Rating | None:
     """Without any mark: the last explicit verdict, else a phrase or n/high."""
-    read, _, found = read_rating(source, low, high, None)
-    if read.rule == "conflict" and "{" not in source:
-        explicit = [one for one in found if one.strength >= LABEL and not (one.veto or one.enumerated or one.label)]
-        if explicit and low <= explicit[-1].value <= high:
-            return Rating(explicit[-1].value, Status.OK, "", "verbalizer:last")
+    read = read_rating(source, low, high, None)[0]
     if read.ok and read.rule not in ("final", "label", "phrase", "form"):
         return None  # a number that only stands alone, or under another label
     return Rating(read.value, read.status, read.reason, f"verbalizer:{read.rule}")

@@ -239,7 +239,6 @@ _SCALES = [
     (kind, held, re.compile(pattern))
     for kind, held, pattern in (
         ("note", "(", rf"\((?P<note>[^()\[\]\n]{{1,90}})\){_VALUE_NEXT}"),
-        ("note", "[", rf"\[(?P<note>[^()\[\]\n]{{1,90}})\]{_VALUE_NEXT}"),
         *(("span", sign, rf"\{sign}\s?{_LEAD}{_PAIR}[^()\[\]\n]{{0,80}}[)\]}}]") for sign in "([{"),
         *(("scale", name, rf"{_ON}{name}{_JOINT}{_PAIR}[)\]]?") for name in ("scale", "range")),
         ("scale", "scale", rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -]scale\b"),

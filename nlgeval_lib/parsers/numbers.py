@@ -128,8 +128,6 @@ def _number(text: str, start: int, end: int, low: float, high: float) -> tuple[C
     outer = before[-2:-1]
     if sign == "-" and not (outer.isalpha() or (outer and outer in "->")):
         start, value = start - 1, -value
-    elif sign == "+" and not outer.isalnum():
-        start -= 1
     elif sign == "." and not (outer.isalnum() or outer == ".") and token.isdigit():
         start, value = start - 1, float(f"0.{token[:15]}")
     one = Candidate(value, start, end, used, token, kind)
@@ -179,8 +177,6 @@ def _follow(one: Candidate, text: str, right: re.Match | None, low: float, high:
         one.spoil("the score is a percentage", blocks=True, rescaled=True)
     elif one.kind == "sum":
         one.spoil("a sum, not a number", blocks=True)
-    elif one.kind == "stars" and high > 10:
-        one.spoil("the score is given in stars", blocks=True)
     elif one.value % 1.0 and "round" in text[one.used : one.used + 30]:
         rounded = _ROUNDED.match(text, one.used)
         if rounded and number_of(rounded["to"]) != one.value:

@@ -192,12 +192,14 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
                 Status.UNPARSED, f"different verdicts: {shown(best.value)}, {row.count('★')} stars", "conflict"
             )
     for place in vetoes.CORRECTION.finditer(body, best.end, best.end + 20_000):
+        if not place["rest"].strip(" .,!"):
+            return missing(Status.UNPARSED, f"the judge takes {shown(best.value)} back", "conflict")
         for other in candidates(place["rest"], low, high):
             if low <= other.value <= high and other.value != best.value:
                 return missing(
                     Status.UNPARSED, f"the judge corrects {shown(best.value)} to {shown(other.value)}", "conflict"
                 )
-    rule = best.cue if best.cue in ("alone", "leading", "closing", "bracketed") else RULES[best.strength]
+    rule = best.cue if best.cue in ("alone", "leading", "closing") else RULES[best.strength]
     matched = body[max(0, best.start - 30) : best.end + 8].replace(TAG, "").strip()
     return _within(best.value, rule, low, high, label, matched)
 
@@ -234,14 +236,8 @@ def _closing(found: list[Candidate], body: str, low: float, high: float) -> Cand
     lead = _CONCLUDES.search(body[: last.start].rstrip(" \t\n\"'("))
     if not lead or not _LAST.match(body, last.used):
         return None
-    others = []
-    for other in found[:-1]:
-        other.present(other.strength or FORM, other.cue)
-        if not other.veto:
-            doubt(other, body)
-        if not other.veto and other.value != last.value:
-            others.append(other.value)
-    taken_off = _TAKEN_OFF.search(body) is not None and high - sum(others) == last.value
+    others = [one.value for one in found if not one.veto and one.value != last.value]
+    taken_off = others and _TAKEN_OFF.search(body)
     said = re.findall(r"[a-z]+", body[: lead.start()])
     nameless = len(said) > 2 and _NO_VERDICT.isdisjoint(said[-3:])  # not "Page: 4"
     if not taken_off and ((others and not lead["so"]) or (lead["sign"] and not nameless)):
@@ -291,7 +287,7 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
     own = []
     for one in found:
         window = body[max(0, one.start - 110) : one.start]
-        if before.search(window) or after.match(body, one.end) or _same(one.label, words):
+        if before.search(window) or after.match(body, one.end):
             own.append(one)
     if any(not one.veto or one.blocks for one in own):
         for one in own:
@@ -337,11 +333,6 @@ def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
         rf"(?:the\s|its\s){{0,2}}{name}\b"
     )
     return words, before, after
-
-
-def _same(label: str, words: list[str]) -> bool:
-    have = re.findall(r"[^\W_]+", label)
-    return bool(have) and set(words) <= set(have) and set(have) - set(words) <= cues.NOT_ASKED
 
 
 def _section(text: str, words: list[str]) -> tuple[int, str | None]:

@@ -53,8 +53,8 @@ VETOES = {
         r"output)s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) "
         r"(?:version|response|answer|summary|output|text|translation)s?) (?:that|which|would|could|might|will|gets?|"
         r"scores?|deserves?|earns?|receives?)\b|other (?:raters?|judges?|evaluators?|people)\b|"
-        rf"(?:someone|some|one|{_PEOPLE}) (?:else|might|may|would|people|readers|could|gave|gives?|rate[sd]?|"
-        rf"scored)\b|"
+        rf"(?:someone|some|one|{_PEOPLE}) (?:else|might|may|would|people|readers|could|gave|gives?|giving|"
+        rf"rat(?:e[sd]?|ing)|scor(?:ed|ing))\b|"
         r"(?:article|source|report|review|author|reviewer|news|critic|he|she|they) (?:gives|gave|award\w*|assign\w*|"
         r"receive\w*)\b|(?:student|author|writer|model|system|response|answer|output|summary|text|user)'?s? "
         r"(?:claims?|(?:rates?|gives?) itself|says? (?:its|the) (?:score|rating))\b",
@@ -79,7 +79,7 @@ VETOES = {
     # at the start of its sentence
     "opening": {
         # With more sources, it is a 4.
-        "hypothetical": rf"\W*(?:should (?:the|it|this)|{_LACKING})\b|\W*(?:given (?:more|some|better|a)\b[^,]*|"
+        "hypothetical": rf"\W*(?:should (?:the|it|this)|{_LACKING}|(?:an? )?(?:[a-z]+ )?more [a-z ]+ and (?:it|this))\b|\W*(?:given (?:more|some|better|a)\b[^,]*|"
         rf"(?:with|after)\b[^,]* [a-z]+(?:ed|ion|out)|[a-z]+ed),? "
         r"(?:it|this|the [a-z]+)(?:'d| would| could| might)\b",
         # In the article the hotel gets 4 stars.
@@ -123,7 +123,7 @@ VETOES = {
         r"(?: (?:output|answer|response|rating|score|evaluation))?:.*:|(?:such as|instead of|rather "
         r"than)\W{0,3}[a-z]{0,9}\W{0,3}\Z|\b(?:at (?:most|least|best)|(?:less|more) than|ideally|asked to [a-z]+|"
         r"says|said|wants)\W*\Z|"
-        rf"\b(?:unless|if|would be|disagree\w*|your (?:output|answer|response|task) (?:should|must|is))\b|"
+        rf"\b(?:unless|if|provided|assuming|would be|disagree\w*|your (?:output|answer|response|task) (?:should|must|is))\b|"
         rf"\A\W*{_LACKING}\b",
     },
     # right after it
@@ -210,7 +210,7 @@ _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 CORRECTION = re.compile(
     r"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|let me (?:revise|correct|change)|"
     r"i (?:revise|correct|change|"
-    r"take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|wait,|make that|i meant\b|"
+    r"take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make that|i meant\b|"
     rf"or rather\b|[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?P<unsure>maybe|perhaps)),? (?=(?:an? "
     rf")?{_N}(?:/\d+)?\s*(?:[.!,;]|"
     rf"\Z)))(?P<rest>[^\n]{{0,60}})"
