@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from nlgeval_lib import datasets, parsers
-from nlgeval_lib.parsers import candidates, cues, vetoes
+from nlgeval_lib.parsers import candidates, tables
 
 CASES = Path(__file__).parents[1] / "tests" / "cases" / "rating.jsonl"
 
@@ -41,14 +41,14 @@ def main() -> int:
         return int(not changed)
 
     whole, idle = readings(), 0
-    for row in cues.CUES:
-        kept = {other: before for other, before in cues.CUES.items() if other is not row}
+    for row in tables.CUES:
+        kept = {other: before for other, before in tables.CUES.items() if other is not row}
         candidates.TABLES = candidates.Tables(kept)
         idle += told("cue", row.name)
-    for scope, ways in vetoes.VETOES.items():
+    for scope, ways in tables.VETOES.items():
         for name in ways:
             others = {other: way for other, way in ways.items() if other != name}
-            candidates.TABLES = candidates.Tables(taken={**vetoes.VETOES, scope: others})
+            candidates.TABLES = candidates.Tables(taken={**tables.VETOES, scope: others})
             idle += told(scope, name)
     candidates.TABLES = candidates.Tables()
     return int(idle > 0)

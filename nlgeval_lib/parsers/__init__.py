@@ -15,7 +15,7 @@ _WHERE = {
     "aspects": "lists",
     "criteria": "lists",
     "error_analysis": "errors",
-    "feedback": "feedbacks",
+    "feedback": "ratings",
     "instructscore": "errors",
     "multiple_choice": "choices",
     "Parsed": "text",

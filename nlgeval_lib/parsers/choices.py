@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nlgeval_lib.parsers.normalise import made_plain
+from nlgeval_lib.parsers.tables import CLAUSE, SENTENCE
 from nlgeval_lib.parsers.text import Parsed, check_text, readable, why
-from nlgeval_lib.parsers.vetoes import CLAUSE, SENTENCE
 from nlgeval_lib.records import Status
 
 # --- forms: {X} is an option with what may stand around it, {S} may stand before one in a sentence -------------------

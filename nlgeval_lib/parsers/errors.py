@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nlgeval_lib.parsers.loose_json import Record, objects
-from nlgeval_lib.parsers.normalise import table_lines
+from nlgeval_lib.parsers.normalise import Record, objects, table_lines
 from nlgeval_lib.parsers.text import DIGITS, WORD, Parsed, check_text, number_of, readable, shown, why
 from nlgeval_lib.records import Status
 

@@ -1,4 +1,4 @@
-"""Ratings: one rule for the verdict, of a whole text and under a label."""
+"""Ratings: one rule for the verdict, of a whole text and under a label; and feedback with a score behind a mark."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ import dataclasses
 import functools
 import math
 import re
+from dataclasses import dataclass
 
-from nlgeval_lib.parsers import cues, vetoes
-from nlgeval_lib.parsers.candidates import SPLIT, candidates, doubt
-from nlgeval_lib.parsers.cues import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE
+from nlgeval_lib.parsers import tables
+from nlgeval_lib.parsers.candidates import CUT, SPLIT, Candidate, candidates, doubt
 from nlgeval_lib.parsers.normalise import OTHER, TAG, normalised
-from nlgeval_lib.parsers.numbers import CUT, Candidate
-from nlgeval_lib.parsers.text import DECLINED, DIGITS, WORD, Parsed, check_scale, check_text, readable, shown, spelled, why
+from nlgeval_lib.parsers.tables import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE
+from nlgeval_lib.parsers.text import (
+    DECLINED,
+    DIGITS,
+    WORD,
+    Parsed,
+    check_scale,
+    check_text,
+    readable,
+    shown,
+    spelled,
+    why,
+)
 from nlgeval_lib.records import Status
 
 RULES = ("none", "alone", "form", "aspect", "phrase", "label", "final")  # by strength
@@ -52,7 +63,7 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
     if isinstance(text, str) and len(text) < _SHORT:
         return _short(text, low, high, label)
     plain = _plain(text, low, high) if label is None and isinstance(text, str) and text.isascii() else None
-    return plain or read(text, low, high, label)[0]
+    return plain or read_text(text, low, high, label)[0]
 
 
 _SHORT = 200
@@ -61,7 +72,7 @@ _SHORT = 200
 @functools.lru_cache(maxsize=4096, typed=True)
 def _short(text: str, low: float, high: float, label: str | None) -> Rating:
     """Judges say the same short thing again and again."""
-    return read(text, low, high, label)[0]
+    return read_text(text, low, high, label)[0]
 
 
 # most recorded texts: one number in all, behind "Score:" after a sentence or at the start, that ends its line
@@ -95,7 +106,7 @@ def _within(value: float, rule: str, low: float, high: float, label: str, matche
 
 def trace(text: str | None, low: float, high: float, label: str | None = None) -> list[str]:
     """How `rating` reads a text, a line each: the normalised text, every candidate with its fate, the verdict."""
-    verdict, body, found = read(text, low, high, label)
+    verdict, body, found = read_text(text, low, high, label)
     lines = body.replace(OTHER, "(another scale)").replace(TAG, "").split("\n")
     told = [f"text     {line}" for line in lines if line.strip()]
     for one in found:
@@ -111,7 +122,7 @@ def trace(text: str | None, low: float, high: float, label: str | None = None) -
     ]
 
 
-def read(text: str | None, low: float, high: float, label: str | None) -> tuple[Rating, str, list[Candidate]]:
+def read_text(text: str | None, low: float, high: float, label: str | None) -> tuple[Rating, str, list[Candidate]]:
     """The reading of a text, the normalised text, and its candidates."""
     low, high = check_scale(low, high)
     if label is not None and not (isinstance(label, str) and label.strip()):
@@ -180,7 +191,9 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
     def missing(status: Status, reason: str, rule: str) -> Rating:
         return Rating(math.nan, status, reason, rule, low, high, label)
 
-    declined = DECLINED.search(f" {body[: min(best.start, 200)]}") if best.strength < PHRASE and best.start > 12 else None
+    declined = (
+        DECLINED.search(f" {body[: min(best.start, 200)]}") if best.strength < PHRASE and best.start > 12 else None
+    )
     if declined and not re.search(
         r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b",
         body[declined.end() - 1 : best.start],
@@ -191,7 +204,7 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
             return missing(
                 Status.UNPARSED, f"different verdicts: {shown(best.value)}, {row.count('★')} stars", "conflict"
             )
-    for place in vetoes.CORRECTION.finditer(body, best.end, best.end + 20_000):
+    for place in tables.CORRECTION.finditer(body, best.end, best.end + 20_000):
         if not place["rest"].strip(" .,!"):
             return missing(Status.UNPARSED, f"the judge takes {shown(best.value)} back", "conflict")
         for other in candidates(place["rest"], low, high):
@@ -206,8 +219,8 @@ def _settled(best: Candidate, body: str, low: float, high: float, label: str) ->
 
 def _corrected(found: list[Candidate], body: str) -> list[Candidate]:
     """From the last "no, 3", "correction: 3" on, where that says no more than the number; else all."""
-    for place in vetoes.CORRECTION.finditer(body, found[0].end, found[-1].end + 60):
-        said = vetoes.CORRECTED.match(place["rest"])
+    for place in tables.CORRECTION.finditer(body, found[0].end, found[-1].end + 60):
+        said = tables.CORRECTED.match(place["rest"])
         new = [one for one in found if said and not one.veto and 0 <= one.start - place.start("rest") < said.end()]
         if len(new) == 1 and not place["unsure"]:
             new[0].present(max(new[0].strength, LABEL), "corrected")
@@ -217,11 +230,11 @@ def _corrected(found: list[Candidate], body: str) -> list[Candidate]:
 
 _CONCLUDES = re.compile(
     r"(?:(?P<so>\b(?:so|thus|hence|therefore),?)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
-    rf"(?:(?:\A|\s)(?:{'|'.join(cues.FILL - {'probably', 'likely', 'now', 'only', 'just'})}))*\s*\Z"
+    rf"(?:(?:\A|\s)(?:{'|'.join(tables.FILL - {'probably', 'likely', 'now', 'only', 'just'})}))*\s*\Z"
 )
 _NO_VERDICT = (
-    (cues.NOT_A_SCORE | {"says", "said", "say", "writes", "reads", "like", "following", "rater", "asked", "wants"})
-    - cues.TOPS
+    (tables.NOT_A_SCORE | {"says", "said", "say", "writes", "reads", "like", "following", "rater", "asked", "wants"})
+    - tables.TOPS
     - {"not", "never"}
 )
 _LAST = re.compile(r"(?:,? (?:it is|in the end|overall|then|for me|from me))?[\s.!)]*\Z")
@@ -270,7 +283,7 @@ _SECTION = re.compile(
     r"(?:\A|\n)[\s>#*-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?:\([^)\n]{0,40}\)\s*)?[*\"]*\s*"
     r"(?::|-(?=\s)|(?=\n|\Z))"
 )
-_INNER = (cues.NOUNS | cues.PARTS | cues.RANKS) - {"conversation", "history", "fact", "document", "source"}
+_INNER = (tables.NOUNS | tables.PARTS | tables.RANKS) - {"conversation", "history", "fact", "document", "source"}
 
 
 def under(body: str, found: list[Candidate], low: float, high: float, label: str, strict: bool = False) -> Rating:
@@ -309,7 +322,7 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
         one
         for one in found
         if one.strength in (ASPECT, PHRASE, LABEL)
-        and not cues.NEUTRAL.issuperset(one.label.split())
+        and not tables.NEUTRAL.issuperset(one.label.split())
         and not (one.strength == PHRASE and one.label.endswith(words[-1]))  # "a score of 2 for irrelevance"
     ]
     rest = [one for one in found if one not in others]
@@ -346,3 +359,133 @@ def _section(text: str, words: list[str]) -> tuple[int, str | None]:
         elif not set(have) & _INNER and len(have) <= 5:
             return found or 0, text[start : heading.start()]
     return (0, None) if start is None else (found or 0, text[start:])
+
+
+MODES = ("verbalizer", "strict")
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback(Parsed):
+    """A score with the feedback that leads to it; `feedback` is kept also where the score is missing."""
+
+    feedback: str = ""
+    low: float = math.nan
+    high: float = math.nan
+    mode: str = "verbalizer"
+
+
+_RESULT = {
+    "strict": re.compile(r"\[RESULT\]", re.I),
+    "verbalizer": re.compile(
+        r"\[\s{0,5}(?:(?:final|overall)\s)?(?:results?|scores?|ratings?|grade|"
+        r"verdict)\s{0,5}[:=]?\s{0,5}(?P<inner>[^\[\]\n]{0,40})\]",
+        re.I,
+    ),
+}
+_STRICT_SCORE = re.compile(
+    r"[ \t]{0,9}\n?[ \t]{0,9}\(?(?P<score>\d{1,6})\)?[ \t]{0,9}\.?[ \t]{0,9}(?=\n|\Z|</s>)", re.ASCII
+)
+_HOLDS_NUMBER = re.compile(rf"\d|\b{WORD}\b", re.I)
+# the format line of the prompt, repeated: "[RESULT] (an integer number between 1 and 5)"
+_FORMAT = re.compile(
+    r"\s?[\"'(<\[{]{0,3}\s?(?:an?|the|your|write|insert|integer|score|number|\d+\s?(?:-|to)\s?\d+)\b", re.I
+)
+# a model that does not stop begins the next prompt
+_NEXT_PROMPT = re.compile(
+    r"#{2,}\s?(?:task description|the instruction|instruction|response to evaluate|reference answer|score rubrics?|"
+    r"feedback|human|user)|\[/?INST\]|<\|?(?:im_start|im_end|user|endoftext)\|?>",
+    re.I,
+)
+_SAID = re.compile(r"[\s(*:=-]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
+_HEADS = re.compile(r"[Ff](?<!\w[Ff])(?:eedback|EEDBACK)\s?:")
+_HEAD = re.compile(r"\A[\s\"'*#]*feedback\s?:?[\s*]*", re.I)
+_QUOTED_ON = re.compile(r"[^\n\w\"']{0,6}(?:\d[\d./]{0,5}\s?)?(?P<quote>[\"'])[,.]?[ ]+[a-z]", re.I)
+
+
+def feedback(text: str | None, low: float = 1, high: float = 5, mode: str = "verbalizer") -> Feedback:
+    """The score and the feedback in a text of the form "... [RESULT] 4".
+
+    The last verdict counts: the last `[RESULT]` that is not the prompt's format line, up to where a next prompt begins.
+    `mode="strict"` reads `[RESULT]` and an integer that ends its line, nothing else. `mode="verbalizer"` also reads
+    "[Score 5]", "[RESULT] 4 out of 5", and without any mark the last "Score: 4", "So the overall score is 4" or "I rate
+    it 4/5". Numbers in the feedback never win over a mark.
+
+    Returns: `Feedback`; `value` on the scale low to high.
+    Raises: ValueError for a bad scale or mode; TypeError where `text` is neither str nor None.
+    Source: Prometheus, section 3.2 and appendix J (format), Table 9 (verbaliser).
+    """
+    low, high = check_scale(low, high)
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
+    content = check_text(text, "feedback")
+    if content is None:
+        return Feedback(math.nan, Status.EMPTY, "no text", "empty", "", low, high, mode)
+    source = readable(content)
+    read, start, end = None, len(source), len(source)
+    marks = list(_RESULT[mode].finditer(source))
+    for mark in marks[:100] + marks[max(100, len(marks) - 100) :]:
+        if read is not None and read.ok and _NEXT_PROMPT.search(source, end, mark.start()):
+            break
+        said, said_end = (_strict if mode == "strict" else _marked)(source, mark, low, high)
+        if said is None or (said.rule == "cut" and mode != "strict" and read is not None and read.ok):
+            continue  # the prompt's format line, a quotation; or begun again and cut off
+        read, start, end = said, mark.start(), said_end
+    if read is None and mode == "verbalizer":
+        found, *_ = read_text(source, low, high, None)
+        if not found.ok or found.rule in ("final", "label", "phrase", "form"):  # not a number that only stands alone
+            read = dataclasses.replace(found, rule=f"verbalizer:{found.rule}")
+    if read is None:
+        status, reason = why(source.lower()) or (Status.UNPARSED, "no [RESULT] with a score")
+        read = Rating(math.nan, status, reason, "none")
+    return Feedback(read.value, read.status, read.reason, read.rule, _words(source, start, end), low, high, mode)
+
+
+def _strict(source: str, mark: re.Match, low: float, high: float) -> tuple[Rating | None, int]:
+    if _FORMAT.match(source, mark.end()):
+        return None, 0
+    score = _STRICT_SCORE.match(source, mark.end())
+    if score:
+        value = float(score["score"])
+        ok = low <= value <= high
+        reason = "" if ok else f"{shown(value)} is outside {shown(low)} to {shown(high)}"
+        status = Status.OK if ok else Status.OUT_OF_RANGE
+        return Rating(value if ok else math.nan, status, reason, "result"), score.end()
+    if source[mark.end() :].strip():
+        return Rating(math.nan, Status.UNPARSED, "no integer alone after [RESULT]", "result"), len(source)
+    return Rating(math.nan, Status.TRUNCATED, "the text ends after [RESULT]", "cut"), len(source)
+
+
+def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Rating | None, int]:
+    inside = _HOLDS_NUMBER.search(mark["inner"]) is not None
+    said = mark["inner"] if inside else source[mark.end() : mark.end() + 160]
+    opening = source[max(0, mark.start() - 2) : mark.start()].strip()[-1:]
+    quoted = _QUOTED_ON.match(source, mark.end())
+    if quoted and quoted["quote"] == opening and source[: mark.start() - 1].strip("\"' \n"):
+        return None, 0
+    if not inside and _FORMAT.match(said) and not _HOLDS_NUMBER.search(normalised(said.split("\n", 1)[0], low, high)):
+        return None, 0
+    if not said.strip():
+        return Rating(math.nan, Status.TRUNCATED, "the text ends after its mark", "cut"), len(source)
+    stop = _NEXT_PROMPT.search(said)
+    said = (said[: stop.start()] if stop else said).replace("</s>", " ").strip()
+    read = rating(f"score: {said}", low, high)
+    end = mark.end() if inside else _SAID.match(source, mark.end()).end()  # type: ignore[union-attr]  # matches nothing too
+    return Rating(read.value, read.status, read.reason, f"result:{read.rule}"), end
+
+
+def _words(source: str, start: int, end: int) -> str:
+    """The feedback itself: before the verdict, or after it where nothing is before."""
+    if start == len(source) and source.lstrip().startswith(("{", "```")):
+        said = re.search(
+            r'"(?:feedback|reason|explanation|rationale|analysis)"\s?:\s?"((?:[^"\\]|\\.)*)"', source, re.I
+        )
+        if said:
+            return said[1].strip()
+    heads = list(_HEADS.finditer(source, 0, start))
+    before = _bare(source[heads[-1].end() if heads else 0 : start])
+    return before if before.strip(" \t\n#*-\"'") else _bare(source[end:])
+
+
+def _bare(text: str) -> str:
+    head = _HEAD.match(text)
+    return text[head.end() if head else 0 :].strip()

@@ -283,7 +283,9 @@ _OPEN_END = re.compile(
 def why(text: str) -> tuple[Status, str] | None:
     """The status and reason of a text (readable, lower case) without a value, None where it is just none."""
     opening = f" {text[:400]}"
-    refused = _NOTHING.match(opening) or _REFUSED.search(opening) or (_ASKS_BACK.search(opening) if len(text) < 300 else None)
+    refused = (
+        _NOTHING.match(opening) or _REFUSED.search(opening) or (_ASKS_BACK.search(opening) if len(text) < 300 else None)
+    )
     if refused and opening.count('"', 0, refused.start() + 1) % 2 == 0:  # quoted words are the judged text's
         return Status.REFUSED, "the judge declined or says that it cannot rate"
     tail = text[-200:].rstrip()
