@@ -66,9 +66,8 @@ NO_ASPECT = (
     NEUTRAL
     | PARTS
     | _words(
-        "article source not lacking having failing providing terms total all both such several these those opinion "
-        "me accordance contrast"
-        " addition comparison line order instance being what how effort"
+        "article source not lacking having failing providing terms total all both such several these those opinion me "
+        "accordance contrast addition comparison line order instance being what how effort"
     )
 )
 # "the score of the article": what is scored, in the middle of a phrase
@@ -120,13 +119,12 @@ AUXILIARIES = _words(
 # the number ends here: no noun that it counts comes after
 END_SIGNS = "\n.!?:;,()]\"'}|/&"
 END_OF_NUMBER = (
-    rf"(?=[ \t]*(?:\Z|[{re.escape(END_SIGNS)}\x01\x02\\]|-(?![\da-z])|->|="
-    r"|(?:for|in|on|because|as|since|due|based|with|and|but|overall|out|given|although|though|while|which|when|if|"
-    r"rather|instead|is|here|from|to|or|stars?|points?|pts|marks?|indicat\w+|suggest\w+|would|score|rating|reflect\w+|"
-    r"regarding|according|considering|under|at|by|that|so|thus|therefore|means?|represent\w*|was|this|the|i|it|not|"
-    r"only|seems|appears|feels|punkten?|puntos|estrellas|étoiles|sternen?|despite|mainly|primarily|mostly|largely|"
-    r"rationale|reason|explanation|analysis|after|per|being|showing|shows|simply|purely|unless|until|then|now|"
-    r"again|than)\b))"
+    rf"(?=[ \t]*(?:\Z|[{re.escape(END_SIGNS)}\x01\x02\\]|-(?![\da-z])|->|=|(?:for|in|on|because|as|since|due|based|"
+    rf"with|and|but|overall|out|given|although|though|while|which|when|if|rather|instead|is|here|from|to|or|stars?|"
+    rf"points?|pts|marks?|indicat\w+|suggest\w+|would|score|rating|reflect\w+|regarding|according|considering|under|"
+    rf"at|by|that|so|thus|therefore|means?|represent\w*|was|this|the|i|it|not|only|seems|appears|feels|punkten?|"
+    rf"puntos|estrellas|étoiles|sternen?|despite|mainly|primarily|mostly|largely|rationale|reason|explanation|"
+    rf"analysis|after|per|being|showing|shows|simply|purely|unless|until|then|now|again|than)\b))"
 )
 ENDS = re.compile(END_OF_NUMBER)
 _VERB = (
@@ -149,9 +147,8 @@ CUES = {
     # "Overall, a 4"
     Cue(
         "overall", FINAL, "overall total all sum altogether conclusion short up considered end balance"
-    ): r"\W(?:overall|in "
-    r"total|all in all|in sum|altogether|in conclusion|in short|to sum up|all things considered|in the end|on "
-    r"balance),?",
+    ): r"\W(?:overall|in total|all in all|in sum|altogether|in conclusion|in short|to sum up|all things considered|in "
+    r"the end|on balance),?",
     # "The score of the text is 4"
     Cue("score is", LABEL, "of is as at was be being equals to comes"): r"\W(?P<noun>(?:score|rating)s?|grade|mark|"
     r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>of|is|as|at|was|be|being|"
@@ -166,8 +163,7 @@ CUES = {
     # "For style I give 4"
     Cue(
         "I give", PHRASE, "give giving award awarding assign assigning one"
-    ): r"\W(?:i|we)(?:'d|'ll|'m| am| would| will)? "
-    r"(?:giv(?:e|ing)|award(?:ing)?|assign(?:ing)?)(?: this one)?",
+    ): r"\W(?:i|we)(?:'d|'ll|'m| am| would| will)? (?:giv(?:e|ing)|award(?:ing)?|assign(?:ing)?)(?: this one)?",
     # "It gets 4, and"
     Cue(
         "it gets",
@@ -179,9 +175,8 @@ CUES = {
     Cue(
         "say",
         PHRASE,
-        "rate rates rated scores scored scoring graded on for with choose chose select selected pick picked say go "
-        "it it's"
-        " vote voted is was at as be",
+        "rate rates rated scores scored scoring graded on for with choose chose select selected pick picked say go it "
+        "it's vote voted is was at as be",
     ): r"\W(?:(?P<verb>rate[sd]?|scor(?:e[sd]|ing)|graded)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
     r"went with|decided? on|conclude with|(?:i|we|this|it|that|which)(?:'d| would| will|'ll)? (?:finally |eventually )?"
     r"(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|sits|finish(?:es)?|"
@@ -196,18 +191,16 @@ CUES = {
     # "That brings the score down to 4"
     Cue(
         "moved to", PHRASE, "to"
-    ): r"\W(?:(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|revis|adjust|downgrad|"
-    r"upgrad|bump|knock|pull|push|decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w* (?:it|this|that|(?:the|my|"
-    r"its) (?:overall |final )?(?:score|"
-    r"rating|grade))|(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|adjusted)|drops|"
-    r"falls|rises|comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{1,6})? to",
+    ): r"\W(?:(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|revis|adjust|downgrad|upgrad|bump|knock|pull|"
+    r"push|decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w* (?:it|this|that|(?:the|my|its) (?:overall |final "
+    r")?(?:score|rating|grade))|(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|"
+    r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{1,6})? to",
     # "A 4 is fair"
     Cue("a 4 is fair", PHRASE, "a"): "",
     # "3 is fair"
     Cue(
         "4 is fair", PHRASE, ""
-    ): r"(?:\A\W*|[,:;.!?(-]|\b(?:so|but|yet|think|believe|feel|say|guess|(?:think|believe|feel) "
-    r"that))",
+    ): r"(?:\A\W*|[,:;.!?(-]|\b(?:so|but|yet|think|believe|feel|say|guess|(?:think|believe|feel) that))",
     # "Rather a 2 than a 1"
     Cue(
         "a 4 than a 3", PHRASE, "a"
@@ -278,17 +271,15 @@ VETOES = {
     # before the number in its clause
     "clause": {
         # It is not a 4.
-        "negated": r"(?:not|never|neither|nor|nothing|none|nobody|few|cannot|[a-z]+n't|hardly|barely|nowhere)\b"
-        r"(?! (?:only|just|without|bad|merely|because)\b)|(?:(?:rather|less|more|lower|higher) than|instead of|as "
-        r"opposed to|short of|anything but|far from|no (?:more|less|higher|lower|better|worse|way|reason|case|"
-        r"grounds|basis|justification|"
-        r"argument|score|rating))\b",
+        "negated": r"(?:not|never|neither|nor|nothing|none|nobody|few|cannot|[a-z]+n't|hardly|barely|nowhere)\b(?! "
+        r"(?:only|just|without|bad|merely|because)\b)|(?:(?:rather|less|more|lower|higher) than|instead of|as opposed "
+        r"to|short of|anything but|far from|no (?:more|less|higher|lower|better|worse|way|reason|case|grounds|basis|"
+        r"justification|argument|score|rating))\b",
         # I refuse to give it a 4.
-        "refused": r"(?:refus|declin|(?<!no )(?<!without )(?<!without a )doubt|"
-        r"reluctan|resist|avoid|preclud|prevent|disqualif|hesita)\w*|(?:unwilling|"
-        r"rule[sd]? out|stop(?:s|ped)? me|keeps? (?:me|it|this)|kept|unable|impossible|fail(?:s|ed)? to|mistake to|"
-        r"stretch to|(?:wrong|unfair|harsh|hard|difficult|generous|lenient) to|without|unlike|except for|shy away|"
-        r"against)\b",
+        "refused": r"(?:refus|declin|(?<!no )(?<!without )(?<!without a )doubt|reluctan|resist|avoid|preclud|prevent|"
+        r"disqualif|hesita)\w*|(?:unwilling|rule[sd]? out|stop(?:s|ped)? me|keeps? (?:me|it|this)|kept|unable|"
+        r"impossible|fail(?:s|ed)? to|mistake to|stretch to|(?:wrong|unfair|harsh|hard|difficult|generous|lenient) to|"
+        r"without|unlike|except for|shy away|against)\b",
         # It is almost a 4.
         "a bound": r"(?:than|above|below|over|under|beyond|exceed(?:s|ing)?|at least|at most|at best|up to|nearly|"
         r"almost|"
@@ -303,16 +294,15 @@ VETOES = {
         # It nearly meets the criteria for a 4.
         "a standard": r"(?:fails?|partially|partly|nearly|almost|closer?)\b.*\b(?:criteria|standards?)\b",
         # Others gave it a 4.
-        "somebody else's": r"(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
-        r"(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:answer|response|"
-        r"output)s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) "
-        r"(?:version|response|answer|summary|output|text|translation)s?) (?:that|which|would|could|might|will|gets?|"
-        r"scores?|deserves?|earns?|receives?)\b|other (?:raters?|judges?|evaluators?|people)\b|"
-        rf"(?:someone|some|one|{_PEOPLE}) (?:else|might|may|would|people|readers|could|gave|gives?|giving|"
-        rf"rat(?:e[sd]?|ing)|scor(?:ed|ing))\b|"
-        r"(?:article|source|report|review|author|reviewer|news|critic|he|she|they) (?:gives|gave|award\w*|assign\w*|"
-        r"receive\w*)\b|(?:student|author|writer|model|system|response|answer|output|summary|text|user)'?s? "
-        r"(?:claims?|(?:rates?|gives?) itself|says? (?:its|the) (?:score|rating))\b",
+        "somebody else's": rf"(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
+        rf"(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:answer|response|"
+        rf"output)s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) "
+        rf"(?:version|response|answer|summary|output|text|translation)s?) (?:that|which|would|could|might|will|gets?|"
+        rf"scores?|deserves?|earns?|receives?)\b|other (?:raters?|judges?|evaluators?|people)\b|(?:someone|some|one|"
+        rf"{_PEOPLE}) (?:else|might|may|would|people|readers|could|gave|gives?|giving|rat(?:e[sd]?|ing)|scor(?:ed|"
+        rf"ing))\b|(?:article|source|report|review|author|reviewer|news|critic|he|she|they) (?:gives|gave|award\w*|"
+        rf"assign\w*|receive\w*)\b|(?:student|author|writer|model|system|response|answer|output|summary|text|"
+        rf"user)'?s? (?:claims?|(?:rates?|gives?) itself|says? (?:its|the) (?:score|rating))\b",
         # It went down from a 4.
         "a deduction": r"(?:down|up|dropped|lowered|raised|reduced|changed|revised|adjusted|decreased|increased) "
         r"(?:it |the (?:score|rating) )?from(?: an?)? ?\Z",
@@ -334,14 +324,12 @@ VETOES = {
     # at the start of its sentence
     "opening": {
         # With more sources, it is a 4.
-        "hypothetical": rf"\W*(?:should (?:the|it|this)|{_LACKING}|"
-        r"(?:an? )?(?:[a-z]+ )?more [a-z ]+ and (?:it|this))\b|\W*(?:given (?:more|some|better|a)\b[^,]*|"
-        rf"(?:with|after)\b[^,]* [a-z]+(?:ed|ion|out)|[a-z]+ed),? "
-        r"(?:it|this|the [a-z]+)(?:'d| would| could| might)\b",
+        "hypothetical": rf"\W*(?:should (?:the|it|this)|{_LACKING}|(?:an? )?(?:[a-z]+ )?more [a-z ]+ and (?:it|"
+        rf"this))\b|\W*(?:given (?:more|some|better|a)\b[^,]*|(?:with|after)\b[^,]* [a-z]+(?:ed|ion|out)|[a-z]+ed),? "
+        rf"(?:it|this|the [a-z]+)(?:'d| would| could| might)\b",
         # In the article the hotel gets 4 stars.
-        "somebody else's": rf"\W*in (?:the|an?) {_SOURCE},? (?:[a-z']+ ){{1,4}}(?:gets?|got|has|receive[sd]?|"
-        rf"earn(?:s|ed)|"
-        r"scored|(?:is|was) (?:given|rated|awarded))\b",
+        "somebody else's": rf"\W*in (?:the|an?) {_SOURCE},? (?:[a-z']+ ){{1,4}}(?:gets?|got|has|receive[sd]?|earn(?:s|"
+        rf"ed)|scored|(?:is|was) (?:given|rated|awarded))\b",
         # Assign a 4 to good texts.
         "an example or instruction": r"\W*(?:assign|give|rate|award|use|select|choose|output|write|return|respond|"
         r"reply|for (?:example|instance)|e\.g)\b",
@@ -358,50 +346,44 @@ VETOES = {
         "an example or instruction": r"e\.g|for (?:example|instance)\b|such as\b",
         # The article says that it got a 4.
         "somebody else's": rf"{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:report(?:s|ed)?|says?|said|"
-        rf"state[sd]?|mention(?:s|ed)?|"
-        r"claim(?:s|ed)?|note[sd]?|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|so)\b)|"
-        rf"according to (?:the|its|an?) {_SOURCE}\b",
+        rf"state[sd]?|mention(?:s|ed)?|claim(?:s|ed)?|note[sd]?|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|"
+        rf"so)\b)|according to (?:the|its|an?) {_SOURCE}\b",
     },
     # in its whole sentence, unless it is settled after it
     "considered": {
         # At first I gave it a 4.
         "only considered": r"(?:(?:consider(?:ed|ing)|(?:thought|thinking) (?:of|about))(?=\s*\Z| (?:a|an|giving|"
         r"rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|tempted|wanted to|torn between|"
-        r"debat(?:e[ds]?|ing) "
-        r"(?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|impression)|was (?:going|"
-        r"about) to|lean(?:ing|ed)?|previously|formerly|earlier)\b",
+        r"debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|"
+        r"impression)|was (?:going|about) to|lean(?:ing|ed)?|previously|formerly|earlier)\b",
     },
     # before "Score: 4" in its sentence
     "label": {
         # Your output should be: Score: 4
         "an example or instruction": r"\A\W*(?:e\.g|for (?:example|instance))\b|\A\W*(?:[a-z]+ )?(?:example|sample|"
-        r"format|template)s?"
-        r"(?: (?:output|answer|response|rating|score|evaluation))?:.*:|(?:such as|instead of|rather "
-        r"than)\W{0,3}[a-z]{0,9}\W{0,3}\Z|\b(?:at (?:most|least|best)|(?:less|more) than|ideally|asked to [a-z]+|"
-        r"says|said|wants)\W*\Z|"
-        rf"\b(?:unless|if|provided|assuming|would be|disagree\w*|"
-        r"your (?:output|answer|response|task) (?:should|must|is))\b|"
-        rf"\A\W*{_LACKING}\b",
+        r"format|template)s?(?: (?:output|answer|response|rating|score|evaluation))?:.*:|(?:such as|instead of|rather "
+        r"than)\W{0,3}[a-z]{0,9}\W{0,3}\Z|\b(?:at (?:most|least|best)|(?:less|more) than|ideally|asked to [a-z]+|says|"
+        r"said|wants)\W*\Z|"
+        rf"\b(?:unless|if|provided|assuming|would be|disagree\w*|your (?:output|answer|response|task) (?:should|must|"
+        rf"is))\b|\A\W*{_LACKING}\b",
     },
     # right after it
     "after": {
         # A 4 is too generous.
         "unfit": rf"[ \t]+(?:(?:is|was|would be|seems?|feels?|appears?)(?: to be)?(?: (?:a bit|a little|somewhat|"
-        r"slightly|way|far|much|rather|clearly|certainly|simply|also))* (?:not|never|too (?:high|low|generous|harsh|"
-        r"lenient|much|strict|severe|kind)|unjustified|unwarranted|undeserved|excessive|unfair|inappropriate|out of "
-        r"(?:reach|the question)|off the table|generous|harsh|reserved|impossible|wrong|only for)\b|(?:would|might) "
+        rf"slightly|way|far|much|rather|clearly|certainly|simply|also))* (?:not|never|too (?:high|low|generous|harsh|"
+        rf"lenient|much|strict|severe|kind)|unjustified|unwarranted|undeserved|excessive|unfair|inappropriate|out of "
+        rf"(?:reach|the question)|off the table|generous|harsh|reserved|impossible|wrong|only for)\b|(?:would|might) "
         rf"be (?!(?:an? )?(?:{FIT}|(?:more|most|my|our|the|what|right|given|assigned|awarded|good|better|enough|"
-        rf"accurate|"
-        r"correct|quite|well)\b))|(?:is|was|would|"
-        r"could|can|should|does|seem)(?:n't| not)\b|cannot\b|can't\b)",
+        rf"accurate|correct|quite|well)\b))|(?:is|was|would|could|can|should|does|seem)(?:n't| not)\b|cannot\b|"
+        rf"can't\b)",
         # I would give it a 4 if it were fluent.
         "hypothetical": r"[^.!?;\n\d]{0,80}?\b(?<!even )(?<!only )(?<!as )(?:if(?! (?:i|we) (?:had|have|must) to\b)|"
         r"had (?:it|the|there|this|they)|were (?:it|the|there)|unless|once (?:it|the)|provided that|but for|save for|"
         r"were it not)\b",
         # It was rated 4 by critics.
-        "somebody else's": r"[ \t]*(?:stars?|points?)?,?[ \t]*(?:(?:by|from) (?:(?:the|its|his|her|their|some|many|"
-        r"most|several|all|other) )"
-        rf"{{0,2}}{_PEOPLE}|according to (?:the|its|an?) {_SOURCE})\b",
+        "somebody else's": rf"[ \t]*(?:stars?|points?)?,?[ \t]*(?:(?:by|from) (?:(?:the|its|his|her|their|some|many|"
+        rf"most|several|all|other) ){{0,2}}{_PEOPLE}|according to (?:the|its|an?) {_SOURCE})\b",
         # A score of 4 means that it is good.
         "a scale point that is explained": r"[ \t]*(?:\([^)\n]{0,60}\)\s*)?(?:=(?![=>])|(?:means?|represents?|denotes?|"
         r"stands for|would mean|corresponds|requires?|needs?|demands?)\b|indicates? (?:an?|that|the text|the summary|"
@@ -465,16 +447,13 @@ ASIDE = re.compile(r"(?<=not|n't|uld|ill|ver| to),[^,.!?\n]{1,60},")  # "I canno
 _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 # after a verdict: the judge thinks again; and all there may be between that and the verdict that then stands
 CORRECTION = re.compile(
-    r"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|let me (?:revise|correct|change)|"
-    r"i (?:revise|correct|change|"
-    r"take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make that|i meant\b|"
-    rf"or rather\b|[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?P<unsure>maybe|perhaps)),? (?=(?:an? "
-    rf")?{_N}(?:/\d+)?\s*(?:[.!,;]|"
-    rf"\Z)))(?P<rest>[^\n]{{0,60}})"
+    rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|let me (?:revise|correct|change)|"
+    rf"i (?:revise|correct|change|take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make "
+    rf"that|i meant\b|or rather\b|[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?P<unsure>maybe|perhaps)),? (?=(?:an? "
+    rf")?{_N}(?:/\d+)?\s*(?:[.!,;]|\Z)))(?P<rest>[^\n]{{0,60}})"
 )
 CORRECTED = re.compile(
-    r"[\s:,.-]*(?:(?:no|make|it|it's|that|this|is|an?|my|the|new|final|overall|score|rating|mind|back|down|up|to|i|"
-    r"i'd|i'll|"
-    rf"would|should|be|say|give|rate|rather|more|like|go|with)[\s:,]+)*{_N}(?:/\d+| out of \d+)?\s*(?:[.!]+(?=\s|\Z)|"
-    rf"\Z)"
+    rf"[\s:,.-]*(?:(?:no|make|it|it's|that|this|is|an?|my|the|new|final|overall|score|rating|mind|back|down|up|to|i|"
+    rf"i'd|i'll|would|should|be|say|give|rate|rather|more|like|go|with)[\s:,]+)*{_N}(?:/\d+| out of "
+    rf"\d+)?\s*(?:[.!]+(?=\s|\Z)|\Z)"
 )
