@@ -226,6 +226,8 @@ def candidates(text: str, low: float, high: float) -> list[Candidate]:
     found = numbers(text, low, high)
     for one in found:
         _present(one, text)
+        if one.cue == "bracketed" and len(found) > 1:
+            one.strength = 0  # one of several numbers in prose
         if one.strength and not one.veto:
             doubt(one, text)
     return found
@@ -372,6 +374,8 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
             )
             one.label = named[1] if named and named[1] not in tables.NEUTRAL else ""
         break
+    if one.strength == PHRASE:
+        one.label = _aspect_after(text, one.used) or one.label
 
 
 def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
@@ -434,6 +438,8 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
     elif scored and tables.ENDS.match(text, one.used) and not tables.COUNT_BEFORE.search(window):
         aspect = _aspect_after(text, one.used)
         one.present(ASPECT if aspect else FORM, "form", aspect)
+    elif one.token[0].isdigit() and window.endswith((" (", "\n(")) and tables.CLOSED.match(text, one.used):
+        one.present(ALONE, "bracketed")
     elif (
         (one.token[0].isdigit() and window[-1:] != "(" and not one.kind)
         and tables.TEXT_END.match(text, one.used)

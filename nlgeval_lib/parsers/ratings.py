@@ -132,89 +132,82 @@ def read_text(text: str | None, low: float, high: float, label: str | None) -> t
         return Rating(math.nan, Status.EMPTY, "no text", "empty", low, high, label or ""), "", []
     body = normalised(content, low, high)
     found = candidates(body, low, high)
-    return under(body, found, low, high, label or "") if label else _decide(body, found, low, high), body, found
+    rated = under(body, found, low, high, label) if label else _rated(_decide(body, found, low, high), body, low, high)
+    return rated, body, found
 
 
-def _decide(body: str, found: list[Candidate], low: float, high: float, label: str = "") -> Rating:
+Missing = tuple[Status, str, str]  # status, reason and rule of a text without a value
+
+
+def _rated(said: Candidate | Missing, body: str, low: float, high: float, label: str = "") -> Rating:
+    if isinstance(said, tuple):
+        return Rating(math.nan, *said, low, high, label)
+    rule = said.cue if said.cue in ("alone", "leading", "closing", "bracketed") else RULES[said.strength]
+    matched = body[max(0, said.start - 30) : said.end + 8].replace(TAG, "").strip()
+    return _within(said.value, rule, low, high, label, matched)
+
+
+def _decide(body: str, found: list[Candidate], low: float, high: float, label: str = "") -> Candidate | Missing:
     """The strongest cue that has a verdict, of it the last number; different ones are a conflict."""
-
-    def missing(status: Status, reason: str, rule: str) -> Rating:
-        return Rating(math.nan, status, reason, rule, low, high, label)
-
     shown_ones = [one for one in found if one.strength]
     if len(found) > 1 and (shown_ones or len(body) < 300):
         found = _corrected(found, body)
         shown_ones = [one for one in found if one.strength]
     if len(shown_ones) == 1 and not shown_ones[0].veto and shown_ones[0].cue != "leading":
-        return _settled(shown_ones[0], body, low, high, label)
+        return _settled(shown_ones[0], body, low, high)
     shown_ones = _without_echo(shown_ones, body)
     live = [one for one in shown_ones if not one.veto]
     said = {one.value for one in live if one.strength >= PHRASE}
     # a verdict that is said again where the text is cut off stands
     blocked = [one for one in shown_ones if one.blocks and not (one.veto == CUT and one.value in said)]
-    if any(low <= one.value <= high for one in live):
-        live = [one for one in live if low <= one.value <= high or one.strength >= LABEL]
     for standing in _STANDINGS if shown_ones else ():
         verdicts = [one for one in live if one.strength in standing]
         stops = [one for one in blocked if one.strength in standing]
         if any(not one.label for one in verdicts):
             verdicts = [one for one in verdicts if not one.label]
-        values = sorted({one.value for one in verdicts})
+        values = {one.value for one in verdicts}
         if standing == (ASPECT,) and values and not label:
             # "4/5 ... 3/5 for style", "4 ... Response: 2": one aspect is no more than another number of its own
-            values = sorted(
-                {one.value for one in live if one.strength <= FORM and low <= one.value <= high}.union(values)
-            )
+            values |= {one.value for one in live if one.strength <= FORM and low <= one.value <= high}
         if len(values) > 1:
-            return missing(Status.UNPARSED, _several(verdicts, values), "conflict")
+            return Status.UNPARSED, _several(verdicts, sorted(values)), "conflict"
         if stops and not (values and all(one.rescaled for one in stops)):
             if all(one.rescaled for one in stops) and any(one.based for one in live):
                 live = [one for one in live if one.based]  # "8/10, that is 4/5"
                 continue
-            return missing(Status.TRUNCATED if stops[0].veto == CUT else Status.UNPARSED, stops[0].veto, "doubt")
+            return Status.TRUNCATED if stops[0].veto == CUT else Status.UNPARSED, stops[0].veto, "doubt"
         if values:
-            return _settled(verdicts[-1], body, low, high, label)
+            return _settled(verdicts[-1], body, low, high)
     closing = None if label or live or blocked else _closing(found, body, low, high)
     if closing:
-        return _settled(closing, body, low, high, label)
-    status, reason = why(body) or (Status.UNPARSED, "")
-    vetoed = [one for one in shown_ones if one.veto]
-    reason = reason or (
-        max(vetoed, key=lambda one: one.strength).veto if vetoed else "no number is presented as the score"
-    )
-    return missing(status, reason, "none" if status is Status.UNPARSED else "silence")
+        return _settled(closing, body, low, high)
+    if silence := why(body):
+        return *silence, "none" if silence[0] is Status.UNPARSED else "silence"
+    vetoed = max((one for one in shown_ones if one.veto), key=lambda one: one.strength, default=None)
+    return Status.UNPARSED, vetoed.veto if vetoed else "no number is presented as the score", "none"
 
 
-def _settled(best: Candidate, body: str, low: float, high: float, label: str) -> Rating:
+_GOES_ON = re.compile(r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b")
+
+
+def _settled(best: Candidate, body: str, low: float, high: float) -> Candidate | Missing:
     """The verdict, unless the text declines to give one, or corrects it."""
-
-    def missing(status: Status, reason: str, rule: str) -> Rating:
-        return Rating(math.nan, status, reason, rule, low, high, label)
-
-    declined = (
-        DECLINED.search(f" {body[: min(best.start, 200)]}") if best.strength < PHRASE and best.start > 12 else None
-    )
-    if declined and not re.search(
-        r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b",
-        body[declined.end() - 1 : best.start],
-    ):
-        return missing(Status.REFUSED, "the judge declined or says that it cannot rate", "silence")
+    weak = best.strength < PHRASE and best.start > 12
+    declined = DECLINED.search(f" {body[: min(best.start, 200)]}") if weak else None
+    if declined and not _GOES_ON.search(body, declined.end() - 1, best.start):
+        return Status.REFUSED, "the judge declined or says that it cannot rate", "silence"
     for row in _STARS.findall(body) if "☆" in body else ():
-        if len(row) == high and abs(row.count("★") - best.value) >= 1.0:
-            return missing(
-                Status.UNPARSED, f"different verdicts: {shown(best.value)}, {row.count('★')} stars", "conflict"
-            )
+        stars = row.count("★")
+        if len(row) == high and abs(stars - best.value) >= 1.0:
+            return Status.UNPARSED, f"different verdicts: {shown(best.value)}, {stars} stars", "conflict"
     for place in tables.CORRECTION.finditer(body, best.end, best.end + 20_000):
         if not place["rest"].strip(" .,!"):
-            return missing(Status.UNPARSED, f"the judge takes {shown(best.value)} back", "conflict")
+            return Status.UNPARSED, f"the judge takes {shown(best.value)} back", "conflict"
         for other in candidates(place["rest"], low, high):
             if low <= other.value <= high and other.value != best.value:
-                return missing(
-                    Status.UNPARSED, f"the judge corrects {shown(best.value)} to {shown(other.value)}", "conflict"
-                )
-    rule = best.cue if best.cue in ("alone", "leading", "closing") else RULES[best.strength]
-    matched = body[max(0, best.start - 30) : best.end + 8].replace(TAG, "").strip()
-    return _within(best.value, rule, low, high, label, matched)
+                reason = f"the judge corrects {shown(best.value)} to {shown(other.value)}"
+                return Status.UNPARSED, reason, "conflict"
+    return best
 
 
 def _corrected(found: list[Candidate], body: str) -> list[Candidate]:
@@ -232,13 +225,9 @@ _CONCLUDES = re.compile(
     r"(?:(?P<so>\b(?:so|thus|hence|therefore),?)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
     rf"(?:(?:\A|\s)(?:{'|'.join(tables.FILL - {'probably', 'likely', 'now', 'only', 'just'})}))*\s*\Z"
 )
-_NO_VERDICT = (
-    (tables.NOT_A_SCORE | {"says", "said", "say", "writes", "reads", "like", "following", "rater", "asked", "wants"})
-    - tables.TOPS
-    - {"not", "never"}
-)
+_SAYING = {"says", "said", "say", "writes", "reads", "like", "following", "rater", "asked", "wants"}
+_NO_VERDICT = (tables.NOT_A_SCORE | _SAYING) - tables.TOPS - {"not", "never"}
 _LAST = re.compile(r"(?:,? (?:it is|in the end|overall|then|for me|from me))?[\s.!)]*\Z")
-_TAKEN_OFF = re.compile(r"\b(?:off|minus|deduct\w*|subtract\w*|los[et]s?|docked|took|taken|less)\b")
 
 
 def _closing(found: list[Candidate], body: str, low: float, high: float) -> Candidate | None:
@@ -250,10 +239,9 @@ def _closing(found: list[Candidate], body: str, low: float, high: float) -> Cand
     if not lead or not _LAST.match(body, last.used):
         return None
     others = [one.value for one in found if not one.veto and one.value != last.value]
-    taken_off = others and _TAKEN_OFF.search(body)
     said = re.findall(r"[a-z]+", body[: lead.start()])
     nameless = len(said) > 2 and _NO_VERDICT.isdisjoint(said[-3:])  # not "Page: 4"
-    if not taken_off and ((others and not lead["so"]) or (lead["sign"] and not nameless)):
+    if (others and not lead["so"]) or (lead["sign"] and not nameless):
         return None
     last.present(FORM, "closing")
     doubt(last, body)
@@ -293,15 +281,10 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
     scores without any label, but that not where `strict`.
     """
 
-    def missing(reason: str) -> Rating:
-        return Rating(math.nan, Status.UNPARSED, reason, "aspect", low, high, label)
-
     words, before, after = _around(label)
-    own = []
-    for one in found:
-        window = body[max(0, one.start - 110) : one.start]
-        if before.search(window) or after.match(body, one.end):
-            own.append(one)
+    own = [
+        one for one in found if before.search(body[max(0, one.start - 110) : one.start]) or after.match(body, one.end)
+    ]
     if any(not one.veto or one.blocks for one in own):
         for one in own:
             if not one.strength and not one.veto:
@@ -310,10 +293,10 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
             if one.veto == SPLIT:
                 one.spoil("")
             one.strength = FINAL if not one.veto else one.strength or ASPECT
-        return _decide(body, own, low, high, label)
+        return _rated(_decide(body, own, low, high, label), body, low, high, label)
     start, section = _section(body, words)
     if section is not None and re.search(rf"{DIGITS}|\b{WORD}\b|\bn/?a\b", section):
-        part = _decide(section, candidates(section, low, high), low, high)
+        part = _rated(_decide(section, candidates(section, low, high), low, high), section, low, high)
         reason = part.reason and f"under {label!r}: {part.reason}"
         return Rating(part.value, part.status, reason, f"section:{part.rule}", low, high, label, part.matched)
     if section is not None:
@@ -328,8 +311,12 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
     rest = [one for one in found if one not in others]
     if others and not any(one.strength >= PHRASE and not one.veto for one in rest):
         named = ", ".join(sorted({one.label for one in others})[:6])[:100]
-        return missing(f"no score labelled {label!r}; scored are: {named}")
-    return missing(f"nothing is labelled {label!r}") if strict else _decide(body, rest, low, high, label)
+        reason = f"no score labelled {label!r}; scored are: {named}"
+    elif strict:
+        reason = f"nothing is labelled {label!r}"
+    else:
+        return _rated(_decide(body, rest, low, high, label), body, low, high, label)
+    return Rating(math.nan, Status.UNPARSED, reason, "aspect", low, high, label)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -339,7 +326,8 @@ def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
     name = r"[\W_]+".join(map(re.escape, words))
     before = re.compile(
         rf"\b{name}\b(?:[ _](?:score|rating|quality|level|grade))*[\s\"'*)\]]{{0,5}}(?:\([^()\n]{{0,40}}\))?"
-        r"\s?(?::|=|\||,|-|->|=>|is|was|of|at|gets|receives|scores|as)?\s{0,4}(?:a|an|about)?[\s\"'*(\[]{0,5}\Z"
+        r"\s?(?::|=|\||,|-|->|=>|is|was|would be|of|at|gets|receives|scores|as)?\s{0,4}(?:a|an|about)?"
+        r"[\s\"'*(\[]{0,5}\Z"
     )
     after = re.compile(
         r"\s?(?:(?:/|out of)\s?\d+)?\s?(?:stars?|points?)?\s?(?:for|in|on|regarding|in terms of)\s"

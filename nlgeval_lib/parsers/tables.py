@@ -247,6 +247,7 @@ COUNT_BEFORE = re.compile(
     r"identif\w+|match\w*|has|have|had|are|were|for|least|than|reach\w*|(?!(?:rat|scor|grad|award|receiv|earn|achiev|"
     r"judg)ed\b)[a-z]+ed)\s*\Z"
 )
+CLOSED = re.compile(r"\s?\)\s?(?:[.!,;\n]|\Z)")
 TEXT_END = re.compile(r"[\s.!)\]\"'}|\x02]*\Z")
 CLOSING = re.compile(
     r"(?<!\d)(?<!\b(?:no|nr|pp|ch|eq|ca|vs))(?<!\b(?:fig|vol|sec|art|est|avg))(?<!\bp)(?<!approx)[.!?][\"')]*\s*-?\Z"
