@@ -433,11 +433,7 @@ def _strict(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
         return None, 0
     score = _STRICT_SCORE.match(source, mark.end())
     if score:
-        value = float(score["score"])
-        ok = low <= value <= high
-        reason = "" if ok else f"{shown(value)} is outside {shown(low)} to {shown(high)}"
-        status = Status.OK if ok else Status.OUT_OF_RANGE
-        return Rating(value if ok else math.nan, status, reason, "result"), score.end()
+        return _within(float(score["score"]), "result", low, high, "", ""), score.end()
     if source[mark.end() :].strip():
         return Rating(math.nan, Status.UNPARSED, "no integer alone after [RESULT]", "result"), len(source)
     return Rating(math.nan, Status.TRUNCATED, "the text ends after [RESULT]", "cut"), len(source)
