@@ -160,6 +160,8 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
     said = {one.value for one in live if one.strength >= PHRASE}
     # a verdict that is said again where the text is cut off stands
     blocked = [one for one in shown_ones if one.blocks and not (one.veto == CUT and one.value in said)]
+    if any(low <= one.value <= high for one in live):
+        live = [one for one in live if low <= one.value <= high or one.strength >= LABEL]  # "scoring 40 points"
     for standing in _STANDINGS if shown_ones else ():
         verdicts = [one for one in live if one.strength in standing]
         stops = [one for one in blocked if one.strength in standing]
@@ -282,8 +284,13 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
     """
 
     words, before, after = _around(label)
+    named = tables.NOT_ASKED.union(words)
     own = [
-        one for one in found if before.search(body[max(0, one.start - 110) : one.start]) or after.match(body, one.end)
+        one
+        for one in found
+        if before.search(body[max(0, one.start - 110) : one.start])
+        or after.match(body, one.end)
+        or set(words) <= set(one.label.split()) <= named
     ]
     if any(not one.veto or one.blocks for one in own):
         for one in own:
@@ -310,8 +317,8 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
     ]
     rest = [one for one in found if one not in others]
     if others and not any(one.strength >= PHRASE and not one.veto for one in rest):
-        named = ", ".join(sorted({one.label for one in others})[:6])[:100]
-        reason = f"no score labelled {label!r}; scored are: {named}"
+        scored = ", ".join(sorted({one.label for one in others})[:6])[:100]
+        reason = f"no score labelled {label!r}; scored are: {scored}"
     elif strict:
         reason = f"nothing is labelled {label!r}"
     else:
