@@ -392,7 +392,7 @@ _NEXT_PROMPT = re.compile(
     re.I,
 )
 _SAID = re.compile(r"[\s(*:=-]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
-_HEADS = re.compile(r"[Ff](?<!\w[Ff])(?:eedback|EEDBACK)\s?:")
+_HEADS = re.compile(r"eedback(?<=\b[Ff]eedback)\s?:")
 _HEAD = re.compile(r"\A[\s\"'*#]*feedback\s?:?[\s*]*", re.I)
 _QUOTED_ON = re.compile(r"[^\n\w\"']{0,6}(?:\d[\d./]{0,5}\s?)?(?P<quote>[\"'])[,.]?[ ]+[a-z]", re.I)
 

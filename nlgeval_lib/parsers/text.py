@@ -246,18 +246,26 @@ _WILL_NOT = (
     r"don't have)\b[^.\n]{0,60}\b(?:rat(?:e|ing)|scor(?:e|ing)|evaluat\w+|assess\w*|judge|judgment|grade|assign|"
     r"determine|comply|assist|help|opinions?|access|compare)\b)"
 )
+_TO_JUDGE = rf" (?:be )?(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b"
+_NO_SCORE = r"\W{1,4}(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b"
+
+
+def _each(heads: str, tail: str) -> str:
+    """Alternatives that each begin with a letter, between which a search chooses fast."""
+    return "|".join(f"{head}{tail}" for head in heads.split(","))
+
+
 _UNABLE = (
-    rf"i{_WILL_NOT}|we{_WILL_NOT}|"
-    r"(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?"
-    rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b"
+    _each("i,we", _WILL_NOT)
+    + "|"
+    + _each("can ?not,can't,could not,unable to,impossible to,not possible to,not able to", _TO_JUDGE)
 )
 # both are searched in a text with a blank before it: what begins with \W is found fast
 DECLINED = re.compile(rf"\W(?:{_UNABLE})")
 _REFUSED = re.compile(
     r"\W(?:as an? (?:ai|artificial intelligence|(?:large )?language "
     rf"model)\b[^.\n]{{0,80}}\b(?:i|we)\b|sorry,? (?:but )?i\b|i apologi[sz]e\b|"
-    r"(?:score|rating|grade|verdict|result|answer)\W{1,4}"
-    rf"(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b|{_UNABLE})"
+    rf"{_each('score,rating,grade,verdict,result,answer', _NO_SCORE)}|{_UNABLE})"
 )
 _NOTHING = re.compile(r"\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z")
 # asking back, or missing what is to be judged: only where the text says little else
