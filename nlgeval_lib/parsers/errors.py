@@ -195,12 +195,10 @@ def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
             held[kind] = ""  # twice, and not the same
     return tuple(
         ErrorItem(
-            held.get("location", ""),
-            held.get("aspect", ""),
-            held.get("explanation", ""),
-            _severity(held.get("severity", "")),
-            _amount(held.get("reduction", "")),
-            number,
+            severity=_severity(held.pop("severity", "")),
+            reduction=_amount(held.pop("reduction", "")),
+            number=number,
+            **held,
         )
         for number, held in found
         if held

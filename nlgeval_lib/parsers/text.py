@@ -246,7 +246,10 @@ _WILL_NOT = (
     r"don't have)\b[^.\n]{0,60}\b(?:rat(?:e|ing)|scor(?:e|ing)|evaluat\w+|assess\w*|judge|judgment|grade|assign|"
     r"determine|comply|assist|help|opinions?|access|compare)\b)"
 )
-_TO_JUDGE = rf" (?:be )?(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b"
+_TO_JUDGE = (
+    rf" (?:be )?(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|"
+    r"(?:provide|give) an? (?:score|rating)|assign an?)\b"
+)
 _NO_SCORE = r"\W{1,4}(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b"
 
 
