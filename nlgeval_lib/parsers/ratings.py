@@ -60,19 +60,18 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
     Returns: `Rating`; status unparsed, out_of_range, refused, truncated or empty where there is no value.
     Raises: ValueError for a bad scale or a blank label; TypeError where `text` is neither str nor None.
     """
-    if isinstance(text, str) and len(text) < _SHORT:
-        return _short(text, low, high, label)
+    short = isinstance(text, str) and len(text) < _SHORT
+    return _remembered(text, low, high, label) if short else _read_fast(text, low, high, label)
+
+
+def _read_fast(text: str | None, low: float, high: float, label: str | None) -> Rating:
     plain = _plain(text, low, high) if label is None and isinstance(text, str) and text.isascii() else None
     return plain or read_text(text, low, high, label)[0]
 
 
+# judges say the same short thing again and again
 _SHORT = 200
-
-
-@functools.lru_cache(maxsize=4096, typed=True)
-def _short(text: str, low: float, high: float, label: str | None) -> Rating:
-    """Judges say the same short thing again and again."""
-    return read_text(text, low, high, label)[0]
+_remembered = functools.lru_cache(maxsize=4096, typed=True)(_read_fast)
 
 
 # most recorded texts: one number in all, behind "Score:" after a sentence or at the start, that ends its line
