@@ -94,7 +94,7 @@ def test_measured_quality_is_that_of_the_kept_judgments():
     part = judgments[judgments["form"] == measure.ANALYSIS].dropna()
     tau = kendalltau(part["value"], part["gold"]).statistic
     assert re.search(rf"^\| error analysis \|.*\| {tau:.3f} \[", text, re.M)
-    head = quality.headline(judgments, quality.taus(judgments, n_boot=20))
+    head = quality.headline(judgments, quality.taus(judgments))
     assert len(head) == judgments["form"].nunique() == 16
 
 
