@@ -95,7 +95,7 @@ def compare(
     systems only. "perm-" (the prefix may be left out): the scores of the two are exchangeable within each row, input,
     system, or both (a coin for each system and each input, exchanged where the two differ); "exact-systems" takes all
     patterns of systems where they are at most 10,000. Measured level at .05 with SummEval's variances: jack-both 0 to
-    .12; perm-systems .02 to .19; perm-both, the field's practice, .05 to .85 where judges differ in what they see.
+    .11; perm-systems .02 to .19; perm-both, the field's practice, .05 to .85 where judges differ in what they see.
     scaling, for exchanged scores: "z" standardises each judge, "rank" takes ranks, "none" leaves them.
     ci, n_boot, confidence: interval of the difference, as `intervals.of` says.
     Raises: ValueError as `correlate`, and for unknown words.
