@@ -90,6 +90,7 @@ def fill(store: Path) -> None:
 def measure(folder: Path) -> None:
     """What the metrics of the catalogue give, each by a tiny random model that lies where a user's folder would."""
     sys.path.append(str(ROOT / "tests"))
+    import nltk
     import tiny_model
     from bert_score.utils import model2layers
     from tokenizers.processors import TemplateProcessing
@@ -98,10 +99,11 @@ def measure(folder: Path) -> None:
     from nlgeval_lib.study import catalogue, metrics
 
     splitter = folder / "nltk" / "tokenizers" / "punkt_tab" / "english"  # one that knows no abbreviation
-    splitter.mkdir(parents=True)
+    splitter.mkdir(parents=True, exist_ok=True)
     for name in ("collocations.tab", "sent_starters.txt", "abbrev_types.txt", "ortho_context.tab"):
         (splitter / name).touch()
     os.environ["NLTK_DATA"] = str(folder / "nltk")
+    nltk.data.path.append(os.environ["NLTK_DATA"])
     known = catalogue.load()
     words = tiny_model.tokenizer(datasets.load("summeval")["source"].unique(), 4000)
     # without a first mark, so that UniEval's Yes and No differ where they begin

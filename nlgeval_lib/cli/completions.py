@@ -104,7 +104,8 @@ def _all(asked: Completions) -> int:
     todo, other = completions.select(known, ways, *chosen, asked.for_model or ())
     measured = metrics.asked(known, known.select(*chosen), asked.for_model or ())
     if not todo and not other and not measured:
-        models = ", ".join(dict.fromkeys(one.model for one in (*known.judges, *known.metrics.values()))) or "none"
+        all_models = [one.model for one in known.judges] + [one.model for one in known.metrics.values()]
+        models = ", ".join(dict.fromkeys(all_models)) or "none"
         asking = ", ".join(one.id for one in known.outputs if one.judges or one.metrics) or "none"
         raise ValueError(
             f"no [[judge]] or [[metric]] of the catalogue is among these; models it has: {models}; outputs that ask "

@@ -133,7 +133,7 @@ class GPTScore(_Likelihood):
         if not sample.output.strip():
             return []
         slots = {slot: field_of(sample, slot) for slot in self.prompt.variables}
-        found = [(self.prompt.render(**slots), sample.output)]
+        found: list[Item] = [(self.prompt.render(**slots), sample.output)]
         if self.both:
             found.append((self.prompt.render(**slots | {"reference": sample.output}), slots["reference"]))
         return found
