@@ -116,7 +116,7 @@ def test_criteria_of_a_judge_give_the_rows_of_the_tables(summaries) -> None:
     one = criteria_scores.of_judge("summeval", made)
     assert one.X.shape == (320, 25) and one.own["coherence"] == ("coh",) and one.layers["gram"] == 2
     plain = {aspect: rng.permutation(one.Y[aspect]) for aspect in one.Y}
-    rows = criteria_scores.tables_4_and_5(one, "SummEval", ["lr"], n_boot=20, alone=plain)
+    rows = criteria_scores.tables_4_and_5(one, "SummEval", ["lr"], alone=plain)
     by_row = rows.set_index(["row", "statistic"])["value"]
     test = one.test_rows("row", 42)
     alone = [stats.pearsonr(plain[aspect][test], one.Y[aspect].iloc[test])[0] for aspect in one.Y]

@@ -118,8 +118,10 @@ def cells(results: Path) -> pd.DataFrame:
     """The printed cells of all saved results; `ours` is empty where nothing came out, not even of a stand-in."""
     tables = [pd.read_csv(path, dtype={"printed": str}) for path in results.glob("*/*/*.csv") if "__" not in path.name]
     found = pd.concat(tables, ignore_index=True)
-    stood = found[found["row"].str.contains(r" \(by tiny-\d+@", na=False) & found["ours"].notna()]
-    stood = pd.MultiIndex.from_frame(stood[PLACE].assign(row=stood["row"].str.replace(r" \(by .*", "", regex=True)))
+    stood = found[found["row"].str.contains(", judged by tiny-", na=False) & found["ours"].notna()]
+    stood = pd.MultiIndex.from_frame(
+        stood[PLACE].assign(row=stood["row"].str.replace(", judged by .*", "", regex=True))
+    )
     for_it = pd.MultiIndex.from_frame(found[PLACE]).isin(stood) & found["ours"].isna()
     found.loc[for_it, ["ours", "route"]] = 0.0, "run"
     return found[found["printed"].notna()]

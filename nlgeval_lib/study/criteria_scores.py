@@ -150,7 +150,7 @@ def _criteria(
 # -- aggregators -------------------------------------------------------------------------------------------------------
 
 
-def tables_1_to_3(given: CriteriaScores, columns: Sequence[str], seed: int = 42, n_boot: int = 1000) -> pd.DataFrame:
+def tables_1_to_3(given: CriteriaScores, columns: Sequence[str], seed: int = 42) -> pd.DataFrame:
     """The rows HD-Eval-NN of HD-Eval's Tables 1 to 3, a cell an aspect, on the test half of one row split.
 
     given: of `criteria_scores.of_judge`. columns: the table's names of the rated aspects, in their order.
@@ -163,7 +163,7 @@ def tables_1_to_3(given: CriteriaScores, columns: Sequence[str], seed: int = 42,
         for row, share in shares.items()
     }
     human = {column: f"human_{target}" for target, column in names.items()}
-    return correlations.table(given.items.iloc[test].reset_index(drop=True), scores, human, n_boot=n_boot, seed=seed)
+    return correlations.table(given.items.iloc[test].reset_index(drop=True), scores, human)
 
 
 def tables_4_and_5(
@@ -171,7 +171,6 @@ def tables_4_and_5(
     column: str,
     kinds: Sequence[str] = tuple(PRINTED_NAMES),
     seed: int = 42,
-    n_boot: int = 1000,
     alone: Mapping[str, np.ndarray] | None = None,
 ) -> pd.DataFrame:
     """The rows of HD-Eval's Tables 4 and 5 that criteria scores give, on the test half of one row split.
@@ -191,7 +190,7 @@ def tables_4_and_5(
         scores["50% data | w/o Layer 1,2,3"] = {target: alone[target][test] for target in given.Y}
     human = {target: f"human_{target}" for target in given.Y}
     part = given.items.iloc[test].reset_index(drop=True)
-    return correlations.averaged(correlations.table(part, scores, human, n_boot=n_boot, seed=seed), column)
+    return correlations.averaged(correlations.table(part, scores, human), column)
 
 
 def _fitted(
@@ -208,7 +207,6 @@ def tables_6_and_7(
     label: str,
     share: float,
     seed: int = 42,
-    n_boot: int = 1000,
     kinds: Sequence[str] = ("rf", "mlp"),
     alone: Mapping[str, np.ndarray] | None = None,
 ) -> pd.DataFrame:
@@ -224,7 +222,7 @@ def tables_6_and_7(
         made = hdeval.by_aggregator(given.X, given.Y, test.tolist(), [kind], [seed], **given.settings)
         scores[f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}"] = _by_target(made)
     human = {target: f"human_{target}" for target in given.Y}
-    found = correlations.table(part, scores, human, n_boot=n_boot, seed=seed)
+    found = correlations.table(part, scores, human)
     return found.drop(columns="replicates", errors="ignore")
 
 

@@ -22,7 +22,7 @@ class JudgedRows:
     """Scores in the order of `items`: row -> aspect ("": every one) -> values (NaN for none).
 
     signatures: row -> the judge's. lacking: row -> why it has no scores here. mini: row -> scores of the miniature
-    judge or of a stand-in, which never stand in a paper's row. extra: rows named by who stands in for a metric's model.
+    judge or of a stand-in, which never stand in a paper's row.
     """
 
     items: pd.DataFrame
@@ -30,7 +30,6 @@ class JudgedRows:
     signatures: dict[str, str] = field(default_factory=dict)
     lacking: dict[str, str] = field(default_factory=dict)
     mini: dict[str, JudgeScores] = field(default_factory=dict)
-    extra: list[str] = field(default_factory=list)
 
     def table(self, aspects: Mapping[str, str], human: Mapping[str, Any], **how: Any) -> pd.DataFrame:
         """The table of correlations (`scoring.correlations.table`), route `run`; a signature tells judge and statistic.
@@ -44,8 +43,7 @@ class JudgedRows:
         if not given:
             return pd.DataFrame()
         made = correlations.table(self.items, given, human, **how)
-        signature = made["signature"] + "|judge:" + made["row"].map(self.signatures)
-        return made.assign(route="run", extra=made["row"].isin(self.extra), signature=signature)
+        return made.assign(route="run", signature=made["signature"] + "|judge:" + made["row"].map(self.signatures))
 
 
 def judged_rows(output: str, items: pd.DataFrame, names: Mapping[str, str], **asked: Any) -> JudgedRows:
@@ -68,13 +66,8 @@ def judged_rows(output: str, items: pd.DataFrame, names: Mapping[str, str], **as
             model = known.metrics[next(iter(by_aspect.values()))[0]].model
             found.lacking[row] = f"{error}; to compute it: {metrics.way(output, model)}"
             continue
-        signature, who = next(iter(made.values()))[1:]
-        if who:
-            found.lacking[row] = f"{who} stands in for its model"
-            row = f"{row} (by {who})"
-            found.extra.append(row)
-        found.scores[row] = {aspect: one[0] for aspect, one in made.items()}
-        found.signatures[row] = signature
+        found.scores[row] = {aspect: one for aspect, (one, _) in made.items()}
+        found.signatures[row] = next(iter(made.values()))[1]
     places = pd.MultiIndex.from_frame(items[ITEM])
     for row, name in names.items():
         own = judges.judge_scores(output, name, **asked)

@@ -17,15 +17,16 @@ from nlgeval_lib.evaluators import Unavailable, encoders
 from nlgeval_lib.records import Status
 from nlgeval_lib.scoring import named
 from nlgeval_lib.study.catalogue import Catalogue, Entry, Metric
+from nlgeval_lib.study.judges import JUDGED_BY
 
 QUICK_INPUTS = 20
 
 
-def scores(metrics: Sequence[Metric], items: pd.DataFrame, make: bool = False) -> tuple[np.ndarray, str, str]:
-    """The mean of what metrics say of each output (NaN where one says nothing), their signature, and who stands in.
+def scores(metrics: Sequence[Metric], items: pd.DataFrame, make: bool = False) -> tuple[np.ndarray, str]:
+    """The mean of what metrics say of each output (NaN where one says nothing), and their signature.
 
-    make: compute what the cache lacks; else it is read alone, and no weights are needed. The last is "" where the
-    model itself scored, else name and hash of the small folder that was placed under its name.
+    make: compute what the cache lacks; else it is read alone, and no weights are needed. The signature names the small
+    folder that stood in for a metric's model as `report.Output.compare` reads it.
     Raises: Unavailable, with what to do.
     """
     found, signatures, who = [], [], ""
@@ -41,8 +42,8 @@ def scores(metrics: Sequence[Metric], items: pd.DataFrame, make: bool = False) -
             raise Unavailable(f"{metric.id}: {scored.loc[lost, 'reason'].iloc[0]}")
         found.append(scored["value"].to_numpy(float))
         signatures.append(str(scored.attrs["signature"]))
-        who = note["stand_in"] or who
-    return np.mean(found, axis=0), "+".join(dict.fromkeys(signatures)), who
+        who = note["stand_in"] and f"{JUDGED_BY}{note['stand_in']}"
+    return np.mean(found, axis=0), "+".join(dict.fromkeys(signatures)) + who
 
 
 def asked(catalogue: Catalogue, entries: Iterable[Entry], models: Sequence[str] = ()) -> dict[Metric, list[str]]:
