@@ -11,6 +11,7 @@ from runner_tools import Checkout
 
 from nlgeval_lib import datasets, files
 from nlgeval_lib.evaluators import BartScore, encoders
+from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import catalogue, judged_rows, metrics
 
 MODEL = "some/bart"
@@ -89,6 +90,7 @@ def test_what_was_made_is_read_without_the_weights_and_under_its_own_name(here, 
     np.testing.assert_array_equal(both["other"], own["recall"])
     table = rows.table({"x": "overall"}, {"x": np.arange(len(quick))})
     assert table["signature"].str.contains("model:tiny@").all()
+    assert correlations.averaged(table, "mean")["signature"].str.contains("model:tiny@").all()
     if len(items) > len(quick):
         rows = judged_rows.judged_rows("one", items, {})
         assert not rows.scores and "the metric cache has" in rows.lacking["BARTScore"]
