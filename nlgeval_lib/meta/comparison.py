@@ -112,7 +112,7 @@ def compare(
     method, _, unit = name.rpartition("-")
     draws.check_units(unit, ratings.shape)
     levels.check(ratings, level)
-    pair = levels.Combined(np.subtract, [levels.plan(side, ratings, coef, level) for side in (one, two)])
+    pair = levels.Combined(np.subtract, [levels.plan(side, ratings, coef, level, nan) for side in (one, two)])
     values = [part.value for part in pair.parts]
     difference = values[0] - values[1]
     data = int(here.sum()), lost, ratings.size, nan
@@ -134,19 +134,17 @@ def compare(
         p, reason = jackknife.p_value(difference, found, alternative)
     else:
         masks = draws.swaps(ratings.shape, unit, n_perm, seed) if patterns is None else draws.in_chunks(patterns, here)
-        null, observed = _exchanged(one, two, ratings, coef, level, scaling, masks)
+        one, two = scaled(one, scaling), scaled(two, scaling)
+        sides = alike(one, two) if scaling == "z" else (one, two)
+        null, observed = _exchanged(levels.Swapped(*sides, ratings, coef, level, nan), ratings.size, masks)
         p, reason = p_value(null, observed, alternative, patterns is not None)
     reason = "; ".join(dict.fromkeys(filter(None, (note, reason, ends.reason))))
     return Comparison(values[0], values[1], difference, p, *settings, ends, reason, found, null)
 
 
-def _exchanged(
-    one: Floats, two: Floats, ratings: Floats, coef: str, level: str, scaling: str, masks: Iterator[draws.Draws]
-) -> tuple[Floats, float]:
+def _exchanged(pair: levels.Swapped, size: int, masks: Iterator[draws.Draws]) -> tuple[Floats, float]:
     """The differences after each exchange of scores, and the one without any: on the common scale."""
-    one, two = scaled(one, scaling), scaled(two, scaling)
-    pair = levels.Swapped(*(alike(one, two) if scaling == "z" else (one, two)), ratings, coef, level)
-    nobody = draws.Draws(rows=np.zeros((ratings.size, 1), dtype=draws.exact(2 * ratings.size)))
+    nobody = draws.Draws(rows=np.zeros((size, 1), dtype=draws.exact(2 * size)))
     observed = np.subtract(*pair.values(nobody))[0]
     return np.concatenate([np.subtract(*pair.values(mask)) for mask in masks]), float(observed)
 

@@ -152,6 +152,8 @@ def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str]:
     questions = catalogue.questions_of(entry.id)
     if entry.route == "mini" or questions or "mini" in entry.inputs:  # a judge may be the miniature one
         inputs["data/mini"] = shared["mini"]
+    if own := file_hash(files.data() / "simulated" / f"{entry.id}.csv"):
+        inputs["data/simulated"] = own
     found = {
         "entry": digest([entry.id, entry.paper, entry.route, list(entry.covers)]),
         "data": digest(inputs),

@@ -252,10 +252,12 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
                 head = f"[{number}/{total}] {same[0]}"
                 job: Job | None = None
                 try:
-                    if ready is None and _all_stored(same[0], options):
+                    if ready is None and not options.ask_again and _all_stored(same[0], options):
                         say(f"{head}: all stored")
                         continue
                     job = judges.job(same[0], options, ready)
+                    if ready is None and options.ask_again == "failed":
+                        judges.forget_refusals(job.store.folder, job.engine)
                     ready = job.engine
                     read = job.fill(ProgressBar(same[0].judge.evaluator, quiet=quiet))
                 except _NOT_HERE as error:
