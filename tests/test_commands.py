@@ -79,6 +79,7 @@ def came(case: dict, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     made = [path for path in sorted(folder.iterdir()) if path.is_file() and before.get(path.name) != path.read_bytes()]
     made = [path for path in made if path.name not in case.get("ignore", ())]
     found = json.dumps({"said": said, "files": {path.name: content(path) for path in made}})
+    found = re.sub(r"[0-9a-f]{64}", "KEY", found)  # they hang on the server's port
     return json.loads(found.replace(f"127.0.0.1:{server.server_address[1]}", "SERVER"))
 
 
