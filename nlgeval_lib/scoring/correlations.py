@@ -226,7 +226,7 @@ def lacking(
 
 
 def printed_averages(paper: str, table: str, ours: pd.DataFrame, label: str = "average") -> pd.DataFrame:
-    """The printed averages that `ours` does not have, as they follow from the printed cells of their rows.
+    """The printed averages that `ours` does not have but from a run, as they follow from their rows' printed cells.
 
     An average is the mean of its row's other printed cells, statistic by statistic; route `published`. A row that does
     not print all the table's columns is left out. Join the result to `ours` before `report.Output.compare`.
@@ -237,7 +237,9 @@ def printed_averages(paper: str, table: str, ours: pd.DataFrame, label: str = "a
     if averages.empty:
         raise ValueError(f"{paper} {table} prints no column {label!r}; it has {sorted(set(printed['column']))}")
     found = parts.groupby(["row", "statistic"], sort=False)["number"].agg(value="mean", cells="size").reset_index()
-    made = _without(averages[KEY], ours).merge(found, on=["row", "statistic"])
+    made = _without(averages[KEY], ours[ours["route"] != "run"] if "route" in ours else ours).merge(
+        found, on=["row", "statistic"]
+    )
     made = made[made["cells"] == parts["column"].nunique()].drop(columns="cells")
     return made.assign(route="published", reason="the mean of the row's printed cells").reset_index(drop=True)
 
