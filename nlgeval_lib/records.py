@@ -53,6 +53,7 @@ class Completion:
     model: str = ""
     revision: str = ""
     error: str = ""
+    passing: bool = False  # of an error: it says nothing about the prompt, as a lost connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ class HostileServer(ThreadingHTTPServer):
         self.most_at_once = self.at_once = 0
         self.lock = threading.Lock()
         self.over = threading.Event()
+        self.models: dict[str, Any] = {}  # what `/v1/models` tells
         self.says: tuple[int, bytes] | None = None  # status and body of every answer, whatever is asked
         threading.Thread(target=self.serve_forever, daemon=True, kwargs={"poll_interval": 0.02}).start()
 
@@ -77,6 +78,10 @@ class Handler(BaseHTTPRequestHandler):
         finally:
             with server.lock:
                 server.at_once -= 1
+
+    def do_GET(self) -> None:
+        told = {"/v1/models": self.server.models, "/version": {"version": "1.2.3"}}.get(self.path)
+        self.send(200, told) if told else self.send(404, {})
 
     def send(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:
         raw = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -144,6 +149,10 @@ BAD: dict[str, Any] = {
     "empty choices": {"choices": []},
     "null choice": {"choices": [None]},
     "two choices": {"choices": [{"text": "a"}, {"text": "b"}]},
+    "filtered": {
+        "choices": [{"text": "a", "message": {"content": "a"}, "finish_reason": "content_filter"}],
+    },
+    "null content": {"choices": [{"message": {"content": None}, "finish_reason": "stop"}]},
     "no text": {"choices": [{"finish_reason": "stop"}]},
     "number": {"choices": [{"text": 5}]},
     "odd reason": {"choices": [{"text": "a", "finish_reason": 7}]},

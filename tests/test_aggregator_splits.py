@@ -115,7 +115,7 @@ def test_criteria_of_a_judge_give_the_rows_of_the_tables(summaries) -> None:
     made = JudgeScores(True, frame=frame, criteria=tuple(names), model="made up")
     one = criteria_scores.of_judge("summeval", made)
     assert one.X.shape == (320, 25) and one.own["coherence"] == ("coh",) and one.layers["gram"] == 2
-    rows = criteria_scores.tables_4_and_5(one, "SummEval", ["lr"], n_boot=20)
+    rows = criteria_scores.tables_4_and_5(one, "SummEval", ["lr"])
     by_row = rows.set_index(["row", "statistic"])["value"]
     test = one.test_rows("row", 42)
     alone = [stats.pearsonr(one.X[c].iloc[test], one.Y[a].iloc[test])[0] for a, (c,) in one.own.items()]

@@ -93,7 +93,7 @@ def test_pairs_are_tested_and_corrected_within_their_family(items, scores):
         ("a", "same"): (noise, noise, human),
         ("b", "good"): (human + noise / 100, noise, human),
     }
-    found = variant_tests.paired_tests(items, sides, ("set", "pair"), n_perm=199, n_boot=50, family="set")
+    found = variant_tests.paired_tests(items, sides, ("set", "pair"), family="set")
     assert found["p"].tolist()[1] == 1 and found["difference"].tolist()[1] == 0
     assert found["p_holm"].tolist()[0] == pytest.approx(2 * found["p"][0]) and found["p_holm"][2] == found["p"][2]
     assert found["signature"].str.contains("correct:holm|families:2", regex=False).all()

@@ -87,7 +87,7 @@ def test_the_progress_says_all_that_it_should():
     failed = Completion(key="x", text="", finish_reason="error", error="gone")  # says nothing about what can be read
     now = Progress(200, 50, done=60, failed=2, completion_tokens=1200, seconds=10.0)
     bar.report(now, [*batch(59), *batch(1, "none"), failed])
-    assert bar.line(now) == "60 done, 50 stored, 2 failed, 98.3% parsed, 120 tokens/s, 14 s left"
+    assert bar.line(now) == "60 done, 50 stored, 2 failed (the last: gone), 98.3% parsed, 120 tokens/s, 14 s left"
     bar.report(Progress(200, 50, done=148, failed=2, completion_tokens=2960, seconds=20.0), batch(88))
     assert "100%" in stream.getvalue() and "200/200" in stream.getvalue()
     bar.start("next")

@@ -52,7 +52,7 @@ def test_the_numbers_are_scipys(nl):
         if row["score"] in ("good", "poor"):
             assert row["value"] == pytest.approx(oracle[row["coef"]](frame[row["score"]], frame["human"])[0])
             assert row["ci_low"] < row["value"] < row["ci_high"] and row["n"] == 72 and row["coverage"] == 1
-            assert row["signature"].startswith(f"level:dataset|coef:{row['coef']}|nan:drop(0/72)|ci:boot-both/50")
+            assert row["signature"].startswith(f"level:dataset|coef:{row['coef']}|nan:drop(0/72)|ci:jack-both|df:")
     assert {row["score"] for row in rows} == {"good", "poor", "output length (baseline)", "random (baseline)"}
     assert [(row["rank"]) for row in rows if row["score"] in ("good", "poor")] == [1, 2] * 3
     assert len(pairs) == 3 and all(pair["difference"] > 0 and pair["n"] == 72 for pair in pairs)

@@ -57,7 +57,7 @@ def test_the_order_of_the_outputs_does_not_matter(order: list[int]) -> None:
 def test_places_without_an_output_are_not_missing_scores() -> None:
     items = outputs().drop(index=[3, 4]).reset_index(drop=True)
     items.loc[0, "score"] = np.nan
-    table = correlations.table(items, {"judge": items["score"]}, {"a": "human_a"}, n_boot=20)
+    table = correlations.table(items, {"judge": items["score"]}, {"a": "human_a"})
     assert all("nan:drop(1/58)" in text for text in table["signature"])
     assert (table["n"] == 57).all()
 
@@ -72,14 +72,37 @@ def test_the_average_is_of_coefficients_and_its_interval_of_their_resamples() ->
         drawn = np.mean(columns.loc[["a", "b"], "replicates"].tolist(), axis=0)
         assert columns.at["mean", "ci_low"] == pytest.approx(np.quantile(drawn, 0.025)), statistic
         assert columns.at["mean", "signature"].startswith("mean-of:2|level:dataset|")
+        assert columns.at["mean", "signature"].endswith("|ci:boot-both/40|seed:0")
+
+
+def test_the_average_is_left_out_of_as_one_statistic() -> None:
+    items, human = outputs(), {"a": "human_a", "b": "human_b"}
+    table = correlations.table(items, {"j": items["score"]}, human, coefs=["pearson"], average="mean")
+    mean = table.set_index("column").loc["mean"]
+    ratings = items[["human_a", "human_b"]].to_numpy()
+
+    def without(column: str) -> float:
+        values = []
+        for name in items[column].unique():
+            kept = ((items[column] != name) & items["score"].notna()).to_numpy()
+            values.append(np.mean([stats.pearsonr(items["score"][kept], y[kept])[0] for y in ratings.T]))
+        return (len(values) - 1) * np.var(values)
+
+    least = min(items["system_id"].nunique(), items["input_id"].nunique())
+    reach = stats.t.ppf(0.975, (least - 1) / 2) * np.sqrt(without("system_id") + without("input_id"))
+    expected = max(mean["value"] - reach, -1), min(mean["value"] + reach, 1)
+    assert (mean["ci_low"], mean["ci_high"]) == pytest.approx(expected)
+    system = correlations.table(items, {"j": items["score"]}, human, level="system", average="mean")
+    last = system[system["column"] == "mean"].iloc[0]
+    assert np.isnan(last["ci_low"]) and "no interval of the mean" in last["reason"] and "|ci:" not in last["signature"]
 
 
 def test_an_undefined_coefficient_has_a_reason_and_makes_the_average_undefined() -> None:
     items = outputs()
     human = {"a": "human_a", "flat": np.ones(len(items))}
-    table = correlations.table(
-        items, {"j": items["score"]}, human, coefs=["pearson"], n_boot=20, average="mean"
-    ).set_index("column")
+    table = correlations.table(items, {"j": items["score"]}, human, coefs=["pearson"], average="mean").set_index(
+        "column"
+    )
     assert np.isnan(table.at["flat", "value"]) and "constant ratings" in table.at["flat", "reason"]
     assert np.isnan(table.at["mean", "value"]) and "constant ratings" in table.at["mean", "reason"]
 
@@ -154,7 +177,7 @@ def test_places_without_an_output_are_no_missing_scores_under_error():
     items = pd.DataFrame([(s, i) for s in "abc" for i in range(5) if (s, i) != ("a", 0)])
     items.columns = ["system_id", "input_id"]
     scores, human = np.random.default_rng(4).normal(size=(2, 14))
-    settings = dict(coefs=("pearson",), nan="error", n_boot=50)
+    settings = dict(coefs=("pearson",), nan="error")
     found = correlations.table(items, {"judge": scores}, {"all": human}, **settings)
     assert "nan:error(0/14)" in found["signature"][0]
     assert found["value"][0] == pytest.approx(np.corrcoef(scores, human)[0, 1])
@@ -166,6 +189,6 @@ def test_places_without_an_output_are_no_missing_scores_under_error():
 def test_a_system_with_several_outputs_for_an_input_stays_one_system():
     items = pd.DataFrame([(s, i) for s in "abcd" for i in (0, 0, 1, 2)], columns=["system_id", "input_id"])
     scores, human = np.random.default_rng(4).normal(size=(2, 16))
-    found = correlations.table(items, {"j": scores}, {"h": human}, level="system", coefs=("pearson",), n_boot=50)
+    found = correlations.table(items, {"j": scores}, {"h": human}, level="system", coefs=("pearson",))
     means = [items.assign(v=side).groupby("system_id")["v"].mean() for side in (scores, human)]
     assert found["value"][0] == pytest.approx(np.corrcoef(*means)[0, 1])

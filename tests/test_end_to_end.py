@@ -21,7 +21,6 @@ from nlgeval_lib.evaluators import (
     HDEval,
     LLMScore,
     Prometheus,
-    SemScore,
     TigerScore,
     TigerScoreReferenceBased,
 )
@@ -132,7 +131,8 @@ def test_vllm_writes_what_transformers_writes(noise, tiny_vllm, tmp_path, name):
         assert (completion.text, completion.finish_reason) == (other.text, other.finish_reason)
 
 
-@pytest.mark.parametrize("name", NAMES)
+# a choice, a raw prompt, two turns, three stages, many questions; the others ask in these ways too
+@pytest.mark.parametrize("name", ["geval", "prometheus", "tigerscore-reference", "coascore", "hdeval"])
 def test_the_server_gives_the_same_verdicts(in_process, tiny_served, name):
     scores = judge(name, structured=True).score(FRAME, engine=tiny_served)
     pd.testing.assert_frame_equal(scores, in_process(name))
@@ -170,11 +170,3 @@ def test_hd_eval_is_fitted_on_real_scores(tiny_vllm, tmp_path):
     )
     scores = judge.fit(FRAME).score(FRAME)
     assert scores["status"].eq("ok").all() and np.isfinite(scores["value"]).all()
-
-
-def test_semscore_on_any_encoder(tiny_folder):
-    """The fifth evaluator embeds: on this model's own hidden states."""
-    judge = SemScore(model=tiny_folder, pooling="mean")
-    same = judge.score_texts(FRAME["reference"].tolist(), FRAME["reference"].tolist())
-    other = judge.score_texts(FRAME["output"].tolist(), FRAME["reference"].tolist())
-    assert same == pytest.approx(1, abs=1e-5) and (other < 1 - 1e-4).all() and (other >= -1).all()

@@ -194,13 +194,20 @@ def test_a_wrong_key_or_model_ends_the_run_at_once(server, status):
 
 def test_a_dead_server_is_given_up(server, tmp_path):
     s = server()
-    s.stop()
     e = Patient(s, concurrency=2, max_retries=1, give_up_after=3)
     store = Store(tmp_path)
+    assert e.revision  # it is met while it lives
+    s.stop()
     answers = engines.complete(e, [f"p{i}" for i in range(200)], GREEDY, store)
     assert len(answers.failed) == 200 and e.usage.calls < 20 and len(store) == 0
     assert "connection lost" in answers.failed[0].reason
     assert "3 requests failed one after another" in answers.failed[-1].reason
+    assert all(failure.passing for failure in answers.failed), "this says nothing about the prompts"
+    for known in (e, Patient(s)):  # the next judge of this model, and the next model: one look, and no more
+        calls = known.usage.calls
+        with pytest.raises(engines.EngineError, match="nobody answers at 127"):
+            engines.complete(known, ["p"], GREEDY, store)
+        assert known.usage.calls == calls
 
 
 def test_an_evening_with_a_hostile_server(server, tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """Signatures, store keys and scores of the evaluators stay what they were: `tests/cases/evaluators.jsonl`.
 
+And wrong options are refused in words: `tests/cases/options_refused.jsonl`.
+
 A changed signature or key means that stored completions and published scores no longer belong to the evaluator: what
 changes on purpose is written anew with `python tests/test_evaluator_signatures.py` and named in CHANGELOG.
 """
@@ -145,6 +147,15 @@ def _same(found: Any, wanted: Any) -> None:
     pairs = list(zip(found, wanted, strict=True))
     assert [a is None for a, _ in pairs] == [b is None for _, b in pairs]
     assert [a for a, b in pairs if b is not None] == pytest.approx([b for _, b in pairs if b is not None], abs=1e-6)
+
+
+REFUSED = [json.loads(line) for line in TABLE.with_name("options_refused.jsonl").read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case['evaluator']} {case['options']}")
+def test_wrong_options_are_refused(case: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=case["said"]):
+        evaluators.get(case["evaluator"])(**case["options"])
 
 
 def test_every_evaluator_that_can_be_made_here_has_a_case() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -25,70 +26,34 @@ PROBLEM = Problem("r/0", RUBRIC, "Say why bells ring.", "Bells ring when a clapp
 GRADED = Graded("r/0/score-4", PROBLEM, 4, "They ring when they are struck.", "Brief. So the overall score is 4.")
 
 
-def without(key: str) -> RubricDraft:
-    return replace(RUBRIC, texts={name: text for name, text in TEXTS.items() if name != key})
+def changed(**texts: str | None) -> RubricDraft:
+    return replace(RUBRIC, texts={name: text for name, text in {**TEXTS, **texts}.items() if text is not None})
 
 
-def changed(**texts: str) -> RubricDraft:
-    return replace(RUBRIC, texts={**TEXTS, **texts})
-
-
-CASES = {
-    ("rubric", "levels"): (
-        [without("score3_description"), without("criteria"), changed(score6_description="More.")],
-        [RUBRIC, changed(note="made up on a train")],
-    ),
-    ("rubric", "empty_field"): ([changed(score2_description=" "), changed(criteria="")], [RUBRIC]),
-    ("rubric", "same_levels"): ([changed(score2_description="level 1")], [RUBRIC]),
-    ("problem", "empty_field"): ([replace(PROBLEM, reference=" "), replace(PROBLEM, instruction="")], [PROBLEM]),
-    ("problem", "over_long"): ([replace(PROBLEM, reference="b " * 1501)], [replace(PROBLEM, reference="b " * 1500)]),
-    ("graded", "empty_field"): ([replace(GRADED, response=""), replace(GRADED, feedback="\n")], [GRADED]),
-    ("graded", "score"): (
-        [
-            replace(GRADED, feedback="Brief. So the overall score is 5."), replace(GRADED, feedback="Brief."),
-            replace(GRADED, feedback="So the overall score is 3. No: so the overall score is 4."),
-            replace(GRADED, score=2),
-        ],
-        [GRADED, replace(GRADED, feedback="Not a 5. So the overall score is 4.")],
-    ),
-    ("graded", "unreadable"): (
-        [
-            replace(GRADED, feedback="Long. [RESULT] 2\n###Task Description: Grade. So the overall score is 4."),
-            replace(GRADED, feedback="So the overall score is 4. [RESULT] 4"),
-        ],
-        [GRADED, replace(GRADED, feedback="The results are right.")],
-    ),
-    ("graded", "names_score"): (
-        [replace(GRADED, response="As a score 4 response: struck."), replace(GRADED, response="By the rubric: brief.")],
-        [
-            GRADED,
-            replace(GRADED, response="They scored 4 goals."),
-            replace(GRADED, response="A rubric.", of=replace(PROBLEM, instruction="Write a rubric.")),
-        ],
-    ),
-    ("graded", "length"): (
-        [replace(GRADED, response="Struck."), replace(GRADED, response="They ring. " * 20)],
-        [GRADED, replace(GRADED, response="They ring if struck.")],
-    ),
-    ("graded", "reference"): ([replace(GRADED, response="bells ring, when a clapper strikes them")], [GRADED]),
-}  # fmt: skip
+# what a rule removes or must keep: the piece above with other fields; [text, n] is repeated, null is not there
+CASES = [json.loads(line) for line in (Path(__file__).parent / "cases" / "feedback_rules.jsonl").open()]
 MAKE = {"rubric": pieces.rubric_rules, "problem": pieces.problem_rules, "graded": pieces.graded_rules}
 
 
-@pytest.mark.parametrize(("kind", "name"), CASES)
-def test_each_rule_removes_what_it_must_and_keeps_the_rest(kind: str, name: str) -> None:
-    rule = {one.name: one for one in MAKE[kind]()}[name]
-    gone, stays = CASES[kind, name]
-    for item in gone:
-        assert rule.why(item), item
-    for item in stays:
-        assert rule.why(item) == "", item
+@pytest.mark.parametrize("case", CASES, ids=lambda case: json.dumps(case)[:80])
+def test_each_rule_removes_what_it_must_and_keeps_the_rest(case: dict) -> None:
+    given = {name: value for name, value in case.items() if name not in ("of", "rule", "removed")}
+    fields = {name: value[0] * value[1] if isinstance(value, list) else value for name, value in given.items()}
+    problem = replace(PROBLEM, instruction=fields.pop("instruction")) if "instruction" in fields else PROBLEM
+    item = {
+        "rubric": lambda: changed(**fields),
+        "problem": lambda: replace(problem, **fields),
+        "graded": lambda: replace(GRADED, of=problem, **fields),
+    }[case["of"]]()
+    [rule] = [one for one in MAKE[case["of"]]() if one.name == case["rule"]]
+    assert bool(rule.why(item)) == case["removed"]
 
 
-def test_every_rule_has_its_case() -> None:
-    for kind, make in MAKE.items():
-        names = {one.name for one in make()}
-        assert names - {"failed", "malformed", "duplicate", "alike"} == {name for of, name in CASES if of == kind}
+def test_every_rule_has_its_case_and_good_pieces_pass_all() -> None:
+    for (kind, make), good in zip(MAKE.items(), (RUBRIC, PROBLEM, GRADED), strict=True):
+        cases = {case["rule"] for case in CASES if case["of"] == kind}
+        assert {one.name for one in make()} - {"failed", "malformed", "duplicate", "alike"} == cases
+        assert not any(one.why(good) for one in make())
 
 
 def test_repeated_rubrics_instructions_and_responses() -> None:

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import figures
-from nlgeval_lib.figures.charts import SHARES, STATUS
-from nlgeval_lib.figures.style import CYCLE, PALETTE
+from nlgeval_lib.figures.charts import STATUS
 
 
 @pytest.fixture(autouse=True)
@@ -165,47 +164,3 @@ def test_a_notebook_shows_the_saved_picture_in_the_size_of_the_figure(monkeypatc
     assert shown[0].data == png and not plt.fignum_exists(fig.number)
     told = shown[0]._repr_mimebundle_()[1]["image/png"]
     assert told == {"width": 330, "alt": "a figure"}
-
-
-# ---- colours, by formulas of their own: Machado, Oliveira and Fernandes 2009 (full severity); CIE Lab; WCAG 2
-
-SIGHT = {
-    "normal": np.eye(3),
-    "protan": np.array(
-        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
-    ),
-    "deutan": np.array(
-        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
-    ),
-    "tritan": np.array(
-        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
-    ),
-}
-
-
-def linear(code: str) -> np.ndarray:
-    s = np.array([int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    return np.where(s <= 0.04045, s / 12.92, ((s + 0.055) / 1.055) ** 2.4)
-
-
-def lab(rgb: np.ndarray) -> np.ndarray:
-    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-    t = to_xyz @ np.clip(rgb, 0, 1) / [0.9505, 1.0, 1.089]
-    f = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
-    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
-
-
-@pytest.mark.parametrize("sight", SIGHT)
-def test_the_first_colours_are_told_apart(sight):
-    for a, b in itertools.combinations([PALETTE[name] for name in CYCLE[:4]], 2):
-        gap = np.linalg.norm(lab(SIGHT[sight] @ linear(a)) - lab(SIGHT[sight] @ linear(b)))
-        assert gap > 15, (a, b, gap)
-
-
-def test_the_scoreboards_signs_and_shades_differ():
-    assert len(set(STATUS.values())) == len(STATUS)
-    plain = {
-        name: float(linear(fill) @ [0.2126, 0.7152, 0.0722]) for name, (fill, hatch) in SHARES.items() if not hatch
-    }
-    assert len(plain) == len(SHARES) - 1, "one share is told by its hatch"
-    assert plain["recomputed, equal"] < 0.3 < plain["consistent, equal"], "light and dark, whatever the hue"

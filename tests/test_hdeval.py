@@ -118,10 +118,6 @@ def test_the_general_task_shows_what_there_is():
     task = Task.named("general")
     assert task.show(Sample("i", "", source="in")) == "Input:\nin\n\nOutput:\n"
     assert task.show(Sample("i", "out", instruction="do")) == "Instruction:\ndo\n\nOutput:\nout"
-    with pytest.raises(ValueError, match="task 'sumary'; there are summary, dialogue"):
-        Task.named("sumary")
-    with pytest.raises(ValueError, match="task 'general' has no published criteria"):
-        HDEval(task="general")
 
 
 def test_the_decomposition_prompt_is_that_of_figure_10():
@@ -216,12 +212,6 @@ def test_layers_and_criteria_can_be_left_out():
 
     assert [asked(), asked(layers=(1, 2)), asked(layers=(1,)), asked(layers=(0,))] == [25, 16, 4, 1]
     assert asked(use=["ord", "coh", "nov"]) == 3
-    with pytest.raises(ValueError, match="give one of them"):
-        HDEval("summary", layers=(1,), use=["coh"])
-    with pytest.raises(ValueError, match="no criteria in layers"):
-        HDEval("summary", layers=(7,))
-    with pytest.raises(ValueError, match="no criterion 'xx'"):
-        HDEval("summary", use=["xx"])
 
 
 def test_without_an_aggregator():
@@ -383,6 +373,3 @@ def test_files_that_are_no_evaluator_are_refused(tmp_path):
     path.write_text(json.dumps({k: v for k, v in data.items() if k != "aggregator"}))
     with pytest.raises(ValueError, match="KeyError: 'aggregator'"):
         HDEval.load(path)
-
-
-# -- real data ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""HD-Eval's aggregators, attribution and ablations: against scikit-learn, shap, and six recorded judges."""
+"""HD-Eval's aggregators, attribution and ablations: against scikit-learn and shap."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import pearsonr, spearmanr
 
-from nlgeval_lib.datasets import recordings
 from nlgeval_lib.evaluators.hdeval import Aggregator, overall, permutation_importance, shap_values, top, weights
 from nlgeval_lib.evaluators.hdeval.aggregator import ESTIMATORS, make_estimator, training_share
 
@@ -44,6 +42,16 @@ def test_predictions_are_those_of_scikit_learn(kind, targets):
     theirs.fit(X[:80].to_numpy(), Y[targets][:80].to_numpy().squeeze())
     expected = theirs.predict(X.to_numpy()).reshape(len(X), -1)
     np.testing.assert_allclose(ours.predict(X).to_numpy(), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["lr", "ridge", "mlp"])
+def test_outputs_that_are_equal_but_for_the_last_bits_tie(kind):
+    X, Y = scores_and_ratings()
+    X["c1"] = X["c0"]  # what one of them gets the other loses
+    fitted = Aggregator(kind, options=small(kind)).fit(X, Y)
+    near = X * (1 + 4e-16 * np.random.default_rng(0).integers(-1, 2, X.shape))
+    assert not near.equals(X)
+    np.testing.assert_array_equal(fitted.predict(near), fitted.predict(X))
 
 
 # -- missing scores ----------------------------------------------------------------------------------------------------
@@ -204,49 +212,3 @@ def test_training_shares_are_random_parts(n, share, seed):
     assert len(set(chosen)) == len(chosen) == min(n, max(2, round(n * share)))
     assert (np.diff(chosen) > 0).all() and chosen.max() < n
     np.testing.assert_array_equal(chosen, training_share(n, share, seed))
-
-
-# -- six recorded judges on SummEval -----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def judged(data):
-    """24 features (6 judges x 4 aspects) and 4 mean expert ratings of SummEval's 1600 outputs."""
-    frame = data("summeval")
-    recorded = recordings.load("alttest_summeval")
-    keys = ["input_id", "system_id"]
-    wide = recorded.assign(feature=recorded["judge"] + " " + recorded["aspect"])
-    items = frame[frame["aspect"] == "coherence"][keys].reset_index(drop=True)
-    X = items.merge(wide.pivot(index=keys, columns="feature", values="value").reset_index(), on=keys, how="left")
-    Y = items.merge(frame.pivot(index=keys, columns="aspect", values="human").reset_index(), on=keys, how="left")
-    return X.drop(columns=keys), Y.drop(columns=keys)
-
-
-def correlations(predicted: np.ndarray, ratings: np.ndarray) -> np.ndarray:
-    """Pearson's r and Spearman's rho, averaged over the targets."""
-    columns = range(ratings.shape[1])
-    return np.array([[f(predicted[:, c], ratings[:, c])[0] for f in (pearsonr, spearmanr)] for c in columns]).mean(0)
-
-
-@pytest.mark.parametrize(
-    ("kind", "splits", "r", "rho"),
-    [
-        ("average", 20, 0.567, 0.505),
-        ("lr", 20, 0.632, 0.542),
-        ("ridge", 20, 0.632, 0.542),
-        ("dt", 20, 0.451, 0.389),
-        ("rf", 3, 0.638, 0.525),
-        ("mlp", 3, 0.642, 0.539),
-    ],
-)
-def test_the_pattern_of_table_5_on_recorded_judges(judged, kind, splits, r, rho):
-    """Table 5's order: the forest and the perceptron first, linear regression near them, the tree last."""
-    X, Y = judged
-    assert X.shape == (1600, 24) and Y.shape == (1600, 4) and not X.isna().any().any()
-    found = []
-    for seed in range(splits):
-        order = np.random.default_rng(seed).permutation(1600)
-        train, test = order[:800], order[800:]
-        fitted = Aggregator(kind, seed=seed).fit(X.iloc[train], Y.iloc[train])
-        found.append(correlations(fitted.predict(X.iloc[test]).to_numpy(), Y.iloc[test].to_numpy()))
-    np.testing.assert_allclose(np.mean(found, axis=0), [r, rho], atol=0.015)

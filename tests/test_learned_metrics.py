@@ -17,7 +17,6 @@ from nlgeval_lib.evaluators import BartScore, Bleurt, Comet, GPTScore, UniEval
 
 OUTPUTS = ["a cat sat", "the dog", "a cat sat"]
 REFERENCES = ["the cat sat down", "a dog", "one"]
-SIZES = {"layers": 1, "attention_heads": 2, "ffn_dim": 16}
 SOURCES = ["a dog saw a cat", "one two three", "the dog"]
 
 
@@ -27,7 +26,7 @@ def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
-def word_tokenizer(positions: int):
+def word_tokenizer():
     """A tokenizer of single words and marks, with Yes and No."""
     import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -40,27 +39,13 @@ def word_tokenizer(positions: int):
     )
     tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token="</s>", pad_token="<pad>", unk_token="<unk>", model_max_length=positions
+        tokenizer_object=tokenizer, eos_token="</s>", pad_token="<pad>", unk_token="<unk>", model_max_length=512
     )
 
 
 @pytest.fixture(scope="module")
 def bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random BART."""
-    import torch
-    from transformers import BartConfig, BartForConditionalGeneration
-
-    folder = tmp_path_factory.mktemp("models") / "tiny-bart"
-    torch.manual_seed(0)
-    tokenizer = word_tokenizer(40)
-    tokenizer.save_pretrained(folder)
-    sides = {f"{side}_{what}": n for side in ("encoder", "decoder") for what, n in SIZES.items()}
-    tokens = dict(pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=None)
-    config = BartConfig(
-        vocab_size=len(tokenizer), d_model=16, max_position_embeddings=40, init_std=0.5, **sides, **tokens
-    )
-    BartForConditionalGeneration(config).save_pretrained(folder)
-    return folder
+    return tiny_model.build_seq2seq(tmp_path_factory.mktemp("models") / "tiny-bart")
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +85,9 @@ def test_bartscore_of_the_source_reads_the_source(bart: Path) -> None:
 
 
 def test_what_is_too_long_has_a_reason_and_is_not_cut(bart: Path) -> None:
-    frame = pd.DataFrame({"output": ["a " * 60, "a", " "], "reference": ["a", "a", "a"]})
+    frame = pd.DataFrame({"output": ["a " * 300, "a", " "], "reference": ["a", "a", "a"]})
     scored = BartScore(model=str(bart)).score(frame)
-    assert scored["status"].tolist() == ["failed", "ok", "empty"] and "61 tokens" in scored["reason"][0]
+    assert scored["status"].tolist() == ["failed", "ok", "empty"] and "tokens" in scored["reason"][0]
 
 
 def test_gptscore_is_the_mean_log_probability_after_the_prompt(llama: Path) -> None:
@@ -133,8 +118,6 @@ def test_gptscores_default_prompt_names_task_and_quality(llama: Path) -> None:
     assert other.signature() != metric.signature() and other.score(frame)["value"][0] != scored["value"][0]
     with pytest.raises(ValueError, match="needs a column 'quality'"):
         GPTScore(model=str(llama), fixed={"task": "x"}).score(frame)
-    with pytest.raises(ValueError, match=r"slot \{\{output\}\}"):
-        GPTScore(model=str(llama), prompt="{{output}}")
 
 
 # -- UniEval -----------------------------------------------------------------------------------------------------------
@@ -148,7 +131,7 @@ def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("models") / "tiny-t5"
     torch.manual_seed(1)
-    tokenizer = word_tokenizer(512)
+    tokenizer = word_tokenizer()
     tokenizer.save_pretrained(folder)
     sizes = dict(d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, initializer_factor=5.0)
     tokens = dict(pad_token_id=1, eos_token_id=2, decoder_start_token_id=1)
@@ -195,8 +178,6 @@ def test_unieval_says_what_it_needs(t5: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(nltk.data, "path", [])
     scored = UniEval("summarization", "fluency", model=t5).score(frame)
     assert set(scored["status"]) == {"unavailable"} and "punkt_tab" in scored["reason"][0]
-    with pytest.raises(ValueError, match="aspect is 'naturalness'; allowed: 'coherence'"):
-        UniEval("summarization", "naturalness")
     with pytest.raises(ValueError, match="needs a column 'references' or 'reference'"):
         UniEval("summarization", "relevance", model=t5).score(frame)
 

@@ -177,18 +177,15 @@ def test_auto_chooses_by_level_and_size(systems, inputs, level, coef, test, inte
 def test_the_default_is_one_constant(monkeypatch):
     x, y = judged(8, 20, 0)
     judges = {"a": x, "b": judged(8, 20, 3)[0]}
-    monkeypatch.setattr(defaults, "DEFAULT_TEST", "perm-both")
-    monkeypatch.setattr(defaults, "DEFAULT_CI", "boot-both")
-    before = meta.league(judges, y, ci=True, n_perm=9, n_boot=9)
-    assert "test:perm-both/9" in before.signature() and "ci:boot-both/9" in before.correlations[0].signature()
-    assert "ci:boot-rows" in meta.correlate(x[0], y[0], ci=True, n_boot=50).signature()
-    monkeypatch.setattr(defaults, "DEFAULT_TEST", "auto")
-    monkeypatch.setattr(defaults, "DEFAULT_CI", "auto")
     after = meta.league(judges, y, ci=True)
     assert "test:jack-both|df:3.5" in after.signature() and "ci:jack-both" in after.correlations[0].signature()
     assert "ci:jack-rows" in meta.human_ceiling(np.stack([x[0], y[0], y[1]]), ci=True).signature()
     assert "ci:jack-both" in meta.length_bias(x, y, judges["b"]).signature()
     assert after.to_frame()[["name", "rank"]].shape == (2, 2)
+    monkeypatch.setattr(defaults, "DEFAULT_TEST", "perm-both")
+    monkeypatch.setattr(defaults, "DEFAULT_CI", "boot-both")
+    before = meta.league(judges, y, ci=True, n_perm=9, n_boot=9)
+    assert "test:perm-both/9" in before.signature() and "ci:boot-both/9" in before.correlations[0].signature()
 
 
 def test_edges_have_a_reason():
@@ -267,3 +264,13 @@ def test_the_judges_on_record(needs):
     assert found.spread.parts["systems"] == pytest.approx(parts["systems"], rel=1e-9)
     assert found.spread.parts["inputs"] == pytest.approx(parts["inputs"], rel=1e-9)
     assert found.spread.df == 7.5
+
+
+@pytest.mark.parametrize("units", ["jack-both", "boot-both"])
+def test_a_difference_of_means_of_one_part_is_that_of_two_coefficients(units):
+    x, y = judged(8, 12, 0)
+    other = judged(8, 12, 3)[0]
+    parts = [[meta.correlate(one, y, ci=units, n_boot=200).replicates] for one in (x, other)]
+    plain = meta.compare(x, other, y, ci=units, n_boot=200)
+    ends = meta.intervals.of_difference(*parts, plain.difference)
+    assert (ends.low, ends.high) == pytest.approx((plain.low, plain.high))

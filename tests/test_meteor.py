@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -137,49 +136,3 @@ def test_meteor_names_the_wordnet_of_the_committed_results() -> None:
     committed = json.loads((ROOT / "results" / "coascore" / "coascore_table_02.json").read_text("utf-8"))
     metric = Meteor(tokenize="blank", rematch=True, multi="first", empty="zero")
     assert metric.signature() == committed["models"]["METEOR"]
-
-
-def test_the_compact_wordnet_is_made_with_all_that_nltk_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small database of every kind of line: marks, senses inside others, names of many words, irregular forms."""
-    import nltk
-
-    monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(meteor, "COMPACT", tmp_path / "compact.gz")
-    tool = runpy.run_path(str(ROOT / "tools" / "wordnet.py"))
-    full = tool["reader"](small_wordnet(tmp_path))
-    meteor.COMPACT.write_bytes(tool["packed"](tool["compact"](tmp_path)))
-    ours = meteor.Synonyms()
-    for word in tool["forms"](tmp_path) | {"axes", "Lynxes", "nothing"}:
-        assert tool["synonyms"](ours, word) == tool["synonyms"](full, word), word
-    assert tool["synonyms"](ours, "axes") == {"axis", "ax", "axe"}
-    assert tool["synonyms"](ours, "Lynxes") == {"Lynx"}
-
-
-def small_wordnet(folder: Path) -> Path:
-    """A WordNet folder as Princeton's tools write it."""
-    kinds = {
-        "noun": ["n cat true_cat", "n cat", "n wild_cat big_cat", "n wild_cat Lynx", "n axis", "n ax axe"],
-        "verb": ["v ax axe", "v see", "v go travel"],
-        "adj": ["a big(a) large", "s big", "a asleep(p)"],
-        "adv": ["r largely"],
-    }
-    irregular = {"noun": "axes ax axis\n", "verb": "saw see\nwent go\n", "adj": "", "adv": ""}
-    for speech, synsets in kinds.items():
-        data, senses = "  1 a licence\n", {}
-        for synset in synsets:
-            kind, *words = synset.split()
-            if kind == "s":  # a satellite points at its head
-                pointers = f"001 & {data.splitlines()[1][:8]} a 0000"
-            else:
-                pointers = "000"
-            listed = " ".join(f"{word} 0" for word in words)
-            for word in words:
-                senses.setdefault(word.partition("(")[0].lower(), []).append(f"{len(data):08d}")
-            frames = " 00" if kind == "v" else ""
-            data += f"{len(data):08d} 05 {kind} {len(words):02x} {listed} {pointers}{frames} | a gloss\n"
-        letter = "r" if speech == "adv" else speech[0]
-        index = [f"{w} {letter} {len(o)} 0 {len(o)} 0 {' '.join(o)}" for w, o in senses.items()]
-        (folder / f"data.{speech}").write_text(data)
-        (folder / f"index.{speech}").write_text("\n".join(["  1 a licence", *index]) + "\n")
-        (folder / f"{speech}.exc").write_text(irregular[speech])
-    return folder

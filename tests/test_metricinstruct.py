@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -30,90 +31,30 @@ GOOD = Candidate(
 )  # fmt: skip
 
 
-def with_error(**changes: object) -> Candidate:
-    return replace(GOOD, errors=(replace(ERROR, **changes),))
+# what a rule removes or must keep: GOOD with other fields, its `errors` ERROR with others; [text, n] is repeated
+CASES = [json.loads(line) for line in (Path(__file__).parent / "cases" / "metricinstruct_rules.jsonl").open()]
+
+
+def repeated(fields: dict) -> dict:
+    return {name: value[0] * value[1] if isinstance(value, list) else value for name, value in fields.items()}
 
 
 def rule(name: str, **limits: object) -> rules.Rule:
     return {one.name: one for one in rules.heuristic_rules(**limits)}[name]
 
 
-SECOND = ErrorItem("sang", "Fluency", "Buses are silent.", "Minor", 1.0)
-CASES = {
-    # rule: (what it must remove, what it must keep)
-    "empty_field": (
-        [with_error(explanation=" "), with_error(location=""), replace(GOOD, output="\n")],
-        [GOOD, replace(GOOD, errors=())],
-    ),
-    "severity": (
-        [
-            with_error(severity="Minor", reduction=4.0),
-            with_error(reduction=0.5),
-            with_error(reduction=6.0),
-            with_error(severity="Trivial"),
-            with_error(severity=""),
-            with_error(severity="Minor", reduction=0.25),
-            replace(GOOD, errors=(replace(ERROR, reduction=1.0), replace(SECOND, reduction=2.0))),
-        ],
-        [GOOD, replace(GOOD, errors=(ERROR, SECOND)), with_error(severity="Minor", reduction=0.5)],
-    ),
-    "aspect": (
-        [with_error(aspect="Charm"), with_error(aspect="Terminology")],  # Terminology is one of translation
-        [GOOD, with_error(aspect="fact-consistency"), replace(with_error(aspect="Charm"), free=True)],
-    ),
-    "location": (
-        [with_error(location="blue bus"), with_error(location="sang ... red"), with_error(location="N/A")],
-        [GOOD, with_error(location='"The red  bus"'), with_error(location="The ... sang."), replace(GOOD, errors=())],
-    ),
-    "repeated": (
-        [replace(GOOD, errors=(ERROR, replace(ERROR, explanation="Again.", location="Red bus")))],
-        [
-            GOOD,
-            replace(GOOD, errors=(ERROR, replace(ERROR, aspect="Coherence"))),
-            replace(GOOD, output="The red bus sang, red bus!", errors=(ERROR, ERROR)),  # it is there twice
-        ],
-    ),
-    "over_long": (
-        [replace(GOOD, output="red bus " * 600), with_error(explanation="long " * 1000)],
-        [GOOD, replace(GOOD, output="red bus " * 400)],
-    ),
-    "reference": (
-        [
-            with_error(explanation="The reference output says that a bell rang."),
-            with_error(explanation="According to the reference, it was a bell."),
-            with_error(explanation="It is less detailed than the reference."),
-            with_error(explanation="This contradicts the ground truth."),
-            with_error(explanation="The gold-standard summary is shorter."),
-        ],
-        [
-            GOOD,
-            with_error(explanation="The time reference is wrong; it was last year."),
-            with_error(explanation="The output lacks a reference to the council."),
-            with_error(explanation="The output fails to reference the law of motion."),
-            with_error(explanation='It says "the reference output" where the source says "list".'),
-            with_error(explanation="The preference of the guests is not known."),
-        ],
-    ),
-    "unchanged": (
-        [replace(GOOD, channel="synthetic", output="a bell  rang.")],
-        [replace(GOOD, output="A bell rang."), replace(GOOD, channel="synthetic")],  # a system may be right
-    ),
-    "unreadable": ([replace(GOOD, errors=(ERROR, replace(ERROR, reduction=float("nan"))))], [GOOD]),
-}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_each_rule_removes_what_it_must_and_keeps_the_rest(name: str) -> None:
-    gone, stays = CASES[name]
-    for candidate in gone:
-        assert rule(name).why(candidate), candidate
-    for candidate in stays:
-        assert rule(name).why(candidate) == "", candidate
+@pytest.mark.parametrize("case", CASES, ids=lambda case: json.dumps(case)[:80])
+def test_each_rule_removes_what_it_must_and_keeps_the_rest(case: dict) -> None:
+    changes = {name: value for name, value in case.items() if name not in ("rule", "removed")}
+    if "errors" in changes:
+        changes["errors"] = (*(replace(ERROR, **repeated(error)) for error in changes["errors"]),)
+    candidate = replace(GOOD, **(changes if "errors" in changes else repeated(changes)))
+    assert bool(rule(case["rule"]).why(candidate)) == case["removed"]
 
 
 def test_every_rule_has_its_case_and_a_good_candidate_passes_all() -> None:
     names = [one.name for one in rules.heuristic_rules()]
-    assert set(names) == {*CASES, "failed", "malformed", "duplicate"}
+    assert set(names) == {*(case["rule"] for case in CASES), "failed", "malformed", "duplicate"}
     assert all(one.why(GOOD) == "" for one in rules.heuristic_rules())
 
 

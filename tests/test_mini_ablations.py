@@ -71,9 +71,9 @@ def test_graders_learn_the_same_questions_with_a_part_left_out():
 
 @pytest.fixture(scope="module")
 def single():
-    """One record, two of its outputs, all aspects: untrained models write until their context ends."""
+    """One output of one record, all aspects: untrained models write until their context ends."""
     frame = datasets.load("mini_judge")
-    return frame[(frame["input_id"] == frame["input_id"].iat[0]) & frame["system_id"].isin(["careful", "erratic"])]
+    return frame[(frame["input_id"] == frame["input_id"].iat[0]) & (frame["system_id"] == "careful")]
 
 
 @pytest.fixture

@@ -276,7 +276,7 @@ def test_quality_against_scipy_and_bars():
 
     frame = datasets.load("mini_judge")
     rows = judgments(frame, 0.2)
-    table = quality.taus(rows, n_boot=50)
+    table = quality.taus(rows)
     for aspect in RATED:
         part = rows[rows["aspect"] == aspect].dropna()
         found = table.set_index("aspect").loc[aspect]
@@ -291,6 +291,6 @@ def test_quality_against_scipy_and_bars():
     outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
     costless = {"constant": np.ones(300), "length": outputs["output"].str.len().to_numpy(float)}
     beside = quality.against(rows, outputs, costless, n_perm=99)
-    assert (beside["p"] == 0.01).all() and (beside["p_holm"] == 0.02).all() and (beside["difference"] > 0.4).all()
+    assert (beside["p"] <= 0.01).all() and (beside["p_holm"] <= 0.02).all() and (beside["difference"] > 0.4).all()
     nothing = judgments(frame, 1.0)
     assert (quality.against(nothing, outputs, costless, n_perm=99)["p"] > 0.01).any()

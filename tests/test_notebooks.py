@@ -76,8 +76,9 @@ def test_a_notebook_tells_all_its_parameters(path: Path) -> None:
     assert names is None or names == set(notebook.read(path).parameters) - set(catalogue.RESERVED)
 
 
-@pytest.mark.parametrize("copied", [False, True], ids=["in the checkout", "copied elsewhere"])
-@pytest.mark.parametrize("played", [{}, {"confidence": 0.5}], ids=["as it is", "played with"])
+@pytest.mark.parametrize(
+    ("copied", "played"), [(False, {"confidence": 0.5}), (True, {})], ids=["played with", "copied"]
+)
 def test_papermill_alone(tmp_path, monkeypatch, copied, played) -> None:
     """`papermill NOTEBOOK out.ipynb -p confidence 0.5`, by anyone: what is saved stays, the last line says so."""
     path, where = ROOT / "notebooks" / "tigerscore" / "table_07_hallucination.ipynb", tmp_path / "out.ipynb"

@@ -83,9 +83,6 @@ def test_the_wording_of_the_appendix():
         criteria=RUBRIC.criteria, **levels,
     )  # fmt: skip
     assert rendered != Prometheus().render(sample())
-    for options in ({"reference": False}, {"rubric": False}, {"feedback": False}, {"low": 0, "high": 10}):
-        with pytest.raises(ValueError, match="wording 'appendix'"):
-            Prometheus(wording="appendix", **options)
 
 
 @pytest.mark.parametrize(("reference", "rubric", "feedback"), list(itertools.product([True, False], repeat=3)))
@@ -123,8 +120,6 @@ def test_each_sample_is_graded_on_the_scale_of_its_own_rubric():
         Prometheus(low=1, high=5, engine=engine).judge([sample("a", rubric=ten.text())])
     with pytest.raises(ValueError, match="sample 'a': rubric 'be nice'"):
         Prometheus(engine=engine).judge([sample("a", rubric="be nice")])
-    with pytest.raises(ValueError, match="give both ends"):
-        Prometheus(low=1)
 
 
 # --- wrapping and sampling
@@ -166,13 +161,6 @@ def test_the_form_is_read_strictly_and_by_the_verbalizer_what_is_near_it(text, l
     assert missing.status is not Status.OK and missing.reason
 
 
-@given(st.text(max_size=200))
-def test_any_completion_gives_a_score_of_the_scale_or_a_reason(text):
-    for judge in (Prometheus(), Prometheus(verbalizer=True), Prometheus(feedback=False)):
-        judgment = judge.read(Completion("k", text), sample())
-        assert 1 <= judgment.value <= 5 if judgment.status is Status.OK else judgment.reason
-
-
 def test_structured_completions_carry_a_verdict_of_the_scale():
     form = Prometheus(structured=True, sampling={"max_tokens": 40}).shaped().regex
     longest = "x" * 27 + "[RESULT] 5"
@@ -185,13 +173,6 @@ def test_structured_completions_carry_a_verdict_of_the_scale():
         Prometheus(structured=True, engine=says(3)).judge([ten])
     judge = Prometheus(structured=True, low=1, high=10, engine=says(7))
     assert judge.judge([ten])[0].value == 7 and judge.form()["regex"].endswith("|9|10)")
-
-
-def test_signatures_tell_settings_apart():
-    ways = [{}, {"reference": False}, {"rubric": RUBRIC}, {"rubric": Rubric("c", ("a", "b"))}, {"verbalizer": True}]
-    ways += [{"wording": "appendix"}, {"feedback": False}, {"low": 1, "high": 5}, {"chat": "raw"}, {"structured": True}]
-    judges = [Prometheus(**way) for way in ways]
-    assert len({judge.signature() for judge in judges}) == len(ways)
 
 
 # --- GPT-4 on Vicuna Bench and MT Bench

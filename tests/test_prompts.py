@@ -180,28 +180,3 @@ def test_the_scale_prompt_between_1_and_5_is_the_released_one(left):
     values = filled(released)
     descriptions = "\n".join(f"Score {level}: {values.pop(f'score{level}')}" for level in range(1, 6))
     assert scale.render(low=1, high=5, score_descriptions=descriptions, **values) == released.render(**filled(released))
-
-
-# --- definitions
-
-
-def test_tigerscore_aspects():
-    tasks = prompts.load_definitions("tigerscore_aspects")["tasks"]
-    sizes = {task: len(entry["aspects"]) for task, entry in tasks.items()}
-    assert sizes == {"Summ": 4, "Trans": 4, "D2T": 3, "LF-QA": 4, "MathQA": 4, "Instruct": 4}
-    assert [a["name"] for a in tasks["Instruct"]["aspects"]] == [
-        "Comprehension", "Accuracy", "Informativeness", "Coherence",
-    ]  # fmt: skip
-    assert all(aspect["definition"] for entry in tasks.values() for aspect in entry["aspects"])
-
-
-def test_coascore_tasks_and_aspects():
-    tasks = prompts.load_definitions("coascore_tasks")["tasks"]
-    lists = prompts.load_definitions("coascore_aspects")["lists"]
-    for task in tasks.values():
-        assert set(task) == set(tasks["dialogue"]) and task["low"] < task["high"]
-        assert all(target["name"] and target["definition"] for target in task["targets"].values())
-    assert {name for name, task in tasks.items() if task["origin"] == "printed"} == {"dialogue"}
-    for entry in lists:
-        assert entry["target"] in tasks[entry["task"]]["targets"] and len(entry["aspects"]) == 5
-    assert {aspect["origin"] for aspect in lists[0]["aspects"]} == {"printed"}

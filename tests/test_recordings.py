@@ -13,18 +13,6 @@ from nlgeval_lib import datasets
 from nlgeval_lib.datasets import UnknownName, recordings
 from nlgeval_lib.datasets.recordings import acloserlook
 
-# raw texts never have to be unique, ids always
-ROWS = {
-    "alttest_summeval": 6 * 6400,
-    "acloserlook": 200_000,
-    "llm_summeval": 12 * 100 * 4 * 9 + 300 + 12,
-    "tigerscore_outputs": 502,
-    "instructscore_wmt22": 15 * 1875,
-    "instructscore_webnlg": 16 * 177,
-    "gemba_wmt22": 4 * 20 * 1875,
-    "prometheus_gpt4": 2 * 320 * 3,
-}
-
 
 @pytest.fixture(scope="module")
 def recorded(needs):
@@ -43,10 +31,11 @@ def recorded(needs):
 @pytest.mark.parametrize("name", recordings.NAMES)
 def test_form_and_counts(recorded, name):
     frame = recorded(name)
-    assert len(frame) == ROWS[name] == recordings.spec(name).n_rows
+    assert len(frame) == recordings.spec(name).n_rows
     assert tuple(frame.columns[: len(recordings.KEYS)]) == recordings.KEYS
     assert ("text" in frame) == ("text" in recordings.spec(name).kept)
     assert ("value" in frame) == ("value" in recordings.spec(name).kept)
+    # raw texts never have to be unique, ids always
     assert not frame.duplicated(list(recordings.KEYS)).any()
     assert frame.attrs["name"] == name
 

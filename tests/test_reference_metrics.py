@@ -99,8 +99,6 @@ def test_rules_for_several_references() -> None:
     np.testing.assert_allclose(Rouge("rouge1", multi="mean").score_texts(OUTPUTS, SEVERAL), np.mean(single, axis=0))
     with pytest.raises(ValueError, match=r"row 0: 3 references; say what they become: multi= first, max, mean"):
         Rouge("rouge1").score_texts(OUTPUTS, SEVERAL)
-    with pytest.raises(ValueError, match="multi is 'joint'; allowed: 'first', 'max', 'mean'"):
-        Rouge(multi="joint")
 
 
 def test_a_frame_is_scored_by_the_column_that_the_rule_asks_for() -> None:
@@ -154,15 +152,15 @@ def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- ranges ------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=4))
+ROUGES = [Rouge(t, package=p, cache=False) for t in ("rouge1", "rouge2", "rougeL") for p in ("rouge", "rouge_score")]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=6, max_size=12))
 def test_values_lie_in_their_range_and_are_highest_for_a_copy(pairs: list[tuple[str, str]]) -> None:
     outputs, references = map(list, zip(*pairs, strict=True))
-    metrics = [(Bleu(cache=False), 100), (Meteor(synonyms=False, cache=False), 1)]
-    metrics += [
-        (Rouge(t, package=p, cache=False), 1) for t in ("rouge1", "rouge2", "rougeL") for p in ("rouge", "rouge_score")
-    ]
-    for metric, top in metrics:
+    for metric in (Bleu(cache=False), Meteor(synonyms=False, cache=False), *ROUGES):
+        top = 100 if metric.name == "bleu" else 1
         values = metric.score_texts(outputs, references)
         known = values[~np.isnan(values)]
         assert ((known >= 0) & (known <= top * (1 + 1e-9))).all()
@@ -184,24 +182,6 @@ def test_what_is_no_text_names_the_row(bad: object) -> None:
     frame = pd.DataFrame({"output": ["a", bad], "reference": ["a", "b"]}, index=["i", "j"])
     with pytest.raises(ValueError, match=r"row 1 \(index 'j'\): output is"):
         Bleu().score(frame)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Bleu(smooth="expo"), "smooth is 'expo'; allowed: .*'exp'"),
-        (lambda: Bleu(tokenize="14a"), "tokenize is '14a'"),
-        (lambda: Bleu(empty="one"), "empty is 'one'; allowed: 'nan', 'zero'"),
-        (lambda: Rouge("rougeX"), "type is 'rougeX'"),
-        (lambda: Rouge("rougeLsum", package="rouge"), "allowed: 'rouge1', 'rouge2', 'rougeL'"),
-        (lambda: Rouge(package="rouge", stemmer=True), "has no stemmer"),
-        (lambda: Rouge(value="g"), "value is 'g'; allowed: 'f', 'p', 'r'"),
-        (lambda: Meteor(tokenize="punkt"), "tokenize is 'punkt'"),
-    ],
-)
-def test_unknown_options_are_refused(make, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()
 
 
 # -- by name -----------------------------------------------------------------------------------------------------------

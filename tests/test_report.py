@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from runner_tools import Checkout
 
 from nlgeval_lib import papers, report
-from nlgeval_lib.report import saving, tables
+from nlgeval_lib.report import saving, scoreboard, tables
 from nlgeval_lib.study.catalogue import CatalogueError
 
 
@@ -41,7 +41,7 @@ def ours(*values: float, **more) -> pd.DataFrame:
 
 def saved(id: str = "one", *values: float, mode: str = "full", **options) -> report.Output:
     out = output(id, mode=mode, **options)
-    out.compare(ours(*(values or (0.5, 0.2))), "table_01")
+    out.compare(ours(*(values or (0.5, 0.2)), signature="model:m"), "table_01")
     out.save()
     return out
 
@@ -239,6 +239,21 @@ def test_a_judge_that_was_run_is_not_replaced_by_a_weaker_route(here):
     saved("one", 0.5, 0.25, route="recorded")
     assert snapshot(here.result("hdeval")) == before
     assert here.result("partial/hdeval/one.csv").exists()
+
+
+def test_what_another_judge_gave_has_a_row_of_its_own(here):
+    out, who = output("one"), "judge@at:h:8000+owner:me"
+    judged = f"level:dataset|judge:geval|engine:openai|model:{who}|v:1|judged-by:{who}"
+    cells = out.compare(pd.concat([ours(0.5, route="run", signature=judged), ours(0.5, 0.2).iloc[1:]]))
+    cells = cells.set_index("row")
+    assert cells.loc["BLEU", ["verdict", "reason"]].tolist() == ["missing", f"judged by {who}, in a row of its own"]
+    assert cells.loc[f"BLEU, judged by {who}", ["verdict", "ours", "route"]].tolist() == ["extra", 0.5, "run"]
+    assert cells.loc["ROUGE", "verdict"] == "differs"
+    out.save()
+    [row] = scoreboard.build().query("id == 'table_01'").to_dict("records")
+    assert f"1 missing: judged by {who}, in a row of its own" in row["reason"] and row["recomputed_equal"] == 0
+    with pytest.raises(ValueError, match="'BLEU', 'A' has the route run, and its signature names no judge"):
+        out.compare(ours(0.5, route="run", signature="level:dataset"))
 
 
 def test_quick_and_mini_have_folders_of_their_own(here):

@@ -68,7 +68,7 @@ NO_DATA = {  # tables whose rows name a model and that read no judge: what it wo
 
 
 def test_an_open_row_that_names_a_model_has_a_judge_or_a_reason():
-    """A row of a table that judges fill (data/judged_cells.csv) is filled in the rehearsal, or the list says why not."""
+    """A row of a table that judges fill (data/judged_cells.csv) is filled in the rehearsal, or its list says why."""
     data = {name: pd.read_csv(path) for name, path in LISTS.items()}
     filled = set(data["filled"][["paper", "table"]].itertuples(index=False, name=None))
     told = set(data["empty"][["paper", "table", "row"]].itertuples(index=False, name=None))

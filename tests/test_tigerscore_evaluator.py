@@ -9,8 +9,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
@@ -70,8 +68,6 @@ def test_the_decoder_of_the_authors_reads_whole_numbers():
     assert judge.parse(Completion("k", PERFECT)).value == 0 and "decoder:authors" in judge.signature()
     lost = judge.parse(Completion("k", TWO.split("\n", 1)[1]))
     assert lost.status is Status.UNPARSED
-    with pytest.raises(ValueError, match="allowed: sum, authors"):
-        TigerScore(decoder="mean")
 
 
 # --- 502 outputs of TIGERScore-7B
@@ -137,13 +133,6 @@ def test_one_instruction_for_rows_that_have_none():
     assert "Shorten." in judge.render(own) and "Sum up." not in judge.render(own)
 
 
-@given(st.text(max_size=300))
-def test_any_completion_gives_0_or_less_or_a_reason(text):
-    for judge in (TigerScore(), TigerScore(decoder="authors"), TigerScore(task="Summ")):
-        judgment = judge.read(Completion("k", text), SAMPLE)
-        assert judgment.value <= 0 if judgment.status is Status.OK else judgment.reason
-
-
 # --- tasks and aspects
 
 
@@ -153,8 +142,6 @@ def test_tasks_are_known_by_label_and_name():
         assert find_task(label) == find_task(one.name) == find_task(label.lower()) == one
     assert find_task("D2T").aspect("logical-coherence ") == "Logical Coherence"
     assert find_task("D2T").aspect("Terminology") == ""
-    with pytest.raises(ValueError, match="task 'Sum'; did you mean 'Summ'"):
-        find_task("Sum")
 
 
 def test_aspects_of_another_task_are_counted_as_other():
@@ -216,8 +203,6 @@ def test_reasonable_check():
     assert check("yes", "reasonable")[0].value == 1 and check("No.", "reasonable")[0].value == 0
     assert 'Answer me "yes" or "no" only.' in check("yes", "reasonable")[1]
     assert "ref" not in AnalysisCheck("reasonable").needs and AnalysisCheck("reasonable").form()["choice"]
-    with pytest.raises(ValueError, match="allowed: hallucination, reasonable"):
-        AnalysisCheck("good")
     with pytest.raises(ValueError, match="analysis is empty"):
         AnalysisCheck("reasonable", engine=scripted("yes")).judge([SAMPLE])
 
@@ -289,10 +274,6 @@ def test_draws_of_the_first_turn_are_formatted_one_by_one():
 
 
 def test_what_the_baseline_refuses():
-    with pytest.raises(ValueError, match="use messages"):
-        TigerScoreReferenceBased(task="Trans", chat="raw")
-    with pytest.raises(ValueError, match="Tasks with aspects"):
-        TigerScoreReferenceBased(task="Story-Gen")
     with pytest.raises(ValueError, match="references is empty"):
         TigerScoreReferenceBased(task="Trans", engine=scripted("x")).judge([Sample("s", "o", instruction="i")])
     TigerScoreReferenceBased(task="Summ", engine=scripted("x")).judge([Sample("s", "o", references=("r",))])

@@ -31,8 +31,8 @@ class Meta:
     map: Mapping = None
     nan: Annotated[str, typer.Option(help="Rows without a score: drop, error, zero, mean, min, max.")] = "drop"
     ci: Annotated[str, typer.Option(help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both.")] = "auto"
-    n_boot: Annotated[int, typer.Option(min=1, help="Resamples of an interval.")] = 1000
-    n_perm: Annotated[int, typer.Option(min=1, help="Permutations of a comparison.")] = 1000
+    n_boot: Annotated[int, typer.Option(min=1, help="Resamples of an interval that resamples.")] = 1000
+    n_perm: Annotated[int, typer.Option(min=1, help="Exchanges of systems, at system level.")] = 1000
     seed: Annotated[int, typer.Option(min=0, help="Of every resampling.")] = 0
     correct: Annotated[str, typer.Option("--correct", help="none, bonferroni, holm, bh, by.")] = "holm"
     compare: Annotated[bool, typer.Option(help="Compare the scores with each other.")] = True
@@ -49,9 +49,10 @@ def correlations(asked: Meta) -> None:
     """Correlate the scores of a file with its human ratings, and compare scores with each other.
 
     Scores are the columns that `nlgeval score` wrote, or those named by --score. With several, every two are compared
-    by a paired permutation test, p-values are corrected over all tests of a level and coefficient, and scores that no
-    test tells apart share a rank. Rows of several aspects are groups of their own. A rating or score that is not there
-    stays out and is counted; each coefficient has its interval and its signature.
+    by a paired test (jackknife over systems and inputs; at system level, systems change places), p-values are corrected
+    over all tests of a level and coefficient, and scores that no test tells apart share a rank. Rows of several aspects
+    are groups of their own. A rating or score that is not there stays out and is counted; each coefficient has its
+    interval and its signature.
 
     \b
     Examples:

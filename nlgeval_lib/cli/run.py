@@ -44,7 +44,7 @@ def run(
       nlgeval run --paper hdeval --jobs 4           one paper
       nlgeval run hdeval_table_01 --force           one output, whatever changed
       nlgeval run hdeval_table_01 --replace         let it shrink: less than the saved result has
-      nlgeval run hdeval_table_01 -p seed=7         a trial; results go to results/partial/
+      nlgeval run meta_split -p seed=7              a trial; results go to results/partial/
       nlgeval run --mode quick                      a share of the data; results go to results/quick/
       nlgeval run --dry-run                         what would run, and why
     """
@@ -85,7 +85,7 @@ def sweep(
     \b
     Examples:
       nlgeval sweep coascore_figure_04 -p "n_aspects=[5],[10],[20]"
-      nlgeval sweep hdeval_table_01 -p seed=0,1,2 -p n_boot=200 --jobs 2
+      nlgeval sweep hdeval_tables_04_05 -p seed=0,1,2 -p n_splits=5 --jobs 2
       nlgeval sweep ablation_aggregator_types -p "aggregators=['lr','ridge'],['rf']" --mode quick
       nlgeval sweep meta_split -p seed=1,2,3 --dry-run            which points are there, which would run
       nlgeval sweep meta_split -p seed=1,2,3 --table fitted       print the table that the notebook saved as `fitted`

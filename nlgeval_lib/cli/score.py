@@ -20,6 +20,9 @@ class Score(Scoring):
     ] = 0.05
     raw: Annotated[str, option("--raw", help="Raw completions as JSONL.")] = ""
     fit: Annotated[str, option("--fit", help="Rated rows to fit the evaluator on first (hdeval).")] = ""
+    cross_fit: Annotated[
+        int | None, option("--cross-fit", min=2, help="Fit on the other folds, by input, in place of --fit.")
+    ] = None
     save: Annotated[str, option("--save", help="Keep the fitted evaluator here.")] = ""
     list_all: Annotated[bool, typer.Option("--list", help="List the evaluators.")] = False
     options: Annotated[bool, typer.Option("--options", help="List the evaluator's options.")] = False
@@ -47,6 +50,9 @@ def score(asked: Score) -> None:
       nlgeval score -e hdeval --fit rated.csv -i my.csv --engine openai -m gpt-4o -o scores.csv --save hdeval.json
       nlgeval score --list                                                   all evaluators
       nlgeval score -e prometheus --options                                  what --set takes
+
+    An evaluator that was fitted (hdeval) marks the rows that it was fitted on: nlgeval meta leaves them out. With
+    --cross-fit 5 each row of the rated input is scored by an evaluator that saw none of its input's.
 
     \b
     Exit codes: 0 scored; 1 scored and written, but completions failed (the same command asks them again) or more rows
@@ -83,6 +89,8 @@ def score(asked: Score) -> None:
     if asked.dry_run:
         asked.plan_job(job)
         return
+    if asked.cross_fit and (asked.fit or asked.load or asked.save):
+        raise ValueError("--cross-fit fits an evaluator for each fold; leave out --fit, --load and --save")
     if asked.save and not hasattr(job.evaluator, "save"):
         raise ValueError(f"{job.name} is not fitted, there is nothing to keep; leave --save out")
     if doubled := rows.repeated(data):
@@ -91,7 +99,7 @@ def score(asked: Score) -> None:
     bar = ProgressBar(job.name, quiet=asked.quiet)
     if asked.fit:
         job.fit(asked.rows(asked.fit), bar)
-    scored = job.score(bar)
+    scored = job.cross_fit(asked.cross_fit, bar) if asked.cross_fit else job.score(bar)
     earlier = provenance.record_of(asked.input) if asked.input else {}
     table_files.write(rows.joined(data, scored, asked.column, asked.only_scores), asked.output)
     provenance.write_record(asked.output, earlier, asked.column, job.record(scored))

@@ -20,33 +20,14 @@ from nlgeval_lib.datasets.registry import ChecksumError, DataError, DataUnavaila
 
 __all__ = ["ChecksumError", "DataError", "DataUnavailable", "Spec", "UnknownName", "frame", "items", "load", "quick"]
 
-# data set -> module here that reads it; one that reads several has SPECS and load(name), else SPEC and load()
-_MODULES = {
-    "summeval": "summeval",
-    "topical_chat": "topical_chat",
-    "sfres": "novikova",
-    "sfhot": "novikova",
-    "bagel": "novikova",
-    "openmeva": "openmeva",
-    "wmt22_zhen": "wmt22_zhen",
-    "webnlg2020": "webnlg2020",
-    "gsm8k": "gsm8k",
-    "gsm8k_tigerscore": "gsm8k",
-    "self_instruct": "self_instruct",
-    "vicuna_bench": "prometheus",
-    "mt_bench": "prometheus",
-    "hhh": "prometheus",
-    "mini": "mini",
-    "mini_judge": "mini_judge",
-}
-NAMES = tuple(_MODULES)
+NAMES = tuple(frame.TABLE.index)
 
 
 def _of(name: str) -> tuple[Spec, Callable[..., pd.DataFrame]]:
-    """A data set's spec and loader."""
+    """A data set's spec and loader. A module that reads several sets has SPECS and load(name), else SPEC and load()."""
     if name not in NAMES:
         raise registry.unknown(name, NAMES, "data set")
-    module = importlib.import_module(f"nlgeval_lib.datasets.{_MODULES[name]}")
+    module = importlib.import_module(f"nlgeval_lib.datasets.{frame.TABLE['module'][name]}")
     if hasattr(module, "SPECS"):
         return module.SPECS[name], functools.partial(module.load, name)
     return module.SPEC, module.load

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ Ratings = (
     Mapping[str, Column] | Sequence[Mapping[str, Any]]
 )  # aspect -> a value an item; or an item each {aspect: value}
 TEXTS = ("source", "reference", "references", "output", "context", "instruction", "rubric")
+
+
+# a row a data set: what `Spec` says of it, and the module here that reads it
+TABLE = pd.read_csv(Path(__file__).with_name("datasets.csv"), index_col="name", keep_default_na=False)
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,17 @@ class Spec:
     licence: str
     source: str  # publication
     embedded: tuple[str, ...] = ()  # files below data/ that the repository holds itself
+
+
+def known(name: str, *files: str, embedded: tuple[str, ...] = ()) -> Spec:
+    """The spec of a data set of these files: the table's row says the rest, its scale as `aspect aspect 1 5; ...`."""
+    row = TABLE.loc[name].drop("module").to_dict()
+    scale: dict[str, tuple[float, float]] = {}
+    for part in row.pop("scale").split(";"):
+        *aspects, low, high = part.split()
+        ends = (float(low) if low == "-inf" else int(low), int(high))
+        scale |= dict.fromkeys(aspects, ends)
+    return Spec(name=name, files=files, scale=scale, embedded=embedded, **row)
 
 
 def expect(name: str, what: str, got: object, expected: object) -> None:

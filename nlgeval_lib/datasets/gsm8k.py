@@ -5,37 +5,16 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
-from nlgeval_lib.datasets.frame import Spec, expect
+from nlgeval_lib.datasets.frame import expect, known
 
 TEST = "gsm8k/test.jsonl"
 SOLUTIONS = "gsm8k/example_model_solutions.jsonl"
 PREPARED = "gsm8k/tigerscore_gsm8k.json"
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 
-SCALE = {"accuracy": (0, 1)}
 SPECS = {
-    "gsm8k": Spec(
-        name="gsm8k",
-        title="GSM8K arithmetic problems",
-        files=(TEST, SOLUTIONS),
-        n_items=5276,
-        n_inputs=1319,
-        n_systems=4,
-        scale=SCALE,
-        licence="MIT",
-        source="Cobbe et al. 2021, Training Verifiers to Solve Math Word Problems",
-    ),
-    "gsm8k_tigerscore": Spec(
-        name="gsm8k_tigerscore",
-        title="GSM8K, the outputs that TIGERScore publishes",
-        files=(TEST, PREPARED),
-        n_items=1234,
-        n_inputs=617,
-        n_systems=2,
-        scale=SCALE,
-        licence="MIT",
-        source="Jiang et al. 2024, TIGERScore, the prepared file of its MathQA task",
-    ),
+    "gsm8k": known("gsm8k", TEST, SOLUTIONS),
+    "gsm8k_tigerscore": known("gsm8k_tigerscore", TEST, PREPARED),
 }
 
 

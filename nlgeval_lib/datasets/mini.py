@@ -9,23 +9,12 @@ import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.datasets import frame
-from nlgeval_lib.datasets.frame import Spec
+from nlgeval_lib.datasets.frame import known
 from nlgeval_lib.datasets.registry import DataUnavailable
 
 FILE = "mini/mini.jsonl"  # below data/, in the repository
 
-SPEC = Spec(
-    name="mini",
-    title="Embedded mini set",
-    files=(),
-    n_items=600,
-    n_inputs=75,
-    n_systems=8,
-    scale={"quality": (0, 1)},
-    licence="the licence of this repository",
-    source="written for this project",
-    embedded=(FILE,),
-)
+SPEC = known("mini", embedded=(FILE,))
 
 
 def load() -> pd.DataFrame:

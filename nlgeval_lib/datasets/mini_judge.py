@@ -10,23 +10,12 @@ import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.datasets import frame
-from nlgeval_lib.datasets.frame import Spec
+from nlgeval_lib.datasets.frame import known
 from nlgeval_lib.datasets.mini import embedded
 
 FILE, RUBRICS = "heldout.jsonl", "rubrics.jsonl"
 
-SPEC = Spec(
-    name="mini_judge",
-    title="Held-out set of the miniature judge",
-    files=(),
-    n_items=300,
-    n_inputs=50,
-    n_systems=6,
-    scale={aspect: (1, 5) for aspect in ("overall", "accuracy", "completeness", "relevance", "fluency")},
-    licence="the licence of this repository",
-    source="written by this project's program (tools/mini_judge)",
-    embedded=(f"mini/judge/{FILE}", f"mini/judge/{RUBRICS}"),
-)
+SPEC = known("mini_judge", embedded=(f"mini/judge/{FILE}", f"mini/judge/{RUBRICS}"))
 _TEXTS = ("input_id", "system_id", "domain", "instruction", "source", "reference", "output")
 
 

@@ -7,31 +7,19 @@ import csv
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame, safe_pickle
-from nlgeval_lib.datasets.frame import Spec, expect
+from nlgeval_lib.datasets.frame import expect, known
 
 TABLE = "novikova2017/emnlp_data_medians.csv"
 # metrics of the original table, here in small letters after `stored_`
 STORED = ("TER", "Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "ROUGE_L", "NIST", "LEPOR", "CIDEr", "METEOR", "sim.mr.sys")
 
-
-def _spec(name: str, title: str, n_items: int, n_inputs: int, *more: str) -> Spec:
-    return Spec(
-        name=name,
-        title=title,
-        files=(f"{name}/bartscore_data.pkl", TABLE, *more),
-        n_items=n_items,
-        n_inputs=n_inputs,
-        n_systems=2,
-        scale={aspect: (1, 6) for aspect in ("naturalness", "informativeness", "quality")},
-        licence="MIT (ratings), Apache-2.0 (this copy)",
-        source="Novikova et al. 2017, Why We Need New Evaluation Metrics for NLG",
-    )
-
-
 SPECS = {
-    "sfres": _spec("sfres", "SFRES data-to-text, restaurants", 1181, 580, "sfres/unieval_sfres_result.json"),
-    "sfhot": _spec("sfhot", "SFHOT data-to-text, hotels", 875, 398, "sfhot/unieval_sfhot_result.json"),
-    "bagel": _spec("bagel", "BAGEL data-to-text, restaurants", 404, 202),
+    name: known(name, f"{name}/bartscore_data.pkl", TABLE, *more)
+    for name, more in {
+        "sfres": ["sfres/unieval_sfres_result.json"],
+        "sfhot": ["sfhot/unieval_sfhot_result.json"],
+        "bagel": [],
+    }.items()
 }
 
 

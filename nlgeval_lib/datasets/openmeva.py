@@ -5,22 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
-from nlgeval_lib.datasets.frame import Spec, expect
+from nlgeval_lib.datasets.frame import expect, known
 
 FILE = "openmeva/openmeva.json"
 PREPARED = "openmeva/tigerscore_storygen.json"
 
-SPEC = Spec(
-    name="openmeva",
-    title="OpenMEVA-ROC story endings",
-    files=(FILE, PREPARED),
-    n_items=1000,
-    n_inputs=200,
-    n_systems=5,
-    scale={"overall": (1, 5)},
-    licence="none stated (scores), MIT (TIGERScore's copy)",
-    source="Guan et al. 2021, OpenMEVA; stored scores: Wang et al. 2023, Is ChatGPT a Good NLG Evaluator?",
-)
+SPEC = known("openmeva", FILE, PREPARED)
 
 
 def load() -> pd.DataFrame:

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
-from nlgeval_lib.datasets.frame import Spec, expect
+from nlgeval_lib.datasets.frame import Spec, expect, known
 
-SOURCE = "Kim et al. 2024, Prometheus: Inducing Fine-grained Evaluation Capability in Language Models"
 DRAWS = 3
 _PROMPT = re.compile(
     r"###Task Description:\n(?P<task>.*?)\n\n"
@@ -24,25 +23,10 @@ _PROMPT = re.compile(
     re.DOTALL,
 )
 
-
-def _spec(name: str, title: str, file: str, source: str = SOURCE, **more: Any) -> Spec:
-    counts = {"n_items": 320, "n_inputs": 80, "n_systems": 4, "scale": {"overall": (1, 5)}, **more}
-    return Spec(name, title, files=(f"prometheus/{file}",), licence="Apache-2.0", source=source, **counts)
-
-
 SPECS = {
-    "vicuna_bench": _spec("vicuna_bench", "Vicuna Bench with custom rubrics", "vicuna_eval.json"),
-    "mt_bench": _spec("mt_bench", "MT Bench with custom rubrics", "mt_bench_eval.json"),
-    "hhh": _spec(
-        "hhh",
-        "HHH Alignment preference pairs",
-        "hhh_alignment_eval.json",
-        "Askell et al. 2021, A General Language Assistant as a Laboratory for Alignment; " + SOURCE,
-        n_items=442,
-        n_inputs=221,
-        n_systems=2,
-        scale={"preference": (0, 1)},
-    ),
+    "vicuna_bench": known("vicuna_bench", "prometheus/vicuna_eval.json"),
+    "mt_bench": known("mt_bench", "prometheus/mt_bench_eval.json"),
+    "hhh": known("hhh", "prometheus/hhh_alignment_eval.json"),
 }
 PARTS = ("instruction", "output", "reference", "rubric")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
-from nlgeval_lib.datasets.frame import Spec, expect
+from nlgeval_lib.datasets.frame import expect, known
 
 INSTRUCTIONS = "self_instruct/user_oriented_instructions.jsonl"
 _TUNED = (f"davinci-{one}" for one in ("self-instruct", "self-instruct-and-superni-ft", "superni-ft", "t0-ft"))
@@ -18,17 +18,7 @@ STAND_INS = {
     for system, name in {"gpt-4": "gpt4", "gpt-3.5-turbo-0301": "gpt-3.5-turbo-0301", "alpaca-7b": "alpaca-7b"}.items()
 }
 
-SPEC = Spec(
-    name="self_instruct",
-    title="Self-Instruct user-oriented instructions",
-    files=(INSTRUCTIONS, *FILES.values(), *STAND_INS.values()),
-    n_items=2016,
-    n_inputs=252,
-    n_systems=8,
-    scale={"quality": (1, 4)},
-    licence="Apache-2.0",
-    source="Wang et al. 2023, Self-Instruct; stand-ins: AlpacaEval",
-)
+SPEC = known("self_instruct", INSTRUCTIONS, *FILES.values(), *STAND_INS.values())
 
 
 def load(stand_ins: bool = False) -> pd.DataFrame:

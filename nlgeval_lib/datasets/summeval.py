@@ -8,24 +8,14 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame, safe_pickle
-from nlgeval_lib.datasets.frame import Spec, expect
+from nlgeval_lib.datasets.frame import expect, known
 
 PICKLE = "summeval/bartscore_data.pkl"
 EXPERTS = "summeval/alttest_human_annotations.json"
 # the systems whose outputs come with the crowd's ratings
 CROWD = ("M8", "M9", "M10", "M11", "M12", "M13", "M14", "M15", "M17", "M20", "M22", "M23")
 
-SPEC = Spec(
-    name="summeval",
-    title="SummEval news summaries",
-    files=(PICKLE, EXPERTS, *(f"summeval/{system}_outputs_annotations.jsonl" for system in CROWD)),
-    n_items=1600,
-    n_inputs=100,
-    n_systems=16,
-    scale={aspect: (1, 5) for aspect in ("coherence", "consistency", "fluency", "relevance")},
-    licence="MIT (SummEval), Apache-2.0 (this copy)",
-    source="Fabbri et al. 2021, SummEval: Re-evaluating Summarization Evaluation",
-)
+SPEC = known("summeval", PICKLE, EXPERTS, *(f"summeval/{system}_outputs_annotations.jsonl" for system in CROWD))
 
 
 def load() -> pd.DataFrame:

@@ -5,26 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
-from nlgeval_lib.datasets.frame import Spec
+from nlgeval_lib.datasets.frame import known
 
 FILE = "topical_chat/unieval_topical_chat_result.json"
 GROUND_TRUTH = "Original Ground Truth"
 
-SPEC = Spec(
-    name="topical_chat",
-    title="Topical-Chat dialogue responses",
-    files=(FILE,),
-    n_items=360,
-    n_inputs=60,
-    n_systems=6,
-    scale={
-        **dict.fromkeys(("naturalness", "coherence", "engagingness"), (1, 3)),
-        **dict.fromkeys(("groundedness", "understandability"), (0, 1)),
-        "overall": (1, 5),
-    },
-    licence="MIT",
-    source="Mehri and Eskenazi 2020, USR; UniEval's predictions: Zhong et al. 2022",
-)
+SPEC = known("topical_chat", FILE)
 
 
 def input_ids(records: list[dict]) -> dict[tuple[str, str], str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
-from nlgeval_lib.datasets.frame import Spec, expect
+from nlgeval_lib.datasets.frame import expect, known
 
 PREPARED = "webnlg2020/tigerscore_webnlg.json"
 RATINGS = "webnlg2020/english_humeval_data_all_teams.json"
@@ -38,17 +38,7 @@ CRITERIA = {
     "text_structure": "TextStructure",
 }
 
-SPEC = Spec(
-    name="webnlg2020",
-    title="WebNLG-2020 data-to-text, English",
-    files=(PREPARED, RATINGS, *(f"webnlg2020/{system}.primary.json" for system in SYSTEMS)),
-    n_items=2848,
-    n_inputs=178,
-    n_systems=16,
-    scale={aspect: (0, 100) for aspect in CRITERIA},
-    licence="none stated (challenge), MIT (TIGERScore's copy)",
-    source="Castro Ferreira et al. 2020, The 2020 Bilingual, Bi-Directional WebNLG+ Shared Task",
-)
+SPEC = known("webnlg2020", PREPARED, RATINGS, *(f"webnlg2020/{system}.primary.json" for system in SYSTEMS))
 
 
 def load() -> pd.DataFrame:

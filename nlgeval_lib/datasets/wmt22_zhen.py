@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
-from nlgeval_lib.datasets.frame import Spec
+from nlgeval_lib.datasets.frame import known
 
 SOURCE = "wmt22_zhen/generaltest2022.zh-en.src.zh"
 REFERENCES = ("wmt22_zhen/generaltest2022.zh-en.ref.A.en", "wmt22_zhen/generaltest2022.zh-en.ref.B.en")
@@ -41,17 +41,7 @@ def prepared(system: str) -> str:
     return f"wmt22_zhen/test_wmt22_zh-en_{system}_llama_ref_data.json"
 
 
-SPEC = Spec(
-    name="wmt22_zhen",
-    title="WMT-22 Chinese-English translation",
-    files=(SOURCE, *REFERENCES, *(prepared(system) for system in (*SYSTEMS, HUMAN_SYSTEM))),
-    n_items=len(SYSTEMS) * SEGMENTS,
-    n_inputs=SEGMENTS,
-    n_systems=len(SYSTEMS),
-    scale={"mqm": (float("-inf"), 0)},
-    licence="none stated",
-    source="Freitag et al. 2022, Results of WMT22 Metrics Shared Task; outputs and ratings as kept by InstructScore",
-)
+SPEC = known("wmt22_zhen", SOURCE, *REFERENCES, *map(prepared, (*SYSTEMS, HUMAN_SYSTEM)))
 
 
 def input_id(number: int) -> str:

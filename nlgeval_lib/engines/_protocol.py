@@ -14,7 +14,7 @@ from nlgeval_lib.engines.base import likeliest
 
 # what servers call an end at the token limit, and an end that is none; what else they say is kept as they say it
 _CUT = ("length", "max_tokens", "max_length", "model_length")
-_BROKEN = ("error", "abort", "aborted", "cancelled", "canceled")
+_BROKEN = ("error", "abort", "aborted", "cancelled", "canceled", "content_filter")
 _HALVES = re.compile(r"[\ud800-\udfff]")  # JSON can escape half a character, which no file and no tokenizer takes
 MOST_BYTES = 64 << 20  # of an answer
 _START = 12  # as much of a key's beginning is taken for the key: an excerpt may end within it
@@ -25,12 +25,13 @@ class AttemptFailed(Exception):
     """What an attempt at a request came to.
 
     wait: seconds until another attempt, at the least; None where there should be none. hopeless: no request of this run
-    will fare better.
+    will fare better. passing: it says nothing about the prompt, which another run may ask again.
     """
 
-    def __init__(self, reason: str, wait: float | None = None, hopeless: bool = False) -> None:
+    def __init__(self, reason: str, wait: float | None = None, hopeless: bool = False, passing: bool = False) -> None:
         super().__init__(reason)
         self.wait, self.hopeless = wait, hopeless
+        self.passing = passing or hopeless or wait is not None
 
 
 class BadAnswer(ValueError):
@@ -87,7 +88,9 @@ def _choice(choice: Any, chat: bool, logprobs: bool) -> Choice:
             pass
         case {"message": {"refusal": str(text)}} if chat:
             pass
-        case {"message": {**message}} if chat and message.get("content") is None:
+        case {"message": {**message}, "finish_reason": str(end)} if chat and message.get("content") is None:
+            if end.lower() not in _CUT:  # else the limit came before the answer, as after a long thought
+                raise BadAnswer(f"no content; finish reason {end!r}")
             text = ""
         case {"text": str(text)} if not chat:
             pass

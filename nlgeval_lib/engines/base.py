@@ -250,9 +250,10 @@ class Engine(ABC):
                 )
 
 
-def failed(ask: Ask, reason: str) -> Completion:
-    """The error completion of an ask."""
-    return Completion(key=ask.key, text="", finish_reason="error", error=re.sub(r"\s+", " ", reason).strip()[:1000])
+def failed(ask: Ask, reason: str, passing: bool = False) -> Completion:
+    """The error completion of an ask. passing: it says nothing about the prompt."""
+    said = re.sub(r"\s+", " ", reason).strip()[:1000]
+    return Completion(key=ask.key, text="", finish_reason="error", error=said, passing=passing)
 
 
 def likeliest(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:

@@ -65,12 +65,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A completion that could not be made: the request's id, its draw, its key, and why."""
+    """A completion that could not be made: the request's id, its draw, its key, why, and whether that may pass."""
 
     id: str
     draw: int
     key: str
     reason: str
+    passing: bool = False
 
 
 class Answers(list[tuple[Completion, ...]]):
@@ -130,7 +131,7 @@ def complete(
         state = state.after(batch, time.monotonic() - began, made)
         tell(state, batch)
     failures = [
-        Failure(ask.request.id, ask.draw, ask.key, have[ask.key].error)
+        Failure(ask.request.id, ask.draw, ask.key, have[ask.key].error, have[ask.key].passing)
         for draws in asks
         for ask in draws
         if have[ask.key].finish_reason == "error"
@@ -197,4 +198,4 @@ def _generate(
                     batch = [kept.get(completion.key, completion) for completion in batch]
             yield batch
     if open_keys:
-        yield [failed(ask, "the engine gave no answer") for ask in asked if ask.key in open_keys]
+        yield [failed(ask, "the engine gave no answer", passing=True) for ask in asked if ask.key in open_keys]

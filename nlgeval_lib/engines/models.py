@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,12 @@ def hub_revision(model: str, revision: str | None) -> str:
 
     path = try_to_load_from_cache(model, "config.json", revision=revision)
     return Path(path).parent.name if isinstance(path, str) else revision or "main"
+
+
+def quantised(options: Mapping[str, Any]) -> str:
+    """What a revision says of weights that an engine's options make coarser: `+quantization=fp8`; empty without."""
+    names = ("quantization", "load_in_4bit", "load_in_8bit")
+    return "".join(f"+{name}={options[name]}" for name in names if options.get(name))
 
 
 def token_ids(tokenizer: Any, request: Request, chat_template: str | None, model: str) -> list[int]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import os
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlgeval_lib.engines import _protocol
+from nlgeval_lib.engines import _protocol, _server
 from nlgeval_lib.engines._protocol import AttemptFailed, without_key
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, failed
 from nlgeval_lib.records import Completion
@@ -46,7 +48,8 @@ class Usage:
 class OpenAIEngine(Engine):
     """A model behind an OpenAI-compatible server, asked by up to `concurrency` requests at a time.
 
-    base_url        the server's address up to and with `/v1`; OpenAI's own if left out
+    base_url        the server's address up to and with `/v1`; if left out OPENAI_BASE_URL (which is told), or OpenAI's
+    server          what the server is called in keys, in place of its host and port, where these change
     api_key_env     the environment variable with the key; it is read when a run begins and kept nowhere
     dialect         "vllm" for servers that take top_k, repetition_penalty, choice and regex; "openai" refuses these
     timeout         seconds for one attempt, from sending to the last byte
@@ -54,10 +57,13 @@ class OpenAIEngine(Engine):
     give_up_after   so many requests failed for good in a row, and the rest is not asked any more
     group_draws     ask all missing draws of a prompt in one call (the server's `n`): cheaper where prompts cost
     prices          for a million prompt and completion tokens, for `usage.cost`
+    extra_body      more of each call's JSON, such as {"chat_template_kwargs": {"enable_thinking": false}}
 
     Raw prompts go to `/completions`, messages to `/chat/completions`. `usage` counts what was used, `served` holds the
-    model names that the server answered with. Raises: ValueError for an option out of range; EngineError, when a run
-    begins, where OpenAI's own server is meant and there is no key, or for a key that no header can hold.
+    model names that the server answered with, `about` what it tells of itself. Server and `extra_body` are a part of
+    `revision`, and so of the keys: two servers never share completions. OpenAI's own, asked plainly, is named by none.
+    Raises: ValueError for an option out of range; EngineError, when a run begins or `revision` is first read, where
+    nobody answers, OpenAI's own server is meant and there is no key, or for a key that no header can hold.
     """
 
     name = "openai"
@@ -69,6 +75,7 @@ class OpenAIEngine(Engine):
         model: str,
         *,
         base_url: str | None = None,
+        server: str = "",
         revision: str = "",
         name: str | None = None,
         api_key_env: str = "OPENAI_API_KEY",
@@ -90,17 +97,41 @@ class OpenAIEngine(Engine):
                 raise ValueError(f"{option}={value}: at least {low} is needed")
         if not timeout > 0:
             raise ValueError(f"timeout={timeout}: a number above 0 is needed")
+        if base_url is None and (base_url := os.environ.get("OPENAI_BASE_URL") or None):
+            warnings.warn(f"OPENAI_BASE_URL is set: {_server.place(base_url) or 'OpenAI'} is asked", stacklevel=2)
         if base_url is not None:
             _protocol.check_address(base_url)
-        self.model, self.revision = name or model, revision
+        self.model, self._named, self._called = name or model, revision, server
         self.base_url, self.api_key_env, self.dialect = base_url, api_key_env, dialect
         self.concurrency, self.timeout, self.max_retries = concurrency, timeout, max_retries
         self.give_up_after, self.group_draws, self.prices = give_up_after, group_draws, prices
         self.max_tokens_field, self.extra_body = max_tokens_field, dict(extra_body or {})
         self.usage = Usage()
         self.served: set[str] = set()
+        self.about: dict[str, str] = {}
         self._asked_model = model
         self._run: _Run | None = None
+
+    @functools.cached_property
+    def revision(self) -> str:  # type: ignore[override]
+        """The given one with `at:HOST+owner:...+root:...+extra:{...}`, as far as the server tells and as they apply."""
+        other = bool(_server.place(self.base_url))
+        if other:
+            self._meet()
+        return _server.revision(self._named, self.about if other else {}, self.extra_body)
+
+    def _meet(self) -> None:
+        """Ask the server who it is. Raises: EngineError where nobody answers."""
+        found = _server.about(self.base_url, self._asked_model, self._key())
+        self.about = found | ({"server": self._called} if self._called else {})
+
+    def _key(self) -> str:
+        key = os.environ.get(self.api_key_env, "").strip()  # a file's line break often comes with it
+        if not (key.isascii() and key.isprintable()):
+            raise EngineError(f"the key in {self.api_key_env} has a character that no key has; set it again")
+        if not key and not _server.place(self.base_url):
+            raise EngineError(f"no API key: set the environment variable {self.api_key_env}, or name a base_url")
+        return key
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting for what OpenAI's own protocol does not have, unless the dialect is "vllm"."""
@@ -142,11 +173,9 @@ class OpenAIEngine(Engine):
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """Completions as they arrive. The calls are made in a thread with an event loop of its own."""
-        key = os.environ.get(self.api_key_env, "").strip()  # a file's line break often comes with it
-        if not (key.isascii() and key.isprintable()):
-            raise EngineError(f"the key in {self.api_key_env} has a character that no key has; set it again")
-        if not key and self.base_url is None:
-            raise EngineError(f"no API key: set the environment variable {self.api_key_env}, or name a base_url")
+        key = self._key()
+        if not self.about:  # once; and again after a run that was given up
+            self._meet()
         run = self._run = _Run(self, asks, sampling, key)
         thread = threading.Thread(target=run.main, name="nlgeval-openai", daemon=True)
         thread.start()
@@ -163,6 +192,8 @@ class OpenAIEngine(Engine):
             yield batch
         if run.crash is not None:
             raise run.crash
+        if run.hopeless:
+            self.about = {}
 
     def stop(self) -> None:
         """End the run that is going on, from any thread or a signal's handler: it hands over what has arrived."""
@@ -249,14 +280,14 @@ class _Run:
             draws = self.todo.popleft()
             try:
                 if self.hopeless:
-                    raise AttemptFailed(f"not asked: {self.hopeless}")
+                    raise AttemptFailed(f"not asked: {self.hopeless}", passing=True)
                 done = await self._ask(client, draws)
                 self.in_a_row = 0
             except AttemptFailed as error:
                 self.in_a_row += 1
                 if self.in_a_row >= self.engine.give_up_after and not self.hopeless:
                     self.hopeless = f"{self.in_a_row} requests failed one after another, the last with: {error}"
-                done = [failed(ask, str(error)) for ask in draws]
+                done = [failed(ask, str(error), error.passing) for ask in draws]
             self.arrived.extend(done)
 
     async def _ask(self, client: Any, draws: list[Ask]) -> list[Completion]:
@@ -276,7 +307,7 @@ class _Run:
         except AttemptFailed as error:
             if error.wait is None:
                 raise
-            raise AttemptFailed(f"{error} ({most} attempts)") from None
+            raise AttemptFailed(f"{error} ({most} attempts)", passing=True) from None
 
     async def _attempt(self, client: Any, draws: list[Ask]) -> list[Completion]:
         """One attempt, not before the server wants one again. Raises: AttemptFailed."""
@@ -286,7 +317,7 @@ class _Run:
         while (delay := self.quiet_until - engine._now()) > 0:
             await engine._sleep(delay)
         if self.hopeless:
-            raise AttemptFailed(f"not asked again: {self.hopeless}")
+            raise AttemptFailed(f"not asked again: {self.hopeless}", passing=True)
         engine.usage.calls += 1
         chat = draws[0].request.messages is not None
         path, body = "/chat/completions" if chat else "/completions", engine.body(draws, self.sampling)
@@ -333,8 +364,8 @@ class _Run:
         if status in _HOPELESS or error.code == "insufficient_quota":
             return AttemptFailed(reason, hopeless=True)
         if status not in _PASSING and status < 500:
-            return AttemptFailed(reason)
+            return AttemptFailed(reason, passing=error.code == "content_filter")
         wait = _protocol.retry_after(error.response.headers, self.engine._now()) or 0.0
         if wait > MOST_WAIT:
-            return AttemptFailed(f"{reason}; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}")
+            return AttemptFailed(f"{reason}; it asks to wait {wait:.0f} s, more than {MOST_WAIT:g}", passing=True)
         return AttemptFailed(reason, wait)

@@ -75,7 +75,7 @@ class TransformersEngine(models.LocalEngine):
             self._model = loader.from_pretrained(model, dtype=dtype, **which, **load_options).to(self.device).eval()
         except (OSError, ValueError, RuntimeError, TypeError, ImportError) as error:
             raise EngineError(f"transformers cannot load {model}: {error}") from error
-        self.revision = found or models.hub_revision(model, revision)
+        self.revision = (found or models.hub_revision(model, revision)) + models.quantised(load_options)
         own = self._model.generation_config
         ends = own.eos_token_id if own.eos_token_id is not None else self._tokenizer.eos_token_id
         self._ends = ends if isinstance(ends, list) else [] if ends is None else [ends]

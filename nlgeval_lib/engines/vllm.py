@@ -73,7 +73,7 @@ class VLLMEngine(models.LocalEngine):
             self._llm = vllm.LLM(model=model, revision=revision, **how)
         except (OSError, ValueError, RuntimeError, TypeError) as error:
             raise EngineError(f"vLLM cannot load {model}: {error}") from error
-        self.revision = found or models.hub_revision(model, revision)
+        self.revision = (found or models.hub_revision(model, revision)) + models.quantised(options)
         self._tokenizer = self._llm.get_tokenizer()
         self._refusals = (ValueError, vllm.exceptions.VLLMValidationError)
         scheduler = self._llm.llm_engine.vllm_config.scheduler_config
@@ -157,7 +157,7 @@ class VLLMEngine(models.LocalEngine):
         """vLLM's output as a completion."""
         [made] = output.outputs
         if made.finish_reason not in ("stop", "length"):
-            return failed(ask, f"vLLM ended the completion with {made.finish_reason!r}")
+            return failed(ask, f"vLLM ended the completion with {made.finish_reason!r}", passing=True)
         return Completion(
             key=ask.key,
             text=made.text,

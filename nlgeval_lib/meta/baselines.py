@@ -57,7 +57,7 @@ class LengthBias(Measured):
     """How far scores follow length where ratings do not.
 
     score_length, rating_length: plain correlations with length. partial: score with length at equal rating; low, high:
-    its bootstrap interval. slope: change of the score, in its SDs, for one SD of length at equal rating, with its
+    its interval. slope: change of the score, in its SDs, for one SD of length at equal rating, with its
     interval and p from the regression score ~ rating + length.
     """
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-# the switch: "auto", "auto" is the jackknife, and permutation of systems at system level
-DEFAULT_TEST, DEFAULT_CI = "perm-both", "boot-both"
-
-
-def interval(flat: bool) -> str:
-    """The default interval's name for flat data, or for `X[system, input]`."""
-    return DEFAULT_CI.replace("both", "rows") if flat else DEFAULT_CI
+DEFAULT_TEST = DEFAULT_CI = "auto"  # the jackknife, and permutation of systems at system level
 
 
 def chosen(what: str, level: str, coef: str, here: npt.NDArray[np.bool_]) -> tuple[str, str]:

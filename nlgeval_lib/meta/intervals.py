@@ -57,8 +57,10 @@ def of(
     else:
         chunks = draws.bootstrap(statistic.here.shape, units, n_boot, seed)
         replicates = np.concatenate([statistic.values(chunk) for chunk in chunks])
-        tail = _widened(statistic.here, units, confidence) if method == "wide" else round((1 - confidence) / 2, 15)
-        made = replace(percentile(replicates, value, tail, confidence), replicates=replicates, name=name)
+        wide = method == "wide"
+        tail = _widened(statistic.here, units, confidence) if wide else round((1 - confidence) / 2, 15)
+        made = replace(percentile(replicates, value, tail, confidence), name=name)
+        made = made if wide else replace(made, replicates=replicates)
         made = replace(made, how=f"/{n_boot}|seed:{seed}")
     how = made.how if confidence == 0.95 else f"{made.how}|conf:{arrays.exactly(confidence)}"
     return replace(made, how=how, reason="; ".join(filter(None, (note, made.reason))))
@@ -68,7 +70,7 @@ def known(ci: str | bool | None, level: str, coef: str, here: Any, what: str) ->
     """The name of the interval that is meant, or none ("") with a reason. As `of`."""
     if ci is None or ci is False:
         return "", ""
-    name = arrays.choice(defaults.interval(here.ndim == 1) if ci is True else ci, NAMES, "ci")
+    name = arrays.choice(defaults.DEFAULT_CI if ci is True else ci, NAMES, "ci")
     if name == "auto":
         return defaults.chosen(what, level, coef, here)
     if name == "fisher":
@@ -81,13 +83,26 @@ def known(ci: str | bool | None, level: str, coef: str, here: Any, what: str) ->
 
 
 def of_mean(parts: Sequence[Any], value: float) -> Interval:
-    """The interval of a mean, from the `replicates` of its parts' intervals; NaN where they do not go together."""
+    """The interval of a mean, as one statistic, from the `replicates` of its parts' intervals.
+
+    NaN with a reason where the parts' are not of one kind, or have none (system level by default).
+    """
     if parts and all(isinstance(part, np.ndarray) and len(part) for part in parts):
         return percentile(np.mean(parts, axis=0), value)
     if parts and all(isinstance(part, tuple) for part in parts) and len({part[1].units for part in parts}) == 1:
         statistics, (_, found, limits) = [part[0] for part in parts], parts[0]
         return jackknife.interval(value, jackknife.mean_of(statistics, found), ends=limits)
-    return NO_INTERVAL
+    if not parts or np.isnan(value):
+        return NO_INTERVAL
+    return Interval(reason="no interval of the mean: those of its parts are not of one kind, or cannot be joined")
+
+
+def of_difference(first: Sequence[Any], second: Sequence[Any], value: float) -> Interval:
+    """The interval of the difference of two means of as many parts, as one statistic. first, second: as `of_mean`."""
+    parts = [times(one, 2) for one in first] + [times(one, -2) for one in second]
+    if all(isinstance(part, tuple) for part in parts):
+        parts = [(one, replace(found, added=False), limits) for one, found, limits in parts]
+    return of_mean(parts, value)
 
 
 def times(replicates: Any, factor: float) -> Any:
@@ -95,7 +110,8 @@ def times(replicates: Any, factor: float) -> Any:
     if not isinstance(replicates, tuple):
         return replicates * factor
     statistic, found, (low, high) = replicates
-    return Combined(lambda values: values * factor, [statistic]), found, (low * factor, high * factor)
+    ends = sorted((low * factor, high * factor))
+    return Combined(lambda values: values * factor, [statistic]), found, (ends[0], ends[1])
 
 
 def percentile(replicates: Floats, value: float, tail: float = 0.025, confidence: float = 0.95) -> Interval:

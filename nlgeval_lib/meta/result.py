@@ -53,7 +53,7 @@ class Interval:
     """Ends of an interval; NaN with a reason where there is none, "" as the name where none was asked for.
 
     how: what the name leaves open, as a signature says it. n_undefined: replicates without a value. replicates: values
-    of the resamples; of a jackknife the statistic and its spread; none of a formula.
+    of the resamples; of a jackknife the statistic and its spread; none of a formula or of widened tails.
     """
 
     low: float = NAN

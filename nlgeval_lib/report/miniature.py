@@ -44,9 +44,6 @@ def show(
     base: str = "",
     *,
     coef: str = "kendall-b",
-    n_boot: int = 1000,
-    n_perm: int = 1000,
-    seed: int = 0,
     name: str = "mini",
 ) -> bool:
     """Show and save what the miniature judge gave as each variant; False, and nothing, where it was not asked.
@@ -67,8 +64,7 @@ def show(
     if not found.scores:
         return True
     first = next((label for label in found.scores if label.split(" (and ")[0] == base), next(iter(found.scores)))
-    how: dict[str, Any] = {"coef": coef, "n_boot": n_boot, "n_perm": n_perm, "seed": seed}
-    table, tests = variant_tests.compare(found.items, found.scores, first, **how)
+    table, tests = variant_tests.compare(found.items, found.scores, first, coef=coef)
     table = table.assign(scored=table["variant"].map(found.coverage), route="mini")
     title = f"The miniature judge on its own texts: {coef} with the ratings that they were made with"
     display(out.frame(table, name, title))

@@ -18,7 +18,7 @@ from nlgeval_lib import figures, files, papers
 from nlgeval_lib.papers.audit import CONTRADICTS, UNTOLD
 from nlgeval_lib.report import saving, tables
 from nlgeval_lib.scoring import provenance
-from nlgeval_lib.study import catalogue
+from nlgeval_lib.study import catalogue, judges
 
 MODES = ("full", "quick")
 _CORRELATIONS = ("pearson", "spearman", "kendall")
@@ -74,7 +74,8 @@ class Output:
 
         table: by default the one table that the catalogue says is covered. `reason` stands for printed cells that
         `ours` does not have. A correlation that was computed needs `signature`, `n` and an interval (`ci_low`,
-        `ci_high`), or `reason` saying why it has none.
+        `ci_high`), or `reason` saying why it has none. What another judge than the paper's gave (`study.judges`) gets a
+        row of its own, "..., judged by X".
 
         Raises: ValueError for unknown cells, for mini numbers, for a correlation without its signature.
         """
@@ -82,6 +83,7 @@ class Output:
             if len(self.entry.covers) != 1:
                 raise ValueError(f"{self.id} covers {list(self.entry.covers)}; say which: out.compare(ours, table=...)")
             table = self.entry.covers[0]
+        ours = _own_rows(ours)
         cells = papers.compare(paper or self.paper, table, ours, reason=reason, route=self.route)
         cells["reason"] = [provenance.without_places(text) for text in cells["reason"]]
         here = cells[cells["ours"].notna()]
@@ -283,8 +285,26 @@ def _named(name: str) -> None:
         raise ValueError(f"{name!r} names a file: lower-case letters and digits joined by single underscores")
 
 
+def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
+    """Cells that another than the paper's judge gave, in rows of their own; the printed ones say who that is."""
+    signatures = ours.get("signature", pd.Series("", ours.index)).astype("string").fillna("")
+    who = signatures.str.extract(re.escape(judges.JUDGED_BY) + r"([^|]+)", expand=False)
+    moved = ours[who.notna()]
+    if moved.empty:
+        return ours
+    apart = moved.assign(row=moved["row"] + ", judged by " + who, extra=True)
+    said = "judged by " + who + ", in a row of its own"
+    gaps = moved[["row", "column", "statistic"]].assign(value=math.nan, reason=said)
+    if "extra" in moved:  # a row that no table prints leaves no gap
+        gaps = gaps[~moved["extra"].eq(True)]
+    return pd.concat([ours[who.isna()], apart, gaps], ignore_index=True)
+
+
 def _signed(cells: pd.DataFrame, where: str) -> None:
-    """Refuse a computed correlation without signature, n and interval."""
+    """Refuse a computed correlation without signature, n and interval, and what a judge gave without the judge's."""
+    judged = cells[(cells["route"] == "run") & ~cells["signature"].str.contains("model:|judge:")]
+    for one in judged.head(1).itertuples():
+        raise ValueError(f"{where}: {one.row!r}, {one.column!r} has the route run, and its signature names no judge")
     part = cells[cells["statistic"].str.contains("|".join(_CORRELATIONS)) & cells["route"].isin(_COMPUTED)]
     bare = part[(part["signature"] == "") | part["n"].isna()]
     open_ended = part[(part["ci_low"].isna() | part["ci_high"].isna()) & (part["reason"] == "")]

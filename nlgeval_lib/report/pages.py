@@ -20,7 +20,7 @@ import jinja2
 import pandas as pd
 
 from nlgeval_lib import files, papers
-from nlgeval_lib.report import saving, scoreboard, tables
+from nlgeval_lib.report import answers, saving, scoreboard, tables
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import PAPERS, Entry
 
@@ -70,13 +70,17 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
         record, executed = _record(entry, mode), _executed(entry, mode)
         if executed is None:
             unrun.append(entry.id)
+        answer = answers.Answer(entry, record)
         content = _render(
             "output.html",
             entry=entry,
             mode=mode,
             record=record,
             executed=executed is not None,
-            saved=_saved(entry, record),
+            answer=answer,
+            prose=_prose,
+            table=answer.table and answer.table.html.replace(tables.STYLE, ""),
+            pictures=[_picture(files.located(name).read_bytes(), Path(name).stem) for name in answer.figures],
             notebook=notebook_body(executed or json.loads(entry.path.read_text(encoding="utf-8"))),
             about=_about(entry, record),
         )
@@ -90,8 +94,8 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
         mode=mode,
         unrun=unrun,
         entries=entries,
-        totals=_unstyled(tables.show(scoreboard.totals(board))),
-        boards={paper: _board(board[board["paper"] == paper], pages) for paper in PAPERS},
+        totals=tables.show(scoreboard.totals(board)).html.replace(tables.STYLE, ""),
+        boards={paper: list(_board(board[board["paper"] == paper], pages)) for paper in PAPERS},
         heads=list(_brief(board).columns[1:]),
         titles=scoreboard.TITLES,
         named=_named,
@@ -99,6 +103,13 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
     )
     _write(folder / "index.html", "Results", content)
     return Built(folder / "index.html", pages, tuple(unrun))
+
+
+def _prose(text: str) -> str:
+    """Markdown as HTML in which nothing runs."""
+    import nbformat.v4 as made
+
+    return notebook_body(made.new_notebook(cells=[made.new_markdown_cell(text)]))
 
 
 def notebook_body(document: dict[str, Any]) -> str:
@@ -196,34 +207,6 @@ def _record(entry: Entry, mode: str) -> dict[str, Any]:
     return {}
 
 
-def _saved(entry: Entry, record: dict[str, Any]) -> Iterator[str]:
-    """Tables and figures as they were saved."""
-    for name in record.get("files", ()):
-        path = files.located(name)
-        if not path.is_file():
-            continue
-        if name.endswith(".csv"):
-            frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
-            label = path.stem.removeprefix(entry.id).strip("_") or "Printed beside ours"
-            compared = "verdict" in frame.columns and path.stem == entry.id
-            shown = tables.comparison(_typed(frame), label) if compared else tables.show(frame, label, rows=60)
-            yield _unstyled(shown)
-        elif name.endswith(".png"):
-            yield f"<p>{_picture(path.read_bytes(), path.stem)}</p>"
-
-
-def _unstyled(table: tables.Table) -> str:
-    """A table of ours, whose cells are escaped, without the style that the page has."""
-    return table.html.replace(tables.STYLE, "")
-
-
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """A comparison as `papers.compare` gave it: texts are texts, also where they look like numbers or are empty."""
-    texts = frame.columns.difference(["ours", "difference", "n", "ci_low", "ci_high"])
-    frame[texts] = frame[texts].astype(object).where(frame[texts].notna(), "")
-    return frame.assign(printed=frame["printed"].map(str), n=frame["n"].astype("Int64"))
-
-
 def _about(entry: Entry, record: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("notebook", f"notebooks/{entry.notebook}"), ("route", record.get("route", entry.route))]
     if record:
@@ -243,7 +226,7 @@ def _counted(record: dict[str, Any]) -> str:
 
 
 def _brief(rows: pd.DataFrame) -> pd.DataFrame:
-    return scoreboard.brief(rows).drop(columns=["largest difference", "run"])
+    return scoreboard.brief(rows).drop(columns=["largest difference", "run", "reason", "by construction"])
 
 
 def _board(rows: pd.DataFrame, pages: dict[str, Path]) -> Iterator[dict[str, Any]]:
@@ -251,7 +234,9 @@ def _board(rows: pd.DataFrame, pages: dict[str, Path]) -> Iterator[dict[str, Any
     for row, texts in zip(rows.to_dict("records"), _brief(rows).to_dict("records"), strict=True):
         outputs = [name for name in str(row["output"]).replace(",", " ").split() if name in pages]
         page = f"{row['paper']}/{outputs[0]}.html" if outputs else ""
-        yield {"name": row["id"].replace("_", " ").capitalize(), "page": page, "texts": texts}
+        numbers = row["status"] in ("reproduced", "partly", "differs")
+        name = row["id"].replace("_", " ").capitalize()
+        yield {"name": name, "page": page, "texts": texts, "reason": row["reason"], "numbers": numbers}
 
 
 def _named(entry: Entry) -> str:

@@ -29,7 +29,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, papers
-from nlgeval_lib.report import saving, tables
+from nlgeval_lib.report import answers, saving, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Entry, Row
@@ -54,10 +54,7 @@ READING = (
     "0.51 of the last printed digit, or by a rounding habit of the paper that data/paper_tables/rounding.csv names "
     "with its evidence."
 )
-_CELL = ("paper", "table", "row", "column", "statistic", "printed", "ours", "difference", "verdict", "route")
-_DTYPES = {"ours": float, "difference": float, "printed": str}
 _README = re.compile(r"(?<=<!-- counts -->\n).*?(?=<!-- /counts -->)", re.DOTALL)
-_AGAIN = "delete it or restore it, then run again"
 _WORDLESS = {
     "prompt": "prints a prompt, no number",
     "text": "prints text, no number",
@@ -178,6 +175,8 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
         f"figures/{folder}scoreboard.svg": drawn["svg"],
         f"figures/{folder}scoreboard.png": drawn["png"],
     }
+    if not folder:
+        contents |= answers.pages(catalogue.load().outputs)
     changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
     saving.write(changed)
     line = headline(frame)
@@ -199,12 +198,25 @@ def _tell_readme(line: str) -> None:
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """The scoreboard as Markdown: totals, then a table a paper."""
-    lines = ["# Scoreboard", "", headline(frame) + ".", "", READING, "", _md_table(totals(frame))]
+    """The scoreboard as Markdown: totals, then a table a paper; rows without numbers and how to read it are folded."""
+    lines = ["# Scoreboard", "", headline(frame) + ".", "", _md_table(totals(frame)), ""]
+    lines += [answers.folded("How to read the counts", READING)]
     for paper, part in frame.groupby("paper", sort=False):
-        shown = brief(part).assign(notebook=[f"[{n}](../notebooks/{n})" if n else "" for n in part["notebook"]])
-        lines += ["", f"## {paper}", "", _md_table(shown)]
+        numbers = part["status"].isin(("reproduced", "partly", "differs"))
+        shown = brief(part).assign(id=[_linked(row) for row in part.to_dict("records")])
+        rest = shown.loc[~numbers, ["id", "what", "status", "route", "reason"]]
+        compared = shown[numbers].drop(columns=["by construction", "reason"])
+        lines += ["", f"## {TITLES[paper]}", "", *([_md_table(compared), ""] if len(compared) else [])]
+        lines += [
+            answers.folded(f"{len(rest)} further tables and figures, without a number to compare", _md_table(rest))
+        ]
     return "\n".join(lines) + "\n"
+
+
+def _linked(row: Mapping[str, Any]) -> str:
+    """A printed table's name, with the page of the first output that covers it."""
+    page = f"{row['paper']}/{row['output'].partition(',')[0]}"
+    return f"[{row['id']}]({page}.md)" if files.located(f"results/{page}.json").exists() else row["id"]
 
 
 def _md_table(frame: pd.DataFrame) -> str:
@@ -227,27 +239,9 @@ def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
     if record is None:
         return None
     if lacking := [key for key in ("route", "date") if not isinstance(record.get(key), str)]:
-        raise ValueError(f"{base}.json is damaged (no {lacking[0]!r}); {_AGAIN}")
+        raise ValueError(f"{base}.json is damaged (no {lacking[0]!r}); {answers.AGAIN}")
     run = "now" if now else f"kept since {record['date'][:10]}"
-    return {"cells": _saved_cells(f"{base}.csv"), "route": record["route"], "run": run}
-
-
-def _saved_cells(name: str) -> pd.DataFrame | None:
-    """The cells that an output compared; None where there is no such file. Raises: ValueError naming a damaged one."""
-    path = files.located(name)
-    if not path.exists():
-        return None
-    blank = dict.fromkeys(("ours", "difference"), "")
-    try:
-        cells = pd.read_csv(path, keep_default_na=False, na_values=blank, dtype=_DTYPES)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{name} is damaged ({error}); {_AGAIN}") from None
-    if lacking := [column for column in _CELL if column not in cells.columns]:
-        raise ValueError(f"{name} is damaged (no column {lacking[0]!r}); {_AGAIN}")
-    odd = cells.loc[~cells["verdict"].isin(papers.VERDICTS), "verdict"]
-    if len(odd):
-        raise ValueError(f"{name} is damaged (row {odd.index[0] + 2}: verdict {odd.iloc[0]!r}); {_AGAIN}")
-    return cells
+    return {"cells": answers.saved_cells(f"{base}.csv"), "route": record["route"], "run": run}
 
 
 def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Row | None) -> dict[str, Any]:
@@ -308,19 +302,20 @@ def _status(
         assert cells is not None
         why, within = [stated.reason] if stated else [], found["recomputed_within"]
         if compared > equal:
-            told = f", {within} of them within our interval" if within else ""
-            why.insert(0, f"{compared - equal} of {compared} compared numbers are not equal{told}")
+            also = f", {within} of them within our interval" if within else ""
+            why.insert(0, f"{compared - equal} of {compared} compared numbers are not equal{also}")
         gaps = cells[cells["verdict"] == "missing"]
         why += [f"{len(part)} missing: {reason}" for reason, part in gaps.groupby("reason", sort=False)]
         unlisted = int(printed.cells) - found["printed"]
         if unlisted > 0:
             why.append(f"{unlisted} printed numbers are in no output")
-        told = cells[cells["verdict"].isin((*papers.COMPARED, "construction")) & (cells["route"] != "recorded")]
-        if equal == compared and len(told.drop_duplicates(["row", "column", "statistic"])) >= int(printed.cells):
+        beside = cells[cells["verdict"].isin((*papers.COMPARED, "construction")) & (cells["route"] != "recorded")]
+        if equal == compared and len(beside.drop_duplicates(["row", "column", "statistic"])) >= int(printed.cells):
             return "reproduced", ""
         return ("partly" if 2 * (equal + within) >= compared else "differs"), "; ".join(why)
     if stated:
-        return stated.status, stated.reason
+        told = cells["reason"].unique() if cells is not None else ()
+        return stated.status, "; ".join([stated.reason, *(why for why in told if why.startswith("judged by "))])
     if not int(printed.cells) and (made or printed.kind in ("prompt", "text", "diagram")):
         shown = f"shown by {', '.join(entry.id for entry, _ in made)}" if made else ""
         return "no numbers", "; ".join(filter(None, [_WORDLESS[printed.kind], printed.note, shown]))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import papers
+from nlgeval_lib import files, papers
 
 _SHEET = Path(__file__).parent / "site" / "table.css"
 STYLE = f"<style>\n{_SHEET.read_text(encoding='utf-8')}</style>"
@@ -31,10 +31,12 @@ LEGEND = (
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that a notebook shows as HTML and a terminal as text."""
+    """A table that a notebook shows as HTML, a terminal as text, a code host as Markdown with the notes apart."""
 
     html: str
     text: str
+    markdown: str = ""
+    notes: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         return self.html
@@ -53,6 +55,11 @@ class _Cell(NamedTuple):
 def esc(value: Any) -> str:
     """`value` as text that HTML shows and never runs."""
     return html.escape("" if value is None else str(value), quote=True)
+
+
+def for_markdown(text: str) -> str:
+    """The text on one line with what Markdown or HTML would read as a mark escaped."""
+    return re.sub(r"([\\\\`*\[\]|~])", r"\\\1", html.escape(printable(text), quote=False))
 
 
 def printable(text: str) -> str:
@@ -97,10 +104,12 @@ def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()
         raise ValueError("there is no cell to show: compare first")
     reasons: _Reasons = {}
     parts = []
-    for (paper, table), part in cells.groupby(["paper", "table"], sort=False):
-        wide = layout == "wide" or (layout == "auto" and _fits(part))
+    for (paper, table), printed in cells.groupby(["paper", "table"], sort=False):
         title = caption if cells["table"].nunique() == 1 else f"{caption} {paper} {table}".strip()
-        parts.append(_drawn(*(_wide if wide else _long)(part, reasons), title))
+        for part in _blocks(printed):
+            wide = layout == "wide" or (layout == "auto" and _fits(part))
+            parts.append(_drawn(*(_wide if wide else _long)(part, reasons), title))
+            title = ""
     numbered = [f"({number}) {reason}" for reason, number in reasons.items()]
     return _joined(parts, [LEGEND, summary(cells), *numbered, *_signatures(cells), *notes], "\n\n")
 
@@ -108,6 +117,12 @@ def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()
 def lines(said: Sequence[str]) -> Table:
     """Sentences in the style of the notes below a table."""
     return _joined([], said)
+
+
+def _blocks(part: pd.DataFrame) -> list[pd.DataFrame]:
+    """The statistics of a table apart where no row has two of them: differences below coefficients, say."""
+    blocks = [block for _, block in part.groupby("statistic", sort=False)]
+    return blocks if part["row"].nunique() == sum(block["row"].nunique() for block in blocks) else [part]
 
 
 def _fits(part: pd.DataFrame) -> bool:
@@ -272,7 +287,10 @@ def _drawn(heads: list[str], top: str, body: list[list[_Cell]], caption: str) ->
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
     aligned = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in grid]
     text = "\n".join([caption, *aligned] if caption else aligned)
-    return Table(f'<div class="nlgeval-box"><table class="nlgeval">{inner}</table></div>', text)
+    head, *lines = [[for_markdown(text) for text in line] for line in grid]
+    named = [f"**{for_markdown(caption)}**", ""] if caption else []
+    markdown = "\n".join([*named, files.markdown_table(head, lines)])
+    return Table(f'<div class="nlgeval-box"><table class="nlgeval">{inner}</table></div>', text, markdown)
 
 
 def _joined(parts: Sequence[Table], notes: Sequence[str], between: str = "\n") -> Table:
@@ -280,4 +298,6 @@ def _joined(parts: Sequence[Table], notes: Sequence[str], between: str = "\n") -
     foot = "".join(f"<div>{esc(note)}</div>" for note in notes)
     below = f'<div class="nlgeval-notes">{foot}</div>' if notes else ""
     text = between.join(part.text for part in parts)
-    return Table(STYLE + "".join(part.html for part in parts) + below, "\n".join(filter(None, [text, *notes])))
+    shown = STYLE + "".join(part.html for part in parts) + below
+    markdown = "\n\n".join(part.markdown for part in parts)
+    return Table(shown, "\n".join(filter(None, [text, *notes])), markdown, tuple(notes))

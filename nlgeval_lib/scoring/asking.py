@@ -7,6 +7,7 @@ import inspect
 import math
 import signal
 import sys
+import textwrap
 import threading
 import time
 from collections import Counter
@@ -180,6 +181,7 @@ class ProgressBar:
         """A new stage of the run. reads: says whether a completion can be read."""
         self.name, self.reads = name, reads
         self.read = self.came = 0
+        self.fault = ""
         self._bar: Any = None
         self._next = -math.inf
 
@@ -188,6 +190,7 @@ class ProgressBar:
         if self.reads is not None:
             came = [self.reads(completion) for completion in batch if completion.finish_reason != "error"]
             self.read, self.came = self.read + sum(came), self.came + len(came)
+        self.fault = next((one.error for one in reversed(batch) if one.error), self.fault)
         if not self.quiet and (progress.left or batch):
             (self._draw if self.stream.isatty() else self._say)(progress)
 
@@ -199,7 +202,8 @@ class ProgressBar:
 
     def line(self, progress: Progress) -> str:
         """The numbers as text."""
-        parts = [f"{progress.done:,} done", f"{progress.stored:,} stored", f"{progress.failed:,} failed"]
+        last = f" (the last: {textwrap.shorten(self.fault, 80)})" if progress.failed and self.fault else ""
+        parts = [f"{progress.done:,} done", f"{progress.stored:,} stored", f"{progress.failed:,} failed{last}"]
         if self.came:
             parts.append(f"{self.read / self.came:.1%} parsed")
         if progress.done and progress.seconds > 0:

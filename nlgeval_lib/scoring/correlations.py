@@ -12,7 +12,6 @@ import pandas as pd
 from nlgeval_lib import meta, papers
 
 FEWEST = 3  # outputs with a score and a rating, for a correlation
-FEW_SYSTEMS = 5  # below this many systems, resampling them says nothing
 KEY = ["row", "column", "statistic"]
 Scores: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 
@@ -65,14 +64,8 @@ class Grid:
         return out
 
     def interval(self, ci: str | None = "auto") -> str | None:
-        """The interval to use for "auto": both units, or inputs alone where systems are too few or repeated."""
-        if ci != "auto":
-            return ci
-        if meta.DEFAULT_CI == "auto":
-            return "jack-inputs" if self.repeated else "auto"
-        if self.flat:
-            return "boot-rows"
-        return "boot-inputs" if self.repeated or self.n_systems < FEW_SYSTEMS else "boot-both"
+        """The interval, and the test, for "auto": the default, or over inputs alone where systems are repeated."""
+        return "jack-inputs" if ci == "auto" and self.repeated else ci
 
     def correlate(
         self,
@@ -98,9 +91,8 @@ class Grid:
     def compare(self, first: Scores, second: Scores, human: Scores, *, nan: str = "drop", **settings: Any) -> Any:
         """The paired test of two scores on the items that both have. settings, Raises: those of `meta.compare`."""
         policy = self._policy(nan, human, first, second)
-        units = (self.interval() or "").removeprefix("boot-")
         x, y, rated = (self.matrix(values) for values in (first, second, human))
-        return self._counted(meta.compare(x, y, rated, units=units, nan=policy, **settings), nan)
+        return self._counted(meta.compare(x, y, rated, units=self.interval(), nan=policy, **settings), nan)
 
     def ceiling(self, raters: Sequence[Scores], coef: str, level: str, ci: str | None, n_boot: int, seed: int) -> Any:
         """How well each rater follows the mean of the others: what a judge can be expected to reach."""
@@ -189,14 +181,13 @@ def averaged(made: pd.DataFrame, label: str, over: str = "column") -> pd.DataFra
     rows = []
     for (key, statistic), part in made.groupby([kept, "statistic"], sort=False):
         value = float(part["value"].mean(skipna=False))
-        ends = meta.intervals.of_mean(part["replicates"].tolist() if "replicates" in part else [], value)
-        reasons = [*part["reason"], ends.reason if np.isnan(ends.low) else ""]
+        first, asked, drawn = part["signature"].iat[0].partition("|ci:")
+        made_of = part["replicates"].tolist() if "replicates" in part else [None]
+        ends = meta.intervals.of_mean(made_of if asked else [], value)
+        reasons = [*part.loc[part["value"].isna(), "reason"], ends.reason]
         cell = {kept: key, over: label, "statistic": statistic, "value": value, "n": part["n"].min()}
-        cell |= {
-            "ci_low": ends.low,
-            "ci_high": ends.high,
-            "signature": f"mean-of:{len(part)}|{part['signature'].iat[0]}",
-        }
+        interval = ends.signature() or (f"|ci:{drawn}" if ends.low == ends.low else "")
+        cell |= {"ci_low": ends.low, "ci_high": ends.high, "signature": f"mean-of:{len(part)}|{first}{interval}"}
         rows.append(cell | {"reason": "; ".join(dict.fromkeys(filter(None, reasons)))})
     return pd.DataFrame(rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import nlgeval_lib
@@ -97,6 +99,28 @@ class Job:
         with contextlib.closing(bar):
             self.evaluator.fit(rows.frame, engine=self.engine, store=self.store, progress=bar.report)
 
+    def cross_fit(self, folds: int, bar: ProgressBar) -> pd.DataFrame:
+        """As `score`, each row by the evaluator as fitted on the rows of the other folds; an input is in one fold.
+
+        Rows need ratings; those without an `input_id` are told apart by what the judge is shown.
+        Raises: InputError for fewer inputs than folds; and as `fit` and `score`.
+        """
+        frame = self.data.frame
+        shown = frame["input_id"] if "input_id" in frame else frame[["output"]].astype(str).agg("".join, axis=1)
+        codes, inputs = pd.factorize(shown.astype(str))
+        if len(inputs) < folds:
+            raise InputError(f"--cross-fit {folds}: {self.data.name} has {len(inputs)} inputs")
+        fold = (np.random.default_rng(0).permutation(len(inputs)) % folds)[codes]
+        parts, fitted = [], []
+        for number in range(folds):
+            self.fit(self.data.take(fold != number), bar)
+            fitted.append(self.evaluator.fitted_on)
+            parts.append(dataclasses.replace(self, data=self.data.take(fold == number)).score(bar))
+        self.evaluator.fitted_on = f"{folds} folds by input, {'+'.join(fitted)}"
+        whole = pd.concat(parts).loc[frame.index]
+        whole.attrs = {**parts[0].attrs, "signature": self.evaluator.signature(self.engine)}
+        return whole
+
     def fill(self, bar: ProgressBar) -> str:
         """Make and store the completions of all rows; what could be read from them, in words.
 
@@ -179,10 +203,13 @@ class Job:
             "git": provenance.git(),
             "packages": provenance.packages(),
         }
+        if fitted_on := getattr(self.evaluator, "fitted_on", ""):
+            found["fitted_on"] = fitted_on
         if self.engine is not None:
             found |= {"engine": self.engine.name, "model": self.engine.model, "revision": self.engine.revision}
             if served := sorted(getattr(self.engine, "served", ())):
                 found["model_named_by_server"] = served
+            found |= {name: told for name in ("about", "extra_body") if (told := getattr(self.engine, name, None))}
         if self.run.counts:
             found["completions"] = {name: self.run.counts[name] for name in ("total", "stored", "done", "failed")}
             found["made_now"] = {name: self.run.counts[name] for name in ("prompt_tokens", "completion_tokens")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,17 +73,17 @@ class EngineChoice:
         arguments = parsed(kind, self.settings, f"engine {name}", "--engine-set", given)
         local = name != "openai"
         try:
-            made: Any = self._stand_in(arguments.get("name")) if self.planning and local else kind(**arguments)
+            made: Any = self._stand_in(arguments) if self.planning and local else kind(**arguments)
         except (ValueError, TypeError) as error:
             raise InputError(f"engine {name}: {error}") from error
         if self.planning and (local or self.tokenizer):
             made.count_tokens = self._counter(needed=not local)
         return made
 
-    def _stand_in(self, name: str | None) -> Engine:
+    def _stand_in(self, options: Mapping[str, Any]) -> Engine:
         """An engine that has the model's keys and answers nothing."""
-        called, found = models.identify(self.model, self.revision or None, name)
-        known = found or models.hub_revision(self.model, self.revision or None)
+        called, found = models.identify(self.model, self.revision or None, options.get("name"))
+        known = (found or models.hub_revision(self.model, self.revision or None)) + models.quantised(options)
         made = engines.ScriptedEngine((), model=called, revision=known)
         made.name = self.engine
         return made

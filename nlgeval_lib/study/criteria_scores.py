@@ -150,7 +150,7 @@ def _criteria(
 # -- aggregators -------------------------------------------------------------------------------------------------------
 
 
-def tables_1_to_3(given: CriteriaScores, columns: Sequence[str], seed: int = 42, n_boot: int = 1000) -> pd.DataFrame:
+def tables_1_to_3(given: CriteriaScores, columns: Sequence[str], seed: int = 42) -> pd.DataFrame:
     """The rows HD-Eval-NN of HD-Eval's Tables 1 to 3, a cell an aspect, on the test half of one row split.
 
     given: of `criteria_scores.of_judge`. columns: the table's names of the rated aspects, in their order.
@@ -163,11 +163,11 @@ def tables_1_to_3(given: CriteriaScores, columns: Sequence[str], seed: int = 42,
         for row, share in shares.items()
     }
     human = {column: f"human_{target}" for target, column in names.items()}
-    return correlations.table(given.items.iloc[test].reset_index(drop=True), scores, human, n_boot=n_boot, seed=seed)
+    return correlations.table(given.items.iloc[test].reset_index(drop=True), scores, human)
 
 
 def tables_4_and_5(
-    given: CriteriaScores, column: str, kinds: Sequence[str] = tuple(PRINTED_NAMES), seed: int = 42, n_boot: int = 1000
+    given: CriteriaScores, column: str, kinds: Sequence[str] = tuple(PRINTED_NAMES), seed: int = 42
 ) -> pd.DataFrame:
     """The rows of HD-Eval's Tables 4 and 5 that criteria scores give, on the test half of one row split.
 
@@ -184,7 +184,7 @@ def tables_4_and_5(
     scores |= {"50% data | w/o Layer 1,2,3": plain[OWN], "50% data | w/o Aggregator": plain[ALL]}
     human = {target: f"human_{target}" for target in given.Y}
     part = given.items.iloc[test].reset_index(drop=True)
-    return correlations.averaged(correlations.table(part, scores, human, n_boot=n_boot, seed=seed), column)
+    return correlations.averaged(correlations.table(part, scores, human), column)
 
 
 def _fitted(
@@ -201,7 +201,6 @@ def tables_6_and_7(
     label: str,
     share: float,
     seed: int = 42,
-    n_boot: int = 1000,
     kinds: Sequence[str] = ("rf", "mlp"),
 ) -> pd.DataFrame:
     """The rows of HD-Eval's Tables 6 and 7 for one judge: alone, and with aggregators fitted on a share of the rows.
@@ -215,7 +214,7 @@ def tables_6_and_7(
         made = hdeval.by_aggregator(given.X, given.Y, test.tolist(), [kind], [seed], **given.settings)
         scores[f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}"] = _by_target(made)
     human = {target: f"human_{target}" for target in given.Y}
-    found = correlations.table(part, scores, human, n_boot=n_boot, seed=seed)
+    found = correlations.table(part, scores, human)
     return found.drop(columns="replicates", errors="ignore")
 
 

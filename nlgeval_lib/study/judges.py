@@ -16,6 +16,7 @@ import pandas as pd
 from nlgeval_lib import files
 from nlgeval_lib.datasets import DataError
 from nlgeval_lib.engines import Engine, Failure, models
+from nlgeval_lib.engines._server import is_marked
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.names import pair
@@ -26,6 +27,7 @@ from nlgeval_lib.study.catalogue import Question
 ENGINES = ("replay", "vllm", "transformers", "openai")
 MINI = "mini"  # the model name that stands for the miniature judge
 QUICK_INPUTS = 20
+JUDGED_BY = "|judged-by:"  # in a signature: who answered in the place of the catalogue's model
 MOST_REFUSED = 0.05  # a run with a larger share of refusals is not to be read as that model's scores
 # settings of an evaluator that belong to the data: for the miniature judge its own hold
 _OF_DATA = ("task", "low", "high", "targets", "aspects", "criteria", "instruction", "template", "flip")
@@ -60,7 +62,7 @@ class JudgeScores:
     frame: the rows that were judged, the items' columns with `value, status, reason, details`; of an HD-Eval that still
     has to be fitted, a column for each of `criteria` in their place. Empty where not `available`; `why` says why.
     route: "run", or "mini" for the miniature judge and for stand-ins. coverage: rows with a score, such as "1,198 of
-    1,200".
+    1,200". signature: with `|judged-by:MODEL@REVISION` where another than the catalogue's model or server answered.
     """
 
     available: bool
@@ -72,6 +74,15 @@ class JudgeScores:
     model: str = ""
     revision: str = ""
     criteria: tuple[str, ...] = ()
+
+    @property
+    def papers_own(self) -> bool:
+        """Whether they are of the paper's judge: no stand-in, no other model, no other server."""
+        return self.route == "run" and JUDGED_BY not in self.signature
+
+    def signed(self, table: pd.DataFrame) -> pd.DataFrame:
+        """A table of statistics of these scores, with their route and the judge in each signature."""
+        return table.assign(route=self.route, signature=table["signature"] + f"|judge:{self.signature}")
 
 
 # -- a question as a job -----------------------------------------------------------------------------------------------
@@ -225,10 +236,10 @@ def judge_scores(
         for other in [other for other in _held if other != held]:
             _held.pop(other).close()
         _held[held] = made.engine
-        return _read(made, route)
+        return _read(made, route, question)
     replay = made.engine
     replay.refused = refusals(folder, replay.model, replay.revision)
-    scores = _read(made, route)
+    scores = _read(made, route, question)
     why, total = "", made.run.counts["total"]
     if replay.missing:
         there = f"{total - len(replay.missing):,} of {total:,}" if made.run.counts["stored"] else "none of the"
@@ -242,7 +253,13 @@ def judge_scores(
 _held: dict[tuple, Any] = {}  # the engine that was asked last: a notebook often asks one model several times
 
 
-def _read(job: Job, route: str) -> JudgeScores:
+def is_own(question: Question, model: str, revision: str) -> bool:
+    """Whether this is the catalogue's model, of its revision or a copy of its weights, and asked plainly."""
+    named, same = question.judge.revision, model == question.judge.model
+    return same and not is_marked(revision) and (not named or revision == named or revision.startswith("sha256:"))
+
+
+def _read(job: Job, route: str, question: Question) -> JudgeScores:
     """Score the job's rows."""
     engine, store = job.engine, job.store
     # a copy that the runner executes is kept: what the rate was at that hour does not belong into it
@@ -253,6 +270,8 @@ def _read(job: Job, route: str) -> JudgeScores:
     signature = job.evaluator.signature(engine) if unfitted else scored.attrs.get("signature", "")
     if stands := named.stand_ins(store.folder).get(engine.model):
         signature += f"|stand-in:{stands}"
+    elif route == "run" and not is_own(question, engine.model, engine.revision):
+        signature += f"{JUDGED_BY}{engine.model}@{engine.revision}".rstrip("@")
     if job.run.failures and engine.name != "replay":
         note_refusals(store.folder, engine, job.run.failures)
     rows = job.data.frame.drop(columns=[name for name in scored.columns if name in job.data.frame.columns])
@@ -281,6 +300,8 @@ def _stored_revision(question: Question, options: EngineOptions) -> str:
         held = [rev for stored, rev in store.census() if stored == name]
     if own and not options.revision and not mini and len(held) == 1 and held[0].startswith("sha256:"):
         own = held[0]  # a local copy of the weights: its revision is their hash
+    if not own:  # the model's own server, asked plainly, before all others
+        held = [rev for rev in held if not is_marked(rev)] or held
     if (own and own not in held) or not held:
         asked = _of(question, name + (f"@{own}" if own else ""), question.judge.data)
         raise JudgeUnavailable(f"the store has no completions of {asked}; {_way(question, options.model)}")
@@ -313,7 +334,10 @@ def refusals(folder: Path, model: str, revision: str) -> dict[str, str]:
 
 def note_refusals(folder: Path, engine: Engine, failures: Iterable[Failure]) -> None:
     """Add what an engine could not give: a replay tells it from what was never asked. Raises: OSError."""
-    refused = refusals(folder, engine.model, engine.revision) | {one.key: one.reason for one in failures}
+    lasting = {one.key: one.reason for one in failures if not one.passing}
+    if not lasting:
+        return
+    refused = refusals(folder, engine.model, engine.revision) | lasting
     text = json.dumps({"model": engine.model, "revision": engine.revision, "refused": refused}, indent=0)
     files.write_text(_note(folder, engine.model, engine.revision), text)
 

@@ -18,6 +18,7 @@ from nlgeval_lib.scoring.rows import Rows
 from nlgeval_lib.scoring.table_files import InputError, is_missing
 
 NAN = float("nan")
+SEEN = "seen_in_training"  # the column of an evaluator that was fitted, as `Judgment.details` have it
 CEILING = "raters, leave-one-out (ceiling)"
 NO_IDS = "without input_id and system_id only the dataset level is there, and rows are resampled one by one"
 SHARED = "{} outputs share system and input with another; at system level each is an input of its own"
@@ -28,7 +29,7 @@ _KEYS = ["group", "level", "coef"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What is computed. ci: "auto" (both units, or inputs where systems are few), "none", or a name of `meta`'s."""
+    """What is computed. ci: "auto" (`meta.defaults`), "none", or a name of `meta`'s."""
 
     levels: Sequence[str] = ("dataset",)
     coefs: Sequence[str] = ("pearson", "spearman", "kendall-b")
@@ -99,7 +100,9 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
     by: the column whose values are groups of their own; None: `aspect` where there are several, "": one group.
     Raises: InputError naming the row and column of what is no number, or where no row has a rating.
     """
-    settings, frame = settings or Settings(), data.frame
+    settings = settings or Settings()
+    data, left_out = _unseen(data, scores)
+    frame = data.frame
     if rows.RATING not in frame.columns:
         said = "say which has the ratings: --human COLUMN"
         raise InputError(f"{data.name} has no column 'human'; {said}. Its columns: {', '.join(data.columns)}")
@@ -118,7 +121,7 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
     ids = ids.assign(**{key: frame[key] for key in rows.IDS if key in frame.columns})
     found: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
-    notes: dict[str, None] = {}
+    notes = dict.fromkeys(left_out)
     for group in dict.fromkeys(labels):
         mine = np.flatnonzero([label == group for label in labels])
         human = frame[rows.RATING].to_numpy(dtype=float)[mine]
@@ -147,6 +150,18 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
         differences = _corrected(differences, settings)
         table = _ranked(table, differences)
     return Result(_tidy(table), _tidy(differences), tuple(notes))
+
+
+def _unseen(data: Rows, scores: Sequence[str]) -> tuple[Rows, list[str]]:
+    """The rows that no score was fitted on, and what to say of the others. Raises: InputError where there are none."""
+    columns = [SEEN if name == "value" else f"{name}_{SEEN}" for name in scores]
+    seen = [
+        data.frame[name].astype(str).str.lower().isin(("true", "1", "1.0")) for name in columns if name in data.frame
+    ]
+    mask = np.logical_or.reduce(seen) if seen else np.zeros(len(data), dtype=bool)
+    if len(data) and mask.all():
+        raise InputError(f"{data.name}: a score was fitted on every row; rate others, or use score --cross-fit")
+    return data.take(~mask), [f"{int(mask.sum()):,} rows that a score was fitted on are left out"] if mask.any() else []
 
 
 def _baselines(frame: pd.DataFrame, settings: Settings) -> dict[str, np.ndarray]:

@@ -84,16 +84,13 @@ def compare(
     human: str = "human",
     *,
     coef: str = "spearman",
-    n_boot: int = 1000,
-    n_perm: int = 1000,
-    seed: int = 0,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """How well each variant follows the ratings, with its interval; and each against `base`, paired, Holm over all.
 
     items: a row an output, with `input_id`, `system_id` and the ratings `human`; scores: {variant: a value an item}.
     Columns: `variant, value, n, ci_low, ci_high, signature, reason`; and `variant, first, second, difference, ci_low,
-    ci_high, n, p, p_holm, signature`, where first is the variant and second the base (no row for the base itself).
-    The second is empty where the base is the only variant.
+    ci_high, n, p, p_holm, signature, reason`, where first is the variant and second the base (no row for the base
+    itself). The second is empty where the base is the only variant.
     Raises: ValueError for a base that is no variant, no ratings.
     """
     if base not in scores:
@@ -101,13 +98,13 @@ def compare(
     if human not in items.columns:
         raise ValueError(f"items have no column {human!r} with ratings; theirs: {', '.join(map(str, items.columns))}")
     ratings = items[human].to_numpy(float)
-    table = correlations.table(items, scores, {"human": ratings}, coefs=(coef,), n_boot=n_boot, seed=seed)
+    table = correlations.table(items, scores, {"human": ratings}, coefs=(coef,))
     table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
     pairs: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray, np.ndarray]]
     pairs = {(name,): (values, scores[base], ratings) for name, values in scores.items() if name != base}
     if not pairs:
         return table, pd.DataFrame()
-    return table, paired_tests(items, pairs, ("variant",), coef=coef, n_perm=n_perm, n_boot=n_boot, seed=seed)
+    return table, paired_tests(items, pairs, ("variant",), coef=coef)
 
 
 def paired_tests(
@@ -116,26 +113,22 @@ def paired_tests(
     names: Sequence[str],
     *,
     coef: str = "spearman",
-    n_perm: int = 1000,
-    n_boot: int = 1000,
-    seed: int = 0,
     family: str | None = None,
 ) -> pd.DataFrame:
     """Do the first scores follow the ratings more closely than the second? One row a pair, p-values corrected by Holm.
 
     pairs: {key: (first scores, second scores, ratings)}, a value an item; names: what the parts of a key are called.
-    family: the name whose values are corrected apart; None corrects all pairs together. Permutation and interval are
-    over systems and inputs, or over inputs alone where the systems are few.
-    Returns the names, `first, second, difference, ci_low, ci_high, n, p, p_holm, signature`.
+    family: the name whose values are corrected apart; None corrects all pairs together. Test and interval are
+    the defaults of `meta.compare`.
+    Returns the names, `first, second, difference, ci_low, ci_high, n, p, p_holm, signature, reason`.
     """
     grid = correlations.Grid(items)
-    how: dict[str, Any] = {"coef": coef, "n_perm": n_perm, "ci": grid.interval(), "n_boot": n_boot, "seed": seed}
     rows = []
     for key, sides in pairs.items():
-        found = grid.compare(*sides, **how)
+        found = grid.compare(*sides, coef=coef, ci=grid.interval())
         row = dict(zip(names, key, strict=True)) | {"first": found.first, "second": found.second}
         row |= {"difference": found.difference, "ci_low": found.low, "ci_high": found.high, "n": found.n, "p": found.p}
-        rows.append(row | {"signature": found.signature()})
+        rows.append(row | {"signature": found.signature(), "reason": found.reason})
     frame = pd.DataFrame(rows)
     corrected = meta.correct(frame["p"].tolist(), "holm", None if family is None else frame[family].tolist())
     frame.insert(frame.columns.get_loc("p") + 1, "p_holm", corrected.adjusted)
@@ -166,7 +159,7 @@ def figure(
     for name, values in (points or {}).items():
         left.scatter(values, [at[name] - 0.22] * len(values), s=14, facecolors="none", edgecolors="#555555", lw=0.9)
     for one in tests.itertuples():
-        mark = f"p {one.p_holm:.3f}" if one.p_holm >= 0.001 else "p < .001"
+        mark = "no test" if np.isnan(one.p_holm) else "p < .001" if one.p_holm < 0.001 else f"p {one.p_holm:.3f}"
         right.annotate(mark, (one.difference, at[one.variant]), (0, 5), textcoords="offset points", ha="center", size=7)
     for ax in (left, right):
         ax.locator_params(axis="x", nbins=6)

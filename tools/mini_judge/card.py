@@ -177,7 +177,7 @@ def _measured(head: pd.DataFrame, table: pd.DataFrame, beside: pd.DataFrame, kin
 ## Measured quality
 
 On the held-out set, greedy decoding. {verdict} (at least 99 % parsed; tau at least .80 for the error analysis, .75 for
-the others). Kendall's tau-b with the constructed gold over all outputs, with the interval of a bootstrap over records
+the others). Kendall's tau-b with the constructed gold over all outputs, with the interval of a jackknife over records
 and systems. The gold of `quality` is SemScore's scale from 1 to 4, turned round.
 
 {_table(shown)}
@@ -186,7 +186,7 @@ By rated aspect:
 
 {_table(aspects)}
 
-Beside judges that cost nothing (paired permutation over records and systems, one-sided, corrected over all forms and
+Beside judges that cost nothing (paired jackknife over records and systems, one-sided, corrected over all forms and
 baselines; for the constant, which has no tau, a permutation of the gold):
 
 {_table(base)}

@@ -43,30 +43,29 @@ def _part(judgments: pd.DataFrame, form: str, aspect: str) -> pd.DataFrame:
     return judgments[(judgments["form"] == form) & (judgments["aspect"] == aspect)]
 
 
-def taus(judgments: pd.DataFrame, n_boot: int = 1000, seed: int = 0) -> pd.DataFrame:
+def taus(judgments: pd.DataFrame) -> pd.DataFrame:
     """Kendall's tau-b with the gold, at dataset level, for each form and rated aspect, and the mean of a form's.
 
-    Intervals: bootstrap over records and systems; that of a mean is of the mean of the replicates.
+    Intervals: jackknife over records and systems; that of a mean is of the mean as one statistic.
     Returns `form, aspect, value, n, ci_low, ci_high, signature, reason`.
     """
     rows = []
     for form in judgments["form"].unique():
-        drawn, values = [], []
+        values = []
         for aspect in rated(judgments, form):
             part = _part(judgments, form, aspect)
             x, y = _matrix(part, "value"), _matrix(part, "gold")
             if (~np.isnan(x)).sum() < 3:
                 rows.append((form, aspect, np.nan, 0, np.nan, np.nan, "", "nothing was parsed"))
                 continue
-            found = meta.correlate(x, y, ci="boot-both", n_boot=n_boot, seed=seed)
+            found = meta.correlate(x, y, ci=True)
             rows.append((form, aspect, found.value, found.n, found.low, found.high, found.signature(), found.reason))
-            drawn.append(found.replicates)
             values.append(found)
         if len(values) > 1:
-            together = np.nanmean(drawn, axis=0)
-            low, high = np.nanquantile(together, [0.025, 0.975])
             mean, n = float(np.mean([one.value for one in values])), min(one.n for one in values)
-            rows.append((form, "mean", mean, n, low, high, f"mean-of:{len(values)}|{values[0].signature()}", ""))
+            ends = meta.intervals.of_mean([one.replicates for one in values], mean)
+            signature = f"mean-of:{len(values)}|{values[0].signature()}"
+            rows.append((form, "mean", mean, n, ends.low, ends.high, signature, ends.reason))
     return pd.DataFrame(rows, columns=["form", "aspect", "value", "n", "ci_low", "ci_high", "signature", "reason"])
 
 
@@ -126,7 +125,7 @@ def against(
             if name == "constant":  # any judge that knows nothing: scores exchanged at random between outputs
                 found = _above_nothing(judge, gold, n_perm, seed)
             else:
-                tested = meta.compare(judge, other, gold, n_perm=n_perm, seed=seed, alternative="greater")
+                tested = meta.compare(judge, other, gold, alternative="greater")
                 found = (tested.first, tested.second, tested.p, tested.signature())
             rows.append((form, name, found[0], found[1], found[0] - found[1], found[2], found[3]))
             p[(form, name)] = found[2]

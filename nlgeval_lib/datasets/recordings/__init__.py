@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -18,18 +19,9 @@ from nlgeval_lib.datasets import registry
 
 KEYS = ("dataset", "input_id", "system_id", "aspect", "judge", "prompt_form", "draw")
 
-# recording -> module here that reads it: RECORDINGS, load(name, ...), and prompts(name, ...) where they are known
-_MODULES = {
-    "alttest_summeval": "summeval",
-    "acloserlook": "acloserlook",
-    "llm_summeval": "summeval",
-    "tigerscore_outputs": "tigerscore_outputs",
-    "instructscore_wmt22": "instructscore",
-    "instructscore_webnlg": "instructscore",
-    "gemba_wmt22": "gemba",
-    "prometheus_gpt4": "prometheus_gpt4",
-}
-NAMES = tuple(_MODULES)
+# a row a recording: what `Recording` says of it, and the module here that reads it
+_TABLE = pd.read_csv(Path(__file__).with_name("recordings.csv"), index_col="name", keep_default_na=False)
+NAMES = tuple(_TABLE.index)
 
 
 @dataclass(frozen=True)
@@ -43,6 +35,11 @@ class Recording:
     kept: str  # "text", "value" or "text, value"
     licence: str
     source: str
+
+
+def known(name: str, *files: str) -> Recording:
+    """The recording of these files: the table's row says the rest."""
+    return Recording(files=files, **_TABLE.loc[name].drop("module").to_dict())
 
 
 def spec(name: str) -> Recording:
@@ -104,6 +101,7 @@ def choose(asked: Iterable[str] | None, known: Sequence[str], what: str) -> list
 
 
 def _module(name: str) -> ModuleType:
-    if name not in _MODULES:
+    """The module that reads it: RECORDINGS, load(name, ...), and prompts(name, ...) where prompts are known."""
+    if name not in NAMES:
         raise registry.unknown(name, NAMES, "recording")
-    return importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    return importlib.import_module(f"{__name__}.{_TABLE['module'][name]}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, topical_chat
-from nlgeval_lib.datasets.recordings import Recording, choose
+from nlgeval_lib.datasets.recordings import choose, known
 
 ASPECTS = {"coherence": "coh", "engagingness": "eng", "groundedness": "gro", "naturalness": "nat"}
 PROMPT_FORMS = (
@@ -30,21 +30,8 @@ def template_file(aspect: str, form: str) -> str:
 
 _PAIRS = tuple((aspect, form) for aspect in ASPECTS for form in PROMPT_FORMS)
 
-RECORDINGS = {
-    "acloserlook": Recording(
-        title="gpt-3.5-turbo on Topical-Chat, 28 prompts",
-        dataset="topical_chat",
-        files=(
-            *(_file(*pair) for pair in _PAIRS),
-            *(template_file(*pair) for pair in _PAIRS),
-            *topical_chat.SPEC.files,
-        ),
-        n_rows=200_000,
-        kept="text",
-        licence="none stated",
-        source="Chiang and Lee 2023, A Closer Look into Automatic Evaluation Using Large Language Models",
-    )
-}
+_FILES = (*(_file(*pair) for pair in _PAIRS), *(template_file(*pair) for pair in _PAIRS))
+RECORDINGS = {"acloserlook": known("acloserlook", *_FILES, *topical_chat.SPEC.files)}
 
 
 def load(name: str, aspects=None, prompt_forms=None) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, wmt22_zhen
-from nlgeval_lib.datasets.recordings import Recording
+from nlgeval_lib.datasets.recordings import known
 
 # (judge, prompt form) -> file
 FILES = {
@@ -13,19 +13,8 @@ FILES = {
     for judge in ("GPT4", "Turbo")
     for form in ("DA-refA", "DA-src")
 }
-SYSTEMS = 20
 
-RECORDINGS = {
-    "gemba_wmt22": Recording(
-        title="GEMBA-DA on WMT-22 zh-en",
-        dataset="wmt22_zhen",
-        files=tuple(FILES.values()),
-        n_rows=len(FILES) * SYSTEMS * wmt22_zhen.SEGMENTS,
-        kept="value",
-        licence="CC BY-SA 4.0",
-        source="Kocmi and Federmann 2023, Large Language Models Are State-of-the-Art Evaluators of Translation Quality",
-    )
-}
+RECORDINGS = {"gemba_wmt22": known("gemba_wmt22", *FILES.values())}
 
 
 def load(name: str, rated: bool = False) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, webnlg2020, wmt22_zhen
-from nlgeval_lib.datasets.recordings import Recording
+from nlgeval_lib.datasets.recordings import known
 
 _SEPARATOR = "[SEP_WENDA]"
 # the last words of the prompt, which each stored text repeats before the judge's own
@@ -25,30 +25,12 @@ def _wmt(system: str) -> str:
     return f"wmt22_zhen/test_wmt22_{system}_llama_ref_data_0_None.txt"
 
 
-_SOURCE = "Xu et al. 2023, InstructScore"
-
 RECORDINGS = {
-    "instructscore_wmt22": Recording(
-        title="InstructScore on WMT-22 zh-en",
-        dataset="wmt22_zhen",
-        files=tuple(_wmt(system) for system in _WMT_SYSTEMS),
-        n_rows=28_125,
-        kept="text",
-        licence="none stated",
-        source=_SOURCE,
-    ),
-    "instructscore_webnlg": Recording(
-        title="InstructScore on WebNLG-2020",
-        dataset="webnlg2020",
-        files=(
-            *(_webnlg(system, "_0_None.txt") for system in webnlg2020.SYSTEMS),
-            *(_webnlg(system, ".json") for system in webnlg2020.SYSTEMS),
-            webnlg2020.PREPARED,
-        ),
-        n_rows=2832,
-        kept="text",
-        licence="none stated",
-        source=_SOURCE,
+    "instructscore_wmt22": known("instructscore_wmt22", *map(_wmt, _WMT_SYSTEMS)),
+    "instructscore_webnlg": known(
+        "instructscore_webnlg",
+        *(_webnlg(system, ending) for ending in ("_0_None.txt", ".json") for system in webnlg2020.SYSTEMS),
+        webnlg2020.PREPARED,
     ),
 }
 

@@ -5,21 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import prometheus
-from nlgeval_lib.datasets.recordings import Recording, choose
+from nlgeval_lib.datasets.recordings import choose, known
 
 _BENCHES = ("vicuna_bench", "mt_bench")
 
-RECORDINGS = {
-    "prometheus_gpt4": Recording(
-        title="GPT-4 on Vicuna Bench and MT Bench",
-        dataset="vicuna_bench, mt_bench",
-        files=tuple(path for name in _BENCHES for path in prometheus.SPECS[name].files),
-        n_rows=1920,
-        kept="text, value",
-        licence="Apache-2.0",
-        source=prometheus.SOURCE,
-    )
-}
+_FILES = (path for name in _BENCHES for path in prometheus.SPECS[name].files)
+RECORDINGS = {"prometheus_gpt4": known("prometheus_gpt4", *_FILES)}
 
 
 def load(name: str, benches=None) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, safe_pickle, summeval
-from nlgeval_lib.datasets.recordings import Recording, choose
+from nlgeval_lib.datasets.recordings import choose, known
 
 SCORES = "summeval/alttest_llm_annotations.json"
 SCORERS = ("gemini_flash", "gemini_pro", "gpt-4o", "gpt-4o-mini", "llama-31", "mistral-v03")
@@ -24,31 +24,16 @@ def _file(judge: str, system: str, aspect: str, form: str) -> str:
     return f"llm_summeval/{judge}/eval_{system}_generations/{aspect}_{form}.txt"
 
 
+_TEXTS = [
+    _file(judge, system, aspect, form)
+    for judge, forms in JUDGES.items()
+    for form in forms
+    for aspect in summeval.SPEC.scale
+    for system in summeval.CROWD
+]
 RECORDINGS = {
-    "alttest_summeval": Recording(
-        title="Six LLM judges on SummEval",
-        dataset="summeval",
-        files=(SCORES, summeval.EXPERTS, summeval.PICKLE),
-        n_rows=38_400,
-        kept="value",
-        licence="none stated",
-        source="Calderon et al. 2025, The Alternative Annotator Test for LLM-as-a-Judge",
-    ),
-    "llm_summeval": Recording(
-        title="GPT-4, GPT-3.5 and Llama-2 on SummEval",
-        dataset="summeval",
-        files=tuple(
-            _file(judge, system, aspect, form)
-            for judge, forms in JUDGES.items()
-            for form in forms
-            for aspect in summeval.SPEC.scale
-            for system in summeval.CROWD
-        ),
-        n_rows=43_512,
-        kept="text",
-        licence="none stated",
-        source="Shen et al. 2023, LLMs are Not Yet Human-Level Evaluators for Abstractive Summarization",
-    ),
+    "alttest_summeval": known("alttest_summeval", SCORES, summeval.EXPERTS, summeval.PICKLE),
+    "llm_summeval": known("llm_summeval", *_TEXTS),
 }
 
 

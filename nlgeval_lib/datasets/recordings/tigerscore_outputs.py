@@ -15,23 +15,13 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch
-from nlgeval_lib.datasets.recordings import Recording
+from nlgeval_lib.datasets.recordings import known
 
 FILE = "tigerscore_outputs/tigerscore_example_usage.ipynb"
 COUNTS = "tigerscore_figures/data_dist_analysis.ipynb"
 _BAR, _LINE = (0.122, 0.467, 0.706), (1.0, 0.0, 0.0)  # colours of the drawn lengths: bars, the limit of the context
 
-RECORDINGS = {
-    "tigerscore_outputs": Recording(
-        title="Raw outputs of TIGERScore-7B",
-        dataset="tigerscore_outputs",
-        files=(FILE, COUNTS),
-        n_rows=502,
-        kept="text, value",
-        licence="MIT",
-        source="Jiang et al. 2024, TIGERScore; the authors' example notebook",
-    )
-}
+RECORDINGS = {"tigerscore_outputs": known("tigerscore_outputs", FILE, COUNTS)}
 
 
 def load(name: str) -> pd.DataFrame:

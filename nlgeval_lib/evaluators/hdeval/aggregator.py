@@ -24,6 +24,7 @@ WITHOUT_RATINGS = {
     "criterion": "the one criterion that is the target itself (Table 4, without layers)",
 }
 IMPUTE = ("drop", "mean", "median")
+_DECIMALS = 10  # of what matrix products predict: the last ones differ between runs, and would break ties at random
 _SETTINGS = ("kind", "seed", "impute", "max_missing", "groups", "options")
 
 
@@ -182,7 +183,7 @@ class Aggregator:
             out[rows] = filled[rows].mean(axis=1, keepdims=True)
         for columns, estimator in self.estimators if len(rows) else ():
             out[rows[:, None], columns] = estimator.predict(filled[rows]).reshape(len(rows), -1)
-        return out
+        return np.round(out, _DECIMALS) if self.kind in ("lr", "ridge", "mlp") else out
 
     # -- who said it, keeping -------------------------------------------------------------------------------------
 

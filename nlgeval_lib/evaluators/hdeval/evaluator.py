@@ -48,6 +48,8 @@ class HDEval(Judge):
         judge.fit(train_frame)            # or judge.train(train_frame), which also grows the criteria
         scores = judge.score(test_frame)  # a long frame: one row an output and aspect
 
+    An output that it was fitted on is marked in its details (`seen_in_training`): its score is no evidence.
+
     Source: HD-Eval, section 2; sampling of appendix C.3.
     """
 
@@ -90,6 +92,8 @@ class HDEval(Judge):
         self.aggregator = aggregator
         self.decompose_sampling = make_sampling({"temperature": 0.0, "max_tokens": 1024}, decompose_sampling)
         self.grown = False  # whether a model decomposed the criteria
+        self.seen: frozenset[str] = frozenset()  # hashes of the outputs that the aggregator was fitted on
+        self.fitted_on = ""  # how many outputs those are, and a hash of them and their ratings
         self.used()
 
     # -- criteria -------------------------------------------------------------------------------------------------
@@ -151,6 +155,7 @@ class HDEval(Judge):
         aggregator = self.new_aggregator(self.tree, human.columns)
         scores = self.run(self.criteria_stages(outputs, self._read_by(aggregator, human.columns)), **ways)
         self.aggregator = aggregator.fit(scores.frame(), human)
+        self._note_training(outputs, human)
         return self
 
     def train(self, data: pd.DataFrame, *, growth: Growth | None = None, **ways: Any) -> Trained:
@@ -164,7 +169,15 @@ class HDEval(Judge):
         outputs, human = self.training_data(data)
         trained = self.run(grow(self, outputs, human, growth or Growth()), **ways)
         self.tree, self.aggregator, self.grown = trained.tree, trained.aggregator, True
+        self._note_training(outputs, human)
         return trained
+
+    def _note_training(self, outputs: Sequence[Sample], human: pd.DataFrame) -> None:
+        """Keep what tells whether an output was learnt from, so that nobody evaluates on it unawares."""
+        if self.aggregator.needs_ratings:
+            shown = [_hash(self.task.show(output)) for output in outputs]
+            self.seen = frozenset(shown)
+            self.fitted_on = f"{len(shown)}#{_hash([*shown, human.to_csv(index=False)])[:8]}"
 
     def new_aggregator(self, tree: CriteriaTree, targets: Iterable[str]) -> Aggregator:
         """An aggregator with this evaluator's settings, not fitted yet; `criterion` knows each target's criterion."""
@@ -216,9 +229,14 @@ class HDEval(Judge):
         nodes = [self.tree.node(id) for id in aggregator.criteria]
         scores = yield from self.criteria_stages(samples, nodes)
         predicted = aggregator.predict(scores.frame()).to_numpy()
-        return [
+        made = [
             self._judgment(scores.judgments[row], aggregator, float(predicted[row, column]), aggregator.targets[column])
             for row, column in enumerate(columns)
+        ]
+        seen = [bool(self.seen) and _hash(self.task.show(sample)) in self.seen for sample in samples]
+        return [
+            dataclasses.replace(one, details={**one.details, "seen_in_training": True}) if known else one
+            for one, known in zip(made, seen, strict=True)
         ]
 
     def _target(self, sample: Sample, aggregator: Aggregator) -> int:
@@ -255,12 +273,13 @@ class HDEval(Judge):
     def settings(self) -> dict[str, Any]:
         """Task, criteria (how many, and a hash of their ids, names, definitions and parents) and aggregator."""
         words = [(n.id, n.criterion.name, n.criterion.definition, n.parent and n.parent.name) for n in self.used()]
-        digest = hashlib.sha256(json.dumps(words, ensure_ascii=True).encode()).hexdigest()[:6]
+        digest = _hash(words)[:6]
         return {
             "task": self.task.name,
             "criteria": f"{len(words)}#{digest}",
             "layers": "all" if self.layers is None else "+".join(map(str, self.layers)),
             **self.aggregator.signature(),
+            **({"fitted_on": self.fitted_on} if self.fitted_on else {}),
         }
 
     def templates(self) -> tuple[Template, ...]:
@@ -279,6 +298,8 @@ class HDEval(Judge):
             "decompose_sampling": dataclasses.asdict(self.decompose_sampling),
             "chat": dataclasses.asdict(self.chat),
             "grown": self.grown,
+            "fitted_on": self.fitted_on,
+            "seen": sorted(self.seen),
             "aggregator": self.aggregator.to_json(),
         }
         files.write_text(path, json.dumps(data, allow_nan=False, ensure_ascii=False, separators=(",", ":")) + "\n")
@@ -303,8 +324,14 @@ class HDEval(Judge):
             settings |= {"chat": ChatFormat(**data["chat"]), "aggregator": Aggregator.from_json(data["aggregator"])}
             self = cls(data["task"], CriteriaTree.from_json(data["tree"]), **{**settings, **judge})
             self.grown = bool(data["grown"])
+            self.fitted_on, self.seen = data.get("fitted_on", ""), frozenset(data.get("seen", ()))
             for name in self.aggregator.criteria:
                 self.tree.node(name)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"{path}: {type(error).__name__}: {error}") from None
         return self
+
+
+def _hash(value: Any) -> str:
+    """16 hexadecimal digits that stand for a JSON value."""
+    return hashlib.sha256(json.dumps(value, ensure_ascii=True).encode()).hexdigest()[:16]

@@ -1,0 +1,171 @@
+"""The answer of an output on one page: claim, verdict, printed beside ours, figure, reading, what is missing.
+
+A page is made of what is saved: the notebook's own words and the result. Markdown beside the results, for a code host;
+`report.pages` puts the same before the notebook.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import files, papers
+from nlgeval_lib.report import saving, tables
+from nlgeval_lib.study.catalogue import Entry
+
+_HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
+AGAIN = "delete it or restore it, then run again"
+_CELL = ("paper", "table", "row", "column", "statistic", "printed", "ours", "difference", "verdict", "route")
+_TYPES: dict[str, type] = {"ours": float, "difference": float, "n": float, "ci_low": float, "ci_high": float}
+_ROWS = 40  # of a frame that stands where nothing is compared
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one saved output says. `record`: its provenance, as `saving.read_json` gives it."""
+
+    entry: Entry
+    record: Mapping[str, Any]
+
+    @cached_property
+    def _sections(self) -> dict[str, str]:
+        """The notebook's own words by heading, those before the first one under ""; code and tables aside."""
+        cells = json.loads(self.entry.path.read_text(encoding="utf-8"))["cells"]
+        found: dict[str, str] = {}
+        for text in ("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"):
+            heading = _HEADING.match(text)
+            name = "" if not found else heading[1] if heading else next(reversed(found))
+            body = text[heading.end() :].strip() if heading else text
+            found[name] = "\n\n".join(filter(None, [found.get(name, ""), body]))
+        return found
+
+    @property
+    def title(self) -> str:
+        """The output's name for readers."""
+        return self.entry.title or self.entry.id
+
+    @property
+    def claim(self) -> str:
+        """What the paper claims, or what is asked: Markdown."""
+        return self._sections.get("", "")
+
+    @property
+    def reading(self) -> str:
+        """What the result means: Markdown."""
+        return self._sections.get("Reading", "")
+
+    @cached_property
+    def cells(self) -> pd.DataFrame | None:
+        """The compared cells as `papers.compare` gave them; None where nothing is printed."""
+        name = next((name for name in self._frames if name.endswith(f"/{self.entry.id}.csv")), None)
+        return saved_cells(name) if name else None
+
+    @property
+    def verdict(self) -> str:
+        """What became of the printed numbers, in one sentence."""
+        if self.cells is None:
+            return "A question of ours: nothing printed stands beside it."
+        counts = papers.counts(self.cells)
+        compared, equal = (counts[f"recomputed{end}"] + counts[f"consistent{end}"] for end in ("", "_equal"))
+        near = equal + counts["recomputed_within"]
+        said = "Most compared numbers come out" if 2 * near >= compared else "Fewer than half of the compared come out"
+        said = "All compared numbers come out" if equal == compared else said
+        return f"{said if compared else 'No printed number can be compared yet'}: {tables.summary(self.cells)}"
+
+    @property
+    def _frames(self) -> list[str]:
+        names = [name for name in self.record.get("files", ()) if name.endswith(".csv")]
+        return [name for name in names if files.located(name).is_file()]
+
+    @cached_property
+    def table(self) -> tables.Table | None:
+        """Printed beside ours; where nothing is compared, the first table that was saved."""
+        if self.cells is not None:
+            return tables.comparison(self.cells)
+        if not self._frames:
+            return None
+        name = self._frames[0]
+        frame = pd.read_csv(files.located(name), keep_default_na=False, na_values=[""])
+        caption = posixpath.basename(name).removeprefix(f"{self.entry.id}__").removesuffix(".csv").replace("_", " ")
+        return tables.show(frame, caption.capitalize(), rows=_ROWS)
+
+    @property
+    def figures(self) -> list[str]:
+        """The names of its pictures, as records give them."""
+        names = [name for name in self.record.get("files", ()) if name.endswith(".png")]
+        return [name for name in names if files.located(name).is_file()]
+
+    @property
+    def missing(self) -> list[str]:
+        """What is not there, each with its reason, and what makes it where something does."""
+        said = [f"{one['what']}: {one['reason']}" for one in self.record.get("missing", ())]
+        if self.cells is not None:
+            gaps = self.cells[self.cells["verdict"] == "missing"]
+            reasons = gaps["reason"].str.replace(r" on \S+ \(.*\)(?=; to make them)", "", regex=True)
+            counted = gaps.groupby(reasons, sort=False).size().sort_values(ascending=False, kind="stable")
+            said += [f"{count} printed numbers: {reason}" for reason, count in counted.items()]
+        return list(dict.fromkeys(said))
+
+
+def markdown(answer: Answer) -> str:
+    """The answer as a page for a code host, beside the result."""
+    entry, record = answer.entry, answer.record
+    here = f"results/{'mini/' if entry.route == 'mini' else ''}{entry.paper}"
+
+    def link(name: str, text: str = "") -> str:
+        return f"[{text or posixpath.basename(name)}]({posixpath.relpath(name, here)})"
+
+    parts = [f"# {answer.title}", answer.claim, f"**Verdict.** {tables.for_markdown(answer.verdict)}"]
+    if answer.table:
+        notes = "\n".join(f"- {tables.for_markdown(note)}" for note in answer.table.notes)
+        parts += [answer.table.markdown, folded("Signs, reasons, signatures", notes)]
+    parts += [f"!{link(name, posixpath.basename(name).removesuffix('.png'))}" for name in answer.figures]
+    parts += ["## Reading", answer.reading] if answer.reading else []
+    lines = [f"- {tables.for_markdown(line)}" for line in answer.missing]
+    parts += ["## What is missing", "\n".join(lines[:12])] if lines else []
+    parts.append(folded(f"{len(lines) - 12} further reasons", "\n".join(lines[12:])) if lines[12:] else "")
+    made = [link(record["notebook"], "notebook"), f"again by `nlgeval run {entry.id} --force`"]
+    made += [link(name) for name in [f"{here}/{entry.id}.json", *(n for n in record["files"] if n.endswith(".csv"))]]
+    parts += ["## How it was made", f"Route {record['route']}, mode {record['mode']}; {', '.join(made)}."]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def saved_cells(name: str) -> pd.DataFrame | None:
+    """The cells that an output compared; None where there is no such file. Raises: ValueError naming a damaged one."""
+    path = files.located(name)
+    if not path.exists():
+        return None
+    types = defaultdict[str, type](lambda: str, _TYPES)
+    try:
+        cells = pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(_TYPES, ""), dtype=types)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{name} is damaged ({error}); {AGAIN}") from None
+    if lacking := [column for column in _CELL if column not in cells.columns]:
+        raise ValueError(f"{name} is damaged (no column {lacking[0]!r}); {AGAIN}")
+    odd = cells.loc[~cells["verdict"].isin(papers.VERDICTS), "verdict"]
+    if len(odd):
+        raise ValueError(f"{name} is damaged (row {odd.index[0] + 2}: verdict {odd.iloc[0]!r}); {AGAIN}")
+    return cells.assign(n=cells["n"].astype("Int64")) if "n" in cells else cells
+
+
+def folded(title: str, text: str) -> str:
+    """Markdown that a code host shows when its title is clicked; nothing where there is no text."""
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>" if text else ""
+
+
+def pages(entries: tuple[Entry, ...]) -> dict[str, bytes]:
+    """The page of every saved output by its name beside the result: `results/<paper>/<id>.md`."""
+    made = {}
+    for entry in entries:
+        base = f"results/{'mini/' if entry.route == 'mini' else ''}{entry.paper}/{entry.id}"
+        if record := saving.read_json(f"{base}.json"):
+            made[f"{base}.md"] = markdown(Answer(entry, record)).encode()
+    return made

@@ -1,0 +1,111 @@
+"""Who answered is in key, record, signature and table: two servers of one name are two judges, everywhere."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from cli_tools import asks, jsonl, rows
+from hostile_server import HostileServer
+
+from nlgeval_lib import engines
+from nlgeval_lib.engines import OpenAIEngine, Request, Sampling, _server
+from nlgeval_lib.scoring.provenance import record_of
+from nlgeval_lib.study import judges
+from nlgeval_lib.study.catalogue import Judge, Question
+
+GREEDY = Sampling(max_tokens=9)
+
+
+def listing(owner: str, **more: str) -> dict:
+    return {"data": [{"id": "judge", "owned_by": owner, **more}]}
+
+
+def scored(nl, server, *more: str) -> tuple[pd.DataFrame, dict]:
+    """The scores of six rows by a server, and their record."""
+    jsonl(server.folder / "in.jsonl", rows(6, aspect="overall", source="s"))
+    got = nl("score", "-e", "geval", "-i", "in.jsonl", "-o", "out.csv", *asks(server, *more))
+    assert got.code == 0, got.err
+    return pd.read_csv("out.csv"), record_of("out.csv")["scores"]["value"]
+
+
+@pytest.fixture
+def two(judge, tmp_path):
+    """Two servers of the model name `judge`: one says 2, the other 4."""
+    made = [judge(lambda prompt: "Score: 2"), judge(lambda prompt: "Score: 4")]
+    for one, owner in zip(made, ("vllm", "me"), strict=True):
+        one.models, one.folder = listing(owner, root=f"/weights/of/{owner}"), tmp_path
+    return made
+
+
+def test_two_servers_under_one_name_give_two_rows(nl, two):
+    first, second = (scored(nl, one) for one in two)
+    assert first[0]["value"].eq(2).all() and second[0]["value"].eq(4).all()
+    assert [len(one.bodies) for one in two] == [6, 6]
+    for (_, record), server, owner in zip((first, second), two, ("vllm", "me"), strict=True):
+        place = server.url.removeprefix("http://").removesuffix("/v1")
+        assert f"model:judge@at:{place}+owner:{owner}+root:{owner}|" in record["signature"]
+        about = {"server": place, "owner": owner, "root": owner, "version": "1.2.3"}
+        assert record["about"] == about and record["date"]
+    again, record = scored(nl, two[0])
+    assert len(two[0].bodies) == 6 and again.equals(first[0]) and record["signature"] == first[1]["signature"]
+
+
+def test_other_weights_behind_one_address_are_another_judge(nl, two):
+    scored(nl, two[0])
+    two[0].models = listing("vllm", root="org/other-weights")
+    assert scored(nl, two[0])[1]["revision"].endswith("+root:org/other-weights") and len(two[0].bodies) == 12
+
+
+def test_what_is_sent_besides_is_a_setting_like_any_other(nl, two):
+    think = 'extra_body={"chat_template_kwargs": {"enable_thinking": %s}}'
+    for step, value in enumerate(("true", "false", "true"), 1):
+        record = scored(nl, two[0], "--engine-set", think % value)[1]
+        assert f'+extra:{{"chat_template_kwargs":{{"enable_thinking":{value}}}}}|' in record["signature"]
+        assert record["extra_body"]["chat_template_kwargs"] == {"enable_thinking": value == "true"}
+        assert len(two[0].bodies) == 6 * min(step, 2)
+
+
+def test_a_name_of_ones_own_for_servers_whose_addresses_change(two):
+    two[1].models = two[0].models
+    keys = {OpenAIEngine("judge", base_url=one.url, server="lab").revision for one in two}
+    assert keys == {"at:lab+owner:vllm+root:vllm"}
+
+
+def test_openais_own_server_is_named_by_none_and_the_environments_is_told(monkeypatch, two):
+    for address in (None, "https://api.openai.com/v1", "https://API.openai.com/v1/"):
+        assert OpenAIEngine("gpt-4", base_url=address, revision="r").revision == "r"
+    assert OpenAIEngine("gpt-4", extra_body={"a|b": "+"}).revision == 'extra:{"a\\u007cb":"\\u002b"}'
+    monkeypatch.setenv("OPENAI_BASE_URL", two[0].url)
+    with pytest.warns(UserWarning, match=f"OPENAI_BASE_URL is set: {_server.place(two[0].url)} is asked"):
+        engine = OpenAIEngine("judge")
+    engines.complete(engine, [Request.chat("hi")], GREEDY)
+    assert len(two[0].bodies) == 1 and engine.revision.startswith(f"at:{_server.place(two[0].url)}")
+
+
+@pytest.mark.parametrize("told", [{}, {"data": None}, {"data": [None, {"id": "x"}]}, {"data": [{"id": "judge"}]}, []])
+def test_a_server_that_tells_nothing_is_known_by_its_address(told):
+    server = HostileServer()
+    server.models = told
+    assert OpenAIEngine("judge", base_url=server.url).revision == f"at:{_server.place(server.url)}"
+    server.stop()
+
+
+# -- in the papers' tables ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("named", "model", "revision", "own"),
+    [
+        ("", "gpt-4", "", True),
+        ("", "gpt-4", "sha256:ab", True),
+        ("c0ffee", "gpt-4", "c0ffee", True),
+        ("c0ffee", "gpt-4", "main", False),
+        ("", "my-gpt", "", False),
+        ("", "gpt-4", "at:127.0.0.1:8000+owner:vllm", False),
+        ("", "gpt-4", 'extra:{"a":1}', False),
+        ("", "gpt-4", "c0ffee+quantization=fp8", False),
+    ],
+)
+def test_who_is_the_papers_judge(named, model, revision, own):
+    question = Question("one", "two", Judge("id", "geval", "summeval", "gpt-4", named))
+    assert judges.is_own(question, model, revision) is own
