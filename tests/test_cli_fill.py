@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -199,7 +200,9 @@ def test_one_line_tells_of_the_whole_plan():
     for stage, count in (("first", 10), ("second", 20)):
         bar.start(stage)
         bar.report(Came(total=count, stored=0))
-        bar.report(Came(total=count, stored=0, done=count, completion_tokens=count, seconds=1.0), [object()])
+        bar.report(
+            Came(total=count, stored=0, done=count, completion_tokens=count, seconds=1.0), [SimpleNamespace(error="")]
+        )
         bar.close()
     lines = shown.getvalue().splitlines()
     assert lines[0] == "the plan: 30 wanted, 0 stored" and lines[-1].startswith("the plan: 30 done")
