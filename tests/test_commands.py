@@ -24,7 +24,8 @@ HERE = Path(__file__).parent / "cases"
 FILE = HERE / "commands.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e-?\d+)?")
-VOLATILE = ("sha256", "input_sha256", "date", "library", "git", "packages")  # of a record; `git` says nothing here
+# of a record; `git` says nothing here
+VOLATILE = ("sha256", "input_sha256", "date", "library", "git", "packages", "completions_made_by")
 
 
 def number(prompt: str) -> int:
@@ -43,6 +44,7 @@ JUDGES = {
 
 def steady(text: str, server: JudgeServer) -> str:
     """A text without what differs from run to run."""
+    text = re.sub(r"\d{4}-\d\d-\d\d", "DAY", text)
     return re.sub(r"[\d,]+ tokens/s", "N tokens/s", text.replace(server.url, "URL").replace(KEY, "KEY"))
 
 

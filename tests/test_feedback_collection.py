@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
 from nlgeval_lib.evaluators import Prometheus
-from nlgeval_lib.parsers.feedbacks import feedback as read_feedback
+from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.records import Completion, Sample
 from nlgeval_lib.training import feedback_pieces as pieces
 from nlgeval_lib.training import scripted_teachers as scripted

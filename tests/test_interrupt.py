@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from cli_tools import KEY, asks, jsonl, rows
 
 from nlgeval_lib.engines import Request, Sampling, ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
@@ -66,3 +71,17 @@ def test_an_interrupt_at_any_moment_loses_nothing_that_is_finished(kind, moment,
     assert signal.getsignal(signal.SIGINT) is before
     assert len(store) == len(made.asked)
     assert (len(store) == 14) == (moment == "at the end")
+
+
+def test_a_second_signal_ends_a_run_whose_server_hangs(judge, tmp_path):
+    server = judge(lambda prompt: server.over.wait() and "4")
+    jsonl(tmp_path / "in.jsonl", rows(6, aspect="overall", source="s"))
+    command = [sys.executable, "-m", "nlgeval_lib.cli", "score", "-e", "geval", "-i", "in.jsonl", "-o", "out.csv"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "OPENAI_API_KEY": KEY}
+    with subprocess.Popen([*command, *asks(server, "--store", "s")], cwd=tmp_path, env=environment) as run:
+        while len(server.bodies) < 6:
+            assert run.poll() is None
+            server.over.wait(0.01)
+        run.send_signal(signal.SIGTERM)
+        run.send_signal(signal.SIGTERM)
+        assert run.wait(60) in (130, -signal.SIGTERM)

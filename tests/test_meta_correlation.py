@@ -118,6 +118,33 @@ def test_policies_fill_only_scores_and_count_them():
     assert "nan:zero(2/5)" in meta.correlate(x, y, nan="zero").signature()
 
 
+def test_an_input_with_a_constant_side_may_count_as_0():
+    x, y = judged(6, 9, 0, "ordinal")
+    x[:, 1], y[:, 4], x[1:, 6] = 2, 3, np.nan  # two constant inputs; one with a single system is left out all the same
+    other = judged(6, 9, 4, "ordinal")[0]
+    zero = dict(level="input", nan="constant-zero")
+    for coef in COEFFICIENTS[:-1]:
+        each = {i: 0.0 if i in (1, 4) else coefficient(x[:, i], y[:, i], coef) for i in range(9) if i != 6}
+        found = meta.correlate(x, y, coef, **zero, ci="jack-both")
+        assert found.value == pytest.approx(np.mean(list(each.values())), abs=1e-12) and found.low < found.high
+        assert (found.n_units, found.n_skipped) == (8, 1) and "|nan:constant-zero(5/54)|" in found.signature()
+        assert meta.coefficients(np.stack([x, other]), y, coef, **zero)[0] == pytest.approx(found.value)
+        for units in ("jack-both", "perm-both"):
+            test = meta.compare(x, other, y, coef, units=units, n_perm=99, **zero)
+            assert test.first == pytest.approx(found.value) and 0 < test.p <= 1
+    same = meta.league({"a": x, "b": x}, y, units="perm-both", n_perm=9, **zero)
+    assert same.correlations[0].n_units == 8 and same.comparisons[0].p == 1
+
+
+@pytest.mark.parametrize("level", ["dataset", "system"])
+def test_kendall_a_of_a_constant_side_may_be_0(level):
+    for coef in COEFFICIENTS[:-1]:
+        found = meta.correlate(CONSTANT, FINE, coef, level, nan="constant-zero")
+        assert same(found.value, 0.0 if coef == "kendall-a" else math.nan) and bool(found.reason) == (found.value != 0)
+    test = meta.compare(FINE, CONSTANT, FINE, "kendall-a", level, units="perm-systems", n_perm=9, nan="constant-zero")
+    assert test.difference == 1 and test.p > 0
+
+
 CONSTANT = np.ones((3, 4))
 FINE = np.arange(12.0).reshape(3, 4)
 

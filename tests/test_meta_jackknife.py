@@ -201,10 +201,6 @@ def test_edges_have_a_reason():
     rare[0, 0] = often[0, 0] = often[1, 3] = often[1, 4] = 1  # without system 1, the first is constant
     one = meta.correlate(rare, y, "pearson", ci="jack-both")
     assert "undefined without 1 of 6 systems" in one.reason and one.low < one.high
-    alone = x.copy()
-    alone[3] += 30
-    odd = meta.correlate(alone, y, "pearson", ci="jack-both")
-    assert "system 4 alone makes" in odd.reason
     line = np.arange(10.0)
     assert "no interval" in meta.correlate(line, line, ci="auto").reason
     for bad, words in (

@@ -113,8 +113,9 @@ def test_pairwise_accuracy_counts_pairs_of_systems():
         meta.pairwise_accuracy(x[:1], y[:1])
 
 
-def test_soft_pairwise_accuracy_equals_a_loop():
-    x, y = judged(4, 12, 0, "gaps")
+@pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps"])
+def test_soft_pairwise_accuracy_equals_a_loop(kind):
+    x, y = judged(4, 12, 0, kind)
     y[np.isnan(x)], x[np.isnan(y)] = np.nan, np.nan
     signs = np.random.default_rng(3).integers(0, 2, (200, 12)) * 2.0 - 1
     terms = []

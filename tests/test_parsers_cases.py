@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nlgeval_lib import parsers
-from nlgeval_lib.parsers.loose_json import Record, objects
+from nlgeval_lib.parsers.normalise import Record, objects
 from nlgeval_lib.records import Judgment, Status
 
 FOLDER = Path(__file__).parent / "cases"

@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from nlgeval_lib.engines.store import FILE, Store, StoreError, request_key
+from nlgeval_lib.engines.keys import request_key
+from nlgeval_lib.engines.store import FILE, Store, StoreError
 from nlgeval_lib.records import Completion
 
 MODEL = {"model": "m", "revision": "r"}

@@ -11,7 +11,7 @@ import pytest
 from runner_tools import Checkout
 
 from nlgeval_lib import datasets, files, study
-from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.engines import Failure, ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.runner import stale
 from nlgeval_lib.scoring import EngineChoice, ProgressBar
@@ -142,6 +142,17 @@ def test_refused_prompts_are_failed_rows_and_not_a_gap(here, engine, monkeypatch
     assert read.available and len(lost) == int((ran.frame["status"] == "failed").sum()) > 0
     assert lost["value"].isna().all() and lost["reason"].str.contains("9000 tokens").all()
     assert read.coverage == f"{len(read.frame) - len(lost)} of {len(read.frame)}"
+
+
+def test_a_lost_connection_is_no_refusal(here, engine):
+    folder, key = files.state("completions"), "ab" * 32
+    lost, refused = (Failure("one", 0, key, why, passing) for why, passing in (("gone", True), ("too long", False)))
+    judges.note_refusals(folder, engine, [lost])
+    assert judges.refusals(folder, MODEL, "r1") == {}
+    judges.note_refusals(folder, engine, [lost, refused])
+    assert judges.refusals(folder, MODEL, "r1") == {key: "too long"}
+    judges.forget_refusals(folder, engine)
+    assert judges.refusals(folder, MODEL, "r1") == {}
 
 
 def test_too_many_refusals_are_no_scores(here, engine, monkeypatch):

@@ -46,6 +46,7 @@ def test_two_servers_under_one_name_give_two_rows(nl, two):
         assert f"model:judge@at:{place}+owner:{owner}+root:{owner}|" in record["signature"]
         about = {"server": place, "owner": owner, "root": owner, "version": "1.2.3"}
         assert record["about"] == about and record["date"]
+        assert record["completions_made_by"] == {f"{owner} 1.2.3": [record["date"][:10]] * 2}
     again, record = scored(nl, two[0])
     assert len(two[0].bodies) == 6 and again.equals(first[0]) and record["signature"] == first[1]["signature"]
 
@@ -88,6 +89,19 @@ def test_a_server_that_tells_nothing_is_known_by_its_address(told):
     server.models = told
     assert OpenAIEngine("judge", base_url=server.url).revision == f"at:{_server.place(server.url)}"
     server.stop()
+
+
+@pytest.mark.parametrize(("which", "again"), [("empty", 1), ("unparsed", 3), ("failed", 0)])
+def test_what_gave_nothing_is_asked_again_when_told_to(nl, judge, tmp_path, which, again):
+    said = {0: " ", 1: "no idea", 2: "no idea"}
+    server = judge(lambda prompt: said.get(next((i for i in range(6) if f"answer {i}" in prompt), 9), "Score: 2"))
+    server.folder = tmp_path
+    first = scored(nl, server, "--max-missing", "1")[0]
+    said.clear()
+    second = scored(nl, server, "--max-missing", "1", "--ask-again", which)[0]
+    assert len(server.bodies) == 6 + again and second["value"].notna().sum() == first["value"].notna().sum() + again
+    got = nl("score", "-e", "geval", "-i", "in.jsonl", "-n", *asks(server, "--ask-again", which))
+    assert got.code == 2 and "--ask-again removes stored completions" in got.err
 
 
 # -- in the papers' tables ---------------------------------------------------------------------------------------------

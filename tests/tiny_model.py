@@ -17,7 +17,7 @@ TEMPLATE = (
 )
 
 
-def tokenizer():
+def tokenizer(corpus=CORPUS, size: int = 400):
     """A byte-level BPE of ASCII text, with a chat template; any other character is unknown to it.
 
     Bytes that only together make a character would let engines differ in how they show a half one.
@@ -31,8 +31,8 @@ def tokenizer():
     tok.decoder = decoders.ByteLevel()
     alphabet = [chr(code) for code in range(33, 127)] + ["Ġ", "Ċ"]
     tok.train_from_iterator(
-        CORPUS,
-        trainers.BpeTrainer(vocab_size=400, special_tokens=special, initial_alphabet=alphabet, show_progress=False),
+        corpus,
+        trainers.BpeTrainer(vocab_size=size, special_tokens=special, initial_alphabet=alphabet, show_progress=False),
     )
     tok.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
     fast = PreTrainedTokenizerFast(
@@ -71,23 +71,23 @@ def build(folder: Path, seed: int = 0, positions: int = 1024) -> Path:
     return folder
 
 
-def build_seq2seq(folder: Path, seed: int = 0) -> Path:
-    """Save a random BART (hidden 32, 1 + 1 layers) and the tokenizer in `folder`."""
+def build_seq2seq(folder: Path, seed: int = 0, layers: int = 1, positions: int = 256, words=None) -> Path:
+    """Save a random BART (hidden 32, `layers` + 1) and its tokenizer in `folder`; it takes `positions` tokens."""
     import torch
     from transformers import BartConfig, BartForConditionalGeneration
 
-    words = tokenizer()
+    words = words or tokenizer()
     torch.manual_seed(seed)
     config = BartConfig(
         vocab_size=len(words),
         d_model=32,
-        encoder_layers=1,
+        encoder_layers=layers,
         decoder_layers=1,
         encoder_attention_heads=2,
         decoder_attention_heads=2,
         encoder_ffn_dim=64,
         decoder_ffn_dim=64,
-        max_position_embeddings=256,
+        max_position_embeddings=positions,
         bos_token_id=1,
         eos_token_id=2,
         pad_token_id=3,

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nlgeval_lib.engines.store import Store, draw_keys
+from nlgeval_lib.engines.keys import draw_keys
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
 
 SAMPLING = {"temperature": 1.0, "max_tokens": 256}

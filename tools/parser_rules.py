@@ -10,8 +10,8 @@ import json
 import sys
 from pathlib import Path
 
-from nlgeval_lib import datasets, parsers
-from nlgeval_lib.parsers import candidates, cues, vetoes
+from nlgeval_lib import datasets
+from nlgeval_lib.parsers import candidates, ratings, tables
 
 CASES = Path(__file__).parents[1] / "tests" / "cases" / "rating.jsonl"
 
@@ -33,7 +33,7 @@ def main() -> int:
     given = texts(parse.parse_args().recorded)
 
     def readings() -> list[str]:
-        return [repr(parsers.rating(*one).value) for one in given]
+        return [repr(ratings.read_text(*one)[0].value) for one in given]  # rating itself remembers short texts
 
     def told(kind: str, name: str) -> int:
         changed = sum(one != other for one, other in zip(whole, readings(), strict=True))
@@ -41,14 +41,14 @@ def main() -> int:
         return int(not changed)
 
     whole, idle = readings(), 0
-    for row in cues.CUES:
-        kept = {other: before for other, before in cues.CUES.items() if other is not row}
+    for row in tables.CUES:
+        kept = {other: before for other, before in tables.CUES.items() if other is not row}
         candidates.TABLES = candidates.Tables(kept)
         idle += told("cue", row.name)
-    for scope, ways in vetoes.VETOES.items():
+    for scope, ways in tables.VETOES.items():
         for name in ways:
             others = {other: way for other, way in ways.items() if other != name}
-            candidates.TABLES = candidates.Tables(taken={**vetoes.VETOES, scope: others})
+            candidates.TABLES = candidates.Tables(taken={**tables.VETOES, scope: others})
             idle += told(scope, name)
     candidates.TABLES = candidates.Tables()
     return int(idle > 0)

@@ -1,14 +1,16 @@
 """The road from a judge's completions to the printed cells, rehearsed: a script answers every judge of the catalogue at
-reduced size, the notebooks that read one run on that store, and their cells are counted.
+reduced size, tiny random models stand for the weights of its metrics, the notebooks that read one run on what came of
+it, and their cells are counted.
 
     python tools/rehearsal.py                 run it in a temporary folder, compare with tests/cases/rehearsal.csv
     python tools/rehearsal.py --write         and write that list anew
     python tools/rehearsal.py --folder DIR    keep store, results and executed notebooks there
 
-What comes out is noise under the papers' model names, so it lives in that folder alone. The list has a line for each
-row of a printed table with cells that stay empty, and the reason; a row that loses a cell, a notebook that fails or a
-reason that changes is a fault, and the exit code 1. How many cells each model fills goes to data/judged_cells.csv, from
-which `nlgeval completions --dry-run` tells what an hour or a dollar brings.
+What comes out is noise, for judges under the papers' model names, so it lives in that folder alone. What a stand-in for
+a metric's model gives has a row of its own, named by the stand-in; it counts for the printed row. The list has a line
+for each row of a printed table with cells that stay empty, and the reason; a row that loses a cell, a notebook that
+fails or a reason that changes is a fault, and the exit code 1. How many cells each model fills
+goes to data/judged_cells.csv, from which `nlgeval completions --dry-run` tells what an hour or a dollar brings.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ LIST = ROOT / "tests" / "cases" / "rehearsal.csv"
 MALFORMED = 0.02  # of all answers: coverage and missing values are rehearsed too
 GAINED = ROOT / "data" / "judged_cells.csv"
 KEY = ["paper", "table", "row"]
+PLACE = [*KEY, "column", "statistic"]
 ERROR = """Error location {0}: a word
 Error aspect {0}: Fluency
 Explanation {0}: it is odd.
@@ -86,10 +89,43 @@ def fill(store: Path) -> None:
         print(f"{question.output}, {question.name}: {len(engine.asked):,} asked; {read}", flush=True)
 
 
+def measure(folder: Path) -> None:
+    """What the metrics of the catalogue give, each by a tiny random model that lies where a user's folder would."""
+    sys.path.append(str(ROOT / "tests"))
+    import nltk
+    import tiny_model
+    from bert_score.utils import model2layers
+    from tokenizers.processors import TemplateProcessing
+
+    from nlgeval_lib import datasets
+    from nlgeval_lib.study import catalogue, metrics
+
+    splitter = folder / "nltk" / "tokenizers" / "punkt_tab" / "english"  # one that knows no abbreviation
+    splitter.mkdir(parents=True, exist_ok=True)
+    for name in ("collocations.tab", "sent_starters.txt", "abbrev_types.txt", "ortho_context.tab"):
+        (splitter / name).touch()
+    os.environ["NLTK_DATA"] = str(folder / "nltk")
+    nltk.data.path.append(os.environ["NLTK_DATA"])
+    known = catalogue.load()
+    words = tiny_model.tokenizer(datasets.load("summeval")["source"].unique(), 4000)
+    # without a first mark, so that UniEval's Yes and No differ where they begin
+    words.backend_tokenizer.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
+    for seed, metric in enumerate({metric.model: metric for metric in known.metrics.values()}.values()):
+        layers = model2layers[metric.model] if metric.evaluator == "bertscore" else 1
+        metrics.place(metric.model, tiny_model.build_seq2seq(folder / f"tiny-{seed}", seed, layers, 4096, words))
+    metrics.make(metrics.asked(known, known.outputs), print, mode="quick")
+
+
 def cells(results: Path) -> pd.DataFrame:
-    """The printed cells of all saved results; `ours` is empty where nothing came out."""
+    """The printed cells of all saved results; `ours` is empty where nothing came out, not even of a stand-in."""
     tables = [pd.read_csv(path, dtype={"printed": str}) for path in results.glob("*/*/*.csv") if "__" not in path.name]
     found = pd.concat(tables, ignore_index=True)
+    stood = found[found["row"].str.contains(", judged by tiny-", na=False) & found["ours"].notna()]
+    stood = pd.MultiIndex.from_frame(
+        stood[PLACE].assign(row=stood["row"].str.replace(", judged by .*", "", regex=True))
+    )
+    for_it = pd.MultiIndex.from_frame(found[PLACE]).isin(stood) & found["ours"].isna()
+    found.loc[for_it, ["ours", "route"]] = 0.0, "run"
     return found[found["printed"].notna()]
 
 
@@ -104,10 +140,11 @@ def main() -> int:
         for name in ("state", "results", "figures"):
             os.environ[f"NLGEVAL_{name.upper()}"] = str(folder / name)
         fill(folder / "state" / "completions")
+        measure(folder / "models")
         from nlgeval_lib.study import catalogue
 
         known = catalogue.load()
-        outputs = [one.id for one in known.outputs if one.covers and known.questions_of(one.id)]
+        outputs = [one.id for one in known.outputs if one.covers and (one.judges or one.metrics)]
         command = [sys.executable, "-m", "nlgeval_lib.cli", "run", *outputs, "--mode", "quick", "--jobs", given.jobs]
         code = subprocess.run(command, cwd=ROOT, check=False).returncode
         found = cells(folder / "results")

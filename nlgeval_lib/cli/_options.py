@@ -7,7 +7,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -45,7 +45,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 class Asking:
     """Who is asked."""
 
-    dry_run, tokenizer = False, ""  # no options of all that ask
+    dry_run, tokenizer, ask_again = False, "", None  # no options of all that ask
     engine: Annotated[str, option("--engine", help="openai, vllm, transformers or replay.")] = ""
     model: Annotated[str, option("--model", "-m", help="The engine's model, or the metric's own.")] = ""
     base_url: Annotated[str, option("--base-url", help="The server's address, to and with /v1.")] = ""
@@ -60,8 +60,10 @@ class Asking:
         """Who is asked, or is only planned for."""
         from nlgeval_lib.scoring import EngineChoice
 
+        if self.ask_again and self.dry_run:
+            raise ValueError("--ask-again removes stored completions; leave it out of a dry run")
         who = (self.engine, self.model, self.revision, self.base_url, self.engine_set or (), self.store)
-        return EngineChoice(*who, tokenizer=self.tokenizer, planning=self.dry_run)
+        return EngineChoice(*who, self.tokenizer, self.dry_run, self.ask_again or "")
 
 
 class Planning(Asking):
@@ -99,6 +101,10 @@ class Scoring(Planning):
         Several, option("--fill", metavar="COLUMN=TEXT", help="A text for all rows; @FILE reads it (repeatable).")
     ] = None
     set: Settings = None
+    ask_again: Annotated[
+        Literal["empty", "failed", "unparsed"] | None,
+        option("--ask-again", help="Ask again for what is stored without text, what failed, what gives no score."),
+    ] = None  # type: ignore[assignment]
     load: Annotated[str, option("--load", help="A fitted evaluator's file (hdeval).")] = ""
     skip_incomplete: Annotated[
         bool, typer.Option("--skip-incomplete", help="Leave rows that lack a needed text without a score.")

@@ -30,8 +30,9 @@ def completions(asked: Completions) -> None:
     """Fill the store with the completions that the catalogue's outputs need, or an evaluator for a data set or file.
 
     Without --evaluator: every [[judge]] of notebooks/catalogue.toml, sorted so that each model is loaded once. Models
-    that are served by an API are asked with --engine openai, all others with vllm (or transformers). `nlgeval run` then
-    reads the store. With --evaluator: the completions of that one.
+    that are served by an API are asked with --engine openai, all others with vllm (or transformers); these also make
+    the scores of every [[metric]] whose weights are here. `nlgeval run` then reads both. With --evaluator: the
+    completions of that one.
 
     Notebooks and `nlgeval score` then find them and ask nothing. Every completion is stored as it comes; Ctrl-C stops
     cleanly, and the same command goes on from there. An HD-Eval that is not fitted gets every criterion of every
@@ -92,7 +93,7 @@ def _all(asked: Completions) -> int:
     import pandas as pd
 
     from nlgeval_lib.scoring.rows import pairs
-    from nlgeval_lib.study import EngineOptions, catalogue, completions, plan_totals
+    from nlgeval_lib.study import EngineOptions, catalogue, completions, metrics, plan_totals
 
     if not asked.engine and not asked.dry_run:
         raise ValueError("which engine? --engine vllm, transformers, or openai for models served by an API")
@@ -103,8 +104,22 @@ def _all(asked: Completions) -> int:
             raise ValueError(f"--model-path {f'{name}={folder}'!r}; the form is {form}")
     choice = vars(asked.choice()) | ({} if asked.engine else {"engine": "vllm"})
     ways = EngineOptions(**choice, folders=folders, mode=asked.mode)
-    chosen = (asked.output or (), asked.paper or (), asked.for_model or ())
-    todo, other = completions.select(catalogue.load(), ways, *chosen)
+    chosen = (asked.output or (), asked.paper or ())
+    known = catalogue.load()
+    todo, other = completions.select(known, ways, *chosen, asked.for_model or ())
+    measured = metrics.asked(known, known.select(*chosen), asked.for_model or ())
+    if not todo and not other and not measured:
+        all_models = [one.model for one in known.judges] + [one.model for one in known.metrics.values()]
+        models = ", ".join(dict.fromkeys(all_models)) or "none"
+        asking = ", ".join(one.id for one in known.outputs if one.judges or one.metrics) or "none"
+        raise ValueError(
+            f"no [[judge]] or [[metric]] of the catalogue is among these; models it has: {models}; outputs that ask "
+            f"one: {asking}"
+        )
+    if measured and asked.engine != "openai":
+        for model in {metric.model for metric in measured} & {*folders}:
+            metrics.place(model, folders[model])
+        metrics.make(measured, typer.echo, asked.mode, asked.dry_run)
     if asked.dry_run:
         planned = completions.plan_catalogue(todo, ways)
         if not asked.engine:  # both kinds, each by its own engine

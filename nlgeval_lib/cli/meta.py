@@ -29,7 +29,7 @@ class Meta:
     coef: Annotated[Several, option(help="pearson, spearman, kendall-a, -b, -c, acc-eq (repeatable).")] = None
     by: Annotated[str | None, option("--by", help="Groups of rows; default aspect, '' for none.")] = None
     map: Mapping = None
-    nan: Annotated[str, typer.Option(help="Rows without a score: drop, error, zero, mean, min, max.")] = "drop"
+    nan: Annotated[str, typer.Option(help="Missing scores: drop, error, zero, mean, min, max, constant-zero.")] = "drop"
     ci: Annotated[str, typer.Option(help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both.")] = "auto"
     n_boot: Annotated[int, typer.Option(min=1, help="Resamples of an interval that resamples.")] = 1000
     n_perm: Annotated[int, typer.Option(min=1, help="Exchanges of systems, at system level.")] = 1000

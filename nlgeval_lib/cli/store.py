@@ -32,6 +32,8 @@ def verify(store: StoreFolder = "") -> None:
     kept = named.store(store)
     for (model, revision), count in kept.census().items():
         typer.echo(f"{count:>10,}  {model}@{revision}")
+        for maker, days in kept.makers(model, revision).items():
+            typer.echo(f"{'':>12}by {maker}, {' to '.join(dict.fromkeys(days))}")
     damaged = kept.verify()
     for key in damaged:
         typer.echo(f"damaged: {key}")

@@ -18,6 +18,9 @@ _BROKEN = ("error", "abort", "aborted", "cancelled", "canceled", "content_filter
 _HALVES = re.compile(r"[\ud800-\udfff]")  # JSON can escape half a character, which no file and no tokenizer takes
 MOST_BYTES = 64 << 20  # of an answer
 _START = 12  # as much of a key's beginning is taken for the key: an excerpt may end within it
+MOST_WAIT = 120.0  # seconds that a server may ask to wait; a request that is to wait longer fails
+_HOPELESS = (401, 403, 404)  # no key, no right, no such model: the next request will fare no better
+_PASSING = (408, 409, 429)  # and all of 500 and above
 SECRET = 16  # characters; what is shorter is no key but a word such as "EMPTY" for a server that wants none
 
 
@@ -155,6 +158,43 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         if seconds == seconds:
             return max(0.0, seconds)
     return None
+
+
+def fault(error: Exception, engine: Any, key: str) -> AttemptFailed:
+    """What an attempt of an `OpenAIEngine` that ended with `error` means; without the key, if the server repeats it."""
+    import openai
+
+    if isinstance(cause := error.__cause__ or error, AttemptFailed):
+        return cause
+    if isinstance(error, openai.APIStatusError):
+        return _refused(error, engine, key)
+    passing = True
+    if isinstance(error, (TimeoutError, openai.APITimeoutError)):
+        reason = f"no answer within {engine.timeout:g} s"
+    elif isinstance(error, openai.APIConnectionError):
+        reason = f"connection lost: {type(cause).__name__}: {cause}"
+    elif isinstance(error, BadAnswer):
+        reason = f"a bad answer: {error}"
+    else:
+        reason = f"{type(error).__name__}: {error}"
+        passing = not isinstance(error, (ValueError, TypeError))  # of ours, and the same at the next attempt
+    return AttemptFailed(without_key(reason, key), 0.0 if passing else None)
+
+
+def _refused(error: Any, engine: Any, key: str) -> AttemptFailed:
+    """What an HTTP status means."""
+    status, variable = error.status_code, engine.api_key_env
+    reason = without_key(f"HTTP {status}: {error.message}", key)
+    if status in (401, 403):
+        reason += f"; the key is that of {variable}" if key else f"; no key was sent: set {variable}"
+    if status in _HOPELESS or error.code == "insufficient_quota":
+        return AttemptFailed(reason, hopeless=True)
+    if status not in _PASSING and status < 500:
+        return AttemptFailed(reason, passing=error.code == "content_filter")
+    wait = retry_after(error.response.headers, engine._now()) or 0.0
+    if wait > MOST_WAIT:
+        return AttemptFailed(f"{reason}; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}", passing=True)
+    return AttemptFailed(reason, wait)
 
 
 def without_key(reason: str, key: str) -> str:

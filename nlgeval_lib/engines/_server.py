@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nlgeval_lib.engines.base import EngineError
-from nlgeval_lib.engines.store import canonical
+from nlgeval_lib.engines.keys import canonical
 
 OFFICIAL = "api.openai.com"
 MARKS = ("at:", "extra:", "quantization=", "load_in_4bit=", "load_in_8bit=")  # how parts of a revision begin

@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import re
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
-from nlgeval_lib.engines.store import canonical, draw_keys
+from nlgeval_lib.engines.keys import canonical, draw_keys
 from nlgeval_lib.records import Completion
 
 ROLES = ("system", "user", "assistant")
@@ -230,6 +231,11 @@ class Engine(ABC):
     def signature(self) -> str:
         """`engine:NAME|model:ID@REVISION`."""
         return f"engine:{self.name}|model:{self.model}@{self.revision}"
+
+    def maker(self) -> str:
+        """What runs the model, with its version where that is known, such as `vllm 0.32.0`."""
+        package = sys.modules.get(self.name)
+        return f"{self.name} {getattr(package, '__version__', '')}".rstrip()
 
     def close(self) -> None:  # noqa: B027 - most engines hold nothing
         """Free what the engine holds."""

@@ -192,7 +192,8 @@ def _generate(
             open_keys.difference_update(completion.key for completion in batch)
             good = [completion for completion in batch if completion.finish_reason != "error"]
             if store is not None and good:
-                new = store.put_many(good, (bodies[completion.key] for completion in good))
+                asked_for = (bodies[completion.key] for completion in good)
+                new = store.put_many(good, asked_for, engine.maker())
                 if new < len(good):  # another process was first: one completion is the truth for both
                     kept = store.get_many(completion.key for completion in good)
                     batch = [kept.get(completion.key, completion) for completion in batch]

@@ -16,16 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from nlgeval_lib.engines import _protocol, _server
-from nlgeval_lib.engines._protocol import AttemptFailed, without_key
+from nlgeval_lib.engines._protocol import MOST_WAIT, AttemptFailed
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, failed
 from nlgeval_lib.records import Completion
 
 DIALECTS = ("openai", "vllm")
-MOST_WAIT = 120.0  # seconds that a server may ask to wait; a request that is to wait longer fails
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 _APART, _RAMP = 0.004, 0.25  # seconds between the first requests of two workers, and of the first and the last
-_HOPELESS = (401, 403, 404)  # no key, no right, no such model: the next request will fare no better
-_PASSING = (408, 409, 429)  # and all of 500 and above
 
 
 @dataclass
@@ -195,6 +192,11 @@ class OpenAIEngine(Engine):
         if run.hopeless:
             self.about = {}
 
+    def maker(self) -> str:
+        """What the server tells of itself, such as `vllm 0.32.0`."""
+        about = self.about
+        return " ".join(about[name] for name in ("owner", "version") if name in about) or about.get("server", "")
+
     def stop(self) -> None:
         """End the run that is going on, from any thread or a signal's handler: it hands over what has arrived."""
         if self._run is not None:
@@ -329,43 +331,8 @@ class _Run:
             wanted = self.sampling.logprobs is not None
             answer = _protocol.read(response.content, chat=chat, count=len(draws), logprobs=wanted)
         except Exception as error:
-            fault = self._fault(error)
+            fault = _protocol.fault(error, engine, self.key)
             self.hopeless = self.hopeless or (str(fault) if fault.hopeless else "")
             self.quiet_until = max(self.quiet_until, engine._now() + (fault.wait or 0.0))
             raise fault from None
         return engine._completions(draws, answer)
-
-    def _fault(self, error: Exception) -> AttemptFailed:
-        """What an attempt that ended with `error` means; without the key, should the server have sent it back."""
-        import openai
-
-        if isinstance(cause := error.__cause__ or error, AttemptFailed):
-            return cause
-        if isinstance(error, openai.APIStatusError):
-            return self._refused(error)
-        passing = True
-        if isinstance(error, (TimeoutError, openai.APITimeoutError)):
-            reason = f"no answer within {self.engine.timeout:g} s"
-        elif isinstance(error, openai.APIConnectionError):
-            reason = f"connection lost: {type(cause).__name__}: {cause}"
-        elif isinstance(error, _protocol.BadAnswer):
-            reason = f"a bad answer: {error}"
-        else:
-            reason = f"{type(error).__name__}: {error}"
-            passing = not isinstance(error, (ValueError, TypeError))  # of ours, and the same at the next attempt
-        return AttemptFailed(without_key(reason, self.key), 0.0 if passing else None)
-
-    def _refused(self, error: Any) -> AttemptFailed:
-        """What an HTTP status means."""
-        status, variable = error.status_code, self.engine.api_key_env
-        reason = without_key(f"HTTP {status}: {error.message}", self.key)
-        if status in (401, 403):
-            reason += f"; the key is that of {variable}" if self.key else f"; no key was sent: set {variable}"
-        if status in _HOPELESS or error.code == "insufficient_quota":
-            return AttemptFailed(reason, hopeless=True)
-        if status not in _PASSING and status < 500:
-            return AttemptFailed(reason, passing=error.code == "content_filter")
-        wait = _protocol.retry_after(error.response.headers, self.engine._now()) or 0.0
-        if wait > MOST_WAIT:
-            return AttemptFailed(f"{reason}; it asks to wait {wait:.0f} s, more than {MOST_WAIT:g}", passing=True)
-        return AttemptFailed(reason, wait)

@@ -1,32 +1,29 @@
 """Completions in one SQLite file, each under the key of what determines it: asked once, kept whatever ends the process.
 
-    store = Store(".nlgeval/completions")
-    store.put_many(completions, requests)
-    found = store.get_many(keys)
-
-A record is JSON that begins with its key, and has a checksum: the CRC-32 of all but its first character. A line of an
-exported file is `{"crc":"1f0c9a3e","key":"<64 hex digits>","text":"...", ...}`: the record with its checksum before it.
+store = Store(".nlgeval/completions")
+store.put_many(completions, requests)
+found = store.get_many(keys)
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import os
-import re
 import sqlite3
 import tempfile
 import threading
 import warnings
 import weakref
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import IO, Any
 
 from nlgeval_lib import files
+from nlgeval_lib.engines import keys as records
+from nlgeval_lib.engines.keys import Row, StoreError
 from nlgeval_lib.records import Completion
 
 FILE = "completions.sqlite"
@@ -58,89 +55,6 @@ WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key)
 """
 _AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
-_KEY = re.compile(r"[0-9a-f]{64}\Z")
-
-Row = tuple[bytes, int, str, str | None, str | None]  # key, crc, record, model, revision
-
-
-class StoreError(OSError):
-    """The store cannot be read or written. The message names the file and the way out."""
-
-
-# -- keys and records --------------------------------------------------------------------------------------------------
-
-
-def canonical(value: Any) -> str:
-    """JSON with sorted keys, no blanks and only ASCII: equal values give equal text on every machine.
-
-    Raises: TypeError, ValueError where `value` is not JSON (NaN and inf are not).
-    """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-
-
-def request_key(body: Mapping[str, Any]) -> str:
-    """The sha256 of what is asked (model, revision, prompt or messages, sampling), as 64 hex digits."""
-    return hashlib.sha256(canonical(body).encode()).hexdigest()
-
-
-def draw_keys(body: Mapping[str, Any], draws: Sequence[int]) -> list[str]:
-    """The keys of some draws of one request: sha256 of the canonical JSON of the body with `"draw": i`."""
-    rest = canonical(body)[1:]  # "draw" sorts before every other name of the body
-    return [hashlib.sha256(f'{{"draw":{draw},{rest}'.encode()).hexdigest() for draw in draws]
-
-
-def _crc(record: bytes) -> int:
-    return zlib.crc32(memoryview(record or b" ")[1:])
-
-
-def _row(body: dict[str, Any], model: str | None = None, revision: str | None = None) -> Row:
-    """The row of a record. Half characters, which UTF-8 cannot hold, are kept as JSON escapes."""
-    record = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    if record != files.whole(record):
-        record = json.dumps(body, separators=(",", ":"))
-    who = (model and files.whole(model), revision and files.whole(revision))
-    return bytes.fromhex(body["key"]), _crc(record.encode()), record, *who
-
-
-def _completion_row(c: Completion) -> Row:
-    """The row of a completion; what has its usual value is left out. Raises: ValueError."""
-    if c.finish_reason == "error" or c.error:
-        raise ValueError(f"completion {c.key[:12]} failed ({c.error}): only finished completions are stored")
-    if not isinstance(c.key, str) or not _KEY.match(c.key):
-        raise ValueError(f"key {c.key!r}: a key is 64 lower-case hex digits, as draw_keys() gives them")
-    body: dict[str, Any] = {"key": c.key, "text": c.text, "finish_reason": c.finish_reason}
-    for name in ("prompt_tokens", "completion_tokens", "model", "revision"):
-        if value := getattr(c, name):
-            body[name] = value
-    if c.logprobs is not None:
-        body["logprobs"] = [dict(position) for position in c.logprobs]
-    return _row(body, c.model, c.revision)
-
-
-def _completion(key: bytes, crc: int, record: bytes) -> Completion:
-    """The completion of a record. Raises: ValueError for a damaged one; StoreError for one of a newer version."""
-    if _crc(record) != crc:
-        raise ValueError("its checksum does not match")
-    found = json.loads(record)
-    if found["key"] != key.hex():
-        raise ValueError(f"it is that of {found['key'][:12]}")
-    if "logprobs" in found:
-        found["logprobs"] = tuple(found["logprobs"])
-    try:
-        return Completion(**found)
-    except TypeError as error:
-        raise StoreError(f"the record {key.hex()[:12]} is of a newer version ({error}): update") from None
-
-
-def _row_of(line: bytes) -> Row:
-    """The row of a line of an exported file. Raises: ValueError, KeyError, TypeError for a damaged one."""
-    record, crc = b"{" + line[18:].rstrip(b"\r\n"), int(line[8:16], 16)
-    if line[:8] != b'{"crc":"' or _crc(record) != crc:
-        raise ValueError("its checksum does not match")
-    body = json.loads(record)
-    who = (None, None) if "request" in body else (body.get("model", ""), body.get("revision", ""))
-    return _row(body, *who)
-
 
 # -- the store ---------------------------------------------------------------------------------------------------------
 
@@ -184,7 +98,7 @@ class Store:
             marks = ",".join("?" * len(part))
             for row in self._rows(f"SELECT key, crc, record FROM records WHERE key IN ({marks})", part):
                 try:
-                    completion = _completion(*row)
+                    completion = records.completion(*row)
                     found[completion.key] = completion
                 except (ValueError, KeyError, TypeError):
                     damaged.append(row[0].hex())
@@ -216,20 +130,35 @@ class Store:
         query = "SELECT model, revision, count(*) FROM records WHERE model IS NOT NULL GROUP BY model, revision"
         return {(model.decode(), revision.decode()): count for model, revision, count in self._rows(query)}
 
+    def makers(self, model: str, revision: str = "") -> dict[str, tuple[str, str]]:
+        """Which engines, with their versions, first answered a model's requests; and on which days, first and last."""
+        query = """
+            SELECT json_extract(record, '$.made[0]') AS maker, min(json_extract(record, '$.made[1]')),
+                   max(json_extract(record, '$.made[1]'))
+            FROM records WHERE model IS NULL AND json_valid(record) AND maker IS NOT NULL
+            AND json_extract(record, '$.request.model') = ? AND json_extract(record, '$.request.revision') = ?
+            GROUP BY maker"""
+        rows = self._rows(query, (model, revision))
+        return {maker.decode(): (first.decode(), last.decode()) for maker, first, last in rows}
+
     # -- writing -------------------------------------------------------------------------------------------------------
 
     def put(self, completion: Completion) -> bool:
         """Store one finished completion; False if its key is stored already (the first one stays)."""
         return self.put_many((completion,)) == 1
 
-    def put_many(self, completions: Iterable[Completion], requests: Iterable[Mapping[str, Any]] = ()) -> int:
+    def put_many(
+        self, completions: Iterable[Completion], requests: Iterable[Mapping[str, Any]] = (), maker: str = ""
+    ) -> int:
         """Store finished completions, and what was asked for them; the number of completions that are new.
 
-        All or none of them are stored. Raises: ValueError for an error completion or a bad key.
+        maker: which engine made them, and of which version. All or none of them are stored.
+        Raises: ValueError for an error completion or a bad key.
         """
-        rows = [_completion_row(completion) for completion in completions]
+        rows = [records.completion_row(completion) for completion in completions]
         bodies = {id(body): body for body in requests}.values()
-        asked = [_row({"key": request_key(body), "request": dict(body)}) for body in bodies]
+        made = {"made": [maker, date.today().isoformat()]} if maker else {}
+        asked = [records.row({"key": records.request_key(body), "request": dict(body), **made}) for body in bodies]
         return self._put(rows, asked) if rows or asked else 0
 
     def _put(self, rows: list[Row], asked: list[Row]) -> int:
@@ -320,7 +249,7 @@ class Store:
         with open(source, "rb") as lines:
             for line in lines:
                 try:
-                    rows.append(_row_of(line))
+                    rows.append(records.row_of(line))
                 except (ValueError, KeyError, TypeError):
                     damaged += line.endswith(b"\n")
                 if len(rows) == _AT_ONCE:
@@ -383,7 +312,7 @@ class Store:
             raise StoreError(f"{self.path} is of version {version}, this is {_VERSION}: update, or use another store")
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA mmap_size = 1073741824")
-        database.create_function("crc32", 1, _crc, deterministic=True)
+        database.create_function("crc32", 1, records.checksum, deterministic=True)
         database.text_factory = bytes
         self._connection = database
         return database

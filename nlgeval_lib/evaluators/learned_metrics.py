@@ -100,26 +100,43 @@ class GPTScore(_Likelihood):
     model: a causal or sequence-to-sequence model.
     prompt: a text with `{{slots}}`, or the name of a template of this project. `fixed` fills slots for all items (the
         default prompt has `task` and `quality`), the others are filled from the columns of their name.
+    both: the mean with the first reference's likelihood after a prompt with the output in the reference's place.
 
     Source: Fu et al. (2023), GPTScore, section 3.
     """
 
     name = "gptscore"
 
-    def __init__(self, model: str, *, prompt: str = PROMPT, fixed: dict[str, str] | None = None, **common: Any) -> None:
+    def __init__(
+        self,
+        model: str,
+        *,
+        prompt: str = PROMPT,
+        fixed: dict[str, str] | None = None,
+        both: bool = False,
+        **common: Any,
+    ) -> None:
         super().__init__(model=model, **common)
         whole = prompts.of_text(prompt) if "{{" in prompt else prompts.template(prompt)
         self.prompt = whole.bind(**(fixed or {}))
         if "output" in self.prompt.variables:
             raise ValueError("the prompt has a slot {{output}}; the output is what follows the prompt")
         self.needs = ["references" if slot == "reference" else slot for slot in self.prompt.variables]
+        if both and "reference" not in self.prompt.variables:
+            raise ValueError("both directions need a prompt with the slot {{reference}}")
+        self.both = both
 
     def rules(self) -> dict[str, Any]:
-        return {"prompt": self.prompt.sha}
+        return {"prompt": self.prompt.sha} | ({"direction": "both"} if self.both else {})
 
     def items(self, sample: Sample) -> list[Item]:
-        prompt = self.prompt.render(**{slot: field_of(sample, slot) for slot in self.prompt.variables})
-        return [(prompt, sample.output)] if sample.output.strip() else []
+        if not sample.output.strip():
+            return []
+        slots = {slot: field_of(sample, slot) for slot in self.prompt.variables}
+        found: list[Item] = [(self.prompt.render(**slots), sample.output)]
+        if self.both:
+            found.append((self.prompt.render(**slots | {"reference": sample.output}), slots["reference"]))
+        return found
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         return self.means(items)
@@ -215,20 +232,29 @@ class UniEval(Metric):
 
 
 class Comet(Metric):
-    """COMET by unbabel-comet: a translation against its source and its first reference.
+    """COMET by unbabel-comet: a translation against its source and, unless `reference=no`, its first reference.
 
-    model: the path of a checkpoint file.
+    model: the path of a checkpoint file, or an id whose folder is in `files.state("models")`.
 
     Source: Rei et al. (2020), COMET.
     """
 
     name = "comet"
-    needs = ("source", "references")
     parallel = False
 
-    def __init__(self, *, model: str | Path = "wmt22-comet-da.ckpt", batch_size: int = 8, **common: Any) -> None:
+    def __init__(
+        self,
+        *,
+        model: str | Path = "wmt22-comet-da.ckpt",
+        reference: bool = True,
+        batch_size: int = 8,
+        **common: Any,
+    ) -> None:
         super().__init__(**common)
-        self.model, self.batch_size = Path(model), batch_size
+        folder = encoders.placed(model)
+        self.model = folder / "checkpoints" / "model.ckpt" if folder.is_dir() else Path(model)
+        self.batch_size = batch_size
+        self.needs = ("source", "references") if reference else ("source",)
 
     def settings(self) -> dict[str, Any]:
         package = version("unbabel-comet", "pip install unbabel-comet, in an environment of its own")
@@ -247,10 +273,11 @@ class Comet(Metric):
         return load_from_checkpoint(str(self.model))
 
     def items(self, sample: Sample) -> list[Item]:
-        return [(sample.output, sample.source, sample.references[0])] if sample.output.strip() else []
+        texts = (sample.output, sample.source, *sample.references[: len(self.needs) - 1])
+        return [texts] if sample.output.strip() else []
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        data = [{"mt": output, "src": source, "ref": reference} for output, source, reference in items]
+        data = [dict(zip(("mt", "src", "ref"), item, strict=False)) for item in items]
         gpus = int(encoders.device() == "cuda")
         found = self._loaded.predict(data, batch_size=self.batch_size, gpus=gpus, progress_bar=False)
         return [_finite(value) for value in found.scores]
@@ -259,7 +286,7 @@ class Comet(Metric):
 class Bleurt(PairMetric):
     """BLEURT by Google's package, which needs TensorFlow.
 
-    checkpoint: the folder of an unpacked checkpoint, such as BLEURT-20.
+    model: the folder of an unpacked checkpoint, such as BLEURT-20, or its name in `files.state("models")`.
 
     Source: Sellam et al. (2020), BLEURT.
     """
@@ -267,24 +294,24 @@ class Bleurt(PairMetric):
     name = "bleurt"
     parallel = False
 
-    def __init__(self, checkpoint: str | Path = "BLEURT-20", *, batch_size: int = 16, **common: Any) -> None:
+    def __init__(self, model: str | Path = "BLEURT-20", *, batch_size: int = 16, **common: Any) -> None:
         super().__init__(**common)
-        self.checkpoint, self.batch_size = Path(checkpoint), batch_size
+        self.model, self.batch_size = encoders.placed(model), batch_size
 
     def settings(self) -> dict[str, Any]:
         package = version("BLEURT", "pip install git+https://github.com/google-research/bleurt.git")
-        if not (self.checkpoint / "bleurt_config.json").is_file():
+        if not (self.model / "bleurt_config.json").is_file():
             raise Unavailable(
-                f"BLEURT's checkpoint {self.checkpoint} is not a folder with bleurt_config.json; unpack "
+                f"BLEURT's checkpoint {self.model} is not a folder with bleurt_config.json; unpack "
                 f"https://storage.googleapis.com/bleurt-oss-21/BLEURT-20.zip and name the folder"
             )
-        return {"model": f"{self.checkpoint.name}@{encoders.digest(self.checkpoint)}", "bleurt": package}
+        return {"model": f"{self.model.name}@{encoders.digest(self.model)}", "bleurt": package}
 
     @functools.cached_property
     def _loaded(self) -> Any:
         from bleurt import score
 
-        return score.BleurtScorer(str(self.checkpoint))
+        return score.BleurtScorer(str(self.model))
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         outputs, references = map(list, zip(*items, strict=True))

@@ -50,6 +50,11 @@ class Metric(abc.ABC):
         path = files.state("metrics", "scores.sqlite") if cache is True else cache
         self.cache = ValueCache(path) if path else None
         self.details: dict[str, Any] = {}
+        self.recalled: dict[str, Any] = {}
+
+    def recall(self, settings: dict[str, Any]) -> None:
+        """From now on only read values that were stored under these `settings()`: no weights, nothing computed."""
+        self.recalled = dict(settings)
 
     # -- what a metric defines --
 
@@ -74,7 +79,7 @@ class Metric(abc.ABC):
     def signature(self) -> str:
         """Everything that determines a score but the texts."""
         try:
-            settings = self.settings()
+            settings = self.recalled or self.settings()
         except base.Unavailable:
             settings = {"settings": "unavailable"}
         value = {"value": self.part} if len(self.parts) > 1 else {}
@@ -115,9 +120,11 @@ class Metric(abc.ABC):
         found: dict[Item, Found] = {}
         self.details = {"cached": 0, "computed": 0}
         try:
-            prefix = base.signature(self.name, **self.settings(), v=self.revision_of_code)
+            prefix = base.signature(self.name, **(self.recalled or self.settings()), v=self.revision_of_code)
             keys = {item: key(prefix, *item) for item in items}
             found |= self._stored(keys)
+            if self.recalled and len(found) < len(items):
+                raise base.Unavailable(f"the metric cache has {len(found):,} of {len(items):,} values")
             # neighbours share their last text, and long ones stand together: less to tokenise and to pad
             todo = sorted((item for item in items if item not in found), key=lambda item: (len(item[-1]), item[::-1]))
             jobs = (os.cpu_count() or 1) if self.parallel and len(todo) >= _BIG else 1

@@ -23,7 +23,7 @@ from nlgeval_lib.engines import Engine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, numbers, short_hash
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.parsers.feedbacks import feedback as read_feedback
+from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from nlgeval_lib.engines import Engine, Request, Sampling, complete
-from nlgeval_lib.engines.store import Store, draw_keys
+from nlgeval_lib.engines.keys import draw_keys
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
 
 T = TypeVar("T")

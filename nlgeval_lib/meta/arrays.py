@@ -18,6 +18,7 @@ POLICIES: dict[str, str] = {
     "mean": "a missing judge score counts as the mean of the judge's other scores",
     "min": "a missing judge score counts as the judge's lowest score",
     "max": "a missing judge score counts as the judge's highest score",
+    "constant-zero": "as drop; an input with a constant side counts as 0, and so does kendall-a of constant scores",
 }
 FILLS: dict[str, Callable[[Floats], Any]] = {
     "zero": lambda x: 0.0,

@@ -95,7 +95,7 @@ def compare(
     systems only. "perm-" (the prefix may be left out): the scores of the two are exchangeable within each row, input,
     system, or both (a coin for each system and each input, exchanged where the two differ); "exact-systems" takes all
     patterns of systems where they are at most 10,000. Measured level at .05 with SummEval's variances: jack-both 0 to
-    .12; perm-systems .02 to .19; perm-both, the field's practice, .05 to .85 where judges differ in what they see.
+    .11; perm-systems .02 to .19; perm-both, the field's practice, .05 to .85 where judges differ in what they see.
     scaling, for exchanged scores: "z" standardises each judge, "rank" takes ranks, "none" leaves them.
     ci, n_boot, confidence: interval of the difference, as `intervals.of` says.
     Raises: ValueError as `correlate`, and for unknown words.
@@ -112,7 +112,7 @@ def compare(
     method, _, unit = name.rpartition("-")
     draws.check_units(unit, ratings.shape)
     levels.check(ratings, level)
-    pair = levels.Combined(np.subtract, [levels.plan(side, ratings, coef, level) for side in (one, two)])
+    pair = levels.Combined(np.subtract, [levels.plan(side, ratings, coef, level, nan) for side in (one, two)])
     values = [part.value for part in pair.parts]
     difference = values[0] - values[1]
     data = int(here.sum()), lost, ratings.size, nan
@@ -134,19 +134,17 @@ def compare(
         p, reason = jackknife.p_value(difference, found, alternative)
     else:
         masks = draws.swaps(ratings.shape, unit, n_perm, seed) if patterns is None else draws.in_chunks(patterns, here)
-        null, observed = _exchanged(one, two, ratings, coef, level, scaling, masks)
+        one, two = scaled(one, scaling), scaled(two, scaling)
+        sides = alike(one, two) if scaling == "z" else (one, two)
+        null, observed = _exchanged(levels.Swapped(*sides, ratings, coef, level, nan), ratings.size, masks)
         p, reason = p_value(null, observed, alternative, patterns is not None)
     reason = "; ".join(dict.fromkeys(filter(None, (note, reason, ends.reason))))
     return Comparison(values[0], values[1], difference, p, *settings, ends, reason, found, null)
 
 
-def _exchanged(
-    one: Floats, two: Floats, ratings: Floats, coef: str, level: str, scaling: str, masks: Iterator[draws.Draws]
-) -> tuple[Floats, float]:
+def _exchanged(pair: levels.Swapped, size: int, masks: Iterator[draws.Draws]) -> tuple[Floats, float]:
     """The differences after each exchange of scores, and the one without any: on the common scale."""
-    one, two = scaled(one, scaling), scaled(two, scaling)
-    pair = levels.Swapped(*(alike(one, two) if scaling == "z" else (one, two)), ratings, coef, level)
-    nobody = draws.Draws(rows=np.zeros((ratings.size, 1), dtype=draws.exact(2 * ratings.size)))
+    nobody = draws.Draws(rows=np.zeros((size, 1), dtype=draws.exact(2 * size)))
     observed = np.subtract(*pair.values(nobody))[0]
     return np.concatenate([np.subtract(*pair.values(mask)) for mask in masks]), float(observed)
 

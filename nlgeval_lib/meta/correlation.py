@@ -57,9 +57,10 @@ def correlate(
 
     x, y: one shape, flat (dataset level only) or `X[system, input]`; NaN is missing.
     coef: pearson, spearman, kendall-a, kendall-b, kendall-c ("kendall" is kendall-b), or acc-eq, in [-1, 1]; acc-eq is
-    the share of pairs ordered or tied alike, in [0, 1]. nan: a policy of `missing.POLICIES`.
-    level: dataset, one list of items; input, one coefficient an input, averaged over the inputs where it is defined;
-    system, over the systems' means. ci, n_boot, seed, confidence: the interval, as `intervals.of` says.
+    the share of pairs ordered or tied alike, in [0, 1]. nan: a policy of `POLICIES`.
+    level: dataset, one list of items; input, one coefficient an input, averaged over the inputs where it is defined
+    (grouped by system instead: pass x.T and y.T); system, over the systems' means.
+    ci, n_boot, seed, confidence: the interval, as `intervals.of` says.
     Rows are drawn i.i.d., which is too narrow where items share inputs or systems. A unit that a bootstrap draws twice
     is tied with its copy, which shifts kendall-a, kendall-c and acc-eq (kendall-b not); "jack-" makes no copies.
     Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer than 3 common items (or systems, at
@@ -94,7 +95,7 @@ def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset"
     few = here.reshape(len(a), -1).sum(axis=1) < 3
     if level == "system":
         few |= here.any(axis=2).sum(axis=1) < 3
-    return np.where(few, np.nan, levels.stacked(a, b, coef, level))
+    return np.where(few, np.nan, levels.stacked(a, b, coef, level, nan))
 
 
 def _point(filled: arrays.Filled, coef: str, level: str) -> tuple[Correlation, levels.Plan]:
@@ -102,7 +103,7 @@ def _point(filled: arrays.Filled, coef: str, level: str) -> tuple[Correlation, l
     here = ~np.isnan(filled.x)
     n = units = int(here.sum())
     skipped, reason = 0, ""
-    plan, whole = levels.plan(filled.x, filled.y, coef, level), everything(filled.x.shape)
+    plan, whole = levels.plan(filled.x, filled.y, coef, level, filled.policy), everything(filled.x.shape)
     value, x, y = plan.value, filled.x, filled.y
     if isinstance(plan, levels.Inputs):
         skipped = int(np.isnan(plan.each(whole)).sum())

@@ -46,10 +46,20 @@ def check(side: Floats, level: str) -> None:
         raise ValueError(f"level={level!r}: got {systems} system(s), at least {least} are needed: {what}")
 
 
-def plan(x: Floats, y: Floats, coef: str, level: str) -> Dataset | Inputs | Systems:
+def plan(x: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> Dataset | Inputs | Systems:
     """The prepared coefficient. x, y: flat or `[system, input]`, NaN in both where an item takes no part."""
     kinds: dict[str, type[Dataset | Inputs | Systems]] = {"dataset": Dataset, "input": Inputs, "system": Systems}
-    return kinds[level](x, y, coef)
+    return kinds[level](x, y, coef, zero_for_constant(coef, level, nan))
+
+
+def zero_for_constant(coef: str, level: str, nan: str) -> bool:
+    """Does a constant side give 0? No pair is ordered alike or otherwise: kendall-a is 0 then, the others are not."""
+    return nan == "constant-zero" and (level == "input" or coef == "kendall-a")
+
+
+def counted(values: Floats, zero: bool | npt.NDArray[np.bool_]) -> Floats:
+    """Coefficients with 0 where one is not defined and `zero` says so."""
+    return np.where(np.isnan(values) & zero, 0.0, values)
 
 
 def value(x: Floats, y: Floats, coef: str, level: str) -> float:
@@ -57,11 +67,11 @@ def value(x: Floats, y: Floats, coef: str, level: str) -> float:
     return plan(x, y, coef, level).value
 
 
-def stacked(x: Floats, y: Floats, coef: str, level: str) -> Floats:
+def stacked(x: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> Floats:
     """The coefficient of each of many judges: x, y `[judge, item]` or `[judge, system, input]` to (judges,)."""
     judges = len(x)
     if level == "system":
-        return np.array([value(*sides, coef, level) for sides in zip(x, y, strict=True)])
+        return np.array([plan(*sides, coef, level, nan).value for sides in zip(x, y, strict=True)])
     if level == "input":
         x, y = (np.ascontiguousarray(side.transpose(0, 2, 1)).reshape(-1, side.shape[1]) for side in (x, y))
     else:
@@ -69,7 +79,8 @@ def stacked(x: Floats, y: Floats, coef: str, level: str) -> Floats:
     if coef == "pearson":
         x, y = rescaled(x, axis=1), rescaled(y, axis=1)
     lists = Lists(x, y, coef, np.arange(x.shape[1]), x.shape[1])
-    each = lists.values(draws.everything(x.shape[1:]))
+    zero = zero_for_constant(coef, level, nan) & ((~np.isnan(x)).sum(axis=1) > 1)[:, None]
+    each = counted(lists.values(draws.everything(x.shape[1:])), zero)
     return each[:, 0] if level == "dataset" else mean_of_defined(each.reshape(judges, -1).T)
 
 
@@ -116,33 +127,34 @@ class Combined(Statistic):
 class Plan(Statistic):
     """A coefficient at one level."""
 
-    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
-        self.x, self.y, self.coef = x, y, coef
+    def __init__(self, x: Floats, y: Floats, coef: str, zero: bool = False) -> None:
+        self.x, self.y, self.coef, self.zero = x, y, coef, zero
         self.here = ~(np.isnan(x) | np.isnan(y))
 
 
 class Dataset(Plan):
     """All items in one list."""
 
-    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
+    def __init__(self, x: Floats, y: Floats, coef: str, zero: bool = False) -> None:
         x, y = (rescaled(x), rescaled(y)) if coef == "pearson" else (x, y)
-        super().__init__(x, y, coef)
+        super().__init__(x, y, coef, zero)
         self.lists = Lists(x.reshape(1, -1), y.reshape(1, -1), coef, np.arange(x.size)[None], x.shape[-1])
 
     def values(self, drawn: Draws) -> Floats:
-        return self.lists.values(drawn)[0]
+        return counted(self.lists.values(drawn)[0], self.zero)
 
     def without(self, unit: str) -> Floats:
         if self.coef in ("pearson", "spearman") and unit != "cells":
             return super().without(unit)
-        return left_out.of_list(self.x, self.y, self.lists, unit, self.value)
+        return counted(left_out.of_list(self.x, self.y, self.lists, unit, self.value), self.zero)
 
 
 class Inputs(Plan):
     """One coefficient an input, over the systems; then the mean of those that are defined."""
 
-    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
-        super().__init__(x, y, coef)
+    def __init__(self, x: Floats, y: Floats, coef: str, zero: bool = False) -> None:
+        super().__init__(x, y, coef, zero)
+        self.constant = zero & (self.here.sum(axis=0) > 1)[:, None]  # an input with one system has no coefficient
         places = np.arange(x.size).reshape(x.shape).T
         x, y = (rescaled(side.T, 1) if coef == "pearson" else np.ascontiguousarray(side.T) for side in (x, y))
         self.lists = Lists(x, y, coef, places, len(x))
@@ -151,8 +163,8 @@ class Inputs(Plan):
     def each(self, drawn: Draws) -> Floats:
         """The coefficient for each input and resample: (inputs, b), or (inputs, 1) where no system was redrawn."""
         if drawn.rows is None and drawn.systems is None:
-            return self.lists.values(Draws(systems=self.once))
-        return self.lists.values(replace(drawn, inputs=None))
+            return counted(self.lists.values(Draws(systems=self.once)), self.constant)
+        return counted(self.lists.values(replace(drawn, inputs=None)), self.constant)
 
     def values(self, drawn: Draws) -> Floats:
         return mean_of_defined(self.each(drawn), drawn.inputs)
@@ -172,8 +184,8 @@ class Inputs(Plan):
 class Systems(Plan):
     """One mean an output system, over its common items; then one coefficient over the systems."""
 
-    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
-        super().__init__(x, y, coef)
+    def __init__(self, x: Floats, y: Floats, coef: str, zero: bool = False) -> None:
+        super().__init__(x, y, coef, zero)
         self.sides = [tame(np.where(self.here, side, 0.0)) for side in (x, y)]
         self.rounding = [rounding(side) for side in self.sides]
 
@@ -193,7 +205,7 @@ class Systems(Plan):
     def values(self, drawn: Draws) -> Floats:
         x, y, n = self.means(drawn)
         weights = (n > 0) * (1.0 if drawn.systems is None else drawn.systems)
-        return across(x, y, self.rounding[0], self.rounding[1], weights, self.coef)
+        return counted(across(x, y, self.rounding[0], self.rounding[1], weights, self.coef), self.zero)
 
     def without(self, unit: str) -> Floats:
         if unit != "cells":
@@ -205,7 +217,8 @@ class Systems(Plan):
             side[of, columns] -= taken.ravel()
         with np.errstate(invalid="ignore", divide="ignore"):
             x, y = sums[0] / n, sums[1] / n
-        return across(x, y, self.rounding[0], self.rounding[1], (n > 0).astype(float), self.coef)
+        found = across(x, y, self.rounding[0], self.rounding[1], (n > 0).astype(float), self.coef)
+        return counted(found, self.zero)
 
 
 def across(x: Floats, y: Floats, slack_x: Floats, slack_y: Floats, weights: Weights, coef: str) -> Floats:
@@ -231,8 +244,11 @@ class Swapped:
     first, second, y: flat or `[system, input]`, NaN in all three where an item takes no part.
     """
 
-    def __init__(self, first: Floats, second: Floats, y: Floats, coef: str, level: str) -> None:
+    def __init__(self, first: Floats, second: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> None:
         self.shape, self.level, self.coef = y.shape, level, coef
+        self.zero: bool | npt.NDArray[np.bool_] = zero_for_constant(coef, level, nan)
+        if level == "input":
+            self.zero = self.zero & ((~np.isnan(y)).sum(axis=0) > 1)[:, None]
         if level != "system":
             pool = plan(np.concatenate([first, second]), np.concatenate([y, y]), coef, level)
             assert not isinstance(pool, Systems)
@@ -260,8 +276,8 @@ class Swapped:
             if masks.inputs is not None:
                 coins["inputs"] = 1 - 2 * masks.inputs
             one, other = self.pool.values(Draws.of(coins, 0.5))
-            return one, other
-        one, other = np.split(self.pool.values(Draws.of(coins, 0.5)), 2)
+            return counted(one, self.zero), counted(other, self.zero)
+        one, other = (counted(side, self.zero) for side in np.split(self.pool.values(Draws.of(coins, 0.5)), 2))
         if masks.inputs is not None:
             flip = masks.inputs.astype(bool)
             one, other = np.where(flip, other, one), np.where(flip, one, other)
@@ -282,7 +298,7 @@ class Swapped:
         with np.errstate(invalid="ignore", divide="ignore"):
             means = sums / self.n, (total - sums) / self.n
         y = np.broadcast_to(self.ratings, sums.shape)
-        one, other = (across(side, y, *self.slack, weights, self.coef) for side in means)
+        one, other = (counted(across(side, y, *self.slack, weights, self.coef), self.zero) for side in means)
         return one, other
 
 

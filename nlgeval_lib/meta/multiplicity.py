@@ -168,13 +168,14 @@ def league(
         raise ValueError("judges: pass a mapping from name to scores with at least 2 judges")
     shared, scores, lost = _on_common_items(judges, y, nan)
     # what was filled or left out before, so that results and signatures say so
+    rest = nan if nan == "constant-zero" else "drop"
     correlations = tuple(
-        replace(correlate(x, shared, coef, level, "drop", ci, n_boot, seed, confidence), nan=nan, n_missing=lost)
+        replace(correlate(x, shared, coef, level, rest, ci, n_boot, seed, confidence), nan=nan, n_missing=lost)
         for x in scores.values()
     )
     comparisons = {}
     for a, b in combinations(scores, 2):
-        one = compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, scaling=scaling)
+        one = compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, nan=rest, scaling=scaling)
         comparisons[a, b] = replace(one, nan=nan, n_missing=lost)
     corrected = correct({pair: one.p for pair, one in comparisons.items()}, method, alpha=alpha)
     n = int((~np.isnan(shared)).sum())

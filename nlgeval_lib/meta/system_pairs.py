@@ -91,12 +91,19 @@ def _p_values(side: Floats, signs: Floats) -> Floats:
     signs: (permutations, inputs) of +1 and -1: an input's two scores stay or are exchanged. NaN where none is shared.
     """
     first, second = np.triu_indices(len(side), 1)
-    gap = side[first] - side[second]
-    alone = np.isnan(gap).all(axis=1)
-    gap = np.where(np.isnan(gap), 0.0, gap)
-    observed = gap.sum(axis=1)
-    slack = 1e-12 * np.maximum(np.abs(gap).sum(axis=1), 1e-300)
-    count = (signs @ gap.T >= observed - slack).sum(axis=0)
+    if np.isnan(side).any():  # each pair has inputs of its own
+        gap = side[first] - side[second]
+        alone, gap = np.isnan(gap).all(axis=1), np.nan_to_num(gap)
+        drawn, observed, size = signs @ gap.T, gap.sum(axis=1), np.abs(gap).sum(axis=1)
+    else:
+        alone, side = np.zeros(len(first), dtype=bool), side - side[:1]
+        sums, total, reach = signs @ side.T, side.sum(axis=1), np.abs(side).sum(axis=1)
+        drawn, observed, size = (
+            sums[:, first] - sums[:, second],
+            total[first] - total[second],
+            reach[first] + reach[second],
+        )
+    count = (drawn >= observed - 1e-12 * np.maximum(size, 1e-300)).sum(axis=0)
     return np.where(alone, np.nan, (count + 1) / (len(signs) + 1))
 
 

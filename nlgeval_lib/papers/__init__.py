@@ -4,7 +4,8 @@
 printed; `text_claims.csv` the numbers of the running text (column: the table they speak of; numbers spelt out in the
 text are in digits) and single words that the audit compares (statistic: text); `marks.csv` the cells in bold or
 underlined, where the text keeps such marks; `relations.toml` what numbers and sentences must obey; `index.csv` every
-table and figure of a paper, numeric or not. Beside the folders, `rounding.csv` names the papers' rounding habits,
+table and figure of a paper, numeric or not. `data/paper_claims.csv`: the papers' headline claims, judged by
+`papers.claims`. Beside the folders, `rounding.csv` names the papers' rounding habits,
 `by_construction.csv` the cells that no measurement could change.
 """
 

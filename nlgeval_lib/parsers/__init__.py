@@ -15,7 +15,7 @@ _WHERE = {
     "aspects": "lists",
     "criteria": "lists",
     "error_analysis": "errors",
-    "feedback": "feedbacks",
+    "feedback": "ratings",
     "instructscore": "errors",
     "multiple_choice": "choices",
     "Parsed": "text",
@@ -33,4 +33,5 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.naive")
     if name not in _WHERE:
         raise AttributeError(f"no parser {name!r}; there are {', '.join(__all__)}")
-    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    globals()[name] = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)  # asked for once
+    return globals()[name]

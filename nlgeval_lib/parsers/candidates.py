@@ -2,40 +2,217 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from nlgeval_lib.parsers import cues, vetoes
-from nlgeval_lib.parsers.cues import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE
+from nlgeval_lib.parsers import tables
 from nlgeval_lib.parsers.normalise import OTHER, TAG
-from nlgeval_lib.parsers.numbers import Candidate, numbers
+from nlgeval_lib.parsers.tables import ALONE, ASPECT, END_OF_NUMBER, ENDS, FINAL, FORM, LABEL, PHRASE
+from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A number in its place: `start` to `end` of the normalised text; `used` is where what belongs to it ends.
+
+    `kind` says what follows it (of, range, series, percent, stars, points, half, sum), `cue` and `strength` what
+    presents it, `label` under which name, `veto` why it is no verdict. A veto that `blocks` leaves weaker ones no say.
+    """
+
+    value: float
+    start: int
+    end: int
+    used: int
+    token: str
+    kind: str = ""
+    strength: int = 0
+    cue: str = ""
+    label: str = ""
+    veto: str = ""
+    blocks: bool = False
+    rescaled: bool = False  # given on another scale, or in per cent
+    based: bool = False  # "out of high" stands beside it
+    enumerated: bool = False  # "Score 2: ...", as in a rubric
+
+    def present(self, strength: int, cue: str, label: str = "") -> None:
+        """The text presents this number as a verdict of that strength."""
+        self.strength, self.cue, self.label = strength, cue, label
+
+    def spoil(self, veto: str, blocks: bool = False, rescaled: bool = False) -> None:
+        """The number is no verdict, and why."""
+        self.veto, self.blocks, self.rescaled = veto, blocks, rescaled
+
+
+CUT = "the text ends in the middle of the score"
+READ_AT_EACH_END = 400  # of a text with more numbers the first and the last are read: time stays bounded
+_NAMED = re.compile(r"[a-z](?<!score)(?<!rating)(?<!grade)(?<!mark)-\Z")
+_PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
+_ONE_WHO = re.compile(r" (?:the|this|that|it|i|which|who|could|can|might|may|should|must|has|says)\b")
+_MOVED_FROM = re.compile(
+    r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)\w*[a-z ]{0,20} from(?: "
+    r"an?)?\s*\Z"
+)
+_HALF = re.compile(r"(?:[ -]and[ -]a[ -]half| point five)\b| ?½|(?: and)? 1/2(?![\d/])")
+_N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
+_RIGHT = re.compile(
+    rf"""(?P<date>[ \t]*/[ \t]*\d+[ \t]*/[ \t]*\d|-\d+-\d|:\d)
+       | (?P<of>[ \t]*(?:stars?\b|points?\b|pts\b|marks?\b|★)?[ \t]*[(\[]?[ \t]*
+           (?:/|\\/|out[ ]of|of[ ]a[ ]possible|von[ ]|sur[ ]|de[ ]|av[ ]|van[ ]|из|من
+           |of(?=[ \t]+(?:\d|the[ ]\d+[ ](?:possible|available))))
+           [ \t]*(?:a[ \t]+|the[ \t]+)?
+           (?:(?:possible|maximum|total|max|perfect)[ \t]+(?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
+           (?P<base>{_N}))
+       | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*(?P<upto>{_N}){END_OF_NUMBER})
+       | (?P<series>(?![,;][ ]{_N}[ ](?:is|seems|feels)\b)
+           [ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b|\bvs\b\.?|\bversus\b|[ ](?=\d))
+           [ \t]*(?:(?:maybe|perhaps|possibly|even)[ ]+)?(?:an?[ ])?(?P<then>{_N})
+           (?:{END_OF_NUMBER}|(?=[ \t]+[(\[]?\d)))
+       | (?P<percent>[ ]?(?:%|percent\b|per[ ]cent\b))
+       | (?P<stars>[ \t-]*(?:stars?\b|つ星|星|★))
+       | (?P<points>[ \t-]*(?:points?\b|pts\b|marks?\b|分|点|點|점|баллов|балла|punkte?\b|puntos\b))
+       | (?P<sum>\+|[ \t]*(?:[x×*+=]|\bplus\b|\bminus\b|\btimes\b)[ \t]*\d)""",
+    re.X,
+)
+# "4 of the facts", "3 minor errors": parts and things that are counted
+_COUNTED = re.compile(
+    r" (?:(?P<part>(?:out )?of (?:the|its|these|those|them|all|my|our|his|her|their)\b(?! (?:possible|total|maximum|"
+    r"available|max|best)\b)(?! \d+(?: (?:possible|points|stars|marks)\b|[ \t]*(?:[.!,;)\n]|\Z))))|(?:(?:[a-z-]+(?:al|"
+    r"ed|ing|ous|ive|ic|or|able|ible)|key|main|small|big|wrong|false|more|other) ){0,2}(?:errors?|mistakes?|issues?|"
+    r"problems?|typos?|sentences?|words?|facts?|paragraphs?|examples?|omissions?|inconsistenc(?:y|ies)|contradictions?|"
+    r"repetitions?|statements?|claims?|events?|people|persons|times|reasons?|points (?:are|were|is|was|have|has|not)|"
+    r"(?:key|main) (?:points|aspects|ideas|details))\b(?![ \t]*[:(]))"
+)
+_ENDS = frozenset(("", *"\n.!?)]\"'"))  # of these nothing goes on with the number but ".."
+_CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out(?: of(?: a)?)?))\s*\Z")
+_MORE = re.compile(rf"\+|[ \t]*(?:-|~|->|=>|\bto\b|\bor\b)[ \t]*(?P<then>{_N})\s*(?:/|out of)\s*(?P<base>{_N})")
+_OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
+_ROUNDED = re.compile(
+    r"[ \t,;(-]{0,4}(?:(?:which|and|or|i|we|i'd|would|can|be|is|it|this|so|then) ){0,4}round(?:s|ed|ing)?\b"
+    rf"(?: (?:it|this|up|down|off|here|to|a)\b){{0,4}}\s?:?\s?(?P<to>{_N})"
+)
+
+
+def numbers(text: str, low: float, high: float) -> list[Candidate]:
+    """Every number of a normalised text that is no part of a word, an amount, a date or a count."""
+    found = places(text)
+    if len(found) > 2 * READ_AT_EACH_END:
+        found = found[:READ_AT_EACH_END] + found[-READ_AT_EACH_END:]
+    read, taken = [], -1
+    for start, end in found:
+        if start >= taken:
+            one, taken = _number(text, start, end, low, high)
+            if one is not None:
+                read.append(one)
+    return read
+
+
+def _number(text: str, start: int, end: int, low: float, high: float) -> tuple[Candidate | None, int]:
+    """One number, None where it is none that could be a score; and up to where it was read."""
+    token, value = text[start:end], number_of(text[start:end])
+    half = _HALF.match(text, end) if text[end : end + 1] in " ½-" else None
+    if value is None or math.isinf(value):
+        return None, end
+    if half:
+        value, end = value + 0.5, half.end()
+    ends = text[end : end + 1] in _ENDS and text[end + 1 : end + 2] != "."
+    right = None if ends else _RIGHT.match(text, end)
+    kind = right.lastgroup or "" if right else "half" if half else ""
+    used = right.end() if right else end
+    sign, before, after = text[start - 1 : start], text[max(0, start - 9) : start], text[end : end + 2]
+    glued = after[:1].isalnum() and kind not in ("stars", "points", "of")
+    hyphened = after[:1] == "-" and not kind and start > 0 and after[1:].isalpha()  # "one-sided", "3-year", "4-ish"
+    if kind == "date" or (sign == "/" and not right):
+        return None, used
+    if glued or hyphened or _NAMED.search(before) or _counted(text, token, start, end, right):
+        return None, end
+    outer = before[-2:-1]
+    if sign == "-" and not (outer.isalpha() or (outer and outer in "->")):
+        start, value = start - 1, -value
+    elif sign == "." and not (outer.isalnum() or outer == ".") and token.isdigit():
+        start, value = start - 1, float(f"0.{token[:15]}")
+    one = Candidate(value, start, end, used, token, kind)
+    arrow = before.endswith(("->", "=>")) or (sign == "<" and text.startswith(">", used))
+    if sign and sign in "~<>≈≥≤" and not arrow:
+        one.spoil("an approximate or bounded number")
+    else:
+        _follow(one, text, right, low, high)
+    return one, used
+
+
+def _counted(text: str, token: str, start: int, end: int, right: re.Match | None) -> bool:
+    """Whether a number counts something, is the pronoun "one", or where a score moved from."""
+    if token == "one" and (_PRONOUN.search(text, max(0, start - 9), start) or _ONE_WHO.match(text, end)):
+        return True
+    if right is not None:
+        to = right["range"] is not None and "to" in right.group()
+        return to and _MOVED_FROM.search(text, max(0, start - 60), start) is not None
+    counted = _COUNTED.match(text, end)
+    return counted is not None and (counted["part"] is not None or not ENDS.match(text, end))
+
+
+def _follow(one: Candidate, text: str, right: re.Match | None, low: float, high: float) -> None:
+    """Make of the number what follows it: a share of the scale, or a veto."""
+    second = number_of(right["upto"] or right["then"]) if right and one.kind in ("range", "series") else None
+    if _CUT_OFF.match(text, one.end):
+        one.spoil(CUT, blocks=True)
+    elif _OTHER_AFTER.match(text, one.end):
+        one.spoil("the score is given on another scale", blocks=True, rescaled=True)
+    elif one.kind == "of" and right:
+        one.based = number_of(right["base"]) == high
+        more = _MORE.match(text, one.used)
+        if not one.based:
+            one.spoil(f"the score is given on a scale up to {right['base'][:20]}", blocks=True, rescaled=True)
+        elif more and (not more["base"] or (number_of(more["base"]) == high and number_of(more["then"]) != one.value)):
+            one.spoil("more than one number at once", blocks=True)
+    elif second is not None and right:
+        if (one.value, second) == (low, high):
+            one.spoil("the scale itself")
+        elif one.kind == "range" and second <= one.value and ">" not in right.group():
+            one.spoil("a result or a difference, not a score")
+        else:
+            one.spoil(f"more than one number at once: {text[one.start : right.end()].strip()[:40]!r}", blocks=True)
+    elif one.kind == "percent" and (low, high) == (0.0, 1.0):
+        one.value /= 100.0
+    elif one.kind == "percent" and (low, high) != (0.0, 100.0):
+        one.spoil("the score is a percentage", blocks=True, rescaled=True)
+    elif one.kind == "sum":
+        one.spoil("a sum, not a number", blocks=True)
+    elif one.value % 1.0 and "round" in text[one.used : one.used + 30]:
+        rounded = _ROUNDED.match(text, one.used)
+        if rounded and number_of(rounded["to"]) != one.value:
+            one.spoil(f"the number is rounded to {rounded['to'][:9]}", blocks=True)
 
 
 class Tables:
     """The tables of `cues`, ready to search: cues by the word before the number, vetoes by scope."""
 
-    def __init__(self, rows: Mapping[cues.Cue, str] = cues.CUES, taken: Mapping[str, dict[str, str]] = vetoes.VETOES):
-        self.by_last: dict[str, list[tuple[cues.Cue, re.Pattern, re.Pattern]]] = {}
+    def __init__(
+        self, rows: Mapping[tables.Cue, str] = tables.CUES, taken: Mapping[str, dict[str, str]] = tables.VETOES
+    ):
+        self.by_last: dict[str, list[tuple[tables.Cue, re.Pattern, re.Pattern]]] = {}
         for row, before in rows.items():
-            ready = (row, re.compile(rf"(?:{before})\s*\Z"), re.compile(cues.AFTER.get(row.name, "")))
+            ready = (row, re.compile(rf"(?:{before})\s*\Z"), re.compile(tables.AFTER.get(row.name, "")))
             for last in row.last.split() or [""]:
                 self.by_last.setdefault(last, []).append(ready)
-        self.rows = {
-            scope: [(name, re.compile(way)) for name, way in ways.items()] for scope, ways in taken.items() if ways
-        }
-        self.any = {scope: re.compile("|".join(f"(?:{way})" for way in taken[scope].values())) for scope in self.rows}
+        self.rows, self.any = {}, {}
+        for scope, ways in taken.items():
+            opens = r"\W" if scope in tables.AT_A_WORD else ""  # a search for what begins with \W is fast
+            self.rows[scope] = [(name, re.compile(f"{opens}(?:{way})")) for name, way in ways.items()]
+            self.any[scope] = re.compile(f"{opens}(?:{'|'.join(ways.values())})" if ways else r"(?!)")
+        beyond = (way for scope in tables.AT_A_WORD[1:] for way in taken[scope].values())
+        self.beyond_clause = re.compile(rf"\W(?:{'|'.join(beyond)})")
 
     def veto(self, scope: str, text: str) -> str:
         """The name of the row of `scope` that is found in `text` (of "after": at its start); empty where none is."""
-        if scope not in self.any:
-            return ""
         anchored = scope in ("after", "would", "opening")
         if not (self.any[scope].match(text) if anchored else self.any[scope].search(text)):
             return ""
         for name, pattern in self.rows[scope]:
             match = pattern.match(text) if anchored else pattern.search(text)
             if match and not (
-                scope in vetoes.UNLESS and vetoes.UNLESS[scope].search(text, 0 if scope == "standard" else match.end())
+                scope in tables.UNLESS and tables.UNLESS[scope].search(text, 0 if scope == "standard" else match.end())
             ):
                 return name
         return ""
@@ -64,7 +241,6 @@ _LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
 _ITEM_LEFT = re.compile(r"[\s>#*|\"'(\[{-]*(?:\d{1,2}[.)][ >#-]*)?\Z")
 _LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
 _LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
-_VALUE_WORDS = re.compile(r"[:=][ ]?[a-z]+(?:[ ][a-z]+){0,2}[ ]?(?:\(|[ ]-[ ])\s?\Z")  # "Rating: good (4)"
 _OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"'\x02]*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
 _EXPLAINED = re.compile(r"\s?(?:\([^)\n]{0,60}\)\s?)?(?::|-|=|->)\s?[a-z\"'(]")
 _TOP_AWARDED = re.compile(
@@ -79,15 +255,10 @@ def _present(one: Candidate, text: str) -> None:
     window = text[max(0, one.start - 200) : one.start]
     core = window.rstrip(_OPENERS)
     new_line = "\n" in window[len(core) :]
-    if core.endswith("-") and _LINE_LEFT.match(core[core.rfind("\n") + 1 : -1]):
-        core = core[:-1].rstrip(_OPENERS)  # a bullet
-    worded = _VALUE_WORDS.search(window) if window.rstrip()[-1:] in "(-" else None
-    if worded:
-        core = window[: worded.start() + 1]
-    ends = text[one.used : one.used + 1] in cues.END_SIGNS or cues.ENDS.match(text, one.used) is not None
+    ends = text[one.used : one.used + 1] in tables.END_SIGNS or tables.ENDS.match(text, one.used) is not None
     left, article = _unfilled(core)
     if left.endswith((":", "=", "|", "-", "->")):
-        unsure = not cues.HEDGES.isdisjoint(core[len(left) :].split())
+        unsure = not tables.HEDGES.isdisjoint(core[len(left) :].split())
         if unsure or (new_line and left[-1] in ":=" and not _OWN_LINE.match(text, one.used)):
             return
         ends = ends or one.kind in ("of", "stars", "points")
@@ -97,8 +268,6 @@ def _present(one: Candidate, text: str) -> None:
         _phrase(one, text, left, article)
     if not one.strength:
         _form(one, text, window, core)
-    if one.strength and cues.OVERALL_AFTER.match(text, one.used):
-        one.present(FINAL, "overall")
 
 
 def _unfilled(core: str) -> tuple[str, bool]:
@@ -106,7 +275,7 @@ def _unfilled(core: str) -> tuple[str, bool]:
     article = False
     for _ in range(6):
         head, _, word = core.rpartition(" ")
-        if word not in cues.FILL:
+        if word not in tables.FILL:
             break
         article = article or word in ("a", "an")
         core = head.rstrip()
@@ -121,26 +290,23 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
     name = head[cut:].strip(" \t\"'>#-")
     line_start = _ITEM_LEFT.match(head[head.rfind("\n", 0, cut) + 1 : cut]) is not None
     words = _WORD.findall(name)
-    nouns = [place for place, word in enumerate(words) if word in cues.NOUNS]
+    nouns = [place for place, word in enumerate(words) if word in tables.NOUNS]
     words = words[max(0, nouns[-1] - 3) :] if nouns else words
     if not words:
         if not name and line_start and ends and _LINE_RIGHT.match(text, one.end):
             one.present(ALONE, "alone")
         return
-    if OTHER in name:
-        one.spoil("the label names another scale", blocks=True, rescaled=True)
-    ranked, odd = not cues.RANKS.isdisjoint(words), cues.NOT_A_SCORE.intersection(words)
-    contest = nouns and words[-2:-1] and words[-2] in cues.CONTESTS
-    misnamed = len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & cues.NEVER_A_SCORE))
-    if misnamed and not (odd and odd <= cues.TOPS and _TOP_AWARDED.search(name[: max(map(name.rfind, odd))])):
-        counted = odd & cues.NEVER_A_SCORE and words[0] not in ("no", "nothing", "without")  # "No errors: 5"
-        return one.spoil("the label names something else") if counted else None
+    ranked, odd = not tables.RANKS.isdisjoint(words), tables.NOT_A_SCORE.intersection(words)
+    contest = nouns and words[-2:-1] and words[-2] in tables.CONTESTS
+    misnamed = len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & tables.NEVER_A_SCORE))
+    if misnamed and not (odd and odd <= tables.TOPS and _TOP_AWARDED.search(name[: max(map(name.rfind, odd))])):
+        return one.spoil("the label names something else") if odd & tables.NEVER_A_SCORE else None
     letter = words[1:] and words[-1] == "a"  # "Score A", "Response A"
-    asked = " ".join(word for word in words if word not in cues.NOT_ASKED) + " a" * bool(letter)
-    foreign = cues.FOREIGN.search(name) is not None
-    if line_start and cues.AWARDED.issuperset(words):
+    asked = " ".join(word for word in words if word not in tables.NOT_ASKED) + " a" * bool(letter)
+    foreign = tables.FOREIGN.search(name) is not None
+    if line_start and tables.AWARDED.issuperset(words):
         one.present(FINAL, "final label")
-    elif ranked and (nouns or foreign or len(words) <= 4):
+    elif ranked and (nouns or foreign or (len(words) <= 4 and (line_start or words != ["in", "total"]))):
         total = "total" in words and words[-1] in ("points", "marks")
         one.present(LABEL if total else FINAL, "final label", asked.strip() if nouns or foreign else " ".join(words))
     elif (nouns or foreign) and asked and not foreign:
@@ -150,7 +316,7 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
             one.present(LABEL, "label")
             _under_heading(one, text, max(0, one.start - 200) + cut, line_start)
     elif ends and _is_label(one, text, core[-1], name, words, line_start):
-        says_nothing = cues.NO_ASPECT.issuperset(words) and not letter
+        says_nothing = tables.NO_ASPECT.issuperset(words) and not letter
         one.present(ASPECT, "label of an aspect", "" if says_nothing else " ".join(words))
 
 
@@ -160,9 +326,9 @@ def _is_label(one: Candidate, text: str, sign: str, name: str, words: list[str],
         return False
     if text.startswith(":", one.used) and "\n" in text[max(0, one.start - 3) : one.start]:
         return False  # "Reasons:\n1: fluent"
-    if sign in "=-" and not (line_start and (sign == "-" or cues.QUALITY_NAME.fullmatch(name))):
+    if sign in "=-" and not (line_start and (sign == "-" or tables.QUALITY_NAME.fullmatch(name))):
         return False  # "count = 4", "len(x) - 1"
-    if not line_start and not cues.NEUTRAL.isdisjoint(words):
+    if not line_start and not tables.NEUTRAL.isdisjoint(words):
         return False
     next_item = f"\n{one.value + 1:g}"  # "Reasons: 1. It is fluent"
     return not (_LIST_ITEM.match(text, one.end) and next_item in text[one.end : one.end + 4000])
@@ -172,29 +338,24 @@ def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None
     """A score under a heading of its own (a line above, or the start of its line) is that of what the heading names."""
     before = text[max(0, at - 1500) : at]
     above = before.rstrip("\n\t >#-") if line_start else before
-    gap = before[len(above) :]
     line = above[above.rfind("\n") + 1 :]
     heading = _HEADING.match(line)
     if not heading or (len(line) == len(above) and at > 1500) or (line_start and heading.end() < len(line)):
         return
-    if not (heading["sign"] or (line_start and ("#" in line or gap[:1] == " " or "\n\n" in gap))):
-        return  # "Yes\n- Rating: 3"
     words = _WORD.findall(heading["name"])
-    if not cues.RANKS.isdisjoint(words):
-        one.present(FINAL, "final label", heading["name"])
-    elif cues.NOUNS.isdisjoint(words) and not cues.NO_ASPECT.issuperset(words):
+    if tables.NOUNS.isdisjoint(words) and not tables.NO_ASPECT.issuperset(words):
         one.present(ASPECT, "label of an aspect", " ".join(words))
 
 
 def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
     """`a score of 4`, `Score 4`, `I rate it a 4`: the first row of the table of cues that fits."""
-    sentence = left[_sentence_start(left) :]
+    sentence = f" {left[_sentence_start(left) :]}"
     last = sentence.rstrip(",").rpartition(" ")[2].rpartition("\n")[2]
-    quality = cues.QUALITY_LAST.search(sentence[-60:])
+    quality = tables.QUALITY_LAST.search(sentence[-60:])
     by_last = TABLES.by_last
     keys = (last, "a" if article else None, "quality" if quality else None, "")
-    for row, before, after in (ready for key in keys if key is not None for ready in by_last.get(key, ())):
-        found = before.search(sentence)
+    for row, pattern, after in (ready for key in keys if key is not None for ready in by_last.get(key, ())):
+        found = pattern.search(sentence)
         if not found or not after.match(text, one.used):
             continue
         groups = found.groupdict()
@@ -204,20 +365,17 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
         else:
             one.present(row.strength, row.name, groups.get("quality") or "")
         verb = groups.get("verb")
-        graded = one.kind == "of" and cues.QUALITY_NAME.fullmatch(_aspect_after(text, one.used))
-        moved = row.name == "moved to" and article  # "the ending lifts it to a 4"
-        if verb and not graded and not moved and not _own(sentence, found.start("verb"), verb):
+        if verb and not _own(sentence, found.start("verb"), verb):
             one.spoil("the number is the score of something else")
         if not one.label:  # "I would rate the fluency a 4", "the fluency gets"
-            at = found.start("verb" if verb else "noun" if "noun" in groups else 0)
-            named = cues.QUALITY.search(sentence, at) or cues.QUALITY_LAST.search(sentence[max(0, at - 40) : at])
-            one.label = named[0] if named and named[0] not in cues.NEUTRAL else ""
+            at = found.start("verb" if verb else "noun" if "noun" in groups else 0) - 1
+            named = tables.QUALITY.search(sentence, at) or tables.QUALITY_LAST.search(
+                f" {sentence[max(0, at - 40) : at + 1]}"
+            )
+            one.label = named[1] if named and named[1] not in tables.NEUTRAL else ""
         break
     if one.strength == PHRASE:
         one.label = _aspect_after(text, one.used) or one.label
-    bracketed = cues.QUALITY_BRACKET.search(text, max(0, one.start - 40), one.start) if not one.strength else None
-    if bracketed:
-        one.present(ASPECT, "quality in brackets", bracketed[1])
 
 
 def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
@@ -226,14 +384,14 @@ def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
     before = before if sentence[: found.start("noun")].endswith(f"{before} ") else ""
     groups = found.groupdict()
     mid = _WORD.findall(groups.get("mid") or "")
-    odd = {before, *mid} & cues.NOT_A_SCORE - cues.WHAT_IS_SCORED
-    if before in cues.CONTESTS or (mid and mid[-1] in cues.CONTESTS):
+    odd = {before, *mid} & tables.NOT_A_SCORE - tables.WHAT_IS_SCORED
+    if before in tables.CONTESTS or (mid and mid[-1] in tables.CONTESTS):
         return
-    if odd and not (odd <= cues.TOPS and _TOP_AWARDED.search(sentence[: found.start("noun") - len(before) - 1])):
+    if odd and not (odd <= tables.TOPS and _TOP_AWARDED.search(sentence[: found.start("noun") - len(before) - 1])):
         return
-    aspect = "" if before in cues.NOT_ASKED or before.endswith(("ly", "ing", "ed")) else before
+    aspect = "" if before in tables.NOT_ASKED or before.endswith(("ly", "ing", "ed")) else before
     aspect = _aspect_after(groups.get("mid") or "", 0, search=True) or aspect
-    if not cues.RANKS.isdisjoint({before, *mid}):
+    if not tables.RANKS.isdisjoint({before, *mid}):
         one.present(FINAL, cue)
     elif "mid" not in groups:
         one.present(ASPECT if aspect else LABEL, cue, aspect)
@@ -246,28 +404,30 @@ def _own(sentence: str, at: int, verb: str) -> bool:
     if verb.endswith("ing") or verb in ("worth", "call", "consider", "deem", "put", "place", "peg", "find"):
         return True
     words = _WORD.findall(re.split(r"[,:(]", sentence[:at])[-1])[-7:]
-    while words and (words[-1] in cues.AUXILIARIES or words[-1] in cues.FILL or words[-1].endswith("ly")):
+    while words and (words[-1] in tables.AUXILIARIES or words[-1] in tables.FILL or words[-1].endswith("ly")):
         words.pop()
     bare = [word.partition("'")[0] for word in words]
     return (
         not bare
-        or bare[-1] in cues.OWN
-        or not cues.JUDGED.isdisjoint(bare)
-        or cues.QUALITY_NAME.fullmatch(bare[-1]) is not None
+        or bare[-1] in tables.OWN
+        or not tables.JUDGED.isdisjoint(bare)
+        or tables.QUALITY_NAME.fullmatch(bare[-1]) is not None
     )
 
 
 def _aspect_after(text: str, at: int, search: bool = False) -> str:
     """The aspect in `for coherence`, `in terms of style`; empty where none is named."""
-    after = cues.ASPECT_AFTER.search(text, at) if search else cues.ASPECT_AFTER.match(text, at)
-    return after["word"] if after and after["word"] not in cues.NO_ASPECT and not after["word"].endswith("ing") else ""
+    after = tables.ASPECT_AFTER.search(text, at) if search else tables.ASPECT_AFTER.match(text, at)
+    return (
+        after["word"] if after and after["word"] not in tables.NO_ASPECT and not after["word"].endswith("ing") else ""
+    )
 
 
 def _form(one: Candidate, text: str, window: str, core: str) -> None:
     """A number that only its form or its place makes a verdict."""
     line = window[window.rfind("\n") + 1 :]
     first = len(window) == one.start and not window.strip(_OPENERS + ">#-|.")
-    lead = cues.AFTER_LEAD.match(text, one.used) if first else None
+    lead = tables.AFTER_LEAD.match(text, one.used) if first else None
     scored = one.kind in ("of", "stars")
     if (first or (len(line) < 40 and _LINE_LEFT.match(line))) and _LINE_RIGHT.match(text, one.used):
         one.present(ALONE, "alone")
@@ -275,21 +435,17 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
         one.present(FORM if scored else ALONE, "leading")
         if lead["list"] and not one.kind and one.value == 1.0:
             one.spoil("a leading '1.' may be the number of a list")
-    elif scored and cues.ENDS.match(text, one.used) and not cues.COUNT_BEFORE.search(window):
+    elif scored and tables.ENDS.match(text, one.used) and not tables.COUNT_BEFORE.search(window):
         aspect = _aspect_after(text, one.used)
         one.present(ASPECT if aspect else FORM, "form", aspect)
-    elif (
-        one.token[0].isdigit()
-        and window[-1:] == "("
-        and not window[-2:-1].strip()
-        and cues.CLOSED.match(text, one.used)
-    ):
+    elif one.token[0].isdigit() and window.endswith((" (", "\n(")) and tables.CLOSED.match(text, one.used):
         one.present(ALONE, "bracketed")
-    elif one.token[0].isdigit() and window[-1:] != "(" and not one.kind and cues.TEXT_END.match(text, one.used):
-        words = re.split(r"[.!?\n]", window)[-1].split()
-        praised = words and cues.FILL.issuperset(words) and cues.HEDGES.isdisjoint(words)
-        if praised or cues.CLOSING.search(core) or cues.SHORT_ANSWER.match(window):
-            one.present(ALONE, "closing")
+    elif (
+        (one.token[0].isdigit() and window[-1:] != "(" and not one.kind)
+        and tables.TEXT_END.match(text, one.used)
+        and (tables.CLOSING.search(core) or tables.SHORT_ANSWER.match(window))
+    ):
+        one.present(ALONE, "closing")
 
 
 # --- vetoes ---------------------------------------------------------------------------------------------------------
@@ -297,7 +453,7 @@ SPLIT = "several aspects are scored at once"
 
 
 def _sentence_start(window: str) -> int:
-    return max((end.end() for end in vetoes.SENTENCE.finditer(window)), default=0)
+    return max((end.end() for end in tables.SENTENCE.finditer(window)), default=0)
 
 
 def doubt(one: Candidate, text: str) -> None:
@@ -311,7 +467,7 @@ def doubt(one: Candidate, text: str) -> None:
     labelled = sentence.rstrip(_OPENERS).endswith((":", "=", "|"))
     if re.match(r"[ \t]?\(?\?", after):
         return one.spoil("the number is in question")
-    if cues.SPLIT_AFTER.match(text, used):
+    if tables.SPLIT_AFTER.match(text, used):
         return one.spoil(SPLIT, blocks=True)
     flaw = TABLES.veto("after", after) or (one.kind == "points" and TABLES.veto("after", text[one.end : used + 80]))
     if flaw or one.strength == ALONE:
@@ -320,26 +476,27 @@ def doubt(one: Candidate, text: str) -> None:
         return one.spoil("the score is given on another scale", blocks=True, rescaled=True)
     if labelled:
         flaw = TABLES.veto("label", sentence)
-    elif vetoes.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", after):
+    elif tables.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", after):
         flaw = "in a question"
     else:
         flaw = _taken_back(sentence, after)
-    if not flaw and "'" in sentence and vetoes.QUOTED_LEFT.search(sentence) and vetoes.QUOTED_RIGHT.match(after):
+    if not flaw and "'" in sentence and tables.QUOTED_LEFT.search(sentence) and tables.QUOTED_RIGHT.match(after):
         flaw = "in a quotation"
     return one.spoil(f"the number is {flaw}") if flaw else None
 
 
 def _taken_back(sentence: str, after: str) -> str:
-    sentence = vetoes.ASIDE.sub("", sentence) if sentence.count(",") > 1 else sentence
-    clause = sentence[max((found.end() for found in vetoes.CLAUSE.finditer(sentence)), default=0) :]
-    turned = sentence[max((found.start() for found in vetoes.TURN.finditer(sentence)), default=0) :]
+    sentence = f" {tables.ASIDE.sub('', sentence) if sentence.count(',') > 1 else sentence}"
+    clause = " " + sentence[max((found.end() for found in tables.CLAUSE.finditer(sentence)), default=0) :]
+    if flaw := TABLES.veto("clause", clause) or TABLES.veto("opening", sentence):
+        return flaw
+    if TABLES.beyond_clause.search(sentence):
+        turned = sentence[max((found.start() for found in tables.TURN.finditer(sentence)), default=0) :]
+        flaw = (
+            TABLES.veto("standard", clause)
+            or TABLES.veto("turn", turned)
+            or TABLES.veto("reported", sentence)
+            or TABLES.veto("considered", sentence)
+        )
     would = "would be" in clause or ("would" in clause and "i would" not in clause)
-    return (
-        TABLES.veto("clause", clause)
-        or TABLES.veto("standard", clause)
-        or TABLES.veto("opening", sentence)
-        or TABLES.veto("turn", turned)
-        or TABLES.veto("reported", sentence)
-        or TABLES.veto("considered", sentence)
-        or (TABLES.veto("would", after) if would else "")
-    )
+    return flaw or (TABLES.veto("would", after) if would else "")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nlgeval_lib.parsers.normalise import made_plain
+from nlgeval_lib.parsers.tables import CLAUSE, SENTENCE
 from nlgeval_lib.parsers.text import Parsed, check_text, readable, why
-from nlgeval_lib.parsers.vetoes import CLAUSE, SENTENCE
 from nlgeval_lib.records import Status
 
 # --- forms: {X} is an option with what may stand around it, {S} may stand before one in a sentence -------------------
@@ -69,7 +69,7 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
 )
 _PROSE = {  # "a" is an article too, and "no" a determiner
     "a": r"(?=\s?(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when)\b)|\n)",
-    "no": r"(?!\s(?:doubt|matter|wonder|one|idea|way)\b)",
+    "no": r"(?!\s(?:doubt|matter|wonder|one|idea|way)\b)(?![^\n]*\b(?:so|thus|therefore|hence),? yes\b)",
 }
 
 # --- what takes a statement back: in its clause before it, or right after it -----------------------------------------

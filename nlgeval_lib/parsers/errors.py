@@ -5,6 +5,7 @@ Lines, tables and JSON become fields (what, of which error, content); fields mak
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -12,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nlgeval_lib.parsers.loose_json import Record, objects
-from nlgeval_lib.parsers.normalise import table_lines
+from nlgeval_lib.parsers.normalise import Record, objects, table_lines
 from nlgeval_lib.parsers.text import DIGITS, WORD, Parsed, check_text, number_of, readable, shown, why
 from nlgeval_lib.records import Status
 
@@ -28,18 +28,18 @@ _KINDS = {
     ),
 }
 _KIND = re.compile("|".join(f"(?P<{kind}>{names})" for kind, names in _KINDS.items()), re.I)
-_NAME = _KIND.pattern.replace(" ", "[ _]")
-# "Error location 1:", "- **Severity**:", and the heads "Error 2:", "**Error 2**"
+_NAME = "|".join(_KINDS.values()).replace(" ", "[ _]")
+# "Error location 1:", "- **Severity**:", and the heads "Error 2:", "**Error 2**", each with the line end before it
 LABEL = re.compile(
-    r"^[>*#•\- \t]{0,24}(?:\(?(?:\d{1,2}|[a-h])[.)][ \t]{0,9})?[*_]{0,3}"
-    rf"(?:(?:{_NAME})[ \t]{{0,9}}\#?(?P<number>\d{{1,3}})?[*_]{{0,3}}[ \t]{{0,9}}[:：]"
+    r"\n[>*#•\- \t]{0,24}(?:\(?(?:\d{1,2}|[a-h])[.)][ \t]{0,9})?[*_]{0,3}"
+    rf"(?:(?P<name>{_NAME})[ \t]{{0,9}}\#?(?P<number>\d{{1,3}})?[*_]{{0,3}}[ \t]{{0,9}}[:：]"
     r"|error[ \t]{0,9}\#?(?P<head>\d{1,3})[*_]{0,3}[ \t]{0,9}(?:[:.-]|$))",
     re.I | re.M,
 )
 # a label in the middle of a line, after what ends the field before it
 _INSIDE = re.compile(
     rf"(?<=\S)(?<!error)(?<!score)[ \t]{{0,3}}(?:[;,|][ \t]{{1,3}}|[ \t]{{1,3}})"
-    rf"(?=[*_]{{0,3}}(?:{re.sub(r'P<[a-z]+>', ':', _NAME)})[ \t]?\#?\d{{0,3}}[*_]{{0,3}}[ \t]?:)",
+    rf"(?=[*_]{{0,3}}(?:{_NAME})[ \t]?\#?\d{{0,3}}[*_]{{0,3}}[ \t]?:)",
     re.I,
 )
 _AMOUNT = re.compile(
@@ -50,19 +50,19 @@ _AMOUNT = re.compile(
     rf"(?:{DIGITS}|{WORD})\b|[ \t]+\d)",
     re.I,
 )
-_HOLDS_AMOUNT = re.compile("eduction|penalty", re.I)
 _SEVERITY = re.compile(r"\b(?:critical|major|minor|neutral|trivial|none)\b|\d", re.I)
 
 # --- what is said of all errors -------------------------------------------------------------------------------------
-_ASKED = re.compile(r"your evaluation output[ \t]{0,9}:", re.I)  # TIGERScore's prompt ends here
+_ASKED = re.compile(r"valuation(?<=[Yy]our [Ee]valuation) [Oo]utput[ \t]{0,9}:")  # TIGERScore's prompt ends here
 _HEADER = "with a total score reduction of"
 _COUNT = re.compile(
     r"\b(?:contains?|has|have|identified|found|there\s(?:is|are))\s(?:a\stotal\sof\s)?"
     rf"(?P<count>\d{{1,4}}|no|{WORD})\serrors?\b|\b(?:total|number of)\serrors\s?:\s?(?P<count2>\d{{1,4}})",
     re.I,
 )
+# in lower case, which is searched fast
 _TOTAL = re.compile(
-    rf"\btotal\s(?:score\s)?(?:reduction|deduction|penalty)\s?(?:of|is|:|=)?\s?-?\s?(?P<total>{DIGITS})(?![\w%])", re.I
+    rf"total(?<!\wtotal)\s(?:score\s)?(?:reduction|deduction|penalty)\s?(?:of|is|:|=)?\s?-?\s?({DIGITS})(?![\w%])"
 )
 _NO_ERRORS = re.compile(
     r"(?:\b(?:no|zero|0)\s(?:apparent\s|identifiable\s|identified\s)?errors?\b"
@@ -174,6 +174,7 @@ def error_analysis(text: str | None, weights: Mapping[str, float] | None = None)
 Field = tuple[str, int | None, str]
 
 
+@functools.lru_cache(maxsize=1024)
 def _kind(name: str) -> str:
     match = _KIND.fullmatch(re.sub(r"[\s_-]+", " ", name).strip())
     return (match and match.lastgroup) or ""
@@ -181,26 +182,36 @@ def _kind(name: str) -> str:
 
 def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
     """The errors that fields make up: a head, another number, or a field that comes again begins the next one."""
-    found: list[dict[str, Any]] = []
+    found: list[tuple[int | None, dict[str, str]]] = []
     for kind, number, content in fields:
-        last = found[-1] if found else {}
-        numbered = number is not None and last.get("number") is not None
-        if not found or not kind or (number != last["number"] if numbered else kind in last):
-            last = {"number": number}
-            found.append(last)
-        if last["number"] is None:
-            last["number"] = number
-        if kind and last.setdefault(kind, content) != content and kind in ("severity", "reduction"):
-            last[kind] = ""  # twice, and not the same
-    return tuple(_item(**one) for one in found if len(one) > 1)
+        last, held = found[-1] if found else (None, {})
+        both = number is not None and last is not None
+        if not found or not kind or (number != last if both else kind in held):
+            last, held = number, {}
+            found.append((last, held))
+        elif last is None:
+            found[-1] = number, held
+        if kind and held.setdefault(kind, content) != content and kind in ("severity", "reduction"):
+            held[kind] = ""  # twice, and not the same
+    return tuple(
+        ErrorItem(
+            severity=_severity(held.pop("severity", "")),
+            reduction=_amount(held.pop("reduction", "")),
+            number=number,
+            **held,
+        )
+        for number, held in found
+        if held
+    )
 
 
-def _item(severity: str = "", reduction: str = "", **others: Any) -> ErrorItem:
-    said = {word.lower() for word in _SEVERITY.findall(severity)}
-    plain = len(said) == 1 and not said & set("0123456789")
-    return ErrorItem(**others, severity=said.pop().capitalize() if plain else "", reduction=_amount(reduction))
+@functools.lru_cache(maxsize=1024)
+def _severity(text: str) -> str:
+    said = {word.lower() for word in _SEVERITY.findall(text)}
+    return said.pop().capitalize() if len(said) == 1 and not said & set("0123456789") else ""
 
 
+@functools.lru_cache(maxsize=1024)
 def _amount(text: str) -> float:
     match = _AMOUNT.match(readable(text)) if text else None
     value = number_of(match["number"].lower()) if match else None
@@ -211,9 +222,14 @@ def _weight(error: ErrorItem, weights: Mapping[str, float] | None) -> float:
     return error.reduction if weights is None else weights.get(error.severity.lower(), math.nan)
 
 
-def _summed(found: ErrorAnalysis, weights: Mapping[str, float] | None, body: str = "") -> ErrorAnalysis:
+def _summed(
+    errors: tuple[ErrorItem, ...],
+    count: int | None,
+    total: float | None,
+    weights: Mapping[str, float] | None,
+    body: str,
+) -> ErrorAnalysis:
     """The analysis with its score, or with the reason why its errors have no sum."""
-    errors, count = found.errors, found.header_errors
     amounts = [_weight(error, weights) for error in errors]
     unstated = [str(place) for place, amount in enumerate(amounts, 1) if math.isnan(amount)]
     what = "score reduction" if weights is None else "severity"
@@ -228,15 +244,18 @@ def _summed(found: ErrorAnalysis, weights: Mapping[str, float] | None, body: str
         reason = f"no {what} can be read for error {', '.join(unstated[:6])}"
     elif not all(error.location or error.aspect or error.explanation or error.severity for error in errors):
         reason = "an error has a score reduction and nothing else"
-    elif weights is None and found.header_total not in (None, -value) and re.search(r"\d\.\s?\Z", body[-9:]):
+    elif weights is None and total not in (None, -value) and re.search(r"\d\.\s?\Z", body[-9:]):
         status, reason = Status.TRUNCATED, "the text ends in the middle of the last score reduction"
-    return replace(found, value=math.nan if reason else value, status=status if reason else Status.OK, reason=reason)
+    if reason:
+        return ErrorAnalysis(math.nan, status, reason, "listed", errors, count, total)
+    return ErrorAnalysis(value, Status.OK, "", "listed", errors, count, total)
 
 
 # --- lines and tables -----------------------------------------------------------------------------------------------
 def _in_text(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
     read = _listed(body, weights)
-    if read.ok or not _HOLDS_AMOUNT.search(body) or any(_weight(error, weights) >= 0 for error in read.errors):
+    amounts = "eduction" in body or "enalty" in body
+    if read.ok or not amounts or any(_weight(error, weights) >= 0 for error in read.errors):
         return read
     # the amounts may stand in a table or inside the lines
     again = _listed(_INSIDE.sub("\n", table_lines(readable(body), _rows)), weights)
@@ -250,23 +269,24 @@ def _rows(head: list[str], rows: list[list[str]]) -> list[str]:
 
 def _listed(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
     """The analysis in labelled lines; its header is what stands before the first."""
+    body = f"\n{body}"
     labels = list(LABEL.finditer(body))
     ends = [*(label.start() for label in labels[1:]), len(body)]
     fields: list[Field] = []
     for label, end in zip(labels, ends, strict=False):
         number = label["number"] or label["head"]
-        kind = "" if label["head"] else next(kind for kind in _KINDS if label[kind])
-        fields.append((kind, int(number) if number else None, body[label.end() : end].strip().strip("*_").strip()))
+        content = body[label.end() : end].strip().strip("*_").strip()
+        fields.append((_kind(label["name"] or ""), int(number) if number else None, content))
     listed = any(kind for kind, _, _ in fields)
     head = readable(body[: labels[0].start()] if listed else body)
     counts = [(match["count"] or match["count2"]).lower() for match in _COUNT.finditer(head)]
     said = 0.0 if counts[-1:] == ["no"] else number_of(counts[-1]) if counts else None
-    totals = _TOTAL.findall(head) or (_TOTAL.findall(readable(body)) if listed else [])
-    errors = _errors(fields) if listed else ()
+    totals = _TOTAL.findall(head.lower()) or (_TOTAL.findall(readable(body).lower()) if listed else [])
+    errors = _errors(fields)
     count, total = None if said is None else int(said), number_of(totals[-1]) if totals else None
     reasons_only = all(not (e.location or e.severity or e.aspect) and math.isnan(e.reduction) for e in errors)
     if errors and not (count == 0 and reasons_only):  # "no errors. Explanation: the output is right."
-        return _summed(ErrorAnalysis(math.nan, Status.OK, "", "listed", errors, count, total), weights, body)
+        return _summed(errors, count, total, weights, body)
     return _unlisted(body, count, total)
 
 

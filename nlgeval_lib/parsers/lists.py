@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nlgeval_lib.parsers.loose_json import Record, objects
-from nlgeval_lib.parsers.normalise import table_lines
+from nlgeval_lib.parsers.normalise import Record, objects, table_lines
 from nlgeval_lib.parsers.ratings import candidates, normalised, under
 from nlgeval_lib.parsers.text import Parsed, check_scale, check_text, readable, why
 from nlgeval_lib.records import Status

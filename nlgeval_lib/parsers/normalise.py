@@ -1,13 +1,112 @@
-"""The first stage: JSON, tables, tags and TeX become lines `name: value`, and the scale itself is taken off."""
+"""The first stage: JSON, tables, tags and TeX become lines `name: value`, and the scale itself is taken off.
+
+JSON is read as models write it: in fences and prose, single quotes, trailing commas, bare words, cut off at the end. A
+library for repairing JSON would not do: which keys came twice with different values, and whether the text was cut off,
+decide whether a score may be read.
+"""
 
 from __future__ import annotations
 
 import functools
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from nlgeval_lib.parsers.loose_json import Record, objects
-from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, readable, words
+from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places, readable, words
+
+MAX_DEPTH = 40
+MAX_FAILURES = 50  # so many starts that are no JSON, and the text is none
+MAX_OBJECTS = 500
+
+_TOKEN = re.compile(
+    r"""[\s,]*+(?://[^\n]*\n[\s,]*+)*+
+    (?: (?P<mark>[{}\[\]:])
+      | (?: "(?P<double>(?:[^"\\]|\\(?:.|\Z))*+)"?
+          | '(?P<single>(?:[^'\\]|\\(?:.|\Z)|(?<=\w)'(?=\w))*+)'?
+          | (?P<bare>[^\s,:{}\[\]"']+(?:[ ]+(?!//)[^\s,:{}\[\]"']+)*+)
+        ) (?P<colon>\s*+:)?
+    )""",
+    re.X | re.S,
+)
+_LITERAL_NUMBER = re.compile(r"[+-]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eE][+-]?\d{1,3})?")
+_LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": None}
+
+
+class Record(dict):
+    """A JSON object that remembers its pairs, which keys came twice with different values, and whether it was cut."""
+
+    def __init__(self, pairs: list[tuple[str, Any]], cut: bool = False) -> None:
+        super().__init__(pairs)
+        self.pairs = tuple(pairs)
+        self.clashes = frozenset(key for key, value in pairs if self[key] != value)
+        self.cut = cut
+
+
+def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
+    """Every outermost object or array of `text` with its start and end, in order, of many the first 500."""
+    at = failures = read = 0
+    while failures < MAX_FAILURES and read < MAX_OBJECTS and (opening := re.compile(r"[{\[]").search(text, at)):
+        value, at = _read_json(text, opening.start())
+        if value is None:
+            failures += 1
+        else:
+            read += 1
+            yield value, opening.start(), at
+
+
+def _read_json(text: str, at: int) -> tuple[Record | list | None, int]:
+    """The object or array that opens here, and where it, or the text, ends; None where it is no JSON."""
+    levels: list[tuple[str, list[str], list[Any]]] = []  # what is open: the bracket, keys, values
+
+    def closed(cut: bool) -> Record | list:
+        bracket, keys, values = levels.pop()
+        made = Record(list(zip(keys, values, strict=False)), cut) if bracket == "{" else values
+        if levels:
+            levels[-1][2].append(made)
+        return made
+
+    while token := _TOKEN.match(text, at):
+        at = token.end()
+        mark = token["mark"] or ""
+        bracket, keys, values = levels[-1] if levels else ("", [], [])
+        awaited = bracket == "{" and len(keys) > len(values)  # a value, after its key
+        if mark and mark in "}]:":
+            if awaited or bracket + mark not in ("{}", "[]"):
+                return None, at
+            made = closed(False)
+            if not levels:
+                return made, at
+        elif token["colon"] and bracket == "{" and not awaited:
+            keys.append(_token_text(token))
+        elif token["colon"] or (bracket == "{" and not awaited) or len(levels) > MAX_DEPTH:
+            if mark or _TOKEN.match(text, at):
+                return None, at
+            break  # half a key at the end
+        elif mark:
+            levels.append((mark, [], []))
+        else:
+            values.append(_literal(token["bare"]) if token["bare"] else _token_text(token))
+    while len(levels) > 1:
+        closed(True)
+    return closed(True), len(text)
+
+
+def _literal(word: str) -> Any:
+    if word.lower() in _LITERALS:
+        return _LITERALS[word.lower()]
+    return float(word) if _LITERAL_NUMBER.fullmatch(word) else word
+
+
+def _token_text(token: re.Match) -> str:
+    if token["bare"]:
+        return token["bare"]
+    content = token["double"] if token["double"] is not None else token["single"].replace("\\'", "'")
+    try:
+        return json.loads(f'"{content}"', strict=False) if "\\" in content else content
+    except ValueError:
+        return re.sub(r"\\(.)", r"\1", content, flags=re.S)
+
 
 # stands where a text names another scale than the one asked for: "Score (1-10): 7" on 1 to 5
 OTHER = "\x01"
@@ -34,7 +133,8 @@ def normalised(content: str, low: float, high: float) -> str:
     text = plain(text)
     if '"' in text:
         text = _QUOTED.sub(_unquoted, text)
-    return _one_blank(without_scale(_one_blank(text), low, high))
+    text = _one_blank(text)
+    return _one_blank(without_scale(text, low, high)) if places(text) else text
 
 
 def _one_blank(text: str) -> str:
@@ -238,7 +338,6 @@ _SCALES = [
     (kind, held, re.compile(pattern))
     for kind, held, pattern in (
         ("note", "(", rf"\((?P<note>[^()\[\]\n]{{1,90}})\){_VALUE_NEXT}"),
-        ("note", "[", rf"\[(?P<note>[^()\[\]\n]{{1,90}})\]{_VALUE_NEXT}"),
         *(("span", sign, rf"\{sign}\s?{_LEAD}{_PAIR}[^()\[\]\n]{{0,80}}[)\]}}]") for sign in "([{"),
         *(("scale", name, rf"{_ON}{name}{_JOINT}{_PAIR}[)\]]?") for name in ("scale", "range")),
         ("scale", "scale", rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -]scale\b"),

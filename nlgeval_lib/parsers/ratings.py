@@ -1,4 +1,4 @@
-"""Ratings: one rule for the verdict, of a whole text and under a label."""
+"""Ratings: one rule for the verdict, of a whole text and under a label; and feedback with a score behind a mark."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ import dataclasses
 import functools
 import math
 import re
+from dataclasses import dataclass
 
-from nlgeval_lib.parsers import cues, vetoes
-from nlgeval_lib.parsers.candidates import SPLIT, candidates, doubt
-from nlgeval_lib.parsers.cues import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE
+from nlgeval_lib.parsers import tables
+from nlgeval_lib.parsers.candidates import CUT, SPLIT, Candidate, candidates, doubt
 from nlgeval_lib.parsers.normalise import OTHER, TAG, normalised
-from nlgeval_lib.parsers.numbers import CUT, Candidate, spelled
-from nlgeval_lib.parsers.text import DECLINED, DIGITS, WORD, Parsed, check_scale, check_text, readable, shown, why
+from nlgeval_lib.parsers.tables import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE
+from nlgeval_lib.parsers.text import (
+    DECLINED,
+    DIGITS,
+    WORD,
+    Parsed,
+    check_scale,
+    check_text,
+    readable,
+    shown,
+    spelled,
+    why,
+)
 from nlgeval_lib.records import Status
 
 RULES = ("none", "alone", "form", "aspect", "phrase", "label", "final")  # by strength
@@ -49,15 +60,26 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
     Returns: `Rating`; status unparsed, out_of_range, refused, truncated or empty where there is no value.
     Raises: ValueError for a bad scale or a blank label; TypeError where `text` is neither str nor None.
     """
+    short = isinstance(text, str) and len(text) < _SHORT
+    return _remembered(text, low, high, label) if short else _read_fast(text, low, high, label)
+
+
+def _read_fast(text: str | None, low: float, high: float, label: str | None) -> Rating:
     plain = _plain(text, low, high) if label is None and isinstance(text, str) and text.isascii() else None
-    return plain or read(text, low, high, label)[0]
+    return plain or read_text(text, low, high, label)[0]
+
+
+# judges say the same short thing again and again
+_SHORT = 200
+_remembered = functools.lru_cache(maxsize=4096, typed=True)(_read_fast)
 
 
 # most recorded texts: one number in all, behind "Score:" after a sentence or at the start, that ends its line
 _PROSE = r"[^\d{}|\\<>=$#&*_`\[]*"
 _PLAIN = re.compile(
     rf"(?:{_PROSE}(?<!\.[eg])[.!?]\s{{1,9}})?[ \t]{{0,9}}(?P<rank>[Ff]inal |[Oo]verall )?(?:[Ss]core|[Rr]ating):[ ]?"
-    rf"(?P<value>\d(?:\.\d)?)(?:/(?P<base>\d{{1,3}}))?[ ]?(?:\.|(?=\n|\Z))[ ]?(?:\n{_PROSE})?\Z"
+    rf"(?P<value>\d(?:\.\d)?)(?:(?:/| out of )(?P<base>\d{{1,3}}))?[ ]?"
+    rf"(?:\([a-z ]+\))?(?:\.|(?=\n|\Z))[ ]?(?:\n{_PROSE})?\Z"
 )
 
 
@@ -68,15 +90,22 @@ def _plain(text: str, low: float, high: float) -> Rating | None:
         return None
     low, high = check_scale(low, high)
     value, base = float(plain["value"]), plain["base"]
-    if not low <= value <= high or (base and float(base) != high):
+    if base and float(base) != high:
         return None
     matched = text[max(0, plain.start("value") - 30) : plain.end("value") + 8].lower().strip()
-    return Rating(value, Status.OK, "", "final" if plain["rank"] else "label", low, high, "", matched)
+    return _within(value, "final" if plain["rank"] else "label", low, high, "", matched)
+
+
+def _within(value: float, rule: str, low: float, high: float, label: str, matched: str) -> Rating:
+    if low <= value <= high:
+        return Rating(value + 0.0, Status.OK, "", rule, low, high, label, matched)
+    reason = f"{shown(value)} is outside {shown(low)} to {shown(high)}"
+    return Rating(math.nan, Status.OUT_OF_RANGE, reason, rule, low, high, label, matched)
 
 
 def trace(text: str | None, low: float, high: float, label: str | None = None) -> list[str]:
     """How `rating` reads a text, a line each: the normalised text, every candidate with its fate, the verdict."""
-    verdict, body, found = read(text, low, high, label)
+    verdict, body, found = read_text(text, low, high, label)
     lines = body.replace(OTHER, "(another scale)").replace(TAG, "").split("\n")
     told = [f"text     {line}" for line in lines if line.strip()]
     for one in found:
@@ -92,7 +121,7 @@ def trace(text: str | None, low: float, high: float, label: str | None = None) -
     ]
 
 
-def read(text: str | None, low: float, high: float, label: str | None) -> tuple[Rating, str, list[Candidate]]:
+def read_text(text: str | None, low: float, high: float, label: str | None) -> tuple[Rating, str, list[Candidate]]:
     """The reading of a text, the normalised text, and its candidates."""
     low, high = check_scale(low, high)
     if label is not None and not (isinstance(label, str) and label.strip()):
@@ -102,94 +131,90 @@ def read(text: str | None, low: float, high: float, label: str | None) -> tuple[
         return Rating(math.nan, Status.EMPTY, "no text", "empty", low, high, label or ""), "", []
     body = normalised(content, low, high)
     found = candidates(body, low, high)
-    return under(body, found, low, high, label or "") if label else _decide(body, found, low, high), body, found
+    rated = under(body, found, low, high, label) if label else _rated(_decide(body, found, low, high), body, low, high)
+    return rated, body, found
 
 
-def _decide(body: str, found: list[Candidate], low: float, high: float, label: str = "") -> Rating:
+Missing = tuple[Status, str, str]  # status, reason and rule of a text without a value
+
+
+def _rated(said: Candidate | Missing, body: str, low: float, high: float, label: str = "") -> Rating:
+    if isinstance(said, tuple):
+        return Rating(math.nan, *said, low, high, label)
+    rule = said.cue if said.cue in ("alone", "leading", "closing", "bracketed") else RULES[said.strength]
+    matched = body[max(0, said.start - 30) : said.end + 8].replace(TAG, "").strip()
+    return _within(said.value, rule, low, high, label, matched)
+
+
+def _decide(body: str, found: list[Candidate], low: float, high: float, label: str = "") -> Candidate | Missing:
     """The strongest cue that has a verdict, of it the last number; different ones are a conflict."""
-
-    def missing(status: Status, reason: str, rule: str) -> Rating:
-        return Rating(math.nan, status, reason, rule, low, high, label)
-
     shown_ones = [one for one in found if one.strength]
     if len(found) > 1 and (shown_ones or len(body) < 300):
         found = _corrected(found, body)
         shown_ones = [one for one in found if one.strength]
     if len(shown_ones) == 1 and not shown_ones[0].veto and shown_ones[0].cue != "leading":
-        return _settled(shown_ones[0], body, low, high, label)
+        return _settled(shown_ones[0], body, low, high)
     shown_ones = _without_echo(shown_ones, body)
     live = [one for one in shown_ones if not one.veto]
     said = {one.value for one in live if one.strength >= PHRASE}
     # a verdict that is said again where the text is cut off stands
     blocked = [one for one in shown_ones if one.blocks and not (one.veto == CUT and one.value in said)]
     if any(low <= one.value <= high for one in live):
-        live = [one for one in live if low <= one.value <= high or one.strength >= LABEL]
+        live = [one for one in live if low <= one.value <= high or one.strength >= LABEL]  # "scoring 40 points"
     for standing in _STANDINGS if shown_ones else ():
         verdicts = [one for one in live if one.strength in standing]
         stops = [one for one in blocked if one.strength in standing]
         if any(not one.label for one in verdicts):
             verdicts = [one for one in verdicts if not one.label]
-        values = sorted({one.value for one in verdicts})
+        values = {one.value for one in verdicts}
         if standing == (ASPECT,) and values and not label:
             # "4/5 ... 3/5 for style", "4 ... Response: 2": one aspect is no more than another number of its own
-            values = sorted(
-                {one.value for one in live if one.strength <= FORM and low <= one.value <= high}.union(values)
-            )
+            values |= {one.value for one in live if one.strength <= FORM and low <= one.value <= high}
         if len(values) > 1:
-            return missing(Status.UNPARSED, _several(verdicts, values), "conflict")
+            return Status.UNPARSED, _several(verdicts, sorted(values)), "conflict"
         if stops and not (values and all(one.rescaled for one in stops)):
             if all(one.rescaled for one in stops) and any(one.based for one in live):
                 live = [one for one in live if one.based]  # "8/10, that is 4/5"
                 continue
-            return missing(Status.TRUNCATED if stops[0].veto == CUT else Status.UNPARSED, stops[0].veto, "doubt")
+            return Status.TRUNCATED if stops[0].veto == CUT else Status.UNPARSED, stops[0].veto, "doubt"
         if values:
-            return _settled(verdicts[-1], body, low, high, label)
+            return _settled(verdicts[-1], body, low, high)
     closing = None if label or live or blocked else _closing(found, body, low, high)
     if closing:
-        return _settled(closing, body, low, high, label)
-    status, reason = why(body) or (Status.UNPARSED, "")
-    vetoed = [one for one in shown_ones if one.veto]
-    reason = reason or (
-        max(vetoed, key=lambda one: one.strength).veto if vetoed else "no number is presented as the score"
-    )
-    return missing(status, reason, "none" if status is Status.UNPARSED else "silence")
+        return _settled(closing, body, low, high)
+    if silence := why(body):
+        return *silence, "none" if silence[0] is Status.UNPARSED else "silence"
+    vetoed = max((one for one in shown_ones if one.veto), key=lambda one: one.strength, default=None)
+    return Status.UNPARSED, vetoed.veto if vetoed else "no number is presented as the score", "none"
 
 
-def _settled(best: Candidate, body: str, low: float, high: float, label: str) -> Rating:
+_GOES_ON = re.compile(r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b")
+
+
+def _settled(best: Candidate, body: str, low: float, high: float) -> Candidate | Missing:
     """The verdict, unless the text declines to give one, or corrects it."""
-
-    def missing(status: Status, reason: str, rule: str) -> Rating:
-        return Rating(math.nan, status, reason, rule, low, high, label)
-
-    declined = DECLINED.search(body[: min(best.start, 200)]) if best.strength < PHRASE and best.start > 12 else None
-    if declined and not re.search(
-        r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b",
-        body[declined.end() : best.start],
-    ):
-        return missing(Status.REFUSED, "the judge declined or says that it cannot rate", "silence")
+    weak = best.strength < PHRASE and best.start > 12
+    declined = DECLINED.search(f" {body[: min(best.start, 200)]}") if weak else None
+    if declined and not _GOES_ON.search(body, declined.end() - 1, best.start):
+        return Status.REFUSED, "the judge declined or says that it cannot rate", "silence"
     for row in _STARS.findall(body) if "☆" in body else ():
-        if len(row) == high and abs(row.count("★") - best.value) >= 1.0:
-            return missing(
-                Status.UNPARSED, f"different verdicts: {shown(best.value)}, {row.count('★')} stars", "conflict"
-            )
-    for place in vetoes.CORRECTION.finditer(body, best.end, best.end + 20_000):
+        stars = row.count("★")
+        if len(row) == high and abs(stars - best.value) >= 1.0:
+            return Status.UNPARSED, f"different verdicts: {shown(best.value)}, {stars} stars", "conflict"
+    for place in tables.CORRECTION.finditer(body, best.end, best.end + 20_000):
+        if not place["rest"].strip(" .,!"):
+            return Status.UNPARSED, f"the judge takes {shown(best.value)} back", "conflict"
         for other in candidates(place["rest"], low, high):
             if low <= other.value <= high and other.value != best.value:
-                return missing(
-                    Status.UNPARSED, f"the judge corrects {shown(best.value)} to {shown(other.value)}", "conflict"
-                )
-    rule = best.cue if best.cue in ("alone", "leading", "closing", "bracketed") else RULES[best.strength]
-    matched = body[max(0, best.start - 30) : best.end + 8].replace(TAG, "").strip()
-    if low <= best.value <= high:
-        return Rating(best.value + 0.0, Status.OK, "", rule, low, high, label, matched)
-    reason = f"{shown(best.value)} is outside {shown(low)} to {shown(high)}"
-    return Rating(math.nan, Status.OUT_OF_RANGE, reason, rule, low, high, label, matched)
+                reason = f"the judge corrects {shown(best.value)} to {shown(other.value)}"
+                return Status.UNPARSED, reason, "conflict"
+    return best
 
 
 def _corrected(found: list[Candidate], body: str) -> list[Candidate]:
     """From the last "no, 3", "correction: 3" on, where that says no more than the number; else all."""
-    for place in vetoes.CORRECTION.finditer(body, found[0].end, found[-1].end + 60):
-        said = vetoes.CORRECTED.match(place["rest"])
+    for place in tables.CORRECTION.finditer(body, found[0].end, found[-1].end + 60):
+        said = tables.CORRECTED.match(place["rest"])
         new = [one for one in found if said and not one.veto and 0 <= one.start - place.start("rest") < said.end()]
         if len(new) == 1 and not place["unsure"]:
             new[0].present(max(new[0].strength, LABEL), "corrected")
@@ -199,15 +224,11 @@ def _corrected(found: list[Candidate], body: str) -> list[Candidate]:
 
 _CONCLUDES = re.compile(
     r"(?:(?P<so>\b(?:so|thus|hence|therefore),?)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
-    rf"(?:(?:\A|\s)(?:{'|'.join(cues.FILL - {'probably', 'likely', 'now', 'only', 'just'})}))*\s*\Z"
+    rf"(?:(?:\A|\s)(?:{'|'.join(tables.FILL - {'probably', 'likely', 'now', 'only', 'just'})}))*\s*\Z"
 )
-_NO_VERDICT = (
-    (cues.NOT_A_SCORE | {"says", "said", "say", "writes", "reads", "like", "following", "rater", "asked", "wants"})
-    - cues.TOPS
-    - {"not", "never"}
-)
+_SAYING = {"says", "said", "say", "writes", "reads", "like", "following", "rater", "asked", "wants"}
+_NO_VERDICT = (tables.NOT_A_SCORE | _SAYING) - tables.TOPS - {"not", "never"}
 _LAST = re.compile(r"(?:,? (?:it is|in the end|overall|then|for me|from me))?[\s.!)]*\Z")
-_TAKEN_OFF = re.compile(r"\b(?:off|minus|deduct\w*|subtract\w*|los[et]s?|docked|took|taken|less)\b")
 
 
 def _closing(found: list[Candidate], body: str, low: float, high: float) -> Candidate | None:
@@ -218,17 +239,10 @@ def _closing(found: list[Candidate], body: str, low: float, high: float) -> Cand
     lead = _CONCLUDES.search(body[: last.start].rstrip(" \t\n\"'("))
     if not lead or not _LAST.match(body, last.used):
         return None
-    others = []
-    for other in found[:-1]:
-        other.present(other.strength or FORM, other.cue)
-        if not other.veto:
-            doubt(other, body)
-        if not other.veto and other.value != last.value:
-            others.append(other.value)
-    taken_off = _TAKEN_OFF.search(body) is not None and high - sum(others) == last.value
+    others = [one.value for one in found if not one.veto and one.value != last.value]
     said = re.findall(r"[a-z]+", body[: lead.start()])
     nameless = len(said) > 2 and _NO_VERDICT.isdisjoint(said[-3:])  # not "Page: 4"
-    if not taken_off and ((others and not lead["so"]) or (lead["sign"] and not nameless)):
+    if (others and not lead["so"]) or (lead["sign"] and not nameless):
         return None
     last.present(FORM, "closing")
     doubt(last, body)
@@ -258,7 +272,7 @@ _SECTION = re.compile(
     r"(?:\A|\n)[\s>#*-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?:\([^)\n]{0,40}\)\s*)?[*\"]*\s*"
     r"(?::|-(?=\s)|(?=\n|\Z))"
 )
-_INNER = (cues.NOUNS | cues.PARTS | cues.RANKS) - {"conversation", "history", "fact", "document", "source"}
+_INNER = (tables.NOUNS | tables.PARTS | tables.RANKS) - {"conversation", "history", "fact", "document", "source"}
 
 
 def under(body: str, found: list[Candidate], low: float, high: float, label: str, strict: bool = False) -> Rating:
@@ -268,15 +282,15 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
     scores without any label, but that not where `strict`.
     """
 
-    def missing(reason: str) -> Rating:
-        return Rating(math.nan, Status.UNPARSED, reason, "aspect", low, high, label)
-
     words, before, after = _around(label)
-    own = []
-    for one in found:
-        window = body[max(0, one.start - 110) : one.start]
-        if before.search(window) or after.match(body, one.end) or _same(one.label, words):
-            own.append(one)
+    named = tables.NOT_ASKED.union(words)
+    own = [
+        one
+        for one in found
+        if before.search(body[max(0, one.start - 110) : one.start])
+        or after.match(body, one.end)
+        or set(words) <= set(one.label.split()) <= named
+    ]
     if any(not one.veto or one.blocks for one in own):
         for one in own:
             if not one.strength and not one.veto:
@@ -285,10 +299,10 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
             if one.veto == SPLIT:
                 one.spoil("")
             one.strength = FINAL if not one.veto else one.strength or ASPECT
-        return _decide(body, own, low, high, label)
+        return _rated(_decide(body, own, low, high, label), body, low, high, label)
     start, section = _section(body, words)
     if section is not None and re.search(rf"{DIGITS}|\b{WORD}\b|\bn/?a\b", section):
-        part = _decide(section, candidates(section, low, high), low, high)
+        part = _rated(_decide(section, candidates(section, low, high), low, high), section, low, high)
         reason = part.reason and f"under {label!r}: {part.reason}"
         return Rating(part.value, part.status, reason, f"section:{part.rule}", low, high, label, part.matched)
     if section is not None:
@@ -297,14 +311,18 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
         one
         for one in found
         if one.strength in (ASPECT, PHRASE, LABEL)
-        and not cues.NEUTRAL.issuperset(one.label.split())
+        and not tables.NEUTRAL.issuperset(one.label.split())
         and not (one.strength == PHRASE and one.label.endswith(words[-1]))  # "a score of 2 for irrelevance"
     ]
     rest = [one for one in found if one not in others]
     if others and not any(one.strength >= PHRASE and not one.veto for one in rest):
-        named = ", ".join(sorted({one.label for one in others})[:6])[:100]
-        return missing(f"no score labelled {label!r}; scored are: {named}")
-    return missing(f"nothing is labelled {label!r}") if strict else _decide(body, rest, low, high, label)
+        scored = ", ".join(sorted({one.label for one in others})[:6])[:100]
+        reason = f"no score labelled {label!r}; scored are: {scored}"
+    elif strict:
+        reason = f"nothing is labelled {label!r}"
+    else:
+        return _rated(_decide(body, rest, low, high, label), body, low, high, label)
+    return Rating(math.nan, Status.UNPARSED, reason, "aspect", low, high, label)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -314,18 +332,14 @@ def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
     name = r"[\W_]+".join(map(re.escape, words))
     before = re.compile(
         rf"\b{name}\b(?:[ _](?:score|rating|quality|level|grade))*[\s\"'*)\]]{{0,5}}(?:\([^()\n]{{0,40}}\))?"
-        r"\s?(?::|=|\||,|-|->|=>|is|was|of|at|gets|receives|scores|as)?\s{0,4}(?:a|an|about)?[\s\"'*(\[]{0,5}\Z"
+        r"\s?(?::|=|\||,|-|->|=>|is|was|would be|of|at|gets|receives|scores|as)?\s{0,4}(?:a|an|about)?"
+        r"[\s\"'*(\[]{0,5}\Z"
     )
     after = re.compile(
         r"\s?(?:(?:/|out of)\s?\d+)?\s?(?:stars?|points?)?\s?(?:for|in|on|regarding|in terms of)\s"
         rf"(?:the\s|its\s){{0,2}}{name}\b"
     )
     return words, before, after
-
-
-def _same(label: str, words: list[str]) -> bool:
-    have = re.findall(r"[^\W_]+", label)
-    return bool(have) and set(words) <= set(have) and set(have) - set(words) <= cues.NOT_ASKED
 
 
 def _section(text: str, words: list[str]) -> tuple[int, str | None]:
@@ -339,3 +353,129 @@ def _section(text: str, words: list[str]) -> tuple[int, str | None]:
         elif not set(have) & _INNER and len(have) <= 5:
             return found or 0, text[start : heading.start()]
     return (0, None) if start is None else (found or 0, text[start:])
+
+
+MODES = ("verbalizer", "strict")
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback(Parsed):
+    """A score with the feedback that leads to it; `feedback` is kept also where the score is missing."""
+
+    feedback: str = ""
+    low: float = math.nan
+    high: float = math.nan
+    mode: str = "verbalizer"
+
+
+_RESULT = {
+    "strict": re.compile(r"\[RESULT\]", re.I),
+    "verbalizer": re.compile(
+        r"\[\s{0,5}(?:(?:final|overall)\s)?(?:results?|scores?|ratings?|grade|"
+        r"verdict)\s{0,5}[:=]?\s{0,5}(?P<inner>[^\[\]\n]{0,40})\]",
+        re.I,
+    ),
+}
+_STRICT_SCORE = re.compile(
+    r"[ \t]{0,9}\n?[ \t]{0,9}\(?(?P<score>\d{1,6})\)?[ \t]{0,9}\.?[ \t]{0,9}(?=\n|\Z|</s>)", re.ASCII
+)
+_HOLDS_NUMBER = re.compile(rf"\d|\b{WORD}\b", re.I)
+# the format line of the prompt, repeated: "[RESULT] (an integer number between 1 and 5)"
+_FORMAT = re.compile(
+    r"\s?[\"'(<\[{]{0,3}\s?(?:an?|the|your|write|insert|integer|score|number|\d+\s?(?:-|to)\s?\d+)\b", re.I
+)
+# a model that does not stop begins the next prompt
+_NEXT_PROMPT = re.compile(
+    r"#{2,}\s?(?:task description|the instruction|instruction|response to evaluate|reference answer|score rubrics?|"
+    r"feedback|human|user)|\[/?INST\]|<\|?(?:im_start|im_end|user|endoftext)\|?>",
+    re.I,
+)
+_SAID = re.compile(r"[\s(*:=-]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
+_HEADS = re.compile(r"eedback(?<=\b[Ff]eedback)\s?:")
+_HEAD = re.compile(r"\A[\s\"'*#]*feedback\s?:?[\s*]*", re.I)
+_QUOTED_ON = re.compile(r"[^\n\w\"']{0,6}(?:\d[\d./]{0,5}\s?)?(?P<quote>[\"'])[,.]?[ ]+[a-z]", re.I)
+
+
+def feedback(text: str | None, low: float = 1, high: float = 5, mode: str = "verbalizer") -> Feedback:
+    """The score and the feedback in a text of the form "... [RESULT] 4".
+
+    The last verdict counts: the last `[RESULT]` that is not the prompt's format line, up to where a next prompt begins.
+    `mode="strict"` reads `[RESULT]` and an integer that ends its line, nothing else. `mode="verbalizer"` also reads
+    "[Score 5]", "[RESULT] 4 out of 5", and without any mark the last "Score: 4", "So the overall score is 4" or "I rate
+    it 4/5". Numbers in the feedback never win over a mark.
+
+    Returns: `Feedback`; `value` on the scale low to high.
+    Raises: ValueError for a bad scale or mode; TypeError where `text` is neither str nor None.
+    Source: Prometheus, section 3.2 and appendix J (format), Table 9 (verbaliser).
+    """
+    low, high = check_scale(low, high)
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
+    content = check_text(text, "feedback")
+    if content is None:
+        return Feedback(math.nan, Status.EMPTY, "no text", "empty", "", low, high, mode)
+    source = readable(content)
+    read, start, end = None, len(source), len(source)
+    marks = list(_RESULT[mode].finditer(source))
+    for mark in marks[:100] + marks[max(100, len(marks) - 100) :]:
+        if read is not None and read.ok and _NEXT_PROMPT.search(source, end, mark.start()):
+            break
+        said, said_end = (_strict if mode == "strict" else _marked)(source, mark, low, high)
+        if said is None or (said.rule == "cut" and mode != "strict" and read is not None and read.ok):
+            continue  # the prompt's format line, a quotation; or begun again and cut off
+        read, start, end = said, mark.start(), said_end
+    if read is None and mode == "verbalizer":
+        found, *_ = read_text(source, low, high, None)
+        if not found.ok or found.rule in ("final", "label", "phrase", "form"):  # not a number that only stands alone
+            read = dataclasses.replace(found, rule=f"verbalizer:{found.rule}")
+    if read is None:
+        status, reason = why(source.lower()) or (Status.UNPARSED, "no [RESULT] with a score")
+        read = Rating(math.nan, status, reason, "none")
+    return Feedback(read.value, read.status, read.reason, read.rule, _words(source, start, end), low, high, mode)
+
+
+def _strict(source: str, mark: re.Match, low: float, high: float) -> tuple[Rating | None, int]:
+    if _FORMAT.match(source, mark.end()):
+        return None, 0
+    score = _STRICT_SCORE.match(source, mark.end())
+    if score:
+        return _within(float(score["score"]), "result", low, high, "", ""), score.end()
+    if source[mark.end() :].strip():
+        return Rating(math.nan, Status.UNPARSED, "no integer alone after [RESULT]", "result"), len(source)
+    return Rating(math.nan, Status.TRUNCATED, "the text ends after [RESULT]", "cut"), len(source)
+
+
+def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Rating | None, int]:
+    inside = _HOLDS_NUMBER.search(mark["inner"]) is not None
+    said = mark["inner"] if inside else source[mark.end() : mark.end() + 160]
+    opening = source[max(0, mark.start() - 2) : mark.start()].strip()[-1:]
+    quoted = _QUOTED_ON.match(source, mark.end())
+    if quoted and quoted["quote"] == opening and source[: mark.start() - 1].strip("\"' \n"):
+        return None, 0
+    if not inside and _FORMAT.match(said) and not _HOLDS_NUMBER.search(normalised(said.split("\n", 1)[0], low, high)):
+        return None, 0
+    if not said.strip():
+        return Rating(math.nan, Status.TRUNCATED, "the text ends after its mark", "cut"), len(source)
+    stop = _NEXT_PROMPT.search(said)
+    said = (said[: stop.start()] if stop else said).replace("</s>", " ").strip()
+    read = rating(f"score: {said}", low, high)
+    end = mark.end() if inside else _SAID.match(source, mark.end()).end()  # type: ignore[union-attr]  # matches nothing too
+    return Rating(read.value, read.status, read.reason, f"result:{read.rule}"), end
+
+
+def _words(source: str, start: int, end: int) -> str:
+    """The feedback itself: before the verdict, or after it where nothing is before."""
+    if start == len(source) and source.lstrip().startswith(("{", "```")):
+        said = re.search(
+            r'"(?:feedback|reason|explanation|rationale|analysis)"\s?:\s?"((?:[^"\\]|\\.)*)"', source, re.I
+        )
+        if said:
+            return said[1].strip()
+    heads = list(_HEADS.finditer(source, 0, start))
+    before = _bare(source[heads[-1].end() if heads else 0 : start])
+    return before if before.strip(" \t\n#*-\"'") else _bare(source[end:])
+
+
+def _bare(text: str) -> str:
+    head = _HEAD.match(text)
+    return text[head.end() if head else 0 :].strip()

@@ -138,9 +138,9 @@ class _Readable(dict):
 
 
 _TABLE = _Readable({ord(char): sign for sign, chars in _SIGNS.items() for char in chars})
-_ODD = re.compile(r"[^\n\t -~]")
+_ASCII = bytes((9, 10, *range(32, 127)))
 _LONG_RUN = re.compile(r"(?P<blank>[ \t\n][ \t\n]{8,})|(?P<sign>[^\w\s])(?P=sign){9,}")
-_SHORT = 1000
+_SHORT = 4000
 
 
 def readable(text: str) -> str:
@@ -154,7 +154,7 @@ def readable(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "&" in text:
         text = html.unescape(text)
-    if _ODD.search(text):
+    if not text.isascii() or text.encode().translate(None, _ASCII):
         text = text.translate(_TABLE)
     if "\\n" in text:
         text = re.sub(r"\\n(?![a-z])", "\n", text)
@@ -180,12 +180,32 @@ _UNITS = words(
 _TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
 WORDS = {word: float(value) for value, word in enumerate(_UNITS)}
 WORDS |= {word: 10.0 * place for place, word in enumerate(_TENS, 2)}
-# longest first, so that "fourteen" is not read as "four"
-WORD = (
-    rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_UNITS[1:10])}))?|(?:one |a )?hundred"
-    rf"|{'|'.join(sorted(_UNITS, key=len, reverse=True))})"
-)
+# longest first, so that "fourteen" is not read as "four"; one flat list, which is searched faster than nested ones
+_TO_NINETY_NINE = (rf"{ten}(?:[ -](?:{'|'.join(_UNITS[1:10])}))?" for ten in _TENS)
+_UP_TO = sorted((*_UNITS, "hundred", "one hundred", "a hundred"), key=len, reverse=True)
+WORD = rf"(?:{'|'.join((*_TO_NINETY_NINE, *_UP_TO))})"
 DIGITS = r"\d+(?:[.,]\d+)*+"
+_LETTERS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))
+_SPELLED = frozenset(word.encode() for word in (*WORDS, "hundred"))
+# not in a word, an amount, a date, "gpt-4"; a digit comes first, so that a search is fast
+_DIGITS = re.compile(r"[0-9](?<![\w$€£¥#@^%]\d)(?<!\d[.,:-]\d)[0-9]*(?:[.,][0-9]+)*+(?!_)")
+_WORDS = re.compile(rf"\W({WORD})\b(?!-ish)")  # in a text with a blank before it
+
+
+def spelled(text: str) -> bool:
+    """Whether a lower case text holds a number word."""
+    return not _SPELLED.isdisjoint(text.encode("ascii", "replace").translate(_LETTERS).split())
+
+
+@functools.lru_cache(maxsize=4)
+def places(text: str) -> list[tuple[int, int]]:
+    """Start and end of every number of a lower case text, in digits or a word, that is no part of another word."""
+    found = [match.span() for match in _DIGITS.finditer(text)]
+    if spelled(text):
+        found = sorted(found + [(match.start(1) - 1, match.end() - 1) for match in _WORDS.finditer(f" {text}")])
+    return found
+
+
 _DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _THOUSANDS_DOT = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+")
@@ -220,20 +240,37 @@ def shown(value: float) -> str:
 
 
 _JUDGE = r"(?:rated?|scored?|evaluated?|assess(?:ed)?|judged?|graded?)"
-DECLINED = re.compile(
-    r"\b(?:i|we)(?:(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|"
+_WILL_NOT = (
+    r"(?:(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|"
     r" (?:can ?not|can't|could not|couldn't|am unable to|won't|will not|refuse to|decline to|must decline|do not have|"
     r"don't have)\b[^.\n]{0,60}\b(?:rat(?:e|ing)|scor(?:e|ing)|evaluat\w+|assess\w*|judge|judgment|grade|assign|"
-    r"determine|comply|assist|help|opinions?|access|compare)\b)|"
-    r"\b(?:can ?not|can't|could not|unable to|impossible to|not possible to|not able to) (?:be )?"
-    rf"(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|(?:provide|give) an? (?:score|rating)|assign an?)\b"
+    r"determine|comply|assist|help|opinions?|access|compare)\b)"
 )
+_TO_JUDGE = (
+    rf" (?:be )?(?:accurately |properly |fairly |reliably )?(?:{_JUDGE}|"
+    r"(?:provide|give) an? (?:score|rating)|assign an?)\b"
+)
+_NO_SCORE = r"\W{1,4}(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b"
+
+
+def _each(heads: str, tail: str) -> str:
+    """Alternatives that each begin with a letter, between which a search chooses fast."""
+    return "|".join(f"{head}{tail}" for head in heads.split(","))
+
+
+_UNABLE = (
+    _each("i,we", _WILL_NOT)
+    + "|"
+    + _each("can ?not,can't,could not,unable to,impossible to,not possible to,not able to", _TO_JUDGE)
+)
+# both are searched in a text with a blank before it: what begins with \W is found fast
+DECLINED = re.compile(rf"\W(?:{_UNABLE})")
 _REFUSED = re.compile(
-    r"\A\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z|\bas an? (?:ai|artificial intelligence|(?:large )?language "
-    rf"model)\b[^.\n]{{0,80}}\b(?:i|we)\b|\bsorry,? (?:but )?i\b|\bi apologi[sz]e\b|{DECLINED.pattern}|"
-    r"\b(?:score|rating|grade|verdict|result|answer)\W{1,4}"
-    r"(?:n/?a|none|not applicable|not available|null|unknown|unable|cannot)\b"
+    r"\W(?:as an? (?:ai|artificial intelligence|(?:large )?language "
+    rf"model)\b[^.\n]{{0,80}}\b(?:i|we)\b|sorry,? (?:but )?i\b|i apologi[sz]e\b|"
+    rf"{_each('score,rating,grade,verdict,result,answer', _NO_SCORE)}|{_UNABLE})"
 )
+_NOTHING = re.compile(r"\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z")
 # asking back, or missing what is to be judged: only where the text says little else
 _ASKS_BACK = re.compile(
     r"\b(?:insufficient|not enough) (?:information|context|data)\b|"
@@ -256,9 +293,11 @@ _OPEN_END = re.compile(
 
 def why(text: str) -> tuple[Status, str] | None:
     """The status and reason of a text (readable, lower case) without a value, None where it is just none."""
-    opening = text[:400]
-    refused = _REFUSED.search(opening) or (_ASKS_BACK.search(opening) if len(text) < 300 else None)
-    if refused and opening.count('"', 0, refused.start()) % 2 == 0:  # quoted words are the judged text's
+    opening = f" {text[:400]}"
+    refused = (
+        _NOTHING.match(opening) or _REFUSED.search(opening) or (_ASKS_BACK.search(opening) if len(text) < 300 else None)
+    )
+    if refused and opening.count('"', 0, refused.start() + 1) % 2 == 0:  # quoted words are the judged text's
         return Status.REFUSED, "the judge declined or says that it cannot rate"
     tail = text[-200:].rstrip()
     if not tail or not (tail[-1].isalnum() or tail[-1] in ":=]\"'[(,-"):

@@ -97,6 +97,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
         totals=tables.show(scoreboard.totals(board)).html.replace(tables.STYLE, ""),
         boards={paper: list(_board(board[board["paper"] == paper], pages)) for paper in PAPERS},
         heads=list(_brief(board).columns[1:]),
+        claims=tables.show(scoreboard.claims()).html.replace(tables.STYLE, "") if len(scoreboard.claims()) else "",
         titles=scoreboard.TITLES,
         named=_named,
         said=said,

@@ -20,7 +20,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Mapping
@@ -54,7 +53,7 @@ READING = (
     "0.51 of the last printed digit, or by a rounding habit of the paper that data/paper_tables/rounding.csv names "
     "with its evidence."
 )
-_README = re.compile(r"(?<=<!-- counts -->\n).*?(?=<!-- /counts -->)", re.DOTALL)
+CLAIMS = "results/meta/meta_claims__{}.csv"
 _WORDLESS = {
     "prompt": "prints a prompt, no number",
     "text": "prints text, no number",
@@ -189,10 +188,23 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     return list(contents)
 
 
+def claims(frame: str = "by_paper") -> pd.DataFrame:
+    """What `meta_claims` saved: a row a paper with its verdicts counted, or of "claims" a row a claim; or nothing."""
+    path = files.located(CLAIMS.format(frame))
+    return pd.read_csv(path, keep_default_na=False) if path.exists() else pd.DataFrame()
+
+
 def _tell_readme(line: str) -> None:
     readme = files.root() / "README.md"
-    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
-    told = _README.sub(lambda _: textwrap.fill(line, 119) + "\n", text)
+    text = told = readme.read_text(encoding="utf-8") if readme.exists() else ""
+    for mark, content in (
+        ("counts", textwrap.fill(line, 119)),
+        ("claims", _md_table(claims()) if len(claims()) else ""),
+    ):
+        before, opened, rest = told.partition(f"<!-- {mark} -->\n")
+        _, closed, after = rest.partition(f"<!-- /{mark} -->")
+        if content and closed:
+            told = f"{before}{opened}{content}\n{closed}{after}"
     if told != text:
         files.write_text(readme, told)
 
@@ -210,6 +222,12 @@ def markdown(frame: pd.DataFrame) -> str:
         lines += [
             answers.folded(f"{len(rest)} further tables and figures, without a number to compare", _md_table(rest))
         ]
+    if len(counted := claims()):
+        lines += ["", "## Claims, by verdict", "", "More on [the page of claims](meta/meta_claims.md).", ""]
+        lines += [_md_table(counted)]
+        for paper, part in claims("claims").groupby("paper", sort=False):
+            shown = part[["place", "claim", "verdict", "evidence", "inference"]]
+            lines += ["", answers.folded(f"{TITLES[paper]}: each claim with its arithmetic", _md_table(shown))]
     return "\n".join(lines) + "\n"
 
 

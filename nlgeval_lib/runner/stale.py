@@ -152,6 +152,8 @@ def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str]:
     questions = catalogue.questions_of(entry.id)
     if entry.route == "mini" or questions or "mini" in entry.inputs:  # a judge may be the miniature one
         inputs["data/mini"] = shared["mini"]
+    if own := file_hash(files.data() / "simulated" / f"{entry.id}.csv"):
+        inputs["data/simulated"] = own
     found = {
         "entry": digest([entry.id, entry.paper, entry.route, list(entry.covers)]),
         "data": digest(inputs),
@@ -163,6 +165,11 @@ def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str]:
         models = {question.judge.model for question in questions}
         held = {f"{model}@{revision}": n for (model, revision), n in _stored().items() if model in models}
         found["completions"] = digest([[astuple(question) for question in questions], held])
+    if entry.metrics:  # of its metrics, what was computed
+        made = json.loads(path.read_bytes()) if (path := files.state("metrics", "made.json")).is_file() else {}
+        names = {name for row in entry.metrics.values() for of_one in row.values() for name in of_one}
+        declared = [astuple(catalogue.metrics[name]) for name in sorted(names)]
+        found["metrics"] = digest([entry.metrics, declared, {name: made.get(name) for name in names}])
     return found
 
 

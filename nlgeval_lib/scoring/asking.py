@@ -35,6 +35,7 @@ class Run:
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     raw: list[dict[str, Any]] | None = None
+    ask_again: str = ""  # "empty" or "unparsed": which stored completions are forgotten before they are asked for
 
     def summary(self) -> str:
         """What was asked and had, in one line."""
@@ -64,6 +65,11 @@ def ask(
         if not stage.requests:
             return []
         bar.start(f"{name} {stage.name}", reads(stage))
+        useful = {"empty": lambda one: bool(one.text.strip()), "unparsed": bar.reads}.get(run.ask_again)
+        if useful is not None and store is not None:
+            keys = (Ask.all(one, one.body(engine, stage.sampling), stage.sampling) for one in stage.requests)
+            kept = store.get_many(ask.key for draws in keys for ask in draws).values()
+            store.forget(one.key for one in kept if not useful(one))
         last = Progress(total=0, stored=0)
 
         def shown(progress: Progress, batch: Sequence[Completion] = ()) -> None:

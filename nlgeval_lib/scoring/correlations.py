@@ -181,13 +181,15 @@ def averaged(made: pd.DataFrame, label: str, over: str = "column") -> pd.DataFra
     rows = []
     for (key, statistic), part in made.groupby([kept, "statistic"], sort=False):
         value = float(part["value"].mean(skipna=False))
-        first, asked, drawn = part["signature"].iat[0].partition("|ci:")
+        stated, *judge = part["signature"].iat[0].partition("|judge:")
+        first, asked, drawn = stated.partition("|ci:")
         made_of = part["replicates"].tolist() if "replicates" in part else [None]
         ends = meta.intervals.of_mean(made_of if asked else [], value)
         reasons = [*part.loc[part["value"].isna(), "reason"], ends.reason]
         cell = {kept: key, over: label, "statistic": statistic, "value": value, "n": part["n"].min()}
         interval = ends.signature() or (f"|ci:{drawn}" if ends.low == ends.low else "")
-        cell |= {"ci_low": ends.low, "ci_high": ends.high, "signature": f"mean-of:{len(part)}|{first}{interval}"}
+        signature = f"mean-of:{len(part)}|{first}{interval}{''.join(judge)}"
+        cell |= {"ci_low": ends.low, "ci_high": ends.high, "signature": signature}
         rows.append(cell | {"reason": "; ".join(dict.fromkeys(filter(None, reasons)))})
     return pd.DataFrame(rows)
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 import nlgeval_lib
 from nlgeval_lib.engines import Engine
-from nlgeval_lib.engines.store import draw_keys
+from nlgeval_lib.engines.keys import draw_keys
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import Judge
@@ -207,6 +207,8 @@ class Job:
             found["fitted_on"] = fitted_on
         if self.engine is not None:
             found |= {"engine": self.engine.name, "model": self.engine.model, "revision": self.engine.revision}
+            if self.store is not None and (makers := self.store.makers(self.engine.model, self.engine.revision)):
+                found["completions_made_by"] = makers
             if served := sorted(getattr(self.engine, "served", ())):
                 found["model_named_by_server"] = served
             found |= {name: told for name in ("about", "extra_body") if (told := getattr(self.engine, name, None))}
@@ -266,7 +268,7 @@ def prepared(
     job = Job(name, data, named.evaluator(name, settings, load, **more), skip_incomplete=skip_incomplete)
     job.rows()
     if asks:
-        job.store = named.store(choice.store)
+        job.store, job.run.ask_again = named.store(choice.store), choice.ask_again
         job.engine = ready if ready is not None else choice.start(job.store)
         if ready is None:
             named.check_stand_in(job.engine, choice.model, job.store, choice.planning)

@@ -35,7 +35,8 @@ class EngineChoice:
 
     settings: `name=value` texts. store: the completions' folder, "" for the checkout's own. planning: a stand-in is
     started that knows model and revision and loads no weights; it counts tokens where the model's tokenizer is here.
-    tokenizer: another one for it to count with.
+    tokenizer: another one for it to count with. ask_again: which stored completions are asked again: "empty" or
+    "unparsed" (no score can be read) ones; what "failed" is not stored, and asked again by every run.
     """
 
     engine: str = ""
@@ -46,6 +47,7 @@ class EngineChoice:
     store: str | Path = ""
     tokenizer: str = ""
     planning: bool = False
+    ask_again: str = ""
 
     def start(self, kept: Store | None = None) -> Any:
         """The engine. kept: the store that `replay` answers from.

@@ -11,7 +11,7 @@ from dataclasses import field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from nlgeval_lib import files
@@ -33,6 +33,10 @@ class CatalogueError(ValueError):
 
 Words = Annotated[str, Field(pattern=r"\S")]
 Pairs = tuple[Annotated[str, AfterValidator(lambda text: "=".join(pair(text)))], ...]
+# of a printed row: {aspect: ids of the metrics whose mean it is}; a bare list is for all aspects, under ""
+RowMetrics = Annotated[
+    Mapping[str, tuple[str, ...]], BeforeValidator(lambda given: given if isinstance(given, dict) else {"": given})
+]
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -63,6 +67,7 @@ class Entry:
     after: tuple[str, ...] = ()  # outputs whose results it reads; "*": all others
     saves: bool = True  # False: a notebook to read, which saves no result
     judges: Mapping[str, Read] = field(default_factory=dict)  # by the name that the notebook has for each
+    metrics: Mapping[str, RowMetrics] = field(default_factory=dict)  # by the printed table's row
 
     @property
     def path(self) -> Path:
@@ -101,6 +106,19 @@ class Judge:
         return "openai" if self.api else "vllm"
 
 
+@dataclass(frozen=True, config=_STRICT)
+class Metric:
+    """A metric that a model's weights give, declared once: evaluator, its settings, and the model that a paper names.
+
+    settings: as `nlgeval score --set`, but the model.
+    """
+
+    id: str
+    evaluator: str
+    model: Words
+    settings: Pairs = ()
+
+
 @dataclass(frozen=True)
 class Question:
     """What an output reads of a judge, as `Read`."""
@@ -123,12 +141,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All outputs in the file's order, the rows without one, the judges, and what outputs read of these."""
+    """All outputs in the file's order, the rows without one, judges and metrics, what outputs read of judges."""
 
     outputs: tuple[Entry, ...]
     rows: tuple[Row, ...] = ()
     judges: tuple[Judge, ...] = ()
     questions: tuple[Question, ...] = ()
+    metrics: Mapping[str, Metric] = field(default_factory=dict)  # by id
 
     def __getitem__(self, name: str) -> Entry:
         entries = {entry.id: entry for entry in self.outputs}
@@ -191,7 +210,7 @@ def load(path: Path | None = None) -> Catalogue:
         for entry in read.output
         for name, one in entry.judges.items()
     ]
-    return Catalogue(read.output, read.row, read.judge, tuple(questions))
+    return Catalogue(read.output, read.row, read.judge, tuple(questions), {metric.id: metric for metric in read.metric})
 
 
 # -- checking ----------------------------------------------------------------------------------------------------------
@@ -202,15 +221,16 @@ class _File:
     output: tuple[Entry, ...] = ()
     row: tuple[Row, ...] = ()
     judge: tuple[Judge, ...] = ()
+    metric: tuple[Metric, ...] = ()
 
 
 def _told(raw: Mapping[str, Any], loc: Sequence[Any], msg: str, input: Any, **_: Any) -> str:
     """One of pydantic's faults, with the entry's id in the place of its number."""
     section, *rest = loc
     if not rest:
-        known = section in ("output", "row", "judge")
+        known = section in ("output", "row", "judge", "metric")
         said = f"[[{section}]]: {msg}" if known else f"unknown section [[{section}]]"
-        return f"{said}; allowed: [[output]], [[row]], [[judge]]"
+        return f"{said}; allowed: [[output]], [[row]], [[judge]], [[metric]]"
     item = raw[section][rest[0]]
     name = item.get("id", item) if isinstance(item, dict) else item
     return f"{section} {name!r}: {'.'.join(map(str, rest[1:]))}: {msg}, got {input!r}"
@@ -220,7 +240,9 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
     """What is wrong with entries that could all be read."""
     printed = {paper: _printed(paper) for paper in PAPERS}
     ids, judges = [entry.id for entry in read.output], [judge.id for judge in read.judge]
+    metrics = [metric.id for metric in read.metric]
     named = [f"output {name!r}" for name in ids] + [f"judge {name!r}" for name in judges]
+    named += [f"metric {name!r}" for name in metrics]
     for name, count in Counter([*named, *(f"row {row.paper}/{row.id}" for row in read.row)]).items():
         if count > 1:
             yield f"{name} is there {count} times"
@@ -243,24 +265,33 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
         for name, one in entry.judges.items():
             if one.judge not in judges:
                 yield f"{where}: judges {name!r}: there is no [[judge]] {one.judge!r}{_near(one.judge, judges)}"
+        for name in sorted(_metrics(entry) - {*metrics}):
+            yield f"{where}: metrics: there is no [[metric]] {name!r}{_near(name, metrics)}"
     for row in read.row:
         if row.id not in printed[row.paper]:
             yield f"row {row.paper}/{row.id}: not listed in data/paper_tables/{row.paper}/index.csv"
-    asked = {one.judge for entry in read.output for one in entry.judges.values()}
-    for judge in read.judge:
+    asked = {one.judge for entry in read.output for one in entry.judges.values()}.union(*map(_metrics, read.output))
+    declared: tuple[Judge | Metric, ...] = (*read.judge, *read.metric)
+    for scorer in declared:
         from nlgeval_lib import datasets, evaluators  # which load pandas: not where no judge is declared
 
+        kind = type(scorer).__name__.lower()
         for key, all_of in (("evaluator", evaluators.names()), ("data", [*datasets.NAMES])):
-            if (name := getattr(judge, key)) not in all_of:
-                yield f"judge {judge.id!r}: unknown {key} {name!r}{_near(name, all_of)}"
-        if judge.id not in asked:
-            yield f"judge {judge.id!r} is read by no output"
+            if (given := getattr(scorer, key, None)) not in (None, *all_of):
+                yield f"{kind} {scorer.id!r}: unknown {key} {given!r}{_near(given, all_of)}"
+        if scorer.id not in asked:
+            yield f"{kind} {scorer.id!r} is read by no output"
     waits = {entry.id: {*entry.after} & {*ids} for entry in read.output}
     while ready := [name for name, others in waits.items() if not others & waits.keys()]:
         for name in ready:
             del waits[name]
     if waits:
         yield f"these outputs wait for each other in a circle: {', '.join(sorted(waits))}"
+
+
+def _metrics(entry: Entry) -> set[str]:
+    """The ids of all metrics that an output reads."""
+    return {name for row in entry.metrics.values() for names in row.values() for name in names}
 
 
 def _printed(paper: str) -> list[str]:

@@ -14,7 +14,7 @@ from nlgeval_lib.engines.base import Ask
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.evaluators.stages import Stage
-from nlgeval_lib.scoring import InputError, Job
+from nlgeval_lib.scoring import Job
 from nlgeval_lib.scoring.asking import PlanBar, duration
 from nlgeval_lib.study import catalogue, judges
 from nlgeval_lib.study.catalogue import Catalogue, Question
@@ -160,17 +160,10 @@ def select(
     """What these outputs, papers and models ask (all without), by model; and what this engine is not for.
 
     Weights that are not public are asked of a server, others of vllm or transformers, unless --model or an address says
-    otherwise. Raises: CatalogueError for unknown names; InputError where nothing is left.
+    otherwise. Raises: CatalogueError for unknown names.
     """
     entries = {entry.id for entry in listed.select(outputs, papers)}
     chosen = [one for one in listed.questions if one.output in entries and (not models or one.judge.model in models)]
-    if not chosen:
-        known, those = (
-            ", ".join(dict.fromkeys(names)) or "none"
-            for names in ([one.model for one in listed.judges], [one.output for one in listed.questions])
-        )
-        said = f"models it has: {known}; outputs that ask one: {those}"
-        raise InputError(f"no [[judge]] of the catalogue is among these; {said}")
     any_engine = bool(options.model or options.base_url)
     fit = [one for one in chosen if any_engine or one.judge.api == (options.engine == "openai")]
     order = list(dict.fromkeys((one.judge.model, one.judge.revision) for one in fit))
@@ -236,10 +229,13 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
                 head = f"[{number}/{len(planned)}] {same[0]}"
                 job: Job | None = None
                 try:
-                    if ready is None and row["exact"] and not row["to_ask"] and not row["why"]:
+                    complete = row["exact"] and not row["to_ask"] and not row["why"]
+                    if ready is None and not options.ask_again and complete:
                         say(f"{head}: all stored")
                         continue
                     job = judges.job(same[0], options, ready)
+                    if ready is None and options.ask_again == "failed":
+                        judges.forget_refusals(job.store.folder, job.engine)
                     ready = job.engine
                     read = job.fill(bar)
                 except _NOT_HERE as error:

@@ -167,21 +167,27 @@ def tables_1_to_3(given: CriteriaScores, columns: Sequence[str], seed: int = 42)
 
 
 def tables_4_and_5(
-    given: CriteriaScores, column: str, kinds: Sequence[str] = tuple(PRINTED_NAMES), seed: int = 42
+    given: CriteriaScores,
+    column: str,
+    kinds: Sequence[str] = tuple(PRINTED_NAMES),
+    seed: int = 42,
+    alone: Mapping[str, np.ndarray] | None = None,
 ) -> pd.DataFrame:
     """The rows of HD-Eval's Tables 4 and 5 that criteria scores give, on the test half of one row split.
 
-    given: of `criteria_scores.of_judge`. column: the table's name of the data set. Returns the cells of both tables,
-    with intervals, in the keys of the printed ones: the average over the aspects.
+    given: of `criteria_scores.of_judge`. column: the table's name of the data set. alone: {aspect: what the judge says
+    of each item, asked for the aspect alone}, for the row without any layer. Returns the cells of both tables, with
+    intervals, in the keys of the printed ones: the average over the aspects.
     """
     test = given.test_rows("row", seed)
-    plain = {kind: _by_target(rows) for kind, rows in unfitted(given, test).groupby("kind", sort=False)}
     names = {kind: f"HD-Eval-{PRINTED_NAMES.get(kind, kind)}" for kind in kinds}
     scores = {f"50% data | {name}": _fitted(given, test, kind, seed) for kind, name in names.items()}
     scores |= {f"25% data | {name}": _fitted(given, test, kind, seed, 0.5) for kind, name in names.items()}
     scores["50% data | w/o Layer 3"] = _fitted(given, test, "mlp", seed, up_to=2)
     scores["50% data | w/o Layer 2,3"] = _fitted(given, test, "mlp", seed, up_to=1)
-    scores |= {"50% data | w/o Layer 1,2,3": plain[OWN], "50% data | w/o Aggregator": plain[ALL]}
+    scores["50% data | w/o Aggregator"] = _by_target(unfitted(given, test).query("kind == @ALL"))
+    if alone is not None:
+        scores["50% data | w/o Layer 1,2,3"] = {target: alone[target][test] for target in given.Y}
     human = {target: f"human_{target}" for target in given.Y}
     part = given.items.iloc[test].reset_index(drop=True)
     return correlations.averaged(correlations.table(part, scores, human), column)
@@ -202,14 +208,16 @@ def tables_6_and_7(
     share: float,
     seed: int = 42,
     kinds: Sequence[str] = ("rf", "mlp"),
+    alone: Mapping[str, np.ndarray] | None = None,
 ) -> pd.DataFrame:
     """The rows of HD-Eval's Tables 6 and 7 for one judge: alone, and with aggregators fitted on a share of the rows.
 
-    label: the block, such as "50% data | Llama2-7B-Chat". The other rows test. Keys as printed, a cell an aspect.
+    label: the block, such as "50% data | Llama2-7B-Chat". alone: as `tables_4_and_5`. The other rows test. Keys as
+    printed, a cell an aspect.
     """
     test = given.test_rows("row", seed, 1 - share)
     part = given.items.iloc[test].reset_index(drop=True)
-    scores = {label: _by_target(unfitted(given, test).query("kind == @OWN"))}
+    scores = {} if alone is None else {label: {target: alone[target][test] for target in given.Y}}
     for kind in kinds:
         made = hdeval.by_aggregator(given.X, given.Y, test.tolist(), [kind], [seed], **given.settings)
         scores[f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}"] = _by_target(made)

@@ -1,4 +1,4 @@
-"""The judges of a printed table: which of its rows their scores give here, and why the others are lacking."""
+"""Judges and metrics of a printed table: which of its rows their scores give here, and why the others are lacking."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import judges
+from nlgeval_lib.study import catalogue, judges, metrics
 from nlgeval_lib.study.judges import JudgeScores
 
-ITEM = ["input_id", "system_id"]
+ITEM = ["input_id", "system_id", "output"]  # a system may have several outputs for one input
 
 
 @dataclass
 class JudgedRows:
-    """Scores of judges in the order of `items`: row -> aspect -> values (NaN for none).
+    """Scores in the order of `items`: row -> aspect ("": every one) -> values (NaN for none).
 
-    signatures: row -> the judge's. lacking: row -> why a judge has no scores here. mini: row -> scores of the miniature
+    signatures: row -> the judge's. lacking: row -> why it has no scores here. mini: row -> scores of the miniature
     judge or of a stand-in, which never stand in a paper's row.
     """
 
@@ -35,7 +36,10 @@ class JudgedRows:
 
         aspects: the table's column -> the aspect that was judged. An empty frame where no judge has scores.
         """
-        given = {row: {column: own[name] for column, name in aspects.items()} for row, own in self.scores.items()}
+        given = {
+            row: {column: own[name if name in own else ""] for column, name in aspects.items()}
+            for row, own in self.scores.items()
+        }
         if not given:
             return pd.DataFrame()
         made = correlations.table(self.items, given, human, **how)
@@ -43,22 +47,37 @@ class JudgedRows:
 
 
 def judged_rows(output: str, items: pd.DataFrame, names: Mapping[str, str], **asked: Any) -> JudgedRows:
-    """What the judges of a catalogue's output say of `items`.
+    """What the judges and the metrics of a catalogue's output say of `items`.
 
     items: the table's outputs, a row each, with `input_id` and `system_id`. names: {row of the table: the judge's name
-    in the catalogue}. asked: engine, model, revision, mode ..., as `study.judge_scores` takes them.
+    in the catalogue}. asked: engine, model, revision, mode ..., as `study.judge_scores` takes them; with another engine
+    than replay, metrics are computed where their weights are here.
     Raises: what `study.judge_scores` raises.
     """
     found = JudgedRows(items)
+    known, compute = catalogue.load(), asked.get("engine", "replay") != "replay"
+    for row, by_aspect in known[output].metrics.items():
+        try:
+            made = {
+                aspect: metrics.scores([known.metrics[one] for one in ids], items, compute)
+                for aspect, ids in by_aspect.items()
+            }
+        except Unavailable as error:
+            model = known.metrics[next(iter(by_aspect.values()))[0]].model
+            found.lacking[row] = f"{error}; to compute it: {metrics.way(output, model)}"
+            continue
+        found.scores[row] = {aspect: one for aspect, (one, _) in made.items()}
+        found.signatures[row] = next(iter(made.values()))[1]
     places = pd.MultiIndex.from_frame(items[ITEM])
     for row, name in names.items():
-        made = judges.judge_scores(output, name, **asked)
-        if not made.available:
-            found.lacking[row] = made.why
-        elif made.route != "run":
-            found.mini[row] = made
+        own = judges.judge_scores(output, name, **asked)
+        if not own.available:
+            found.lacking[row] = own.why
+        elif own.route != "run":
+            found.mini[row] = own
         else:
-            wide = made.frame.pivot(index=ITEM, columns="aspect", values="value").reindex(places)
+            frame = own.frame.drop_duplicates([*ITEM, "aspect"])
+            wide = frame.pivot(index=ITEM, columns="aspect", values="value").reindex(places)
             found.scores[row] = {str(aspect): wide[aspect].to_numpy(float) for aspect in wide}
-            found.signatures[row] = made.signature
+            found.signatures[row] = own.signature
     return found

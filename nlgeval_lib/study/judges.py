@@ -342,5 +342,10 @@ def note_refusals(folder: Path, engine: Engine, failures: Iterable[Failure]) -> 
     files.write_text(_note(folder, engine.model, engine.revision), text)
 
 
+def forget_refusals(folder: Path, engine: Engine) -> None:
+    """What could not be had before counts as never asked. Raises: OSError."""
+    _note(folder, engine.model, engine.revision).unlink(missing_ok=True)
+
+
 def _note(folder: Path, model: str, revision: str) -> Path:
     return folder / "refused" / f"{hashlib.sha256(f'{model}@{revision}'.encode()).hexdigest()[:16]}.json"

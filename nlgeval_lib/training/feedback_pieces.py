@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from nlgeval_lib.evaluators.prometheus import Rubric
-from nlgeval_lib.parsers.feedbacks import feedback as read_feedback
-from nlgeval_lib.parsers.loose_json import Record, objects
+from nlgeval_lib.parsers.normalise import Record, objects
+from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.records import Completion
 from nlgeval_lib.training.pipeline import Piece, Rule, Unreadable, answered, lacking, unique
 from nlgeval_lib.training.statistics import rouge_l, words

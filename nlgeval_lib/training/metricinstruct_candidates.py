@@ -148,7 +148,7 @@ def read_spoiled(candidate: Candidate, completion: Completion) -> dict[str, Any]
     head = _OUTPUT.search(text)
     if head is None:
         raise Unreadable("no line 'Generated incorrect output:'")
-    rest = text[head.end() :]
+    rest = f"\n{text[head.end() :]}"
     first = LABEL.search(rest)
     if first is None:
         raise Unreadable("no error is listed after the output")

@@ -53,19 +53,35 @@ RULES: dict[str, Callable[..., list[Finding]]] = {
 SAID_OF = ("note", "finding", "assumes")
 
 
+def written_out(options: dict[str, Any], paper: str) -> dict[str, Any]:
+    """Options of a relation with the entries of a paper's `[names]` put where "@name" stands.
+
+    Raises: ValueError for a name that is not known.
+    """
+    known = _read(paper).get("names", {})
+    return {name: _filled(option, known, "@") for name, option in options.items()}
+
+
+def _read(paper: str) -> dict[str, Any]:
+    return _parsed((folder() / paper / "relations.toml").read_text(encoding="utf-8"))
+
+
+_parsed = functools.lru_cache(maxsize=16)(tomllib.loads)  # as it is asked for with every claim
+
+
 def relations(paper: str) -> list[dict[str, Any]]:
     """The relations of a paper, names and repetitions written out.
 
     Raises: ValueError for a rule or name that is not known.
     """
-    path = folder() / paper / "relations.toml"
-    read = tomllib.loads(path.read_text(encoding="utf-8"))
+    read = _read(paper)
     out = []
     for one in read["relation"]:
+        one = dict(one)
         for settings in one.pop("each", [{}]):
             relation = _filled(_filled(one, settings, "{}"), read.get("names", {}), "@")
             if relation.get("rule") not in RULES:
-                raise ValueError(f"{path}: no rule {relation.get('rule')!r}; allowed: {list(RULES)}")
+                raise ValueError(f"{paper}, relations.toml: no rule {relation.get('rule')!r}; allowed: {list(RULES)}")
             out.append(relation)
     return out
 

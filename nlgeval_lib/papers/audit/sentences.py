@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -67,32 +67,48 @@ def ahead(
 def gaps(
     cells: Cells, rows: Sequence[str] = (), best: Sequence[str] = (), over: Sequence[str] = (),
     falling: Sequence[Sequence[str]] = (), columns: Pick = ANY, statistics: Pick = ANY, mean: bool = False,
-    least: float = 0, ties: bool = False,
+    least: float = 0, ties: bool = False, minus: Mapping[str, str] | None = None,
 ) -> dict[str, Quantity]:  # fmt: skip
     """By how much some rows are above others, a place each.
 
     Each of `rows`, or the `best` of some, over the best of `over`, or over 0; `falling`: chains of rows, each over the
     next. `mean`: means over the columns instead of each. `least`: what is taken off; `ties`: a gap of 0 is ahead.
+    `minus`: row -> row whose number is taken off its own first.
     """
+    found: dict[str, Quantity] = {}
+    for who, pairs in sides(cells, rows, best, over, falling, columns, statistics, minus):
+        here = {place(who, *line): ours - theirs - Quantity.exactly(least) for line, (ours, theirs) in pairs.items()}
+        found |= {place(who, "mean"): Quantity.mean(here.values())} if mean else here
+    if ties:
+        return {where: Quantity(gap.face or Fraction(1), gap.low, gap.high) for where, gap in found.items()}
+    return found
+
+
+def sides(
+    cells: Cells, rows: Sequence[str] = (), best: Sequence[str] = (), over: Sequence[str] = (),
+    falling: Sequence[Sequence[str]] = (), columns: Pick = ANY, statistics: Pick = ANY,
+    minus: Mapping[str, str] | None = None,
+) -> Iterator[tuple[str, dict[tuple[str, ...], tuple[Quantity, Quantity]]]]:  # fmt: skip
+    """What `gaps` holds against each other: who is said to be above, and the two numbers by column and statistic."""
+
+    def number(row: str, line: tuple[str, ...]) -> Quantity:
+        less = (minus or {}).get(row)
+        return cells[row, *line] - cells[less, *line] if less else cells[row, *line]
+
     pairs = [([one], list(over)) for one in rows] + [(list(best), list(over))] * bool(best)
     pairs += [([a], [b]) for chain in falling for a, b in itertools.pairwise(chain)]
     cells.known("row", [name for pair in pairs for side in pair for name in side])
     lines = dict.fromkeys(key[1:] for key in cells.pick(ANY, columns, statistics))
-    found: dict[str, Quantity] = {}
     for ours, theirs in pairs:
         who = f"{ours[0]} over {theirs[0]}" if falling else ours[0] if len(ours) == 1 else "best"
         here = {}
         for line in lines:
             if all((name, *line) in cells for name in (*ours, *theirs)):
-                against = Quantity.largest(cells[name, *line] for name in theirs) if theirs else Quantity.exactly(0)
-                gap = Quantity.largest(cells[name, *line] for name in ours) - against - Quantity.exactly(least)
-                here[place(who, *line)] = gap
+                against = Quantity.largest(number(name, line) for name in theirs) if theirs else Quantity.exactly(0)
+                here[line] = Quantity.largest(number(name, line) for name in ours), against
         if not here:
             raise ValueError(f"no column has {ours} and {theirs}")
-        found |= {place(who, "mean"): Quantity.mean(here.values())} if mean else here
-    if ties:
-        return {where: Quantity(gap.face or Fraction(1), gap.low, gap.high) for where, gap in found.items()}
-    return found
+        yield who, here
 
 
 def marks(

@@ -142,12 +142,12 @@ def equal(tables: Tables, table: str, of: Sequence[Any], factors: Sequence[int] 
     return found
 
 
-def value(tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str] = ()) -> Quantity:
+def value(tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str] = (), mean: bool = False) -> Quantity:
     """What the cells of some picks give: a pick is (table, row, column, statistic), or an exact number.
 
-    `difference`, `percent`, `loss`: of the best of the first pick and of the second; `share`: the sum of the first in
-    percent of that of the second; `rows`, `columns`, `cells`: how many with a number, those of `without` left out;
-    `names`: how many different ones stand in cells of comma-separated names.
+    `difference`, `percent`, `loss`: of the best (`mean`: the mean) of the first pick and of the second; `share`: the
+    sum of the first in percent of that of the second; `rows`, `columns`, `cells`: how many with a number, those of
+    `without` left out; `names`: how many different ones stand in cells of comma-separated names.
     """
     if kind in ("rows", "columns", "cells", "names"):
         picked = [(cells, key) for pick in of for cells, keys in [tables.pick(pick, kind == "names")] for key in keys]
@@ -167,7 +167,7 @@ def value(tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str] =
         return Quantity.total(every) if kind == "total" else math.prod(every, start=Quantity.exactly(1))
     if kind == "share":
         return Quantity.total(groups[0]) / Quantity.total(groups[1]) * 100
-    new, old = (Quantity.largest(group) for group in groups)
+    new, old = map(Quantity.mean if mean else Quantity.largest, groups)
     if kind == "difference":
         return new - old
     return (new / old - Quantity.exactly(1)) * {"percent": 100, "loss": -100}[kind]

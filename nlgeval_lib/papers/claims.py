@@ -1,0 +1,236 @@
+"""Which headline claims of the papers hold, and which of their differences can any test tell from chance?
+
+`data/paper_claims.csv` names the claims in our words, a row each; the verdict is always computed. A claim rests on a
+`table`; `cells` picks rows and columns of it as `relations.toml` does, `check` holds the rest of the test, or names a
+relation of the audit by one of its texts (`audit`), `inference` the test that the printed numbers allow: all three are
+TOML, "; " for a new line. `proxy` names an output whose recorded judges inform the reader; it decides nothing.
+`lacking` says what would tell where no number at hand does.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import files, meta
+from nlgeval_lib.papers import inference
+from nlgeval_lib.papers.audit import CONTRADICTS as AGAINST
+from nlgeval_lib.papers.audit import SAID_OF, Finding, findings, relations, written_out
+from nlgeval_lib.papers.audit import UNTOLD as UNDECIDED
+from nlgeval_lib.papers.audit.cells import Quantity, Tables, place
+from nlgeval_lib.papers.audit.sentences import gaps, sides
+from nlgeval_lib.papers.tables import load, marks, nearest, strings
+
+VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told yet")
+HOLDS, IN_PART, FAILS, UNTOLD = VERDICTS
+COLUMNS = ("id", "paper", "place", "claim", "kind", "table", "cells", "check", "inference", "proxy", "lacking")
+RESULT = ("id", "paper", "place", "claim", "kind", "verdict", "evidence", "inference", "proxy", "cells", "decided_by")
+# what decides a claim -> in words
+KINDS = {
+    "arithmetic": "arithmetic on printed numbers",
+    "share": "the sentence's share against the table's",
+    "gain": "a gain or ratio, within what rounding allows",
+    "monotone": "each step in one direction, printed numbers",
+    "ahead": "ahead in the cells named, printed numbers",
+    "maximum": "the largest of its column, printed numbers",
+    "public data": "public data, the library's default test, corrected by Holm within the claim",
+    "run": "the judge's own run",
+    "nothing": "nothing that is printed or public",
+}
+UNDECIDABLE = ("run", "nothing")
+SHOWN = 4  # cells that a sentence of evidence names
+SMALL = 0.1  # a correlation below it counts as none where no test tells it from none
+PICKS = ("rows", "best", "over", "falling", "columns", "statistics", "minus")
+
+
+def claims() -> pd.DataFrame:
+    """The claims as they stand in `data/paper_claims.csv`, a row each, all columns text."""
+    return strings(files.data() / "paper_claims.csv", COLUMNS)
+
+
+def judge(
+    rows: pd.DataFrame | None = None,
+    data: Callable[..., Any] | None = None,
+    computed: Mapping[str, Mapping[str, Any]] | None = None,
+    read: Callable[[str, str], pd.DataFrame] = load,
+) -> pd.DataFrame:
+    """The verdict on each claim, with its arithmetic: a row a claim, columns `RESULT`.
+
+    rows: claims as `claims()` gives them (None: all). data: public data sets by name, as for `audit`. computed: for
+    claims of kind "public data", id -> label -> the `meta.Comparison` of a judge with its reverse (its difference is
+    twice the judge's correlation, and its p that of no correlation). read: gives a printed table.
+    `inference`: yes, no, what it needs, or cannot be told; about the stated comparison, not its verdict.
+    Raises: ValueError naming the claim whose cells or check are not there.
+    """
+    rows = claims() if rows is None else rows
+    out = []
+    for paper, part in rows.groupby("paper", sort=False):
+        tables = Tables(functools.partial(read, paper), marks(paper))
+        for one in part.to_dict("records"):
+            try:
+                verdict, evidence = _decided(one, tables, data, (computed or {}).get(one["id"], {}))
+                told = _inferred(one, tables)
+            except (KeyError, TypeError, ValueError) as error:
+                raise ValueError(f"claim {one['id']}: {error}") from error
+            used = ": ".join(filter(None, [one["table"], one["cells"] or one["check"]]))
+            out.append(one | dict(verdict=verdict, evidence=evidence, inference=told, cells=used,
+                                  decided_by=KINDS[one["kind"]]))  # fmt: skip
+    return pd.DataFrame(out, columns=list(RESULT))
+
+
+def counts(judged: pd.DataFrame) -> pd.DataFrame:
+    """How many claims of each paper have which verdict: a row a paper in the order of `judged`, and the sum."""
+    table = pd.crosstab(judged["paper"], judged["verdict"]).reindex(columns=list(VERDICTS), fill_value=0)
+    table = table.loc[judged["paper"].unique()]
+    table.loc["all"] = table.sum()
+    return table.assign(all=table.sum(axis=1)).rename_axis(columns=None)
+
+
+def _options(one: Mapping[str, str], *columns: str) -> dict[str, Any]:
+    """What the named columns of a claim hold, the paper's names written out."""
+    text = "\n".join(one[column].replace("; ", "\n") for column in columns)
+    return written_out(tomllib.loads(text), one["paper"])
+
+
+def _decided(one: Mapping[str, str], tables: Tables, data: Any, computed: Mapping[str, Any]) -> tuple[str, str]:
+    kind = one["kind"]
+    if kind not in KINDS:
+        raise ValueError(f"no kind {kind!r}; nearest: {nearest(kind, KINDS)}")
+    if kind in UNDECIDABLE:
+        return UNTOLD, one["lacking"]
+    if kind == "public data" and not one["check"]:
+        return _public(computed, one["lacking"])
+    wanted = _options(one, "check").get("audit", "")
+    said: list[tuple[str, str]] = []
+    found: list[Finding] = []
+    for relation in _relations(one):
+        if relation["rule"] == "sentence":
+            said += _sentence(relation, tables)
+        else:
+            found += findings(relation, tables, data)
+    return _together(said + [_found(it) for it in [it for it in found if it.place == wanted] or found])
+
+
+def _relations(one: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The relation that a claim is, or those of the audit that it names."""
+    options = _options(one, "cells", "check")
+    if wanted := options.get("audit"):
+        known = [relation for relation in relations(one["paper"]) if relation["table"] == one["table"]]
+        if not (found := [relation for relation in known if wanted in _texts(relation)]):
+            texts = [text for relation in known for text in _texts(relation)]
+            raise ValueError(f"no relation of {one['table']} names {wanted!r}; nearest: {nearest(wanted, texts)}")
+        return found
+    return [{"rule": "value" if "of" in options else "sentence", "table": one["table"]} | options]
+
+
+def _texts(node: Any) -> list[str]:
+    """Every text in a part of a relation."""
+    if isinstance(node, str):
+        return [node]
+    parts = node.values() if isinstance(node, Mapping) else node if isinstance(node, list) else ()
+    return [text for part in parts for text in _texts(part)]
+
+
+def _together(said: list[tuple[str, str]]) -> tuple[str, str]:
+    """One verdict of several: the one that all share, else in part; the evidence begins with those that fail."""
+    verdicts = {verdict for verdict, _ in said}
+    if len(verdicts) == 1:
+        verdict, lines = said[0][0], [text for _, text in said]
+    else:
+        verdict, said = IN_PART, sorted(said, key=lambda one: -VERDICTS.index(one[0]))
+        lines = [f"{mine}: {text}" for mine, text in said]
+    more = f"; and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+    return verdict, "; ".join(lines[:SHOWN]) + more
+
+
+def _found(it: Finding) -> tuple[str, str]:
+    """What a rule of the audit found, in the words of a claim."""
+    against = IN_PART if "cut off" in it.note else FAILS  # digits cut off instead of rounded
+    verdict = {AGAINST: against, UNDECIDED: UNTOLD}.get(it.verdict, HOLDS)
+    printed = f", printed {it.printed}" if it.printed else ""
+    number = "" if math.isnan(it.recomputed) else f", {it.relation} {it.recomputed:,.5g}"
+    return verdict, f"{it.place}{printed}{number}" + (f" ({it.note})" if it.note else "")
+
+
+def _sentence(relation: Mapping[str, Any], tables: Tables) -> Iterator[tuple[str, str]]:
+    """Of each reading of a sentence, whether it holds, in which cells not, and by how little it does."""
+    outer = {"rule", "table", "says", "place", "how_many", "readings", *SAID_OF}
+    shared = {name: option for name, option in relation.items() if name not in outer}
+    cells, how_many = tables[relation["table"]], relation.get("how_many", "all")
+    for name, options in (relation.get("readings") or {"": {}}).items():
+        what = shared | dict(options)
+        found = gaps(cells, **what)
+        numbers = _numbers(cells, found, **what)
+        order = sorted(found, key=lambda where: found[where].face)
+        behind = [where for where in order if found[where].high <= 0]
+        ahead = sum(gap.face > 0 for gap in found.values())
+        if how_many == "most":
+            verdict = HOLDS if 2 * ahead > len(found) else FAILS
+        elif how_many == "all":
+            verdict = HOLDS if not behind else IN_PART if ahead else FAILS
+        else:
+            where, key = tables.one(how_many)
+            verdict = HOLDS if where[key].face == ahead else FAILS
+        told = ", ".join(f"{where} {numbers[where]}" for where in (behind or order[:1])[:SHOWN])
+        more = f" and {len(behind) - SHOWN} more" if len(behind) > SHOWN else ""
+        within = f", {within} more within rounding" if (within := len(found) - ahead - len(behind)) else ""
+        text = f"{ahead} of {len(found)}{within}; {'not' if behind else 'closest'}: {told}{more}"
+        if (why := relation.get("assumes")) and verdict != HOLDS:
+            verdict, text = UNTOLD, f"{text}; {why}"
+        yield verdict, f"{name}, {text}" if name else text
+
+
+def _numbers(cells: Any, found: Mapping[str, Quantity], **what: Any) -> dict[str, str]:
+    """What each place of `gaps` holds against what, in words."""
+    least = what.pop("least", 0)
+    if what.pop("mean", False):
+        return {where: f"by {float(gap.face):.5g}" for where, gap in found.items()}
+    what.pop("ties", None)
+    alone = not what.get("over") and not what.get("falling")
+    limit = "" if alone or not least else f" ({'allowed' if least < 0 else 'needed'}: {least:+g})"
+    told = {}
+    for who, pairs in sides(cells, **what):
+        for line, (ours, theirs) in pairs.items():
+            other = least if alone else float(theirs.face)
+            told[place(who, *line)] = f"{float(ours.face):.5g} against {other:.5g}{limit}"
+    return told
+
+
+def _public(computed: Mapping[str, Any], lacking: str) -> tuple[str, str]:
+    """Whether there is no correlation, as a claim says: a small one that no test tells from none."""
+    if not computed:
+        return UNTOLD, f"not computed here: {lacking}"
+    told = meta.correct({name: one.p for name, one in computed.items()})
+    said = []
+    for name, one in computed.items():
+        verdict = FAILS if told[name] <= told.alpha else HOLDS if abs(one.first) < SMALL else UNTOLD
+        why = f" ({one.reason})" if one.reason else ""
+        said.append((verdict, f"{name} {one.first:.3f}, {inference.p_in_words(told[name])}{why}"))
+    return _together(said)
+
+
+def _inferred(one: Mapping[str, str], tables: Tables) -> str:
+    """What the test of the printed numbers says; "" where a claim names none."""
+    test = _options(one, "inference")
+    if not test:
+        return ""
+    if said := test.get("untold"):
+        return f"cannot be told: {said}"
+    name, cells = test.pop("test"), tables[test.pop("table", one["table"])]
+    if name == "models":
+        return inference.models(cells, **test)
+    what = next(iter(_relations(one)))
+    what = {**what, **next(iter(what.get("readings", {}).values()), {}), **test}
+    picks = {pick: what[pick] for pick in PICKS if pick in what}
+    if rival := test.get("rival"):
+        best = {row: cells.best(row, rival, what["statistics"]).face for row in picks["over"]}
+        picks["over"] = [max(best, key=lambda row: best[row])]
+    compared = [(*line, ours, theirs) for _, pairs in sides(cells, **picks) for line, (ours, theirs) in pairs.items()]
+    options = {option: value for option, value in test.items() if option not in (*PICKS, "rival")}
+    said = inference.TESTS[name](compared, **options)
+    return f"{said}, against {picks['over'][0]}" if rival else said

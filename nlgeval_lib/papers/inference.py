@@ -1,0 +1,166 @@
+"""What printed numbers alone say about chance: the least that two judges must share, and exact tests.
+
+A pair is (column, statistic, ours, theirs), the two numbers as `Quantity`. Each test answers in words that begin with
+yes (p at most .05 in each of the cells where the first is ahead), no, or what is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from nlgeval_lib.meta import classical
+from nlgeval_lib.papers.audit.cells import Cells, Quantity
+
+ALPHA = 0.05
+Pair = tuple[str, str, Quantity, Quantity]
+
+
+def least_between(first: float, second: float, n: int) -> float:
+    """The least correlation of two judges with each other at which Williams' test tells their correlations apart.
+
+    first, second: with the ratings, in [-1, 1]; n: items. At most what the ratings alone make them share: that product;
+    inf where no correlation would do.
+    """
+    shared = first * second
+    most = shared + math.sqrt((1 - first**2) * (1 - second**2)) - 1e-9
+
+    def told(between: float) -> bool:
+        return classical.williams(first, second, between, n).p <= ALPHA
+
+    if told(shared):
+        return shared
+    if not told(most):
+        return math.inf
+    low, high = shared, most
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if told(middle) else (middle, high)
+    return high
+
+
+def williams(pairs: Sequence[Pair], n: Any, scale: float = 1) -> str:
+    """Which differences of correlations are significant, given how far the judges agree; rows as if independent.
+
+    "Whatever r": already where the judges share no more than both following the ratings makes them share.
+    n: items, or column -> items; other columns and taus are left out. scale: what a printed 1 stands for.
+    """
+    needs = []
+    for column, statistic, ours, theirs in pairs:
+        size = n.get(column) if isinstance(n, Mapping) else n
+        if size and statistic in ("pearson", "spearman") and ours.face > theirs.face:
+            first, second = float(ours.face) / scale, float(theirs.face) / scale
+            needs.append((least_between(first, second, size), first * second))
+    if not needs:
+        return "no: no cell is ahead whose correlation has such a test"
+    open_ones = [least for least, shared in needs if least > shared]
+    plain = f"whatever r {len(needs) - len(open_ones)} of {len(needs)} differences"
+    sizes = f"Williams, n {'by column' if isinstance(n, Mapping) else f'= {n}'}, rows as if independent"
+    if not open_ones:
+        return f"yes: {plain} ({sizes})"
+    if max(open_ones) > 1:
+        return f"no: {plain}, at no r {sum(one > 1 for one in open_ones)} ({sizes})"
+    ends = " to ".join(dict.fromkeys(f"{end:.3f}" for end in (min(open_ones), max(open_ones))))
+    return f"needs r >= {max(open_ones):.3f} between the judges: {plain}, {len(open_ones)} from {ends} on ({sizes})"
+
+
+def flips(pairs: Sequence[Pair], unit: str = "tasks") -> str:
+    """Whether one is ahead on average over tasks or aspects: signs of the differences exchanged, all patterns."""
+    differences = np.array([float(ours.face - theirs.face) for _, _, ours, theirs in pairs])
+    p = _sign_p(differences)
+    if differences.sum() <= 0:
+        return f"no: not ahead on average over {len(pairs)} {unit}"
+    words = f"{'yes' if p <= ALPHA else 'no'}: {p_in_words(p)} over {len(pairs)} {unit} (exact, signs exchanged)"
+    return words + (f"; fewer than 6 {unit} cannot reach .05" if len(pairs) < 6 else "")
+
+
+def _sign_p(differences: np.ndarray) -> float:
+    signs = 1 - 2 * (np.arange(2 ** len(differences))[:, None] >> np.arange(len(differences)) & 1)
+    return float(np.mean(np.abs(signs @ differences) >= abs(differences.sum()) - 1e-9))
+
+
+def preferred(pairs: Sequence[Pair], most: int) -> str:
+    """Whether a share of votes is above one half, for every count up to `most` that would print so (binomial)."""
+    said = []
+    for *_, share, _ in pairs:
+        fits = []
+        for n in range(1, most + 1):
+            k = round(share.face * n / 100)
+            if share.low <= Fraction(100 * k, n) <= share.high:
+                fits.append((n, stats.binomtest(k, n).pvalue))
+        ps = [p for _, p in fits]
+        answer = "yes" if max(ps) <= ALPHA else "no" if min(ps) > ALPHA else "cannot be told"
+        counts = ", ".join(f"{n} votes {p_in_words(p)}" for n, p in fits[:4])
+        said.append(f"{answer}: {float(share.face):g} % is {counts}")
+    return "; ".join(said)
+
+
+def accuracies(pairs: Sequence[Pair], n: Mapping[str, int]) -> str:
+    """At how many items two accuracies on the same items may disagree for the difference to be significant.
+
+    n: column -> items. Exact McNemar test; it depends on the items on which just one of the two is right.
+    """
+    said = []
+    for column, _, ours, theirs in pairs:
+        if not (size := n.get(column)) or ours.face <= theirs.face:
+            continue
+        first, second = (round(one.face * size / 100) for one in (ours, theirs))
+        gap, spare = abs(first - second), 2 * min(first, second, size - first, size - second)
+        fits = [d for d in range(max(gap, 1), gap + spare + 1, 2) if stats.binomtest((d + gap) // 2, d).pvalue <= ALPHA]
+        if not fits:
+            said.append(f"no: {gap} of {size} more are too few whatever the judges share")
+        elif max(fits) + 2 > gap + spare:
+            said.append(f"yes: {gap} of {size} more, whatever the judges share")
+        else:
+            said.append(f"needs judges that disagree on at most {max(fits)} of {size}: {gap} more are right")
+    return "; ".join(dict.fromkeys(said)) + " (exact McNemar)" if said else "cannot be told: n is not printed"
+
+
+def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> str:
+    """Whether the ranks of one metric follow the human ones better than another's: exchanged model by model, exact.
+
+    cells: ranks, a row a model; `against`: the human column. All 2^n patterns of exchanges, Kendall's tau-b.
+    """
+    said = []
+    for other in over:
+        both = [row for row in cells.names("row") if all((row, name, "rank") in cells for name in (first, other))]
+        mine, theirs, human = (
+            stats.rankdata([float(cells[row, name, "rank"].face) for row in both]) for name in (first, other, against)
+        )
+        said.append((other, *_exchanged(mine, theirs, human), len(both)))
+    ahead = [f"{other} {p_in_words(p)}" for other, gap, p, _ in said if p <= ALPHA and gap > 0]
+    others = [f"{other} {gap:+.3f}, {p_in_words(p)}" for other, gap, p, _ in said if not (p <= ALPHA and gap > 0)]
+    answer = "no" if others else "yes"
+    parts = [f"above {', '.join(ahead)}"] * bool(ahead) + [f"not above {', '.join(others)}"] * bool(others)
+    sizes = " or ".join(map(str, sorted({n for *_, n in said})))
+    return f"{answer}: {'; '.join(parts)} (tau over {sizes} models, exact exchange of ranks)"
+
+
+def _exchanged(one: np.ndarray, two: np.ndarray, human: np.ndarray) -> tuple[float, float]:
+    """The difference of two taus with the human order, and its p over all exchanges."""
+    n = len(human)
+    here, there = np.triu_indices(n, 1)
+    order = np.sign(human[here] - human[there])
+    swap = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(bool)
+
+    def taus(ranks: np.ndarray) -> np.ndarray:
+        pairs = np.sign(ranks[:, here] - ranks[:, there])
+        return pairs @ order / np.sqrt(np.abs(pairs).sum(axis=1) * len(here))
+
+    gaps = taus(np.where(swap, two, one)) - taus(np.where(swap, one, two))
+    return float(gaps[0]), float(np.mean(np.abs(gaps) >= abs(gaps[0]) - 1e-9))
+
+
+def p_in_words(p: float) -> str:
+    """A p-value as a reader meets it."""
+    return "no p" if math.isnan(p) else "p < .001" if p < 0.001 else f"p = {p:.3f}"
+
+
+TESTS: dict[str, Callable[..., str]] = {
+    "williams": williams, "flips": flips, "preferred": preferred, "accuracies": accuracies,
+}  # fmt: skip

@@ -1,0 +1,460 @@
+"""The rating parser's two tables: what presents a number as a verdict (cues), and what takes it back (vetoes)."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from nlgeval_lib.parsers.text import DIGITS, WORD, words
+
+ALONE, FORM, ASPECT, PHRASE, LABEL, FINAL = range(1, 7)  # how plainly a text presents a number as its verdict
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(words(text))
+
+
+# --- words of labels ------------------------------------------------------------------------------------------------
+NOUNS = _words(
+    "score scores rating ratings rate grade grades graded mark marks star stars points verdict evaluation assessment"
+    " judgment judgement result note nota"
+)
+RANKS = _words("final overall total ultimate concluding revised updated corrected adjusted definitive conclusion")
+AWARDED = _words("earned awarded obtained achieved received granted given")
+# names of something else even where the number is written as a score: "Confidence: 4/5"
+NEVER_A_SCORE = _words(
+    "confidence certainty weight deduction deductions reduction penalty errors mistakes human humans expert experts"
+    " annotator annotators gold reference expected previous max maximum min minimum count length threshold baseline if"
+)
+TOPS = _words("full max maximum highest best lowest minimum possible")
+# "rating scale: 1", "score range: 2"
+NOT_A_SCORE = (
+    NEVER_A_SCORE
+    | TOPS
+    | _words(
+        "scale scales range rubric rubrics guide guideline guidelines criteria criterion key legend system systems"
+        " method distribution difference error mistake breakdown reasoning exact worst mean median average initial"
+        " original target word number step steps page date year time age id index question task example sample option"
+        " choice article paragraph sentence line item version level percentage words tokens chapter section figure"
+        " table notes base starting available class rank position preliminary tentative provisional credit imdb not"
+        " never tied passing pass cutoff required needed desired ideally format output issues problems typos omissions"
+        " would could might"
+    )
+)
+# right before a score they make it the one of a contest: "test score: 4", "the score of the game is 4"
+CONTESTS = _words(
+    "game games match matches exam test tests quiz halftime half-time user users customer customers viewer viewers"
+    " audience critic critics"
+)
+# words of a label that name no aspect
+NEUTRAL = _words(
+    "a an the my your our this that its of for to and i would give given assign assigned is it as on in by with be"
+    " single numeric numerical integer perfect high low summary summarys response text output answer translation"
+    " generation story dialogue article's summary's response's here's here so thus therefore hence quality out"
+    " evaluation evaluate rated rate suggested appropriate suitable fair only one each system model rater judge respond"
+    " deserved earned based above below following please provide potential candidate generated main general moderate"
+    " namely good decent fairly resulting results receives receive gets earns deserves likert"
+)
+# headings of the parts of one judgment, not of something that is scored
+PARTS = _words(
+    "reason reasons reasoning explanation rationale justification analysis comment comments feedback evidence final"
+    " answer response evaluation example output conversation history fact document source instruction instructions"
+    " steps form note notes"
+)
+NOT_ASKED = NOUNS | NEUTRAL | RANKS
+NO_ASPECT = (
+    NEUTRAL
+    | PARTS
+    | _words(
+        "article source not lacking having failing providing terms total all both such several these those opinion me "
+        "accordance contrast addition comparison line order instance being what how effort"
+    )
+)
+# "the score of the article": what is scored, in the middle of a phrase
+WHAT_IS_SCORED = _words("level number article sentence best paragraph would output")
+FOREIGN = re.compile(
+    r"bewertung|punktzahl|gesamtnote|puntuaci[oó]n|calificaci[oó]n|puntaje|pontuação|avaliação|punteggio|valutazione|"
+    r"оценка|оценки|балл|评分|評分|得分|打分|分数|分數|总分|スコア|評価|点数|점수|평점|التقييم|الدرجة|النتيجة|स्कोर|betyg"
+)
+_QUALITY = (
+    r"(?:[a-z]+ness|coherence|consistency|fluency|relevanc[ey]|adequacy|accuracy|clarity|factuality|readability|"
+    r"informativity|understandability|quality|creativity|grammaticality|grammar|validity|likability|diversity|depth|"
+    r"style|tone|similarity|honesty|cohesion|structure|originality|specificity|simplicity|novelty|complexity|toxicity|"
+    r"safety|humanity|empathy)"
+)
+QUALITY = re.compile(rf"\W({_QUALITY})\b")
+# what ends a phrase: "its coherence", "the fluency of the text"; and before a verb: "its fluency is"
+QUALITY_LAST = re.compile(
+    rf"\W({_QUALITY})(?=(?: of (?:the|this|its) (?:[a-z]+ )?[a-z]+| is| was| be)?(?: as| at| with)?\s*\Z)"
+)
+QUALITY_NAME = re.compile(rf"(?:[a-z]+[ _-])?{_QUALITY}|overall|flow")
+
+# --- words between a cue and its number, and before a verb ----------------------------------------------------------
+FILL = _words(
+    "a an solid strong clear perfect full low high mere generous decent good weak fair firm flat modest respectable"
+    " moderate maximum minimum poor top near-perfect middling average final numeric numerical bare resounding"
+    " well-deserved well-earned straight lower higher lowest highest relatively very max just exactly about around"
+    " approximately roughly therefore thus clearly now simply still merely probably likely rather fairly quite hence"
+    " definitely certainly currently indeed actually only easily"
+)
+# of those, what leaves it in doubt where no verb presents the number: "Score: about 4", "Around 3."
+HEDGES = _words("about around approximately roughly probably likely rather now only just")
+# who gives or gets the judge's score: the judge, what it judges, and "so", "and", "thus" without a subject
+OWN = _words(
+    "i we it this that which they both one these and so but thus therefore hence to not then overall also who analysis"
+    " assessment evaluation rubric judgment verdict me us i'd i'll we'd i've it's or finally conclusion because yet"
+    " performance system model"
+)
+JUDGED = _words(
+    "response summary answer output text translation story generation essay article reply dialogue sentence candidate"
+    " one headline caption paraphrase statement explanation completion message turn submission responses summaries it"
+    " this hypothesis conversation paragraph passage poem code"
+)
+AUXILIARIES = _words(
+    "would will have has had am is are was were be been being should must can do does did 'd could shall may might"
+    " can't don't not really"
+)
+
+# --- cues -----------------------------------------------------------------------------------------------------------
+# the number ends here: no noun that it counts comes after
+END_SIGNS = "\n.!?:;,()]\"'}|/&"
+END_OF_NUMBER = (
+    rf"(?=[ \t]*(?:\Z|[{re.escape(END_SIGNS)}\x01\x02\\]|-(?![\da-z])|->|=|(?:for|in|on|because|as|since|due|based|"
+    rf"with|and|but|overall|out|given|although|though|while|which|when|if|rather|instead|is|here|from|to|or|stars?|"
+    rf"points?|pts|marks?|indicat\w+|suggest\w+|would|score|rating|reflect\w+|regarding|according|considering|under|"
+    rf"at|by|that|so|thus|therefore|means?|represent\w*|was|this|the|i|it|not|only|seems|appears|feels|punkten?|"
+    rf"puntos|estrellas|étoiles|sternen?|despite|mainly|primarily|mostly|largely|rationale|reason|explanation|"
+    rf"analysis|after|per|being|showing|shows|simply|purely|unless|until|then|now|again|than)\b))"
+)
+ENDS = re.compile(END_OF_NUMBER)
+_VERB = (
+    r"(?:rat|scor|grad)(?:e[sd]?|ing)|(?:assign|award|earn|merit|warrant|obtain|mark)(?:s|ed|ing)?|(?:receiv|deserv|"
+    r"achiev)(?:e[sd]?|ing)|giv(?:es?|en|ing)|gave|gets?|got|getting|evaluate[sd]?|judged?|worth|(?:mak(?:es?|ing)|"
+    r"call|place|put|peg|consider|deem|find|see|brings?)(?= it| this| that| the)"
+)
+
+
+class Cue(NamedTuple):
+    """A row of the cues: how strong it is, and the words one of which ends it ("a": an article is left out)."""
+
+    name: str
+    strength: int
+    last: str
+
+
+# what ends right before the number, adjectives and adverbs in between left out; the sentence has a blank before it
+CUES = {
+    # "Overall, a 4"
+    Cue(
+        "overall", FINAL, "overall total all sum altogether conclusion short up considered end balance"
+    ): r"\W(?:overall|in total|all in all|in sum|altogether|in conclusion|in short|to sum up|all things considered|in "
+    r"the end|on balance),?",
+    # "The score of the text is 4"
+    Cue("score is", LABEL, "of is as at was be being equals to comes"): r"\W(?P<noun>(?:score|rating)s?|grade|mark|"
+    r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>of|is|as|at|was|be|being|"
+    r"equals|equal to|set to|comes to|stands at)",
+    # "Score 4"
+    Cue(
+        "score", LABEL, "score rating grade mark verdict star stars"
+    ): r"\W(?P<noun>score|rating|grade|mark|verdict|stars?)",
+    # "I rate it a 4"
+    Cue("rate it", PHRASE, f"a as at with of it this that them one quality {' '.join(JUDGED)}"): rf"\A(?s:.*)"
+    rf"\W(?P<verb>{_VERB})\b(?:[\s,]+[a-z'\"-]++){{0,11}}",
+    # "For style I give 4"
+    Cue(
+        "I give", PHRASE, "give giving award awarding assign assigning one"
+    ): r"\W(?:i|we)(?:'d|'ll|'m| am| would| will)? (?:giv(?:e|ing)|award(?:ing)?|assign(?:ing)?)(?: this one)?",
+    # "It gets 4, and"
+    Cue(
+        "it gets",
+        PHRASE,
+        "give gives gave given award awards awarded assign assigns assigned get gets got receive receives received earn"
+        " earns earned deserve deserves deserved merit merits",
+    ): rf"\W(?P<verb>{_VERB})",
+    # "I'd say 4"
+    Cue(
+        "say",
+        PHRASE,
+        "rate rates rated scores scored scoring graded on for with choose chose select selected pick picked say go it "
+        "it's vote voted is was at as be",
+    ): r"\W(?:(?P<verb>rate[sd]?|scor(?:e[sd]|ing)|graded)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
+    r"went with|decided? on|conclude with|(?:i|we|this|it|that|which)(?:'d| would| will|'ll)? (?:finally |eventually )?"
+    r"(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|sits|finish(?:es)?|"
+    r"(?:came|comes) (?:out|down)) (?:on|at|with|as)|choose|chose|select(?:ed)?|pick|picked|opt(?:ed)? for|"
+    r"stick(?:ing)? with|i'?(?:d|ll) (?:say|go)|i (?:would |will )?say|let(?: me|'s| us)(?: just)? say|i voted?(?: "
+    r"for)?|my "
+    r"(?:final |own |overall )?(?:answer|choice|pick|vote|decision|conclusion|call|number|opinion) (?:is|was|would be)|"
+    r"(?:(?:for|to) me|in my (?:eyes|view|opinion)),? (?:it|this|that)(?: is|'s| would be)|it'?s|(?:make|call) it)",
+    # "This is a 4"
+    Cue("this is a", PHRASE, "a"): r"\W(?:it|this|that|response|summary|output|answer|text|translation|story)"
+    r"(?:'s| is| was| would be| should be| 'd be)(?:\s(?:rather|only|just|clearly|definitely|about))?",
+    # "That brings the score down to 4"
+    Cue(
+        "moved to", PHRASE, "to"
+    ): r"\W(?:(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|revis|adjust|downgrad|upgrad|bump|knock|pull|"
+    r"push|decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w* (?:it|this|that|(?:the|my|its) (?:overall |final "
+    r")?(?:score|rating|grade))|(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|"
+    r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{1,6})? to",
+    # "A 4 is fair"
+    Cue("a 4 is fair", PHRASE, "a"): "",
+    # "3 is fair"
+    Cue(
+        "4 is fair", PHRASE, ""
+    ): r"(?:\A\W*|[,:;.!?(-]|\b(?:so|but|yet|think|believe|feel|say|guess|(?:think|believe|feel) that))",
+    # "Rather a 2 than a 1"
+    Cue(
+        "a 4 than a 3", PHRASE, "a"
+    ): r"\A\W*(?:(?:it|this)(?:'s| is)|i'd (?:say|call it)|more)?(?: more)?(?: (?:of|like))?",
+    # "which leaves 3"
+    Cue("leaves", PHRASE, "leaves leaving it with at"): r"\W(?:(?:which|this|that) leaves|(?<=, )leaving)"
+    r"(?: (?:me|us|it|this)(?: (?:with|at))?)?",
+    # "4 is my score"
+    Cue("4 is my score", PHRASE, ""): "",
+    # "The coherence of the text is 4"
+    Cue("its quality is", ASPECT, "is as at gets scores get scored"): rf"\W(?P<quality>{_QUALITY})[^.!?\n;:\d]{{0,50}}?"
+    r"\b(?:is|as|at|gets?|scores|scored)",
+}
+_IS = (
+    r"(?:is|seems|would be|feels|appears|sounds|looks)(?: to be)?(?: (?:more|most|quite|well|entirely|fully|therefore|"
+    r"thus|only))*"
+)
+FIT = r"(?:appropriate|fair|about right|justified|warranted|fitting|suitable|deserved|merited|reasonable|apt|fairer)\b"
+_SETTLED = r"(?![^.!?\n]{0,40}\b(?:if|had|were|with more|unless)\b)(?! (?:when|if|for|to)\b(?! (?:me|this|it)\b))"
+# what must follow the number
+AFTER = {
+    "it gets": r"[ \t]*(?:\Z|[.!?;,)\x02]|\n|(?:and|but|while|whereas|because|since|due to|for|as)\b)",
+    "a 4 is fair": rf"[ \t]+{_IS} (?:{FIT}|(?:about )?right\b|earned\b|given\b|awarded\b|assigned\b){_SETTLED}",
+    "4 is fair": rf"[ \t]+(?:{_IS} {FIT}{_SETTLED}|(?:seems|feels|sounds) right\b|it is(?=[.!,;]|\Z)|"
+    r"is what (?:i|it|this)\b)",
+    "a 4 than a 3": rf"[ \t]+than (?:an? )?(?:{DIGITS}|{WORD})\b",
+    "4 is my score": r"[ \t]+(?:is|would be|seems) (?:the|my|our) (?:(?:most )?(?:appropriate|right|correct|fair|"
+    r"fitting|suitable|final|overall) )?(?:score|rating|grade|verdict|answer)\b",
+}
+ASPECT_AFTER = re.compile(
+    r"[ \t]*(?:stars?|points?|marks?)?[ \t]*(?:for|in terms of|in|on|regarding|with respect to|with regards? "
+    r"to)\s+(?:the\s+|its\s+|overall\s+|both\s+)*(?P<word>[a-z][a-z-]+)"
+)
+# "4 for style and 3 for content"
+SPLIT_AFTER = re.compile(
+    r"[ \t]*(?:stars?|points?)?[ \t]*(?:for|in|on)\s+[a-z ]{1,30}[,;]?\s*(?:and|"
+    r"but)?\s*(?:an?\s+)?\d+(?:\.\d+)?(?:\s*/\s*\d+|\s+out of \d+)?\s*(?:stars?|points?)?\s*(?:for|in|on)\s+[a-z]"
+)
+# forms: "4: good" at the start, "covers 4 out of 5", "(4)", a last "4." after a sentence, "Yes, 1"
+AFTER_LEAD = re.compile(r"\t|[ \t]*(?:(?P<list>[.)])|[:,;\]|-]|->|\(|\n|\Z|(?:because|since|due to)\b)")
+COUNT_BEFORE = re.compile(
+    r"\b(?:cover(?:s|ed)?|mention\w*|includ\w+|captur\w+|contain\w*|answers|correct(?:ly)?|address\w*|solve[sd]?|"
+    r"miss\w*|omit\w*|on|since|until|dated|by|only|of the|about|at|roughly|around|nearly|and|from|won|lost|beat|in|"
+    r"identif\w+|match\w*|has|have|had|are|were|for|least|than|reach\w*|(?!(?:rat|scor|grad|award|receiv|earn|achiev|"
+    r"judg)ed\b)[a-z]+ed)\s*\Z"
+)
+CLOSED = re.compile(r"\s?\)\s?(?:[.!,;\n]|\Z)")
+TEXT_END = re.compile(r"[\s.!)\]\"'}|\x02]*\Z")
+CLOSING = re.compile(
+    r"(?<!\d)(?<!\b(?:no|nr|pp|ch|eq|ca|vs))(?<!\b(?:fig|vol|sec|art|est|avg))(?<!\bp)(?<!approx)[.!?][\"')]*\s*-?\Z"
+)
+SHORT_ANSWER = re.compile(
+    r"\A\W*(?:yes|no(?!\.)|good|bad|ok|okay|fair|poor|dull|excellent|somewhat(?: [a-z]+)?|interesting)\W+\Z"
+)
+
+_PEOPLE = (
+    r"(?:humans?|annotators?|experts?|people|readers?|reviewers?|critics?|users?|teachers?|authors?|reviews?|guests?|"
+    r"customers?|viewers?|analysts?|magazines?|newspapers?|fans|voters?|colleagues?|students?|professors?|graders?)"
+)
+_SOURCE = (
+    r"(?:article|source|original|passage|document|story|review|report|author|writer|reviewer|speaker|user|post|news)"
+)
+_LACKING = r"with (?:more|better|some|a few|minor|slight|less|fewer|a bit|a little|improve\w+|additional|another)"
+_GRADE = r"(?: (?:a|an|the|even|full|perfect|scores?|ratings?|levels?|grades?|marks?|of|about))*"
+
+
+# what takes a number back: scope -> name -> pattern. Up to "considered" a row begins at a word, anywhere in its scope.
+VETOES = {
+    # before the number in its clause
+    "clause": {
+        # It is not a 4.
+        "negated": r"(?:not|never|neither|nor|nothing|none|nobody|few|cannot|[a-z]+n't|hardly|barely|nowhere)\b(?! "
+        r"(?:only|just|without|bad|merely|because)\b)|(?:(?:rather|less|more|lower|higher) than|instead of|as opposed "
+        r"to|short of|anything but|far from|no (?:more|less|higher|lower|better|worse|way|reason|case|grounds|basis|"
+        r"justification|argument|score|rating))\b",
+        # I refuse to give it a 4.
+        "refused": r"(?:refus|declin|(?<!no )(?<!without )(?<!without a )doubt|reluctan|resist|avoid|preclud|prevent|"
+        r"disqualif|hesita)\w*|(?:unwilling|rule[sd]? out|stop(?:s|ped)? me|keeps? (?:me|it|this)|kept|unable|"
+        r"impossible|fail(?:s|ed)? to|mistake to|stretch to|(?:wrong|unfair|harsh|hard|difficult|generous|lenient) to|"
+        r"without|unlike|except for|shy away|against)\b",
+        # It is almost a 4.
+        "a bound": r"(?:than|above|below|over|under|beyond|exceed(?:s|ing)?|at least|at most|at best|up to|nearly|"
+        r"almost|"
+        rf"closer? to|towards?|approaching|no){_GRADE} ?\Z|between{_GRADE}(?: \S{{1,8}} (?:and|or){_GRADE})? ?\Z",
+        # It could be a 4.
+        "hypothetical": r"(?:would|should|must)(?:n't| not| never)? (?:[a-z]+ ){0,2}have\b|[a-z]+'d have\b|"
+        r"(?:could|might|may|otherwise|wish|hypothetically|ideally|normally|suppose|supposing)\b",
+        # It needs sources to get a 4.
+        "for a purpose": r"to(?<!enough to)(?<!seem to)(?<!seems to)(?<!able to)(?<!appear to)(?<!appears "
+        r"to)(?<!manages to)(?<!happens to) (?:[a-z]+ly )?(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|"
+        r"warrant|justify|obtain|secure|become|raise|push|bump|qualify|improve|increase|elevate)\b",
+        # It nearly meets the criteria for a 4.
+        "a standard": r"(?:fails?|partially|partly|nearly|almost|closer?)\b.*\b(?:criteria|standards?)\b",
+        # Others gave it a 4.
+        "somebody else's": rf"(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
+        rf"(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:answer|response|"
+        rf"output)s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) "
+        rf"(?:version|response|answer|summary|output|text|translation)s?) (?:that|which|would|could|might|will|gets?|"
+        rf"scores?|deserves?|earns?|receives?)\b|other (?:raters?|judges?|evaluators?|people)\b|(?:someone|some|one|"
+        rf"{_PEOPLE}) (?:else|might|may|would|people|readers|could|gave|gives?|giving|rat(?:e[sd]?|ing)|scor(?:ed|"
+        rf"ing))\b|(?:article|source|report|review|author|reviewer|news|critic|he|she|they) (?:gives|gave|award\w*|"
+        rf"assign\w*|receive\w*)\b|(?:student|author|writer|model|system|response|answer|output|summary|text|"
+        rf"user)'?s? (?:claims?|(?:rates?|gives?) itself|says? (?:its|the) (?:score|rating))\b",
+        # It went down from a 4.
+        "a deduction": r"(?:down|up|dropped|lowered|raised|reduced|changed|revised|adjusted|decreased|increased) "
+        r"(?:it |the (?:score|rating) )?from(?: an?)? ?\Z",
+    },
+    # in its sentence from the last "therefore" or "so I" on
+    "turn": {
+        # If it were fluent, I would give it a 4.
+        "hypothetical": r"if\b(?<!even if)(?<!as if)(?<!what if)(?! (?:i|we) (?:had to|have to|were to|must|need)\b)"
+        r"(?! (?:asked|forced|pressed|any|only)\b)|(?:had (?:it|the|this|there)|were (?:it|the|this)|assuming|once|"
+        r"in case|provided that|whenever|imagine|unless|which would)\b|"
+        rf"(?:by [a-z]+ing|{_LACKING})\b.*\b(?:would|could|'d)\b|"
+        r"(?:although|though|while)\b(?! (?:some|others|one|many|people)\b)[^.,!?\n]*\b(?:would|could)\b|(?:would|"
+        r"could|to|will) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b",
+        # Please give it a 4.
+        "an example or instruction": r"(?:please (?:rate|give|assign|score|evaluate|provide|output)|give (?:me|us)|"
+        r"you (?:should|must|can|may|need)|your (?:task|output|answer|response) (?:is|should|must)|reserved|(?:give|"
+        r"use|assign|award) (?:it )?(?:a|an) \d+ (?:if|when|for))\b",
+    },
+    # at the start of its sentence
+    "opening": {
+        # With more sources, it is a 4.
+        "hypothetical": rf"\W*(?:should (?:the|it|this)|{_LACKING}|(?:an? )?(?:[a-z]+ )?more [a-z ]+ and (?:it|"
+        rf"this))\b|\W*(?:given (?:more|some|better|a)\b[^,]*|(?:with|after)\b[^,]* [a-z]+(?:ed|ion|out)|[a-z]+ed),? "
+        rf"(?:it|this|the [a-z]+)(?:'d| would| could| might)\b",
+        # In the article the hotel gets 4 stars.
+        "somebody else's": rf"\W*in (?:the|an?) {_SOURCE},? (?:[a-z']+ ){{1,4}}(?:gets?|got|has|receive[sd]?|earn(?:s|"
+        rf"ed)|scored|(?:is|was) (?:given|rated|awarded))\b",
+        # Assign a 4 to good texts.
+        "an example or instruction": r"\W*(?:assign|give|rate|award|use|select|choose|output|write|return|respond|"
+        r"reply|for (?:example|instance)|e\.g)\b",
+    },
+    # in its clause, unless the clause says that it is met
+    "standard": {
+        # It lacks the detail required for a 4.
+        "a standard": r"(?:needed|necessary|requires?|required|expected|requirements?|threshold|bar|room|definition|"
+        r"description|characteristic\w*|aim\w*|target\w*|missing for|lack\w* for|worthy of)\b",
+    },
+    # in its whole sentence, unless the judge speaks after it
+    "reported": {
+        # For example, a score of 4.
+        "an example or instruction": r"e\.g|for (?:example|instance)\b|such as\b",
+        # The article says that it got a 4.
+        "somebody else's": rf"{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:report(?:s|ed)?|says?|said|"
+        rf"state[sd]?|mention(?:s|ed)?|claim(?:s|ed)?|note[sd]?|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|"
+        rf"so)\b)|according to (?:the|its|an?) {_SOURCE}\b",
+    },
+    # in its whole sentence, unless it is settled after it
+    "considered": {
+        # At first I gave it a 4.
+        "only considered": r"(?:(?:consider(?:ed|ing)|(?:thought|thinking) (?:of|about))(?=\s*\Z| (?:a|an|giving|"
+        r"rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|tempted|wanted to|torn between|"
+        r"debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|"
+        r"impression)|was (?:going|about) to|lean(?:ing|ed)?|previously|formerly|earlier)\b",
+    },
+    # before "Score: 4" in its sentence
+    "label": {
+        # Your output should be: Score: 4
+        "an example or instruction": r"\b(?:e\.g|for (?:example|instance))\b|\A\W*(?:[a-z]+ )?(?:example|sample|"
+        r"format|template)s?(?: (?:output|answer|response|rating|score|evaluation))?:.*:|(?:such as|instead of|rather "
+        r"than)\W{0,3}[a-z]{0,9}\W{0,3}\Z|\b(?:at (?:most|least|best)|(?:less|more) than|ideally|asked to [a-z]+|says|"
+        r"said|wants)\W*\Z|"
+        rf"\b(?:unless|if|provided|assuming|would be|disagree\w*|your (?:output|answer|response|task) (?:should|must|"
+        rf"is))\b|\A\W*{_LACKING}\b",
+    },
+    # right after it
+    "after": {
+        # A 4 is too generous.
+        "unfit": rf"[ \t]+(?:(?:is|was|would be|seems?|feels?|appears?)(?: to be)?(?: (?:a bit|a little|somewhat|"
+        rf"slightly|way|far|much|rather|clearly|certainly|simply|also))* (?:not|never|too (?:high|low|generous|harsh|"
+        rf"lenient|much|strict|severe|kind)|unjustified|unwarranted|undeserved|excessive|unfair|inappropriate|out of "
+        rf"(?:reach|the question)|off the table|generous|harsh|reserved|impossible|wrong|only for)\b|(?:would|might) "
+        rf"be (?!(?:an? )?(?:{FIT}|(?:more|most|my|our|the|what|right|given|assigned|awarded|good|better|enough|"
+        rf"accurate|correct|quite|well)\b))|(?:is|was|would|could|can|should|does|seem)(?:n't| not)\b|cannot\b|"
+        rf"can't\b)",
+        # I would give it a 4 if it were fluent.
+        "hypothetical": r"[^.!?;\n\d]{0,80}?\b(?<!even )(?<!only )(?<!as )(?:if(?! (?:i|we) (?:had|have|must) to\b)|"
+        r"had (?:it|the|there|this|they)|were (?:it|the|there)|unless|once (?:it|the)|provided that|but for|save for|"
+        r"were it not)\b",
+        # It was rated 4 by critics.
+        "somebody else's": rf"[ \t]*(?:stars?|points?)?,?[ \t]*(?:(?:by|from) (?:(?:the|its|his|her|their|some|many|"
+        rf"most|several|all|other) ){{0,2}}{_PEOPLE}|according to (?:the|its|an?) {_SOURCE})\b",
+        # A score of 4 means that it is good.
+        "a scale point that is explained": r"[ \t]*(?:\([^)\n]{0,60}\)\s*)?(?:=(?![=>])|(?:means?|represents?|denotes?|"
+        r"stands for|would mean|corresponds|requires?|needs?|demands?)\b|indicates? (?:an?|that|the text|the summary|"
+        r"very)\b|being (?:the )?(?:best|worst|lowest|highest|poor|excellent|perfect)|is (?:the )?(?:best|worst|lowest|"
+        r"highest|maximum|minimum|for|when|if|reserved|defined)\b|(?:is |are )?(?:given|assigned|awarded|reserved) "
+        r"(?:when|if|for|to)|should be (?:given|assigned|used)|(?:would|should|must) (?:require|need|mean|be given|"
+        r"have|show|demand))",
+        # Score: 4 or higher
+        "a bound": r" (?:or (?:higher|lower|above|below|more|less|better|worse|up|over|under|beyond|so)|and (?:above|"
+        r"up|higher|over)|plus(?! \d)|minus(?! \d))\b(?! all\b)|, (?:minus|less) (?:an? )?(?:\d|half|one|two|three)\b|"
+        r"-ish\b",
+        # Score: 4 points off
+        "a deduction": r"[ \t-]*(?:points?|pts|marks?) (?:(?:is|are|was|were|has been|have been) )?(?:deducted|off|"
+        r"lost|missing|taken|subtracted|removed|docked|short|below|higher|lower|less|more)\b",
+    },
+    # right after it where the clause says "would"
+    "would": {
+        # It would be a 4 without the typos.
+        "hypothetical": rf"[^.!?;\n]{{0,80}}?\b(?:{_LACKING}|without (?:the|these|those|this|that)|except for|save "
+        rf"for)\b|"
+        r"[^.!?;\n]{0,20}?\bbut\b",
+    },
+}
+AT_A_WORD = ("clause", "standard", "turn", "reported", "considered")
+UNLESS = {
+    "standard": re.compile(
+        r"\b(?:meets?|met|satisf\w+|fulfil\w*|align\w*|adher\w*|match\w*|fits?|warrants?|deserv\w*|qualif\w+)\b"
+    ),
+    "reported": re.compile(
+        r"\b(?:i|we|i'd|i'll|therefore|thus|hence|so|(?:my|the|this|its|overall|final) (?:score|rating)|summary|"
+        r"response|answer|output|translation|earning|merits?|deserves?|resulting|giving it|giving this|making (?:it|"
+        r"this|the)|thereby|scoring|which (?:scores?|indicates|brings?|makes?|gives?|lowers?|results)|brings|"
+        r"indicating|warranting|scores)\b"
+    ),
+    "considered": re.compile(
+        r"\b(?:but|however|though|although|settled?|finally|decided|ended|instead|nevertheless|so)\b|\d[\d/.]*, (?:i|"
+        r"my)\b|, (?:now|i)\b"
+    ),
+}
+# a new thought begins: what was negated before it is over. A bare verb after a comma goes on: "I don't, ..., give it 5"
+CLAUSE = re.compile(
+    r"\W(?:(?<=[,(])(?! ?(?:[a-z]+ly )?(?:give|rate|deserve|merit|warrant|score|award|assign|get|earn|receive|grant|"
+    r"justify|call)\b)|(?<=[:(])|(?<= )- |(?:but|so(?! far| much| as)|therefore|thus|hence|however|yet|because|since|"
+    r"which|result(?:ing|s in| in)|earning|receiving|getting|leading|making it|i'd|i'll|i(?= (?:would |will |'d )?(?:"
+    r"give|rate|score|assign|award|am giving|say|go))|and(?= "
+    r"(?:i|it|so|thus|therefore|hence|gets|earns|receives|deserves|scores|gives|give|would|is|has)\b))\b)"
+)
+SENTENCE = re.compile(r"[\n.!?;](?:(?<=\n)|(?<!\.[eg].)[\"')\]]{0,3}(?=\s))")
+TURN = re.compile(
+    r"\W(?:therefore|thus|hence|resulting|which results|earning|scoring|receiving|making (?:it|this)|which gives|"
+    r"giving (?:it|this)|leading (?:me )?to|so (?:i|it|the|this|my)|but (?:i|it|the|this|i'd|i'll))\b"
+)
+QUESTION = re.compile(
+    r"\W*(?:do|does|did|is|are|was|should|could|would|can|might|may|will|why|what|how|who|which|has|have|isn't|"
+    r"doesn't)\b"
+)
+QUOTED_LEFT = re.compile(r"(?<!\w)'(?=[a-z])(?:[^'\n]|(?<=\w)'(?=\w)){0,100}\Z")
+QUOTED_RIGHT = re.compile(r"(?:[^'\n]|(?<=\w)'(?=\w)){0,60}'(?!\w)")
+ASIDE = re.compile(r"(?<=not|n't|uld|ill|ver| to),[^,.!?\n]{1,60},")  # "I cannot, in good conscience, give it a 5"
+
+_N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
+# after a verdict: the judge thinks again; and all there may be between that and the verdict that then stands
+CORRECTION = re.compile(
+    rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|let me (?:revise|correct|change)|"
+    rf"i (?:revise|correct|change|take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make "
+    rf"that|i meant\b|or rather\b|[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?:rather|(?P<unsure>maybe|perhaps))),? (?=(?:an? "
+    rf")?{_N}(?:/\d+)?\s*(?:[.!,;]|\Z)))(?P<rest>[^\n]{{0,60}})"
+)
+CORRECTED = re.compile(
+    rf"[\s:,.-]*(?:(?:no|make|it|it's|that|this|is|an?|my|the|new|final|overall|score|rating|mind|back|down|up|to|i|"
+    rf"i'd|i'll|would|should|be|say|give|rate|rather|more|like|go|with)[\s:,]+)*{_N}(?:/\d+| out of "
+    rf"\d+)?\s*(?:[.!]+(?=\s|\Z)|\Z)"
+)
