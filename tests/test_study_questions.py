@@ -64,6 +64,7 @@ MODEL = re.compile(r"gpt|llama|tigerscore|prometheus|hd-?eval|coascore|llmscore|
 NO_DATA = {  # tables whose rows name a model and that read no judge: what it would be asked about is not public
     ("prometheus", "table_02"): "Feedback Bench",
     ("hdeval", "table_09"): "GPT-4's scores were not published",
+    **{("prometheus", f"figure_{number}"): "a score of one draw" for number in (16, 17, 18, 19)},
 }
 
 
