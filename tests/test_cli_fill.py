@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -13,15 +15,18 @@ from engine_fixtures import CACHE, CONTEXT, no_vllm
 from runner_tools import Checkout, Here
 
 from nlgeval_lib import datasets, files
+from nlgeval_lib.engines import Progress as Came
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.runner import pool, session, stale
 from nlgeval_lib.runner.session import Progress
 from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.scoring import EngineChoice
-from nlgeval_lib.study import EngineOptions, catalogue, completions, judge_scores, judges
+from nlgeval_lib.scoring.asking import PlanBar
+from nlgeval_lib.study import EngineOptions, catalogue, completions, judge_scores, judges, plan_totals
 
 LLAMA, PROMETHEUS, API = "meta-llama/Llama-2-7b-chat-hf", "kaist-ai/prometheus-7b-v1.0", "gpt-4-0613"
+ROOT = Path(__file__).parent.parent
 JUDGES = {  # id: evaluator, model, settings
     "n=2": ("coascore", LLAMA, ["task=summary", "n=2", "aspect_sampling.max_tokens=200"]),
     "absolute": ("prometheus", PROMETHEUS, ["n=1", "max_tokens=64"]),
@@ -62,6 +67,8 @@ def here(tmp_path, monkeypatch):
     checkout = Checkout(tmp_path / "checkout")
     (checkout.root / "data" / "mini").mkdir()
     shutil.copy(mini, checkout.root / "data" / "mini")
+    for name in ("models.csv", "prices.csv", "judged_cells.csv"):
+        shutil.copy(ROOT / "data" / name, checkout.root / "data")
     more = 'route = "run"\ncovers = []\n'
     checkout.output("one", READS.format(id="one", judge="n=2"), more=more)
     checkout.output("two", READS.format(id="two", judge="absolute"), more=more)
@@ -125,21 +132,80 @@ def test_the_plan_names_models_completions_and_hours(here, nl, loaded):
     got = nl("completions", "--engine", "vllm", "--dry-run", "--mode", "quick", "--rate", "100")
     assert got.code == 0 and not loaded, got
     lines = got.out.splitlines()
-    assert [line.split()[0] for line in lines if line.startswith((LLAMA + " ", PROMETHEUS + " "))] == [
-        LLAMA,
-        PROMETHEUS,
-    ]
+    named = [line.split()[0] for line in lines if line.startswith((LLAMA + " ", PROMETHEUS + " "))]
+    assert named[:2] == [LLAMA, PROMETHEUS]
     [terse] = [line for line in lines if "terse aspect=fluency" in line]  # asked by two outputs in the same way: once
     assert "one, two" in terse
     todo, _ = completions.select(catalogue.load(), EngineOptions("vllm"))
     planned = completions.plan_catalogue(todo, EngineOptions("vllm", mode="quick", planning=True))
-    for model, part in planned.groupby("model"):
-        [line] = [line for line in lines if line.startswith(f"{model}: ")]
-        assert f"{part['to_ask'].sum():,} completions to ask, 0 stored" in line
-        assert f"{part['limit'].sum() / 100 / 3600:,.1f} h at 100 new tokens a second" in line
-        assert "four characters a token" in line
+    sizes = planned.groupby("model")[["to_ask", "prompt_tokens", "limit"]].sum()
+    sizes["new"] = completions.GUESS * sizes["limit"]
+    takes = {
+        line.split()[0]: line.split() for line in got.out.partition("what the models take")[2].splitlines() if line
+    }
+    for model, one in [*sizes.iterrows(), ("all", sizes.sum())]:
+        for name in ("to_ask", "prompt_tokens", "new", "limit"):
+            assert f"{one[name]:,.0f}" in takes[model], (model, name)
+    assert {"1", "x", "48", "GB"} <= {*takes[LLAMA]} and f"{LLAMA}: gated: accept" in got.out
+    assert "100 new tokens a second, as given" in got.out and "a guess of 20% of the limit" in got.out
+    assert "four characters a token" in got.out
     assert "1 judges are for --engine openai" in got.out and API in lines[-1]
     assert "estimates depend on answers" in got.out
+
+
+def test_the_plan_of_both_kinds_says_what_an_hour_and_a_dollar_give(here, nl, monkeypatch, tmp_path):
+    listed(here)
+    (here.root / "data" / "judged_cells.csv").write_text(
+        f"paper,table,model,cells\nhdeval,table_01,{LLAMA},3\nhdeval,table_01,{API},40\nhdeval,table_02,{LLAMA},999\n"
+    )
+    for number, entry in enumerate(here.entries):
+        here.entries[number] = entry.replace("covers = []", 'covers = ["table_01"]')
+    listed(here)
+    planned = pd.concat(
+        completions.plan_catalogue(part, EngineOptions(engine, mode="quick", planning=True))
+        for engine, part in zip(
+            ("vllm", "openai"), completions.select(catalogue.load(), EngineOptions("vllm")), strict=True
+        )
+    )
+    found = plan_totals.totals(planned).set_index("model")
+    assert found.loc[[LLAMA, API], "cells"].tolist() == [3, 40] and found["an_hour"].is_monotonic_decreasing
+    own = found.loc[API]
+    assert own["dollars"] == pytest.approx((30 * own["prompt_tokens"] + 60 * own["new_tokens"]) / 1e6)
+    llama = found.loc[LLAMA]
+    speed = plan_totals.RATE / 6.74
+    assert llama["hours"] * 3600 == pytest.approx((llama["new_tokens"] + llama["prompt_tokens"] / 10) / speed)
+    assert llama["dollars"] == pytest.approx(2.5 * llama["hours"]) and llama["a_dollar"] == 3 / llama["dollars"]
+    got = nl("completions", "--dry-run", "--mode", "quick")
+    assert got.code == 0 and API in got.out and PROMETHEUS in got.out and "are for --engine" not in got.out
+    mine = tmp_path / "prices.csv"
+    mine.write_text(f"model,prompt,new\n{API},1,2\n")
+    dollars = plan_totals.totals(planned, prices=str(mine)).set_index("model")["dollars"]
+    assert dollars[API] < own["dollars"] and dollars.drop(API).isna().all()
+    mine.write_text("name,dollars\n")
+    refused = nl("completions", "--dry-run", "--mode", "quick", "--prices", str(mine))
+    assert refused.code == 2 and "no column model, prompt, new" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("billions", "layers", "kv_width", "gpus"),
+    [(6.74, 32, 4096, (48, 1)), (13.02, 40, 5120, (80, 1)), (68.98, 80, 1024, (80, 4)), (1, 16, 2048, (24, 1))],
+)
+def test_the_gpus_that_hold_a_model(billions, layers, kv_width, gpus):
+    assert plan_totals.gpus(billions, layers, kv_width) == gpus
+
+
+def test_one_line_tells_of_the_whole_plan():
+    shown = io.StringIO()
+    bar = PlanBar(30, stream=shown)
+    for stage, count in (("first", 10), ("second", 20)):
+        bar.start(stage)
+        bar.report(Came(total=count, stored=0))
+        bar.report(
+            Came(total=count, stored=0, done=count, completion_tokens=count, seconds=1.0), [SimpleNamespace(error="")]
+        )
+        bar.close()
+    lines = shown.getvalue().splitlines()
+    assert lines[0] == "the plan: 30 wanted, 0 stored" and lines[-1].startswith("the plan: 30 done")
 
 
 def test_every_model_is_loaded_once_and_nothing_is_asked_twice(here, nl, loaded):
@@ -182,7 +248,7 @@ def test_choosing(here, nl, loaded):
         api.code == 0 and API in api.out and "4 judges" not in api.out and "3 judges are for --engine vllm" in api.out
     )
     other = nl(*every, "-m", "some/model")
-    assert "some/model: " in other.out and f"{LLAMA}: " not in other.out
+    assert "some/model " in other.out and LLAMA not in other.out
 
 
 def test_a_model_that_cannot_be_loaded_does_not_stop_the_others(here, nl, monkeypatch, loaded):

@@ -107,6 +107,20 @@ def test_an_undefined_coefficient_has_a_reason_and_makes_the_average_undefined()
     assert np.isnan(table.at["mean", "value"]) and "constant ratings" in table.at["mean", "reason"]
 
 
+def test_too_few_usable_scores_are_a_reason_of_one_cell() -> None:
+    items = outputs()
+    few = items["score"].where(items.index < 2)
+    scores = {"broken": few, "whole": items["score"]}
+    table = correlations.table(items, scores, {"a": "human_a"}, coefs=["pearson"], n_boot=20, average="mean")
+    table = table.set_index(["row", "column"])
+    assert table.loc[("broken", "a"), "n"] == 2 and np.isnan(table.loc[("broken", "mean"), "value"])
+    for column in ("a", "mean"):
+        assert "2 of 60 outputs have a score and a rating; 3 are needed" in table.loc[("broken", column), "reason"]
+        assert table.loc[("whole", column), "value"] > 0
+    filled = correlations.table(items, {"broken": few}, {"a": "human_a"}, coefs=["pearson"], nan="zero", ci=None)
+    assert filled["value"].notna().all(), "a policy that fills scores has enough"
+
+
 def test_what_does_not_fit_is_named() -> None:
     items = outputs()
     with pytest.raises(ValueError, match=r"no column 'human_c'; columns: .*human_a"):

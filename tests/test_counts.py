@@ -10,7 +10,7 @@ import pytest
 
 from nlgeval_lib import figures, papers
 from nlgeval_lib.papers.comparison import rounded
-from nlgeval_lib.report import scoreboard
+from nlgeval_lib.report import scoreboard, tables
 
 ROOT = Path(__file__).parent.parent
 
@@ -37,19 +37,21 @@ def test_the_three_counts_agree_wherever_they_stand(board, cells):
         "consistent_equal",
         "consistent",
         "orientation",
+        "orientation_within",
         "construction",
+        "missing",
     ]
     found = papers.counts(cells)
     sums = [int(board[name].sum()) for name in names]
-    assert sums[1:] == [found[name] for name in names[1:]], "the tables' cells"
+    assert sums[1:-1] == [found[name] for name in names[1:-1]], "the tables' cells"
+    assert sums[-1] == sums[0] - found["printed"] + found["missing"]
     saved = pd.read_csv(ROOT / "results/scoreboard.csv")
     assert [int(saved[name].sum()) for name in names] == sums
     readme = re.search(r"<!-- counts -->\n(.*?)<!-- /counts -->", (ROOT / "README.md").read_text(), re.DOTALL)
     markdown = (ROOT / "results/scoreboard.md").read_text().splitlines()[2]
     told = {"README.md": readme[1], "scoreboard.md": markdown, "the line": scoreboard.headline(board)}
     for where, text in told.items():
-        assert numbers(text)[:-1] == sums, where
-        assert numbers(text)[-1] == sums[0] - sum(sums[i] for i in (2, 4, 5, 6)), where
+        assert numbers(text) == sums, where
     drawn = [text.get_text() for text in figures.scoreboard(board, scoreboard.TITLES).axes[0].texts]
     bands = pd.DataFrame([numbers(text) for text in drawn if text.startswith("recomputed ")])
     assert bands.sum().tolist() == [*sums[1:6], sums[0]], "the picture's bands"
@@ -69,9 +71,47 @@ def test_each_cell_named_as_equal_by_construction_is(cells):
 
 
 def test_routes_decide_which_count_a_cell_is_in(cells):
-    compared = cells[cells["verdict"].isin(("equal", "differs"))]
-    assert set(compared["route"]) <= {"run", "public", "published"}
-    assert set(cells.loc[cells["verdict"] == "orientation", "route"]) == {"recorded"}
+    assert set(cells.loc[cells["verdict"] == "differs", "route"]) <= {"run", "public", "published"}
+    assert set(cells.loc[cells["verdict"].isin(("within", "outside")), "route"]) <= {"recorded", "run"}
+
+
+def test_a_run_stands_beside_what_was_there_and_its_interval_decides():
+    """Printed: .449, .440 and .371. A run has an interval, another run would give other numbers."""
+    ours = [
+        ("pearson", 0.4490, "published", None, None),
+        ("pearson", 0.400, "run", 0.3, 0.5),
+        ("spearman", 0.300, "run", 0.2, 0.4),
+        ("spearman", 0.350, "recorded", 0.3, 0.44),
+        ("kendall", 0.3711, "run", 0.372, 0.5),
+    ]
+    frame = pd.DataFrame(ours, columns=["statistic", "value", "route", "ci_low", "ci_high"])
+    frame = frame.assign(row="LLMScore", column="coherence")
+    cells = papers.compare("coascore", "table_12", frame)
+    got = cells[cells["ours"].notna()]
+    told = ["published equal", "run within", "recorded within", "run outside", "run equal"]
+    assert (got["route"] + " " + got["verdict"]).tolist() == told, (
+        "equal is equal whatever the interval; run stands last"
+    )
+    found = papers.counts(cells)
+    assert found["printed"] == papers.load("coascore", "table_12")["number"].notna().sum()
+    assert found["printed"] - found["missing"] == 3, "three printed numbers have five of ours"
+    counts = (
+        "recomputed",
+        "recomputed_equal",
+        "recomputed_within",
+        "consistent_equal",
+        "orientation",
+        "orientation_within",
+    )
+    assert [found[name] for name in counts] == [3, 1, 1, 1, 1, 1]
+    assert "recomputed: 1 of 3 equal, 1 within our interval; consistent: 1 of 1" in papers.in_words(found)
+    bare = papers.compare("coascore", "table_12", frame.assign(ci_low=None).query("statistic == 'spearman'"))
+    assert set(bare["verdict"]) == {"missing", "differs", "orientation"}
+    shown = tables.comparison(cells[cells["row"] == "LLMScore"])
+    assert "0.449 ≙ (0.449); run: 0.400 ∈" in shown.text and "○∈" in shown.text and "∉" in shown.text
+    figures.paper_vs_ours(cells)
+    with pytest.raises(ValueError, match="twice"):
+        papers.compare("coascore", "table_12", pd.concat([frame, frame]))
 
 
 def test_rounding_twice_is_coascores_habit_alone(cells):

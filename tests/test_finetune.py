@@ -13,6 +13,8 @@ import tiny_model
 
 from nlgeval_lib.engines import Request, Sampling
 from nlgeval_lib.evaluators import Prometheus, TigerScore
+from nlgeval_lib.scoring import EngineChoice, prepared
+from nlgeval_lib.scoring.rows import checked, of_frame
 from nlgeval_lib.training import finetune as ft
 from nlgeval_lib.training import pipeline
 from nlgeval_lib.training import scripted_teachers as scripted
@@ -94,6 +96,19 @@ def test_the_loss_is_on_the_answer_and_the_prompt_is_what_an_engine_sends() -> N
             judge = Prometheus(chat="prometheus-v1") if chat == "prometheus-v1" else TigerScore()
             sent = words(judge.chat.request("What is red?").prompt)["input_ids"]
         assert row["input_ids"][:at] == sent
+
+
+def test_a_checkpoint_keeps_the_wrapping_of_its_examples() -> None:
+    """Asked by messages, as a server or a judge that does not know it asks, it reads the ids that it was trained on."""
+    words = tiny_model.tokenizer()
+    for chat in ("raw", "prometheus-v1", "mistral"):
+        trained = encode("What is red?", "The bus. [RESULT] 3", words, chat)
+        words.chat_template = ft.chat_template(chat, words)
+        messages = [{"role": "user", "content": "What is red?"}]
+        sent = words.apply_chat_template(messages, add_generation_prompt=True)["input_ids"]
+        assert sent == trained["input_ids"][: trained["labels"].count(IGNORED)], chat
+    own = tiny_model.tokenizer()
+    assert ft.chat_template("messages", own) == own.chat_template
 
 
 def test_long_examples_are_left_out_whole_and_counted() -> None:
@@ -251,8 +266,22 @@ def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(base, examples, tm
 def test_adapters_are_trained_and_merged(base, examples, tmp_path) -> None:
     import torch
 
-    config = tiny(base, lora={"r": 4, "alpha": 8}, epochs=1, learning_rate=1e-2)
-    made = ft.finetune(config, examples, tmp_path, micro_batch=4, log_every=1)
+    frame = pipeline.load(examples)[0].assign(view="no_rubric")
+    more = {"chat": "prometheus-v1", "keep": {"view": ("no_rubric",)}}
+    config = tiny(base, lora={"r": 4, "alpha": 8}, epochs=2, learning_rate=3e-2, **more)
+    made = ft.finetune(config, frame, tmp_path, micro_batch=4, log_every=1)
+    # a self-trained Prometheus is asked as it was trained: with its system text, and without the rubric
+    choice = EngineChoice("transformers", str(made.model), store=str(tmp_path / "store"))
+    row = {"input_id": "1", "system_id": "s", "instruction": "Say it.", "output": "It.", "references": ["It!"]}
+    rows = of_frame(pd.DataFrame([row]), "one")
+    job = prepared(checked(rows), "prometheus", ["max_tokens=4"], choice)
+    [stage] = job.planned()
+    [request] = stage.requests
+    assert not job.evaluator.with_rubric and "rubric" not in job.evaluator.needs
+    sent = job.engine._tokenizer.decode(job.engine._ids(request))
+    assert "<<SYS>>\nYou are a fair evaluator language model.\n<</SYS>>" in sent and "[/INST]" in sent
+    rows = of_frame(pd.DataFrame([row | {"rubric": "[A]\nScore 1: b\nScore 2: c"}]), "one")
+    assert prepared(checked(rows), "prometheus", ["rubric=yes"], choice, ready=job.engine).evaluator.with_rubric
     assert made.log["loss"].iloc[-1] < made.log["loss"].iloc[0]
     assert (tmp_path / "adapter" / "adapter_config.json").exists()
     before, after = weights(base), weights(made.model)

@@ -38,3 +38,12 @@ def test_every_table_has_its_spots():
     counts = SPOTS.groupby(["paper", "table"]).size().reindex(SHAPES.index, fill_value=0)
     few = {key for key in counts.index if counts[key] < min(5, SHAPES.loc[key, "cells"])}
     assert all(table.startswith("figure") for _, table in few)
+
+
+def test_what_is_assumed_stands_where_the_list_says():
+    root = CASES.parent.parent
+    assumed = pd.read_csv(root / "data" / "assumed.csv", dtype=str, keep_default_na=False)
+    assert set(assumed["paper"]) == set(papers.PAPERS) and (assumed != "").all().all()
+    assert not assumed.duplicated(["paper", "choice"]).any()
+    for one in assumed.itertuples():
+        assert one.text in (root / one.file).read_text(encoding="utf-8"), f"{one.choice}: {one.file}"

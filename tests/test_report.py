@@ -69,8 +69,15 @@ def test_what_is_saved(here, capsys):
     assert here.result("hdeval/one__extra.csv").read_text() == "x,y\n1,a\n,b\n"
     record = json.loads(here.result("hdeval/one.json").read_text())
     assert record["coverage"] == {
-        **{"printed": 2, "recomputed": 2, "recomputed_equal": 1, "consistent": 0, "consistent_equal": 0},
-        **{"orientation": 0, "construction": 0, "missing": 0, "numbers": 2},
+        **{
+            "printed": 2,
+            "recomputed": 2,
+            "recomputed_equal": 1,
+            "recomputed_within": 0,
+            "consistent": 0,
+            "consistent_equal": 0,
+        },
+        **{"orientation": 0, "orientation_within": 0, "construction": 0, "missing": 0, "numbers": 2},
     }
     assert record["seeds"] == {"seed": 0} and record["model"] == "m" and record["prompts"] == {"p": "9f3c"}
     assert record["missing"] == [{"what": "BARTScore", "reason": "no weights here"}]
@@ -461,11 +468,15 @@ def test_a_comparison_shows_verdicts_and_reasons(here):
 
 @pytest.mark.parametrize(
     ("value", "route", "kind", "mark"),
-    [(0.5, "public", "equal", "="), (0.5, "published", "follows", "≙"), (0.5, "recorded", "orientation", "○")],
+    [(0.5, "public", "equal", "="), (0.5, "published", "follows", "≙"), (0.4, "recorded", "orientation", "○")],
 )
 def test_each_count_has_its_shade_and_its_sign(here, value, route, kind, mark):
     table = tables.comparison(cells(here, value, route=route))
-    assert f'class="{kind}"' in table.html and f"0.50 {mark} (0.50)" in table.text and f"td.{kind}{{" in tables.STYLE
+    assert (
+        f'class="{kind}"' in table.html
+        and f"{value:.2f} {mark} (0.50)" in table.text
+        and f"td.{kind}{{" in tables.STYLE
+    )
     assert mark in tables.LEGEND
 
 

@@ -128,8 +128,8 @@ def test_two_outputs_of_one_table_join_and_the_nearer_value_is_no_argument(here)
     save("third", route="published", ROUGE=0.1)
     got = row()
     counts = ["recomputed", "recomputed_equal", "consistent", "consistent_equal", "orientation"]
-    assert got[counts].tolist() == [1, 0, 1, 0, 0], "public BLEU and published ROUGE count before the recorded ones"
-    assert got["route"] == "public, published" and got["largest_difference"] == pytest.approx(0.15)
+    assert got[counts].tolist() == [1, 0, 1, 0, 2], "a recorded number stands beside the public and the published one"
+    assert got["route"] == "public, published, recorded" and got["largest_difference"] == pytest.approx(0.15)
 
 
 def test_what_is_for_orientation_is_not_compared(here):
@@ -172,7 +172,7 @@ def test_totals(here):
     frame = scoreboard.build()
     by_paper = scoreboard.totals(frame)
     assert by_paper["paper"].tolist() == ["hdeval", "all"]
-    assert by_paper.iloc[-1].tolist() == ["all", 4, 0, 1, 3, "1 of 2", "0 of 0", 0, 0]
+    assert by_paper.iloc[-1].tolist() == ["all", 4, 0, 1, 3, "1 of 2", "0 of 0", 0, 0, 0]
     assert scoreboard.totals(frame, "status")["tables and figures"].tolist()[-1] == 4
     with pytest.raises(ValueError, match="allowed: paper, status"):
         scoreboard.totals(frame, "title")

@@ -5,16 +5,21 @@ from __future__ import annotations
 import csv
 import functools
 import hashlib
+import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from nlgeval_lib import datasets
 from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.report import scoreboard
 from nlgeval_lib.scoring import ProgressBar
 from nlgeval_lib.study import EngineOptions, catalogue, judges
 
 LISTED = catalogue.load()
+ROOT = Path(__file__).parent.parent
+LISTS = {"filled": ROOT / "data" / "judged_cells.csv", "empty": ROOT / "tests" / "cases" / "rehearsal.csv"}
 # a row a question: rows of the first input, completions, and a hash over their keys (model at revision "r1")
 with open(Path(__file__).parent / "cases" / "judges.csv", encoding="utf-8", newline="") as file:
     KEPT = {(row["output"], row["name"]): row for row in csv.DictReader(file)}
@@ -53,3 +58,29 @@ def test_the_completions_that_are_asked_for(data, needs, tmp_path, monkeypatch):
             if one.asked == asked:
                 kept = KEPT[one.output, one.name]
                 assert [kept["rows"], kept["completions"], kept["keys"]] == found, (one.output, one.name)
+
+
+MODEL = re.compile(r"gpt|llama|tigerscore|prometheus|hd-?eval|coascore|llmscore|vicuna|instructscore", re.IGNORECASE)
+NO_DATA = {  # tables whose rows name a model and that read no judge: what it would be asked about is not public
+    ("prometheus", "table_02"): "Feedback Bench",
+    ("hdeval", "table_09"): "GPT-4's scores were not published",
+    **{("prometheus", f"figure_{number}"): "a score of one draw" for number in (16, 17, 18, 19)},
+}
+
+
+def test_an_open_row_that_names_a_model_has_a_judge_or_a_reason():
+    """A row of a table that judges fill (data/judged_cells.csv) is filled in the rehearsal, or its list says why."""
+    data = {name: pd.read_csv(path) for name, path in LISTS.items()}
+    filled = set(data["filled"][["paper", "table"]].itertuples(index=False, name=None))
+    told = set(data["empty"][["paper", "table", "row"]].itertuples(index=False, name=None))
+    stated = {(one.paper, one.id) for one in LISTED.rows}
+    cells = scoreboard.cells()
+    gone = cells[(cells["verdict"] == "missing") & cells["row"].str.contains(MODEL)]
+    silent = [
+        (one.paper, one.table, one.row, one.reason)
+        for one in gone.itertuples()
+        if (one.paper, one.table) not in filled | stated
+        and (one.paper, one.table, one.row) not in told
+        and NO_DATA.get((one.paper, one.table), "none") not in one.reason
+    ]
+    assert len(gone) > 500 and not silent, silent[:5]

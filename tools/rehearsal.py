@@ -9,7 +9,8 @@ it, and their cells are counted.
 What comes out is noise, for judges under the papers' model names, so it lives in that folder alone. What a stand-in for
 a metric's model gives has a row of its own, named by the stand-in; it counts for the printed row. The list has a line
 for each row of a printed table with cells that stay empty, and the reason; a row that loses a cell, a notebook that
-fails or a reason that changes is a fault, and the exit code 1.
+fails or a reason that changes is a fault, and the exit code 1. How many cells each model fills
+goes to data/judged_cells.csv, from which `nlgeval completions --dry-run` tells what an hour or a dollar brings.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests" / "cases" / "rehearsal.csv"
 MALFORMED = 0.02  # of all answers: coverage and missing values are rehearsed too
+GAINED = ROOT / "data" / "judged_cells.csv"
 KEY = ["paper", "table", "row"]
 PLACE = [*KEY, "column", "statistic"]
 ERROR = """Error location {0}: a word
@@ -130,7 +132,7 @@ def cells(results: Path) -> pd.DataFrame:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, help="keep everything here")
-    parser.add_argument("--write", action="store_true", help=f"write {LIST.relative_to(ROOT)} anew")
+    parser.add_argument("--write", action="store_true", help="write both lists anew")
     parser.add_argument("--jobs", default="2", help="notebooks side by side")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -149,14 +151,20 @@ def main() -> int:
     routes = Counter(found["route"].where(found["ours"].notna(), "empty"))
     print("; ".join(f"{route}: {count:,}" for route, count in routes.most_common()))
     print(f"{routes['run']:,} printed cells come out once the judges are asked")
+    ran = found[found["route"] == "run"]
+    ran = ran.assign(model=ran["signature"].str.extract(r"model:([^|@]+)@", expand=False))
+    gained = ran.groupby(["paper", "table", "model"], dropna=False).size().rename("cells").reset_index()
     empty = found[found["ours"].isna()].groupby([*KEY, "reason"], sort=True).size().rename("cells").reset_index()
     if given.write:
         empty.to_csv(LIST, index=False)
+        gained.to_csv(GAINED, index=False)
         print(f"wrote {LIST.relative_to(ROOT)}: {len(empty)} rows of tables stay empty, {empty['cells'].sum():,} cells")
         return code
     committed = pd.read_csv(LIST)
     both = empty.merge(committed, how="outer", indicator=True)
     moved = both[both["_merge"] != "both"]
+    if not gained.equals(pd.read_csv(GAINED)):
+        print(f"{GAINED.relative_to(ROOT)} is no longer so; --write renews it")
     for one in moved.itertuples():
         side = "empty now" if one._10 == "left_only" else "no longer empty"
         print(f"{side}: {one.paper} {one.table}, {one.row}: {one.cells} cells: {one.reason}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +10,7 @@ import typer
 
 from nlgeval_lib.cli._options import Scoring, Several, command, echo, failures, option
 
-OF_CATALOGUE = ("output", "paper", "for_model", "model_path", "mode")
+OF_CATALOGUE = ("output", "paper", "for_model", "model_path", "mode", "prices")
 OF_EVALUATOR = ("data", "input", "set", "map", "fill", "load", "limit", "format", "delimiter", "price", "new_tokens")
 
 
@@ -21,6 +22,7 @@ class Completions(Scoring):
     for_model: Annotated[Several, option("--for-model", help="Judges of this model.")] = None
     model_path: Annotated[Several, option(metavar="ID=FOLDER", help="Where a model's weights are.")] = None
     mode: Annotated[Literal["full", "quick"], option(help="quick: 20 inputs a judge.")] = "full"
+    prices: Annotated[str, option("--prices", metavar="FILE", help="Dry run: in place of data/prices.csv.")] = ""
 
 
 @command("completions")
@@ -38,7 +40,7 @@ def completions(asked: Completions) -> None:
 
     \b
     Examples:
-      nlgeval completions --engine vllm --dry-run --rate 2000      what each model has to do: prompts, tokens, hours
+      nlgeval completions --dry-run                        what each model takes and which printed cells it gives
       nlgeval completions --engine vllm                            all open models, one after the other
       nlgeval completions --engine vllm --output hdeval_table_06 --output hdeval_table_07
       nlgeval completions --engine vllm --for-model prometheus-eval/prometheus-13b-v1.0 \\
@@ -88,17 +90,20 @@ def completions(asked: Completions) -> None:
 
 def _all(asked: Completions) -> int:
     """Plan or fill the catalogue's judges; the exit code. Raises: ValueError."""
-    from nlgeval_lib.scoring.rows import pairs
-    from nlgeval_lib.study import EngineOptions, catalogue, completions, metrics
+    import pandas as pd
 
-    if not asked.engine:
+    from nlgeval_lib.scoring.rows import pairs
+    from nlgeval_lib.study import EngineOptions, catalogue, completions, metrics, plan_totals
+
+    if not asked.engine and not asked.dry_run:
         raise ValueError("which engine? --engine vllm, transformers, or openai for models served by an API")
     form = "ID=FOLDER, and the folder must be there"
     folders = dict(pairs(asked.model_path, "--model-path", form))
     for name, folder in folders.items():
         if not Path(folder).is_dir():
             raise ValueError(f"--model-path {f'{name}={folder}'!r}; the form is {form}")
-    ways = EngineOptions(**vars(asked.choice()), folders=folders, mode=asked.mode)
+    choice = vars(asked.choice()) | ({} if asked.engine else {"engine": "vllm"})
+    ways = EngineOptions(**choice, folders=folders, mode=asked.mode)
     chosen = (asked.output or (), asked.paper or ())
     known = catalogue.load()
     todo, other = completions.select(known, ways, *chosen, asked.for_model or ())
@@ -115,11 +120,14 @@ def _all(asked: Completions) -> int:
         for model in {metric.model for metric in measured} & {*folders}:
             metrics.place(model, folders[model])
         metrics.make(measured, typer.echo, asked.mode, asked.dry_run)
-    unfinished = 0
-    if todo and asked.dry_run:
-        echo(completions.catalogue_in_words(completions.plan_catalogue(todo, ways), asked.rate))
-    elif todo:
-        unfinished = completions.fill(todo, ways, typer.echo, asked.quiet)
+    if asked.dry_run:
+        planned = completions.plan_catalogue(todo, ways)
+        if not asked.engine:  # both kinds, each by its own engine
+            planned = pd.concat([planned, completions.plan_catalogue(other, replace(ways, engine="openai"))])
+            other = []
+        if len(planned):
+            echo(plan_totals.in_words(planned, asked.rate, asked.prices))
+    unfinished = completions.fill(todo, ways, typer.echo, asked.quiet) if todo and not asked.dry_run else 0
     if other:
         names = ", ".join(dict.fromkeys(question.judge.model for question in other))
         engine = "vllm" if ways.engine == "openai" else "openai"

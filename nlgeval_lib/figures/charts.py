@@ -18,6 +18,8 @@ _MAX_HEADS = 8
 _DRAWN = {
     "recomputed": ("ours, equal", "o", "equal", False),
     "consistent": ("equal, from other printed numbers", "s", "sky", False),
+    "within": ("ours, the printed number in its interval", "o", "sky", True),
+    "outside": ("ours, the printed number outside its interval", "D", "differs", True),
     "differs": ("ours, differs", "D", "differs", True),
     "orientation": ("for orientation", "x", "purple", True),
     "construction": ("equal by construction", "+", "grey", False),
@@ -101,6 +103,7 @@ def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
         ax.hlines(y[known], low[known], high[known], color=color("sky"), lw=2.2, label="interval", zorder=1)
     equal = np.where(part["route"] == "published", "consistent", "recomputed")
     kinds = np.where(part["verdict"] == "equal", equal, part["verdict"])
+    kinds = np.where(part["route"] == "recorded", "orientation", kinds)
     for kind, (label, marker, name, led) in _DRAWN.items():
         here = kinds == kind
         if led and here.any():
@@ -252,7 +255,7 @@ def _shares(row: dict[str, Any]) -> list[int]:
     """The numbers of a table, in the order of `SHARES`."""
     equal = [row["recomputed_equal"], row["consistent_equal"]]
     shares = [*equal, row["recomputed"] + row["consistent"] - sum(equal), row["orientation"], row["construction"]]
-    return [*shares, row["printed"] - sum(shares)]
+    return [*shares, max(0, row["printed"] - sum(shares))]
 
 
 def _tile(ax: Any, x: float, y: float, row: dict[str, Any]) -> None:
@@ -267,9 +270,9 @@ def _tile(ax: Any, x: float, y: float, row: dict[str, Any]) -> None:
         return
     count = f"{row['recomputed_equal']} · {row['consistent_equal']} / {row['printed']}"
     ax.text(x + 0.5, y + 0.44, count, fontsize=7, color=ink, va="center", ha="center")
-    left = x + 0.12
-    for share, (fill, hatch) in zip(_shares(row), SHARES.values(), strict=True):
-        width = 0.76 * share / row["printed"]
+    left, shares = x + 0.12, _shares(row)
+    for share, (fill, hatch) in zip(shares, SHARES.values(), strict=True):
+        width = 0.76 * share / sum(shares)  # a cell of two routes has two
         if width:
             ax.add_patch(_box(left, y + 0.15, width, 0.16, fill, hatch))
         left += width

@@ -12,12 +12,22 @@ table and figure of a paper, numeric or not. `data/paper_claims.csv`: the papers
 from __future__ import annotations
 
 from nlgeval_lib.papers.audit import audit
-from nlgeval_lib.papers.comparison import VERDICTS, by_construction, compare, counts, habits, in_words, tried
+from nlgeval_lib.papers.comparison import (
+    COMPARED,
+    COUNTS,
+    VERDICTS,
+    by_construction,
+    compare,
+    counts,
+    habits,
+    in_words,
+    tried,
+)
 from nlgeval_lib.papers.numbers import Number, agrees, difference, exact, is_blank, parse
 from nlgeval_lib.papers.tables import COLUMNS, INDEX_COLUMNS, KEY, KINDS, PAPERS, cell, folder, index, load, tables
 
 __all__ = [
-    "COLUMNS", "INDEX_COLUMNS", "KEY", "KINDS", "PAPERS", "VERDICTS", "Number", "agrees", "audit", "by_construction",
-    "cell", "compare", "counts", "difference", "exact", "folder", "habits", "in_words", "index", "is_blank", "load",
-    "parse", "tables", "tried",
+    "COLUMNS", "COMPARED", "COUNTS", "INDEX_COLUMNS", "KEY", "KINDS", "PAPERS", "VERDICTS", "Number", "agrees", "audit",
+    "by_construction", "cell", "compare", "counts", "difference", "exact", "folder", "habits", "in_words", "index",
+    "is_blank", "load", "parse", "tables", "tried",
 ]  # fmt: skip

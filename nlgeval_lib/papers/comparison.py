@@ -5,9 +5,10 @@ A habit is a named property of a paper with its evidence, where it does not roun
 
 The counts are never added up. *Recomputed*: from public data, or by running the judge (routes `public` and `run`);
 what the paper's own authors published of their judge's outputs is public data, too. *Consistent*: follows from other
-printed numbers (route `published`). *For orientation*: outputs of another judge, prompt or run (route `recorded`);
-shown, never compared. A cell that is equal by construction, whatever was measured, is named in
-`data/paper_tables/by_construction.csv` with its reason and counted in none.
+printed numbers (route `published`). *For orientation*: outputs of another judge, prompt or run (route `recorded`). A
+printed cell may have numbers of several routes: a run stands beside what was derived or recorded and replaces none. A
+cell that is equal by construction, whatever was measured, is named in `data/paper_tables/by_construction.csv` with its
+reason and counted in none.
 """
 
 from __future__ import annotations
@@ -25,36 +26,46 @@ from nlgeval_lib.papers.tables import KEY, folder, keys_in_words, load, nearest,
 
 OPTIONAL = ("route", "reason", "n", "ci_low", "ci_high", "signature")
 RESULT = ("paper", "table", *KEY, "printed", "ours", "difference", "verdict", *OPTIONAL)
-VERDICTS = ("equal", "differs", "orientation", "construction", "missing", "extra")
+COMPARED = ("equal", "within", "outside", "differs")
+VERDICTS = (*COMPARED, "orientation", "construction", "missing", "extra")
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 AVERAGE = "average"
 TWICE = "rounded to one decimal more, then to the printed ones, half up"
 MEAN = "an average is the mean of rounded cells"
-_ROUTES = {"recomputed": ("run", "public"), "consistent": ("published",)}
+SAMPLED = ("recorded", "run")  # routes of which another draw gives another number
+_ROUTES = {"recomputed": ("public", "run"), "consistent": ("published",), "orientation": ("recorded",)}
+COUNTS = (
+    "printed", "recomputed", "recomputed_equal", "recomputed_within", "consistent", "consistent_equal",
+    "orientation", "orientation_within", "construction", "missing",
+)  # fmt: skip
 
 
 def compare(
     paper: str, table: str, ours: pd.DataFrame, *, reason: str = "not computed", route: str = ""
 ) -> pd.DataFrame:
-    """Our numbers beside the printed ones, a row a printed number, in the printed order; extras at the end.
+    """Our numbers beside the printed ones, a row a printed number and route, in the printed order; extras at the end.
 
     `ours` has the columns `row, column, statistic, value` in printed units (percent where percent is printed), and
     where wanted `n, ci_low, ci_high, signature, route, reason` and `extra` (bool: a row that has no printed
     counterpart and is meant so). `route` stands for numbers that name none. Verdicts: `equal` (within 0.51 steps of the
-    last printed digit, or by a rounding habit of the paper, which the reason then names), `differs`, `orientation`
-    (route recorded: shown, not compared), `construction` (equal whatever was measured; the reason says why), `missing`
-    (no value; the reason says why, `reason` where ours has no such row), `extra`.
+    last printed digit, or by a rounding habit of the paper, which the reason then names); else, of routes run and
+    recorded with an interval, `within` (the printed number lies in it) or `outside`; `differs`, or `orientation` where
+    a recorded number has no interval; `construction` (equal whatever was measured; the reason says why), `missing`
+    (no value of any route; the reason says why, `reason` where ours has no such row), `extra`.
     Printed cells without a number take no part.
-    Raises: ValueError for unknown or double keys, unknown columns, infinite or non-numeric values.
+    Raises: ValueError for unknown keys, keys that stand twice with one route, unknown columns, infinite or non-numeric
+    values.
     """
     printed = load(paper, table)
     ours = _checked(ours, paper, table)
     records = printed.to_dict("records")
     numeric = {_key(record): record["printed"] for record in records if not math.isnan(record["number"])}
     wordy = {_key(record): record["printed"] for record in records if math.isnan(record["number"])}
-    rows = {_key(record): record for record in ours.to_dict("records")}
+    rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for mine in ours.to_dict("records"):
+        rows.setdefault(_key(mine), []).append(mine)
     constructed, known = by_construction(), habits_of(paper)
-    if unknown := [key for key in rows if key not in numeric | wordy and not rows[key]["extra"]]:
+    if unknown := [key for key in rows if key not in numeric | wordy and not rows[key][0]["extra"]]:
         hints = [
             f"{name} {bad!r} (nearest: {nearest(bad, printed[name].unique())})"
             for name, names in zip(KEY, zip(*unknown, strict=True), strict=True)
@@ -64,37 +75,48 @@ def compare(
             f"{paper} {table} prints no such cell: {keys_in_words(unknown)}. "
             f"{'; '.join(hints[:8])}{'. ' if hints else ''}Mark rows that are meant to be extra with extra=True."
         )
-    if clash := [key for key in rows if key in numeric and rows[key]["extra"]]:
+    if clash := [key for key in rows if key in numeric and rows[key][0]["extra"]]:
         raise ValueError(f"{paper} {table} prints these cells, yet they are marked extra: {keys_in_words(clash)}")
-    for mine in rows.values():
-        if not mine.get("route") and exact(mine["value"]) is not None:
-            mine["route"] = route
-    values = {key: mine["value"] for key, mine in rows.items()}
+    values: dict[str, dict[tuple[str, str, str], Any]] = {}
+    for key, beside in rows.items():
+        for mine in beside:
+            if exact(mine["value"]) is not None:
+                mine["route"] = mine.get("route") or route
+                values.setdefault(mine["route"], {})[key] = mine["value"]
     out = []
     for key, text in numeric.items():
-        mine = rows.get(key, {"reason": reason})
-        gap = difference(mine.get("value"), text)
-        equal = gap is not None and abs(gap) <= TOLERANCE * parse(text).unit
-        if gap is None:
-            filled = {"verdict": "missing", "reason": mine.get("reason") or "the value is NaN and no reason was given"}
-        elif mine.get("route") == "recorded":
-            filled = {"verdict": "orientation"}
-        elif equal and (why := constructed.get((paper, table, *key, mine.get("route", "")))):
-            filled = {"verdict": "construction", "reason": f"by construction: {why}"}
-        elif not equal and (habit := explains(known, values, key, text)):
-            filled = {"verdict": "equal", "reason": f"equal by the paper's rounding: {habit}"}
-        else:
-            filled = {"verdict": "equal" if equal else "differs"}
-        out.append(_row(paper, table, key, mine) | {"printed": text, "difference": _float(gap)} | filled)
-    for key, mine in rows.items():
-        if key in numeric:
-            continue
+        beside = rows.get(key, [{"reason": reason}])
+        there = [mine for mine in beside if exact(mine.get("value")) is not None]
+        for mine in sorted(there, key=lambda one: one["route"] == "run") or beside[:1]:
+            gap, of_route = difference(mine.get("value"), text), mine.get("route", "")
+            equal = gap is not None and abs(gap) <= TOLERANCE * parse(text).unit
+            if gap is None:
+                why = mine.get("reason") or "the value is NaN and no reason was given"
+                filled = {"verdict": "missing", "reason": why}
+            elif equal and (why := constructed.get((paper, table, *key, of_route))):
+                filled = {"verdict": "construction", "reason": f"by construction: {why}"}
+            elif not equal and (habit := explains(known, values[of_route], key, text)):
+                filled = {"verdict": "equal", "reason": f"equal by the paper's rounding: {habit}"}
+            else:
+                filled = {"verdict": "equal" if equal else _unequal(mine, text)}
+            out.append(_row(paper, table, key, mine) | {"printed": text, "difference": _float(gap)} | filled)
+    for key, mine in [(key, mine) for key, beside in rows.items() if key not in numeric for mine in beside]:
         filled = {"verdict": "extra", "printed": wordy.get(key, "")}
         if key in wordy:
             filled["reason"] = mine.get("reason") or f"the printed cell holds no number: {wordy[key]!r}"
         out.append(_row(paper, table, key, mine) | filled)
     frame = pd.DataFrame(out, columns=list(RESULT))
     return frame.astype({"ours": float, "difference": float, "ci_low": float, "ci_high": float, "n": "Int64"})
+
+
+def _unequal(mine: dict[str, Any], printed: str) -> str:
+    """The verdict on a number that is not the printed one: by its interval where another draw would give another."""
+    low, high = (exact(mine.get(name)) for name in ("ci_low", "ci_high"))
+    if mine["route"] not in SAMPLED or low is None or high is None:
+        return "orientation" if mine["route"] == "recorded" else "differs"
+    number, room = exact(parse(printed).value), TOLERANCE * parse(printed).unit
+    assert number is not None
+    return "within" if low - room <= number <= high + room else "outside"
 
 
 def _key(record: dict[str, Any]) -> tuple[str, str, str]:
@@ -126,7 +148,7 @@ def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
         if name in ours.columns and (ours[name] != wanted).any():
             raise ValueError(f"ours has {name} {sorted(set(ours[name]) - {wanted})}, compared with {wanted!r}")
     ours = ours.drop(columns=["paper", "table"], errors="ignore").reset_index(drop=True)
-    if (double := ours.duplicated(list(KEY))).any():
+    if (double := ours.duplicated([*KEY, *({"route"} & {*ours.columns})])).any():
         keys = ours.loc[double, list(KEY)].to_numpy().tolist()
         raise ValueError(f"ours for {paper} {table} has keys twice: {keys_in_words(keys)}")
     for *key, value in ours[needed].itertuples(index=False, name=None):
@@ -220,22 +242,37 @@ def tried(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts(cells: pd.DataFrame) -> dict[str, int]:
-    """What became of printed cells, as `compare` returns them: the cells of each count, and how many of them are equal.
+    """What became of printed cells, as `compare` returns them: the cells of each count, how many of them are equal, and
+    of how many others the printed number lies within our interval (for orientation, where none counts as equal, of how
+    many in all). A cell of two routes is in the count of each; of public data and a run of ours, the former counts.
 
-    Keys: printed, recomputed, recomputed_equal, consistent, consistent_equal, orientation, construction, missing.
+    Keys: COUNTS.
     """
-    verdicts = cells["verdict"]
-    found = {"printed": int((verdicts != "extra").sum())}
+    keys, found = ["paper", "table", *KEY], dict.fromkeys(COUNTS, 0)
+    cells = cells[cells["verdict"] != "extra"].sort_values("route", kind="stable")  # public stands before run
+    found["printed"] = len(cells[keys].drop_duplicates())
     for name, routes in _ROUTES.items():
-        here = verdicts[cells["route"].isin(routes)]
-        found[name] = int(here.isin(("equal", "differs")).sum())
-        found[f"{name}_equal"] = int((here == "equal").sum())
-    return found | {name: int((verdicts == name).sum()) for name in ("orientation", "construction", "missing")}
+        here = cells[cells["route"].isin(routes) & cells["verdict"].isin((*COMPARED, "orientation"))]
+        verdicts = here.drop_duplicates(keys)["verdict"]
+        equal, within = (int((verdicts == verdict).sum()) for verdict in ("equal", "within"))
+        if name == "orientation":
+            found |= {name: len(verdicts), "orientation_within": equal + within}
+        else:
+            found |= {name: len(verdicts), f"{name}_equal": equal, f"{name}_within": within}
+    found |= {name: int((cells["verdict"] == name).sum()) for name in ("construction", "missing")}
+    return {name: found[name] for name in COUNTS}
 
 
 def in_words(found: Mapping[str, int]) -> str:
-    """The counts as a reader meets them: `recomputed: 30 of 40 equal; consistent: 14 of 14 equal; ...`."""
-    said = [f"{name}: {found[f'{name}_equal']:,} of {found[name]:,} equal" for name in _ROUTES if found[name]]
-    said += [f"for orientation: {found['orientation']:,}"] if found["orientation"] else []
+    """The counts as a reader meets them: `recomputed: 30 of 40 equal, 5 within our interval; for orientation: 86`."""
+    said = []
+    for name in [name for name in _ROUTES if found[name]]:
+        told, within = f"{found[name]:,}", found.get(f"{name}_within", 0)
+        told = (
+            f"for orientation: {told}"
+            if name == "orientation"
+            else f"{name}: {found[f'{name}_equal']:,} of {told} equal"
+        )
+        said.append(told + (f", {within:,} within our interval" if within else ""))
     said += [f"equal by construction: {found['construction']:,}"] if found["construction"] else []
     return "; ".join(said) or "none of them is compared"

@@ -75,7 +75,8 @@ class Answer:
             return "A question of ours: nothing printed stands beside it."
         counts = papers.counts(self.cells)
         compared, equal = (counts[f"recomputed{end}"] + counts[f"consistent{end}"] for end in ("", "_equal"))
-        said = "Most compared numbers come out" if 2 * equal >= compared else "Fewer than half of the compared come out"
+        near = equal + counts["recomputed_within"]
+        said = "Most compared numbers come out" if 2 * near >= compared else "Fewer than half of the compared come out"
         said = "All compared numbers come out" if equal == compared else said
         return f"{said if compared else 'No printed number can be compared yet'}: {tables.summary(self.cells)}"
 

@@ -4,8 +4,8 @@ A row's status follows from its printed numbers (those of `data/paper_tables`):
 
 - `reproduced`: every printed number was compared, and every one is equal (0.51 of the last printed digit, or by the
   paper's own rounding);
-- `partly`: at least half of the compared numbers are equal, but not all printed ones are;
-- `differs`: numbers were compared, and fewer than half of them are equal;
+- `partly`: at least half of the compared numbers are equal, or printed within a run's interval, but not all are equal;
+- `differs`: numbers were compared, and fewer than half of them are;
 - `needs GPU`, `no public data`: no number could be compared, for the reason given in `notebooks/catalogue.toml`;
 - `no numbers`: the paper prints none there that could be compared: a prompt, a text, a diagram, or a figure of
   unlabelled curves or bars that one of our outputs draws again;
@@ -37,22 +37,21 @@ TITLES = {
     "tigerscore": "TIGERScore", "semscore": "SemScore", "hdeval": "HD-Eval", "prometheus": "Prometheus",
     "coascore": "CoAScore", catalogue.META: "What the papers leave out",
 }  # fmt: skip
-COUNTS = (
-    "printed", "recomputed", "recomputed_equal", "consistent", "consistent_equal", "orientation", "construction",
-)  # fmt: skip
 COLUMNS = (
-    "paper", "id", "title", "kind", "route", *COUNTS, "largest_difference", "status", "reason", "run", "output",
+    "paper", "id", "title", "kind", "route", *papers.COUNTS, "largest_difference", "status", "reason", "run", "output",
     "notebook",
 )  # fmt: skip
 STATUSES = ("reproduced", "partly", "differs", "needs GPU", "no public data", "no numbers", "not built yet")
-_STRENGTH = ("run", "public", "published", "recorded", "mini", "")  # which of two numbers for one cell counts
+_ROUTES = ("run", "public", "published", "recorded", "mini")  # as a table's routes are told
 READING = (
     "Recomputed: from public data, or by running the judge; what a paper's authors published of their own judge's "
     "outputs is public data. Consistent: follows from other numbers that the paper prints. For orientation: another "
-    "judge, prompt or run; shown, never compared. Equal by construction, whatever was measured: counted in none, named "
-    "with the reason in data/paper_tables/by_construction.csv. A number that a paper prints twice is two printed "
-    "numbers. Equal is within 0.51 of the last printed digit, or by a rounding habit of the paper that "
-    "data/paper_tables/rounding.csv names with its evidence."
+    "judge, prompt or run. Of these and of a run of ours it is said whether the printed number lies within our "
+    "interval; a run stands beside what was derived or recorded, and such a cell is in both counts. Equal by "
+    "construction, whatever was measured: counted in none, named with the reason in "
+    "data/paper_tables/by_construction.csv. A number that a paper prints twice is two printed numbers. Equal is within "
+    "0.51 of the last printed digit, or by a rounding habit of the paper that data/paper_tables/rounding.csv names "
+    "with its evidence."
 )
 CLAIMS = "results/meta/meta_claims__{}.csv"
 _WORDLESS = {
@@ -78,7 +77,7 @@ def build(mode: str = "full") -> pd.DataFrame:
         key = (printed.paper, printed.id)
         rows.append(_row(printed, covering[key], results, stated.get(key)))
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return frame.astype(dict.fromkeys(COUNTS, int) | {"largest_difference": float})
+    return frame.astype(dict.fromkeys(papers.COUNTS, int) | {"largest_difference": float})
 
 
 def cells(mode: str = "full") -> pd.DataFrame:
@@ -118,7 +117,7 @@ def totals(frame: pd.DataFrame, by: str = "paper") -> pd.DataFrame:
     for name, part in [*frame.groupby(by, sort=False), ("all", frame)]:
         row = {by: name, "tables and figures": len(part)}
         row |= {status: int((part["status"] == status).sum()) for status in ("reproduced", "partly")}
-        rows.append(row | _in_columns(part[list(COUNTS)].sum()))
+        rows.append(row | _in_columns(part[list(papers.COUNTS)].sum()))
     return pd.DataFrame(rows)
 
 
@@ -129,21 +128,21 @@ def _in_columns(counts: Mapping[str, int]) -> dict[str, Any]:
         "recomputed: equal": f"{counts['recomputed_equal']} of {counts['recomputed']}",
         "consistent: equal": f"{counts['consistent_equal']} of {counts['consistent']}",
         "for orientation": int(counts["orientation"]),
+        "within our interval": int(counts["recomputed_within"] + counts["orientation_within"]),
         "by construction": int(counts["construction"]),
     }
 
 
 def headline(frame: pd.DataFrame) -> str:
     """What became of all printed numbers, in one line: three counts, and what is in none."""
-    sums = {name: int(frame[name].sum()) for name in COUNTS}
-    rest = sums["printed"] - sum(sums[name] for name in ("recomputed", "consistent", "orientation", "construction"))
-    return f"{sums['printed']:,} printed numbers; {papers.in_words(sums)}; nothing to set beside: {rest:,}"
+    sums = {name: int(frame[name].sum()) for name in papers.COUNTS}
+    return f"{sums['printed']:,} printed numbers; {papers.in_words(sums)}; nothing to set beside: {sums['missing']:,}"
 
 
 def brief(frame: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard for readers: the counts in words, where a table or figure prints numbers at all."""
-    counts = [_in_columns(row) if row["printed"] else {} for row in frame[list(COUNTS)].to_dict("records")]
-    names = list(_in_columns(dict.fromkeys(COUNTS, 0)))
+    counts = [_in_columns(row) if row["printed"] else {} for row in frame[list(papers.COUNTS)].to_dict("records")]
+    names = list(_in_columns(dict.fromkeys(papers.COUNTS, 0)))
     shown = frame[["id", "title", "status"]].rename(columns={"title": "what"})
     for name in names:
         shown[name] = [str(one.get(name, "")).removesuffix("0 of 0") for one in counts]
@@ -266,11 +265,12 @@ def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
 def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Row | None) -> dict[str, Any]:
     made = [(entry, results[entry.id]) for entry in entries if results[entry.id] is not None]
     cells = _cells(printed, [result for _, result in made])
-    found = papers.counts(cells) if cells is not None else dict.fromkeys(COUNTS, 0)
+    found = papers.counts(cells) if cells is not None else dict.fromkeys(papers.COUNTS, 0)
     gaps, routes = pd.Series(dtype=float), list(dict.fromkeys(result["route"] for _, result in made))
     if cells is not None and cells["ours"].notna().any():
-        gaps = cells.loc[cells["verdict"].isin(("equal", "differs")), "difference"].abs()
-        routes = [route for route in _STRENGTH if route and (cells["route"] == route).any()]
+        compared = cells["verdict"].isin(papers.COMPARED) & (cells["route"] != "recorded")
+        gaps = cells.loc[compared, "difference"].abs()
+        routes = [route for route in _ROUTES if (cells["route"] == route).any()]
     status, reason = _status(printed, entries, made, cells, found, stated)
     return {
         "paper": printed.paper,
@@ -278,8 +278,9 @@ def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Ro
         "title": printed.title,
         "kind": printed.kind,
         "route": ", ".join(routes),
-        **{name: found[name] for name in COUNTS},
+        **{name: found[name] for name in papers.COUNTS},
         "printed": int(printed.cells),
+        "missing": int(printed.cells) - found["printed"] + found["missing"],
         "largest_difference": gaps.max(),
         "status": status,
         "reason": reason,
@@ -290,9 +291,9 @@ def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Ro
 
 
 def _cells(printed: Any, results: list[dict[str, Any]]) -> pd.DataFrame | None:
-    """The compared cells of one printed table from all outputs that cover it, one a printed cell.
+    """The compared cells of one printed table from all outputs that cover it, one a printed cell and route.
 
-    Where two outputs give the same cell, a number goes before none, then the stronger route; never the nearer value.
+    Where two outputs give the same, a number goes before none, then the first of them; never the nearer value.
     """
     frames = [result["cells"] for result in results if result["cells"] is not None]
     frames = [part[(part["paper"] == printed.paper) & (part["table"] == printed.id)] for part in frames]
@@ -300,9 +301,10 @@ def _cells(printed: Any, results: list[dict[str, Any]]) -> pd.DataFrame | None:
     if not frames:
         return None
     joined = pd.concat(frames, ignore_index=True)
-    rank = joined["route"].map({route: i for i, route in enumerate(_STRENGTH)}).fillna(len(_STRENGTH))
-    order = joined.assign(gap=joined["ours"].isna(), rank=rank).sort_values(["gap", "rank"], kind="stable").index
-    return joined.loc[order].drop_duplicates(["row", "column", "statistic"]).sort_index()
+    keys = ["row", "column", "statistic"]
+    order = joined["ours"].isna().sort_values(kind="stable").index
+    kept = joined.loc[order].drop_duplicates([*keys, "route"])
+    return kept[kept["ours"].notna() | ~kept.duplicated(keys)].sort_index()
 
 
 def _status(
@@ -316,17 +318,19 @@ def _status(
     compared, equal = (found[f"recomputed{end}"] + found[f"consistent{end}"] for end in ("", "_equal"))
     if compared:
         assert cells is not None
-        why = [stated.reason] if stated else []
+        why, within = [stated.reason] if stated else [], found["recomputed_within"]
         if compared > equal:
-            why.insert(0, f"{compared - equal} of {compared} compared numbers are not equal")
+            also = f", {within} of them within our interval" if within else ""
+            why.insert(0, f"{compared - equal} of {compared} compared numbers are not equal{also}")
         gaps = cells[cells["verdict"] == "missing"]
         why += [f"{len(part)} missing: {reason}" for reason, part in gaps.groupby("reason", sort=False)]
-        unlisted = int(printed.cells) - len(cells)
+        unlisted = int(printed.cells) - found["printed"]
         if unlisted > 0:
             why.append(f"{unlisted} printed numbers are in no output")
-        if equal == compared and compared + found["construction"] >= int(printed.cells):
+        beside = cells[cells["verdict"].isin((*papers.COMPARED, "construction")) & (cells["route"] != "recorded")]
+        if equal == compared and len(beside.drop_duplicates(["row", "column", "statistic"])) >= int(printed.cells):
             return "reproduced", ""
-        return ("partly" if 2 * equal >= compared else "differs"), "; ".join(why)
+        return ("partly" if 2 * (equal + within) >= compared else "differs"), "; ".join(why)
     if stated:
         told = cells["reason"].unique() if cells is not None else ()
         return stated.status, "; ".join([stated.reason, *(why for why in told if why.startswith("judged by "))])

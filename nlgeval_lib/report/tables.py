@@ -23,8 +23,9 @@ STYLE = f"<style>\n{_SHEET.read_text(encoding='utf-8')}</style>"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 LEGEND = (
     "Each cell: ours, and below it the printed number. = equal (within 0.51 of the last printed digit), recomputed; "
-    "≙ equal, follows from other printed numbers; a signed number is our difference; ○ for orientation (another judge, "
-    "prompt or run: not compared); ≡ equal by construction (not counted); – missing. Small figures: reasons."
+    "≙ equal, follows from other printed numbers; of a run, ∈ the printed number lies in our interval, ∉ it does not; "
+    "a signed number is our difference; ○ for orientation (another judge, prompt or run); ≡ equal by construction (not "
+    "counted); – missing. Small figures: reasons."
 )
 
 
@@ -140,7 +141,9 @@ def _wide(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
     labels = {row: row.split(" | ") for row in part["row"]}
     depth, width = max(map(len, heads)), max(map(len, labels.values()))
     heads = [head[:-1] + [""] * (depth - len(head)) + head[-1:] for head in heads]
-    at = {(one.row, one.column, one.statistic): one for one in part.itertuples(index=False)}
+    at: dict[tuple[str, ...], list[Any]] = {}
+    for one in part.itertuples(index=False):
+        at.setdefault((one.row, one.column, one.statistic), []).append(one)
     statistic = "" if several else keys[0][1]
     top = []
     for level in range(depth):
@@ -155,7 +158,7 @@ def _wide(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
         names = [_Cell(name, f"<th>{esc(name)}</th>") for name in shown[:-1]]
         names.append(_Cell(shown[-1], f'<th colspan="{width - last}">{esc(shown[-1])}</th>'))
         names += [_Cell("", "")] * (width - len(shown))
-        body.append([*names, *[_cell(at.get((row, *key)), reasons) for key in keys]])
+        body.append([*names, *[_beside(at.get((row, *key), ()), reasons) for key in keys]])
     texts = [*[""] * (width - 1), statistic, *[" ".join(filter(None, head)) for head in heads]]
     return texts, "".join(top), body
 
@@ -176,10 +179,18 @@ def _long(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
     return names, _head(names), body
 
 
+def _beside(ones: Sequence[Any], reasons: _Reasons) -> _Cell:
+    """All that we have for a printed number: what was derived or recorded, and below it the run."""
+    if not ones:
+        return _Cell("", "<td></td>")
+    first = _cell(ones[0], reasons)
+    more = [f"{one.route}: {_ours(one)} {_mark(one)}" for one in ones[1:]]
+    ends = "".join(f"<br><small>{esc(text)}</small>" for text in more)
+    return _Cell("; ".join([first.text, *more]), first.html.removesuffix("</td>") + f"{ends}</td>")
+
+
 def _cell(one: Any, reasons: _Reasons, printed: bool = True) -> _Cell:
     """Ours with its mark; where `printed`, the printed number below it."""
-    if one is None:
-        return _Cell("", "<td></td>")
     below = f"<br><small>{esc(one.printed)}</small>" if printed else ""
     said = f" ({one.printed})" if printed and one.printed else ""
     why = ""
@@ -199,14 +210,18 @@ def _cell(one: Any, reasons: _Reasons, printed: bool = True) -> _Cell:
 
 def _mark(one: Any) -> str:
     """What a cell is, in one sign, or by how much it differs."""
-    equal = "≙" if one.route == "published" else "="
     gap = f"{one.difference:+.{_decimals(one) + 1}f}".rstrip("0").rstrip(".") if one.difference else "0"
-    return {"equal": equal, "construction": "≡", "orientation": "○", "extra": ""}.get(one.verdict, gap)
+    signs = {"equal": "≙" if one.route == "published" else "=", "construction": "≡", "extra": ""}
+    sign = (signs | {"within": "∈", "outside": "∉", "orientation": ""}).get(one.verdict, gap)
+    return f"○{sign}" if one.route == "recorded" and one.verdict != "extra" else sign
 
 
 def _kind(one: Any) -> str:
-    if one.verdict != "differs":
-        return "follows" if one.verdict == "equal" and one.route == "published" else one.verdict
+    if one.route == "recorded" and one.verdict != "extra":
+        return "orientation"
+    if one.verdict not in ("differs", "outside"):
+        follows = one.verdict == "equal" and one.route == "published"
+        return "follows" if follows else "near" if one.verdict == "within" else one.verdict
     steps = abs(one.difference) / float(papers.parse(one.printed).unit)
     return "near" if steps <= 5 else "off" if steps <= 50 else "far"
 
@@ -233,8 +248,8 @@ def summary(cells: pd.DataFrame) -> str:
     """What became of the printed numbers, in one sentence: three counts, of cells that were compared and are equal."""
     counts = papers.counts(cells)
     said = [f"{counts['printed']} printed numbers", papers.in_words(counts)]
-    compared = cells[cells["verdict"].isin(("equal", "differs"))]
-    if (compared["verdict"] == "differs").any():
+    compared = cells[cells["verdict"].isin(papers.COMPARED) & (cells["route"] != "recorded")]
+    if (compared["verdict"] != "equal").any():
         said.append(f"largest difference {compared['difference'].abs().max():.4g}")
     if routes := sorted({route for route in cells.loc[cells["ours"].notna(), "route"] if route}):
         said.append(f"route: {', '.join(routes)}")

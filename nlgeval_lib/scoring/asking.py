@@ -240,6 +240,33 @@ class ProgressBar:
             print(f"{self.name}: {said}", file=self.stream, flush=True)
 
 
+class PlanBar(ProgressBar):
+    """One line for a plan of many runs: how much of the whole was made, and when it would be done at this rate."""
+
+    def __init__(self, whole: int, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._whole, self._before, self._now = whole, Progress(total=whole, stored=0), Progress(total=0, stored=0)
+        super().__init__("the plan", quiet, stream)
+
+    def start(self, name: str, reads: Reads | None = None) -> None:
+        """A new stage of one of the runs: the line goes on."""
+        if not hasattr(self, "_next"):
+            super().start("the plan")
+        self.reads, self.read, self.came = reads, 0, 0
+
+    def report(self, progress: Progress, batch: Sequence[Completion] = ()) -> None:
+        """What came of this stage, added to what came before it."""
+        self._now, was = progress, self._before
+        names = ("done", "failed", "prompt_tokens", "completion_tokens", "seconds")
+        sums = {name: getattr(was, name) + getattr(progress, name) for name in names}
+        total = max(self._whole, sums["done"] + sums["failed"] + progress.left)  # later stages can only be estimated
+        super().report(Progress(total=total, stored=0, **sums), batch)
+        self._sum = Progress(total=total, stored=0, **sums)
+
+    def close(self) -> None:
+        """The end of a stage: the line stays for the next one."""
+        self._before = getattr(self, "_sum", self._before)
+
+
 def duration(seconds: float) -> str:
     """Seconds as people read them: 45 s, 3 min, 2.5 h, 1.2 days."""
     for most, unit, form in ((100, 1, "{:.0f} s"), (6000, 60, "{:.0f} min"), (48 * 3600, 3600, "{:.1f} h")):

@@ -11,6 +11,7 @@ import pandas as pd
 
 from nlgeval_lib import meta, papers
 
+FEWEST = 3  # outputs with a score and a rating, for a correlation
 KEY = ["row", "column", "statistic"]
 Scores: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 
@@ -137,7 +138,8 @@ def table(
     average: label of one more column, the mean of a judge's coefficients over the columns (see `averaged`).
     nan: the policy for missing scores. scale: factor on value and interval; some papers print correlations times 100.
 
-    Returns `row, column, statistic, value, n, ci_low, ci_high, signature, reason`, and the `replicates`.
+    Returns `row, column, statistic, value, n, ci_low, ci_high, signature, reason`, and the `replicates`. Where fewer
+    than three outputs have both a score and a rating the value is NaN, and the reason says so.
     Raises: ValueError for unknown columns, unequal lengths, and what `meta.correlate` refuses.
     """
     grid = Grid(items, level)
@@ -152,8 +154,15 @@ def table(
             raise ValueError(f"{row}: scores for {sorted(unknown)}, but ratings are of {', '.join(human)}")
         for coef in coefs:
             for label, values in per_column.items():
-                one, drawn = grid.correlate(values, ratings[label], coef, level, nan, ci, n_boot, seed)
                 statistic = "kendall" if coef.startswith("kendall") else coef
+                sides = np.array([grid.matrix(side).ravel() for side in (values, ratings[label])])
+                usable = int((~np.isnan(sides)).all(axis=0).sum())
+                if nan == "drop" and usable < FEWEST:  # of one cell: the others of the table stand
+                    why = f"{usable} of {grid.n:,} outputs have a score and a rating; {FEWEST} are needed"
+                    cell = {"row": row, "column": label, "statistic": statistic, "value": np.nan, "n": usable}
+                    found.append(cell | {"ci_low": np.nan, "ci_high": np.nan, "signature": "", "reason": why})
+                    continue
+                one, drawn = grid.correlate(values, ratings[label], coef, level, nan, ci, n_boot, seed)
                 cell = {"row": row, "column": label, "statistic": statistic, "value": one.value * scale, "n": one.n}
                 cell |= {"ci_low": one.low * scale, "ci_high": one.high * scale}
                 cell |= {"signature": one.signature(), "reason": one.reason}
@@ -219,7 +228,7 @@ def lacking(
 
 
 def printed_averages(paper: str, table: str, ours: pd.DataFrame, label: str = "average") -> pd.DataFrame:
-    """The printed averages that `ours` does not have, as they follow from the printed cells of their rows.
+    """The printed averages that `ours` does not have but from a run, as they follow from their rows' printed cells.
 
     An average is the mean of its row's other printed cells, statistic by statistic; route `published`. A row that does
     not print all the table's columns is left out. Join the result to `ours` before `report.Output.compare`.
@@ -230,7 +239,9 @@ def printed_averages(paper: str, table: str, ours: pd.DataFrame, label: str = "a
     if averages.empty:
         raise ValueError(f"{paper} {table} prints no column {label!r}; it has {sorted(set(printed['column']))}")
     found = parts.groupby(["row", "statistic"], sort=False)["number"].agg(value="mean", cells="size").reset_index()
-    made = _without(averages[KEY], ours).merge(found, on=["row", "statistic"])
+    made = _without(averages[KEY], ours[ours["route"] != "run"] if "route" in ours else ours).merge(
+        found, on=["row", "statistic"]
+    )
     made = made[made["cells"] == parts["column"].nunique()].drop(columns="cells")
     return made.assign(route="published", reason="the mean of the row's printed cells").reset_index(drop=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.metric import PairMetric
 from nlgeval_lib.evaluators.stages import Stage, Stages
+from nlgeval_lib.names import pair
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 from nlgeval_lib.scoring import named
 from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
@@ -250,7 +252,7 @@ def prepared(
     """A job from the words of a command line; what is wrong about the rows is found before an engine starts.
 
     ready: an engine that is there already, in place of the chosen one. given: further arguments of the evaluator, as
-    they are.
+    they are. A checkpoint that was trained here without rubric, reference or feedback is asked without, unless told.
     Raises: InputError; EngineError; Unavailable; StoreError.
     """
     asks, more = named.asks(name), dict(given or {})
@@ -260,6 +262,9 @@ def prepared(
         more["engine"] = choice.start()
     elif not asks and choice.model:
         more["model"] = choice.model
+    if name == "prometheus" and not load:
+        told = {pair(text)[0] for text in settings}
+        settings = [*settings, *(f"{part}=no" for part in _untrained(choice.model) if part not in told)]
     job = Job(name, data, named.evaluator(name, settings, load, **more), skip_incomplete=skip_incomplete)
     job.rows()
     if asks:
@@ -268,3 +273,10 @@ def prepared(
         if ready is None:
             named.check_stand_in(job.engine, choice.model, job.store, choice.planning)
     return job
+
+
+def _untrained(model: str) -> list[str]:
+    """What the examples of a checkpoint that `finetune` made did not show, by the name of Prometheus' setting."""
+    path = Path(model) / "nlgeval.json"
+    views = json.loads(path.read_text(encoding="utf-8"))["keep"].get("view", []) if path.is_file() else []
+    return [view.removeprefix("no_") for view in views if len(views) == 1 and view.startswith("no_")]

@@ -14,16 +14,16 @@ from nlgeval_lib.engines.base import Ask
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.evaluators.stages import Stage
-from nlgeval_lib.scoring import Job, ProgressBar
-from nlgeval_lib.scoring.asking import duration
-from nlgeval_lib.study import judges
+from nlgeval_lib.scoring import Job
+from nlgeval_lib.scoring.asking import PlanBar, duration
+from nlgeval_lib.study import catalogue, judges
 from nlgeval_lib.study.catalogue import Catalogue, Question
 from nlgeval_lib.study.judges import EngineOptions, JudgeUnavailable
 
 CHARACTERS_A_TOKEN = 4
-RATE = 1000.0  # new tokens a second that hours are told for, unless another rate is given
 COUNTS = ("requests", "completions", "stored", "to_ask", "prompt_tokens", "new_tokens", "limit")
 _ENOUGH = 20  # stored completions of a stage from which their mean length says something
+GUESS = 0.2  # of the limit, where fewer are stored: limits are set so that no answer is cut
 _NOT_HERE = (JudgeUnavailable, DataError, Unavailable)
 
 
@@ -33,8 +33,8 @@ class StagePlan:
 
     repeated: completions that another request of the run asks for too. counted: whether prompt tokens are a tokenizer's
     count; else they are characters divided by four. new_tokens: expected ones, from the mean length of `seen` stored
-    completions of this stage, or the limit where fewer than 20 are stored; limit: at most. exact: whether the requests
-    are known; else they depend on answers that are not there yet.
+    completions of this stage, or a fifth of the limit where fewer than 20 are stored; limit: at most. exact: whether
+    the requests are known; else they depend on answers that are not there yet.
     """
 
     name: str
@@ -94,7 +94,7 @@ def _plan_of(name: str, parts: Sequence[Stage], engine: Engine, store: Store | N
         to_ask=to_ask,
         prompt_tokens=sum(size * count for size, count in zip(sizes, paid, strict=True)),
         counted=tokens is not None,
-        new_tokens=min(sum(lengths) / len(lengths) * to_ask, limit) if len(lengths) >= _ENOUGH else limit,
+        new_tokens=min(sum(lengths) / len(lengths) * to_ask, limit) if len(lengths) >= _ENOUGH else GUESS * limit,
         limit=limit,
         seen=len(lengths),
         exact=all(stage.exact for stage in parts),
@@ -116,8 +116,8 @@ def in_words(
     def new(one: StagePlan) -> str:
         if new_tokens is not None:
             return f"{one.to_ask * new_tokens:,.0f} (as given)"
-        at_most = one.new_tokens == one.limit
-        return f"{one.limit:,} at most" if at_most else f"{one.new_tokens:,.0f} (as {one.seen} stored)"
+        how = f"as {one.seen} stored" if one.seen >= _ENOUGH else "a guess"
+        return f"{one.new_tokens:,.0f} ({how})" if one.to_ask else "0"
 
     def both(likely: float, most: float, form: Callable[[float], str]) -> str:
         return ("" if form(likely) == form(most) else f"{form(likely)} expected, ") + f"{form(most)} at most"
@@ -135,7 +135,9 @@ def in_words(
     counted = all(one.counted for one in plans if one.to_ask)
     how = "counted by the tokenizer" if counted else f"estimated: {CHARACTERS_A_TOKEN} characters a token"
     yield f"prompt tokens: {prompt:,.0f} ({how})"
-    yield f"new tokens: {limit:,} at most" + ("" if expected == limit else f", {expected:,.0f} expected")
+    guessed = new_tokens is None and any(one.to_ask and one.seen < _ENOUGH for one in plans)
+    how = f"; a guess is {GUESS:.0%} of the limit" if guessed else ""
+    yield f"new tokens: {limit:,} at most" + ("" if expected == limit else f", {expected:,.0f} expected{how}")
     if rate is not None:
         yield f"time at {rate:,.0f} tokens a second: {both(expected / rate, limit / rate, duration)}"
     if prices is not None:
@@ -149,7 +151,7 @@ def in_words(
 
 
 def select(
-    catalogue: Catalogue,
+    listed: Catalogue,
     options: EngineOptions,
     outputs: Sequence[str] = (),
     papers: Sequence[str] = (),
@@ -160,8 +162,8 @@ def select(
     Weights that are not public are asked of a server, others of vllm or transformers, unless --model or an address says
     otherwise. Raises: CatalogueError for unknown names.
     """
-    entries = {entry.id for entry in catalogue.select(outputs, papers)}
-    chosen = [one for one in catalogue.questions if one.output in entries and (not models or one.judge.model in models)]
+    entries = {entry.id for entry in listed.select(outputs, papers)}
+    chosen = [one for one in listed.questions if one.output in entries and (not models or one.judge.model in models)]
     any_engine = bool(options.model or options.base_url)
     fit = [one for one in chosen if any_engine or one.judge.api == (options.engine == "openai")]
     order = list(dict.fromkeys((one.judge.model, one.judge.revision) for one in fit))
@@ -180,86 +182,62 @@ def by_model(questions: Sequence[Question], options: EngineOptions) -> list[tupl
 def plan_catalogue(questions: Sequence[Question], options: EngineOptions) -> pd.DataFrame:
     """A row a judge and its rows: what it would ask, what of that is stored; nothing is asked, no weights are loaded.
 
-    options: with `planning`. Columns: model, judge, outputs, COUNTS, counted, exact, `why` it cannot be planned here.
-    A completion that two judges of a model ask counts for the first one.
+    options: with `planning`. Columns: model, judge, paper, outputs, COUNTS, counted, exact, `guessed` (whether a length
+    is), `why` it cannot be planned here. A completion that two judges of a model ask counts for the first one.
     """
+    entries = {entry.id: entry for entry in catalogue.load().outputs}
     rows: list[dict[str, Any]] = []
+    data: dict[tuple[Any, ...], Any] = {}
     for model, part in by_model(questions, options):
         known: set[str] = set()
         ready: Engine | None = None
         for same in part:
             outputs = ", ".join(dict.fromkeys(one.output for one in same))
-            row: dict[str, Any] = {"model": model, "judge": str(same[0]), "outputs": outputs}
-            row |= {**dict.fromkeys(COUNTS, 0), "counted": True, "exact": True, "why": ""}
+            papers = sorted({entries[one.output].paper for one in same}, key=lambda paper: paper == catalogue.META)
+            row: dict[str, Any] = {"model": model, "judge": str(same[0]), "paper": papers[0], "outputs": outputs}
+            row |= {**dict.fromkeys(COUNTS, 0), "counted": True, "exact": True, "guessed": False, "why": ""}
             try:
-                job = judges.job(same[0], options, ready)
+                job = judges.job(same[0], options, ready, known=data)
                 ready = job.engine
                 for stage in plan(job.planned(), job.engine, job.store, known):
                     row |= {name: row[name] + getattr(stage, name) for name in COUNTS}
                     row["counted"] &= stage.counted or not stage.to_ask
                     row["exact"] &= stage.exact
+                    row["guessed"] |= bool(stage.to_ask) and stage.seen < _ENOUGH
             except (*_NOT_HERE, ValueError, EngineError) as error:
                 row["why"] = str(error)
             rows.append(row)
     return pd.DataFrame(rows)
 
 
-def catalogue_in_words(planned: pd.DataFrame, rate: float | None = None) -> Iterator[str | pd.DataFrame]:
-    """A plan: a table of judges, then what each model has to do, with hours at `rate` new tokens a second."""
-    table = planned[["model", "judge", "outputs"]].assign(
-        model=planned["model"].mask(planned["model"].duplicated(), "")
-    )
-    for name in COUNTS[:-1]:
-        table[name.replace("_", " ")] = planned[name].map("{:,.0f}".format)
-    yield table.assign(**{"": planned["exact"].map({True: "", False: "estimate"})})
-    yield ""
-    speed = rate or RATE
-    for model, part in planned.groupby("model", sort=False):
-        gone = part[part["why"] != ""]
-        ask, stored = int(part["to_ask"].sum()), int(part["stored"].sum())
-        if not ask:
-            some = " (of what can be planned here)" if len(gone) else ""
-            yield f"{model}: nothing to ask, {stored:,} stored{some}"
-        else:
-            expected, most = part["new_tokens"].sum() / speed / 3600, part["limit"].sum() / speed / 3600
-            hours = f"{most:,.1f}" if f"{expected:.1f}" == f"{most:.1f}" else f"{expected:,.1f} to {most:,.1f}"
-            how = "" if part["counted"].all() else " (four characters a token)"
-            said = f"{model}: {ask:,} completions to ask, {stored:,} stored"
-            prompts = f"{part['prompt_tokens'].sum():,.0f} prompt tokens{how}"
-            yield f"{said}; {prompts}; {hours} h at {speed:,.0f} new tokens a second"
-        for why, rows in gone.groupby("why", sort=False):
-            yield f"  not here: {', '.join(rows['judge'])}: {why}"
-    if not planned["exact"].all():
-        yield "estimates depend on answers that are not stored yet"
-    if rate is None and planned["to_ask"].any():
-        yield f"hours are at {RATE:,.0f} new tokens a second; --rate gives your machine's"
-
-
 def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[str], None], quiet: bool = False) -> int:
     """Ask everything that is lacking, each model loaded once; the number of judges that could not be finished.
 
-    Every completion is stored as it comes. say: takes a line a judge and its rows.
-    Raises: KeyboardInterrupt with everything finished stored.
+    Every completion is stored as it comes; one line shows how far the whole plan is. say: takes a line a judge and its
+    rows. Raises: KeyboardInterrupt with everything finished stored.
     """
+    planned = plan_catalogue(questions, replace(options, planning=True))
     models = by_model(questions, options)
-    total = sum(len(part) for _, part in models)
+    bar = PlanBar(int(planned["to_ask"].sum()), quiet=quiet)
     unfinished, made, number = 0, 0, 0
     for model, part in models:
         ready: Engine | None = None
         try:
             for same in part:
+                row = planned.iloc[number]
                 number += 1
-                head = f"[{number}/{total}] {same[0]}"
+                head = f"[{number}/{len(planned)}] {same[0]}"
                 job: Job | None = None
                 try:
-                    if ready is None and not options.ask_again and _all_stored(same[0], options):
+                    complete = row["exact"] and not row["to_ask"] and not row["why"]
+                    if ready is None and not options.ask_again and complete:
                         say(f"{head}: all stored")
                         continue
                     job = judges.job(same[0], options, ready)
                     if ready is None and options.ask_again == "failed":
                         judges.forget_refusals(job.store.folder, job.engine)
                     ready = job.engine
-                    read = job.fill(ProgressBar(same[0].judge.evaluator, quiet=quiet))
+                    read = job.fill(bar)
                 except _NOT_HERE as error:
                     say(f"{head}: not here: {error}")
                     continue
@@ -285,10 +263,3 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
             if ready is not None:
                 ready.close()
     return unfinished
-
-
-def _all_stored(question: Question, options: EngineOptions) -> bool:
-    """Whether the store has everything that a judge asks: then no weights need to be loaded."""
-    job = judges.job(question, replace(options, planning=True))
-    planned = plan(job.planned(), job.engine, job.store)
-    return all(stage.exact and not stage.to_ask for stage in planned)

@@ -88,11 +88,18 @@ class JudgeScores:
 # -- a question as a job -----------------------------------------------------------------------------------------------
 
 
-def job(question: Question, options: EngineOptions, ready: Engine | None = None, aspects: Sequence[str] = ()) -> Job:
+def job(
+    question: Question,
+    options: EngineOptions,
+    ready: Engine | None = None,
+    aspects: Sequence[str] = (),
+    known: dict[tuple[Any, ...], Rows] | None = None,
+) -> Job:
     """The judge ready to be asked about the question's rows.
 
     ready: an engine that is loaded. aspects: only rows of these; the miniature judge is asked for the overall quality
-    alone where none are named (hdeval, whose aggregator learns from all ratings, for all).
+    alone where none are named (hdeval, whose aggregator learns from all ratings, for all). known: rows of other
+    questions, by data, map and fill; those of this one are added.
     Raises: JudgeUnavailable without the miniature judge's checkpoint; and what `scoring.prepared` raises.
     """
     judge, mini = question.judge, options.model == MINI
@@ -109,8 +116,10 @@ def job(question: Question, options: EngineOptions, ready: Engine | None = None,
         choice = replace(choice, settings=(*options.settings, f"name={model}"), model=folder, revision=options.revision)
     elif options.planning and not options.revision:
         choice = replace(choice, revision=_stored_elsewhere(model, revision, options))
-    data = chosen_rows(data=name, mapping=question.map, fill=fill)
-    made = prepared(data, judge.evaluator, settings, choice, skip_incomplete=True, ready=ready, given=given)
+    known, key = {} if known is None else known, (name, question.map, fill)
+    if key not in known:
+        known[key] = chosen_rows(data=name, mapping=question.map, fill=fill)
+    made = prepared(known[key], judge.evaluator, settings, choice, skip_incomplete=True, ready=ready, given=given)
     if not mini:
         made.data = _chosen(made.data, question)
     if aspects:

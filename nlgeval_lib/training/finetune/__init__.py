@@ -33,6 +33,7 @@ __all__ = ["Config", "finetune", "named", "names", "plan", "size_of"]
 IGNORED = -100  # the label of a token that the loss leaves out
 STATE = "trainer_state.json"  # what a checkpoint gets last: without it, it was being written when the run ended
 SETTINGS, LOG, DONE, MODEL, ADAPTER = "settings.json", "log.json", "done.json", "model", "adapter"
+TRAINED = "nlgeval.json"  # in the model's folder: what `scoring.prepared` asks it by
 FSDP = Path(__file__).with_name("fsdp.yaml")
 PRECISIONS = ("auto", "bf16", "fp32")
 TOLD = ("name", "title", "source", "assumed", "gpus", "gpu")  # settings that do not make another run
@@ -114,6 +115,19 @@ def encode(prompt: str, completion: str, tokenizer: Any, chat: str = "raw") -> d
     return {"input_ids": [*before, *after], "labels": [*[IGNORED] * len(before), *after]}
 
 
+def chat_template(chat: str, tokenizer: Any) -> str:
+    """The wrapping of the examples as a chat template: whoever asks the checkpoint by messages then wraps as they do.
+
+    The last message is the prompt; the system text is the wrapping's own. The tokenizer's own template for `messages`.
+    """
+    form = ChatFormat.named(chat)
+    if form.style == "messages":
+        return tokenizer.chat_template
+    before, after = (json.dumps(part) for part in form.text("\0").split("\0"))
+    begins = tokenizer.bos_token_id is not None and tokenizer("x")["input_ids"][0] == tokenizer.bos_token_id
+    return "%s{{ %s }}{{ messages[-1]['content'] }}{{ %s }}" % ("{{ bos_token }}" * begins, before, after)  # noqa: UP031
+
+
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
@@ -146,6 +160,7 @@ def finetune(
     again with the same settings, a killed run goes on from its last whole checkpoint and a finished one is only read.
     micro_batch: examples a GPU at once; save_every, log_every: updates; precision: auto is bf16 on a GPU that has it.
     most_updates: for trials; -1 for all. On a GPU activations are recomputed (gradient checkpointing).
+    The model keeps the wrapping of its examples as its chat template, and what they show of a row in `nlgeval.json`.
     With LoRA the adapter is in `output/adapter`, and `output/model` is the base with it merged.
 
     Raises: ValueError for a setting, or an output folder of another run, naming what differs; OSError.
@@ -289,7 +304,9 @@ def _save(trainer: Any, tokenizer: Any, tokens: Tokens, output: Path, settings: 
         trainer.save_model(str(new))
     facts = {**settings, "updates": trainer.state.global_step, "tokens": tokens.total, "answer_tokens": tokens.answers}
     if main:
+        tokenizer.chat_template = chat_template(settings["chat"], tokenizer)
         tokenizer.save_pretrained(new)
+        write_text(new / TRAINED, json.dumps({name: settings[name] for name in ("name", "chat", "keep")}) + "\n")
         shutil.rmtree(output / MODEL, ignore_errors=True)
         os.replace(new, output / MODEL)
         write_text(output / LOG, json.dumps(log, indent=1) + "\n")
