@@ -18,6 +18,7 @@ def pages() -> dict[str, str]:
 
 def test_the_committed_pages_are_what_the_results_say(pages):
     there = {f"results/{path.relative_to(files.results())}" for path in files.results().glob("*/**/*.md")}
+    there.discard("results/quick/scoreboard.md")
     assert there == set(pages) and len(pages) > 70
     stale = [name for name, page in pages.items() if files.located(name).read_text(encoding="utf-8") != page]
     assert not stale, "run: nlgeval scoreboard"

@@ -44,16 +44,16 @@ def locate(model: str | Path | None = None) -> Located:
 
     Raises: Unavailable, with what to do, if the model is not here and cannot be fetched.
     """
-    found = _locate(None if model is None else str(placed(model)))
+    found = _locate(None if model is None else placed(model))
     if isinstance(found, Located):
         return found
     raise Unavailable(found)
 
 
-def placed(model: str | Path) -> Path:
+def placed(model: str | Path) -> str:
     """The folder, or the link to one, that `files.state("models")` has for a model's id; else the id itself."""
     here = files.state("models", str(model))
-    return here if here.is_dir() else Path(model)
+    return str(here if here.is_dir() else model)
 
 
 @functools.lru_cache(maxsize=64)

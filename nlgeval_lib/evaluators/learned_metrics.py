@@ -251,7 +251,7 @@ class Comet(Metric):
         **common: Any,
     ) -> None:
         super().__init__(**common)
-        folder = encoders.placed(model)
+        folder = Path(encoders.placed(model))
         self.model = folder / "checkpoints" / "model.ckpt" if folder.is_dir() else Path(model)
         self.batch_size = batch_size
         self.needs = ("source", "references") if reference else ("source",)
@@ -296,7 +296,7 @@ class Bleurt(PairMetric):
 
     def __init__(self, model: str | Path = "BLEURT-20", *, batch_size: int = 16, **common: Any) -> None:
         super().__init__(**common)
-        self.model, self.batch_size = encoders.placed(model), batch_size
+        self.model, self.batch_size = Path(encoders.placed(model)), batch_size
 
     def settings(self) -> dict[str, Any]:
         package = version("BLEURT", "pip install git+https://github.com/google-research/bleurt.git")

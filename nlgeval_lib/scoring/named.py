@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nlgeval_lib import engines, evaluators, files
-from nlgeval_lib.engines import Engine, Request, models
+from nlgeval_lib.engines import Engine, EngineError, Request, models
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.names import meant
@@ -78,6 +79,12 @@ class EngineChoice:
             made: Any = self._stand_in(arguments) if self.planning and local else kind(**arguments)
         except (ValueError, TypeError) as error:
             raise InputError(f"engine {name}: {error}") from error
+        if self.planning and not local:
+            try:
+                _ = made.revision
+            except EngineError as error:  # a plan needs no server; whose answers are stored is known from it alone
+                warnings.warn(f"planned as if nothing were stored: {error}", stacklevel=2)
+                made.revision = self.revision or None
         if self.planning and (local or self.tokenizer):
             made.count_tokens = self._counter(needed=not local)
         return made

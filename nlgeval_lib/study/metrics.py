@@ -118,7 +118,7 @@ def _notes() -> dict[str, Any]:
 def _note(metric: Metric, evaluator: Any, done: dict[str, int] | None = None) -> dict[str, Any]:
     """The note of a metric whose weights are here. Raises: Unavailable where they are not."""
     settings = evaluator.settings()
-    located = encoders.Located(str(encoders.placed(metric.model)), settings["model"])
+    located = encoders.Located(encoders.placed(metric.model), settings["model"])
     note = {"settings": settings, "stand_in": located.label if located.small else ""}
     before = _notes().get(metric.id, {})
     same = before.get("settings") == settings
