@@ -25,7 +25,6 @@ _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 AGAIN = "delete it or restore it, then run again"
 _CELL = ("paper", "table", "row", "column", "statistic", "printed", "ours", "difference", "verdict", "route")
 _TYPES: dict[str, type] = {"ours": float, "difference": float, "n": float, "ci_low": float, "ci_high": float}
-_ROWS = 40  # of a frame that stands where nothing is compared
 
 
 @dataclass(frozen=True)
@@ -86,16 +85,17 @@ class Answer:
         return [name for name in names if files.located(name).is_file()]
 
     @cached_property
-    def table(self) -> tables.Table | None:
-        """Printed beside ours; where nothing is compared, the first table that was saved."""
+    def shown(self) -> list[tables.Table]:
+        """Printed beside ours; where nothing is compared, every table that was saved, without columns of one value."""
         if self.cells is not None:
-            return tables.comparison(self.cells)
-        if not self._frames:
-            return None
-        name = self._frames[0]
+            return [tables.comparison(self.cells)]
+        return [self._frame(name) for name in self._frames]
+
+    def _frame(self, name: str) -> tables.Table:
         frame = pd.read_csv(files.located(name), keep_default_na=False, na_values=[""])
+        one = [column for column in frame if len(frame) > 1 and frame[column].nunique(dropna=False) == 1]
         caption = posixpath.basename(name).removeprefix(f"{self.entry.id}__").removesuffix(".csv").replace("_", " ")
-        return tables.show(frame, caption.capitalize(), rows=_ROWS)
+        return tables.show(frame.drop(columns=one), caption.capitalize())
 
     @property
     def figures(self) -> list[str]:
@@ -124,11 +124,12 @@ def markdown(answer: Answer) -> str:
         return f"[{text or posixpath.basename(name)}]({posixpath.relpath(name, here)})"
 
     parts = [f"# {answer.title}", answer.claim, f"**Verdict.** {tables.for_markdown(answer.verdict)}"]
-    if answer.table:
-        notes = "\n".join(f"- {tables.for_markdown(note)}" for note in answer.table.notes)
-        parts += [answer.table.markdown, folded("Signs, reasons, signatures", notes)]
+    for table in answer.shown[:1]:
+        notes = "\n".join(f"- {tables.for_markdown(note)}" for note in table.notes)
+        parts += [table.markdown, folded("Signs, reasons, signatures", notes)]
     parts += [f"!{link(name, posixpath.basename(name).removesuffix('.png'))}" for name in answer.figures]
     parts += ["## Reading", answer.reading] if answer.reading else []
+    parts += [folded(table.markdown.partition("\n")[0].strip("*"), table.markdown) for table in answer.shown[1:]]
     lines = [f"- {tables.for_markdown(line)}" for line in answer.missing]
     parts += ["## What is missing", "\n".join(lines[:12])] if lines else []
     parts.append(folded(f"{len(lines) - 12} further reasons", "\n".join(lines[12:])) if lines[12:] else "")

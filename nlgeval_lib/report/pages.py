@@ -79,7 +79,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
             executed=executed is not None,
             answer=answer,
             prose=_prose,
-            table=answer.table and answer.table.html.replace(tables.STYLE, ""),
+            table="".join(one.html.replace(tables.STYLE, "") for one in answer.shown[:1]),
             pictures=[_picture(files.located(name).read_bytes(), Path(name).stem) for name in answer.figures],
             notebook=notebook_body(executed or json.loads(entry.path.read_text(encoding="utf-8"))),
             about=_about(entry, record),
