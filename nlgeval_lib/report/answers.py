@@ -27,6 +27,12 @@ _CELL = ("paper", "table", "row", "column", "statistic", "printed", "ours", "dif
 _TYPES: dict[str, type] = {"ours": float, "difference": float, "n": float, "ci_low": float, "ci_high": float}
 
 
+def base(entry: Entry, mode: str = "full") -> str:
+    """The name under which an output's result is saved, without an ending: `results/[quick|mini/]<paper>/<id>`."""
+    folder = "quick" if mode == "quick" else "mini" if entry.route == "mini" else ""
+    return "/".join(filter(None, ["results", folder, entry.paper, entry.id]))
+
+
 @dataclass(frozen=True)
 class Answer:
     """What one saved output says. `record`: its provenance, as `saving.read_json` gives it."""
@@ -118,7 +124,7 @@ class Answer:
 def markdown(answer: Answer) -> str:
     """The answer as a page for a code host, beside the result."""
     entry, record = answer.entry, answer.record
-    here = f"results/{'mini/' if entry.route == 'mini' else ''}{entry.paper}"
+    here = posixpath.dirname(base(entry))
 
     def link(name: str, text: str = "") -> str:
         return f"[{text or posixpath.basename(name)}]({posixpath.relpath(name, here)})"
@@ -166,7 +172,6 @@ def pages(entries: tuple[Entry, ...]) -> dict[str, bytes]:
     """The page of every saved output by its name beside the result: `results/<paper>/<id>.md`."""
     made = {}
     for entry in entries:
-        base = f"results/{'mini/' if entry.route == 'mini' else ''}{entry.paper}/{entry.id}"
-        if record := saving.read_json(f"{base}.json"):
-            made[f"{base}.md"] = markdown(Answer(entry, record)).encode()
+        if record := saving.read_json(f"{base(entry)}.json"):
+            made[f"{base(entry)}.md"] = markdown(Answer(entry, record)).encode()
     return made

@@ -115,11 +115,9 @@ def _prose(text: str) -> str:
 
 def notebook_body(document: dict[str, Any]) -> str:
     """The cells of a notebook as HTML in which nothing runs and nothing is fetched: prose, code, text, tables, PNGs."""
-    import bleach
     import nbformat
-    from bleach.css_sanitizer import CSSSanitizer
-    from nbconvert import HTMLExporter
 
+    exporter, cleaner = _converters()
     parsed = nbformat.reads(json.dumps(document), as_version=4)
     pictures: list[str] = []
     for output in (output for cell in parsed.cells if cell.cell_type == "code" for output in cell.outputs):
@@ -131,7 +129,18 @@ def notebook_body(document: dict[str, Any]) -> str:
             data["text/html"] = f"xpicture{len(pictures) - 1}x"
         for mime in [mime for mime in data if mime not in ("text/html", "text/plain")]:
             del data[mime]
-    page, _ = HTMLExporter(template_name="basic", exclude_anchor_links=True).from_notebook_node(parsed)
+    page, _ = exporter.from_notebook_node(parsed)
+    page = cleaner.clean(_DROPPED.sub("", page))
+    return _MARK.sub(lambda found: pictures[int(found[1])] if int(found[1]) < len(pictures) else found[0], page)
+
+
+@functools.cache
+def _converters() -> tuple[Any, Any]:
+    """What makes HTML of a notebook, and what cleans it: made once, as each page is made of several notebooks."""
+    import bleach
+    from bleach.css_sanitizer import CSSSanitizer
+    from nbconvert import HTMLExporter
+
     cleaner = bleach.Cleaner(
         tags=_TAGS,
         attributes=_allowed,
@@ -139,8 +148,7 @@ def notebook_body(document: dict[str, Any]) -> str:
         strip=True,
         css_sanitizer=CSSSanitizer(allowed_css_properties=list(_STYLES)),
     )
-    page = cleaner.clean(_DROPPED.sub("", page))
-    return _MARK.sub(lambda found: pictures[int(found[1])] if int(found[1]) < len(pictures) else found[0], page)
+    return HTMLExporter(template_name="basic", exclude_anchor_links=True), cleaner
 
 
 def _allowed(tag: str, name: str, value: str) -> bool:
@@ -235,7 +243,7 @@ def _board(rows: pd.DataFrame, pages: dict[str, Path]) -> Iterator[dict[str, Any
     for row, texts in zip(rows.to_dict("records"), _brief(rows).to_dict("records"), strict=True):
         outputs = [name for name in str(row["output"]).replace(",", " ").split() if name in pages]
         page = f"{row['paper']}/{outputs[0]}.html" if outputs else ""
-        numbers = row["status"] in ("reproduced", "partly", "differs")
+        numbers = row["status"] in scoreboard.COMPARED
         name = row["id"].replace("_", " ").capitalize()
         yield {"name": name, "page": page, "texts": texts, "reason": row["reason"], "numbers": numbers}
 

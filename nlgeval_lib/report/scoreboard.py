@@ -41,7 +41,8 @@ COLUMNS = (
     "paper", "id", "title", "kind", "route", *papers.COUNTS, "largest_difference", "status", "reason", "run", "output",
     "notebook",
 )  # fmt: skip
-STATUSES = ("reproduced", "partly", "differs", "needs GPU", "no public data", "no numbers", "not built yet")
+COMPARED = ("reproduced", "partly", "differs")  # of a printed table that has numbers to compare
+STATUSES = (*COMPARED, "needs GPU", "no public data", "no numbers", "not built yet")
 _ROUTES = ("run", "public", "published", "recorded", "mini")  # as a table's routes are told
 READING = (
     "Recomputed: from public data, or by running the judge; what a paper's authors published of their own judge's "
@@ -214,7 +215,7 @@ def markdown(frame: pd.DataFrame) -> str:
     lines = ["# Scoreboard", "", headline(frame) + ".", "", _md_table(totals(frame)), ""]
     lines += [answers.folded("How to read the counts", READING)]
     for paper, part in frame.groupby("paper", sort=False):
-        numbers = part["status"].isin(("reproduced", "partly", "differs"))
+        numbers = part["status"].isin(COMPARED)
         shown = brief(part).assign(id=[_linked(row) for row in part.to_dict("records")])
         rest = shown.loc[~numbers, ["id", "what", "status", "route", "reason"]]
         compared = shown[numbers].drop(columns=["by construction", "reason"])
@@ -251,8 +252,7 @@ def _now(mode: str) -> set[str]:
 
 def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
     """What an output saved last: its record, its cells, when it ran; None where it saved nothing."""
-    folder = "quick" if mode == "quick" else "mini" if entry.route == "mini" else ""
-    base = "/".join(filter(None, ["results", folder, entry.paper, entry.id]))
+    base = answers.base(entry, mode)
     record = saving.read_json(f"{base}.json")
     if record is None:
         return None

@@ -59,7 +59,7 @@ def esc(value: Any) -> str:
 
 def for_markdown(text: str) -> str:
     """The text on one line with what Markdown or HTML would read as a mark escaped."""
-    return re.sub(r"([\\\\`*\[\]|~])", r"\\\1", html.escape(printable(text), quote=False))
+    return re.sub(r"([\\`*\[\]|~])", r"\\\1", html.escape(printable(text), quote=False))
 
 
 def printable(text: str) -> str:

@@ -17,9 +17,7 @@ from nlgeval_lib.evaluators import Unavailable, encoders
 from nlgeval_lib.records import Status
 from nlgeval_lib.scoring import named
 from nlgeval_lib.study.catalogue import Catalogue, Entry, Metric
-from nlgeval_lib.study.judges import JUDGED_BY
-
-QUICK_INPUTS = 20
+from nlgeval_lib.study.judges import JUDGED_BY, QUICK_INPUTS
 
 
 def scores(metrics: Sequence[Metric], items: pd.DataFrame, make: bool = False) -> tuple[np.ndarray, str]:
