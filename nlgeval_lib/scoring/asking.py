@@ -244,7 +244,8 @@ class PlanBar(ProgressBar):
     """One line for a plan of many runs: how much of the whole was made, and when it would be done at this rate."""
 
     def __init__(self, whole: int, quiet: bool = False, stream: TextIO | None = None) -> None:
-        self._whole, self._before, self._now = whole, Progress(total=whole, stored=0), Progress(total=0, stored=0)
+        self._whole = whole
+        self._before = self._sum = Progress(total=whole, stored=0)  # of the stages that ended, and with this one
         super().__init__("the plan", quiet, stream)
 
     def start(self, name: str, reads: Reads | None = None) -> None:
@@ -255,16 +256,15 @@ class PlanBar(ProgressBar):
 
     def report(self, progress: Progress, batch: Sequence[Completion] = ()) -> None:
         """What came of this stage, added to what came before it."""
-        self._now, was = progress, self._before
         names = ("done", "failed", "prompt_tokens", "completion_tokens", "seconds")
-        sums = {name: getattr(was, name) + getattr(progress, name) for name in names}
+        sums = {name: getattr(self._before, name) + getattr(progress, name) for name in names}
         total = max(self._whole, sums["done"] + sums["failed"] + progress.left)  # later stages can only be estimated
-        super().report(Progress(total=total, stored=0, **sums), batch)
         self._sum = Progress(total=total, stored=0, **sums)
+        super().report(self._sum, batch)
 
     def close(self) -> None:
         """The end of a stage: the line stays for the next one."""
-        self._before = getattr(self, "_sum", self._before)
+        self._before = self._sum
 
 
 def duration(seconds: float) -> str:
