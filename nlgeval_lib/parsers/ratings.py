@@ -415,7 +415,7 @@ def feedback(text: str | None, low: float = 1, high: float = 5, mode: str = "ver
     if content is None:
         return Feedback(math.nan, Status.EMPTY, "no text", "empty", "", low, high, mode)
     source = readable(content)
-    read, start, end = None, len(source), len(source)
+    read, rule, start, end = None, "", len(source), len(source)
     marks = list(_RESULT[mode].finditer(source))
     for mark in marks[:100] + marks[max(100, len(marks) - 100) :]:
         if read is not None and read.ok and _NEXT_PROMPT.search(source, end, mark.start()):
@@ -427,11 +427,11 @@ def feedback(text: str | None, low: float = 1, high: float = 5, mode: str = "ver
     if read is None and mode == "verbalizer":
         found, *_ = read_text(source, low, high, None)
         if not found.ok or found.rule in ("final", "label", "phrase", "form"):  # not a number that only stands alone
-            read = dataclasses.replace(found, rule=f"verbalizer:{found.rule}")
+            read, rule = found, "verbalizer:"
     if read is None:
         status, reason = why(source.lower()) or (Status.UNPARSED, "no [RESULT] with a score")
         read = Rating(math.nan, status, reason, "none")
-    return Feedback(read.value, read.status, read.reason, read.rule, _words(source, start, end), low, high, mode)
+    return Feedback(read.value, read.status, read.reason, f"{rule}{read.rule}", _words(source, start, end), low, high, mode)
 
 
 def _strict(source: str, mark: re.Match, low: float, high: float) -> tuple[Rating | None, int]:
