@@ -170,6 +170,9 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
         if standing == (ASPECT,) and values and not label:
             # "4/5 ... 3/5 for style", "4 ... Response: 2": one aspect is no more than another number of its own
             values |= {one.value for one in live if one.strength <= FORM and low <= one.value <= high}
+        if len(values) > 1 and standing != (ASPECT,):
+            verdicts = _after_turn(verdicts, body)
+            values = {one.value for one in verdicts}
         if len(values) > 1:
             return Status.UNPARSED, _several(verdicts, sorted(values)), "conflict"
         if stops and not (values and all(one.rescaled for one in stops)):
@@ -222,10 +225,19 @@ def _corrected(found: list[Candidate], body: str) -> list[Candidate]:
     return found
 
 
+def _after_turn(verdicts: list[Candidate], body: str) -> list[Candidate]:
+    """The last of different verdicts, where the judge takes back the one before it in between; else all."""
+    last = verdicts[-1]
+    earlier = max((one for one in verdicts if one.value != last.value), key=lambda one: one.start)
+    turned = tables.TURNED.search(body, earlier.end, last.start)
+    return [last] if turned and last.start - earlier.end < 400 else verdicts
+
+
 _CONCLUDES = re.compile(
-    r"(?:(?P<so>\b(?:so|thus|hence|therefore),?)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
+    r"(?:(?P<so>\b(?:so|thus|hence|therefore|as (?:it|things) stands?|as is|which averages (?:out )?to|which makes):?,?)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
     rf"(?:(?:\A|\s)(?:{'|'.join(tables.FILL - {'probably', 'likely', 'now', 'only', 'just'})}))*\s*\Z"
 )
+_DEDUCES = re.compile(r"\b(?:minus|deduct\w*|subtract\w*|points? off|knock\w* off)\b")
 _SAYING = {"says", "said", "say", "writes", "reads", "like", "following", "rater", "asked", "wants"}
 _NO_VERDICT = (tables.NOT_A_SCORE | _SAYING) - tables.TOPS - {"not", "never"}
 _LAST = re.compile(r"(?:,? (?:it is|in the end|overall|then|for me|from me))?[\s.!)]*\Z")
@@ -242,7 +254,7 @@ def _closing(found: list[Candidate], body: str, low: float, high: float) -> Cand
     others = [one.value for one in found if not one.veto and one.value != last.value]
     said = re.findall(r"[a-z]+", body[: lead.start()])
     nameless = len(said) > 2 and _NO_VERDICT.isdisjoint(said[-3:])  # not "Page: 4"
-    if (others and not lead["so"]) or (lead["sign"] and not nameless):
+    if (others and not lead["so"] and not _DEDUCES.search(body)) or (lead["sign"] and not nameless):
         return None
     last.present(FORM, "closing")
     doubt(last, body)
