@@ -380,7 +380,9 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
         one.label = _aspect_after(text, one.used) or one.label
 
 
-_GETS = re.compile(r"\W(?P<verb>has|had|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)(?: (?:a|an|the))?(?: [a-z]+)? \Z")
+_GETS = re.compile(
+    r"\W(?P<verb>has|had|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)(?: (?:a|an|the))?(?: [a-z]+)? \Z"
+)
 
 
 def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
@@ -444,6 +446,8 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
         if lead["list"] and not one.kind and one.value == 1.0:
             one.spoil("a leading '1.' may be the number of a list")
     elif scored and tables.ENDS.match(text, one.used) and not tables.COUNT_BEFORE.search(window):
+        if line.rstrip(_OPENERS).rpartition(" ")[2] in tables.NOT_A_SCORE:  # "This is part 4/5"
+            return
         aspect = _aspect_after(text, one.used)
         one.present(ASPECT if aspect else FORM, "form", aspect)
     elif one.token[0].isdigit() and window.endswith((" (", "\n(")) and tables.CLOSED.match(text, one.used):

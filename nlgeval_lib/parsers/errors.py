@@ -283,7 +283,9 @@ def _listed(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
     head = readable(body[: labels[0].start()] if listed else body)
     counts = [(match["count"] or match["count2"]).lower() for match in _COUNT.finditer(head)]
     said = 0.0 if counts[-1:] == ["no"] else number_of(counts[-1]) if counts else None
-    totals = _TOTAL.findall(head.lower()) or (_TOTAL.findall(readable(body).lower()) if listed and "otal" in body else [])
+    totals = _TOTAL.findall(head.lower()) or (
+        _TOTAL.findall(readable(body).lower()) if listed and "otal" in body else []
+    )
     errors = _errors(fields)
     count, total = None if said is None else int(said), number_of(totals[-1]) if totals else None
     reasons_only = all(not (e.location or e.severity or e.aspect) and math.isnan(e.reduction) for e in errors)

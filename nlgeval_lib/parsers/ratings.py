@@ -191,6 +191,7 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
     return Status.UNPARSED, vetoed.veto if vetoed else "no number is presented as the score", "none"
 
 
+_UNSURE = re.compile(r" ?i (?:don't know|do not know|can't|cannot|'m not sure|am not sure)|,? ?i'm not sure")
 _GOES_ON = re.compile(r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b")
 
 
@@ -205,7 +206,7 @@ def _settled(best: Candidate, body: str, low: float, high: float) -> Candidate |
         if len(row) == high and abs(stars - best.value) >= 1.0:
             return Status.UNPARSED, f"different verdicts: {shown(best.value)}, {stars} stars", "conflict"
     for place in tables.CORRECTION.finditer(body, best.end, best.end + 20_000):
-        if not place["rest"].strip(" .,!"):
+        if not place["rest"].strip(" .,!") or _UNSURE.match(place["rest"]):
             return Status.UNPARSED, f"the judge takes {shown(best.value)} back", "conflict"
         for other in candidates(place["rest"], low, high):
             if low <= other.value <= high and other.value != best.value:
@@ -443,7 +444,9 @@ def feedback(text: str | None, low: float = 1, high: float = 5, mode: str = "ver
     if read is None:
         status, reason = why(source.lower()) or (Status.UNPARSED, "no [RESULT] with a score")
         read = Rating(math.nan, status, reason, "none")
-    return Feedback(read.value, read.status, read.reason, f"{rule}{read.rule}", _words(source, start, end), low, high, mode)
+    return Feedback(
+        read.value, read.status, read.reason, f"{rule}{read.rule}", _words(source, start, end), low, high, mode
+    )
 
 
 def _strict(source: str, mark: re.Match, low: float, high: float) -> tuple[Rating | None, int]:

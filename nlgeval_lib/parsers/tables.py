@@ -34,7 +34,7 @@ NOT_A_SCORE = (
     | _words(
         "scale scales range rubric rubrics guide guideline guidelines criteria criterion key legend system systems"
         " method distribution difference error mistake breakdown reasoning exact worst mean median average initial"
-        " original target word number step steps page date year time age id index question task example sample option"
+        " original target word number step steps page part date year time age id index question task example sample option"
         " choice article paragraph sentence line item version level percentage words tokens chapter section figure"
         " table notes base starting available class rank position preliminary tentative provisional credit imdb not"
         " never tied passing pass cutoff required needed desired ideally format output issues problems typos omissions"
@@ -236,7 +236,7 @@ AFTER = {
     "4 is fair": rf"[ \t]+(?:{_IS} {FIT}{_SETTLED}|(?:seems|feels|sounds) right\b|it is(?=[.!,;]|\Z)|"
     r"is what (?:i|it|this)\b)",
     "a 4 than a 3": rf"[ \t]+than (?:to )?(?:an? )?(?:{DIGITS}|{WORD})\b",
-    "a 4 from me": r" (?:stars? |points? )?(?:from|for) me\b(?= ?(?:[.,!;]|\Z))",
+    "a 4 from me": r" (?:stars? |points? )?(?:from|for) me\b(?= ?(?:[.,!;]|\Z))|(?=[.,;:!](?: |\Z))",
     "4 is my score": r"[ \t]+(?:is|would be|seems) (?:the|my|our) (?:(?:most )?(?:appropriate|right|correct|fair|"
     r"fitting|suitable|final|overall) )?(?:score|rating|grade|verdict|answer)\b",
 }
@@ -358,7 +358,7 @@ VETOES = {
         # The article says that it got a 4.
         "somebody else's": rf"{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:report(?:s|ed)?|says?|said|"
         rf"state[sd]?|mention(?:s|ed)?|claim(?:s|ed)?|note[sd]?|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|"
-        rf"so)\b)|according to (?:the|its|an?) {_SOURCE}\b",
+        rf"so)\b)|according to (?:the|its|an?|my|one|another) (?:[a-z]+ )?(?:{_SOURCE}|{_PEOPLE})\b",
     },
     # in its whole sentence, unless it is settled after it
     "considered": {
