@@ -17,10 +17,10 @@ from nlgeval_lib.scoring import EngineChoice, prepared
 from nlgeval_lib.scoring.rows import checked, of_frame
 from nlgeval_lib.training import finetune as ft
 from nlgeval_lib.training import pipeline
-from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training.finetune import IGNORED, chosen, encode
 from nlgeval_lib.training.finetune import config as configs
 from nlgeval_lib.training.metricinstruct import MetricInstruct
+from notebooks.meta import scripted_teachers as scripted
 
 # -- settings ----------------------------------------------------------------------------------------------------------
 

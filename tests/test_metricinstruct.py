@@ -18,11 +18,11 @@ from nlgeval_lib.parsers.errors import ErrorItem, error_analysis
 from nlgeval_lib.records import Completion, Judgment
 from nlgeval_lib.training import metricinstruct as questions
 from nlgeval_lib.training import metricinstruct_candidates as rules
-from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training.metricinstruct import MetricInstruct, least_likely
 from nlgeval_lib.training.metricinstruct import sample_outputs as sample
 from nlgeval_lib.training.metricinstruct_candidates import Candidate, analysis, read_analysis, read_spoiled
 from nlgeval_lib.training.pipeline import load
+from notebooks.meta import scripted_teachers as scripted
 
 ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
 GOOD = Candidate(

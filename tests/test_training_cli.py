@@ -11,10 +11,10 @@ import tiny_model
 from cli_tools import call, jsonl
 
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training.feedback_collection import FeedbackCollection
 from nlgeval_lib.training.metricinstruct import MetricInstruct
 from nlgeval_lib.training.pipeline import load
+from notebooks.meta import scripted_teachers as scripted
 
 SMALL = ("rounds=1", "per_round=3", "instructions=2", "use_seeds=false")
 
