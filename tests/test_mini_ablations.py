@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 from nlgeval_lib import datasets, meta
-from nlgeval_lib.training.mini import ablations as tables
-from nlgeval_lib.training.mini.ablations import KEYS, KNOWN, NEW_RUBRIC
+from notebooks.ablations import training_arms as tables
+from notebooks.ablations.training_arms import KEYS, KNOWN, NEW_RUBRIC
 from tools.mini_judge import ablate, answers, recipe, studies
 from tools.mini_judge.criteria import CRITERIA, KINDS
 from tools.mini_judge.domains import ATTRIBUTES, DOMAINS

@@ -16,8 +16,7 @@ from nlgeval_lib.evaluators import CoAScore, GEval, HDEval, LLMScore, Prometheus
 from nlgeval_lib.evaluators.hdeval.criteria import finer
 from nlgeval_lib.records import Completion
 from nlgeval_lib.training import mini
-from nlgeval_lib.training.mini import RATED
-from nlgeval_lib.training.mini.ablations import by_kind
+from nlgeval_lib.training.mini import RATED, by_kind
 from tools.mini_judge import answers, batches, heldout, measure, prompts, quality, tokens
 from tools.mini_judge.criteria import CRITERIA, KINDS, relevant
 from tools.mini_judge.domains import ATTRIBUTES, POOLS, SUMS
