@@ -58,12 +58,6 @@ def test_every_rule_has_its_case_and_a_good_candidate_passes_all() -> None:
     assert all(one.why(GOOD) == "" for one in rules.heuristic_rules())
 
 
-def test_duplicate_keeps_the_first() -> None:
-    one = rule("duplicate")
-    given = [GOOD, replace(GOOD, output="the red bus  sang."), replace(GOOD, task="D2T")]
-    assert [bool(one.why(candidate)) for candidate in given] == [False, True, False]
-
-
 FIELD = st.text(min_size=1, max_size=40).filter(lambda text: text.strip())
 ERRORS = st.builds(
     ErrorItem, FIELD, FIELD, FIELD, st.sampled_from(["Major", "Minor"]), st.sampled_from([0.5, 1.0, 2.5, 4.0, 5.0])
