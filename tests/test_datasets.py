@@ -49,20 +49,6 @@ def test_counts_and_form(data, name, options, outputs, inputs, systems):
         )
 
 
-@pytest.mark.parametrize("name", datasets.NAMES)
-def test_items_have_one_row_an_output_in_the_same_order(data, name):
-    long = data(name)
-    wide = datasets.items(long)
-    first = long[long["aspect"] == long.attrs["aspects"][0]].reset_index(drop=True)
-    assert len(wide) == long.attrs["n_items"]
-    for column in ("input_id", "system_id", "output"):
-        assert wide[column].tolist() == first[column].tolist()
-    assert "human" not in wide and "aspect" not in wide
-    for aspect in long.attrs["aspects"]:
-        rows = long[long["aspect"] == aspect]
-        np.testing.assert_array_equal(wide[f"human_{aspect}"].to_numpy(), rows["human"].to_numpy())
-
-
 def test_summeval_is_in_the_order_of_the_file(data):
     wide = datasets.items(data("summeval"))
     order = ["M11", "M13", "M1", "M14", "M15", "M12", "M5", "M17", "M20", "M23", "M2", "M0", "M22", "M8", "M10", "M9"]
