@@ -208,24 +208,6 @@ def test_a_mirror_file_is_used_in_place(checkout, server, tmp_path, monkeypatch)
     assert server.hits == {} and _left(checkout) == []
 
 
-def test_a_file_that_cannot_be_read_ends_its_own_data_set_only(checkout, tmp_path, monkeypatch):
-    for name in ("good", "redirect"):
-        (tmp_path / "mirror" / "set" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "mirror" / "set" / name).write_bytes(GOOD)
-    monkeypatch.setenv("NLGEVAL_DATA_MIRROR", str(tmp_path / "mirror"))
-    real = fetch.sha256
-
-    def unreadable(path):
-        if path.name == "good":
-            raise PermissionError(13, "Permission denied", str(path))
-        return real(path)
-
-    monkeypatch.setattr(fetch, "sha256", unreadable)
-    with pytest.raises(DataUnavailable, match=r"mirror/set/good cannot be read: Permission denied; make it readable"):
-        fetch.path("set/good")
-    assert fetch.path("set/redirect").read_bytes() == GOOD
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [

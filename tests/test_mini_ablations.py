@@ -59,16 +59,6 @@ def single():
     return frame[(frame["input_id"] == frame["input_id"].iat[0]) & (frame["system_id"] == "careful")]
 
 
-@pytest.fixture
-def one_thread():
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def test_a_stopped_study_goes_on_to_the_same_judgments(tmp_path, monkeypatch, single, one_thread):
     from tools.mini_judge import train as training
 

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from runner_tools import SAVES, Checkout, Here
 
-from nlgeval_lib import files
 from nlgeval_lib.report import notebook
 from nlgeval_lib.runner import session, stale
 from nlgeval_lib.runner.session import Progress
@@ -329,20 +328,6 @@ def test_full_disk_leaves_nothing_half_written(here, monkeypatch):
     assert outcome.failed == ["two"] and outcome.cached == ["one"]
     assert "No space left" in said and "nothing was saved" in said
     assert {path: path.read_bytes() for path in here.result("").rglob("*") if path.is_file()} == before
-
-
-def test_state_that_cannot_be_kept_is_a_failure(here, monkeypatch):
-    here.output("one")
-    real = files.write_text
-
-    def refuse(path, text):
-        if Path(path).name == "one.json" and "runs" in Path(path).parts:
-            raise OSError(30, "Read-only file system")
-        real(path, text)
-
-    monkeypatch.setattr(files, "write_text", refuse)
-    outcome, said = run()
-    assert outcome.failed == ["one"] and "Read-only file system" in said
 
 
 # ---- missing data
