@@ -11,7 +11,7 @@ from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged, summeval_judge
 from scipy import stats
 
 from nlgeval_lib import meta
-from nlgeval_lib.meta import defaults, jackknife, levels
+from nlgeval_lib.meta import intervals, jackknife, levels
 
 
 def common(*sides):
@@ -182,8 +182,8 @@ def test_the_default_is_one_constant(monkeypatch):
     assert "ci:jack-rows" in meta.human_ceiling(np.stack([x[0], y[0], y[1]]), ci=True).signature()
     assert "ci:jack-both" in meta.length_bias(x, y, judges["b"]).signature()
     assert after.to_frame()[["name", "rank"]].shape == (2, 2)
-    monkeypatch.setattr(defaults, "DEFAULT_TEST", "perm-both")
-    monkeypatch.setattr(defaults, "DEFAULT_CI", "boot-both")
+    monkeypatch.setattr(intervals, "DEFAULT_TEST", "perm-both")
+    monkeypatch.setattr(intervals, "DEFAULT_CI", "boot-both")
     before = meta.league(judges, y, ci=True, n_perm=9, n_boot=9)
     assert "test:perm-both/9" in before.signature() and "ci:boot-both/9" in before.correlations[0].signature()
 

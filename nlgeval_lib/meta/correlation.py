@@ -215,7 +215,7 @@ def bounds(x: Any, y: Any, low: float, high: float, coef: str = "kendall-b", lev
         whole = a.copy()
         whole[gap] = scores
         filled = arrays.fill(whole, b)
-        values.append(levels.value(filled.x, filled.y, point.coef, level))
+        values.append(levels.plan(filled.x, filled.y, point.coef, level).value)
     ends = np.fmin.reduce(values), np.fmax.reduce(values)
     counts = int(gap.sum()), a.size, len(values) - 1, (low, high)
     return Bounds(float(ends[0]), float(ends[1]), point.value, point.coef, level, *counts)

@@ -151,7 +151,6 @@ def league(
     n_perm: int = 1000,
     seed: int = 0,
     nan: str = "drop",
-    scaling: str = "z",
     method: str = "holm",
     alpha: float = 0.05,
     ci: str | bool | None = None,
@@ -175,7 +174,7 @@ def league(
     )
     comparisons = {}
     for a, b in combinations(scores, 2):
-        one = compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, nan=rest, scaling=scaling)
+        one = compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, nan=rest)
         comparisons[a, b] = replace(one, nan=nan, n_missing=lost)
     corrected = correct({pair: one.p for pair, one in comparisons.items()}, method, alpha=alpha)
     n = int((~np.isnan(shared)).sum())
