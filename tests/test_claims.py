@@ -84,16 +84,6 @@ def test_each_kind_of_check(cells, check, verdict, said):
     assert one["verdict"] == verdict and said in one["evidence"]
 
 
-def test_a_changed_cell_flips_the_verdict():
-    def changed(paper: str, table: str) -> pd.DataFrame:
-        frame = read(paper, table)
-        return frame.assign(printed=frame["printed"].replace(".05", ".31"))
-
-    assert judged(OURS)["verdict"] == HOLDS
-    after = judged(OURS, of=changed)
-    assert after["verdict"] == IN_PART and "0.3 against 0.31" in after["evidence"]
-
-
 @pytest.mark.parametrize(
     ("change", "match"),
     [

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged, summeval_judge
+from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged
 from scipy import stats
 
 from nlgeval_lib import meta
@@ -242,24 +242,6 @@ def test_the_mean_of_intervals():
     independent = meta.intervals.of_mean([parts[0].replicates, apart.replicates], mean)
     reach = [part.high - part.value for part in (parts[0], apart)]
     assert independent.high - mean == pytest.approx(math.hypot(*reach) / 2)
-
-
-def test_the_judges_on_record(needs):
-    """GPT-4o and Llama on SummEval coherence, by the formula in plain numpy and scipy."""
-    first, y = summeval_judge(needs, "gpt-4o", "coherence")
-    second = summeval_judge(needs, "llama-31", "coherence")[0]
-    parts = {}
-    for axis, unit in enumerate(("systems", "inputs")):
-        values = [
-            stats.kendalltau(np.delete(first, k, axis), np.delete(y, k, axis)).statistic
-            - stats.kendalltau(np.delete(second, k, axis), np.delete(y, k, axis)).statistic
-            for k in range(y.shape[axis])
-        ]
-        parts[unit] = variance(np.array(values))
-    found = meta.compare(first, second, y, units="auto")
-    assert found.spread.parts["systems"] == pytest.approx(parts["systems"], rel=1e-9)
-    assert found.spread.parts["inputs"] == pytest.approx(parts["inputs"], rel=1e-9)
-    assert found.spread.df == 7.5
 
 
 @pytest.mark.parametrize("units", ["jack-both", "boot-both"])

@@ -102,35 +102,6 @@ def test_first_and_second_are_the_plain_correlations_on_common_items():
         assert result.n_missing == 2 and result.n == 70
 
 
-def null_p_values(level: str, coef: str, units: str, simulations: int) -> tuple[np.ndarray, np.ndarray]:
-    """p of two exchangeable judges, same quality and noise, drawn anew each time; and p with its ties broken by chance.
-
-    A rank coefficient over few systems takes few values, which makes p coarse and careful, not uniform; with the ties
-    of permuted and observed values broken by chance it has to be exactly uniform.
-    """
-    rng = np.random.default_rng(11)
-    plain, broken = [], []
-    for seed in range(simulations):
-        quality = rng.normal(size=(8, 1)) + rng.normal(size=(8, 15))
-        first, second, y = (quality + rng.normal(size=quality.shape) for _ in range(3))
-        result = meta.compare(first, second, y, coef, level, units, n_perm=99, seed=seed)
-        lead = np.abs(result.null) - abs(result.difference)
-        above, level_with = (lead > 1e-12).sum(), (np.abs(lead) <= 1e-12).sum()
-        plain.append(result.p)
-        broken.append((above + rng.random() * (level_with + 1)) / 100)
-    return np.array(plain), np.array(broken)
-
-
-@pytest.mark.parametrize(
-    ("level", "coef", "units"),
-    [("input", "kendall-b", "both"), ("dataset", "spearman", "both"), ("system", "pearson", "inputs")],
-)
-def test_p_is_uniform_under_the_null(level, coef, units):
-    plain, broken = null_p_values(level, coef, units, 1000)
-    assert stats.kstest(broken, "uniform").pvalue > 0.01
-    assert 0.03 < (plain <= 0.05).mean() < 0.07
-
-
 def test_undefined_judges_give_nan_and_a_reason():
     x, y = judged(4, 6, 0)
     result = meta.compare(np.ones_like(x), x, y)

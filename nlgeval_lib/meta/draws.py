@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +64,8 @@ def bootstrap(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator
     step = chunk_size(int(np.prod(shape)))
     for start in range(0, n, step):
         b = min(step, n - start)
-        yield Draws(**{unit: _draw_counts(rng[unit], b, size, kind) for unit, size in sizes.items()})
+        drawn: dict[str, Any] = {unit: _draw_counts(rng[unit], b, size, kind) for unit, size in sizes.items()}
+        yield Draws(**drawn)
 
 
 def swaps(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Draws]:
@@ -74,8 +76,11 @@ def swaps(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Dra
     step = max(4, chunk_size(2 * int(np.prod(shape))) // 4 * 4)
     for start in range(0, n, step):
         b = min(step, n - start)
-        masks = {unit: rng[unit].integers(0, 2, (b, size), dtype=np.int8) for unit, size in sizes.items()}
-        yield Draws(**{unit: np.ascontiguousarray(mask.T, dtype=kind) for unit, mask in masks.items()})
+        masks: dict[str, Any] = {}
+        for unit, size in sizes.items():
+            coins = rng[unit].integers(0, 2, (b, size), dtype=np.int8)
+            masks[unit] = np.ascontiguousarray(coins.T, dtype=kind)
+        yield Draws(**masks)
 
 
 def every_pattern(here: npt.NDArray[np.bool_], most: int) -> Weights | None:
@@ -103,7 +108,7 @@ def left_out(shape: tuple[int, ...], unit: str) -> Iterator[Draws]:
     step, kind, size = chunk_size(int(np.prod(shape))), exact(int(np.prod(shape))), _sizes(shape, unit)[unit]
     for start in range(0, size, step):
         out = np.arange(start, min(start + step, size))
-        counts = np.ones((size, len(out)), dtype=kind)
+        counts: Any = np.ones((size, len(out)), dtype=kind)
         counts[out, np.arange(len(out))] = 0
         yield Draws(**{unit: counts})
 

@@ -107,16 +107,11 @@ def _gathered(mode: str) -> tuple[catalogue.Catalogue, dict[tuple[str, str], lis
     return listed, covering, {entry.id: _result(entry, entry.id in now, mode) for entry in listed.outputs}
 
 
-def totals(frame: pd.DataFrame, by: str = "paper") -> pd.DataFrame:
-    """Sums of the scoreboard by `paper` or `status`, with a last row for all: each count for itself.
-
-    Raises: ValueError for another column.
-    """
-    if by not in ("paper", "status"):
-        raise ValueError(f"by is {by!r}; allowed: paper, status")
+def totals(frame: pd.DataFrame) -> pd.DataFrame:
+    """Sums of the scoreboard by paper, with a last row for all: each count for itself."""
     rows = []
-    for name, part in [*frame.groupby(by, sort=False), ("all", frame)]:
-        row = {by: name, "tables and figures": len(part)}
+    for name, part in [*frame.groupby("paper", sort=False), ("all", frame)]:
+        row = {"paper": name, "tables and figures": len(part)}
         row |= {status: int((part["status"] == status).sum()) for status in ("reproduced", "partly")}
         rows.append(row | _in_columns(part[list(papers.COUNTS)].sum()))
     return pd.DataFrame(rows)
