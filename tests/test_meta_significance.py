@@ -220,9 +220,9 @@ def test_league_puts_judges_on_common_items_and_corrects():
     result = meta.league(judges, y, "spearman", "input", n_perm=200)
     assert result.n == 8 * 30 - 3 and {r.n for r in result.correlations} == {result.n}
     assert result.ranks == (1, 1, 2, 0)
-    matrix = result.p_matrix()
-    assert np.isnan(matrix[3]).all() and matrix[0, 2] == matrix[2, 0] < 0.05
-    assert (result.p_matrix()[:3, :3] >= result.p_matrix(adjusted=False)[:3, :3])[~np.eye(3, dtype=bool)].all()
+    adjusted, plain = np.array(result.corrected.adjusted), np.array(result.corrected.p)
+    assert np.isnan(adjusted).sum() == 3 and result.corrected["good", "random"] < 0.05
+    assert (adjusted[~np.isnan(plain)] >= plain[~np.isnan(plain)]).all()
     assert "judges:4|common:237" in result.signature() and "correct:holm" in result.signature()
     with pytest.raises(ValueError, match="at least 2"):
         meta.league({"one": x}, y)

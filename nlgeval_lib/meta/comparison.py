@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from . import arrays, draws, intervals, jackknife, levels
 from .classical import ALTERNATIVES
@@ -61,12 +62,14 @@ class Comparison(Measured):
         arrays.share(power, "power")
         arrays.share(alpha, "alpha")
         found = self.spread
-        if found is None or found.undefined:
+        if found is None or found.undefined or not found.variance > 0:
             return NAN
         if systems is not None or inputs is not None:
             counts = found.counts
             found = found.scaled(systems or counts.get("systems", 0), inputs or counts.get("inputs", 0))
-        return jackknife.detectable(found, power, alpha)
+        return float(
+            (special.stdtrit(found.df, 1 - alpha / 2) + special.stdtrit(found.df, power)) * found.variance**0.5
+        )
 
 
 def compare(
@@ -100,7 +103,9 @@ def compare(
     coef = levels.named(coef, level)
     arrays.choice(alternative, ALTERNATIVES, "alternative")
     n_perm, seed = arrays.whole(n_perm, "n_perm"), arrays.whole(seed, "seed", low=0)
-    one, two, ratings, lost = together(first, second, y, nan)
+    one, two, ratings = arrays.alike(first=first, second=second, y=y)
+    lost = int(np.isnan([one, two, ratings]).any(axis=0).sum())
+    one, two, ratings = arrays.common(*(arrays.fill(side, ratings, nan).x for side in (one, two)), ratings)
     here = ~np.isnan(ratings)
     name = arrays.choice(units or intervals.DEFAULT_TEST, TESTS, "units")
     name, note = intervals.chosen("test", level, coef, here) if name == "auto" else (name, "")
@@ -160,14 +165,6 @@ def p_value(null: Floats, observed: float, alternative: str = "two-sided", every
     if every and len(null) < (40 if alternative == "two-sided" else 20):
         reason = f"{int(np.log2(len(null)))} systems cannot reach .05"
     return (count / len(null) if every else (count + 1) / (len(null) + 1)), reason
-
-
-def together(first: Any, second: Any, y: Any, nan: str = "drop") -> tuple[Floats, Floats, Floats, int]:
-    """Both judges and the ratings with NaN in all three wherever one lacks a value; and how many items lacked one."""
-    one, two, ratings = arrays.alike(first=first, second=second, y=y)
-    lost = int((np.isnan(one) | np.isnan(two) | np.isnan(ratings)).sum())
-    one, two, ratings = arrays.common(*(arrays.fill(side, ratings, nan).x for side in (one, two)), ratings)
-    return one, two, ratings, lost
 
 
 def standardised(side: Floats) -> Floats:

@@ -190,7 +190,8 @@ class Output:
         proof = self._name("results", folder, ".json")
         if new:
             gone = tuple(set((old or {}).get("files", ())) - set(contents))
-            saving.write({proof: saving.json_text(record).encode(), **changed}, gone)
+            text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+            saving.write({proof: text.encode(), **changed}, gone)
         line = self._line(cells, place, new)
         kept = Counter[str]()
         for loss in place.losses:

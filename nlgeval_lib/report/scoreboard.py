@@ -103,7 +103,9 @@ def _gathered(mode: str) -> tuple[catalogue.Catalogue, dict[tuple[str, str], lis
     for entry in listed.outputs:
         for name in entry.covers:
             covering[entry.paper, name].append(entry)
-    now = _now(mode)
+    now = set()  # the outputs that stand as this checkout made them, as the runner wrote down last
+    with contextlib.suppress(OSError, ValueError):
+        now = set(json.loads(files.state("runs", mode, "now.json").read_text(encoding="utf-8")))
     return listed, covering, {entry.id: _result(entry, entry.id in now, mode) for entry in listed.outputs}
 
 
@@ -236,13 +238,6 @@ def _linked(row: Mapping[str, Any]) -> str:
 def _md_table(frame: pd.DataFrame) -> str:
     cells = frame.astype(str).replace({r"\|": r"\\|", "\n": " "}, regex=True)
     return files.markdown_table(frame.columns, cells.itertuples(index=False, name=None))
-
-
-def _now(mode: str) -> set[str]:
-    """The outputs that stand as this checkout made them, as the runner wrote down last."""
-    with contextlib.suppress(OSError, ValueError):
-        return set(json.loads(files.state("runs", mode, "now.json").read_text(encoding="utf-8")))
-    return set()
 
 
 def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
+
+from nlgeval_lib import meta
 
 from .cells import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, Tables, finding, place
 
@@ -48,14 +50,6 @@ def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int])
         yield cells.check(line[result], f"share of all {sum(n.values())}", right * 100 / sum(n.values()))
 
 
-def kendall(x: Sequence[Any], y: Sequence[Any]) -> float:
-    """Kendall's tau-b."""
-    pairs = [(a > b) - (a < b) for a, b in itertools.combinations(x, 2)]
-    others = [(a > b) - (a < b) for a, b in itertools.combinations(y, 2)]
-    below = math.sqrt(sum(map(abs, pairs)) * sum(map(abs, others)))
-    return sum(a * b for a, b in zip(pairs, others, strict=True)) / below if below else math.nan
-
-
 def partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
     """The ways in which n items fall into groups of equal ones, by the sizes of the groups."""
     if n == 0:
@@ -71,10 +65,11 @@ def attained(n: int) -> dict[float, int]:
     orders = {tuple(sorted(set(one)).index(k) for k in one) for one in itertools.product(range(n), repeat=n)}
     tied = {one: sum(a == b for a, b in itertools.combinations(one, 2)) for one in orders}
     found: dict[float, int] = {}
-    for first, second in itertools.product({tuple(sorted(one)) for one in orders}, orders):
-        value, ties = round(kendall(first, second), 12), tied[first] + tied[second]
-        if not math.isnan(value):
-            found[value] = min(ties, found.get(value, ties))
+    for first in {tuple(sorted(one)) for one in orders}:
+        values = meta.coefficients([*orders], first).round(12)
+        for second, value in zip(orders, values.tolist(), strict=True):
+            if not math.isnan(value):
+                found[value] = min(tied[first] + tied[second], found.get(value, math.comb(n, 2) * 2))
     return found
 
 
@@ -146,8 +141,9 @@ def rank_correlations(tables: Tables, table: str, ranks: str, against: str, colu
         both = [row for row, other, _ in given.pick(column=name) if (row, against, "rank") in given]
         key = (name, column, "kendall")
         if name != against and key in cells:
-            x, y = ([given[row, which, "rank"].face for row in both] for which in (name, against))
-            yield cells.check(key, f"follows from {len(both)} ranks", Quantity.exactly(kendall(x, y)))
+            x, y = ([float(given[row, which, "rank"].face) for row in both] for which in (name, against))
+            value = Quantity.exactly(meta.correlate(x, y, "kendall-b").value)
+            yield cells.check(key, f"follows from {len(both)} ranks", value)
 
 
 def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> Iterator[Finding]:
