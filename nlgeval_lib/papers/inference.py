@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
 from nlgeval_lib import meta
 from nlgeval_lib.papers.audit.cells import Cells, Quantity
@@ -30,18 +30,12 @@ def least_between(first: float, second: float, n: int) -> float:
     shared = first * second
     most = shared + math.sqrt((1 - first**2) * (1 - second**2)) - 1e-9
 
-    def told(between: float) -> bool:
-        return meta.williams(first, second, between, n).p <= ALPHA
+    def excess(between: float) -> float:
+        return meta.williams(first, second, between, n).p - ALPHA
 
-    if told(shared):
+    if excess(shared) <= 0:
         return shared
-    if not told(most):
-        return math.inf
-    low, high = shared, most
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if told(middle) else (middle, high)
-    return high
+    return float(optimize.brentq(excess, shared, most)) if excess(most) <= 0 else math.inf
 
 
 def williams(pairs: Sequence[Pair], n: Any, scale: float = 1) -> str:
