@@ -138,7 +138,7 @@ LIBRARY = {
     "report/output.py": "loaded",
     "report/style/box.txt": "loaded",  # no package of its own, so the nearest one's
     "meta/__init__.py": "loaded",
-    "meta/ties.py": "idle",
+    "meta/pairs.py": "idle",
     "meta/table.csv": "loaded",
     "prompts/__init__.py": "idle",
     "prompts/a.txt": "idle",
