@@ -558,7 +558,7 @@ def test_the_audit_of_the_covered_tables(monkeypatch, tmp_path, output, wrong):
 def test_audit_findings_are_saved_with_the_result(monkeypatch, tmp_path):
     monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
     monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path))
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path))
     out = report.Output("tigerscore_table_05", mode="quick", parameters=dict(confidence=0.95))
     out.audit("table_05")
     out.frame(pd.DataFrame({"a": [1]}), "some")

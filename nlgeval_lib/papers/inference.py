@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from nlgeval_lib.meta import classical
 from nlgeval_lib.papers.audit.cells import Cells, Quantity
@@ -86,6 +85,8 @@ def _sign_p(differences: np.ndarray) -> float:
 
 def preferred(pairs: Sequence[Pair], most: int) -> str:
     """Whether a share of votes is above one half, for every count up to `most` that would print so (binomial)."""
+    from scipy import stats
+
     said = []
     for *_, share, _ in pairs:
         fits = []
@@ -105,6 +106,8 @@ def accuracies(pairs: Sequence[Pair], n: Mapping[str, int]) -> str:
 
     n: column -> items. Exact McNemar test; it depends on the items on which just one of the two is right.
     """
+    from scipy import stats
+
     said = []
     for column, _, ours, theirs in pairs:
         if not (size := n.get(column)) or ours.face <= theirs.face:
@@ -126,6 +129,8 @@ def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> str:
 
     cells: ranks, a row a model; `against`: the human column. All 2^n patterns of exchanges, Kendall's tau-b.
     """
+    from scipy import stats
+
     said = []
     for other in over:
         both = [row for row in cells.names("row") if all((row, name, "rank") in cells for name in (first, other))]
