@@ -22,7 +22,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test test-bare fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions rehearsal mini-judge mini-ablations lab bench levels parser-rules mutants lint lock clean distclean
+.PHONY: help setup data test test-bare fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions rehearsal mini-judge mini-ablations lab bench levels light parser-rules mutants lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -99,6 +99,9 @@ parser-rules: $(READY)  ## what each row of the rating parser's tables changes o
 
 bench: $(READY)  ## measure speed side by side, write results/bench.json
 	@$(PY) tools/bench.py
+
+light:  ## what `pip install .` alone takes and gives: seconds, megabytes, a score outside the checkout
+	@tools/light.sh
 
 levels: $(READY)  ## level, coverage and power of tests and intervals in simulated worlds: the long run (20 minutes, resumable)
 	@OMP_NUM_THREADS=1 $(PY) tools/levels.py $(ARGS)

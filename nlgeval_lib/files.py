@@ -1,4 +1,4 @@
-"""Where the checkout's folders are; a file is written whole or not at all; any value as JSON has it."""
+"""Where folders are, in a checkout or without one; a file is written whole or not at all; any value as JSON has it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,19 @@ _WAYS_OUT = {
 
 
 def root() -> Path:
-    """The checkout: `NLGEVAL_ROOT` if set, else the folder that holds the package."""
-    override = os.environ.get("NLGEVAL_ROOT")
-    return Path(override).resolve() if override else Path(__file__).resolve().parent.parent
+    """The checkout: `NLGEVAL_ROOT` if set, else the folder that holds the package; without one, the working folder."""
+    if override := os.environ.get("NLGEVAL_ROOT"):
+        return Path(override).resolve()
+    holding = Path(__file__).resolve().parent.parent
+    return holding if (holding / "data" / "registry.csv").exists() else Path.cwd()
+
+
+def committed(path: Path) -> Path:
+    """A file that only the repository has. Raises: FileNotFoundError saying so, where it is not there."""
+    if not path.is_file():
+        said = "this needs the repository: run it in a clone, or name the clone's folder in NLGEVAL_ROOT"
+        raise FileNotFoundError(f"{path} is missing; {said}")
+    return path
 
 
 def data() -> Path:
@@ -54,8 +64,8 @@ def figures() -> Path:
 
 
 def state(*parts: str) -> Path:
-    """`.nlgeval/` (or the folder named by `NLGEVAL_STATE`): caches, completions, runner state; git-ignored."""
-    return Path(os.environ.get("NLGEVAL_STATE") or root() / ".nlgeval").joinpath(*parts)
+    """`.nlgeval/` (or the folder named by `NLGEVAL_HOME`): caches, completions, runner state; git-ignored."""
+    return Path(os.environ.get("NLGEVAL_HOME") or root() / ".nlgeval").joinpath(*parts)
 
 
 def located(name: str) -> Path:

@@ -1,8 +1,9 @@
-"""Names that a user writes: which known one was probably meant, and the two sides of `NAME=VALUE`."""
+"""Names: which known one was probably meant, the two sides of `NAME=VALUE`, the extra that brings a package."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -27,3 +28,13 @@ def pair(text: str, form: str = "NAME=VALUE") -> tuple[str, str]:
     if not found or not name:
         raise ValueError(f"{name[:60]!r}; the form is {form}")
     return name, value
+
+
+def extra(module: str) -> str:
+    """How to get a module or package that is not installed: by the extra that asks for it, where one does."""
+    from importlib import metadata
+
+    package = module.partition(".")[0].replace("sklearn", "scikit-learn")
+    named = re.compile(rf"{re.escape(package).replace('_', '[-_]')}\b.*extra == .(\w+)", re.I)
+    found = [match[1] for line in metadata.requires("nlgeval-lib") or () if (match := named.match(line))]
+    return f"pip install 'nlgeval-lib[{found[0]}]' brings it" if found else f"pip install {package} brings it"

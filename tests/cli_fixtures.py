@@ -11,7 +11,7 @@ from judge_server import JudgeServer
 def nl(tmp_path, monkeypatch, capsys):
     """`nl("score", ...)` calls the command line in an empty folder, with a state folder of its own and a key."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     return lambda *arguments: call(monkeypatch, capsys, *arguments)
 

@@ -91,7 +91,7 @@ def _own_evaluators_are_forgotten(monkeypatch):
 @pytest.fixture
 def own_state(tmp_path, monkeypatch):
     """A metric cache of the test's own, and no model hub."""
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 

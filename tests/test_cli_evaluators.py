@@ -92,7 +92,7 @@ def test_every_metric_from_the_command_line(tmp_path, tiny_folder):
         "gptscore": ("--model", str(tiny_folder), "-s", 'fixed={"task": "Rate", "quality": "well"}'),
     }
     (tmp_path / "calls.json").write_text(json.dumps({name: more.get(name, ()) for name in METRICS}))
-    folders = {name: str(tmp_path / name) for name in ("HOME", "TMPDIR", "NLGEVAL_STATE")}
+    folders = {name: str(tmp_path / name) for name in ("HOME", "TMPDIR", "NLGEVAL_HOME")}
     for folder in folders.values():
         Path(folder).mkdir()
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "OMP_NUM_THREADS") if name in os.environ}

@@ -87,7 +87,7 @@ def test_an_example_can_be_planned(monkeypatch, capsys, tmp_path, needs, line):
     if given.get("seeds") or given.get("engine") == "replay" or given.get("evaluator") == "semscore":
         return  # seed rubrics and recordings have tests of their own; semscore loads its model
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     rows = [
         COLUMNS | dict(input_id=i // 2, system_id=i % 2, output=f"o {i}", answer=f"o {i}", human=i % 5)
         for i in range(12)

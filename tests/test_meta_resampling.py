@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import subprocess
 import sys
@@ -13,10 +14,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from meta_oracles import COEFFICIENTS, LEVELS, coefficient, indices, judged, redrawn
-from scipy import stats
+from scipy import special, stats
 
 from nlgeval_lib import meta
-from nlgeval_lib.meta import _kernels, draws, levels
+from nlgeval_lib.meta import _kernels, classical, draws, levels
 
 
 @pytest.mark.parametrize("units", draws.UNITS)
@@ -149,6 +150,38 @@ def test_loops_are_compiled_where_nothing_can_be_kept(monkeypatch):
     with pytest.raises(RuntimeError, match="cannot cache"):
         numba.njit(cache=True)(lambda a: a)
     assert _kernels.kept(lambda a: a + 1)(1) == 2
+
+
+def test_without_numba_the_loops_give_the_same_and_say_that_they_are_slow(monkeypatch):
+    x, y = judged(5, 7, 3, "ordinal")
+    x[0, :3] = np.nan
+    cases = [(coef, level) for coef in COEFFICIENTS for level in ("dataset", "input", "system")]
+    ours = [meta.correlate(x, y, coef, level, ci="boot-both", n_boot=7) for coef, level in cases]
+    tested = [meta.compare(x, x[::-1], y, "kendall-b", level, n_perm=7) for level in ("input", "system")]
+    monkeypatch.setitem(sys.modules, "numba", None)
+    spec = importlib.util.spec_from_file_location("plain", _kernels.__file__)
+    plain = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plain)
+    plain.SLOW = 0
+    monkeypatch.setattr(meta, "_kernels", plain)
+    with pytest.warns(UserWarning, match=r"numba is not installed.*nlgeval-lib\[stats\]") as said:
+        for (coef, level), one in zip(cases, ours, strict=True):
+            again = meta.correlate(x, y, coef, level, ci="boot-both", n_boot=7)
+            np.testing.assert_allclose(again.replicates, one.replicates, rtol=0, atol=1e-12)
+            assert (again.value, again.low, again.high) == pytest.approx((one.value, one.low, one.high), nan_ok=True)
+        for level, one in zip(("input", "system"), tested, strict=True):
+            again = meta.compare(x, x[::-1], y, "kendall-b", level, n_perm=7)
+            assert (again.p, again.difference) == pytest.approx((one.p, one.difference), nan_ok=True)
+    assert len({str(one.message) for one in said}) == 1
+
+
+@pytest.mark.parametrize("df", [0.5, 1, 2.7, 7.5, 30, 350.5, 1e6])
+def test_without_scipy_t_and_the_normal_are_the_same(df):
+    for t in (-60, -4, -1.96, -0.1, 0, 0.7, 2.5):
+        assert classical._below(df, t) == pytest.approx(special.stdtr(df, t), rel=1e-11)
+    for p in (0.001, 0.025, 0.2, 0.5, 0.8, 0.975, 0.9995):
+        assert classical._quantile(df, p) == pytest.approx(special.stdtrit(df, p), rel=1e-11, abs=1e-12)
+    assert math.isnan(classical._quantile(0, 0.975)) and math.isnan(classical._below(math.nan, 1))
 
 
 def test_memory_stays_small_on_a_large_test_set():

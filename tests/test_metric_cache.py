@@ -92,7 +92,7 @@ def test_a_damaged_file_is_named_with_the_way_out(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(CacheError, match=r"file.*NLGEVAL_STATE"):
+    with pytest.raises(CacheError, match=r"file.*NLGEVAL_HOME"):
         Bleu(cache=tmp_path / "file" / "scores.sqlite").score_texts(["a"], ["a"])
 
 
@@ -160,7 +160,7 @@ def test_a_run_that_breaks_off_keeps_its_finished_chunks(tmp_path: Path, monkeyp
 
 
 def test_no_cache_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path))
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path))
     Bleu(cache=False).score_texts(["a"], ["a"])
     assert list(tmp_path.iterdir()) == []
     Bleu().score_texts(["a"], ["a"])

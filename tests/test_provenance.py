@@ -49,6 +49,8 @@ def git(root: Path, *arguments: str) -> str:
 def test_commit_and_dirty_flag(root):
     assert provenance.git()["commit"] is None and "not a git checkout" in provenance.git()["reason"]
     git(root, "init", "-q")
+    assert "not a git checkout" in provenance.git()["reason"], "somebody else's repository"
+    (root / "nlgeval_lib").mkdir()
     assert provenance.git() == {"commit": None, "dirty": None, "reason": "no commit yet"}
     (root / "notebooks").mkdir()
     (root / "notebooks" / "a.ipynb").write_text("1")

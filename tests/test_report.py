@@ -517,7 +517,7 @@ def test_places_of_this_machine_do_not_get_into_results(here):
 def test_the_audit_of_the_covered_tables_is_shown_and_saved(monkeypatch, tmp_path, id, wrong):
     monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
     monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path))
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path))
     out = report.Output(id, mode="quick")
     shown, names = out.audit(), out.entry.covers
     found = papers.audit(out.paper, tables=names)

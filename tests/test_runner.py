@@ -402,7 +402,7 @@ def test_a_trial_touches_neither_result_nor_record(here):
 def real(tmp_path, monkeypatch) -> Checkout:
     """A checkout whose notebooks run in kernels; a foreign `python3` kernel lies in wait."""
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path / "checkout"))
-    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_STATE", "NLGEVAL_RECORD"):
+    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_HOME", "NLGEVAL_RECORD"):
         monkeypatch.delenv(name, raising=False)
     foreign = tmp_path / "jupyter" / "kernels" / "python3"
     foreign.mkdir(parents=True)

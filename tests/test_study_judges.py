@@ -58,7 +58,7 @@ MINI = files.data() / "mini" / "mini.jsonl"
 def here(tmp_path, monkeypatch) -> Checkout:
     """A checkout with the mini set and judges over it."""
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    monkeypatch.delenv("NLGEVAL_STATE", raising=False)
+    monkeypatch.delenv("NLGEVAL_HOME", raising=False)
     checkout = Checkout(tmp_path)
     (tmp_path / "data" / "mini").mkdir()
     shutil.copy(MINI, tmp_path / "data" / "mini")

@@ -45,7 +45,7 @@ def here(tmp_path, monkeypatch) -> Checkout:
     """A checkout with the mini set and metrics over it."""
     mini = files.data() / "mini" / "mini.jsonl"
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    monkeypatch.delenv("NLGEVAL_STATE", raising=False)
+    monkeypatch.delenv("NLGEVAL_HOME", raising=False)
     checkout = Checkout(tmp_path)
     (tmp_path / "data" / "mini").mkdir()
     shutil.copy(mini, tmp_path / "data" / "mini")

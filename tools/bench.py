@@ -61,9 +61,9 @@ def metrics() -> dict[str, Any]:
         "SemScore (MiniLM)": SemScore,
     }
     found: dict[str, Any] = {"data": f"{len(items)} outputs of {items['dataset'].iat[0]}", "seconds per 1000": {}}
-    state = os.environ.get("NLGEVAL_STATE")
+    state = os.environ.get("NLGEVAL_HOME")
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["NLGEVAL_STATE"] = folder
+        os.environ["NLGEVAL_HOME"] = folder
         try:
             for name, make in chosen.items():
                 began = time.perf_counter()
@@ -77,7 +77,7 @@ def metrics() -> dict[str, Any]:
                     "cached": round(1000 * warm / len(items), 3),
                 }
         finally:
-            os.environ.pop("NLGEVAL_STATE") if state is None else os.environ.update(NLGEVAL_STATE=state)
+            os.environ.pop("NLGEVAL_HOME") if state is None else os.environ.update(NLGEVAL_HOME=state)
     return found
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import re
 import signal
 import sys
 
 from nlgeval_lib.cli._options import app
+from nlgeval_lib.names import extra
 
 MODULES = ("run", "data", "score", "meta", "parse", "completions", "finetune", "build", "store")
 for _name in MODULES:
@@ -37,7 +37,7 @@ def main() -> None:
 
         said = str(error)
         if isinstance(error, ModuleNotFoundError) and not (error.name or "nlgeval_lib").startswith("nlgeval_lib"):
-            said = f"package {error.name} is not installed; {_extra(error.name or '')}"
+            said = f"package {error.name} is not installed; {extra(error.name or '')}"
         elif isinstance(error, OSError) and error.strerror and error.filename is None:  # ours name the file
             said = error.strerror
         elif not isinstance(error, (ValueError, OSError, EngineError, Unavailable, DataError)):
@@ -54,12 +54,3 @@ def _streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
         elif stream.errors in ("strict", "surrogateescape") and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _extra(module: str) -> str:
-    """How to get what brings a module: by the extra of this package that asks for it, where one does."""
-    from importlib import metadata
-
-    named = re.compile(rf"{re.escape(module.partition('.')[0]).replace('_', '[-_]')}\b.*extra == .(\w+)", re.I)
-    found = [match[1] for line in metadata.requires("nlgeval-lib") or () if (match := named.match(line))]
-    return f"pip install 'nlgeval-lib[{found[0]}]' brings it" if found else "install it with pip"

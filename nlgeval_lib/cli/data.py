@@ -30,6 +30,7 @@ def data(
 
     if fetch and describe:
         raise ValueError("choose --fetch or --describe")
+    datasets.registry.entries()  # raises where the package is installed without the repository
     chosen = list(names or datasets.groups())
     for name in chosen:
         datasets.files(name)  # raises for an unknown one

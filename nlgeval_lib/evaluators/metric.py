@@ -22,6 +22,7 @@ import pandas as pd
 from nlgeval_lib import files
 from nlgeval_lib.evaluators import base
 from nlgeval_lib.evaluators.score_cache import ValueCache, Values, key
+from nlgeval_lib.names import extra
 from nlgeval_lib.records import Judgment, Sample, Status
 
 Item = tuple[str, ...]  # the texts that a value depends on
@@ -251,5 +252,5 @@ def version(package: str, install: str = "") -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        way = install or f"pip install {package}"
-        raise base.Unavailable(f"package {package} is not installed; install it with `{way}`") from None
+        way = f"install it with `{install}`" if install else extra(package)
+        raise base.Unavailable(f"package {package} is not installed; {way}") from None

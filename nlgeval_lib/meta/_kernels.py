@@ -8,21 +8,45 @@ numbers are exact. One thread.
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
+
+try:
+    import numba
+except ModuleNotFoundError:
+    numba = None
 
 PEARSON, SPEARMAN, KENDALL_A, KENDALL_B, KENDALL_C, ACC_EQ = range(6)
 LOST = 1e-6  # a centred sum of squares that is less than this of the raw one has lost digits
 NEARLY_CONSTANT = 1e-13  # spread below this share of the mean is rounding error (scipy warns at 2e-12)
+SLOW = 3.0  # seconds in loops that are not compiled, after which it is said
+SAID = "package numba is not installed, so intervals and tests are slow: pip install 'nlgeval-lib[stats]' brings it"
+taken = 0.0
 
-inner = numba.njit(error_model="numpy")
+inner = numba.njit(error_model="numpy") if numba else lambda function: function
 
 
 def kept(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled once a machine, and kept beside this file or in the user's cache; nowhere if neither can be written."""
+    """Compiled once a machine, and kept beside this file or in the user's cache; nowhere if neither can be written.
+
+    Without numba it runs as it stands, to the same numbers, and it is said once where that takes long.
+    """
+    if numba is None:
+
+        def plain(*args: Any) -> None:
+            global taken
+            taken -= time.perf_counter()
+            with np.errstate(all="ignore"):
+                function(*args)
+            taken += time.perf_counter()
+            if taken > SLOW:
+                warnings.warn(SAID, stacklevel=1)
+
+        return plain
     try:
         return numba.njit(cache=True, error_model="numpy")(function)
     except RuntimeError:

@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from . import arrays, draws, intervals
 from .levels import rescaled
@@ -151,6 +150,8 @@ def icc(ratings: Any, kind: str = "2,1") -> Agreement:
 def _icc(
     kind: str, rows: float, columns: float, error: float, within: float, n: int, k: int
 ) -> tuple[float, float, float]:
+    from scipy import special
+
     tail = 0.975
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind[0] == "2":

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from . import arrays, draws, intervals, jackknife, levels
-from .classical import ALTERNATIVES
+from .classical import ALTERNATIVES, special
 from .jackknife import Spread
 from .result import NAN, NO_INTERVAL, Floats, Interval, Measured
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from . import arrays, draws, jackknife
+from .classical import special
 from .levels import Combined, Statistic
 from .result import NAN, NO_INTERVAL, Floats, Interval, Result
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import special
 
+from .classical import special
 from .levels import Combined, Statistic
 from .result import NAN, Interval
 

@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy import optimize, stats
 
 from nlgeval_lib import meta
 from nlgeval_lib.papers.audit.cells import Cells, Quantity
@@ -27,6 +26,8 @@ def least_between(first: float, second: float, n: int) -> float:
     first, second: with the ratings, in [-1, 1]; n: items. At most what the ratings alone make them share: that product;
     inf where no correlation would do.
     """
+    from scipy import optimize
+
     shared = first * second
     most = shared + math.sqrt((1 - first**2) * (1 - second**2)) - 1e-9
 
@@ -80,6 +81,8 @@ def _sign_p(differences: np.ndarray) -> float:
 
 def preferred(pairs: Sequence[Pair], most: int) -> str:
     """Whether a share of votes is above one half, for every count up to `most` that would print so (binomial)."""
+    from scipy import stats
+
     said = []
     for *_, share, _ in pairs:
         fits = []
@@ -99,6 +102,8 @@ def accuracies(pairs: Sequence[Pair], n: Mapping[str, int]) -> str:
 
     n: column -> items. Exact McNemar test; it depends on the items on which just one of the two is right.
     """
+    from scipy import stats
+
     said = []
     for column, _, ours, theirs in pairs:
         if not (size := n.get(column)) or ours.face <= theirs.face:
@@ -120,6 +125,8 @@ def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> str:
 
     cells: ranks, a row a model; `against`: the human column. All 2^n patterns of exchanges, Kendall's tau-b.
     """
+    from scipy import stats
+
     said = []
     for other in over:
         both = [row for row in cells.names("row") if all((row, name, "rank") in cells for name in (first, other))]

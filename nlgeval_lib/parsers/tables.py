@@ -183,9 +183,8 @@ CUES = {
     r"went with|decided? on|conclude with|(?:i|we|this|it|that|which)(?:'d| would| will|'ll)? (?:finally |eventually )?"
     r"(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|sits|finish(?:es)?|"
     r"(?:came|comes) (?:out|down)) (?:on|at|with|as)|choose|chose|select(?:ed)?|pick|picked|opt(?:ed)? for|"
-    r"stick(?:ing)? with|commit(?:ting)? to|i'?(?:d|ll) (?:say|go)|i (?:would |will )?say|let(?: me|'s| us)(?: just)? say|"
-    r"i voted?(?: "
-    r"for)?|(?:my|the "
+    r"stick(?:ing)? with|commit(?:ting)? to|i'?(?:d|ll) (?:say|go)|i (?:would |will )?say|let(?: me|'s| us)(?: just)? "
+    r"say|i voted?(?: for)?|(?:my|the "
     r"final) (?:final |own |overall )?(?:answer|choice|pick|vote|decision|conclusion|call|number|opinion) (?:is|was|"
     r"would be)|"
     r"(?:(?:for|to) me|in my (?:eyes|view|opinion)),? (?:it|this|that)(?: is|'s| would be)|it'?s|(?:make|call) it)",

@@ -77,7 +77,7 @@ def collect(
 
 def git() -> dict[str, Any]:
     """The commit of the checkout and whether code or data differ from it; the reason where that cannot be said."""
-    if not (files.root() / ".git").exists() or not shutil.which("git"):
+    if not all((files.root() / name).exists() for name in (".git", "nlgeval_lib")) or not shutil.which("git"):
         return {"commit": None, "dirty": None, "reason": "not a git checkout, or no git here"}
     commit = _said("git", "--no-optional-locks", "rev-parse", "HEAD")
     if commit is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
 import os
@@ -33,6 +34,8 @@ def format_of(path: str, asked: str = "") -> str:
     if found not in FORMATS:
         allowed = ", ".join(FORMATS)
         raise InputError(f"{called(path)}: its name does not say what it is; give the format: one of {allowed}")
+    if found == "parquet":
+        importlib.import_module("pyarrow.parquet")  # not in the core: better known now than when the work is done
     return found
 
 

@@ -192,7 +192,7 @@ def load(path: Path | None = None) -> Catalogue:
 
     Raises: CatalogueError listing all faults; FileNotFoundError where there is no such file.
     """
-    path = path or files.notebooks() / "catalogue.toml"
+    path = files.committed(path or files.notebooks() / "catalogue.toml")
     read, faults = _File(), list[str]()
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -81,8 +81,6 @@ class Aggregator:
         A row trains the targets of a group where all of them are rated and its criteria are there or imputed; `notes`
         counts the rows used and left out. Raises: ValueError where rows, columns or what is left do not do.
         """
-        from sklearn.exceptions import ConvergenceWarning
-
         self._name(X.columns, Y.columns)
         if len(X) != len(Y):
             raise ValueError(f"{len(X)} rows of criteria scores, {len(Y)} rows of ratings; one for each is needed")
@@ -107,6 +105,8 @@ class Aggregator:
                 )
             estimator = make_estimator(self.kind, self.seed, self.options)
             X_train, Y_train = ready[rows], ratings[rows[:, None], columns]
+            from sklearn.exceptions import ConvergenceWarning
+
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 estimator.fit(X_train, Y_train if len(columns) > 1 else Y_train.ravel())

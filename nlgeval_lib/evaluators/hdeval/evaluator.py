@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -196,8 +197,10 @@ class HDEval(Judge):
         """The outputs of a rated frame, and their ratings [outputs, targets].
 
         Rows with the same ids and text are one output; where an aspect comes again, it is another output with the same
-        text. Raises: ValueError where the frame has no ratings.
+        text. Raises: ValueError where the frame has no ratings; ModuleNotFoundError before anything is asked.
         """
+        if self.aggregator.needs_ratings:
+            importlib.import_module("sklearn")
         given = self.given(frame)
         if "human" not in frame.columns or not any(sample.aspect for sample in given):
             raise ValueError("no ratings to learn from: a long frame with 'aspect' and 'human' is needed")

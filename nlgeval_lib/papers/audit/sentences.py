@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import pandas as pd
-from scipy import stats
 
 from nlgeval_lib.papers.tables import KEY
 
@@ -173,6 +172,8 @@ def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Fin
     if not equal:
         yield finding("all rows", "no two neighbouring numbers twice", "none", None, HOLDS, words)
     first = {(name, keys): (other, theirs) for name, keys, other, theirs in reversed(equal)}
+    from scipy import stats
+
     likely = stats.poisson.sf(len(first) - 1, expected)
     said = CONTRADICTS if likely < RARE else UNTOLD
     for (name, keys), (other, theirs) in reversed(first.items()):
