@@ -14,8 +14,7 @@ from cli_tools import RUBRIC, asks, jsonl, rows
 
 from nlgeval_lib import cli, evaluators, scoring
 from nlgeval_lib.records import Judgment, Status
-from nlgeval_lib.scoring import rows as scored_rows
-from nlgeval_lib.scoring import table_files
+from nlgeval_lib.scoring import score_files
 
 HALF = "Feedback: half \ud800 a character. [RESULT] 4"
 
@@ -48,7 +47,9 @@ def test_half_a_character_of_a_parser_is_spelt_out(tmp_path, ending):
     scored = evaluators.score_frame(data.frame.index, judgments)
     scored = scored.assign(details=pd.Series([dict(one.details) for one in judgments], scored.index, dtype=object))
     path = tmp_path / f"s.{ending}"
-    table_files.write(scored_rows.joined(data, scored, "value"), str(path))
+    file = score_files.ScoreFile(str(path))
+    file.keep(0, data, scored)
+    file.write(data)
     found = scoring.read(path).frame
     assert found["reason"].tolist()[1] == found["note"].tolist()[0] == r"half \ud800"
     assert "half" in str(found["details"].tolist()[0])

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+import tempfile
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import evaluators
 from nlgeval_lib.engines import OpenAIEngine, Sampling
-from nlgeval_lib.scoring import InputError, checked, named, of_frame, read, settings, table_files
+from nlgeval_lib.scoring import InputError, checked, named, of_frame, read, score_files, settings
 from nlgeval_lib.scoring import rows as table
 
 
@@ -106,8 +107,10 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_siz
 def test_csv_is_read_as_it_was_written(rows):
     made = io.StringIO()
     csv.writer(made).writerows([("output", "reference"), *rows])
-    found = table_files.parsed(made.getvalue().encode(), "csv", "x")
-    assert list(found.itertuples(index=False, name=None)) == rows
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        file.write(made.getvalue().encode())
+        file.flush()
+        assert list(read(file.name).given.itertuples(index=False, name=None)) == rows
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------
@@ -192,7 +195,7 @@ def test_what_is_written_can_be_read(tmp_path, ending):
         }
     )
     path = tmp_path / f"out.{ending}"
-    table_files.write(frame, str(path))
+    score_files.write(frame, str(path))
     found = read(path).frame
     assert found["text"].tolist() == frame["text"].tolist()
     numbers = table.numbers(checked(read(path), ["human=value"]), "human")

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from nlgeval_lib.evaluators.stages import Stage
-    from nlgeval_lib.scoring import EngineChoice, Job, Rows
+    from nlgeval_lib.scoring import EngineChoice, Job
     from nlgeval_lib.scoring.asking import Run
+    from nlgeval_lib.scoring.rows import Parts
 
 SOME_MISSING = 1
 app = typer.Typer(
@@ -119,7 +120,7 @@ class Scoring(Planning):
         for path in self.plugin or ():
             named.plugin(path)
 
-    def rows(self, instead: str = "") -> Rows:
+    def rows(self, instead: str = "") -> Parts:
         """The rows, or with the same settings those of the file `instead`. Raises: InputError; DataUnavailable."""
         from nlgeval_lib.scoring import chosen_rows
 
@@ -128,7 +129,7 @@ class Scoring(Planning):
             instead or self.input, data, self.format, self.delimiter, self.map or (), self.fill or (), self.limit
         )
 
-    def job(self, data: Rows | None = None) -> Job:
+    def job(self, data: Parts | None = None) -> Job:
         """What these options ask for, on these rows or on their own. Raises: InputError; EngineError; Unavailable."""
         from nlgeval_lib.scoring import prepared
 

@@ -181,11 +181,22 @@ class ProgressBar:
     def __init__(self, name: str = "completions", quiet: bool = False, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
         self.quiet = quiet or self.stream.closed
+        self._within = ""
+        self._began = self._told = time.monotonic()
         self.start(name)
+
+    def part(self, name: str, done: int, total: int, rows: int) -> None:
+        """A new part of the rows: `done` of all are scored, and these are so many; told where there are several."""
+        now = time.monotonic()
+        self._within = f" (rows {done + 1:,}-{done + rows:,} of {total:,})" if rows < total else ""
+        if done and not self.quiet and now >= self._told + _EVERY:
+            self._told = now
+            left = duration((now - self._began) * (total - done) / done)
+            print(f"{name}: {done:,} of {total:,} rows, {left} left", file=self.stream, flush=True)
 
     def start(self, name: str, reads: Reads | None = None) -> None:
         """A new stage of the run. reads: says whether a completion can be read."""
-        self.name, self.reads = name, reads
+        self.name, self.reads = name + self._within, reads
         self.read = self.came = 0
         self.fault = ""
         self._bar: Any = None
