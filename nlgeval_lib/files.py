@@ -7,6 +7,7 @@ import errno
 import json
 import math
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -96,6 +97,21 @@ def replacing(path: Path | str) -> Iterator[Path]:
     finally:
         if tmp is not None:
             tmp.unlink(missing_ok=True)
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder and those above it that are not there, for their owner only."""
+    for folder in (*reversed(path.parents), path):
+        if not folder.exists():
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str, keep: str = "") -> str:
+    """The text with control characters, which could steer a terminal or break a line, spelt out, all but `keep`."""
+    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else repr(found[0])[1:-1], text)
 
 
 def whole(text: str) -> str:

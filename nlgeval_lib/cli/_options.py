@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
@@ -111,13 +112,16 @@ class Scoring(Planning):
         bool, typer.Option("--skip-incomplete", help="Leave rows that lack a needed text without a score.")
     ] = False
     limit: Annotated[int | None, option("--limit", min=1, help="Only the first rows, for a trial.")] = None
-    plugin: Annotated[Several, option("--plugin", help="A Python file that registers evaluators (repeatable).")] = None
+    plugin: Annotated[
+        Several, option("--plugin", help="A Python file with evaluators; its code is run (repeatable).")
+    ] = None
 
     def plugins(self) -> None:
         """Run the plugins' files."""
         from nlgeval_lib.scoring import named
 
         for path in self.plugin or ():
+            say(f"the code of {path} is run")
             named.plugin(path)
 
     def rows(self, instead: str = "") -> Parts:
@@ -168,7 +172,11 @@ def command(
         def called(**given: Any) -> None:
             asked = settings()
             vars(asked).update(given)
-            function(asked)
+            before = os.umask(0o077)  # what is made of somebody's texts is for its owner only
+            try:
+                function(asked)
+            finally:
+                os.umask(before)
 
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = types

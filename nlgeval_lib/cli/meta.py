@@ -142,7 +142,8 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
 
 def _cell(value: Any) -> str:
     """A value in a table of Markdown."""
-    from nlgeval_lib.report.tables import esc, printable
+    from nlgeval_lib.files import printable
+    from nlgeval_lib.report.tables import esc
     from nlgeval_lib.scoring.table_files import is_missing
 
     if is_missing(value):

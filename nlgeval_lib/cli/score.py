@@ -57,8 +57,9 @@ def score(asked: Score) -> None:
 
     \b
     Exit codes: 0 scored; 1 scored and written, but completions failed (the same command asks them again) or more rows
-    than --max-missing have no score; 1 also where nothing could be scored at all; 2 the call, the file or a column is
-    wrong, and nothing was asked; 130 stopped by Ctrl-C.
+    than --max-missing have no score; 1 also where nothing could be scored at all (a file that is there stays then, and
+    NAME.unscored is written beside it); 2 the call, the file or a column is wrong, and nothing was asked; 130 stopped
+    by Ctrl-C.
     """
     from nlgeval_lib import files
     from nlgeval_lib.scoring import ProgressBar, provenance, score_files
@@ -113,12 +114,14 @@ def score(asked: Score) -> None:
             if raw is not None:
                 raw.writelines(files.json_lines(job.run.raw or ()))
                 job.run.raw = []
-        file.write(job.data)
-    provenance.write_record(asked.output, earlier, asked.column, job.record(tally))
+        place = asked.output if tally.ok else score_files.beside(asked.output)
+        file.write(job.data, place)
+    provenance.write_record(place, earlier, asked.column, job.record(tally))
     if asked.save:
         job.evaluator.save(asked.save)
     failures(job.run)
-    for line in (*job.summary(tally), f"written: {asked.output}"):
+    kept = f"; {asked.output} is as it was, as no row was scored" if place != asked.output else ""
+    for line in (*job.summary(tally), f"written: {place}{kept}"):
         typer.echo(line)
     failed = job.run.failures or tally.statuses["failed"] or tally.statuses["unavailable"]
     raise typer.Exit(1 if failed or 1 - tally.ok / tally.rows > asked.max_missing else 0)

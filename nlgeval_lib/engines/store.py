@@ -103,8 +103,8 @@ class Store:
                 except (ValueError, KeyError, TypeError):
                     damaged.append(row[0].hex())
         if damaged:
-            said = f"{len(damaged)} damaged completions, such as {damaged[0][:12]}, count as not stored"
-            warnings.warn(f"{self.path}: {said}", stacklevel=2)
+            said = f"{len(damaged):,} stored answers failed their checksum and will be asked again"
+            warnings.warn(f"{self.path}: {said} (such as {damaged[0][:12]})", stacklevel=2)
         return {key: found[key] for key in wanted if key in found}
 
     def __len__(self) -> int:
@@ -324,7 +324,7 @@ _RESCUE = f"`sqlite3 {FILE} .recover | sqlite3 new.sqlite` saves what is whole"
 
 def _create(path: Path) -> None:
     """Make an empty store's file, for its owner only; whole at once, as another process may be doing the same."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    files.private_folder(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # readable by its owner only
     os.close(handle)
     try:

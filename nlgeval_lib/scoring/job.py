@@ -358,6 +358,8 @@ def prepared(
     job.check()
     if asks:
         job.store, job.run.ask_again = named.store(choice.store), choice.ask_again
+        if choice.engine != "replay" and not choice.planning:
+            named.check_store(job.store)
         job.engine = ready if ready is not None else choice.start(job.store)
         if ready is None:
             named.check_stand_in(job.engine, choice.model, job.store, choice.planning)

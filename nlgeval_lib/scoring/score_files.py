@@ -141,6 +141,11 @@ def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None
         raise InputError(error.strerror or str(error)) from None
 
 
+def beside(path: str) -> str:
+    """Where a run without a score writes: another name, where there is a file already."""
+    return str(Path(path).with_suffix(f".unscored{Path(path).suffix}")) if os.path.exists(path) else path
+
+
 def write(frame: pd.DataFrame, path: str) -> None:
     """The frame as a file of the format that its name says, whole or not at all; what is no text or number is JSON.
 

@@ -72,11 +72,11 @@ def _check_head(file: Any, name: str) -> None:
     """Passes for what may be UTF-8. Raises: InputError saying what the file is instead."""
     file.seek(0)
     head = file.read(4096)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * head.count(0) > len(head):
-        raise InputError(f"{name} is UTF-16 or UTF-32; save it as UTF-8")
     for mark, packed in _PACKED.items():
         if head.startswith(mark):
             raise InputError(f"{name} is packed ({packed}); unpack it, or save it as UTF-8 text")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * head.count(0) > len(head):
+        raise InputError(f"{name} is UTF-16 or UTF-32; save it as UTF-8")
 
 
 def _lines(file: Any, name: str) -> Iterator[tuple[int, str]]:
