@@ -73,9 +73,10 @@ def way_out(error: OSError) -> str:
 
 
 @contextlib.contextmanager
-def replacing(path: Path | str) -> Iterator[Path]:
+def replacing(path: Path | str, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it onto `path` on success, remove it on any error.
 
+    private: for its owner only; else as the process makes files.
     Raises: OSError naming `path` where the folder cannot be written or the disk is full.
     """
     path = Path(path)
@@ -90,7 +91,7 @@ def replacing(path: Path | str) -> Iterator[Path]:
             os.fsync(written.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(tmp, 0o666 & ~umask)
+        os.chmod(tmp, 0o600 if private else 0o666 & ~umask)
         os.replace(tmp, path)
     except OSError as error:
         raise OSError(error.errno, f"cannot write {path}: {way_out(error)}") from error

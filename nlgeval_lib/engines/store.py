@@ -48,10 +48,10 @@ ON CONFLICT (key) DO UPDATE  -- the first one of a key stays, unless it is damag
 SET crc = excluded.crc, record = excluded.record, model = excluded.model, revision = excluded.revision
 WHERE ({_WHOLE}) IS NOT TRUE
 """
-_CLAIM = """
+_CLAIM = f"""
 INSERT OR IGNORE INTO claims
 SELECT key, owner FROM (SELECT ? AS key, ? AS owner) AS new
-WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key)
+WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key AND ({_WHOLE}))
 """
 _AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
@@ -229,7 +229,7 @@ class Store:
     def export(self, path: Path | str) -> int:
         """Write every whole record to a file, a line of JSON each, that `merge` can read; how many there are."""
         count = 0
-        with files.replacing(path) as tmp, open(tmp, "wb") as out:
+        with files.replacing(path, private=True) as tmp, open(tmp, "wb") as out:
             for crc, record in self._all("crc, record", _WHOLE):
                 count += 1
                 out.write(b'{"crc":"%08x",%b\n' % (crc, record[1:]))
