@@ -8,6 +8,7 @@ import inspect
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
@@ -121,7 +122,8 @@ class Scoring(Planning):
         from nlgeval_lib.scoring import named
 
         for path in self.plugin or ():
-            say(f"the code of {path} is run")
+            if Path(path).is_file():
+                say(f"the code of {path} is run")
             named.plugin(path)
 
     def rows(self, instead: str = "") -> Parts:
