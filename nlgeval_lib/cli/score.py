@@ -63,7 +63,6 @@ def score(asked: Score) -> None:
     """
     from nlgeval_lib import files
     from nlgeval_lib.scoring import ProgressBar, provenance, score_files
-    from nlgeval_lib.scoring.job import Tally
 
     asked.plugins()
     if asked.list_all:
@@ -98,7 +97,7 @@ def score(asked: Score) -> None:
         raise ValueError(f"{job.name} is not fitted, there is nothing to keep; leave --save out")
     if job.repeated:
         say(f"note: {job.repeated}")
-    bar, tally = ProgressBar(job.name, quiet=asked.quiet), Tally()
+    bar, tally = ProgressBar(job.name, quiet=asked.quiet), score_files.Tally()
     if asked.fit:
         job.fit(asked.rows(asked.fit), bar)
     file = score_files.ScoreFile(asked.output, asked.column, asked.only_scores, "" if asked.cross_fit else job.key())

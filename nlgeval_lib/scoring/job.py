@@ -6,8 +6,6 @@ import contextlib
 import dataclasses
 import inspect
 import json
-import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -31,7 +29,7 @@ from nlgeval_lib.scoring import named, table_files
 from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
 from nlgeval_lib.scoring.named import EngineChoice
 from nlgeval_lib.scoring.rows import KNOWN, InputError, Parts, Repeated, Rows, incomplete
-from nlgeval_lib.scoring.score_files import ScoreFile
+from nlgeval_lib.scoring.score_files import ScoreFile, Tally
 
 # stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
 PARSED = ("score", "criteria", "format")
@@ -281,48 +279,6 @@ class Job:
             if usage is not None and usage.cost:
                 lines.append(f"cost: {usage.cost:,.4f}")
         return [*lines, f"signature: {tally.signature}"]
-
-
-@dataclass
-class Tally:
-    """What came of the rows so far."""
-
-    rows: int = 0
-    statuses: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)  # those seen first, where there are very many
-    total: float = 0.0
-    low: float = math.inf
-    high: float = -math.inf
-    signature: str = ""
-
-    def add(self, scored: pd.DataFrame) -> None:
-        """The next part."""
-        self.rows += len(scored)
-        self.signature = scored.attrs.get("signature", "")
-        self.statuses.update(scored["status"].tolist())
-        lost = scored.loc[scored["status"] != Status.OK.value, "reason"].tolist()
-        self.reasons.update(lost if len(self.reasons) < _REASONS else [one for one in lost if one in self.reasons])
-        values = scored["value"].dropna()
-        if len(values):
-            self.total += float(values.sum())
-            self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
-
-    @property
-    def ok(self) -> int:
-        """Rows with a score."""
-        return self.statuses[Status.OK.value]
-
-    def lines(self) -> list[str]:
-        """Coverage, and the most frequent reason for a gap."""
-        said = f"{self.rows:,} rows: {self.ok:,} scored ({self.ok / self.rows:.1%})"
-        others = [(status, count) for status, count in self.statuses.most_common() if status != Status.OK.value]
-        said += "".join(f", {count:,} {status}" for status, count in others)
-        if self.ok:
-            said += f"; mean {self.total / self.ok:.4g}, from {self.low:.4g} to {self.high:.4g}"
-        return [said, *(f"most frequent reason: {reason}" for reason, _ in self.reasons.most_common(1))]
-
-
-_REASONS = 10_000
 
 
 def prepared(

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-import json
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +16,7 @@ import pandas as pd
 from nlgeval_lib import datasets
 from nlgeval_lib.names import meant, pair
 from nlgeval_lib.scoring import table_files
-from nlgeval_lib.scoring.table_files import InputError, TableFile, is_missing
+from nlgeval_lib.scoring.table_files import InputError, TableFile, as_id, as_number, as_references, as_text, is_missing
 
 TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
 REFERENCES = ("references", "reference")
@@ -29,8 +25,6 @@ RATING = "human"
 RATINGS = ("human_", "rater_")  # how columns with further ratings begin
 KNOWN = (*TEXTS, *REFERENCES, *IDS, RATING)
 _ALIAS = {"input": "source"}  # another name that a file may use for one of ours
-_NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
-_WHOLE = 2**53  # beyond it a float stands for several whole numbers
 
 
 @dataclass(frozen=True)
@@ -249,7 +243,7 @@ def _under_our_names(rows: Rows, sources: Mapping[str, list[str]], filled: Mappi
     named = dataclasses.replace(rows, theirs=_called(sources, filled))
     for ours, values in columns.items():
         rating = ours == RATING or ours.startswith(RATINGS)
-        columns[ours] = _cells(values, _number if rating else _READERS.get(ours, lambda cell: cell), named, ours)
+        columns[ours] = _cells(values, as_number if rating else _READERS.get(ours, lambda cell: cell), named, ours)
     return dataclasses.replace(named, frame=pd.DataFrame(columns, rows.given.index))
 
 
@@ -282,7 +276,7 @@ def numbers(rows: Rows, column: str) -> np.ndarray:
 
     Raises: InputError naming the cell that is no finite number.
     """
-    return np.asarray(_cells(rows.frame[column].tolist(), _number, rows, column))
+    return np.asarray(_cells(rows.frame[column].tolist(), as_number, rows, column))
 
 
 class Repeated:
@@ -346,7 +340,7 @@ def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: boo
     return found
 
 
-# -- cells: a value as it is used; ValueError with what a message says after the place ---------------------------------
+# -- cells -------------------------------------------------------------------------------------------------------------
 
 
 def _cells(values: list[Any], read: Callable[[Any], Any], rows: Rows, column: str) -> Any:
@@ -357,64 +351,8 @@ def _cells(values: list[Any], read: Callable[[Any], Any], rows: Rows, column: st
             found.append(read(value))
     except ValueError as error:
         raise InputError(f"{rows.place(len(found), column)}{error}") from None
-    return np.array(found, dtype=float) if read is _number else pd.Series(found, rows.given.index, dtype=object)
+    return np.array(found, dtype=float) if read is as_number else pd.Series(found, rows.given.index, dtype=object)
 
 
-def _text(value: Any) -> str | None:
-    if is_missing(value):
-        return None
-    if not isinstance(value, str):
-        raise ValueError(f": {_shown(value)} where a text is needed")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(f": half a character (\\u{ord(value[error.start]):04x}); write it whole") from None
-    return value
-
-
-def _references(value: Any, packed: bool = True) -> str | tuple[str, ...] | None:
-    """packed: whether a text may be a JSON list of texts."""
-    if packed and isinstance(value, str) and value.startswith("["):
-        with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(value)
-            if found and all(isinstance(each, str) for each in found):
-                value = found
-    if isinstance(value, str) or is_missing(value):
-        return _text(value)
-    if not isinstance(value, (list, tuple)):
-        raise ValueError(f": {_shown(value)} where a text or a list of texts is needed")
-    return tuple(text for each in value if (text := _text(each)) is not None)
-
-
-def _id(value: Any) -> str:
-    if is_missing(value) or value == "":
-        raise ValueError(" is missing; every row needs one, or leave the column out")
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise ValueError(f": {_shown(value)} where a text or a number is needed")
-    return str(_text(value) if isinstance(value, str) else value)
-
-
-def _number(value: Any) -> float:
-    if is_missing(value) or (isinstance(value, str) and value.strip().lower() in _NO_NUMBER):
-        return math.nan
-    odd = isinstance(value, str) and (not value.isascii() or "_" in value)  # Python reads 1_000 and other digits
-    try:
-        if odd or isinstance(value, bool) or not isinstance(value, (str, int, float, np.number, Decimal)):
-            raise TypeError
-        number = float(value)
-    except (ValueError, OverflowError, TypeError):
-        raise ValueError(f": {_shown(value)} where a number is needed, or nothing") from None
-    if math.isinf(number):
-        raise ValueError(f": {_shown(value)}; a finite number is needed, or nothing")
-    whole = str(value).strip().lstrip("+-")
-    if abs(number) >= _WHOLE and not isinstance(value, float) and whole.isdigit() and int(whole) != _WHOLE:
-        raise ValueError(f": {_shown(value)}, which a float cannot tell from its neighbours")
-    return number
-
-
-def _shown(value: Any) -> str:
-    return f"{type(value).__name__} {str(value)[:40]!r}"
-
-
-_READERS: dict[str, Callable[[Any], Any]] = {**dict.fromkeys(TEXTS, _text), **dict.fromkeys(IDS, _id)}
-_READERS |= {"reference": functools.partial(_references, packed=False), "references": _references}
+_READERS: dict[str, Callable[[Any], Any]] = {**dict.fromkeys(TEXTS, as_text), **dict.fromkeys(IDS, as_id)}
+_READERS |= {"reference": functools.partial(as_references, packed=False), "references": as_references}

@@ -7,9 +7,12 @@ import contextlib
 import csv
 import hashlib
 import json
+import math
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files
+from nlgeval_lib.records import Status
 from nlgeval_lib.scoring.rows import IDS, RATING, REFERENCES, TEXTS, Parts, Rows
 from nlgeval_lib.scoring.table_files import InputError, format_of, is_missing, present
 
@@ -119,6 +123,48 @@ class ScoreFile:
 
 _SCORED = ("value", "status", "reason")
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
+
+
+@dataclass
+class Tally:
+    """What came of the rows so far."""
+
+    rows: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)  # those seen first, where there are very many
+    total: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
+    signature: str = ""
+
+    def add(self, scored: pd.DataFrame) -> None:
+        """The next part."""
+        self.rows += len(scored)
+        self.signature = scored.attrs.get("signature", "")
+        self.statuses.update(scored["status"].tolist())
+        lost = scored.loc[scored["status"] != Status.OK.value, "reason"].tolist()
+        self.reasons.update(lost if len(self.reasons) < _REASONS else [one for one in lost if one in self.reasons])
+        values = scored["value"].dropna()
+        if len(values):
+            self.total += float(values.sum())
+            self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
+
+    @property
+    def ok(self) -> int:
+        """Rows with a score."""
+        return self.statuses[Status.OK.value]
+
+    def lines(self) -> list[str]:
+        """Coverage, and the most frequent reason for a gap."""
+        said = f"{self.rows:,} rows: {self.ok:,} scored ({self.ok / self.rows:.1%})"
+        others = [(status, count) for status, count in self.statuses.most_common() if status != Status.OK.value]
+        said += "".join(f", {count:,} {status}" for status, count in others)
+        if self.ok:
+            said += f"; mean {self.total / self.ok:.4g}, from {self.low:.4g} to {self.high:.4g}"
+        return [said, *(f"most frequent reason: {reason}" for reason, _ in self.reasons.most_common(1))]
+
+
+_REASONS = 10_000
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
