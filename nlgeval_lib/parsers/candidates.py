@@ -78,7 +78,8 @@ _RIGHT = re.compile(
 # "4 of the facts", "3 minor errors": parts and things that are counted
 _COUNTED = re.compile(
     r" (?:(?P<part>(?:out )?of (?:the|its|these|those|them|all|my|our|his|her|their)\b(?! (?:possible|total|maximum|"
-    r"available|max|best)\b)(?! (?:rubric|scale)\b)(?! \d+(?: (?:possible|points|stars|marks)\b|[ \t]*(?:[.!,;)\n]|\Z))))|(?:(?:[a-z-]+(?:al|"
+    r"available|max|best)\b)(?! (?:rubric|scale)\b)(?! \d+(?: (?:possible|points|stars|marks)\b|[ \t]*(?:[.!,;)\n]|"
+    r"\Z))))|(?:(?:[a-z-]+(?:al|"
     r"ed|ing|ous|ive|ic|or|able|ible)|key|main|small|big|wrong|false|more|other) ){0,2}(?:errors?|mistakes?|issues?|"
     r"problems?|typos?|sentences?|words?|facts?|paragraphs?|examples?|omissions?|inconsistenc(?:y|ies)|contradictions?|"
     r"repetitions?|statements?|claims?|events?|people|persons|times|reasons?|points (?:are|were|is|was|have|has|not)|"
@@ -381,7 +382,8 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
 
 
 _GETS = re.compile(
-    r"\W(?P<verb>has|had|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)(?: (?:a|an|the))?(?: [a-z]+)? \Z"
+    r"\W(?P<verb>has|had|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)(?: (?:a|an|"
+    r"the))?(?: [a-z]+)? \Z"
 )
 
 

@@ -235,7 +235,8 @@ def _after_turn(verdicts: list[Candidate], body: str) -> list[Candidate]:
 
 
 _CONCLUDES = re.compile(
-    r"(?:(?P<so>\b(?:so|thus|hence|therefore|as (?:it|things) stands?|as is|which averages (?:out )?to|which makes):?,?)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
+    r"(?:(?P<so>\b(?:so|thus|hence|therefore|as (?:it|things) stands?|as is|which averages (?:out )?to|"
+    r"which makes):?,?)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
     rf"(?:(?:\A|\s)(?:{'|'.join(tables.FILL - {'probably', 'likely', 'now', 'only', 'just'})}))*\s*\Z"
 )
 _DEDUCES = re.compile(r"\b(?:minus|deduct\w*|subtract\w*|points? off|knock\w* off)\b")
