@@ -121,9 +121,13 @@ def store(folder: str | Path | None = None) -> Store:
 
 
 def check_store(kept: Store) -> None:
-    """Passes where completions can be written: better known before the first request. Raises: InputError."""
+    """Passes where completions can be written: better known before the first request. Raises: InputError.
+
+    A folder that is not there is not made yet.
+    """
+    folder = next((one for one in (kept.folder, *kept.folder.parents) if one.exists()), kept.folder)
     try:
-        files.check(kept.path)
+        files.check(folder / kept.path.name)
         if kept.path.exists() and not os.access(kept.path, os.W_OK):
             raise PermissionError(errno.EACCES, f"cannot write {kept.path}: {os.strerror(errno.EACCES)}")
     except OSError as error:
