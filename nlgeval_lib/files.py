@@ -7,6 +7,7 @@ import errno
 import json
 import math
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -82,9 +83,10 @@ def way_out(error: OSError) -> str:
 
 
 @contextlib.contextmanager
-def replacing(path: Path | str) -> Iterator[Path]:
+def replacing(path: Path | str, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it onto `path` on success, remove it on any error.
 
+    private: for its owner only; else as the process makes files.
     Raises: OSError naming `path` where the folder cannot be written or the disk is full.
     """
     path = Path(path)
@@ -99,13 +101,28 @@ def replacing(path: Path | str) -> Iterator[Path]:
             os.fsync(written.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(tmp, 0o666 & ~umask)
+        os.chmod(tmp, 0o600 if private else 0o666 & ~umask)
         os.replace(tmp, path)
     except OSError as error:
         raise OSError(error.errno, f"cannot write {path}: {way_out(error)}") from error
     finally:
         if tmp is not None:
             tmp.unlink(missing_ok=True)
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder and those above it that are not there, for their owner only."""
+    for folder in (*reversed(path.parents), path):
+        if not folder.exists():
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str, keep: str = "") -> str:
+    """The text with control characters, which could steer a terminal or break a line, spelt out, all but `keep`."""
+    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else repr(found[0])[1:-1], text)
 
 
 def whole(text: str) -> str:

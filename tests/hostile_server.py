@@ -31,6 +31,7 @@ class HostileServer(ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.over = threading.Event()
         self.models: dict[str, Any] = {}  # what `/v1/models` tells
+        self.mute = False  # it takes what is asked, and is silent
         self.says: tuple[int, bytes] | None = None  # status and body of every answer, whatever is asked
         threading.Thread(target=self.serve_forever, daemon=True, kwargs={"poll_interval": 0.02}).start()
 
@@ -67,6 +68,8 @@ class Handler(BaseHTTPRequestHandler):
             server.at_once += 1
             server.most_at_once = max(server.most_at_once, server.at_once)
         try:
+            if server.mute:
+                server.over.wait()
             if server.says:
                 self.send(*server.says, server.headers)
                 return
@@ -80,6 +83,8 @@ class Handler(BaseHTTPRequestHandler):
                 server.at_once -= 1
 
     def do_GET(self) -> None:
+        if self.server.mute:
+            self.server.over.wait()
         told = {"/v1/models": self.server.models, "/version": {"version": "1.2.3"}}.get(self.path)
         self.send(200, told) if told else self.send(404, {})
 

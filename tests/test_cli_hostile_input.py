@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 
 import pandas as pd
 import pytest
@@ -52,28 +51,3 @@ def test_the_input_is_never_lost_to_the_output(rated, tmp_path, call):
     got = rated(*call)
     assert got.code == 2 and "name another file" in got.err
     assert (tmp_path / "rows.csv").read_bytes() == before and not (tmp_path / "s.csv").exists()
-
-
-@pytest.mark.parametrize(
-    ("cell", "message"),
-    [
-        ("1_000", "where a number is needed"),
-        ("１２", "where a number is needed"),
-        ("9007199254740993", "cannot tell from its neighbours"),
-        ("-9007199254740993", "cannot tell from its neighbours"),
-    ],
-)
-def test_a_number_that_would_be_read_as_another_is_refused(rated, tmp_path, cell, message):
-    for name, content in (
-        ("n.csv", f"value,human\n1,2\n{cell},1\n3,3\n"),
-        (
-            "n.jsonl",
-            "".join(json.dumps(row) + "\n" for row in ({"value": "1", "human": 2}, {"value": cell, "human": 1})),
-        ),
-    ):
-        (tmp_path / name).write_text(content, encoding="utf-8")
-        got = rated("meta", name)
-        line = 3 if name == "n.csv" else 2
-        assert got.code == 2 and f"{name}, line {line}, column 'value'" in got.err and message in got.err
-    (tmp_path / "fine.csv").write_text(f"value,human\n1,2\n{2**53},1\n1e20,3\n")
-    assert rated(*META, "fine.csv").code == 0

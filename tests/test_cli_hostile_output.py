@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import sqlite3
+import stat
 import sys
 from decimal import Decimal
 
@@ -13,9 +15,9 @@ import pytest
 from cli_tools import RUBRIC, asks, jsonl, rows
 
 from nlgeval_lib import cli, evaluators, scoring
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Judgment, Status
-from nlgeval_lib.scoring import rows as scored_rows
-from nlgeval_lib.scoring import table_files
+from nlgeval_lib.scoring import score_files
 
 HALF = "Feedback: half \ud800 a character. [RESULT] 4"
 
@@ -48,7 +50,9 @@ def test_half_a_character_of_a_parser_is_spelt_out(tmp_path, ending):
     scored = evaluators.score_frame(data.frame.index, judgments)
     scored = scored.assign(details=pd.Series([dict(one.details) for one in judgments], scored.index, dtype=object))
     path = tmp_path / f"s.{ending}"
-    table_files.write(scored_rows.joined(data, scored, "value"), str(path))
+    file = score_files.ScoreFile(str(path))
+    file.keep(0, data, scored)
+    file.write(data)
     found = scoring.read(path).frame
     assert found["reason"].tolist()[1] == found["note"].tolist()[0] == r"half \ud800"
     assert "half" in str(found["details"].tolist()[0])
@@ -101,3 +105,76 @@ def test_closed_streams_and_plain_terminals_stop_nothing(mine, monkeypatch, tmp_
     plain.flush()
     assert end.value.code == 0 and rb"written: \u65e5\u672c.csv" in plain.buffer.getvalue()
     assert (tmp_path / "日本.csv").is_file()
+
+
+# -- nothing good is overwritten, nothing is read by others -----------------------------------------------------------
+
+
+def test_a_run_without_a_score_leaves_the_file_that_is_there(mine, tmp_path):
+    call = ("score", "-e", "bleu", "-i", "mine.jsonl", "-o", "s.csv")
+    assert mine(*call).code == 0
+    before = {name: (tmp_path / name).read_bytes() for name in ("s.csv", "s.csv.meta.json")}
+    jsonl(tmp_path / "mine.jsonl", rows(3, reference=""))
+    for _ in range(2):
+        got = mine(*call)
+        assert got.code == 1 and "written: s.unscored.csv; s.csv is as it was, as no row was scored" in got.out
+        assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    assert pd.read_csv(tmp_path / "s.unscored.csv")["status"].tolist() == ["empty"] * 3
+
+
+@pytest.mark.parametrize("place", ["taken", "taken/store", "folder.csv"])
+def test_a_store_that_cannot_be_written_is_told_before_the_first_request(mine, judge, tmp_path, place):
+    server = judge(lambda prompt: "4")
+    if place == "folder.csv":
+        (tmp_path / place / "completions.sqlite").mkdir()
+    got = mine("score", "-e", "geval", "-i", "mine.jsonl", "--fill", "aspect=a", *asks(server, "--store", place), *OUT)
+    assert got.code == 2 and "error: cannot write" in got.err and "--engine replay answers from what" in got.err
+    assert not server.bodies and not (tmp_path / "s.csv").exists()
+
+
+OUT = ("-o", "s.csv", "--fill", "source=s", "--max-missing", "1", "-q")
+
+
+def test_altered_answers_are_counted_aloud_and_asked_again(mine, judge, tmp_path):
+    server = judge(lambda prompt: "Score: 4")
+    jsonl(tmp_path / "many.jsonl", rows(40))
+    call = ("score", "-e", "llmscore", "-i", "many.jsonl", *asks(server, "--store", "kept"), *OUT)
+    assert mine(*call).code == 0 and len(server.bodies) == 40
+    with sqlite3.connect(tmp_path / "kept" / "completions.sqlite") as database:
+        altered = (
+            "UPDATE records SET record = replace(record, 'Score: 4', 'Score: 5') WHERE model IS NOT NULL AND id % 4"
+        )
+        count = database.execute(altered).rowcount
+    with pytest.warns(UserWarning, match=f"{count} stored answers failed their checksum and will be asked again"):
+        assert mine(*call).code == 0
+    assert len(server.bodies) == 40 + count > 55 and pd.read_csv(tmp_path / "s.csv")["value"].eq(4).all()
+
+
+def test_what_is_made_of_texts_is_for_its_owner_only(mine, judge, tmp_path):
+    server, before = judge(lambda prompt: "Score: 4"), os.umask(0)
+    try:
+        asked = asks(server, "--store", "new/deep/store")
+        call = ("score", "-e", "llmscore", "-i", "mine.jsonl", *asked, "-o", "new/out/s.csv", "--raw", "new/raw.jsonl")
+        assert mine(*call).code == 0 and mine("meta", "new/out/s.csv", "-o", "new/m.csv").code in (0, 1)
+        assert mine("store", "export", "new/all.jsonl", "--store", "new/deep/store").code == 0
+        engines_store = Store(tmp_path / "state" / "of a notebook" / "store")
+        engines_store.put_many(Store(tmp_path / "new/deep/store").get_many(Store(tmp_path / "new/deep/store")).values())
+        made = [*(tmp_path / "new").rglob("*"), tmp_path / "new", *(tmp_path / "state").rglob("*.sqlite")]
+        modes = {path.relative_to(tmp_path).as_posix(): stat.S_IMODE(path.stat().st_mode) for path in made}
+    finally:
+        os.umask(before)
+    assert len(modes) >= 10 and {mode for mode in modes.values()} == {0o700, 0o600}, modes
+
+
+def test_escapes_for_a_terminal_are_shown_not_sent(mine, judge, tmp_path):
+    bell = "\x1b]0;mine\x07\x1b[2J\u202e\r"
+    server = judge(lambda prompt: 400)
+    server.says = 400, json.dumps({"error": {"message": f"no {bell}luck"}}).encode()
+    jsonl(tmp_path / "odd.jsonl", rows(2, input_id=bell + "x", system_id=bell))
+    for call in (
+        ("score", "-e", "llmscore", "-i", "odd.jsonl", *asks(server), *OUT),
+        ("meta", "odd.jsonl", "--score", bell),
+        ("score", "-e", bell, "-i", "odd.jsonl", "-o", "s.csv"),
+    ):
+        got = mine(*call)
+        assert not set("\x1b\x07\u202e\r") & set(got.out + got.err) and "x1b]0;mine" in got.out + got.err, got

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import io
 import json
 import logging
 import random
+import re
 import threading
+from pathlib import Path
 
 import hostile_server
 import pytest
@@ -15,9 +18,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib import engines
-from nlgeval_lib.engines import Ask, OpenAIEngine, Request, Sampling, UnsupportedSetting, _protocol
+from nlgeval_lib.engines import (
+    Ask,
+    OpenAIEngine,
+    Request,
+    Sampling,
+    UnsupportedSetting,
+    _protocol,
+    _server,
+    openai_compatible,
+)
 from nlgeval_lib.engines._protocol import BadAnswer, retry_after, without_key
 from nlgeval_lib.engines.store import Store
+from nlgeval_lib.scoring import asking
 
 KEY = "sk-proj-" + "".join(chr(97 + i * 7 % 26) for i in range(150))
 
@@ -129,67 +142,83 @@ def test_concurrency_is_used_and_bounded(server):
 # -- failures ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "what", ["429", "500", "502", "503", "408", "drop", *(f"bad: {name}" for name in hostile_server.BAD)]
-)
-@pytest.mark.parametrize("chat", [False, True])
-def test_what_passes_is_tried_again(server, what, chat):
-    kind, _, detail = what.partition(": ")
-    prompt = f"{kind} 2: {detail or 'x'}"
-    e = Patient(server())
-    [[made]] = engines.complete(e, [Request.chat(prompt) if chat else prompt], GREEDY)
-    assert made.text == f"echo of {prompt}"
-    assert e.usage.calls == 3 and len(e.slept) == 2
+CASES = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "cases" / "server_faults.jsonl").read_text(encoding="utf-8").splitlines()
+]
 
 
-@pytest.mark.parametrize("what", ["500", "429", "drop", "bad"])
-def test_what_does_not_pass_is_named_and_the_rest_is_kept(server, tmp_path, what):
-    bad = f"{what} 99: json"
-    requests = [Request(prompt="a", id="first"), Request(prompt=bad, id="cursed"), Request(prompt="b", id="last")]
-    e, store = Patient(server(), max_retries=3), Store(tmp_path)
-    answers = engines.complete(e, requests, GREEDY, store)
-    [failure] = answers.failed
-    assert failure.id == "cursed" and "(4 attempts)" in failure.reason
-    assert [c.text for c in answers.flat] == ["echo of a", "", "echo of b"]
-    assert len(store) == 2
-
-
-@pytest.mark.parametrize("what", ["hang", "drip"])
-def test_no_attempt_takes_longer_than_its_timeout(server, what):
-    answers = engines.complete(
-        Patient(server(), timeout=0.9, max_retries=1), [f"{what} 99: x", "fine", f"{what} 1: y"], GREEDY
-    )
-    assert [failure.id for failure in answers.failed] == ["#0"]
-    assert answers.failed[0].reason == "no answer within 0.9 s (2 attempts)"
-    assert answers[2][0].text == f"echo of {what} 1: y"
-
-
-@pytest.mark.parametrize("what", ["huge", "flood"])
-def test_an_answer_of_10_mb_is_not_read(server, what, monkeypatch):
+@pytest.mark.parametrize("chat", [False, True], ids=["text", "chat"])
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_whatever_a_server_does_has_its_end(server, tmp_path, monkeypatch, case, chat):
+    """Of three prompts asked one after another the second is met with the fault; what fails is named, the rest kept."""
     monkeypatch.setattr(_protocol, "MOST_BYTES", 1 << 20)
-    e = Patient(server())
-    answers = engines.complete(e, [f"{what} 99: x", "fine"], GREEDY)
-    assert answers.failed[0].reason == "the answer is longer than 1048576 bytes" and e.usage.calls == 2
-    assert answers[1][0].text == "echo of fine"
+    elsewhere, prompts = server(), ["first", case["prompt"], "last"]
+    place = elsewhere.url.removeprefix("http://").removesuffix("/v1")
+    s = server(**{name: value.replace("ELSEWHERE", place) for name, value in case.get("headers", {}).items()})
+    e, store = Patient(s, concurrency=1, **case.get("options", {})), Store(tmp_path)
+    requests = [Request.chat(prompt, id=prompt) if chat else Request(prompt=prompt, id=prompt) for prompt in prompts]
+    answers = engines.complete(e, requests, GREEDY, store)
+    reasons = {failure.id: failure.reason for failure in answers.failed}
+    for prompt, end, said in zip(
+        prompts, ("answered", case["end"], case["after"]), ("", case["said"], ""), strict=True
+    ):
+        if end == "answered":
+            assert answers[prompts.index(prompt)][0].text == f"echo of {prompt}" and prompt not in reasons
+        else:
+            wanted = said.replace("ELSEWHERE", place) if end == "failed" else end
+            assert wanted in reasons[prompt] and not answers[prompts.index(prompt)][0].text
+    assert len(store) == 3 - len(reasons) and e.usage.calls == case.get("calls", e.usage.calls)
+    assert e.now - 1000 >= case.get("waits", 0) and not elsewhere.bodies and not elsewhere.sent_keys
 
 
-@pytest.mark.parametrize("status", ["400", "413", "422"])
-def test_a_request_that_the_server_refuses_is_not_repeated(server, status):
-    e = Patient(server())
-    answers = engines.complete(e, [f"{status} 99: x", "fine"], GREEDY)
-    assert [failure.id for failure in answers.failed] == ["#0"] and answers.failed[0].reason.startswith(
-        f"HTTP {status}: "
-    )
-    assert e.usage.calls == 2
+def test_there_are_at_least_44_of_them():
+    assert len(CASES) >= 44
 
 
-@pytest.mark.parametrize("status", ["401", "403", "404"])
-def test_a_wrong_key_or_model_ends_the_run_at_once(server, status):
-    s = server()
-    e = Patient(s, concurrency=1)
-    answers = engines.complete(e, ["good", *(f"{status} 99: {i}" for i in range(30))], GREEDY)
-    assert answers[0][0].text == "echo of good" and len(answers.failed) == 30 and len(s.bodies) == 2
-    assert answers.failed[-1].reason.startswith(f"not asked: HTTP {status}")
+# -- a server that hangs ----------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_hangs_is_told_and_given_up(server, monkeypatch):
+    """By the default settings after 5 to 25 seconds, and after 4 minutes."""
+    assert 2 * OpenAIEngine("m").timeout <= 240 and openai_compatible._BEAT + 2 * _server._PATIENCE <= 25
+    monkeypatch.setattr(openai_compatible, "_BEAT", 0.0)
+    monkeypatch.setattr(_server, "_PATIENCE", 0.2)
+    for name in ("_FIRST", "_EVERY", "_SILENT"):
+        monkeypatch.setattr(asking, name, 0.0)
+    s, said = server(), io.StringIO()
+    s.mute = True
+    e, bar = Patient(s, timeout=0.3, concurrency=4), asking.ProgressBar("judge", stream=said)
+    with pytest.warns(UserWarning, match=r"127.0.0.1:\d+ has not answered within 0.2 s what models it has"):
+        answers = engines.complete(e, [f"p{i}" for i in range(40)], GREEDY, progress=bar.report)
+    calls = e.usage.calls
+    assert len(answers.failed) == 40 and 8 <= calls < 12, "each of four workers tried twice"
+    assert all("no request was answered within 0.6 s: the server hangs" in one.reason for one in answers.failed[8:])
+    lines = said.getvalue().splitlines()
+    assert re.search(r"0 done, 0 stored, 0 failed, no answer for \d s", lines[1])
+    assert "(the last: not asked" in lines[-1] and "no request was answered within 0.6 s" in lines[-1]
+    with pytest.raises(engines.EngineError, match=r"has not answered within 0\.2 s, nor before"):
+        engines.complete(e, ["p"], GREEDY)
+    assert e.usage.calls == calls
+
+
+# -- where the key and the prompts may go -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("url", ["http://10.0.0.7:8000/v1", "http://judge.example/v1", "http://127.0.0.1.example/v1"])
+def test_a_key_goes_over_plain_http_to_this_machine_alone(url, monkeypatch):
+    with pytest.raises(engines.EngineError, match=r"OPENAI_API_KEY would go to .* unencrypted") as caught:
+        _ = OpenAIEngine("m", base_url=url).revision
+    assert KEY[:12] not in str(caught.value) and "plain_http=yes" in str(caught.value)
+    assert OpenAIEngine("m", base_url=url, plain_http=True)._key() == KEY
+    assert OpenAIEngine("m", base_url=url.replace("http:", "https:"))._key() == KEY
+    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
+    assert OpenAIEngine("m", base_url=url)._key() == "EMPTY", "a word for a server that wants none"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.0.1", "[::1]", "localhost", "judge.localhost"])
+def test_this_machine_has_several_names(host):
+    assert OpenAIEngine("m", base_url=f"http://{host}:8000/v1")._key() == KEY
 
 
 def test_a_dead_server_is_given_up(server, tmp_path):
@@ -292,11 +321,6 @@ def test_retry_after_holds_everybody_back(server):
     engines.complete(e, ["429 1: x", "a", "b"], GREEDY)
     assert e.now == pytest.approx(1040, abs=1.0)
     assert list(s.asked) == ["429 1: x", "a", "b"]
-
-
-def test_a_server_that_wants_an_hour_fails_the_request(server):
-    answers = engines.complete(Patient(server(retry_after="3600")), ["429 1: x"], GREEDY)
-    assert "asks to wait 3600 s, more than 120" in answers.failed[0].reason
 
 
 def test_retry_after_is_read_in_all_its_forms():

@@ -262,14 +262,14 @@ def test_a_damaged_record_is_told_and_asked_again_and_never_anothers(tmp_path, c
     damage(tmp_path, change, *values)
     with Store(tmp_path) as store:
         assert store.verify() == [sha("1")] and len(store) == 3
-        with pytest.warns(UserWarning, match=f"1 damaged completions, such as {sha('1')[:12]}, count as not stored"):
+        with pytest.warns(UserWarning, match=f"1 stored answers failed .*such as {sha('1')[:12]}"):
             assert store.get_many(map(sha, "012")).keys() == {sha("0"), sha("2")}
         assert store.export(tmp_path / "whole.jsonl") == 2
         assert store.put_many(done(str(i), "new") for i in range(3)) == 1 and store.verify() == []
         assert [store.get(sha(i)).text for i in "012"] == ["text of 0", "new", "text of 2"]
 
 
-@pytest.mark.filterwarnings("ignore:.*damaged completions")
+@pytest.mark.filterwarnings("ignore:.*failed their checksum")
 def test_a_flipped_bit_anywhere_costs_at_most_what_it_hit(tmp_path):
     made = {one.key: one for one in (done(str(i), f"{i} " * 900) for i in range(20))}
     with Store(tmp_path) as store:

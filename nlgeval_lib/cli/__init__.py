@@ -10,8 +10,11 @@ import importlib
 import os
 import signal
 import sys
+import warnings
+from typing import Any
 
 from nlgeval_lib.cli._options import app
+from nlgeval_lib.files import printable
 from nlgeval_lib.names import extra
 
 MODULES = ("run", "data", "score", "meta", "parse", "completions", "finetune", "build", "store")
@@ -22,6 +25,7 @@ for _name in MODULES:
 def main() -> None:
     """Run the command line; errors that a user can mend are one message, not a traceback."""
     _streams()
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     with contextlib.suppress(ValueError):  # raised outside the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
     try:
@@ -52,5 +56,25 @@ def _streams() -> None:
         stream = getattr(sys, name)
         if stream is None:  # closed by whoever started this
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
-        elif stream.errors in ("strict", "surrogateescape") and hasattr(stream, "reconfigure"):
+            continue
+        if stream.errors in ("strict", "surrogateescape") and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+        if not isinstance(stream, _Shown):
+            setattr(sys, name, _Shown(stream))
+
+
+class _Shown:
+    """A stream on which control characters from data or servers are shown, not sent: but for ends of lines, tabs, and
+    the way back to a line's beginning that a progress bar starts with."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Writes it."""
+        back = "\r" if text.startswith("\r") else ""
+        lines = text.removeprefix(back).replace("\r\n", "\n")
+        return int(self._stream.write(back + printable(lines, keep="\n\t")))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

@@ -6,7 +6,9 @@ import contextlib
 import functools
 import inspect
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from nlgeval_lib.evaluators.stages import Stage
-    from nlgeval_lib.scoring import EngineChoice, Job, Rows
+    from nlgeval_lib.scoring import EngineChoice, Job
     from nlgeval_lib.scoring.asking import Run
+    from nlgeval_lib.scoring.rows import Parts
 
 SOME_MISSING = 1
 app = typer.Typer(
@@ -110,16 +113,20 @@ class Scoring(Planning):
         bool, typer.Option("--skip-incomplete", help="Leave rows that lack a needed text without a score.")
     ] = False
     limit: Annotated[int | None, option("--limit", min=1, help="Only the first rows, for a trial.")] = None
-    plugin: Annotated[Several, option("--plugin", help="A Python file that registers evaluators (repeatable).")] = None
+    plugin: Annotated[
+        Several, option("--plugin", help="A Python file with evaluators; its code is run (repeatable).")
+    ] = None
 
     def plugins(self) -> None:
         """Run the plugins' files."""
         from nlgeval_lib.scoring import named
 
         for path in self.plugin or ():
+            if Path(path).is_file():
+                say(f"the code of {path} is run")
             named.plugin(path)
 
-    def rows(self, instead: str = "") -> Rows:
+    def rows(self, instead: str = "") -> Parts:
         """The rows, or with the same settings those of the file `instead`. Raises: InputError; DataUnavailable."""
         from nlgeval_lib.scoring import chosen_rows
 
@@ -128,7 +135,7 @@ class Scoring(Planning):
             instead or self.input, data, self.format, self.delimiter, self.map or (), self.fill or (), self.limit
         )
 
-    def job(self, data: Rows | None = None) -> Job:
+    def job(self, data: Parts | None = None) -> Job:
         """What these options ask for, on these rows or on their own. Raises: InputError; EngineError; Unavailable."""
         from nlgeval_lib.scoring import prepared
 
@@ -167,7 +174,11 @@ def command(
         def called(**given: Any) -> None:
             asked = settings()
             vars(asked).update(given)
-            function(asked)
+            before = os.umask(0o077)  # what is made of somebody's texts is for its owner only
+            try:
+                function(asked)
+            finally:
+                os.umask(before)
 
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = types

@@ -109,7 +109,7 @@ def outputs(asked: Outputs) -> None:
     """
     from nlgeval_lib.engines import Sampling
     from nlgeval_lib.evaluators import BartScore
-    from nlgeval_lib.scoring import ProgressBar, settings, table_files
+    from nlgeval_lib.scoring import ProgressBar, score_files, settings
     from nlgeval_lib.training.metricinstruct import least_likely, sample_outputs
 
     if not asked.input or not asked.output:
@@ -125,7 +125,7 @@ def outputs(asked: Outputs) -> None:
             metric = BartScore(model=asked.likelihood, direction=asked.direction)
             made, filters = least_likely(made, metric, asked.keep)
             echo(_removed(filters))
-    table_files.write(made, asked.output)
+    score_files.write(made, asked.output)
     typer.echo(f"{len(made):,} outputs; written: {asked.output}")
     raise typer.Exit(0 if len(made) else 1)
 

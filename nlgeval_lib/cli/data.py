@@ -97,7 +97,7 @@ def recordings(
 def _scores(name: str, path: str) -> None:
     """The rated rows of the recording's data set, with a column of scores for each judge."""
     from nlgeval_lib import datasets
-    from nlgeval_lib.scoring import table_files
+    from nlgeval_lib.scoring import score_files
 
     frame = datasets.recordings.load(name)
     if "value" not in frame:
@@ -112,5 +112,5 @@ def _scores(name: str, path: str) -> None:
         rows = datasets.recordings.attach(rows, part, str(judge))
         rows[f"{judge}_status"] = rows[judge].notna().map({True: "ok", False: "unavailable"})
         shown += [str(judge), f"{judge}_status"]
-    table_files.write(rows[shown], path)
+    score_files.write(rows[shown], path)
     typer.echo(f"{len(rows):,} rows, {frame['judge'].nunique()} judges; written: {path}")

@@ -67,7 +67,7 @@ def correlations(asked: Meta) -> None:
     the file or a column is wrong.
     """
     from nlgeval_lib import files
-    from nlgeval_lib.scoring import checked, read, table_files
+    from nlgeval_lib.scoring import chosen_rows, score_files
     from nlgeval_lib.study import rated_files
 
     settings = rated_files.Settings(
@@ -76,14 +76,12 @@ def correlations(asked: Meta) -> None:
         **{name: getattr(asked, name) for name in SETTINGS},
     )
     if asked.output:
-        table_files.check_output(asked.output, asked.file)
-    rows = read(asked.file, asked.input_format, asked.delimiter)
-    mapping = list(asked.map or ())
-    if asked.human != "human" or "human" in rows.columns:
-        mapping.append(f"human={asked.human}")
-    rows = checked(rows, mapping)
+        score_files.check_output(asked.output, asked.file)
+    mapping = [*(asked.map or ()), *([] if asked.human == "human" else [f"human={asked.human}"])]
+    rows = chosen_rows(asked.file, "", asked.input_format, asked.delimiter, mapping)
     scores = rated_files.score_columns(rows, asked.score or (), asked.file)
-    found = rated_files.correlate(rows, scores, settings, asked.by)
+    needed = rated_files.needed(scores, settings, asked.by)
+    found = rated_files.correlate(rows.only(needed).whole(), scores, settings, asked.by)
     text = shown(found, asked.format)
     if asked.output:
         files.write_text(asked.output, text)
@@ -144,7 +142,8 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
 
 def _cell(value: Any) -> str:
     """A value in a table of Markdown."""
-    from nlgeval_lib.report.tables import esc, printable
+    from nlgeval_lib.files import printable
+    from nlgeval_lib.report.tables import esc
     from nlgeval_lib.scoring.table_files import is_missing
 
     if is_missing(value):

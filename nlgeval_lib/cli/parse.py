@@ -52,7 +52,7 @@ def parse(asked: Parse) -> None:
     """
     from nlgeval_lib import parsers
     from nlgeval_lib.files import plain
-    from nlgeval_lib.scoring import parsing, settings, table_files
+    from nlgeval_lib.scoring import parsing, score_files, settings
 
     if asked.list_all:
         for name, function in parsing.PARSERS.items():
@@ -63,7 +63,7 @@ def parse(asked: Parse) -> None:
     if not asked.parser:
         raise ValueError("which parser? Give --parser, or --list")
     if asked.output:
-        table_files.check_output(asked.output, asked.file, rows="readings")
+        score_files.check_output(asked.output, asked.file, rows="readings")
     words = [f"{name}={getattr(asked, name)}" for name in ("low", "high", "label") if getattr(asked, name)]
     read = parsing.parser(asked.parser, [*words, *(asked.set or ())])
     if asked.store and asked.file != "-":
@@ -88,7 +88,7 @@ def parse(asked: Parse) -> None:
         echo(f"{name:14} {value}" for name, value in one if value not in (None, "", [], {}))
     echo(parsing.examples(texts, column, found, asked.examples))
     if asked.output:
-        table_files.write(found, asked.output)
+        score_files.write(found, asked.output)
         typer.echo(f"written: {asked.output}")
     if not (found["status"] == "ok").any():
         raise typer.Exit(SOME_MISSING)

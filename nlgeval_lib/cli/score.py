@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated
 
 import typer
@@ -56,11 +57,12 @@ def score(asked: Score) -> None:
 
     \b
     Exit codes: 0 scored; 1 scored and written, but completions failed (the same command asks them again) or more rows
-    than --max-missing have no score; 1 also where nothing could be scored at all; 2 the call, the file or a column is
-    wrong, and nothing was asked; 130 stopped by Ctrl-C.
+    than --max-missing have no score; 1 also where nothing could be scored at all (a file that is there stays then, and
+    NAME.unscored is written beside it); 2 the call, the file or a column is wrong, and nothing was asked; 130 stopped
+    by Ctrl-C.
     """
     from nlgeval_lib import files
-    from nlgeval_lib.scoring import ProgressBar, provenance, rows, table_files
+    from nlgeval_lib.scoring import ProgressBar, provenance, score_files
 
     asked.plugins()
     if asked.list_all:
@@ -79,12 +81,12 @@ def score(asked: Score) -> None:
     if not asked.dry_run:
         part = read if asked.limit or asked.only_scores else ()
         why = ", and --limit or --only-scores would leave out a part of it"
-        table_files.check_output(asked.output, *part, why=why, rows="scores")
+        score_files.check_output(asked.output, *part, why=why, rows="scores")
         for path in filter(None, (asked.raw, asked.save)):
-            table_files.check_output(path, *read, asked.output, why=" of this run")
+            score_files.check_output(path, *read, asked.output, why=" of this run")
     data = asked.rows()
     if asked.output:
-        rows.check_columns(data, asked.column)
+        score_files.check_columns(data, asked.column)
     job = asked.job(data)
     if asked.dry_run:
         asked.plan_job(job)
@@ -93,25 +95,35 @@ def score(asked: Score) -> None:
         raise ValueError("--cross-fit fits an evaluator for each fold; leave out --fit, --load and --save")
     if asked.save and not hasattr(job.evaluator, "save"):
         raise ValueError(f"{job.name} is not fitted, there is nothing to keep; leave --save out")
-    if doubled := rows.repeated(data):
-        say(f"note: {doubled}")
-    job.run.raw = [] if asked.raw else None
-    bar = ProgressBar(job.name, quiet=asked.quiet)
+    if job.repeated:
+        say(f"note: {job.repeated}")
+    bar, tally = ProgressBar(job.name, quiet=asked.quiet), score_files.Tally()
     if asked.fit:
         job.fit(asked.rows(asked.fit), bar)
-    scored = job.cross_fit(asked.cross_fit, bar) if asked.cross_fit else job.score(bar)
+    file = score_files.ScoreFile(asked.output, asked.column, asked.only_scores, "" if asked.cross_fit else job.key())
     earlier = provenance.record_of(asked.input) if asked.input else {}
-    table_files.write(rows.joined(data, scored, asked.column, asked.only_scores), asked.output)
-    provenance.write_record(asked.output, earlier, asked.column, job.record(scored))
-    if asked.raw:
-        files.write_text(asked.raw, "".join(files.json_lines(job.run.raw or ())))
+    with contextlib.ExitStack() as stack:
+        stack.push(lambda kind, *_: file.clear(ended=kind is None))
+        raw = None
+        if asked.raw:
+            tmp = stack.enter_context(files.replacing(asked.raw))
+            raw, job.run.raw = stack.enter_context(open(tmp, "w", encoding="utf-8", errors="backslashreplace")), []
+        for scored in [job.cross_fit(asked.cross_fit, bar, file)] if asked.cross_fit else job.parts(bar, file):
+            tally.add(scored)
+            if raw is not None:
+                raw.writelines(files.json_lines(job.run.raw or ()))
+                job.run.raw = []
+        place = asked.output if tally.ok else score_files.beside(asked.output)
+        file.write(job.data, place)
+    provenance.write_record(place, earlier, asked.column, job.record(tally))
     if asked.save:
         job.evaluator.save(asked.save)
     failures(job.run)
-    for line in (*job.summary(scored), f"written: {asked.output}"):
+    kept = f"; {asked.output} is as it was, as no row was scored" if place != asked.output else ""
+    for line in (*job.summary(tally), f"written: {place}{kept}"):
         typer.echo(line)
-    failed = job.run.failures or scored["status"].isin(("failed", "unavailable")).any()
-    raise typer.Exit(1 if failed or (scored["status"] != "ok").mean() > asked.max_missing else 0)
+    failed = job.run.failures or tally.statuses["failed"] or tally.statuses["unavailable"]
+    raise typer.Exit(1 if failed or 1 - tally.ok / tally.rows > asked.max_missing else 0)
 
 
 def _list() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
+import ipaddress
 import json
 import math
 import re
@@ -10,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from nlgeval_lib.engines.base import likeliest
+from nlgeval_lib.engines.base import EngineError, likeliest
 
 # what servers call an end at the token limit, and an end that is none; what else they say is kept as they say it
 _CUT = ("length", "max_tokens", "max_length", "model_length")
@@ -28,12 +30,20 @@ class AttemptFailed(Exception):
     """What an attempt at a request came to.
 
     wait: seconds until another attempt, at the least; None where there should be none. hopeless: no request of this run
-    will fare better. passing: it says nothing about the prompt, which another run may ask again.
+    will fare better. passing: it says nothing about the prompt, which another run may ask again. silent: nobody
+    answered in time.
     """
 
-    def __init__(self, reason: str, wait: float | None = None, hopeless: bool = False, passing: bool = False) -> None:
+    def __init__(
+        self,
+        reason: str,
+        wait: float | None = None,
+        hopeless: bool = False,
+        passing: bool = False,
+        silent: bool = False,
+    ) -> None:
         super().__init__(reason)
-        self.wait, self.hopeless = wait, hopeless
+        self.wait, self.hopeless, self.silent = wait, hopeless, silent
         self.passing = passing or hopeless or wait is not None
 
 
@@ -169,7 +179,8 @@ def fault(error: Exception, engine: Any, key: str) -> AttemptFailed:
     if isinstance(error, openai.APIStatusError):
         return _refused(error, engine, key)
     passing = True
-    if isinstance(error, (TimeoutError, openai.APITimeoutError)):
+    silent = isinstance(error, (TimeoutError, openai.APITimeoutError))
+    if silent:
         reason = f"no answer within {engine.timeout:g} s"
     elif isinstance(error, openai.APIConnectionError):
         reason = f"connection lost: {type(cause).__name__}: {cause}"
@@ -178,7 +189,7 @@ def fault(error: Exception, engine: Any, key: str) -> AttemptFailed:
     else:
         reason = f"{type(error).__name__}: {error}"
         passing = not isinstance(error, (ValueError, TypeError))  # of ours, and the same at the next attempt
-    return AttemptFailed(without_key(reason, key), 0.0 if passing else None)
+    return AttemptFailed(without_key(reason, key), 0.0 if passing else None, silent=silent)
 
 
 def _refused(error: Any, engine: Any, key: str) -> AttemptFailed:
@@ -187,6 +198,10 @@ def _refused(error: Any, engine: Any, key: str) -> AttemptFailed:
     reason = without_key(f"HTTP {status}: {error.message}", key)
     if status in (401, 403):
         reason += f"; the key is that of {variable}" if key else f"; no key was sent: set {variable}"
+    if 300 <= status < 400:
+        there = without_key(urlsplit(error.response.headers.get("location", "")).netloc.rpartition("@")[2], key)
+        reason = f"HTTP {status}: the server sends on to {there or 'itself'}, and prompts follow no redirect; is its "
+        return AttemptFailed(f"{reason}address, with /v1, to be asked (--base-url)?", hopeless=True)
     if status in _HOPELESS or error.code == "insufficient_quota":
         return AttemptFailed(reason, hopeless=True)
     if status not in _PASSING and status < 500:
@@ -215,13 +230,28 @@ def check_address(url: str) -> None:
         raise ValueError(f"base_url {url.rpartition('@')[2]!r}: an address such as http://host:8000/v1 is needed")
 
 
+def check_way(url: str | None, variable: str) -> None:
+    """Passes where a key may be sent: over https, or to this machine. Raises: EngineError."""
+    parts = urlsplit(url or "")
+    host = parts.hostname or ""
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(host).is_loopback:
+            return
+    if parts.scheme == "http" and host != "localhost" and not host.endswith(".localhost"):
+        raise EngineError(
+            f"the key in {variable} would go to {host} unencrypted: give an https address; unset {variable} for a "
+            "server that wants no key; or allow it with --engine-set plain_http=yes"
+        )
+
+
 def client(base_url: str | None, key: str, timeout: float, connections: int) -> Any:
     """An `openai.AsyncOpenAI` that never asks again by itself, with so many connections."""
     import httpx2
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
     limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
-    asked_over = DefaultAsyncHttpxClient(limits=limits, timeout=timeout, event_hooks={"response": [_limited]})
+    how: dict[str, Any] = {"limits": limits, "timeout": timeout, "follow_redirects": False}  # prompts go nowhere else
+    asked_over = DefaultAsyncHttpxClient(**how, event_hooks={"response": [_limited]})
     return AsyncOpenAI(api_key=key or "none", base_url=base_url, max_retries=0, timeout=timeout, http_client=asked_over)
 
 

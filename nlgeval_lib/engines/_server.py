@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import time
+import warnings
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,15 +26,23 @@ def place(address: str | None) -> str:
     return "" if parts.hostname in (None, OFFICIAL) else _plain(where)
 
 
-def about(address: str | None, model: str, key: str) -> dict[str, str]:
+def about(address: str | None, model: str, key: str, hung: bool = False) -> dict[str, str]:
     """What a server tells of a model: `server`, and where it tells them `owner`, `root` (the weights that it serves
     under this name), `quantization` and the engine's `version`.
 
+    hung: it was given up before for want of an answer. Warns of one that is silent.
     Raises: EngineError where nobody answers.
     """
     address = (address or f"https://{OFFICIAL}/v1").rstrip("/")
     found = {"server": place(address) or OFFICIAL}
-    listed = _told(f"{address}/models", key).get("data")
+    try:
+        listed = _told(f"{address}/models", key).get("data")
+    except TimeoutError:
+        said = f"{found['server']} has not answered within {_PATIENCE:g} s"
+        if hung:
+            raise EngineError(f"{said}, nor before: is it stuck? Start it again") from None
+        warnings.warn(f"{said} what models it has; it is asked all the same", stacklevel=2)
+        return found
     for one in listed if isinstance(listed, list) else ():
         if isinstance(one, dict) and one.get("id") == model:
             root = str(one.get("root") or "")
@@ -40,8 +50,10 @@ def about(address: str | None, model: str, key: str) -> dict[str, str]:
             told = {"owner": one.get("owned_by"), "root": "" if root == model else root}
             told["quantization"] = one.get("quantization")
             found |= {name: _plain(str(value)) for name, value in told.items() if value}
-    if found["server"] != OFFICIAL and (version := _told(f"{address.removesuffix('/v1')}/version", key).get("version")):
-        found["version"] = _plain(str(version))
+    if found["server"] != OFFICIAL:
+        with contextlib.suppress(TimeoutError):
+            if version := _told(f"{address.removesuffix('/v1')}/version", key).get("version"):
+                found["version"] = _plain(str(version))
     return found
 
 
@@ -69,7 +81,10 @@ def _plain(text: str) -> str:
 
 
 def _told(url: str, key: str) -> dict[str, Any]:
-    """The JSON object that a GET is answered with; empty for any other answer. Raises: EngineError without one."""
+    """The JSON object that a GET is answered with; empty for any other answer.
+
+    Raises: EngineError where nobody is there; TimeoutError for somebody who is silent.
+    """
     import httpx2
 
     body, until = b"", time.monotonic() + _PATIENCE
@@ -81,6 +96,8 @@ def _told(url: str, key: str) -> dict[str, Any]:
                 if len(body) > _MOST or time.monotonic() > until:
                     return {}
         found = json.loads(body) if response.status_code == 200 else {}
+    except httpx2.ReadTimeout:
+        raise TimeoutError from None
     except httpx2.TransportError as error:
         if not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout)):
             return {}  # somebody is there, who does not speak of models

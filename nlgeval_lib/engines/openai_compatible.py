@@ -22,6 +22,7 @@ from nlgeval_lib.records import Completion
 
 DIALECTS = ("openai", "vllm")
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
+_BEAT = 5.0  # seconds after which the asking thread hears of it that nothing has come
 _APART, _RAMP = 0.004, 0.25  # seconds between the first requests of two workers, and of the first and the last
 
 
@@ -51,9 +52,11 @@ class OpenAIEngine(Engine):
     dialect         "vllm" for servers that take top_k, repetition_penalty, choice and regex; "openai" refuses these
     timeout         seconds for one attempt, from sending to the last byte
     max_retries     further attempts after what may pass: 408, 409, 429, 5xx, timeouts, lost connections, bad answers
-    give_up_after   so many requests failed for good in a row, and the rest is not asked any more
+    give_up_after   so many requests failed for good in a row, and the rest is not asked any more; nor is it where no
+                    request at all was answered for two timeouts
     group_draws     ask all missing draws of a prompt in one call (the server's `n`): cheaper where prompts cost
     prices          for a million prompt and completion tokens, for `usage.cost`
+    plain_http      send the key over http to a host that is not this one
     extra_body      more of each call's JSON, such as {"chat_template_kwargs": {"enable_thinking": false}}
 
     Raw prompts go to `/completions`, messages to `/chat/completions`. `usage` counts what was used, `served` holds the
@@ -85,6 +88,7 @@ class OpenAIEngine(Engine):
         max_tokens_field: str = "max_tokens",
         prices: tuple[float, float] | None = None,
         extra_body: dict[str, Any] | None = None,
+        plain_http: bool = False,
     ) -> None:
         if dialect not in DIALECTS:
             raise ValueError(f"dialect {dialect!r}: allowed are {', '.join(DIALECTS)}")
@@ -106,7 +110,8 @@ class OpenAIEngine(Engine):
         self.usage = Usage()
         self.served: set[str] = set()
         self.about: dict[str, str] = {}
-        self._asked_model = model
+        self._asked_model, self._plain_http = model, plain_http
+        self._hung = False  # the last run was given up for want of any answer
         self._run: _Run | None = None
 
     @functools.cached_property
@@ -119,7 +124,7 @@ class OpenAIEngine(Engine):
 
     def _meet(self) -> None:
         """Ask the server who it is. Raises: EngineError where nobody answers."""
-        found = _server.about(self.base_url, self._asked_model, self._key())
+        found = _server.about(self.base_url, self._asked_model, self._key(), self._hung)
         self.about = found | ({"server": self._called} if self._called else {})
 
     def _key(self) -> str:
@@ -128,6 +133,8 @@ class OpenAIEngine(Engine):
             raise EngineError(f"the key in {self.api_key_env} has a character that no key has; set it again")
         if not key and not _server.place(self.base_url):
             raise EngineError(f"no API key: set the environment variable {self.api_key_env}, or name a base_url")
+        if len(key) >= _protocol.SECRET and not self._plain_http:
+            _protocol.check_way(self.base_url, self.api_key_env)
         return key
 
     def check(self, sampling: Sampling) -> None:
@@ -177,9 +184,11 @@ class OpenAIEngine(Engine):
         thread = threading.Thread(target=run.main, name="nlgeval-openai", daemon=True)
         thread.start()
         try:
+            last = time.monotonic()
             while not run.over.wait(_HAND_OVER):
-                if batch := run.taken():
+                if (batch := run.taken()) or time.monotonic() - last >= _BEAT:  # an empty one lets the progress be told
                     yield batch
+                    last = time.monotonic()
         except KeyboardInterrupt as error:  # what has arrived is paid for: hand it over before the end
             run.crash = error
         finally:
@@ -190,7 +199,7 @@ class OpenAIEngine(Engine):
         if run.crash is not None:
             raise run.crash
         if run.hopeless:
-            self.about = {}
+            self.about, self._hung = {}, run.silent > 0
 
     def maker(self) -> str:
         """What the server tells of itself, such as `vllm 0.32.0`."""
@@ -239,6 +248,7 @@ class _Run:
         self.crash: BaseException | None = None
         self.hopeless = ""
         self.in_a_row = 0
+        self.silent = self.working = 0  # attempts since the last answer of any kind; workers that are at it
         self.quiet_until = 0.0  # the server wants no request before
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
@@ -270,6 +280,7 @@ class _Run:
         if self._stopped:
             return
         engine, workers = self.engine, min(self.engine.concurrency, len(self.todo))
+        self.working = workers
         client = _protocol.client(engine.base_url, self.key, engine.timeout, workers)
         async with client, asyncio.TaskGroup() as group:
             for number in range(workers):
@@ -291,6 +302,7 @@ class _Run:
                     self.hopeless = f"{self.in_a_row} requests failed one after another, the last with: {error}"
                 done = [failed(ask, str(error), error.passing) for ask in draws]
             self.arrived.extend(done)
+        self.working -= 1
 
     async def _ask(self, client: Any, draws: list[Ask]) -> list[Completion]:
         """The completions of the draws of one request, after as many attempts as it takes. Raises: AttemptFailed."""
@@ -333,6 +345,11 @@ class _Run:
         except Exception as error:
             fault = _protocol.fault(error, engine, self.key)
             self.hopeless = self.hopeless or (str(fault) if fault.hopeless else "")
+            self.silent = self.silent + 1 if fault.silent else 0
+            if self.silent >= 2 * self.working and not self.hopeless:
+                said = f"no request was answered within {2 * engine.timeout:g} s"
+                self.hopeless = f"{said}: the server hangs, or needs a longer --engine-set timeout=SECONDS"
             self.quiet_until = max(self.quiet_until, engine._now() + (fault.wait or 0.0))
             raise fault from None
+        self.silent = 0
         return engine._completions(draws, answer)

@@ -48,10 +48,10 @@ ON CONFLICT (key) DO UPDATE  -- the first one of a key stays, unless it is damag
 SET crc = excluded.crc, record = excluded.record, model = excluded.model, revision = excluded.revision
 WHERE ({_WHOLE}) IS NOT TRUE
 """
-_CLAIM = """
+_CLAIM = f"""
 INSERT OR IGNORE INTO claims
 SELECT key, owner FROM (SELECT ? AS key, ? AS owner) AS new
-WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key)
+WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key AND ({_WHOLE}))
 """
 _AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
@@ -103,8 +103,8 @@ class Store:
                 except (ValueError, KeyError, TypeError):
                     damaged.append(row[0].hex())
         if damaged:
-            said = f"{len(damaged)} damaged completions, such as {damaged[0][:12]}, count as not stored"
-            warnings.warn(f"{self.path}: {said}", stacklevel=2)
+            said = f"{len(damaged):,} stored answers failed their checksum and will be asked again"
+            warnings.warn(f"{self.path}: {said} (such as {damaged[0][:12]})", stacklevel=2)
         return {key: found[key] for key in wanted if key in found}
 
     def __len__(self) -> int:
@@ -229,7 +229,7 @@ class Store:
     def export(self, path: Path | str) -> int:
         """Write every whole record to a file, a line of JSON each, that `merge` can read; how many there are."""
         count = 0
-        with files.replacing(path) as tmp, open(tmp, "wb") as out:
+        with files.replacing(path, private=True) as tmp, open(tmp, "wb") as out:
             for crc, record in self._all("crc, record", _WHOLE):
                 count += 1
                 out.write(b'{"crc":"%08x",%b\n' % (crc, record[1:]))
@@ -324,7 +324,7 @@ _RESCUE = f"`sqlite3 {FILE} .recover | sqlite3 new.sqlite` saves what is whole"
 
 def _create(path: Path) -> None:
     """Make an empty store's file, for its owner only; whole at once, as another process may be doing the same."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    files.private_folder(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # readable by its owner only
     os.close(handle)
     try:

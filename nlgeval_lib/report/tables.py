@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files, papers
+from nlgeval_lib.files import printable
 
 _SHEET = Path(__file__).parent / "site" / "table.css"
 STYLE = f"<style>\n{_SHEET.read_text(encoding='utf-8')}</style>"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 LEGEND = (
     "Each cell: ours, and below it the printed number. = equal (within 0.51 of the last printed digit), recomputed; "
     "≙ equal, follows from other printed numbers; of a run, ∈ the printed number lies in our interval, ∉ it does not; "
@@ -60,11 +60,6 @@ def esc(value: Any) -> str:
 def for_markdown(text: str) -> str:
     """The text on one line with what Markdown or HTML would read as a mark escaped."""
     return re.sub(r"([\\`*\[\]|~])", r"\\\1", html.escape(printable(text), quote=False))
-
-
-def printable(text: str) -> str:
-    """The text with control characters, which could steer a terminal or break a line, spelt out; blanks stay."""
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def show(

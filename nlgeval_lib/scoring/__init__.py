@@ -1,7 +1,7 @@
 """Evaluators over anyone's own rows: read a file, score it through the store, correlate the scores with ratings.
 
     job = scoring.prepared(scoring.chosen_rows("my.jsonl"), "bleu", (), scoring.EngineChoice())
-    scores = job.score(scoring.ProgressBar())
+    scores = job.score(scoring.ProgressBar())  # or part by part: job.parts
 
 What the subcommands `score`, `completions`, `meta` and `parse` do.
 """

@@ -25,6 +25,7 @@ COUNTS = ("total", "stored", "done", "failed", "prompt_tokens", "completion_toke
 RAW = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key")
 _EVERY = 30.0  # seconds between two lines where the live line cannot be
 _FIRST = 5.0
+_SILENT = 5.0  # seconds without an answer that are told
 Reads = Callable[[Completion], bool]
 
 
@@ -181,13 +182,25 @@ class ProgressBar:
     def __init__(self, name: str = "completions", quiet: bool = False, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
         self.quiet = quiet or self.stream.closed
+        self._within = ""
+        self._began = self._told = time.monotonic()
         self.start(name)
+
+    def part(self, name: str, done: int, total: int, rows: int) -> None:
+        """A new part of the rows: `done` of all are scored, and these are so many; told where there are several."""
+        now = time.monotonic()
+        self._within = f" (rows {done + 1:,}-{done + rows:,} of {total:,})" if rows < total else ""
+        if done and not self.quiet and now >= self._told + _EVERY:
+            self._told = now
+            left = duration((now - self._began) * (total - done) / done)
+            print(f"{name}: {done:,} of {total:,} rows, {left} left", file=self.stream, flush=True)
 
     def start(self, name: str, reads: Reads | None = None) -> None:
         """A new stage of the run. reads: says whether a completion can be read."""
-        self.name, self.reads = name, reads
+        self.name, self.reads = name + self._within, reads
         self.read = self.came = 0
         self.fault = ""
+        self._heard = time.monotonic()
         self._bar: Any = None
         self._next = -math.inf
 
@@ -196,6 +209,7 @@ class ProgressBar:
         if self.reads is not None:
             came = [self.reads(completion) for completion in batch if completion.finish_reason != "error"]
             self.read, self.came = self.read + sum(came), self.came + len(came)
+        self._heard = time.monotonic() if batch else self._heard
         self.fault = next((one.error for one in reversed(batch) if one.error), self.fault)
         if not self.quiet and (progress.left or batch):
             (self._draw if self.stream.isatty() else self._say)(progress)
@@ -210,6 +224,9 @@ class ProgressBar:
         """The numbers as text."""
         last = f" (the last: {textwrap.shorten(self.fault, 80)})" if progress.failed and self.fault else ""
         parts = [f"{progress.done:,} done", f"{progress.stored:,} stored", f"{progress.failed:,} failed{last}"]
+        silent = time.monotonic() - self._heard
+        if progress.left and silent >= _SILENT:
+            parts.append(f"no answer for {duration(silent)}")
         if self.came:
             parts.append(f"{self.read / self.came:.1%} parsed")
         if progress.done and progress.seconds > 0:

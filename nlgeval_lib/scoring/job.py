@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,10 +25,11 @@ from nlgeval_lib.evaluators.metric import PairMetric
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import pair
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
-from nlgeval_lib.scoring import named
+from nlgeval_lib.scoring import named, table_files
 from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
 from nlgeval_lib.scoring.named import EngineChoice
-from nlgeval_lib.scoring.rows import KNOWN, InputError, Rows, incomplete
+from nlgeval_lib.scoring.rows import KNOWN, InputError, Parts, Repeated, Rows, incomplete
+from nlgeval_lib.scoring.score_files import ScoreFile, Tally
 
 # stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
 PARSED = ("score", "criteria", "format")
@@ -35,55 +37,89 @@ PARSED = ("score", "criteria", "format")
 
 @dataclass
 class Job:
-    """Rows, the evaluator, and for one that asks a language model the engine and the store."""
+    """Rows, the evaluator, and for one that asks a language model the engine and the store.
+
+    An evaluator scores a part of the rows at a time; one whose scores hang on all of them says so: `whole_file = True`.
+    """
 
     name: str
-    data: Rows
+    data: Rows | Parts
     evaluator: Any
     engine: Any = None
     store: Any = None
     skip_incomplete: bool = False
     run: Run = field(default_factory=Run)
+    repeated: str = ""
 
     @property
     def judge(self) -> bool:
         """Whether the evaluator asks a language model through the store."""
         return isinstance(self.evaluator, Judge)
 
-    def rows(self) -> tuple[list[int], dict[int, str]]:
-        """The positions to be scored, and why each of the others is not.
+    def check(self) -> None:
+        """Passes where all rows can be scored; `repeated` then says which are there twice.
 
         Raises: InputError for a column that is not there, and, unless incomplete rows are to be skipped, for the first
-        row that lacks something.
+        row that lacks something; and as the parts of the data do.
         """
-        gone: dict[int, str] = {}
-        if self.judge:
-            gone = incomplete(self.data, ("output", *self.evaluator.needs), self.name)
-        elif isinstance(self.evaluator, PairMetric):
-            gone = incomplete(self.data, ("output", "references"), self.name, empty_is_missing=False)
-        if gone and not self.skip_incomplete:
-            first, more = next(iter(sorted(gone.items())))[1], len(gone) - 1
-            many = f" ({more} more rows lack something; --skip-incomplete leaves them without a score)"
-            raise InputError(first + (many if more else "; --skip-incomplete leaves it without a score"))
-        return [row for row in range(len(self.data)) if row not in gone], gone
+        first, count, seen = "", 0, Repeated()
+        for part in self.data:
+            gone = self._lacking(part)
+            first, count = first or (gone[min(gone)] if gone else ""), count + len(gone)
+            seen.add(part)
+        if count and not self.skip_incomplete:
+            many = f" ({count - 1} more rows lack something; --skip-incomplete leaves them without a score)"
+            raise InputError(first + (many if count > 1 else "; --skip-incomplete leaves it without a score"))
+        self.repeated = seen.said(self.data)
 
-    def score(self, bar: ProgressBar) -> pd.DataFrame:
-        """`value, status, reason` and perhaps `details` for every row.
+    def _lacking(self, part: Rows) -> dict[int, str]:
+        """The positions in a part that cannot be scored, and why."""
+        if self.judge:
+            return incomplete(part, ("output", *self.evaluator.needs), self.name)
+        if isinstance(self.evaluator, PairMetric):
+            return incomplete(part, ("output", "references"), self.name, empty_is_missing=False)
+        return {}
+
+    def _complete(self, part: Rows) -> pd.DataFrame:
+        """The rows of a part that can be scored."""
+        gone = self._lacking(part)
+        return part.frame.iloc[[row for row in range(len(part)) if row not in gone]] if gone else part.frame
+
+    def parts(self, bar: ProgressBar, kept: ScoreFile | None = None) -> Iterator[pd.DataFrame]:
+        """`value, status, reason` and perhaps `details` for every row, part by part; those in `kept` are made already.
 
         Raises: ValueError for what the evaluator refuses; EngineError; Unavailable; KeyboardInterrupt with every
         finished completion stored.
         """
-        rows, gone = self.rows()
-        part = self.data.frame.iloc[rows]
+        done = 0
+        for number, part in enumerate(self.data):
+            bar.part(self.name, done, len(self.data), len(part))
+            scored = kept.done(number, part) if kept else None
+            if scored is None:
+                scored = self._scored(part, bar)
+            done += len(part)
+            if kept:
+                kept.keep(number, part, scored)
+            yield scored
+
+    def score(self, bar: ProgressBar) -> pd.DataFrame:
+        """All parts as one frame. Raises: as `parts`."""
+        parts = list(self.parts(bar))
+        whole = pd.concat(parts) if len(parts) > 1 else parts[0]
+        whole.attrs = dict(parts[0].attrs)
+        return whole
+
+    def _scored(self, rows: Rows, bar: ProgressBar) -> pd.DataFrame:
+        part = self._complete(rows)
         if self.judge:
             judge = self.evaluator.for_engine(self.engine)
             given = judge.given(part)
             scored = judge.framed(part.index, self._ask(judge.stages(given), judge, given, bar), self.engine)
         else:
             scored = self.evaluator.score(part)
-        if not gone:
+        if len(part) == len(rows):
             return scored
-        index = self.data.frame.index
+        index, gone = rows.frame.index, self._lacking(rows)
         lost = score_frame(index[sorted(gone)], [Judgment.missing(Status.EMPTY, gone[row]) for row in sorted(gone)])
         if "details" in scored.columns:
             lost["details"] = [{} for _ in range(len(lost))]
@@ -91,34 +127,37 @@ class Job:
         whole.attrs = dict(scored.attrs)
         return whole
 
-    def fit(self, rows: Rows, bar: ProgressBar) -> None:
+    def fit(self, rows: Rows | Parts, bar: ProgressBar) -> None:
         """Fit the evaluator on rated rows. Raises: ValueError where it learns nothing or the rows do not serve."""
         if not hasattr(self.evaluator, "fit"):
             raise InputError(f"{self.name} is not fitted on ratings; leave --fit out")
         bar.start(f"{self.name} training")
         with contextlib.closing(bar):
-            self.evaluator.fit(rows.frame, engine=self.engine, store=self.store, progress=bar.report)
+            self.evaluator.fit(rows.whole().frame, engine=self.engine, store=self.store, progress=bar.report)
 
-    def cross_fit(self, folds: int, bar: ProgressBar) -> pd.DataFrame:
+    def cross_fit(self, folds: int, bar: ProgressBar, kept: ScoreFile | None = None) -> pd.DataFrame:
         """As `score`, each row by the evaluator as fitted on the rows of the other folds; an input is in one fold.
 
         Rows need ratings; those without an `input_id` are told apart by what the judge is shown.
         Raises: InputError for fewer inputs than folds; and as `fit` and `score`.
         """
-        frame = self.data.frame
+        data = self.data = self.data.whole()
+        frame = data.frame
         shown = frame["input_id"] if "input_id" in frame else frame[["output"]].astype(str).agg("".join, axis=1)
         codes, inputs = pd.factorize(shown.astype(str))
         if len(inputs) < folds:
-            raise InputError(f"--cross-fit {folds}: {self.data.name} has {len(inputs)} inputs")
+            raise InputError(f"--cross-fit {folds}: {data.name} has {len(inputs)} inputs")
         fold = (np.random.default_rng(0).permutation(len(inputs)) % folds)[codes]
         parts, fitted = [], []
         for number in range(folds):
-            self.fit(self.data.take(fold != number), bar)
+            self.fit(data.take(fold != number), bar)
             fitted.append(self.evaluator.fitted_on)
-            parts.append(dataclasses.replace(self, data=self.data.take(fold == number)).score(bar))
+            parts.append(dataclasses.replace(self, data=data.take(fold == number)).score(bar))
         self.evaluator.fitted_on = f"{folds} folds by input, {'+'.join(fitted)}"
         whole = pd.concat(parts).loc[frame.index]
         whole.attrs = {**parts[0].attrs, "signature": self.evaluator.signature(self.engine)}
+        if kept:
+            kept.keep(0, data, whole)
         return whole
 
     def fill(self, bar: ProgressBar) -> str:
@@ -127,7 +166,10 @@ class Job:
         Raises: as `score`.
         """
         if not self.unfitted():
-            return self.summary(self.score(bar))[0]
+            tally = Tally()
+            for scored in self.parts(bar):
+                tally.add(scored)
+            return tally.lines()[0]
         table = self.criteria(bar)
         rows, criteria = table.shape
         read = int(table.notna().to_numpy().sum())
@@ -138,14 +180,14 @@ class Job:
 
         Raises: as `score`.
         """
-        part = self.data.frame.iloc[self.rows()[0]]
+        part = self._complete(self.data.whole())
         given = self.evaluator.given(part)
         stages = self.evaluator.criteria_stages(given, self.evaluator.used())
         return self._ask(stages, self.evaluator, given, bar).frame(part.index)
 
     def planned(self) -> list[Stage]:
         """The stages that would be asked, none of them asked. Raises: ValueError for what the evaluator refuses."""
-        part = self.data.frame.iloc[self.rows()[0]]
+        part = self._complete(self.data.whole())
         judge, engine = self.evaluator.for_engine(self.engine), self.engine
         if self.unfitted():
             stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), engine, self.store)
@@ -186,18 +228,29 @@ class Job:
 
     # -- what came of it -----------------------------------------------------------------------------------------------
 
-    def record(self, scored: pd.DataFrame) -> dict[str, Any]:
+    def key(self) -> str:
+        """What determines the scores of the rows, where they are the evaluator's alone; empty where a model is asked,
+        whose completions are stored.
+        """
+        if self.judge or not isinstance(self.data, Parts) or not self.data.sha256:
+            return ""
+        code = inspect.getsourcefile(type(self.evaluator))
+        told: list[Any] = [self.data.sha256, self.data.sources, self.data.filled, len(self.data), self.skip_incomplete]
+        told += [self.evaluator.signature(), table_files.ROWS, table_files.BYTES, nlgeval_lib.__version__]
+        return json.dumps([*told, Path(code).read_text("utf-8") if code else ""])
+
+    def record(self, tally: Tally) -> dict[str, Any]:
         """What is to be known of these scores: evaluator, engine, input, counts, versions."""
         from nlgeval_lib.scoring import provenance
 
         found: dict[str, Any] = {
-            "signature": scored.attrs.get("signature", ""),
+            "signature": tally.signature,
             "evaluator": self.name,
             "input": Path(self.data.name).name,
             "input_sha256": self.data.sha256,
             "columns": {ours: theirs for ours, theirs in self.data.theirs.items() if ours in KNOWN},
-            "rows": len(scored),
-            "statuses": scored["status"].value_counts().to_dict(),
+            "rows": tally.rows,
+            "statuses": dict(tally.statuses.most_common()),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "library": nlgeval_lib.__version__,
             "git": provenance.git(),
@@ -217,29 +270,19 @@ class Job:
             found["made_now"] = {name: self.run.counts[name] for name in ("prompt_tokens", "completion_tokens")}
         return found
 
-    def summary(self, scored: pd.DataFrame) -> list[str]:
+    def summary(self, tally: Tally) -> list[str]:
         """Coverage, what was asked, the signature: a line each."""
-        tally = scored["status"].value_counts()
-        ok = int(tally.pop(Status.OK.value)) if Status.OK.value in tally else 0
-        said = f"{len(scored):,} rows: {ok:,} scored ({ok / len(scored):.1%})"
-        said += "".join(f", {count:,} {status}" for status, count in tally.items())
-        values = scored["value"].dropna()
-        if len(values):
-            said += f"; mean {values.mean():.4g}, from {values.min():.4g} to {values.max():.4g}"
-        lines = [said]
-        if ok < len(scored):
-            reasons = scored.loc[scored["status"] != Status.OK.value, "reason"].value_counts()
-            lines.append(f"most frequent reason: {reasons.index[0]}")
+        lines = tally.lines()
         if self.run.counts:
             lines.append(self.run.summary())
             usage = getattr(self.engine, "usage", None)
             if usage is not None and usage.cost:
                 lines.append(f"cost: {usage.cost:,.4f}")
-        return [*lines, f"signature: {scored.attrs.get('signature', '')}"]
+        return [*lines, f"signature: {tally.signature}"]
 
 
 def prepared(
-    data: Rows,
+    data: Rows | Parts,
     name: str,
     settings: Sequence[str],
     choice: EngineChoice,
@@ -265,10 +308,14 @@ def prepared(
     if name == "prometheus" and not load:
         told = {pair(text)[0] for text in settings}
         settings = [*settings, *(f"{part}=no" for part in _untrained(choice.model) if part not in told)]
-    job = Job(name, data, named.evaluator(name, settings, load, **more), skip_incomplete=skip_incomplete)
-    job.rows()
+    made = named.evaluator(name, settings, load, **more)
+    whole = getattr(made, "whole_file", False)
+    job = Job(name, data.whole() if whole else data, made, skip_incomplete=skip_incomplete)
+    job.check()
     if asks:
         job.store, job.run.ask_again = named.store(choice.store), choice.ask_again
+        if choice.engine != "replay" and not choice.planning:
+            named.check_store(job.store)
         job.engine = ready if ready is not None else choice.start(job.store)
         if ready is None:
             named.check_stand_in(job.engine, choice.model, job.store, choice.planning)

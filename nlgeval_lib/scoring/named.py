@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -116,6 +118,20 @@ class EngineChoice:
 def store(folder: str | Path | None = None) -> Store:
     """The store of a folder; the checkout's own without one."""
     return Store(Path(folder) if folder else files.state("completions"))
+
+
+def check_store(kept: Store) -> None:
+    """Passes where completions can be written: better known before the first request. Raises: InputError.
+
+    A folder that is not there is not made yet.
+    """
+    folder = next((one for one in (kept.folder, *kept.folder.parents) if one.exists()), kept.folder)
+    try:
+        files.check(folder / kept.path.name)
+        if kept.path.exists() and not os.access(kept.path, os.W_OK):
+            raise PermissionError(errno.EACCES, f"cannot write {kept.path}: {os.strerror(errno.EACCES)}")
+    except OSError as error:
+        raise InputError(f"{error.strerror}; --engine replay answers from what is stored") from None
 
 
 def plugin(path: str) -> None:

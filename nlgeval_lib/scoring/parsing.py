@@ -62,7 +62,7 @@ def texts(path: str, format: str = "", column: str = "", delimiter: str = "") ->
     if column:
         raise InputError("--column is for tables; this is plain text")
     name = table_files.called(path)
-    content = table_files.text(table_files.content(path), name)
+    content = table_files.plain_text(path)
     if not content.strip():
         raise InputError(f"{name} is empty: there is no text in it")
     lines = content.splitlines() if format == "lines" else [content]

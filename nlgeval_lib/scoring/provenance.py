@@ -179,12 +179,17 @@ def without_places(text: str) -> str:
 # -- the record beside a file of scores --------------------------------------------------------------------------------
 
 
+def _sha256(path: str | Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def record_of(path: str | Path) -> dict[str, Any]:
     """What was recorded beside a file of scores; empty where nothing was, or where the file has changed."""
     beside = Path(f"{path}{RECORD}")
     try:
         found = json.loads(beside.read_text(encoding="utf-8"))
-        same = found["sha256"] == hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        same = found["sha256"] == _sha256(path)
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return found if same and isinstance(found.get("scores"), dict) else {}
@@ -196,5 +201,5 @@ def write_record(path: str, earlier: Mapping[str, Any], column: str, facts: Mapp
     Nothing in it names a place on the machine or holds a secret. Raises: OSError.
     """
     scores = {**(earlier.get("scores") or {}), column: clean(files.plain(facts))}
-    record = {"sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(), "scores": scores}
+    record = {"sha256": _sha256(path), "scores": scores}
     files.write_text(f"{path}{RECORD}", json.dumps(record, ensure_ascii=False, indent=1) + "\n")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-import hashlib
-import json
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +16,7 @@ import pandas as pd
 from nlgeval_lib import datasets
 from nlgeval_lib.names import meant, pair
 from nlgeval_lib.scoring import table_files
-from nlgeval_lib.scoring.table_files import InputError, is_missing, present
+from nlgeval_lib.scoring.table_files import InputError, TableFile, as_id, as_number, as_references, as_text, is_missing
 
 TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
 REFERENCES = ("references", "reference")
@@ -30,8 +25,6 @@ RATING = "human"
 RATINGS = ("human_", "rater_")  # how columns with further ratings begin
 KNOWN = (*TEXTS, *REFERENCES, *IDS, RATING)
 _ALIAS = {"input": "source"}  # another name that a file may use for one of ours
-_NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
-_WHOLE = 2**53  # beyond it a float stands for several whole numbers
 
 
 @dataclass(frozen=True)
@@ -41,7 +34,7 @@ class Rows:
     given: the columns as they were written, a missing value as None; the index names each row's place. name: the file
     as the user named it; sha256: that of its bytes, "" for a data set. frame: the columns under the project's names,
     checked; before `checked`, those given. theirs: our column -> the user's name for it; where several became the
-    references, their names joined.
+    references, their names joined. written: the names of all columns, where `given` has some of them.
     """
 
     given: pd.DataFrame
@@ -49,6 +42,7 @@ class Rows:
     sha256: str = ""
     frame: pd.DataFrame = field(default_factory=pd.DataFrame)
     theirs: Mapping[str, str] = field(default_factory=dict)
+    written: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.given)
@@ -56,7 +50,7 @@ class Rows:
     @property
     def columns(self) -> list[str]:
         """The names of the columns as they were written."""
-        return [str(name) for name in self.given.columns]
+        return list(self.written) or [str(name) for name in self.given.columns]
 
     def place(self, position: int, column: str = "") -> str:
         """How a message names a row, or a cell of it by one of our columns."""
@@ -64,14 +58,78 @@ class Rows:
         ours = f" ({column})" if name != column else ""
         return f"{self.name}, {self.given.index[position]}" + (f", column {name!r}{ours}" if column else "")
 
+    def __iter__(self) -> Iterator[Rows]:
+        """One part: all of them, as `Parts` has more."""
+        yield self
+
+    def whole(self) -> Rows:
+        """These rows, as `Parts` has to join them."""
+        return self
+
     def take(self, rows: slice | np.ndarray) -> Rows:
         """Some rows: a slice, their positions, or a mask."""
         return dataclasses.replace(self, given=self.given.iloc[rows], frame=self.frame.iloc[rows])
 
     def lacks(self, column: str) -> str:
         """That there is no such column, with the nearest name and all there are."""
-        near = meant(column, self.columns, ".")
-        return f"{self.name} has no column {column!r}{near} Its columns: {', '.join(self.columns)}"
+        return lacks(self.name, self.columns, column)
+
+
+def lacks(name: str, columns: Sequence[str], column: str) -> str:
+    """That rows called `name` have no such column, with the nearest name and all there are."""
+    return f"{name} has no column {column!r}{meant(column, columns, '.')} Its columns: {', '.join(columns)}"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The rows of a file or a data set, each part read and checked as it is needed, as often as wanted.
+
+    name, sha256, theirs: as `Rows` have them. columns: the names as they were written. rows: how many. sources: our
+    column -> the columns that it is made of; filled: our column -> the text of every row. frames: gives the parts of
+    these columns as they were written.
+    """
+
+    name: str
+    sha256: str
+    columns: list[str]
+    rows: int
+    sources: Mapping[str, list[str]]
+    filled: Mapping[str, str]
+    frames: Callable[[list[str]], Iterator[pd.DataFrame]]
+    reads: Sequence[str] | None = None  # of `columns`; None: all
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def theirs(self) -> dict[str, str]:
+        """Our column -> the user's name for it."""
+        return _called(self.sources, self.filled)
+
+    def __iter__(self) -> Iterator[Rows]:
+        left = self.rows
+        for frame in self.frames(self.columns if self.reads is None else list(self.reads)):
+            part = dataclasses.replace(_rows(frame.iloc[:left], self.name, self.sha256), written=self.columns)
+            yield _under_our_names(part, self.sources, self.filled)
+            left -= len(part)
+            if not left:
+                return
+
+    def whole(self) -> Rows:
+        """All rows at once."""
+        parts = list(self)
+        if len(parts) == 1:
+            return parts[0]
+        given, frame = (pd.concat([getattr(part, name) for part in parts]) for name in ("given", "frame"))
+        return dataclasses.replace(parts[0], given=given, frame=frame)
+
+    def only(self, wanted: Callable[[str], bool]) -> Parts:
+        """The same rows with those of our columns that are wanted; no other cell is read."""
+        sources = {ours: names for ours, names in self.sources.items() if wanted(ours)}
+        used = {name for names in sources.values() for name in names}
+        reads = [name for name in self.columns if name in used]
+        filled = {ours: text for ours, text in self.filled.items() if wanted(ours)}
+        return dataclasses.replace(self, reads=reads, sources=sources, filled=filled)
 
 
 def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") -> Rows:
@@ -80,9 +138,8 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     delimiter: what separates the fields of CSV, where it is not a comma.
     Raises: InputError naming the file and the line for what cannot be read, and for a file without rows.
     """
-    kind, name = table_files.format_of(str(path), format), table_files.called(str(path))
-    raw = table_files.content(str(path))
-    return _rows(table_files.parsed(raw, kind, name, delimiter), name, hashlib.sha256(raw).hexdigest())
+    found = TableFile(str(path), format, delimiter)
+    return _rows(pd.concat(list(found.parts())), found.name, found.sha256)
 
 
 def chosen_rows(
@@ -93,16 +150,27 @@ def chosen_rows(
     mapping: Iterable[str] = (),
     fill: Iterable[str] = (),
     limit: int | None = None,
-) -> Rows:
-    """The rows of a file (`input`), or of a data set or a file by name (`data`), checked; the first `limit` of them.
+) -> Parts:
+    """The rows of a file (`input`), or of a data set or a file by name (`data`); the first `limit` of them.
 
-    Raises: as `read` and `checked`; UnknownName and DataUnavailable where a data set cannot be had.
+    Raises: as `read`, and as `checked` for the names; its parts raise as `checked` for their cells. UnknownName and
+    DataUnavailable where a data set cannot be had.
     """
     if bool(input) == bool(data):
         raise InputError("give either a file (--input) or a data set (--data)")
     path = input or (data if data not in datasets.NAMES and Path(data).is_file() else "")
-    found = read(path, format, delimiter) if path else of_frame(datasets.load(data), data)
-    return checked(found, mapping, fill).take(slice(limit))
+    if path:
+        file = TableFile(path, format, delimiter)
+        named = _sources(file.columns, file.name, mapping, fill)
+        return Parts(file.name, file.sha256, file.columns, min(file.rows, limit or file.rows), *named, file.parts)
+    whole = of_frame(datasets.load(data), data)
+
+    def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
+        for start in range(0, len(whole), table_files.ROWS):
+            yield whole.given[wanted].iloc[start : start + table_files.ROWS]
+
+    named = _sources(whole.columns, data, mapping, fill)
+    return Parts(data, "", whole.columns, min(len(whole), limit or len(whole)), *named, frames)
 
 
 def of_frame(frame: pd.DataFrame, name: str) -> Rows:
@@ -129,12 +197,19 @@ def checked(rows: Rows, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -
     become text. In CSV, `references` may hold a JSON list of texts.
     Raises: InputError naming the row and the column.
     """
+    return _under_our_names(rows, *_sources(rows.columns, rows.name, mapping, fill))
+
+
+def _sources(
+    columns: Sequence[str], name: str, mapping: Iterable[str], fill: Iterable[str]
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Our column -> the columns that it is made of; and our column -> the text that fills it. Raises: InputError."""
     sources: dict[str, list[str]] = {}
     filled: dict[str, str] = {}
     for ours, theirs in pairs(mapping, "map", "ours=theirs, such as output=response"):
         ours = _ALIAS.get(ours, ours)
-        if theirs not in rows.given.columns:
-            raise InputError(f"map {f'{ours}={theirs}'!r}: {rows.lacks(theirs)}")
+        if theirs not in columns:
+            raise InputError(f"map {f'{ours}={theirs}'!r}: {lacks(name, columns, theirs)}")
         if ours in sources and ours != "references":
             said = f"{ours} is mapped twice; only references may have several columns"
             raise InputError(f"map {f'{ours}={theirs}'!r}: {said}")
@@ -146,21 +221,29 @@ def checked(rows: Rows, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -
         if ours in sources:
             raise InputError(f"column {ours!r} is both mapped and filled; give one of them")
         filled[ours] = text_or_file(value)
-    used = {name for names in sources.values() for name in names}
-    for name in rows.given.columns:
-        ours = _ALIAS.get(name, name)
-        if name not in used and ours not in sources and (ours == name or ours not in rows.given.columns):
-            sources[ours] = [name]
+    used = {theirs for names in sources.values() for theirs in names}
+    for theirs in columns:
+        ours = _ALIAS.get(theirs, theirs)
+        if theirs not in used and ours not in sources and (ours == theirs or ours not in columns):
+            sources[ours] = [theirs]
+    return {ours: names for ours, names in sources.items() if ours not in filled}, filled
+
+
+def _called(sources: Mapping[str, list[str]], filled: Mapping[str, str]) -> dict[str, str]:
+    """Our column -> how a message calls it."""
+    return {ours: " + ".join(names) for ours, names in sources.items()} | {ours: f"--fill {ours}" for ours in filled}
+
+
+def _under_our_names(rows: Rows, sources: Mapping[str, list[str]], filled: Mapping[str, str]) -> Rows:
+    """The rows under our names, every known column checked. Raises: InputError naming the row and the column."""
     columns: dict[str, Any] = {}
     for ours, names in sources.items():
-        if ours not in filled:
-            columns[ours] = rows.given[names if len(names) > 1 else names[0]].to_numpy().tolist()
-    called = {ours: " + ".join(sources[ours]) for ours in columns} | {ours: f"--fill {ours}" for ours in filled}
+        columns[ours] = rows.given[names if len(names) > 1 else names[0]].to_numpy().tolist()
     columns |= {ours: [text] * len(rows) for ours, text in filled.items()}
-    named = dataclasses.replace(rows, theirs=called)
+    named = dataclasses.replace(rows, theirs=_called(sources, filled))
     for ours, values in columns.items():
         rating = ours == RATING or ours.startswith(RATINGS)
-        columns[ours] = _cells(values, _number if rating else _READERS.get(ours, lambda cell: cell), named, ours)
+        columns[ours] = _cells(values, as_number if rating else _READERS.get(ours, lambda cell: cell), named, ours)
     return dataclasses.replace(named, frame=pd.DataFrame(columns, rows.given.index))
 
 
@@ -193,20 +276,45 @@ def numbers(rows: Rows, column: str) -> np.ndarray:
 
     Raises: InputError naming the cell that is no finite number.
     """
-    return np.asarray(_cells(rows.frame[column].tolist(), _number, rows, column))
+    return np.asarray(_cells(rows.frame[column].tolist(), as_number, rows, column))
 
 
-def repeated(rows: Rows) -> str:
-    """What rows have the input, system and aspect of another one, in words; empty where there are none."""
-    keys = [key for key in (*IDS, "aspect") if key in rows.frame.columns]
-    doubled = np.flatnonzero(rows.frame.duplicated(keys) if set(keys) >= set(IDS) else ())
-    if not len(doubled):
-        return ""
-    second = rows.frame[keys].iloc[doubled[0]]
-    first = (rows.frame[keys] == second).all(axis=1).idxmax()
-    what = ", ".join(f"{rows.theirs[key]} {second[key]!r}" for key in keys)
-    said = f"{len(doubled)} rows have the {', '.join(keys)} of an earlier one, first {rows.place(doubled[0])}"
-    return f"{said}: {what} as in {first}"
+class Repeated:
+    """Which rows have the input, system and aspect of an earlier one; 8 bytes a row are kept of those seen."""
+
+    def __init__(self) -> None:
+        self._seen: list[np.ndarray] = []
+
+    def add(self, part: Rows) -> None:
+        """The next rows."""
+        if keys := self._keys(part):
+            self._seen.append(pd.util.hash_pandas_object(part.frame[keys], index=False).to_numpy())
+
+    def said(self, rows: Rows | Parts) -> str:
+        """What of these rows was there twice, in words; empty where nothing was."""
+        hashes = np.concatenate(self._seen) if self._seen else np.empty(0)
+        doubled = np.flatnonzero(pd.Series(hashes).duplicated())
+        if not len(doubled):
+            return ""
+        first, second = (_row(rows, at) for at in (int(np.argmax(hashes == hashes[doubled[0]])), int(doubled[0])))
+        keys = self._keys(second)
+        what = ", ".join(f"{rows.theirs[key]} {second.frame[key].iloc[0]!r}" for key in keys)
+        said = f"{len(doubled)} rows have the {', '.join(keys)} of an earlier one, first {second.place(0)}"
+        return f"{said}: {what} as in {first.given.index[0]}"
+
+    @staticmethod
+    def _keys(part: Rows) -> list[str]:
+        keys = [key for key in (*IDS, "aspect") if key in part.frame.columns]
+        return keys if set(keys) >= set(IDS) else []
+
+
+def _row(rows: Rows | Parts, position: int) -> Rows:
+    """One row, by its position among all."""
+    for part in rows:
+        if position < len(part):
+            return part.take(slice(position, position + 1))
+        position -= len(part)
+    raise IndexError(position)
 
 
 def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: bool = True) -> dict[int, str]:
@@ -232,7 +340,7 @@ def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: boo
     return found
 
 
-# -- cells: a value as it is used; ValueError with what a message says after the place ---------------------------------
+# -- cells -------------------------------------------------------------------------------------------------------------
 
 
 def _cells(values: list[Any], read: Callable[[Any], Any], rows: Rows, column: str) -> Any:
@@ -243,111 +351,8 @@ def _cells(values: list[Any], read: Callable[[Any], Any], rows: Rows, column: st
             found.append(read(value))
     except ValueError as error:
         raise InputError(f"{rows.place(len(found), column)}{error}") from None
-    return np.array(found, dtype=float) if read is _number else pd.Series(found, rows.given.index, dtype=object)
+    return np.array(found, dtype=float) if read is as_number else pd.Series(found, rows.given.index, dtype=object)
 
 
-def _text(value: Any) -> str | None:
-    if is_missing(value):
-        return None
-    if not isinstance(value, str):
-        raise ValueError(f": {_shown(value)} where a text is needed")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(f": half a character (\\u{ord(value[error.start]):04x}); write it whole") from None
-    return value
-
-
-def _references(value: Any, packed: bool = True) -> str | tuple[str, ...] | None:
-    """packed: whether a text may be a JSON list of texts."""
-    if packed and isinstance(value, str) and value.startswith("["):
-        with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(value)
-            if found and all(isinstance(each, str) for each in found):
-                value = found
-    if isinstance(value, str) or is_missing(value):
-        return _text(value)
-    if not isinstance(value, (list, tuple)):
-        raise ValueError(f": {_shown(value)} where a text or a list of texts is needed")
-    return tuple(text for each in value if (text := _text(each)) is not None)
-
-
-def _id(value: Any) -> str:
-    if is_missing(value) or value == "":
-        raise ValueError(" is missing; every row needs one, or leave the column out")
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise ValueError(f": {_shown(value)} where a text or a number is needed")
-    return str(_text(value) if isinstance(value, str) else value)
-
-
-def _number(value: Any) -> float:
-    if is_missing(value) or (isinstance(value, str) and value.strip().lower() in _NO_NUMBER):
-        return math.nan
-    odd = isinstance(value, str) and (not value.isascii() or "_" in value)  # Python reads 1_000 and other digits
-    try:
-        if odd or isinstance(value, bool) or not isinstance(value, (str, int, float, np.number, Decimal)):
-            raise TypeError
-        number = float(value)
-    except (ValueError, OverflowError, TypeError):
-        raise ValueError(f": {_shown(value)} where a number is needed, or nothing") from None
-    if math.isinf(number):
-        raise ValueError(f": {_shown(value)}; a finite number is needed, or nothing")
-    whole = str(value).strip().lstrip("+-")
-    if abs(number) >= _WHOLE and not isinstance(value, float) and whole.isdigit() and int(whole) != _WHOLE:
-        raise ValueError(f": {_shown(value)}, which a float cannot tell from its neighbours")
-    return number
-
-
-def _shown(value: Any) -> str:
-    return f"{type(value).__name__} {str(value)[:40]!r}"
-
-
-_READERS: dict[str, Callable[[Any], Any]] = {**dict.fromkeys(TEXTS, _text), **dict.fromkeys(IDS, _id)}
-_READERS |= {"reference": functools.partial(_references, packed=False), "references": _references}
-
-
-# -- with scores -------------------------------------------------------------------------------------------------------
-
-
-def score_columns(column: str) -> tuple[str, ...]:
-    """The columns that a run adds: value, status, reason, details; or NAME, NAME_status, NAME_reason, NAME_details."""
-    return (column, *((part if column == "value" else f"{column}_{part}") for part in ("status", "reason", "details")))
-
-
-def check_columns(data: Rows, column: str) -> None:
-    """Passes where the scores have columns of their own. Raises: InputError naming the column that is taken."""
-    taken = [name for name in score_columns(column) if name in data.columns]
-    if taken:
-        raise InputError(
-            f"{data.name} has a column {taken[0]!r} already, which the scores have too; give them a name: --column NAME"
-        )
-
-
-def joined(data: Rows, scored: pd.DataFrame, column: str, only_scores: bool = False) -> pd.DataFrame:
-    """The user's rows with their scores.
-
-    Added: value, status, reason; from the details, what is one text or number; `details`, JSON of the rest. The columns
-    that say which row it is (`input_id`, `system_id`, `aspect`, `human`) have the project's names where they were
-    mapped or filled. only_scores: leave out the texts.
-    """
-    texts = {data.theirs.get(name, name) for name in (*TEXTS, *REFERENCES) if name != "aspect" and only_scores}
-    kept: dict[str, Any] = {name: data.given[name].tolist() for name in data.given.columns if name not in texts}
-    for name in (*IDS, "aspect", RATING):
-        if name in data.frame.columns and data.theirs.get(name) != name and name not in kept:
-            kept[name] = present(data.frame[name])
-    value, status, reason, rest = score_columns(column)
-    kept |= {value: scored["value"].to_numpy(), status: scored["status"].tolist(), reason: scored["reason"].tolist()}
-    details = scored["details"].tolist() if "details" in scored.columns else []
-    left: list[dict[str, Any]] = [{} for _ in details]
-    for name in dict.fromkeys(name for row in details for name in row):
-        values = [row.get(name) for row in details]
-        own = name if column == "value" else f"{column}_{name}"
-        plain = own not in kept and all(value is None or isinstance(value, (str, int, float)) for value in values)
-        if plain and any(value not in (None, "") for value in values):
-            kept[own] = values
-        else:
-            for row, value in zip(left, values, strict=True):
-                row |= {name: value} if value not in (None, "", (), {}) else {}
-    kept |= {rest: left} if any(left) else {}
-    # as objects: pandas' own texts cannot hold half a character, which is spelt out when it is written
-    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in kept.items()})
+_READERS: dict[str, Callable[[Any], Any]] = {**dict.fromkeys(TEXTS, as_text), **dict.fromkeys(IDS, as_id)}
+_READERS |= {"reference": functools.partial(as_references, packed=False), "references": as_references}

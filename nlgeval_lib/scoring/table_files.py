@@ -1,24 +1,28 @@
-"""Rows in files: JSON Lines, JSON, CSV, TSV, parquet, read with every row's place and written whole or not at all."""
+"""Rows in files: JSON Lines, JSON, CSV, TSV, parquet, read part by part, with every row's place."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import hashlib
 import importlib
 import io
 import json
-import os
+import math
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import files
-
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 STDIN = "-"
+ROWS, BYTES = 50_000, 32 << 20  # of a part, at most: what is held in memory at once
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip or xlsx"}
 
 
@@ -44,83 +48,204 @@ def called(path: str) -> str:
     return "standard input" if path == STDIN else path
 
 
-def content(path: str) -> bytes:
-    """The bytes of a file, or of standard input for "-". Raises: InputError where they cannot be had."""
-    if path == STDIN:
-        if sys.stdin is None or sys.stdin.closed:
-            raise InputError("standard input is closed: there is nothing to read; name a file, or pipe the rows in")
-        return sys.stdin.buffer.read()
+def _opened(path: str) -> Any:
+    """The bytes of a file, or of standard input for "-", to be read as often as wanted. Raises: InputError."""
     try:
-        return Path(path).read_bytes()
+        if path != STDIN:
+            file: Any = open(path, "rb")  # noqa: SIM115 - read in parts, as long as its reader lives
+        elif sys.stdin is None or sys.stdin.closed:
+            raise InputError("standard input is closed: there is nothing to read; name a file, or pipe the rows in")
+        else:
+            file = sys.stdin.buffer
+        if path != STDIN and file.seekable():
+            return file
+        kept = tempfile.TemporaryFile()  # noqa: SIM115
+        shutil.copyfileobj(file, kept)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    kept.seek(0)
+    return kept
 
 
-def text(raw: bytes, name: str) -> str:
-    """The bytes as UTF-8. Raises: InputError naming the line, or what the file is instead."""
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * raw.count(0, 0, 4096) > len(raw[:4096]):
-        raise InputError(f"{name} is UTF-16 or UTF-32; save it as UTF-8")
+def plain_text(path: str) -> str:
+    """The text of a file, or of standard input for "-". Raises: InputError naming the line that is not UTF-8."""
+    with _opened(path) as file:
+        _check_head(file, called(path))
+        return "".join(line for _, line in _lines(file, called(path)))
+
+
+def _check_head(file: Any, name: str) -> None:
+    """Passes for what may be UTF-8. Raises: InputError saying what the file is instead."""
+    file.seek(0)
+    head = file.read(4096)
     for mark, packed in _PACKED.items():
-        if raw.startswith(mark):
+        if head.startswith(mark):
             raise InputError(f"{name} is packed ({packed}); unpack it, or save it as UTF-8 text")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{name}, line {line}: byte {raw[error.start]:#04x} is not UTF-8; save it as UTF-8") from None
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * head.count(0) > len(head):
+        raise InputError(f"{name} is UTF-16 or UTF-32; save it as UTF-8")
 
 
-def parsed(raw: bytes, kind: str, name: str, delimiter: str = "") -> pd.DataFrame:
-    """The rows of a file's bytes, each with its place in the file as its label.
+def _lines(file: Any, name: str) -> Iterator[tuple[int, str]]:
+    """Each line with its number. Raises: InputError naming the line that is not UTF-8."""
+    file.seek(0)
+    for number, raw in enumerate(file, start=1):
+        try:
+            yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            said = f"byte {raw[error.start]:#04x} is not UTF-8; save it as UTF-8"
+            raise InputError(f"{name}, line {number}: {said}") from None
 
-    kind: one of FORMATS. name: how messages call the file. delimiter: between fields of CSV, where it is no comma.
+
+class TableFile:
+    """A file of rows, or standard input for "-", that is read in parts as often as wanted: memory for one part.
+
+    columns: as they are written, in order; rows: how many; sha256: of the bytes. kind: one of FORMATS, of which a JSON
+    list is held whole. delimiter: between fields of CSV, where it is no comma.
     Raises: InputError naming the file and the line for what cannot be read, and for a file without rows.
     """
-    if not raw.strip():
-        raise InputError(f"{name} is empty: there is no row in it")
-    columns: list[str] | None = None
-    records: list[Any]
-    if kind == "parquet":
-        records, columns = _parquet(raw, name)
-        places = [f"row {number}" for number in range(1, len(records) + 1)]
-    elif kind in ("csv", "tsv"):
-        places, records, columns = _csv(text(raw, name), name, delimiter or ("," if kind == "csv" else "\t"))
-    else:
-        found = dict((_json if kind == "json" else _jsonl)(text(raw, name), name))
-        places, records = list(found), list(found.values())
-        for place, record in found.items():
+
+    def __init__(self, path: str, format: str = "", delimiter: str = "") -> None:
+        self.kind, self.name = format_of(path, format), called(path)
+        self.delimiter = delimiter or ("\t" if self.kind == "tsv" else ",")
+        if len(self.delimiter) != 1:
+            raise InputError(f"delimiter {delimiter!r}; one character is needed")
+        self._file = _opened(path)
+        if not any(block.strip() for block in iter(lambda: self._file.read(1 << 20), b"")):
+            raise InputError(f"{self.name} is empty: there is no row in it")
+        self._file.seek(0)
+        self.sha256 = hashlib.file_digest(self._file, "sha256").hexdigest()
+        columns: dict[str, None] = {}
+        self.rows = 0
+        if self.kind == "parquet":
+            with self._parquet() as found:
+                columns, self.rows = dict.fromkeys(found.schema_arrow.names), found.metadata.num_rows
+                _once(found.schema_arrow.names, self.name)
+        else:
+            _check_head(self._file, self.name)
+            for _, record in self._records():
+                columns.update(dict.fromkeys(record))
+                self.rows += 1
+        self.columns = [name for name in columns if self.kind != "parquet" or not name.startswith("__index_level_")]
+        if not self.rows:
+            raise InputError(f"{self.name} has no rows")
+
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
+        """The rows of these columns (default: all), at most ROWS at a time: cells as they were written, None for none;
+        each row's place in the file is its label.
+        """
+        wanted = self.columns if columns is None else list(columns)
+        if self.kind == "parquet":
+            yield from self._parquet_parts(wanted)
+            return
+        places: list[str] = []
+        cells: list[list[Any]] = []
+        began = 0
+        for place, record in self._records():
+            places.append(place)
+            cells.append([record.get(name) for name in wanted])
+            if len(cells) == ROWS or self._file.tell() - began > BYTES:
+                yield pd.DataFrame(cells, pd.Index(places, dtype=object), wanted, dtype=object)
+                places, cells, began = [], [], self._file.tell()
+        if cells:
+            yield pd.DataFrame(cells, pd.Index(places, dtype=object), wanted, dtype=object)
+
+    def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each row with its place."""
+        if self.kind in ("csv", "tsv"):
+            yield from self._csv()
+            return
+        for place, record in (self._json if self.kind == "json" else self._jsonl)():
             if not isinstance(record, dict):
                 said = f"{type(record).__name__} where an object with named columns is needed"
-                raise InputError(f"{name}, {place}: {said}")
-    frame = pd.DataFrame(records, pd.Index(places, dtype=object), columns, dtype=object)
-    if frame.empty:
-        raise InputError(f"{name} has no rows")
-    return frame
+                raise InputError(f"{self.name}, {place}: {said}")
+            yield place, record
 
+    def _jsonl(self) -> Iterator[tuple[str, Any]]:
+        for number, line in _lines(self._file, self.name):
+            if line.strip():
+                try:
+                    record = json.loads(line, object_pairs_hook=_object)
+                except json.JSONDecodeError as error:
+                    near = line[max(0, error.pos - 20) : error.pos + 20].rstrip("\n")
+                    said = f"not JSON: {error.msg} at character {error.pos + 1}: {near!r}"
+                    raise InputError(f"{self.name}, line {number}: {said}") from None
+                except (ValueError, RecursionError) as error:
+                    raise InputError(f"{self.name}, line {number}: {error}") from None
+                yield f"line {number}", record
 
-def _jsonl(content: str, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in enumerate(content.split("\n"), start=1):
-        if line.strip():
-            try:
-                record = json.loads(line, object_pairs_hook=_object)
-            except json.JSONDecodeError as error:
-                near = line[max(0, error.pos - 20) : error.pos + 20]
-                said = f"not JSON: {error.msg} at character {error.pos + 1}: {near!r}"
-                raise InputError(f"{name}, line {number}: {said}") from None
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"{name}, line {number}: {error}") from None
-            yield f"line {number}", record
+    def _json(self) -> Iterator[tuple[str, Any]]:
+        text = "".join(line for _, line in _lines(self._file, self.name))
+        try:
+            found = json.loads(text, object_pairs_hook=_object)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{self.name}: not JSON: {error}; a file of one object a line is named .jsonl") from None
+        if not isinstance(found, list):
+            raise InputError(f"{self.name} holds one {type(found).__name__}; a list of objects is needed")
+        for number, record in enumerate(found, start=1):
+            yield f"row {number}", record
 
+    def _csv(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        limit = csv.field_size_limit(sys.maxsize)
+        header: list[str] = []
+        line = 1
+        self._file.seek(0)
+        text = io.TextIOWrapper(self._file, encoding="utf-8-sig", newline="")
+        try:
+            reader = csv.reader(text, delimiter=self.delimiter, strict=True)
+            for row in reader:
+                begins, line = line, reader.line_num + 1
+                if not header:
+                    header = row
+                    self._check_header(header)
+                elif row and len(row) != len(header):
+                    raise InputError(
+                        f"{self.name}, line {begins}: {len(row)} fields where the header has {len(header)}; "
+                        "a field with the delimiter or a line break in it must stand in double quotes"
+                    )
+                elif row:
+                    yield f"line {begins}", dict(zip(header, row, strict=True))
+        except csv.Error as error:
+            said = f"{error}; is a double quote not closed, or not doubled?"
+            raise InputError(f"{self.name}, line {line}: {said}") from None
+        except UnicodeDecodeError as error:
+            for _ in _lines(self._file, self.name):  # says which line
+                pass
+            raise InputError(f"{self.name}: {error}") from None
+        finally:
+            csv.field_size_limit(limit)
+            text.detach()
 
-def _json(content: str, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    try:
-        found = json.loads(content, object_pairs_hook=_object)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON: {error}; a file of one object a line is named .jsonl") from None
-    if not isinstance(found, list):
-        raise InputError(f"{name} holds one {type(found).__name__}; a list of objects is needed")
-    for number, record in enumerate(found, start=1):
-        yield f"row {number}", record
+    def _check_header(self, header: list[str]) -> None:
+        for number, column in enumerate(header, start=1):
+            if not column.strip():
+                said = f"field {number} of the header is empty; every column needs a name"
+                raise InputError(f"{self.name}, line 1: {said}")
+        _once(header, f"{self.name}, line 1")
+        marks = ";\t|," if len(header) == 1 else ""
+        other = next((mark for mark in marks if mark != self.delimiter and mark in header[0]), None)
+        if other is not None:
+            raise InputError(f"{self.name}, line 1: one column {header[0][:60]!r}; is the delimiter {other!r}?")
+
+    @contextlib.contextmanager
+    def _parquet(self) -> Iterator[Any]:
+        import pyarrow
+        import pyarrow.parquet
+
+        try:
+            yield pyarrow.parquet.ParquetFile(self._file)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise InputError(f"{self.name}: not a parquet file: {str(error).splitlines()[0]}") from None
+
+    def _parquet_parts(self, columns: list[str]) -> Iterator[pd.DataFrame]:
+        row = 0
+        with self._parquet() as found:
+            held = sum(found.metadata.row_group(i).total_byte_size for i in range(found.metadata.num_row_groups))
+            rows = max(1, min(ROWS, BYTES * self.rows // max(1, held)))
+            for batch in found.iter_batches(rows, columns=columns):
+                cells = {name: pd.Series(values, dtype=object) for name, values in batch.to_pydict().items()}
+                places = [f"row {number}" for number in range(row + 1, row + len(batch) + 1)]
+                row += len(batch)
+                yield pd.DataFrame(cells, columns=columns).set_axis(pd.Index(places, dtype=object))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -131,54 +256,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _csv(content: str, name: str, delimiter: str) -> tuple[list[str], list[list[str]], list[str]]:
-    """Places, rows and columns."""
-    if len(delimiter) != 1:
-        raise InputError(f"delimiter {delimiter!r}; one character is needed")
-    limit = csv.field_size_limit(sys.maxsize)
-    rows: list[list[str]] = []
-    places, line = [], 1
-    try:
-        reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
-        for row in reader:
-            begins, line = line, reader.line_num + 1
-            if row and rows and len(row) != len(rows[0]):
-                raise InputError(
-                    f"{name}, line {begins}: {len(row)} fields where the header has {len(rows[0])}; "
-                    "a field with the delimiter or a line break in it must stand in double quotes"
-                )
-            if row:
-                rows.append(row)
-                places.append(f"line {begins}")
-    except csv.Error as error:
-        raise InputError(f"{name}, line {line}: {error}; is a double quote not closed, or not doubled?") from None
-    finally:
-        csv.field_size_limit(limit)
-    header = rows[0] if rows else []
-    for number, column in enumerate(header, start=1):
-        if not column.strip():
-            raise InputError(f"{name}, line 1: field {number} of the header is empty; every column needs a name")
-    _once(header, f"{name}, line 1")
-    other = next((mark for mark in ";\t|," if len(header) == 1 and mark != delimiter and mark in header[0]), None)
-    if other is not None:
-        raise InputError(f"{name}, line 1: one column {header[0][:60]!r}; is the delimiter {other!r}?")
-    return places[1:], rows[1:], header
-
-
-def _parquet(raw: bytes, name: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """Rows and columns."""
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        found = pyarrow.parquet.read_table(pyarrow.BufferReader(raw))
-    except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{name}: not a parquet file: {str(error).splitlines()[0]}") from None
-    _once(found.column_names, name)
-    names = [column for column in found.column_names if not column.startswith("__index_level_")]
-    return found.select(names).to_pylist(), names
-
-
 def _once(names: Sequence[str], place: str) -> None:
     doubled = sorted(column for column in set(names) if names.count(column) > 1)
     if doubled:
@@ -187,7 +264,7 @@ def _once(names: Sequence[str], place: str) -> None:
 
 def is_missing(value: Any) -> bool:
     """Whether a cell has no value: None, NaN, pandas' marks of a missing one."""
-    return value is None or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
+    return value is None or (not isinstance(value, str) and pd.api.types.is_scalar(value) and bool(pd.isna(value)))
 
 
 def present(values: Iterable[Any]) -> list[Any]:
@@ -195,61 +272,66 @@ def present(values: Iterable[Any]) -> list[Any]:
     return [None if is_missing(value) else value for value in values]
 
 
-# -- writing -----------------------------------------------------------------------------------------------------------
+# -- a cell as it is used: each raises ValueError with what a message says after the place -----------------------------
+
+_NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
+_WHOLE = 2**53  # beyond it a float stands for several whole numbers
 
 
-def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None:
-    """Passes where a file can be written and is none of the inputs: better known now than when the work is done.
-
-    rows: what its rows are, where it is to be a table; else it is a text. Raises: InputError.
-    """
-    if rows and format_of(path) == "json":
-        raise InputError(f"{path}: {rows} are written as jsonl, csv, tsv or parquet")
-    for one in filter(None, inputs):
-        same = os.path.realpath(path) == os.path.realpath(one)
-        if same or (os.path.exists(path) and os.path.exists(one) and os.path.samefile(path, one)):
-            raise InputError(f"{path} is the input itself{why}; name another file to write to")
-    try:
-        files.check(path)
-    except OSError as error:
-        raise InputError(error.strerror or str(error)) from None
-
-
-def write(frame: pd.DataFrame, path: str) -> None:
-    """The frame as a file of the format that its name says, whole or not at all; what is no text or number is JSON.
-
-    Raises: OSError.
-    """
-    kind = format_of(path)
-    columns = [files.whole(str(column)) for column in frame.columns]
-    with files.replacing(path) as tmp, open(tmp, "w", encoding="utf-8", newline="") as out:
-        if kind == "parquet":
-            held = {name: _of_one_type(present(frame[own])) for name, own in zip(columns, frame.columns, strict=True)}
-            pd.DataFrame(held).to_parquet(tmp, index=False)
-        elif kind == "jsonl":
-            rows = frame.itertuples(index=False, name=None)
-            out.writelines(files.json_lines(dict(zip(columns, row, strict=True)) for row in rows))
-        else:
-            writer = csv.writer(out, delimiter="\t" if kind == "tsv" else ",", lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows([_field(value) for value in row] for row in frame.itertuples(index=False, name=None))
-
-
-def _field(value: Any) -> Any:
-    """The value as a field of CSV: nothing where it is missing, JSON where it is no text or number."""
+def as_text(value: Any) -> str | None:
+    """A text, or None."""
     if is_missing(value):
-        return ""
-    held = value if isinstance(value, (int, float, np.number)) else files.plain(value)
-    if isinstance(held, (str, int, float, np.number)):
-        return held
-    return json.dumps(held, ensure_ascii=False) if held else ""
+        return None
+    if not isinstance(value, str):
+        raise ValueError(f": {_shown(value)} where a text is needed")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(f": half a character (\\u{ord(value[error.start]):04x}); write it whole") from None
+    return value
 
 
-def _of_one_type(values: list[Any]) -> list[Any]:
-    """A column that parquet can hold: as it is where it has one type, or lists of texts; else JSON text."""
-    kinds = {type(value) for value in values if value is not None}
-    lists = kinds <= {list, tuple} and all(isinstance(text, str) for value in values for text in value or ())
-    held = [files.plain(value) for value in values]
-    if lists or (len(kinds) <= 1 and kinds <= {str, bool, int, float}) or kinds == {int, float}:
-        return held
-    return [v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in held]
+def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | None:
+    """A text or several; packed: whether a text may be a JSON list of texts."""
+    if packed and isinstance(value, str) and value.startswith("["):
+        with contextlib.suppress(ValueError, RecursionError):
+            found = json.loads(value)
+            if found and all(isinstance(each, str) for each in found):
+                value = found
+    if isinstance(value, str) or is_missing(value):
+        return as_text(value)
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f": {_shown(value)} where a text or a list of texts is needed")
+    return tuple(text for each in value if (text := as_text(each)) is not None)
+
+
+def as_id(value: Any) -> str:
+    """A name of a row, as text."""
+    if is_missing(value) or value == "":
+        raise ValueError(" is missing; every row needs one, or leave the column out")
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise ValueError(f": {_shown(value)} where a text or a number is needed")
+    return str(as_text(value) if isinstance(value, str) else value)
+
+
+def as_number(value: Any) -> float:
+    """A finite number, NaN where it is empty or says so (nan, null, none, na)."""
+    if is_missing(value) or (isinstance(value, str) and value.strip().lower() in _NO_NUMBER):
+        return math.nan
+    odd = isinstance(value, str) and (not value.isascii() or "_" in value)  # Python reads 1_000 and other digits
+    try:
+        if odd or isinstance(value, bool) or not isinstance(value, (str, int, float, np.number, Decimal)):
+            raise TypeError
+        number = float(value)
+    except (ValueError, OverflowError, TypeError):
+        raise ValueError(f": {_shown(value)} where a number is needed, or nothing") from None
+    if math.isinf(number):
+        raise ValueError(f": {_shown(value)}; a finite number is needed, or nothing")
+    whole = str(value).strip().lstrip("+-")
+    if abs(number) >= _WHOLE and not isinstance(value, float) and whole.isdigit() and int(whole) != _WHOLE:
+        raise ValueError(f": {_shown(value)}, which a float cannot tell from its neighbours")
+    return number
+
+
+def _shown(value: Any) -> str:
+    return f"{type(value).__name__} {str(value)[:40]!r}"

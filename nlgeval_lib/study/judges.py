@@ -118,15 +118,15 @@ def job(
         choice = replace(choice, revision=_stored_elsewhere(model, revision, options))
     known, key = {} if known is None else known, (name, question.map, fill)
     if key not in known:
-        known[key] = chosen_rows(data=name, mapping=question.map, fill=fill)
+        known[key] = chosen_rows(data=name, mapping=question.map, fill=fill).whole()
     made = prepared(known[key], judge.evaluator, settings, choice, skip_incomplete=True, ready=ready, given=given)
-    if not mini:
-        made.data = _chosen(made.data, question)
+    rows = made.data.whole() if mini else _chosen(made.data.whole(), question)
     if aspects:
-        made.data = made.data.take(made.data.frame["aspect"].isin(list(aspects)).to_numpy())
+        rows = rows.take(rows.frame["aspect"].isin(list(aspects)).to_numpy())
     if options.mode == "quick":
-        inputs = made.data.frame.get("input_id", pd.Series(range(len(made.data)), made.data.frame.index))
-        made.data = made.data.take(inputs.isin(inputs.unique()[:QUICK_INPUTS]).to_numpy())
+        inputs = rows.frame.get("input_id", pd.Series(range(len(rows)), rows.frame.index))
+        rows = rows.take(inputs.isin(inputs.unique()[:QUICK_INPUTS]).to_numpy())
+    made.data = rows
     return made
 
 
@@ -274,7 +274,8 @@ def _read(job: Job, route: str, question: Question) -> JudgeScores:
         signature += f"{JUDGED_BY}{engine.model}@{engine.revision}".rstrip("@")
     if job.run.failures and engine.name != "replay":
         note_refusals(store.folder, engine, job.run.failures)
-    rows = job.data.frame.drop(columns=[name for name in scored.columns if name in job.data.frame.columns])
+    rows = job.data.whole().frame
+    rows = rows.drop(columns=[name for name in scored.columns if name in rows.columns])
     frame = rows.join(scored).reset_index(drop=True)
     frame.attrs = {"signature": signature}
     return JudgeScores(

@@ -12,9 +12,9 @@ import pandas as pd
 
 from nlgeval_lib import meta
 from nlgeval_lib.names import meant
-from nlgeval_lib.scoring import provenance, rows
+from nlgeval_lib.scoring import provenance, rows, score_files
 from nlgeval_lib.scoring.correlations import Grid
-from nlgeval_lib.scoring.rows import Rows
+from nlgeval_lib.scoring.rows import Parts, Rows
 from nlgeval_lib.scoring.table_files import InputError, is_missing
 
 NAN = float("nan")
@@ -75,23 +75,36 @@ class Result:
     notes: tuple[str, ...] = ()
 
 
-def score_columns(data: Rows, asked: Sequence[str], path: str = "") -> list[str]:
+def score_columns(data: Rows | Parts, asked: Sequence[str], path: str = "") -> list[str]:
     """The columns with scores: those asked for; else those recorded beside the file, or that have a status beside them.
 
     Raises: InputError for a column that is not there, or where none can be told.
     """
-    there = [str(name) for name in data.frame.columns]
+    there = list(data.theirs)
     for name in asked:
         if name not in there:
-            raise InputError(f"--score {data.lacks(name)}")
+            raise InputError(f"--score {rows.lacks(data.name, data.columns, name)}")
     if asked:
         return list(dict.fromkeys(asked))
     recorded = provenance.record_of(path).get("scores", {}) if path else {}
     known = [name for name in recorded if name in there]
-    known += [n for n in there if n not in known and rows.score_columns(n)[1] in there and n != "status"]
+    known += [n for n in there if n not in known and score_files.score_columns(n)[1] in there and n != "status"]
     if not known and "value" not in there:
         raise InputError(f"{data.name}: which column has the scores? Give --score; columns: {', '.join(there)}")
     return known or ["value"]
+
+
+def needed(scores: Sequence[str], settings: Settings, by: str | None = None) -> Callable[[str], bool]:
+    """Whether a column takes part in `correlate`: of a large file no other one is read."""
+    fixed = {*scores, *map(_seen, scores), rows.RATING, *rows.IDS, by or "aspect"}
+    fixed |= {"output"} if settings.baselines else set()
+    raters = settings.raters if settings.baselines else ""
+    return lambda name: name in fixed or bool(raters and name.startswith(raters))
+
+
+def _seen(score: str) -> str:
+    """The column that says whether a score was fitted on a row."""
+    return SEEN if score == "value" else f"{score}_{SEEN}"
 
 
 def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = None, by: str | None = None) -> Result:
@@ -154,10 +167,8 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
 
 def _unseen(data: Rows, scores: Sequence[str]) -> tuple[Rows, list[str]]:
     """The rows that no score was fitted on, and what to say of the others. Raises: InputError where there are none."""
-    columns = [SEEN if name == "value" else f"{name}_{SEEN}" for name in scores]
-    seen = [
-        data.frame[name].astype(str).str.lower().isin(("true", "1", "1.0")) for name in columns if name in data.frame
-    ]
+    columns = [name for name in map(_seen, scores) if name in data.frame]
+    seen = [data.frame[name].astype(str).str.lower().isin(("true", "1", "1.0")) for name in columns]
     mask = np.logical_or.reduce(seen) if seen else np.zeros(len(data), dtype=bool)
     if len(data) and mask.all():
         raise InputError(f"{data.name}: a score was fitted on every row; rate others, or use score --cross-fit")

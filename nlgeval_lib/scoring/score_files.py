@@ -1,0 +1,283 @@
+"""Files of rows with scores: the scores of each part are kept beside the file until all are there; it is written whole
+or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import json
+import math
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import files
+from nlgeval_lib.records import Status
+from nlgeval_lib.scoring.rows import IDS, RATING, REFERENCES, TEXTS, Parts, Rows
+from nlgeval_lib.scoring.table_files import InputError, format_of, is_missing, present
+
+
+def score_columns(column: str) -> tuple[str, ...]:
+    """The columns that a run adds: value, status, reason, details; or NAME, NAME_status, NAME_reason, NAME_details."""
+    return (column, *((part if column == "value" else f"{column}_{part}") for part in ("status", "reason", "details")))
+
+
+def check_columns(data: Rows | Parts, column: str) -> None:
+    """Passes where the scores have columns of their own. Raises: InputError naming the column that is taken."""
+    taken = [name for name in score_columns(column) if name in data.columns]
+    if taken:
+        raise InputError(
+            f"{data.name} has a column {taken[0]!r} already, which the scores have too; give them a name: --column NAME"
+        )
+
+
+class ScoreFile:
+    """A file of rows with their scores, made part by part.
+
+    The scores of each part are kept in a folder beside the file until all are there: which columns they need is known
+    then, and a run of the same `key` that was stopped goes on from there (without a key from the start).
+
+    Added are value, status, reason; from the details, what is one text or number; `details`, JSON of the rest. The
+    columns that say which row it is (`input_id`, `system_id`, `aspect`, `human`) have the project's names where they
+    were mapped or filled. only_scores: leave out the texts.
+    """
+
+    def __init__(self, path: str, column: str = "value", only_scores: bool = False, key: str = "") -> None:
+        self.path, self.column, self.only_scores, self.resumes = Path(path), column, only_scores, bool(key)
+        mark = hashlib.sha256((key or os.urandom(8).hex()).encode()).hexdigest()[:12]
+        self._folder = self.path.with_name(f".{self.path.name[:100]}.{mark}.parts")
+        self._kinds: dict[str, set[type]] = {}  # of all columns but those of details
+        self._details: dict[str, set[type]] = {}
+        self._told: set[str] = set()  # details that say something, for some row
+
+    def done(self, number: int, part: Rows) -> pd.DataFrame | None:
+        """The scores of a part that an earlier run has made, or None."""
+        try:
+            held = json.loads((self._folder / f"{number}.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        cells = {name: pd.Series(values, part.given.index, dtype=object) for name, values in held["cells"].items()}
+        scored = pd.DataFrame(cells).astype({"value": float})
+        scored.attrs.update(held["attrs"])
+        return scored
+
+    def keep(self, number: int, part: Rows, scored: pd.DataFrame) -> None:
+        """The scores of a part. Raises: OSError."""
+        cells = {name: files.plain(scored[name].tolist()) for name in scored.columns}
+        attrs = {"signature": scored.attrs.get("signature", "")}
+        files.write_text(self._folder / f"{number}.json", json.dumps({"cells": cells, "attrs": attrs}))
+        for name, values in self._own(part, cells).items():
+            self._kinds.setdefault(name, set()).update(kinds(values))
+        for row in cells.get("details", ()):
+            for name, value in row.items():
+                self._details.setdefault(name, set()).update(kinds((value,)))
+                if value not in _NOTHING:
+                    self._told.add(name)
+
+    def write(self, data: Iterable[Rows], path: str = "") -> None:
+        """The file, or in its place another one: rows and scores of every part. Raises: OSError."""
+        rest = score_columns(self.column)[-1]
+        columns = dict(self._kinds)
+        single: dict[str, str] = {}  # of details that are a column: its name
+        for name, found in self._details.items():
+            own = name if self.column == "value" else f"{self.column}_{name}"
+            if own not in columns and found <= {str, bool, int, float} and name in self._told:
+                columns[own], single[name] = found, own
+        if self._told - {*single}:
+            columns[rest] = {object}
+        with writing(path or str(self.path), columns) as add:
+            for number, part in enumerate(data):
+                cells = json.loads((self._folder / f"{number}.json").read_text(encoding="utf-8"))["cells"]
+                cells["value"] = np.array(cells["value"], dtype=float)
+                kept, details = self._own(part, cells), cells.get("details", ())
+                kept |= {own: [row.get(name) for row in details] for name, own in single.items()}
+                if rest in columns:
+                    kept[rest] = [
+                        {name: value for name, value in row.items() if name not in single and value not in _NOTHING}
+                        for row in details
+                    ]
+                add(pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in kept.items()}))
+
+    def clear(self, ended: bool = True) -> None:
+        """Remove what was kept of the parts, unless a run that did not come to its end can go on from it."""
+        if ended or not self.resumes:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _own(self, part: Rows, cells: Mapping[str, Any]) -> dict[str, Any]:
+        """The columns but those of details."""
+        texts = {part.theirs.get(name, name) for name in (*TEXTS, *REFERENCES) if name != "aspect" and self.only_scores}
+        kept: dict[str, Any] = {name: part.given[name].tolist() for name in part.given.columns if name not in texts}
+        for name in (*IDS, "aspect", RATING):
+            if name in part.frame.columns and part.theirs.get(name) != name and name not in kept:
+                kept[name] = present(part.frame[name])
+        return kept | dict(zip(score_columns(self.column), (cells[one] for one in _SCORED), strict=False))
+
+
+_SCORED = ("value", "status", "reason")
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+
+
+@dataclass
+class Tally:
+    """What came of the rows so far."""
+
+    rows: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)  # those seen first, where there are very many
+    total: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
+    signature: str = ""
+
+    def add(self, scored: pd.DataFrame) -> None:
+        """The next part."""
+        self.rows += len(scored)
+        self.signature = scored.attrs.get("signature", "")
+        self.statuses.update(scored["status"].tolist())
+        lost = scored.loc[scored["status"] != Status.OK.value, "reason"].tolist()
+        self.reasons.update(lost if len(self.reasons) < _REASONS else [one for one in lost if one in self.reasons])
+        values = scored["value"].dropna()
+        if len(values):
+            self.total += float(values.sum())
+            self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
+
+    @property
+    def ok(self) -> int:
+        """Rows with a score."""
+        return self.statuses[Status.OK.value]
+
+    def lines(self) -> list[str]:
+        """Coverage, and the most frequent reason for a gap."""
+        said = f"{self.rows:,} rows: {self.ok:,} scored ({self.ok / self.rows:.1%})"
+        others = [(status, count) for status, count in self.statuses.most_common() if status != Status.OK.value]
+        said += "".join(f", {count:,} {status}" for status, count in others)
+        if self.ok:
+            said += f"; mean {self.total / self.ok:.4g}, from {self.low:.4g} to {self.high:.4g}"
+        return [said, *(f"most frequent reason: {reason}" for reason, _ in self.reasons.most_common(1))]
+
+
+_REASONS = 10_000
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None:
+    """Passes where a file can be written and is none of the inputs: better known now than when the work is done.
+
+    rows: what its rows are, where it is to be a table; else it is a text. Raises: InputError.
+    """
+    if rows and format_of(path) == "json":
+        raise InputError(f"{path}: {rows} are written as jsonl, csv, tsv or parquet")
+    for one in filter(None, inputs):
+        same = os.path.realpath(path) == os.path.realpath(one)
+        if same or (os.path.exists(path) and os.path.exists(one) and os.path.samefile(path, one)):
+            raise InputError(f"{path} is the input itself{why}; name another file to write to")
+    try:
+        files.check(path)
+    except OSError as error:
+        raise InputError(error.strerror or str(error)) from None
+
+
+def beside(path: str) -> str:
+    """Where a run without a score writes: another name, where there is a file already."""
+    return str(Path(path).with_suffix(f".unscored{Path(path).suffix}")) if os.path.exists(path) else path
+
+
+def write(frame: pd.DataFrame, path: str) -> None:
+    """The frame as a file of the format that its name says, whole or not at all; what is no text or number is JSON.
+
+    Raises: OSError.
+    """
+    with writing(path, {name: kinds(frame[name]) for name in frame.columns}) as add:
+        add(frame)
+
+
+@contextlib.contextmanager
+def writing(path: str, columns: Mapping[str, set[type]]) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Yields what takes frames of these columns, part by part, for one file that is there whole at the end or not at
+    all. columns: the `kinds` of all values of each. Raises: OSError.
+    """
+    kind, names = format_of(path), [files.whole(str(column)) for column in columns]
+    with files.replacing(path) as tmp, contextlib.ExitStack() as stack:
+        if kind == "parquet":
+            import pyarrow
+            import pyarrow.parquet
+
+            types = [_arrow(found) for found in columns.values()]
+            schema = pyarrow.schema(list(zip(names, types, strict=True)))
+            parquet = stack.enter_context(pyarrow.parquet.ParquetWriter(tmp, schema))
+
+            def add(frame: pd.DataFrame) -> None:
+                cells = [_of_type(frame[own], found) for own, found in columns.items()]
+                parquet.write_table(pyarrow.table(dict(zip(names, cells, strict=True)), schema))
+        else:
+            out = stack.enter_context(open(tmp, "w", encoding="utf-8", newline=""))
+            fields = csv.writer(out, delimiter="\t" if kind == "tsv" else ",", lineterminator="\n")
+            if kind != "jsonl":
+                fields.writerow(names)
+
+            def add(frame: pd.DataFrame) -> None:
+                rows = frame.itertuples(index=False, name=None)
+                if kind == "jsonl":
+                    out.writelines(files.json_lines(dict(zip(names, row, strict=True)) for row in rows))
+                else:
+                    fields.writerows([_field(value) for value in row] for row in rows)
+
+        yield add
+
+
+def _field(value: Any) -> Any:
+    """The value as a field of CSV: nothing where it is missing, JSON where it is no text or number."""
+    if is_missing(value):
+        return ""
+    held = value if isinstance(value, (int, float, np.number)) else files.plain(value)
+    if isinstance(held, (str, int, float, np.number)):
+        return held
+    return json.dumps(held, ensure_ascii=False) if held else ""
+
+
+def kinds(values: Iterable[Any]) -> set[type]:
+    """What a column holds: of str, bool, int, float and list (of texts); object for all else; nothing where none is."""
+    held = [value for value in values if value is not None]
+    found = {next((one for one in _KINDS if issubclass(kind, one)), object) for kind in set(map(type, held))}
+    if list in found and not all(isinstance(text, str) for each in held if isinstance(each, _LISTS) for text in each):
+        found.add(object)
+    if int in found and not all(abs(each) < 1 << 63 for each in held if isinstance(each, int)):
+        found.add(object)
+    return {list if kind is tuple else kind for kind in found}
+
+
+_LISTS = (list, tuple)
+_KINDS = (str, bool, int, float, *_LISTS)
+
+
+def _arrow(found: set[type]) -> Any:
+    """The type of a column of parquet: its own where it has one; else JSON text."""
+    import pyarrow
+
+    types = {str: pyarrow.string(), bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float64()}
+    types |= {list: pyarrow.list_(pyarrow.string())}
+    if found == {int, float}:
+        return types[float]
+    if len(found) == 1:
+        return types.get(next(iter(found)), types[str])
+    return types[str] if found else pyarrow.null()
+
+
+def _of_type(values: Iterable[Any], found: set[type]) -> list[Any]:
+    """The values as the column's type has them."""
+    held = [None if is_missing(value) else files.plain(value) for value in values]
+    if found == {int, float}:
+        return [None if value is None else float(value) for value in held]
+    if len(found) <= 1 and object not in found:
+        return held
+    return [v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in held]
