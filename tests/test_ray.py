@@ -102,6 +102,17 @@ def on(cluster, tmp_path):
         one.close()
 
 
+@pytest.fixture
+def said(capsys, request):
+    """`said(text)`: a line on the terminal, with the test's name."""
+
+    def say(text: str) -> None:
+        with capsys.disabled():
+            print(f"\n{request.node.name}: {text}")
+
+    return say
+
+
 def one_process(folder: Path, prompts=PROMPTS, sampling=DRAWS):
     """The same through the engine here, with the records of its store."""
     (folder / "alone").mkdir()
@@ -140,7 +151,7 @@ def test_two_stages_load_the_engine_once_and_resume_asks_the_rest(on, tmp_path):
     assert (done.stored, done.done) == (200, 1000) and set(asked(tmp_path).values()) == {1}
 
 
-def killed_midway(engine: RayEngine, folder: Path, kill) -> None:
+def killed_midway(engine: RayEngine, folder: Path, kill, said) -> None:
     """Complete all prompts, with `kill` after the first answers; none is lost, few are asked twice."""
     alone, kept = one_process(folder)
 
@@ -153,22 +164,22 @@ def killed_midway(engine: RayEngine, folder: Path, kill) -> None:
         answers = engines.complete(engine, PROMPTS, DRAWS, store, report)
         assert answers.flat == alone.flat and not answers.failed and records(store) == kept
     doubled = asked(folder).total() - len(asked(folder))
-    print(f"{doubled} of {len(answers.flat)} completions asked twice")
+    said(f"{doubled} of {len(answers.flat)} completions asked twice")
     assert doubled <= 4 * 128
 
 
 @pytest.mark.parametrize("spare", [True, False], ids=["spare", "no-spare"])
-def test_an_actor_is_killed(on, tmp_path, spare):
+def test_an_actor_is_killed(on, tmp_path, spare, said):
     engine = on(replicas=1 if spare else 2, free=20)
-    killed_midway(engine, tmp_path, lambda: os.kill(loaded(tmp_path)[0], 9))
+    killed_midway(engine, tmp_path, lambda: os.kill(loaded(tmp_path)[0], 9), said)
 
 
 @pytest.mark.parametrize("spare", [True, False], ids=["spare", "no-spare"])
-def test_a_node_is_lost(on, cluster, tmp_path, spare):
+def test_a_node_is_lost(on, cluster, tmp_path, spare, said):
     third = [cluster.add_node(num_cpus=1)] if spare else []
     engine = on(free=20)
     try:
-        killed_midway(engine, tmp_path, lambda: cluster.remove_node(cluster.slots.pop(), allow_graceful=False))
+        killed_midway(engine, tmp_path, lambda: cluster.remove_node(cluster.slots.pop(), allow_graceful=False), said)
     finally:
         engine.close()
         cluster.slots += third or [cluster.add_node(num_cpus=1)]

@@ -141,7 +141,7 @@ class RayEngine(Engine):
     make            a function without arguments that gives the engine, called in each replica; it must be picklable
     address         of a Ray cluster; without one, a cluster of this machine is started that only loopback reaches
     gpus, cpus      that a replica takes; no GPU where the cluster has none
-    patience        seconds to wait where no replica is up, for one to be placed and loaded
+    patience        seconds to wait for a replica to be placed and loaded where none is at work
 
     A block of prompts that is lost with its replica is asked of another, three times in all, then failed by name; a
     lost replica is started again where there is room. Raises: EngineError where Ray is not installed, the cluster does
@@ -171,20 +171,30 @@ class RayEngine(Engine):
         if self._mine:
             here = {"num_cpus": max(os.cpu_count() or 1, math.ceil(replicas * cpus)), "include_dashboard": False}
             how: dict[str, Any] = {"address": address} if address else {"address": "local", **here}
-            try:
-                ray.init(**how, log_to_driver=False, logging_level="ERROR")
-            except Exception as error:  # of many kinds: no such address, no token, another version
-                raise EngineError(f"no Ray cluster at {address or 'this machine'}: {error}") from error
+            for attempt in range(1 if address else 3):  # a busy machine starts one more slowly than Ray waits for it
+                try:
+                    ray.init(**how, log_to_driver=False, logging_level="ERROR")
+                    break
+                except Exception as error:  # of many kinds: no such address, no token, another version
+                    if address or attempt == 2:
+                        raise EngineError(f"no Ray cluster at {address or 'this machine'}: {error}") from error
+                    ray.shutdown()
         self._make, self._patience, self._fruitless = make, patience, 0
         needs = {"num_gpus": gpus if ray.cluster_resources().get("GPU") else 0, "num_cpus": cpus}
         self._actor = ray.remote(Replica).options(**needs, max_concurrency=_OPEN + 2)
         self.slice = max(Engine.slice, replicas << 14)
         self._replicas = [self._start() for _ in range(replicas)]
         try:
-            self._first()
+            self.ready()
         except BaseException:
             self.close()
             raise
+
+    def ready(self, count: int = 1) -> None:
+        """Wait until so many replicas are up. Raises: EngineError where they do not come up."""
+        while sum(held.coming is None for held in self._replicas) < count:
+            for held, reference in self._heard():
+                self._read(held, reference)
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting as a replica words it."""
@@ -236,16 +246,10 @@ class RayEngine(Engine):
         actor = self._actor.remote(self._make)
         return _Held(actor, actor.start.remote())
 
-    def _first(self) -> None:
-        """Wait until a replica is up."""
-        while all(held.coming is not None for held in self._replicas):
-            for held, reference in self._heard():
-                self._read(held, reference)
-
     def _told(self, method: str, *given: Any) -> Any:
         """What a replica that is up says."""
         while True:
-            self._first()
+            self.ready()
             held = next(held for held in self._replicas if held.coming is None)
             try:
                 return self._ray.get(getattr(held.actor, method).remote(*given))
@@ -275,7 +279,7 @@ class RayEngine(Engine):
             if ready:
                 ready, _ = self._ray.wait(list(waited), num_returns=len(waited), timeout=0)
                 return [(waited[one], one) for one in ready]
-            if any(held.coming is None for held in self._replicas):
+            if any(held.open for held in self._replicas):
                 until = time.monotonic() + self._patience
             elif time.monotonic() > until:
                 has = {name: count for name, count in self._ray.cluster_resources().items() if name in ("CPU", "GPU")}
