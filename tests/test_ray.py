@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from cli_tools import jsonl
 from engine_fixtures import CACHE, CONTEXT, no_vllm, told
 
 from nlgeval_lib import engines
@@ -236,3 +238,31 @@ def test_two_vllm_replicas_equal_one(cluster, tiny_folder, tiny_vllm):
             one, many = (engines.complete(each, prompts, sampling) for each in (tiny_vllm, engine))
             assert told(one) == told(many) and [c.key for c in one.flat] == [c.key for c in many.flat]
         assert engine.signature() == tiny_vllm.signature() and engine.maker() == tiny_vllm.maker()
+
+
+@pytest.mark.skipif(bool(no_vllm()), reason=no_vllm())
+def test_the_command_line_fills_the_same_store(nl, cluster, tiny_folder, tmp_path):
+    row = {"instruction": "say it", "source": "s", "aspect": "overall"}
+    jsonl(tmp_path / "my.jsonl", [{"output": f"answer {i}", **row} for i in range(30)])
+    asks = ["completions", "-e", "geval", "--data", "my.jsonl", "--engine", "vllm", "-m", str(tiny_folder)]
+    asks += ["--engine-set", f"max_model_len={CONTEXT}", "--engine-set", f"kv_cache_memory_bytes={CACHE}"]
+    for store, more in (("alone", ()), ("many", ("--on", f"ray={cluster.address}", "--replicas", "2"))):
+        got = nl(*asks, "--store", str(tmp_path / store), *more)
+        assert got.code == 0, got.err
+    with Store(tmp_path / "alone") as alone, Store(tmp_path / "many") as many:
+        assert records(alone) == records(many) and len(many) >= 30
+
+
+def test_a_cluster_of_this_machine_listens_on_loopback_only(tmp_path):
+    code = """
+from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.engines.ray import RayEngine
+with RayEngine(lambda: ScriptedEngine(lambda request, draw: "a"), replicas=2) as engine:
+    engine.ready(2)
+    import psutil
+    for one in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+        print(*(each.laddr.ip for each in one.net_connections("inet") if each.status == "LISTEN"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heard = done.stdout.split()
+    assert len(heard) > 3 and {ip.removeprefix("::ffff:") for ip in heard} == {"127.0.0.1"}

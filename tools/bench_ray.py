@@ -1,7 +1,7 @@
 """Replicas beside one process, and a million prompts through `complete`; write results/ray.json. `make bench-ray`.
 
 python tools/bench_ray.py                       every section
-python tools/bench_ray.py --only sleeping vllm million fleet
+python tools/bench_ray.py --only sleeping vllm million fleet pace
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import functools
 import json
+import multiprocessing
 import os
 import platform
 import statistics
@@ -92,6 +93,26 @@ def million(prompts: int = 1_000_000) -> dict[str, Any]:
     """Time and memory of a million prompts of a scripted engine through a store, in a process of its own."""
     done = subprocess.run([sys.executable, __file__, "--million", str(prompts)], capture_output=True, text=True)
     return json.loads(done.stdout) if done.returncode == 0 else {"failed": done.stderr[-500:]}
+
+
+def pace(prompts: int = 4000) -> dict[str, Any]:
+    """Requests a second of a loopback server that takes .5 or .05 s: 16 at a time, and as many as it takes."""
+    import bench_engines
+
+    found = {}
+    for delay in (0.5, 0.05):
+        bench_engines.DELAY = delay
+        here, there = multiprocessing.Pipe()
+        server = multiprocessing.get_context("fork").Process(target=bench_engines._serve, args=(there,), daemon=True)
+        server.start()
+        how: dict[str, Any] = {"model": "slow", "base_url": f"http://127.0.0.1:{here.recv()}/v1"}
+        for most, count in ((16, int(16 * 10 / delay / 2)), (256, prompts)):
+            engine = engines.make("openai", concurrency=most, **how)
+            began = time.perf_counter()
+            engines.complete(engine, [f"{most} {i}" for i in range(min(count, prompts))], Sampling(max_tokens=8))
+            found[f"{delay} s, at most {most} at a time"] = round(min(count, prompts) / (time.perf_counter() - began))
+        server.terminate()
+    return found
 
 
 def fleet(prompts: int = 600, version: str = "0.1.17") -> dict[str, Any]:
@@ -195,7 +216,7 @@ def _million(count: int) -> dict[str, Any]:
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sections = {"sleeping": sleeping, "vllm": vllm, "million": million, "fleet": fleet}
+    sections = {"sleeping": sleeping, "vllm": vllm, "million": million, "fleet": fleet, "pace": pace}
     parser.add_argument("--only", nargs="+", choices=sections, default=list(sections))
     parser.add_argument("--million", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
