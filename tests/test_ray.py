@@ -140,7 +140,6 @@ def test_texts_keys_and_records_are_those_of_one_process(on, tmp_path):
         answers = engines.complete(engine, PROMPTS, DRAWS, store)
         assert answers.flat == alone.flat and records(store) == kept
     assert set(asked(tmp_path).values()) == {1} and len(asked(tmp_path)) == 2 * len(PROMPTS)
-    assert engine.count_tokens([Request("two words")]) == [2]
 
 
 def test_two_stages_load_the_engine_once_and_resume_asks_the_rest(on, tmp_path):

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # Ray gives a replica of one CPU one thread; a fair rival has one too
 
 from nlgeval_lib import engines  # noqa: E402
@@ -64,7 +64,7 @@ def sleeping(seconds: float = 0.02, each: int = 750) -> dict[str, Any]:
 
 def vllm(prompts: int = 400, tokens: int = 32, rounds: int = 3) -> dict[str, Any]:
     """One replica against one process, with vLLM on a small random Llama: seconds in turn; equal texts?"""
-    import bench_engines
+    from tools import bench_engines
 
     with tempfile.TemporaryDirectory() as folder:
         model = str(bench_engines._model(Path(folder) / "small"))
@@ -97,7 +97,7 @@ def million(prompts: int = 1_000_000) -> dict[str, Any]:
 
 def pace(prompts: int = 4000) -> dict[str, Any]:
     """Requests a second of a loopback server that takes .5 or .05 s: 16 at a time, and as many as it takes."""
-    import bench_engines
+    from tools import bench_engines
 
     found = {}
     for delay in (0.5, 0.05):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, UnsupportedSetting, failed
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, UnsupportedSetting, failed
 from nlgeval_lib.records import Completion
 
 _BLOCK, _OPEN = 128, 4  # asks in a block, at most; blocks that a replica has open: as much as vLLM keeps at hand
@@ -52,10 +52,6 @@ class Replica:
         except UnsupportedSetting as error:
             return str(error)
         return ""
-
-    def count_tokens(self, requests: Sequence[Request]) -> list[int] | None:
-        """As the engine counts them."""
-        return self._engine.count_tokens(requests)
 
     def answer(self, asks: list[Ask], sampling: Sampling) -> Iterator[tuple[list[Completion], str | None]]:
         """A block's completions as they are finished, and None; or why there will be no more ("": it said nothing)."""
@@ -198,12 +194,16 @@ class RayEngine(Engine):
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting as a replica words it."""
-        if said := self._told("refusal", sampling):
+        said: str | None = None
+        while said is None:
+            self.ready()
+            held = next(held for held in self._replicas if held.coming is None)
+            try:
+                said = self._ray.get(held.actor.refusal.remote(sampling))
+            except self._ray.exceptions.RayActorError as error:
+                self._lose(held, str(error))
+        if said:
             raise UnsupportedSetting(said)
-
-    def count_tokens(self, requests: Sequence[Request]) -> list[int] | None:
-        """As a replica counts them."""
-        return self._told("count_tokens", requests)
 
     def maker(self) -> str:
         """The maker that a replica names."""
@@ -245,16 +245,6 @@ class RayEngine(Engine):
     def _start(self) -> _Held:
         actor = self._actor.remote(self._make)
         return _Held(actor, actor.start.remote())
-
-    def _told(self, method: str, *given: Any) -> Any:
-        """What a replica that is up says."""
-        while True:
-            self.ready()
-            held = next(held for held in self._replicas if held.coming is None)
-            try:
-                return self._ray.get(getattr(held.actor, method).remote(*given))
-            except self._ray.exceptions.RayActorError as error:
-                self._lose(held, str(error))
 
     def _feed(self, fresh: deque[Ask], lost: list[_Block], sampling: Sampling) -> None:
         """Give blocks to the replicas that are up. What was lost is asked first, and alone: it may be to blame."""
@@ -312,9 +302,7 @@ class RayEngine(Engine):
         """Take in a replica that is up, or replace one that is not."""
         if isinstance(said, tuple):
             if said[:3] != getattr(self, "_who", said[:3]):
-                raise EngineError(
-                    f"the replicas differ: {'@'.join(said[1:3])} on one, {self.model}@{self.revision} before"
-                )
+                raise EngineError(f"the replicas differ: {self.signature()} before, {said[:3]} on another")
             self._who = self.name, self.model, self.revision = said[:3]
             self._maker, held.coming = said[3], None
         elif not hasattr(self, "_who"):
