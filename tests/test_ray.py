@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from cli_tools import jsonl
-from engine_fixtures import CACHE, CONTEXT, no_vllm, told
+from engine_fixtures import CACHE, CONTEXT, free_port, no_vllm, told
 
 from nlgeval_lib import engines
 from nlgeval_lib.engines import EngineError, Request, Sampling, ScriptedEngine, UnsupportedSetting
@@ -75,17 +76,31 @@ def loaded(folder: Path) -> list[int]:
     return [int(path.name.partition("-")[2]) for path in folder.glob("loaded-*")]
 
 
+def _added(cluster, num_cpus: int):
+    """One more node. With ports of ours Ray does not give up where its agents take long to choose theirs."""
+    agents = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+    for _ in range(3):
+        with contextlib.suppress(Exception):  # Ray waits half a minute, which a busy machine may need
+            ports = {name: free_port() for name in agents}
+            return cluster.add_node(num_cpus=num_cpus, include_dashboard=False, **ports)
+    pytest.fail("no node of a Ray cluster came up in three attempts")
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """Two nodes with a slot each, and one that takes no replica."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    import ray
     from ray import cloudpickle
     from ray.cluster_utils import Cluster
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not find the tests
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    made.slots = [made.add_node(num_cpus=1), made.add_node(num_cpus=1)]
+    made = Cluster()
+    made.add = functools.partial(_added, made)
+    made.add(num_cpus=0)
+    made.slots = [made.add(num_cpus=1), made.add(num_cpus=1)]
     yield made
+    ray.shutdown()
     made.shutdown()
 
 
@@ -96,7 +111,7 @@ def on(cluster, tmp_path):
 
     def start(replicas: int = 2, **how) -> RayEngine:
         make = functools.partial(Noted, tmp_path, **how)
-        made.append(RayEngine(make, replicas=replicas, address=cluster.address, patience=60))
+        made.append(RayEngine(make, replicas=replicas, address=cluster.address, patience=180))
         return made[-1]
 
     yield start
@@ -177,13 +192,13 @@ def test_an_actor_is_killed(on, tmp_path, spare, said):
 
 @pytest.mark.parametrize("spare", [True, False], ids=["spare", "no-spare"])
 def test_a_node_is_lost(on, cluster, tmp_path, spare, said):
-    third = [cluster.add_node(num_cpus=1)] if spare else []
+    third = [cluster.add(num_cpus=1)] if spare else []
     engine = on(free=20)
     try:
         killed_midway(engine, tmp_path, lambda: cluster.remove_node(cluster.slots.pop(), allow_graceful=False), said)
     finally:
         engine.close()
-        cluster.slots += third or [cluster.add_node(num_cpus=1)]
+        cluster.slots += third or [cluster.add(num_cpus=1)]
 
 
 @pytest.mark.parametrize("fatal", [True, False], ids=["dies", "raises"])
