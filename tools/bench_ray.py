@@ -225,11 +225,11 @@ def main() -> None:
         return
     path = ROOT / "results" / "ray.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    found["machine"] = {"cores": os.cpu_count(), "python": platform.python_version(), "load": os.getloadavg()[0]}
+    found["machine"] = {"cores": os.cpu_count(), "python": platform.python_version()}
     for name in given.only:
-        found[name] = sections[name]()
+        found[name] = sections[name]() | {"load of the machine at the end": round(os.getloadavg()[0], 1)}
         print(name, json.dumps(found[name], indent=1), flush=True)
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
