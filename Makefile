@@ -22,7 +22,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test test-bare fuzz test-slow test-gpu reproduce-all quick scoreboard report check-results completions rehearsal mini-judge mini-ablations lab bench levels light parser-rules mutants lint lock clean distclean
+.PHONY: help setup data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report check-results completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -41,10 +41,10 @@ data: $(READY)  ## fetch and verify every public file (211 MB) and say what is a
 	@$(NLGEVAL) data --fetch
 
 test: $(READY)  ## the test suite (under 8 minutes on 2 cores)
-	@$(PY) -m pytest -m "not slow and not gpu" -n $(JOBS) --dist loadfile
+	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile
 
 test-slow: $(READY)  ## the long tests
-	@$(PY) -m pytest -m "slow and not gpu"
+	@$(PY) -m pytest -m "slow and not gpu and not ray"
 
 # As on a fresh machine: an empty home folder (no caches of models, data or fonts), no variable of the user's
 BARE := $(wildcard tests/test_cli_*.py) tests/test_reference_metrics.py tests/test_meteor.py \
@@ -52,13 +52,16 @@ BARE := $(wildcard tests/test_cli_*.py) tests/test_reference_metrics.py tests/te
 
 test-bare: $(READY)  ## the tests of metrics and commands with an empty home folder and no variables set
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && env -i PATH="$$PATH" HOME="$$home" TMPDIR="$${TMPDIR:-/tmp}" \
-	HF_HUB_OFFLINE=1 $(PY) -m pytest -m "not slow and not gpu" -n $(JOBS) --dist loadfile $(BARE)
+	HF_HUB_OFFLINE=1 $(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile $(BARE)
 
 fuzz: $(READY)  ## the property tests on examples that no run has seen before
-	@$(PY) -m pytest -m "not slow and not gpu" -n $(JOBS) --dist loadfile --hypothesis-profile=fuzz $$(grep -l hypothesis tests/test_*.py)
+	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile --hypothesis-profile=fuzz $$(grep -l hypothesis tests/test_*.py)
 
 test-gpu: $(READY)  ## tests that need a CUDA device
 	@$(PY) -m pytest -m gpu
+
+test-ray: $(READY)  ## replicas on a Ray cluster of this machine, nodes and processes killed (5 minutes)
+	@$(PY) -m pytest -m ray
 
 reproduce-all: $(READY)  ## every table and figure that this machine allows, then the scoreboard
 	@$(NLGEVAL) run --mode $(MODE) --jobs $(JOBS)
@@ -79,8 +82,8 @@ report: $(READY)  ## the results as a static site, results/report/index.html (wh
 check-results: $(READY)  ## run everything again elsewhere and compare with the committed results (1e-6)
 	@$(NLGEVAL) check --jobs $(JOBS)
 
-completions: $(READY)  ## fill the store for all outputs: ENGINE=vllm [ARGS="--dry-run"]; or one: EVALUATOR=prometheus DATA=vicuna_bench MODEL=...
-	@$(NLGEVAL) completions $(foreach name,EVALUATOR DATA ENGINE MODEL,$(if $($(name)),--$(call lower,$(name)) "$($(name))")) $(ARGS)
+completions: $(READY)  ## fill the store for all outputs: ENGINE=vllm [ARGS="--dry-run"]; or one: EVALUATOR=prometheus DATA=vicuna_bench MODEL=...; many GPUs: CLUSTER=ray[=ADDRESS]
+	@$(NLGEVAL) completions $(foreach name,EVALUATOR DATA ENGINE MODEL,$(if $($(name)),--$(call lower,$(name)) "$($(name))")) $(if $(CLUSTER),--on "$(CLUSTER)") $(ARGS)
 
 rehearsal: $(READY)  ## a script answers every judge, the notebooks run on that: which printed cells come out [ARGS="--write"]
 	@$(PY) tools/rehearsal.py --jobs $(JOBS) $(ARGS)
@@ -96,6 +99,9 @@ lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 889
 
 parser-rules: $(READY)  ## what each row of the rating parser's tables changes on cases and recorded texts
 	@$(PY) tools/parser_rules.py --recorded 3000
+
+bench-ray: $(READY)  ## replicas beside one process, and a million prompts: time and memory (10 minutes), write results/ray.json
+	@$(PY) tools/bench_ray.py
 
 bench: $(READY)  ## measure speed side by side, write results/bench.json
 	@$(PY) tools/bench.py

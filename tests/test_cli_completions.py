@@ -55,6 +55,32 @@ def test_a_model_is_planned_without_loading_it_and_its_tokens_are_counted(mine, 
     assert tokens[0] == tokens[1]
 
 
+@pytest.mark.parametrize(
+    "given, says",
+    [
+        (("--shard", "9/8"), "--shard 9/8; part and parts are needed, such as 1/8"),
+        (("--replicas", "2"), "--replicas is for --on ray"),
+        (("--on", "slurm"), "--on slurm: ray or ray=ADDRESS, for --engine vllm or transformers"),
+        (("--on", "ray", "--engine", "openai"), "servers are in docs/scale.md"),
+    ],
+)
+def test_where_to_run_is_checked_before_anything_starts(mine, given, says):
+    got = mine("completions", "-e", "geval", "--data", "my.jsonl", "--engine", "vllm", "-m", "x", *given)
+    assert got.code == 2 and says in got.err
+
+
+def test_shards_fill_their_part_of_a_store(mine, judge, tmp_path):
+    server = judge(lambda prompt: "Score: 4")
+    ask = ("completions", "-e", "geval", "--data", "my.jsonl", *asks(server))
+    for part in ("1/2", "2/2"):
+        got = mine(*ask, "--shard", part, "--store", str(tmp_path / part[0]))
+        assert got.code == 0 and 0 < len(server.bodies) <= 25, got.err
+    assert mine("store", "merge", "1", "2", "--store", "all").code == 0
+    asked = len(server.bodies)
+    got = mine(*ask, "--store", "all")
+    assert got.code == 0 and "0 made" in got.out and len(server.bodies) == asked
+
+
 def test_draws_in_one_call_pay_for_their_prompt_once(tmp_path):
     from nlgeval_lib.engines import Request, Sampling
     from nlgeval_lib.evaluators.stages import Stage

@@ -71,7 +71,9 @@ def test_order_is_kept_and_nothing_is_asked_twice(tmp_path_factory, prompts, n, 
     before = data.draw(st.lists(st.sampled_from("abcdef"), max_size=3))
     engines.complete(ScriptedEngine(echo), before, Sampling(temperature=1.0), store)
     engine = ScriptedEngine(echo, batch_size=batch_size)
+    engine.slice = data.draw(st.sampled_from([1, 5, 1 << 16]))
     answers = engines.complete(engine, prompts, sampling, store)
+    assert [answers[i] for i in range(-len(prompts), 0)] == answers[:] == list(answers)
     assert [[c.text for c in draws] for draws in answers] == [[f"{p} / {i}" for i in range(n)] for p in prompts]
     wanted = {(p, i) for p in prompts for i in range(n)}
     asked = [(ask.request.prompt, ask.draw) for ask in engine.asked]
@@ -80,6 +82,23 @@ def test_order_is_kept_and_nothing_is_asked_twice(tmp_path_factory, prompts, n, 
     assert len(store) == len(wanted | {(p, 0) for p in before})
     assert engines.complete(ScriptedEngine([]), prompts, sampling, store).flat == answers.flat
     store.close()
+
+
+def test_shards_ask_their_own_part_and_their_stores_make_the_whole(tmp_path):
+    prompts, parts = [f"prompt {i}" for i in range(200)], []
+    with Store(tmp_path / "all") as whole:
+        for i in range(3):
+            with Store(tmp_path / str(i)) as store:
+                engine = ScriptedEngine(echo)
+                engine.shard, engine.slice = (i + 1, 3), 32
+                answers = engines.complete(engine, prompts, DRAWS, store)
+                assert not answers.failed and answers.progress.left == 0 and answers.progress.total == len(store)
+                others = [one for one in answers.flat if one.error == "another shard is to ask this"]
+                assert len(others) == 600 - len(store)
+                parts.append({ask.key for ask in engine.asked})
+            whole.merge(tmp_path / str(i))
+        assert sum(map(len, parts)) == len(set().union(*parts)) == 600 and min(map(len, parts)) > 150
+        assert engines.complete(ScriptedEngine([]), prompts, DRAWS, whole).progress.stored == 600
 
 
 def test_every_draw_has_a_seed_of_its_own():

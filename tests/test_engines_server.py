@@ -29,6 +29,7 @@ from nlgeval_lib.engines import (
     openai_compatible,
 )
 from nlgeval_lib.engines._protocol import BadAnswer, retry_after, without_key
+from nlgeval_lib.engines.openai_compatible import Pace
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.scoring import asking
 
@@ -137,6 +138,23 @@ def test_concurrency_is_used_and_bounded(server):
         if s.most_at_once >= 2:
             return
     pytest.fail("requests never overlapped")
+
+
+@pytest.mark.parametrize("most", [4, 256])
+@pytest.mark.parametrize("queues", [True, False], ids=["queues", "refuses"])
+@pytest.mark.parametrize("slots", [1, 8, 40, 500])
+def test_the_pace_finds_what_a_server_takes(slots, queues, most):
+    """A server that has so many slots, a second an answer; what is beyond them waits, or is refused."""
+    clock = 0.0
+    pace, opened = Pace(most, now=lambda: clock), []
+    for _ in range(200):
+        sent, count = clock, pace.open
+        opened.append(count)
+        clock += 1.0 if count <= slots or not queues else count / slots
+        for number in range(count):
+            pace.answered() if queues or number < slots else pace.pushed_back(sent)
+    late = sorted(opened[100:])[50]
+    assert min(slots, most) / 2 <= late <= min(most, max(16, 2 * slots))
 
 
 # -- failures ---------------------------------------------------------------------------------------------------------

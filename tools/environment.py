@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUPS = ("stats", "judges", "notebooks", "train", "dev")
+GROUPS = ("stats", "judges", "notebooks", "train", "ray", "dev")
 HEAD = """\
 # Written by tools/environment.py from pyproject.toml and requirements/base.txt; `make lock` renews it.
 # conda env create -f environment.yml && conda run -n nlgeval pip install --no-deps -e .

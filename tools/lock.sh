@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 uv=.venv/bin/uv
 compile() {  # OUT EXTRA-ARGS...
     local out=$1; shift
-    "$uv" pip compile -q pyproject.toml --extra stats --extra judges --extra notebooks --extra train --extra dev --python-version 3.11 \
+    "$uv" pip compile -q pyproject.toml --extra stats --extra judges --extra notebooks --extra train --extra ray --extra dev --python-version 3.11 \
         --no-annotate --no-header --no-emit-index-url --no-emit-find-links -o "$out" "$@"
     # "+cpu" is a local build tag; without it one line serves the CPU wheel and the plain one
     sed -i.bak 's/^\(torch==[0-9.]*\)+cpu/\1/' "$out" && rm -f "$out.bak"

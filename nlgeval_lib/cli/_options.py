@@ -48,7 +48,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 class Asking:
     """Who is asked."""
 
-    dry_run, tokenizer, ask_again = False, "", None  # no options of all that ask
+    dry_run, tokenizer, ask_again, on, replicas, shard = False, "", None, "", 1, ""  # no options of all that ask
     engine: Annotated[str, option("--engine", help="openai, vllm, transformers or replay.")] = ""
     model: Annotated[str, option("--model", "-m", help="The engine's model, or the metric's own.")] = ""
     base_url: Annotated[str, option("--base-url", help="The server's address, to and with /v1.")] = ""
@@ -66,7 +66,10 @@ class Asking:
         if self.ask_again and self.dry_run:
             raise ValueError("--ask-again removes stored completions; leave it out of a dry run")
         who = (self.engine, self.model, self.revision, self.base_url, self.engine_set or (), self.store)
-        return EngineChoice(*who, self.tokenizer, self.dry_run, self.ask_again or "")
+        if self.replicas > 1 and not self.on:
+            raise ValueError("--replicas is for --on ray; vLLM alone takes --engine-set tensor_parallel_size=N")
+        how = (self.tokenizer, self.dry_run, self.ask_again or "", self.on, self.replicas, part(self.shard))
+        return EngineChoice(*who, *how)
 
 
 class Planning(Asking):
@@ -108,6 +111,8 @@ class Scoring(Planning):
         Literal["empty", "failed", "unparsed"] | None,
         option("--ask-again", help="Ask again for what is stored without text, what failed, what gives no score."),
     ] = None  # type: ignore[assignment]
+    on: Annotated[str, option("--on", metavar="ray[=ADDRESS]", help="Replicas here, or on the cluster there.")] = ""
+    replicas: Annotated[int, option("--replicas", min=1, help="With --on: how many times the model is loaded.")] = 1
     load: Annotated[str, option("--load", help="A fitted evaluator's file (hdeval).")] = ""
     skip_incomplete: Annotated[
         bool, typer.Option("--skip-incomplete", help="Leave rows that lack a needed text without a score.")
@@ -199,6 +204,17 @@ def echo(parts: Iterable[str | pd.DataFrame]) -> None:
 def say(text: str) -> None:
     """A line beside the results."""
     typer.echo(text, err=True)
+
+
+def part(text: str) -> tuple[int, int]:
+    """Part and parts of `--shard`. Raises: ValueError."""
+    if not text:
+        return 1, 1
+    with contextlib.suppress(ValueError):
+        one, parts = map(int, text.split("/"))
+        if 1 <= one <= parts:
+            return one, parts
+    raise ValueError(f"--shard {text}; part and parts are needed, such as 1/8 for the first of eight")
 
 
 def prices(text: str) -> tuple[float, float] | None:

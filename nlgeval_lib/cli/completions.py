@@ -22,6 +22,9 @@ class Completions(Scoring):
     for_model: Annotated[Several, option("--for-model", help="Judges of this model.")] = None
     model_path: Annotated[Several, option(metavar="ID=FOLDER", help="Where a model's weights are.")] = None
     mode: Annotated[Literal["full", "quick"], option(help="quick: 20 inputs a judge.")] = "full"
+    shard: Annotated[str, option("--shard", metavar="I/N", help="Ask only part I of N, by key: a job of an array.")] = (
+        ""
+    )
     prices: Annotated[str, option("--prices", metavar="FILE", help="Dry run: in place of data/prices.csv.")] = ""
 
 
@@ -45,6 +48,8 @@ def completions(asked: Completions) -> None:
       nlgeval completions --engine vllm --output hdeval_table_06 --output hdeval_table_07
       nlgeval completions --engine vllm --for-model prometheus-eval/prometheus-13b-v1.0 \\
           --engine-set tensor_parallel_size=2
+      nlgeval completions --engine vllm --on ray --replicas 8      eight GPUs; more machines in docs/scale.md
+      nlgeval completions --engine vllm --shard 3/16 --store part-3      a job of an array; `store merge` joins them
       nlgeval completions --engine vllm --model-path meta-llama/Llama-2-7b-chat-hf=models/llama-2-7b-chat
       nlgeval completions --engine openai --paper hdeval           models served by an API, with OPENAI_API_KEY
       nlgeval completions --engine vllm -m Qwen/Qwen2.5-7B-Instruct --output coascore_figure_04   another model

@@ -1,4 +1,6 @@
-"""Engines complete prompts: vLLM, transformers, a server, a recording, a script. `complete` asks only what is missing.
+"""Engines complete prompts: vLLM, transformers, replicas of these, a server, a recording, a script.
+
+`complete` asks only what is missing.
 
     engine = engines.make("vllm", model="...")
     answers = engines.complete(engine, requests, engines.Sampling(temperature=1.0, n=3), store)
@@ -13,6 +15,7 @@ from typing import Any
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, UnsupportedSetting
 from nlgeval_lib.engines.completion import Answers, Failure, Progress, complete
 from nlgeval_lib.engines.openai_compatible import OpenAIEngine
+from nlgeval_lib.engines.ray import RayEngine
 from nlgeval_lib.engines.replay import ReplayEngine, ScriptedEngine
 from nlgeval_lib.engines.transformers import TransformersEngine
 from nlgeval_lib.engines.vllm import VLLMEngine
@@ -28,6 +31,7 @@ __all__ = [
     "Failure",
     "OpenAIEngine",
     "Progress",
+    "RayEngine",
     "ReplayEngine",
     "Request",
     "Sampling",

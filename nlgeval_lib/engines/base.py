@@ -198,18 +198,27 @@ class Ask:
     @classmethod
     def all(cls, request: Request, body: Mapping[str, Any], sampling: Sampling) -> list[Ask]:
         """The n draws of one request. A draw's seed is made from its key, so no two draws share their noise."""
-        seeded = sampling.seed is not None and sampling.temperature > 0
         keys = draw_keys(body, range(sampling.n))
-        return [cls(request, i, key, int(key[:8], 16) >> 1 if seeded else None) for i, key in enumerate(keys)]
+        return [cls.of(request, draw, key, sampling) for draw, key in enumerate(keys)]
+
+    @classmethod
+    def of(cls, request: Request, draw: int, key: str, sampling: Sampling) -> Ask:
+        """One draw, by its key."""
+        seeded = sampling.seed is not None and sampling.temperature > 0
+        return cls(request, draw, key, int(key[:8], 16) >> 1 if seeded else None)
 
 
 class Engine(ABC):
     """Something that completes prompts with one model.
 
-    Attributes: `name`, the engine's short name; `model` and `revision`, which enter every key.
+    Attributes: `name`, the engine's short name; `model` and `revision`, which enter every key. `streams`: whether
+    `generate` takes an endless iterator too, in which None says that there is nothing to ask at the moment.
     """
 
     name: str = "engine"
+    streams = False
+    shard = (1, 1)  # `complete` asks part i of n of what is missing, by key
+    slice = 1 << 16  # draws that `complete` looks up and asks at a time; about 2.5 kB of memory each beside the prompts
     model: str
     revision: str
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nlgeval_lib.engines.base import Ask, Engine, Request, Sampling, failed
+from nlgeval_lib.engines.keys import draw_keys
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.files import whole
 from nlgeval_lib.records import Completion
@@ -74,14 +75,42 @@ class Failure:
     passing: bool = False
 
 
-class Answers(list[tuple[Completion, ...]]):
-    """For every request, in order, the tuple of its `n` completions. `failed` names those that could not be made."""
+class Answers(Sequence[tuple[Completion, ...]]):
+    """For every request, in order, the tuple of its `n` completions. `failed` names those that could not be made.
+
+    What was asked in more than one slice is read from the store when it is looked at, a part at a time.
+    """
 
     def __init__(
-        self, completions: Iterable[tuple[Completion, ...]], failed: tuple[Failure, ...], progress: Progress
+        self,
+        keys: Sequence[str],
+        n: int,
+        held: Mapping[str, Completion],
+        store: Store | None,
+        failed: tuple[Failure, ...],
+        progress: Progress,
     ) -> None:
-        super().__init__(completions)
+        self._keys, self._n, self._held, self._store = keys, n, held, store
         self.failed, self.progress = failed, progress
+
+    def __len__(self) -> int:
+        return len(self._keys) // self._n
+
+    def __getitem__(self, place: Any) -> Any:
+        found = range(len(self))[place]
+        return self._draws([found])[0] if isinstance(found, int) else self._draws(found)
+
+    def __iter__(self) -> Iterator[tuple[Completion, ...]]:
+        for start in range(0, len(self), _AT_ONCE):
+            yield from self._draws(range(start, min(start + _AT_ONCE, len(self))))
+
+    def _draws(self, places: Sequence[int]) -> list[tuple[Completion, ...]]:
+        """The completions of some requests."""
+        keys = [self._keys[place * self._n : (place + 1) * self._n] for place in places]
+        elsewhere = [key for draws in keys for key in draws if key not in self._held]
+        found = self._store.get_many(elsewhere) if elsewhere and self._store is not None else {}
+        found.update((key, replace(_ELSEWHERE, key=key)) for key in elsewhere if key not in found)
+        return [tuple(self._held.get(key) or found[key] for key in draws) for draws in keys]
 
     @property
     def flat(self) -> list[Completion]:
@@ -89,6 +118,8 @@ class Answers(list[tuple[Completion, ...]]):
         return [completion for draws in self for completion in draws]
 
 
+_AT_ONCE = 1000  # requests whose answers are read from a store together
+_ELSEWHERE = Completion(key="", text="", finish_reason="error", error="another shard is to ask this", passing=True)
 Report = Callable[[Progress, Sequence[Completion]], None]
 
 
@@ -103,48 +134,65 @@ def complete(
 
     Each finished completion is stored as soon as the engine hands it over, so a run that is stopped - Ctrl-C, a crash,
     an error of the engine - resumes where it was. What fails is named in `Answers.failed` and asked again next time.
-    What another process is asking for on the same store is waited for, not asked twice.
-    `progress` is called at the start and after each batch with a `Progress` and the batch.
+    What another process is asking for on the same store is waited for, not asked twice. Of what the engine's `shard`
+    leaves to others, only what is stored already is here; it counts neither as wanted nor as failed.
+    Requests are walked in slices of the engine's size: with a store, memory holds all keys and one slice.
+    `progress` is called at the start of each slice and after each batch with a `Progress` and the batch.
 
     Raises: UnsupportedSetting before anything is asked; EngineError; StoreError; KeyboardInterrupt.
     """
-    named = [Request(prompt=r) if isinstance(r, str) else r for r in requests]
-    named = [r if r.id else replace(r, id=f"#{i}") for i, r in enumerate(named)]
-    asks: list[list[Ask]] = []
-    unique: dict[str, Ask] = {}
-    bodies: dict[str, dict[str, Any]] = {}
-    for request in named:
-        body = request.body(engine, sampling)
-        asks.append(Ask.all(request, body, sampling))
-        for ask in asks[-1]:
-            unique.setdefault(ask.key, ask)
-            bodies.setdefault(ask.key, body)
-
-    have = store.get_many(bodies) if store is not None else {}
-    state = Progress(total=len(bodies), stored=len(have))
+    asked = requests if isinstance(requests, Sequence) else list(requests)
+    n, (part, parts) = sampling.n, engine.shard
+    keys = [key for one in asked for key in draw_keys(_request(one).body(engine, sampling), range(n))]
+    new = set(keys)  # not walked yet
+    at_once = max(1, engine.slice // n)
+    in_memory = store is None or len(asked) <= at_once
+    held: dict[str, Completion] = {}
+    state = Progress(total=sum(_is_part(key, part, parts) for key in new), stored=0)
     tell = progress or (lambda state, batch: None)
-    tell(state, ())
     began = time.monotonic()
-    missing = [ask for key, ask in unique.items() if key not in have]
-    for batch, made in _asked(engine, missing, sampling, store, bodies):
-        have.update((completion.key, completion) for completion in batch)
-        state = state.after(batch, time.monotonic() - began, made)
-        tell(state, batch)
-    failures = [
-        Failure(ask.request.id, ask.draw, ask.key, have[ask.key].error, have[ask.key].passing)
-        for draws in asks
-        for ask in draws
-        if have[ask.key].finish_reason == "error"
-    ]
-    return Answers([tuple(have[ask.key] for ask in draws) for draws in asks], tuple(failures), state)
+    for start in range(0, len(asked) or 1, at_once):
+        wanted: dict[str, Ask] = {}
+        for place in range(start, min(start + at_once, len(asked))):
+            request = _request(asked[place], place)
+            for draw, key in enumerate(keys[place * n : (place + 1) * n]):
+                if key in new:
+                    new.remove(key)
+                    wanted[key] = Ask.of(request, draw, key, sampling)
+        have = store.get_many(wanted) if store is not None else {}
+        others = sum(not _is_part(key, part, parts) for key in have)
+        state = replace(state, total=state.total + others, stored=state.stored + len(have))
+        tell(state, ())
+        held |= have if in_memory else {}
+        missing = [ask for key, ask in wanted.items() if key not in have and _is_part(key, part, parts)]
+        for batch, made in _asked(engine, missing, sampling, store):
+            held |= {one.key: one for one in batch if in_memory or one.finish_reason == "error"}
+            state = state.after(batch, time.monotonic() - began, made)
+            tell(state, batch)
+    failures = []
+    for place, key in enumerate(keys):
+        if key in held and held[key].finish_reason == "error":
+            request, lost = _request(asked[place // n], place // n), held[key]
+            failures.append(Failure(request.id, place % n, key, lost.error, lost.passing))
+    return Answers(keys, n, held, store, tuple(failures), state)
 
 
-Bodies = Mapping[str, dict[str, Any]]  # what is asked, as the store keeps it, by key
 _HALF = "the prompt has half a character (a lone surrogate), which no model can be sent"
 
 
+def _request(asked: Request | str, place: int = 0) -> Request:
+    """What is asked, with a name."""
+    request = Request(prompt=asked) if isinstance(asked, str) else asked
+    return request if request.id else replace(request, id=f"#{place}")
+
+
+def _is_part(key: str, part: int, parts: int) -> bool:
+    """Whether a key is in this part, counted from 1, of so many: keys are hashes, so that parts are of one size."""
+    return parts == 1 or int(key[:8], 16) % parts == part - 1
+
+
 def _asked(
-    engine: Engine, missing: list[Ask], sampling: Sampling, store: Store | None, bodies: Bodies
+    engine: Engine, missing: list[Ask], sampling: Sampling, store: Store | None
 ) -> Iterator[tuple[list[Completion], bool]]:
     """What is missing, batch by batch; and whether this run made the batch, or another process.
 
@@ -157,14 +205,14 @@ def _asked(
         return
     engine.check(sampling)
     if store is None or engine.name == "replay":
-        yield from ((batch, True) for batch in _generate(engine, missing, sampling, store, bodies))
+        yield from ((batch, True) for batch in _generate(engine, missing, sampling, store))
         return
     try:
         with store.claimant() as name:
             while missing:
                 mine = store.claim(name, [ask.key for ask in missing])
                 if asked := [ask for ask in missing if ask.key in mine]:
-                    yield from ((batch, True) for batch in _generate(engine, asked, sampling, store, bodies))
+                    yield from ((batch, True) for batch in _generate(engine, asked, sampling, store))
                 others = store.get_many(ask.key for ask in missing if ask.key not in mine)
                 missing = [ask for ask in missing if ask.key not in mine and ask.key not in others]
                 if others:
@@ -177,23 +225,21 @@ def _asked(
         store.sync()
 
 
-def _generate(
-    engine: Engine, asked: list[Ask], sampling: Sampling, store: Store | None, bodies: Bodies
-) -> Iterator[list[Completion]]:
+def _generate(engine: Engine, asked: list[Ask], sampling: Sampling, store: Store | None) -> Iterator[list[Completion]]:
     """Store each batch of the engine's, and yield it as the store has it."""
     batches: Any = engine.generate(asked, sampling)
-    open_keys = {ask.key for ask in asked}
+    open_keys = {ask.key: ask.request for ask in asked}
     with contextlib.closing(batches):
         for batch in batches:
-            if stray := {completion.key for completion in batch} - open_keys:
+            if stray := {completion.key for completion in batch} - open_keys.keys():
                 raise RuntimeError(
                     f"{engine.signature()} gave {len(stray)} completions that were not asked, or gave them twice"
                 )
-            open_keys.difference_update(completion.key for completion in batch)
+            requests = {key: open_keys.pop(key) for key in {completion.key for completion in batch}}
             good = [completion for completion in batch if completion.finish_reason != "error"]
             if store is not None and good:
-                asked_for = (bodies[completion.key] for completion in good)
-                new = store.put_many(good, asked_for, engine.maker())
+                asked_for = {id(one): one for one in (requests[completion.key] for completion in good)}.values()
+                new = store.put_many(good, (one.body(engine, sampling) for one in asked_for), engine.maker())
                 if new < len(good):  # another process was first: one completion is the truth for both
                     kept = store.get_many(completion.key for completion in good)
                     batch = [kept.get(completion.key, completion) for completion in batch]

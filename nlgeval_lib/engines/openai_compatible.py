@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import functools
 import itertools
+import math
 import os
 import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from nlgeval_lib.records import Completion
 DIALECTS = ("openai", "vllm")
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 _BEAT = 5.0  # seconds after which the asking thread hears of it that nothing has come
+_FEW, _HOLD = 16, 8  # requests that are open at first; rounds after which more are tried again
 _APART, _RAMP = 0.004, 0.25  # seconds between the first requests of two workers, and of the first and the last
 
 
@@ -44,11 +46,12 @@ class Usage:
 
 
 class OpenAIEngine(Engine):
-    """A model behind an OpenAI-compatible server, asked by up to `concurrency` requests at a time.
+    """A model behind an OpenAI-compatible server, asked by as many requests at a time as it takes (`Pace`).
 
     base_url        the server's address up to and with `/v1`; if left out OPENAI_BASE_URL (which is told), or OpenAI's
     server          what the server is called in keys, in place of its host and port, where these change
     api_key_env     the environment variable with the key; it is read when a run begins and kept nowhere
+    concurrency     requests at a time, at most
     dialect         "vllm" for servers that take top_k, repetition_penalty, choice and regex; "openai" refuses these
     timeout         seconds for one attempt, from sending to the last byte
     max_retries     further attempts after what may pass: 408, 409, 429, 5xx, timeouts, lost connections, bad answers
@@ -80,7 +83,7 @@ class OpenAIEngine(Engine):
         name: str | None = None,
         api_key_env: str = "OPENAI_API_KEY",
         dialect: str = "openai",
-        concurrency: int = 16,
+        concurrency: int = 256,
         timeout: float = 120.0,
         max_retries: int = 6,
         give_up_after: int = 50,
@@ -236,6 +239,48 @@ class OpenAIEngine(Engine):
         ]
 
 
+class Pace:
+    """How many requests may be open, up to `most`: twice as many while that pays, half as many when the server is hurt.
+
+    A round is two answers for each open request. One with a tenth more answers a second than the one before was worth
+    it; one that was not is taken back, and tried again after a while. After a push-back (429, 5xx, a timeout, a lost
+    connection) steps are small. Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
+    """
+
+    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
+        self.most, self.open, self._now = most, min(_FEW, most), now
+        self._factor, self._best = 2.0, 0.0
+        self._before = self._held = 0
+        self._cut = -math.inf  # when the last push-back came
+        self._round()
+
+    def answered(self) -> None:
+        """Note an answer."""
+        self._done += 1
+        if self._done < 2 * self.open:
+            return
+        rate = self._done / max(self._now() - self._since, 1e-9)
+        paid = rate > 1.1 * self._best
+        if self._before and not paid:
+            self.open, self._before, self._held = self._before, 0, 0
+        else:
+            self._best, self._held = rate, self._held + 1
+            grows = paid or self._held > _HOLD
+            self._before = self.open if grows else 0
+            self.open = min(self.most, max(self.open + 1, int(self.open * self._factor))) if grows else self.open
+        self._round()
+
+    def pushed_back(self, sent: float) -> None:
+        """Note that a request that was sent then was not taken; those that were open together count once."""
+        if sent > self._cut:
+            self.open, self._factor, self._cut = max(1, self.open // 2), 1.125, self._now()
+            self._before = self._held = 0
+            self._round()
+
+    def _round(self) -> None:
+        self._done, self._since = 0, self._now()
+
+
 class _Run:
     """One call of `generate`: the workers, what they have finished, and what ends them."""
 
@@ -248,9 +293,12 @@ class _Run:
         self.crash: BaseException | None = None
         self.hopeless = ""
         self.in_a_row = 0
-        self.silent = self.working = 0  # attempts since the last answer of any kind; workers that are at it
+        self.silent = 0  # attempts since the last answer of any kind
         self.quiet_until = 0.0  # the server wants no request before
+        self.pace = Pace(min(engine.concurrency, len(self.todo)))
+        self.workers = 0
         self._task: asyncio.Task[None] | None = None
+        self._group: asyncio.TaskGroup | None = None
         self._stopped = False
 
     def main(self) -> None:
@@ -279,30 +327,37 @@ class _Run:
         self._task = asyncio.current_task()
         if self._stopped:
             return
-        engine, workers = self.engine, min(self.engine.concurrency, len(self.todo))
-        self.working = workers
-        client = _protocol.client(engine.base_url, self.key, engine.timeout, workers)
-        async with client, asyncio.TaskGroup() as group:
-            for number in range(workers):
-                group.create_task(self._work(client, after=min(number * _APART, _RAMP)))
+        engine = self.engine
+        client = _protocol.client(engine.base_url, self.key, engine.timeout, self.pace.most)
+        async with client, asyncio.TaskGroup() as self._group:
+            self._hire(client)
+
+    def _hire(self, client: Any) -> None:
+        """As many workers as the pace allows. Those that start together stay together, and queue up."""
+        assert self._group is not None
+        for number in range(min(self.pace.open - self.workers, len(self.todo))):
+            self.workers += 1
+            self._group.create_task(self._work(client, after=min(number * _APART, _RAMP)))
 
     async def _work(self, client: Any, after: float) -> None:
-        """Take groups of draws until there are none. Workers that start together stay together, and queue up."""
+        """Take groups of draws until there are none, or there are more workers than the pace allows."""
         await asyncio.sleep(after)
-        while self.todo:
+        while self.todo and self.workers <= self.pace.open:
             draws = self.todo.popleft()
             try:
                 if self.hopeless:
                     raise AttemptFailed(f"not asked: {self.hopeless}", passing=True)
                 done = await self._ask(client, draws)
                 self.in_a_row = 0
+                self.pace.answered()
             except AttemptFailed as error:
                 self.in_a_row += 1
                 if self.in_a_row >= self.engine.give_up_after and not self.hopeless:
                     self.hopeless = f"{self.in_a_row} requests failed one after another, the last with: {error}"
                 done = [failed(ask, str(error), error.passing) for ask in draws]
             self.arrived.extend(done)
-        self.working -= 1
+            self._hire(client)
+        self.workers -= 1
 
     async def _ask(self, client: Any, draws: list[Ask]) -> list[Completion]:
         """The completions of the draws of one request, after as many attempts as it takes. Raises: AttemptFailed."""
@@ -333,6 +388,7 @@ class _Run:
         if self.hopeless:
             raise AttemptFailed(f"not asked again: {self.hopeless}", passing=True)
         engine.usage.calls += 1
+        sent = time.monotonic()
         chat = draws[0].request.messages is not None
         path, body = "/chat/completions" if chat else "/completions", engine.body(draws, self.sampling)
         try:
@@ -346,9 +402,11 @@ class _Run:
             fault = _protocol.fault(error, engine, self.key)
             self.hopeless = self.hopeless or (str(fault) if fault.hopeless else "")
             self.silent = self.silent + 1 if fault.silent else 0
-            if self.silent >= 2 * self.working and not self.hopeless:
+            if self.silent >= 2 * self.workers and not self.hopeless:
                 said = f"no request was answered within {2 * engine.timeout:g} s"
                 self.hopeless = f"{said}: the server hangs, or needs a longer --engine-set timeout=SECONDS"
+            if fault.wait is not None:
+                self.pace.pushed_back(sent)
             self.quiet_until = max(self.quiet_until, engine._now() + (fault.wait or 0.0))
             raise fault from None
         self.silent = 0

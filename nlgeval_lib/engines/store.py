@@ -311,7 +311,7 @@ class Store:
             database.close()
             raise StoreError(f"{self.path} is of version {version}, this is {_VERSION}: update, or use another store")
         database.execute("PRAGMA synchronous = NORMAL")
-        database.execute("PRAGMA mmap_size = 1073741824")
+        database.execute("PRAGMA mmap_size = 268435456")
         database.create_function("crc32", 1, records.checksum, deterministic=True)
         database.text_factory = bytes
         self._connection = database

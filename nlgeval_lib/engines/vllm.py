@@ -33,12 +33,13 @@ class VLLMEngine(models.LocalEngine):
     `model` is a hub id or a folder; `name` is how its completions are labelled: the id or the folder's name unless
     given. On a machine without a GPU the settings that vLLM's CPU build needs are chosen, in float32, unless the
     environment or `options` say otherwise. Prompts are asked in the order of their texts, so that shared beginnings are
-    computed once. Results do not depend on it.
+    computed once; a stream (`streams`) comes in order. Results do not depend on it.
 
     Raises: EngineError where vLLM is not installed or cannot load the model.
     """
 
     name = "vllm"
+    streams = True
 
     def __init__(
         self,
@@ -93,7 +94,8 @@ class VLLMEngine(models.LocalEngine):
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """Completions as their sequences finish."""
         engine = self._llm.llm_engine
-        waiting = iter(sorted(asks, key=lambda ask: ask.request.text()))
+        in_order = sorted(asks, key=lambda ask: ask.request.text()) if isinstance(asks, Sequence) else asks
+        waiting = iter(in_order)
         running: dict[str, Ask] = {}
         try:
             while True:

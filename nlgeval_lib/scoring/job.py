@@ -301,6 +301,8 @@ def prepared(
     asks, more = named.asks(name), dict(given or {})
     if asks and not choice.engine:
         raise InputError(f"{name} asks a language model: name one, --engine {'|'.join(named.ENGINES)} --model NAME")
+    if not asks and choice.on:
+        raise InputError(f"{name} asks no language model through the store; leave --on out")
     if not asks and choice.engine:  # one that asks through the store is made before the engine starts
         more["engine"] = choice.start()
     elif not asks and choice.model:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import importlib.util
 import json
 import os
@@ -39,7 +40,9 @@ class EngineChoice:
     settings: `name=value` texts. store: the completions' folder, "" for the checkout's own. planning: a stand-in is
     started that knows model and revision and loads no weights; it counts tokens where the model's tokenizer is here.
     tokenizer: another one for it to count with. ask_again: which stored completions are asked again: "empty" or
-    "unparsed" (no score can be read) ones; what "failed" is not stored, and asked again by every run.
+    "unparsed" (no score can be read) ones; what "failed" is not stored, and asked again by every run. on: "ray" for
+    `replicas` of the engine on the GPUs of this machine, "ray=ADDRESS" on those of a cluster. shard: part i of n of
+    what is to be asked, by key, as (i, n).
     """
 
     engine: str = ""
@@ -51,6 +54,9 @@ class EngineChoice:
     tokenizer: str = ""
     planning: bool = False
     ask_again: str = ""
+    on: str = ""
+    replicas: int = 1
+    shard: tuple[int, int] = (1, 1)
 
     def start(self, kept: Store | None = None) -> Any:
         """The engine. kept: the store that `replay` answers from.
@@ -69,6 +75,11 @@ class EngineChoice:
                 "--base-url is an address such as http://host:8000/v1 for --engine openai, without a user name or key "
                 "in it; keys come from the environment"
             )
+        where, _, cluster = self.on.partition("=")
+        if where not in ("", "ray") or (self.on and name not in ("vllm", "transformers")):
+            raise InputError(
+                f"--on {self.on}: ray or ray=ADDRESS, for --engine vllm or transformers; servers are in docs/scale.md"
+            )
         given = {one: value for one in ("model", "base_url", "revision") if (value := getattr(self, one))}
         if name == "replay":
             if self.settings:
@@ -78,7 +89,14 @@ class EngineChoice:
         arguments = parsed(kind, self.settings, f"engine {name}", "--engine-set", given)
         local = name != "openai"
         try:
-            made: Any = self._stand_in(arguments) if self.planning and local else kind(**arguments)
+            if self.planning and local:
+                made: Any = self._stand_in(arguments)
+            elif self.on:
+                gpus = arguments.get("tensor_parallel_size", 1) * arguments.get("pipeline_parallel_size", 1)
+                make = functools.partial(kind, **arguments)
+                made = engines.RayEngine(make, replicas=self.replicas, address=cluster, gpus=gpus)
+            else:
+                made = kind(**arguments)
         except (ValueError, TypeError) as error:
             raise InputError(f"engine {name}: {error}") from error
         if self.planning and not local:
@@ -89,6 +107,7 @@ class EngineChoice:
                 made.revision = self.revision or None
         if self.planning and (local or self.tokenizer):
             made.count_tokens = self._counter(needed=not local)
+        made.shard = self.shard
         return made
 
     def _stand_in(self, options: Mapping[str, Any]) -> Engine:

@@ -1,0 +1,331 @@
+"""Replicas of an engine on many GPUs and machines: Ray places them, carries blocks of prompts, and tells what is lost.
+
+This process alone reads and writes the store. A replica is an actor that holds an engine of ours, loaded once for all
+stages, and answers blocks of neighbouring prompts, several at a time, so that it never waits for the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import queue
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, UnsupportedSetting, failed
+from nlgeval_lib.records import Completion
+
+_BLOCK, _OPEN = 128, 4  # asks in a block, at most; blocks that a replica has open: as much as vLLM keeps at hand
+_ATTEMPTS, _PARTS = 3, 8  # of a block; what is lost is asked again in parts, so that one bad prompt takes few along
+_HOPELESS = 3  # blocks given up, or replicas that do not start, with no completion in between: nothing works any more
+_HAND_OVER = 0.2  # seconds for which a replica gathers completions before it sends them
+_POLL = 1.0
+
+
+class Replica:
+    """What an actor holds: one engine, and a thread that asks it. Faults come back as texts, not as exceptions."""
+
+    def __init__(self, make: Callable[[], Engine]) -> None:
+        self._make = make
+        self._inbox: queue.Queue[tuple[list[Ask], Sampling, queue.SimpleQueue[Any]]] = queue.Queue()
+        self._drops = 0
+
+    def start(self) -> tuple[str, str, str, str] | str:
+        """Load the engine: its name, model, revision and maker; or why it cannot be."""
+        try:
+            self._engine = self._make()
+        except Exception as error:
+            return str(error) or type(error).__name__
+        threading.Thread(target=self._work, daemon=True).start()
+        return self._engine.name, self._engine.model, self._engine.revision, self._engine.maker()
+
+    def refusal(self, sampling: Sampling) -> str:
+        """Why the backend cannot honour these settings; empty where it can."""
+        try:
+            self._engine.check(sampling)
+        except UnsupportedSetting as error:
+            return str(error)
+        return ""
+
+    def answer(self, asks: list[Ask], sampling: Sampling) -> Iterator[tuple[list[Completion], str | None]]:
+        """A block's completions as they are finished, and None; or why there will be no more ("": it said nothing)."""
+        box: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._inbox.put((asks, sampling, box))
+        left = len(asks)
+        while left:
+            came: list[Completion] = []
+            end, until = None, None
+            with contextlib.suppress(queue.Empty):
+                while len(came) < left and end is None:
+                    one = box.get(timeout=until and max(0.0, until - time.monotonic()))
+                    until = until or time.monotonic() + _HAND_OVER
+                    came, end = (came + one, None) if isinstance(one, list) else (came, one)
+            left -= len(came)
+            yield came, end
+            if end is not None:
+                return
+
+    def drop(self) -> None:
+        """Forget what is open."""
+        self._drops += 1
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._inbox.get_nowait()[2].put("")
+
+    def _work(self) -> None:
+        """One call of the engine after another; one that `streams` takes in the blocks that come meanwhile."""
+        while True:
+            asks, sampling, box = self._inbox.get()
+            boxes, end, drops = dict.fromkeys((ask.key for ask in asks), box), "", self._drops
+            try:
+                given: Any = self._stream(deque(asks), sampling, boxes) if self._engine.streams else asks
+                batches: Any = self._engine.generate(given, sampling)
+                with contextlib.closing(batches):
+                    for batch in batches:
+                        for completion in batch:
+                            boxes.pop(completion.key, box).put([completion])
+                        if drops != self._drops:
+                            break
+            except Exception as error:
+                end = f"{type(error).__name__}: {error}"
+            for one in set(boxes.values()):
+                one.put(end)
+
+    def _stream(self, waiting: deque[Ask], sampling: Sampling, boxes: dict[str, Any]) -> Iterator[Ask | None]:
+        """Asks while there are any, None where there are none at the moment."""
+        while True:
+            while self._inbox.queue and self._inbox.queue[0][1] == sampling:
+                asks, _, box = self._inbox.get()
+                boxes.update(dict.fromkeys((ask.key for ask in asks), box))
+                waiting.extend(asks)
+            yield waiting.popleft() if waiting else None
+
+
+@dataclass(eq=False)
+class _Block:
+    """Asks that travel together, by key, those that are answered taken out; and how often they were lost."""
+
+    asks: dict[str, Ask]
+    attempts: int = 0
+
+    def parts(self) -> list[_Block]:
+        """The same in parts."""
+        left = list(self.asks.values())
+        size = -(-len(left) // _PARTS)
+        parts = (left[start : start + size] for start in range(0, len(left), size))
+        return [_Block({ask.key: ask for ask in part}, self.attempts) for part in parts]
+
+
+@dataclass(eq=False)
+class _Held:
+    """A replica as this process sees it: its actor, the reference that tells when it is up, the blocks it has open."""
+
+    actor: Any
+    coming: Any
+    open: dict[Any, _Block] = field(default_factory=dict)
+
+
+class RayEngine(Engine):
+    """So many replicas of one engine, asked as one; keys, texts and records are those of that engine in one process.
+
+    make            a function without arguments that gives the engine, called in each replica; it must be picklable
+    address         of a Ray cluster; without one, a cluster of this machine is started that only loopback reaches
+    gpus, cpus      that a replica takes; no GPU where the cluster has none
+    patience        seconds to wait for a replica to be placed and loaded where none is at work
+
+    A block of prompts that is lost with its replica is asked of another, three times in all, then failed by name; a
+    lost replica is started again where there is room. Raises: EngineError where Ray is not installed, the cluster does
+    not answer, or the engine does not start; from `generate`, where nothing works any more.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Engine],
+        *,
+        replicas: int = 1,
+        address: str = "",
+        gpus: float = 0,
+        cpus: float = 1,
+        patience: float = 1800.0,
+    ) -> None:
+        if replicas < 1:
+            raise ValueError(f"replicas={replicas}: at least 1 is needed")
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if not address:  # read when Ray is imported: else its servers listen to the whole network
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        try:
+            import ray
+        except ImportError as error:
+            raise EngineError(f"Ray cannot be imported ({error}): install the extra `ray`") from error
+        self._ray, self._mine = ray, not ray.is_initialized()
+        if self._mine:
+            here = {"num_cpus": max(os.cpu_count() or 1, math.ceil(replicas * cpus)), "include_dashboard": False}
+            how: dict[str, Any] = {"address": address} if address else {"address": "local", **here}
+            for attempt in range(1 if address else 3):  # a busy machine starts one more slowly than Ray waits for it
+                try:
+                    ray.init(**how, log_to_driver=False, logging_level="ERROR")
+                    break
+                except Exception as error:  # of many kinds: no such address, no token, another version
+                    if address or attempt == 2:
+                        raise EngineError(f"no Ray cluster at {address or 'this machine'}: {error}") from error
+                    ray.shutdown()
+        self._make, self._patience, self._fruitless = make, patience, 0
+        needs = {"num_gpus": gpus if ray.cluster_resources().get("GPU") else 0, "num_cpus": cpus}
+        self._actor = ray.remote(Replica).options(**needs, max_concurrency=_OPEN + 2)
+        self.slice = max(Engine.slice, replicas << 14)
+        self._replicas = [self._start() for _ in range(replicas)]
+        try:
+            self.ready()
+        except BaseException:
+            self.close()
+            raise
+
+    def ready(self, count: int = 1) -> None:
+        """Wait until so many replicas are up. Raises: EngineError where they do not come up."""
+        while sum(held.coming is None for held in self._replicas) < count:
+            for held, reference in self._heard():
+                self._read(held, reference)
+
+    def check(self, sampling: Sampling) -> None:
+        """Raises: UnsupportedSetting as a replica words it."""
+        said: str | None = None
+        while said is None:
+            self.ready()
+            held = next(held for held in self._replicas if held.coming is None)
+            try:
+                said = self._ray.get(held.actor.refusal.remote(sampling))
+            except self._ray.exceptions.RayActorError as error:
+                self._lose(held, str(error))
+        if said:
+            raise UnsupportedSetting(said)
+
+    def maker(self) -> str:
+        """The maker that a replica names."""
+        return self._maker
+
+    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
+        """Completions as the replicas send them."""
+        fresh = deque(sorted(asks, key=lambda ask: ask.request.text()))
+        lost: list[_Block] = []
+        try:
+            while fresh or lost or any(held.open for held in self._replicas):
+                self._feed(fresh, lost, sampling)
+                for held, reference in self._heard():
+                    came, gone, why = self._read(held, reference)
+                    if came:
+                        yield came
+                    if given_up := [block for block in gone if block.attempts >= _ATTEMPTS]:
+                        reason = f"given up after {_ATTEMPTS} attempts; the last replica said: {why}"
+                        yield [failed(ask, reason, passing=True) for block in given_up for ask in block.asks.values()]
+                        self._count(why, len(given_up))
+                    lost += [part for block in gone if block not in given_up for part in block.parts()]
+        finally:
+            for held in self._replicas:
+                if held.open:
+                    held.actor.drop.remote()
+                    held.open.clear()
+
+    def close(self) -> None:
+        """End the replicas, and the cluster where it was started here."""
+        for held in self._replicas:
+            with contextlib.suppress(Exception):
+                self._ray.kill(held.actor)
+        self._replicas = []
+        if self._mine:
+            self._ray.shutdown()
+
+    # -- replicas ------------------------------------------------------------------------------------------------------
+
+    def _start(self) -> _Held:
+        actor = self._actor.remote(self._make)
+        return _Held(actor, actor.start.remote())
+
+    def _feed(self, fresh: deque[Ask], lost: list[_Block], sampling: Sampling) -> None:
+        """Give blocks to the replicas that are up. What was lost is asked first, and alone: it may be to blame."""
+        for held in self._replicas:
+            while held.coming is None and (fresh or lost):
+                alone = lost or any(block.attempts for block in held.open.values())
+                if len(held.open) >= (1 if alone else _OPEN):
+                    break
+                size = max(1, min(_BLOCK, len(fresh) // (2 * _OPEN * len(self._replicas))))  # small ones at the end
+                block = lost.pop() if lost else _Block({ask.key: ask for ask in (fresh.popleft() for _ in range(size))})
+                stream = held.actor.answer.options(num_returns="streaming")
+                held.open[stream.remote(list(block.asks.values()), sampling)] = block
+
+    def _heard(self) -> list[tuple[_Held, Any]]:
+        """The replicas that have something to say, and the reference to it. Raises: EngineError after long silence."""
+        until = time.monotonic() + self._patience
+        while True:
+            waited = {
+                one: held for held in self._replicas for one in (held.open if held.coming is None else [held.coming])
+            }
+            ready, _ = self._ray.wait(list(waited), num_returns=1, timeout=_POLL)
+            if ready:
+                ready, _ = self._ray.wait(list(waited), num_returns=len(waited), timeout=0)
+                return [(waited[one], one) for one in ready]
+            if any(held.open for held in self._replicas):
+                until = time.monotonic() + self._patience
+            elif time.monotonic() > until:
+                has = {name: count for name, count in self._ray.cluster_resources().items() if name in ("CPU", "GPU")}
+                raise EngineError(f"no replica came up within {self._patience:.0f} s; the cluster has {has}")
+
+    def _read(self, held: _Held, reference: Any) -> tuple[list[Completion], list[_Block], str]:
+        """What a replica said: completions; or the blocks that were lost with it, and why."""
+        if held not in self._replicas:  # it was lost a moment ago
+            return [], [], ""
+        try:
+            if held.coming is not None:
+                return self._met(held, self._ray.get(reference))
+            came, why = self._ray.get(next(reference))
+        except StopIteration:  # the end of a block
+            held.open.pop(reference, None)
+            return [], [], ""
+        except self._ray.exceptions.RayError as error:
+            if held.coming is not None:
+                return self._met(held, f"a replica died as it was started: {error}")
+            return [], self._lose(held, str(error)), str(error)
+        self._fruitless = 0 if came else self._fruitless
+        block = held.open[reference]
+        for completion in came:
+            block.asks.pop(completion.key, None)
+        if not block.asks or why == "":
+            del held.open[reference]
+        return came, self._lose(held, why) if why else [], why or ""
+
+    def _met(self, held: _Held, said: Any) -> tuple[list[Completion], list[_Block], str]:
+        """Take in a replica that is up, or replace one that is not."""
+        if isinstance(said, tuple):
+            if said[:3] != getattr(self, "_who", said[:3]):
+                raise EngineError(f"the replicas differ: {self.signature()} before, {said[:3]} on another")
+            self._who = self.name, self.model, self.revision = said[:3]
+            self._maker, held.coming = said[3], None
+        elif not hasattr(self, "_who"):
+            raise EngineError(said)
+        else:
+            self._count(said)
+            self._lose(held, said)
+        return [], [], ""
+
+    def _lose(self, held: _Held, why: str) -> list[_Block]:
+        """Start a replica in the place of one that is gone, and give back its blocks."""
+        with contextlib.suppress(Exception):
+            self._ray.kill(held.actor)
+        self._replicas[self._replicas.index(held)] = self._start()
+        count = sum(len(block.asks) for block in held.open.values())
+        said = " ".join(why.split())[:200]
+        warnings.warn(f"a replica is lost, its {count} open prompts go to others: {said}", stacklevel=2)
+        for block in held.open.values():
+            block.attempts += 1
+        blocks, held.open = list(held.open.values()), {}
+        return blocks
+
+    def _count(self, why: str, more: int = 1) -> None:
+        self._fruitless += more
+        if self._fruitless >= _HOPELESS:
+            raise EngineError(f"nothing works any more: {self._fruitless} failures in a row, the last: {why}")
