@@ -124,9 +124,11 @@ class Scoring(Planning):
         from nlgeval_lib.scoring import chosen_rows
 
         data = "" if instead else self.data
-        return chosen_rows(
+        found = chosen_rows(
             instead or self.input, data, self.format, self.delimiter, self.map or (), self.fill or (), self.limit
         )
+        note(found.told())
+        return found
 
     def job(self, data: Rows | None = None) -> Job:
         """What these options ask for, on these rows or on their own. Raises: InputError; EngineError; Unavailable."""
@@ -188,6 +190,12 @@ def echo(parts: Iterable[str | pd.DataFrame]) -> None:
 def say(text: str) -> None:
     """A line beside the results."""
     typer.echo(text, err=True)
+
+
+def note(text: str) -> None:
+    """What is to be known of a run, beside the results; nothing for an empty text."""
+    if text:
+        say(f"note: {text}")
 
 
 def prices(text: str) -> tuple[float, float] | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nlgeval_lib.cli._options import SOME_MISSING, Delimiter, Mapping, Several, command, option
+from nlgeval_lib.cli._options import SOME_MISSING, Delimiter, Mapping, Several, command, note, option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +82,7 @@ def correlations(asked: Meta) -> None:
     if asked.human != "human" or "human" in rows.columns:
         mapping.append(f"human={asked.human}")
     rows = checked(rows, mapping)
+    note(rows.told())
     scores = rated_files.score_columns(rows, asked.score or (), asked.file)
     found = rated_files.correlate(rows, scores, settings, asked.by)
     text = shown(found, asked.format)

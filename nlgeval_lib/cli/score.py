@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nlgeval_lib.cli._options import Scoring, command, echo, failures, option, say
+from nlgeval_lib.cli._options import Scoring, command, echo, failures, note, option
 
 
 class Score(Scoring):
@@ -32,11 +32,11 @@ class Score(Scoring):
 def score(asked: Score) -> None:
     """Score the rows of a file with an evaluator, and write the scores beside them.
 
-    Columns that are known by name: output, reference or references, source (or input), instruction, context, rubric,
-    aspect, human, system_id, input_id; --map gives yours their names, --fill sets one text for all rows. Evaluators
-    that ask a language model need --engine and --model. Each completion is stored as it comes: the same command again
-    goes on where it was stopped, and asks nothing twice. Keys are read from the environment (OPENAI_API_KEY) and
-    written nowhere.
+    Columns that are known by name: output, reference or references, source, instruction, context, rubric, aspect,
+    human, system_id, input_id, and usual names for them (prediction, gold, question, model, id, ...), which is told;
+    --map gives others their names, --fill sets one text for all rows. Evaluators that ask a language model need
+    --engine and --model. Each completion is stored as it comes: the same command again goes on where it was stopped,
+    and asks nothing twice. Keys are read from the environment (OPENAI_API_KEY) and written nowhere.
 
     \b
     Examples:
@@ -93,8 +93,7 @@ def score(asked: Score) -> None:
         raise ValueError("--cross-fit fits an evaluator for each fold; leave out --fit, --load and --save")
     if asked.save and not hasattr(job.evaluator, "save"):
         raise ValueError(f"{job.name} is not fitted, there is nothing to keep; leave --save out")
-    if doubled := rows.repeated(data):
-        say(f"note: {doubled}")
+    note(rows.repeated(data))
     job.run.raw = [] if asked.raw else None
     bar = ProgressBar(job.name, quiet=asked.quiet)
     if asked.fit:

@@ -27,7 +27,7 @@ from nlgeval_lib.records import Completion, Judgment, Sample, Status
 from nlgeval_lib.scoring import named
 from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
 from nlgeval_lib.scoring.named import EngineChoice
-from nlgeval_lib.scoring.rows import KNOWN, InputError, Rows, incomplete
+from nlgeval_lib.scoring.rows import KNOWN, RATINGS, InputError, Rows, incomplete
 
 # stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
 PARSED = ("score", "criteria", "format")
@@ -195,7 +195,7 @@ class Job:
             "evaluator": self.name,
             "input": Path(self.data.name).name,
             "input_sha256": self.data.sha256,
-            "columns": {ours: theirs for ours, theirs in self.data.theirs.items() if ours in KNOWN},
+            "columns": {n: name for n, name in self.data.theirs.items() if n in KNOWN or n.startswith(RATINGS)},
             "rows": len(scored),
             "statuses": scored["status"].value_counts().to_dict(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),

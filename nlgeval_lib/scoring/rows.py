@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import datasets
-from nlgeval_lib.names import meant, pair
-from nlgeval_lib.scoring import table_files
+from nlgeval_lib.names import meant, near, pair, plain
+from nlgeval_lib.scoring import provenance, table_files
 from nlgeval_lib.scoring.table_files import InputError, is_missing, present
 
 TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
@@ -30,6 +30,17 @@ RATING = "human"
 RATINGS = ("human_", "rater_")  # how columns with further ratings begin
 KNOWN = (*TEXTS, *REFERENCES, *IDS, RATING)
 _ALIAS = {"input": "source"}  # another name that a file may use for one of ours
+# what files call them, the most telling first: `answer` is the output only where nothing else is; ratings have to be
+# named by the user, and these only help to ask for them
+_OTHERS = {
+    "output": ("prediction", "hypothesis", "candidate", "response", "answer"),
+    "reference": ("target", "gold", "reference_answer", "gold_answer"),
+    "instruction": ("question", "prompt"),
+    "source": ("input", "document"),
+    "input_id": ("doc_id", "id"),
+    "system_id": ("model", "system"),
+    RATING: ("rating", "human_score", "score", "label"),
+}
 _NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
 _WHOLE = 2**53  # beyond it a float stands for several whole numbers
 
@@ -41,7 +52,8 @@ class Rows:
     given: the columns as they were written, a missing value as None; the index names each row's place. name: the file
     as the user named it; sha256: that of its bytes, "" for a data set. frame: the columns under the project's names,
     checked; before `checked`, those given. theirs: our column -> the user's name for it; where several became the
-    references, their names joined.
+    references, their names joined. before: that of the run that wrote the file. read_as: the part of `theirs` that is
+    from there or by the look of a name.
     """
 
     given: pd.DataFrame
@@ -49,6 +61,8 @@ class Rows:
     sha256: str = ""
     frame: pd.DataFrame = field(default_factory=pd.DataFrame)
     theirs: Mapping[str, str] = field(default_factory=dict)
+    before: Mapping[str, str] = field(default_factory=dict)
+    read_as: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.given)
@@ -68,6 +82,11 @@ class Rows:
         """Some rows: a slice, their positions, or a mask."""
         return dataclasses.replace(self, given=self.given.iloc[rows], frame=self.frame.iloc[rows])
 
+    def told(self) -> str:
+        """What was taken for our columns without a word of the user, in one line; empty where nothing was."""
+        said = ", ".join(f"{ours} = {theirs}" for ours, theirs in self.read_as.items())
+        return said and f"{self.name} is read with {said} (--map OURS=COLUMN for another)"
+
     def lacks(self, column: str) -> str:
         """That there is no such column, with the nearest name and all there are."""
         near = meant(column, self.columns, ".")
@@ -82,7 +101,8 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     """
     kind, name = table_files.format_of(str(path), format), table_files.called(str(path))
     raw = table_files.content(str(path))
-    return _rows(table_files.parsed(raw, kind, name, delimiter), name, hashlib.sha256(raw).hexdigest())
+    found = _rows(table_files.parsed(raw, kind, name, delimiter), name, hashlib.sha256(raw).hexdigest())
+    return dataclasses.replace(found, before=provenance.columns_of(path))
 
 
 def chosen_rows(
@@ -124,6 +144,8 @@ def checked(rows: Rows, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -
 
     mapping: `ours=theirs`, such as `output=response`; `references` may be given several times, and has then as many
     references a row. fill: `column=text`, one text for all rows; `@file` in place of the text reads it from a file.
+    What a file of scores was made with holds on; other columns of a file are known by usual names too, in small or
+    large letters (`read_as`), as far as their cells will do.
 
     Texts may be missing here (an evaluator says what it needs); ratings become numbers, NaN where missing; identifiers
     become text. In CSV, `references` may hold a JSON list of texts.
@@ -147,21 +169,47 @@ def checked(rows: Rows, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -
             raise InputError(f"column {ours!r} is both mapped and filled; give one of them")
         filled[ours] = text_or_file(value)
     used = {name for names in sources.values() for name in names}
+    read_as = {}
+    for ours, theirs in rows.before.items():
+        names = theirs.split(" + ")
+        if ours not in (*sources, *filled, theirs) and set(names) <= set(rows.columns):
+            sources[ours], read_as[ours] = names, theirs
     for name in rows.given.columns:
         ours = _ALIAS.get(name, name)
         if name not in used and ours not in sources and (ours == name or ours not in rows.given.columns):
             sources[ours] = [name]
+    read_as |= _usual(rows, {*sources, *filled}, used)
+    sources |= {ours: read_as[ours].split(" + ") for ours in read_as if ours not in sources}
     columns: dict[str, Any] = {}
     for ours, names in sources.items():
         if ours not in filled:
             columns[ours] = rows.given[names if len(names) > 1 else names[0]].to_numpy().tolist()
     called = {ours: " + ".join(sources[ours]) for ours in columns} | {ours: f"--fill {ours}" for ours in filled}
     columns |= {ours: [text] * len(rows) for ours, text in filled.items()}
-    named = dataclasses.replace(rows, theirs=called)
-    for ours, values in columns.items():
+    named = dataclasses.replace(rows, theirs=called, read_as=read_as)
+    for ours, values in list(columns.items()):
         rating = ours == RATING or ours.startswith(RATINGS)
-        columns[ours] = _cells(values, _number if rating else _READERS.get(ours, lambda cell: cell), named, ours)
+        try:
+            columns[ours] = _cells(values, _number if rating else _READERS.get(ours, lambda cell: cell), named, ours)
+        except InputError:
+            if read_as.pop(ours, None) is None:
+                raise
+            del columns[ours], called[ours]
     return dataclasses.replace(named, frame=pd.DataFrame(columns, rows.given.index))
+
+
+def _usual(rows: Rows, there: set[str], used: set[str]) -> dict[str, str]:
+    """Our column -> the one of a file that is called so usually, for those that are not there."""
+    if not rows.sha256:  # a data set has our names
+        return {}
+    free = {plain(name): name for name in reversed(rows.columns) if name not in (*KNOWN, *_ALIAS, *used)}
+    found = {}
+    for ours in KNOWN:
+        names = (ours,) if ours == RATING else (ours, *_OTHERS.get(ours, ()))
+        theirs = next((free[name] for name in map(plain, names) if name in free), None)
+        if theirs is not None and ours not in there and not (ours in REFERENCES and there.intersection(REFERENCES)):
+            found[ours] = free.pop(plain(theirs))
+    return found
 
 
 def pairs(texts: Iterable[str] | None, flag: str, form: str = "name=value") -> Iterator[tuple[str, str]]:
@@ -216,20 +264,34 @@ def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: boo
     Raises: InputError for a column that is not there at all.
     """
     found: dict[int, str] = {}
-    for need in needs:
-        choices = REFERENCES if need in REFERENCES else (need,)
-        column = next((name for name in choices if name in rows.frame.columns), None)
-        if column is None:
-            raise InputError(
-                f"{who} needs a column {' or '.join(map(repr, choices))}, and {rows.name} has "
-                f"{', '.join(rows.columns)}; say which it is (--map {need}=COLUMN), or give one text for all rows "
-                f"(--fill {need}=TEXT)"
-            )
+    held = {need: next((n for n in _choices(need) if n in rows.frame.columns), "") for need in dict.fromkeys(needs)}
+    if gone := [need for need, column in held.items() if not column]:
+        wanted = " and ".join("a column " + " or ".join(map(repr, _choices(need))) for need in gone)
+        maps = " ".join(f"--map {need}={nearest(rows, need) or 'COLUMN'}" for need in gone)
+        fills = " ".join("--rubric FILE" if need == "rubric" else f"--fill {need}=TEXT" for need in gone)
+        raise InputError(
+            f"{who} needs {wanted}, and {rows.name} has {', '.join(rows.columns)}; say which it is ({maps}), or give "
+            f"one text for all rows ({fills})"
+        )
+    for need, column in held.items():
         for row, value in enumerate(rows.frame[column]):
             gone = is_missing(value) or value == ()
             if gone or (empty_is_missing and need != "output" and value in ("", ("",))):
                 found.setdefault(row, f"{rows.place(row, column)} is {'missing' if gone else 'empty'}; {who} needs it")
     return found
+
+
+def _choices(need: str) -> tuple[str, ...]:
+    return REFERENCES if need in REFERENCES else (need,)
+
+
+def nearest(rows: Rows, need: str) -> str:
+    """The column, none of those that have a use, whose name is most like one that is usual for ours; "" without one."""
+    used = {name for names in rows.theirs.values() for name in names.split(" + ")}
+    used -= {theirs for ours, theirs in rows.theirs.items() if ours == theirs and ours not in KNOWN}
+    free = [name for name in rows.columns if name not in used | rows.read_as.keys()]
+    names = [name for ours in reversed(_choices(need)) for name in (ours, *_OTHERS.get(ours, ()))]
+    return next((found[0] for name in names if (found := near(name, free, 1))), "")
 
 
 # -- cells: a value as it is used; ValueError with what a message says after the place ---------------------------------
@@ -333,7 +395,7 @@ def joined(data: Rows, scored: pd.DataFrame, column: str, only_scores: bool = Fa
     texts = {data.theirs.get(name, name) for name in (*TEXTS, *REFERENCES) if name != "aspect" and only_scores}
     kept: dict[str, Any] = {name: data.given[name].tolist() for name in data.given.columns if name not in texts}
     for name in (*IDS, "aspect", RATING):
-        if name in data.frame.columns and data.theirs.get(name) != name and name not in kept:
+        if name in data.frame.columns and data.theirs.get(name) != name and name not in (*kept, *data.read_as):
             kept[name] = present(data.frame[name])
     value, status, reason, rest = score_columns(column)
     kept |= {value: scored["value"].to_numpy(), status: scored["status"].tolist(), reason: scored["reason"].tolist()}

@@ -104,7 +104,7 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
     data, left_out = _unseen(data, scores)
     frame = data.frame
     if rows.RATING not in frame.columns:
-        said = "say which has the ratings: --human COLUMN"
+        said = f"say which has the ratings: --human {rows.nearest(data, rows.RATING) or 'COLUMN'}"
         raise InputError(f"{data.name} has no column 'human'; {said}. Its columns: {', '.join(data.columns)}")
     if not frame[rows.RATING].notna().any():
         raise InputError(f"{data.name}: no row has a rating in {data.theirs.get('human', 'human')!r}")
