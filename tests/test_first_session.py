@@ -8,9 +8,9 @@ from cli_tools import jsonl
 
 def mine(tmp_path, **names):
     """`a.jsonl`: three systems on four inputs, under these names for our columns."""
-    texts = {"output": "a {0} b", "reference": "a b", "instruction": "Say {1}.", "input_id": "{1}", "system_id": "{0}"}
+    texts = {"output": "a{2} b", "reference": "a b", "instruction": "Say {1}.", "input_id": "{1}", "system_id": "{0}"}
     rows = [
-        {names.get(ours, ours): text.format(system, number) for ours, text in texts.items()}
+        {names.get(ours, ours): text.format(system, number, " c" * system) for ours, text in texts.items()}
         | {"human": str(system + number % 2)}
         for number in range(4)
         for system in range(3)

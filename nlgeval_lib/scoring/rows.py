@@ -102,7 +102,7 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     kind, name = table_files.format_of(str(path), format), table_files.called(str(path))
     raw = table_files.content(str(path))
     found = _rows(table_files.parsed(raw, kind, name, delimiter), name, hashlib.sha256(raw).hexdigest())
-    return dataclasses.replace(found, before=provenance.columns_of(path))
+    return dataclasses.replace(found, before=provenance.columns_of(str(path)))
 
 
 def chosen_rows(
@@ -265,10 +265,10 @@ def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: boo
     """
     found: dict[int, str] = {}
     held = {need: next((n for n in _choices(need) if n in rows.frame.columns), "") for need in dict.fromkeys(needs)}
-    if gone := [need for need, column in held.items() if not column]:
-        wanted = " and ".join("a column " + " or ".join(map(repr, _choices(need))) for need in gone)
-        maps = " ".join(f"--map {need}={nearest(rows, need) or 'COLUMN'}" for need in gone)
-        fills = " ".join("--rubric FILE" if need == "rubric" else f"--fill {need}=TEXT" for need in gone)
+    if lacking := [need for need, column in held.items() if not column]:
+        wanted = " and ".join("a column " + " or ".join(map(repr, _choices(need))) for need in lacking)
+        maps = " ".join(f"--map {need}={nearest(rows, need) or 'COLUMN'}" for need in lacking)
+        fills = " ".join("--rubric FILE" if need == "rubric" else f"--fill {need}=TEXT" for need in lacking)
         raise InputError(
             f"{who} needs {wanted}, and {rows.name} has {', '.join(rows.columns)}; say which it is ({maps}), or give "
             f"one text for all rows ({fills})"
