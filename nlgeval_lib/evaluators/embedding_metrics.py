@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nlgeval_lib.evaluators import encoders
+from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, choose, version
 from nlgeval_lib.records import Judgment, Status
 
@@ -17,7 +18,22 @@ _DIGITS = 5  # of BERTScore's values: float32 differs by about 1e-7 from one way
 _REMEMBERED = 50_000  # embeddings kept in memory between calls: the same targets are compared with every system
 
 
-class BertScore(PairMetric):
+class _Encoded(PairMetric):
+    """A metric by an encoder, which it names before it scores."""
+
+    papers: str  # the encoder of the paper, a hub id
+    model: str | Path | None
+
+    def notice(self) -> str:
+        try:
+            used = encoders.locate(self.model).label
+        except Unavailable:  # every row will say so
+            return ""
+        other = "" if self.model == self.papers else f"; the paper's encoder: -m {self.papers}"
+        return f"{self.name} compares vectors of {used}{other}"
+
+
+class BertScore(_Encoded):
     """BERTScore by bert-score's matching over any transformers encoder, -1 to 1.
 
     model: None is the packaged MiniLM, else a folder or a hub id, such as `microsoft/deberta-xlarge-mnli`.
@@ -32,6 +48,7 @@ class BertScore(PairMetric):
     """
 
     name = "bertscore"
+    papers = "roberta-large"
     parts = ("f", "p", "r")
     revision_of_code = 3
     chunk = 250  # token vectors of this many pairs are held at once
@@ -109,7 +126,7 @@ def _match(
     return list(zip(f.cpu().tolist(), precision.cpu().tolist(), recall.cpu().tolist(), strict=True))
 
 
-class SemScore(PairMetric):
+class SemScore(_Encoded):
     """Cosine similarity of sentence embeddings, -1 to 1, in float32.
 
     model: None is the packaged MiniLM; the paper's is `sentence-transformers/all-mpnet-base-v2`; a folder or hub id.
@@ -123,6 +140,7 @@ class SemScore(PairMetric):
     """
 
     name = "semscore"
+    papers = "sentence-transformers/all-mpnet-base-v2"
     parallel = False
 
     def __init__(

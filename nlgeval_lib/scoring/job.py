@@ -50,6 +50,17 @@ class Job:
         """Whether the evaluator asks a language model through the store."""
         return isinstance(self.evaluator, Judge)
 
+    def notice(self) -> str:
+        """What is to be known before the first row is scored, in one line: encoder, draws; "" if nothing."""
+        if not self.judge:
+            return self.evaluator.notice() if isinstance(self.evaluator, PairMetric) else ""
+        n = self.evaluator.sampling.n
+        if n == 1 or n != self.evaluator.defaults.get("n"):
+            return ""
+        return (
+            f"{self.name} draws {n} times a row and takes the mean, {n * len(self.data):,} completions; -s n=1 for one"
+        )
+
     def rows(self) -> tuple[list[int], dict[int, str]]:
         """The positions to be scored, and why each of the others is not.
 
@@ -58,7 +69,7 @@ class Job:
         """
         gone: dict[int, str] = {}
         if self.judge:
-            gone = incomplete(self.data, ("output", *self.evaluator.needs), self.name)
+            gone = incomplete(self.data, ("output", *self.evaluator.needs), self.name, without=self.evaluator.without)
         elif isinstance(self.evaluator, PairMetric):
             gone = incomplete(self.data, ("output", "references"), self.name, empty_is_missing=False)
         if gone and not self.skip_incomplete:
@@ -263,7 +274,7 @@ def prepared(
     elif not asks and choice.model:
         more["model"] = choice.model
     if name == "prometheus" and not load:
-        told = {pair(text)[0] for text in settings}
+        told = {*more, *(pair(text)[0] for text in settings)}
         settings = [*settings, *(f"{part}=no" for part in _untrained(choice.model) if part not in told)]
     job = Job(name, data, named.evaluator(name, settings, load, **more), skip_incomplete=skip_incomplete)
     job.rows()

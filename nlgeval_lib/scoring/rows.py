@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ _OTHERS = {
     "system_id": ("model", "system"),
     RATING: ("rating", "human_score", "score", "label"),
 }
+EMPTY: Mapping[str, str] = MappingProxyType({})
 _NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
 _WHOLE = 2**53  # beyond it a float stands for several whole numbers
 
@@ -257,10 +259,13 @@ def repeated(rows: Rows) -> str:
     return f"{said}: {what} as in {first}"
 
 
-def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: bool = True) -> dict[int, str]:
+def incomplete(
+    rows: Rows, needs: Sequence[str], who: str, empty_is_missing: bool = True, without: Mapping[str, str] = EMPTY
+) -> dict[int, str]:
     """Position -> why a row cannot be shown to an evaluator that needs these columns.
 
-    The output may be an empty text, other texts may not unless `empty_is_missing` is off.
+    The output may be an empty text, other texts may not unless `empty_is_missing` is off. without: the setting by which
+    the evaluator does without a column.
     Raises: InputError for a column that is not there at all.
     """
     found: dict[int, str] = {}
@@ -272,6 +277,7 @@ def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: boo
         raise InputError(
             f"{who} needs {wanted}, and {rows.name} has {', '.join(rows.columns)}; say which it is ({maps}), or give "
             f"one text for all rows ({fills})"
+            + "".join(f"; -s {without[need]} does without {need}" for need in lacking if need in without)
         )
     for need, column in held.items():
         for row, value in enumerate(rows.frame[column]):

@@ -221,7 +221,10 @@ class HDEval(Judge):
         aggregator = self.aggregator
         if not aggregator.fitted:
             if aggregator.needs_ratings:
-                raise ValueError(f"hdeval: the aggregator {aggregator.kind!r} is not fitted; call fit, train or load")
+                raise ValueError(
+                    f"hdeval: the aggregator {aggregator.kind!r} is not fitted: give rated rows (--fit FILE, or "
+                    "--cross-fit 5 on the rows themselves; fit() in Python), or a fitted one (--load FILE)"
+                )
             targets = list(dict.fromkeys(sample.aspect for sample in samples)) or [""]
             aggregator = self.new_aggregator(self.tree, targets)
             aggregator.unfitted([node.id for node in self._read_by(aggregator, targets)], targets)
