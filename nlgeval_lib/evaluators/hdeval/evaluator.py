@@ -76,7 +76,8 @@ class HDEval(Judge):
         self.needs = ("output", *self.task.needs)
         criteria = self.task.criteria if criteria is None else criteria
         if not criteria:
-            raise ValueError(f"task {task!r} has no published criteria: give names of aspects, or a CriteriaTree")
+            given = 'such as {"Truth": "Is it true?"}'
+            raise ValueError(f"task {task!r} has no published criteria: give yours by the setting criteria, {given}")
         if isinstance(criteria, str):
             criteria = CriteriaTree.published(criteria)
         self.tree = criteria if isinstance(criteria, CriteriaTree) else CriteriaTree.of(criteria)
@@ -202,7 +203,9 @@ class HDEval(Judge):
         """
         given = self.given(frame)
         if "human" not in frame.columns or not any(sample.aspect for sample in given):
-            raise ValueError("no ratings to learn from: a long frame with 'aspect' and 'human' is needed")
+            raise ValueError(
+                "no ratings to learn from: columns 'aspect' and 'human' are needed (--fill aspect=overall)"
+            )
         ids = [frame[column].astype(str) for column in ("input_id", "system_id") if column in frame.columns]
         same = list(zip(*ids, [self.task.show(sample) for sample in given], strict=True))
         aspects, human = [sample.aspect for sample in given], pd.to_numeric(frame["human"]).to_numpy(float)
