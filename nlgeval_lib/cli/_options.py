@@ -133,13 +133,11 @@ class Scoring(Planning):
 
     def job(self, data: Rows | None = None) -> Job:
         """What these options ask for, on these rows or on their own. Raises: InputError; EngineError; Unavailable."""
+        from nlgeval_lib.evaluators.prometheus import Rubric
         from nlgeval_lib.scoring import prepared
 
         how: dict[str, Any] = {"load": self.load, "skip_incomplete": self.skip_incomplete}
-        if self.rubric:
-            from nlgeval_lib.evaluators.prometheus import Rubric
-
-            how["given"] = {"rubric": Rubric.read(self.rubric)}
+        how["given"] = {"rubric": Rubric.read(self.rubric)} if self.rubric else {}
         made = prepared(data or self.rows(), self.evaluator, self.set or (), self.choice(), **how)
         note(made.notice())
         return made

@@ -14,17 +14,12 @@ FIRST = {"rows.jsonl": "rows.jsonl", "rubric.toml": "rubric.toml", "README.md": 
 
 
 @app.command()
-def init(
-    folder: Annotated[str, typer.Argument(help="The new folder.", show_default=False)] = "my-evaluation",
-) -> None:
-    """Write a folder to begin with: rated rows, a rubric and the commands to run.  [my-evaluation]
-
-    Nothing is overwritten.
+def init(folder: Annotated[str, typer.Argument(help="The new folder.")] = "my-evaluation") -> None:
+    """Write a folder to begin with: rated rows, a rubric and the commands to run. Nothing is overwritten.
 
     \b
     Examples:
-      nlgeval init             my-evaluation/ with rows.jsonl, rubric.toml and README.md
-      nlgeval init trial       the same in trial/
+      nlgeval init trial       trial/ with rows.jsonl, rubric.toml and README.md
     """
     from nlgeval_lib import files
 

@@ -77,8 +77,7 @@ def parse(asked: Parse) -> None:
         texts, column = parsing.texts(asked.file, asked.format, asked.column, asked.delimiter)
         lines = [line for line in str(texts.given[column].iloc[0]).splitlines() if line.strip()]
         if not asked.format and not texts.sha256 and len(lines) > 1:  # plain text
-            many = f"is read as one text of {len(lines)} lines, which an answer may have"
-            note(f"{texts.name} {many}; --format lines reads each line as an answer")
+            note(f"{texts.name} is one text, as an answer may have {len(lines)} lines; --format lines reads each alone")
     if asked.trace:
         if asked.parser != "rating":
             raise ValueError("--trace tells how parser rating reads; give --parser rating")

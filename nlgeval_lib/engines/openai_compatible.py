@@ -108,7 +108,7 @@ class OpenAIEngine(Engine):
         self.usage = Usage()
         self.served: set[str] = set()
         self.about: dict[str, str] = {}
-        self._probed: bool | None = None
+        self._probed = False
         self._asked_model = model
         self._run: _Run | None = None
 
@@ -136,8 +136,9 @@ class OpenAIEngine(Engine):
     @property
     def beyond(self) -> bool:
         """Whether vLLM's settings are sent: by the dialect, by what the server told, or by the probe of `check`."""
-        told = self.about.get("owner") == "vllm" or bool(self._probed)
-        return self.dialect == "vllm" or (self.dialect == "auto" and told)
+        return self.dialect == "vllm" or (
+            self.dialect == "auto" and (self._probed or self.about.get("owner") == "vllm")
+        )
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting for what this server does not take; EngineError where nobody answers."""
@@ -146,13 +147,12 @@ class OpenAIEngine(Engine):
         if wanted and self.dialect == "auto" and _server.place(self.base_url):
             if not self.about:
                 self._meet()
-            if "version" in self.about and not self.beyond and self._probed is None:
+            if "version" in self.about and not self.beyond:
                 self._probed = _server.takes(self.base_url, self._asked_model, self._key())
         if wanted and not self.beyond:
-            without = " ".join(f"-s {name}={getattr(plain, name)}" for name in wanted)
-            form = {"choice", "regex"}.intersection(wanted)
-            way = "-s structured=no asks without" if form else f"{without} asks without, and the signature tells"
-            self._refuse(sampling, *wanted, why=f"OpenAI's protocol does not have it, a server of vLLM does; {way}")
+            ways = [f"-s {name}={getattr(plain, name)}" for name in wanted if getattr(plain, name) is not None]
+            why = "OpenAI's protocol does not have it, a server of vLLM does; {} asks without"
+            self._refuse(sampling, *wanted, why=why.format(" ".join(ways) or "-s structured=no"))
 
     def body(self, draws: Sequence[Ask], sampling: Sampling) -> dict[str, Any]:
         """The JSON of one call for draws of one request.

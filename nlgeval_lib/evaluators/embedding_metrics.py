@@ -18,22 +18,17 @@ _DIGITS = 5  # of BERTScore's values: float32 differs by about 1e-7 from one way
 _REMEMBERED = 50_000  # embeddings kept in memory between calls: the same targets are compared with every system
 
 
-class _Encoded(PairMetric):
-    """A metric by an encoder, which it names before it scores."""
-
-    papers: str  # the encoder of the paper, a hub id
-    model: str | Path | None
-
-    def notice(self) -> str:
-        try:
-            used = encoders.locate(self.model).label
-        except Unavailable:  # every row will say so
-            return ""
-        other = "" if self.model == self.papers else f"; the paper's encoder: -m {self.papers}"
-        return f"{self.name} compares vectors of {used}{other}"
+def _notice(metric: Any) -> str:
+    """Which encoder is used, and how to have the paper's; to be said before it scores."""
+    try:
+        used = encoders.locate(metric.model).label
+    except Unavailable:  # every row will say so
+        return ""
+    other = "" if metric.model == metric.papers else f"; the paper's encoder: -m {metric.papers}"
+    return f"{metric.name} compares vectors of {used}{other}"
 
 
-class BertScore(_Encoded):
+class BertScore(PairMetric):
     """BERTScore by bert-score's matching over any transformers encoder, -1 to 1.
 
     model: None is the packaged MiniLM, else a folder or a hub id, such as `microsoft/deberta-xlarge-mnli`.
@@ -48,7 +43,7 @@ class BertScore(_Encoded):
     """
 
     name = "bertscore"
-    papers = "roberta-large"
+    papers, notice = "roberta-large", _notice
     parts = ("f", "p", "r")
     revision_of_code = 3
     chunk = 250  # token vectors of this many pairs are held at once
@@ -126,7 +121,7 @@ def _match(
     return list(zip(f.cpu().tolist(), precision.cpu().tolist(), recall.cpu().tolist(), strict=True))
 
 
-class SemScore(_Encoded):
+class SemScore(PairMetric):
     """Cosine similarity of sentence embeddings, -1 to 1, in float32.
 
     model: None is the packaged MiniLM; the paper's is `sentence-transformers/all-mpnet-base-v2`; a folder or hub id.
@@ -140,7 +135,7 @@ class SemScore(_Encoded):
     """
 
     name = "semscore"
-    papers = "sentence-transformers/all-mpnet-base-v2"
+    papers, notice = "sentence-transformers/all-mpnet-base-v2", _notice
     parallel = False
 
     def __init__(

@@ -99,7 +99,6 @@ class Judge:
     name = "judge"
     version = "0.1"
     needs: tuple[str, ...] = ("output",)  # fields or columns that must hold text
-    without: Mapping[str, str] = MappingProxyType({})  # a field that it needs -> the setting that does without
     template: Template | None = None  # the prompt, where there is one alone: its hash is in the signature
     defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 256})
     stand_in = "3"  # what a completion looks like, for planning

@@ -5,7 +5,6 @@ Source: CoAScore, section 4.2; Tables 8 to 11 (dialogue; the other tasks' words 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -93,7 +92,7 @@ class RatingTask:
             return self.targets[_ALIASES[wanted]]
         raise ValueError(
             f"task {self.name!r} has no aspect {aspect or 'overall'!r}; it has {', '.join(self.targets)}. Give its "
-            f"definition by the setting targets: {json.dumps({aspect or 'overall': 'what it asks'})}"
+            f'definition as setting targets, {{"{aspect or "overall"}": "..."}}'
         )
 
     def others(self, target: Aspect) -> tuple[Aspect, ...]:

@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files
@@ -194,10 +193,6 @@ class PairMetric(Metric):
         self.empty = choose("empty", empty, self.empty_rules)
         self.join = max if multi == "max" else statistics.fmean
 
-    def notice(self) -> str:
-        """What is to be known before it scores, in one line; "" if nothing."""
-        return ""
-
     def blank(self, text: str) -> str:
         """Why `text` has nothing that the metric can compare, or "" if it has. Such texts do not reach `compute`."""
         return "" if text.strip() else "is empty"
@@ -226,10 +221,6 @@ class PairMetric(Metric):
         for reason in scored.loc[scored["status"] == Status.UNAVAILABLE.value, "reason"].unique():
             warnings.warn(f"{self.name}: {reason}", UserWarning, stacklevel=2)
         return scored
-
-    def score_texts(self, outputs: Sequence[str], references: Sequence[str | Sequence[str]]) -> np.ndarray:
-        """The values of `score` for lists: float64, NaN where undefined."""
-        return self.score(outputs, references)["value"].to_numpy()
 
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
         outputs = base.cells(frame, ("output",), self.name)

@@ -13,7 +13,7 @@ import math
 import re
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -117,16 +117,13 @@ class Rubric:
         except ValueError as error:
             raise ValueError(f"rubric {path}: {error}") from None
         found = found if isinstance(found, dict) else {}
-        inner = found.get("scores")
-        given = found | (dict(enumerate(inner, 1)) if isinstance(inner, list) else inner or {})
+        given = found | (found["scores"] if isinstance(found.get("scores"), dict) else {})
         scores = {int(named[1]): str(given[key]) for key in given if (named := _SCORE.fullmatch(str(key)))}
         low = min(scores, default=1)
         if not isinstance(found.get("criteria"), str) or sorted(scores) != [*range(low, low + max(len(scores), 2))]:
             there = ", ".join(map(str, found)) or "nothing by name"
-            raise ValueError(
-                f"rubric {path} needs a text 'criteria' and a text for each score, such as 1 to 5 without a gap; it "
-                f"has {there} (`nlgeval init` writes one)"
-            )
+            needs = "a text 'criteria' and one for each score, such as 1 to 5 without a gap"
+            raise ValueError(f"rubric {path} needs {needs}; it has {there} (`nlgeval init` writes one)")
         return cls(found["criteria"].strip(), tuple(scores[score].strip() for score in sorted(scores)), low)
 
 
@@ -144,12 +141,7 @@ def _yaml(text: str) -> Any:
         raise ValueError(f"not YAML: {' '.join(str(error).split())}") from None
 
 
-_KINDS: dict[str, Callable[[str], Any]] = {
-    ".toml": tomllib.loads,
-    ".json": json.loads,
-    ".yaml": _yaml,
-    ".yml": _yaml,
-}
+_KINDS: Any = {".toml": tomllib.loads, ".json": json.loads, ".yaml": _yaml, ".yml": _yaml}
 
 
 class Prometheus(Judge):
@@ -173,7 +165,6 @@ class Prometheus(Judge):
     defaults = MappingProxyType(
         {"temperature": 1.0, "top_p": 0.9, "repetition_penalty": 1.03, "max_tokens": 256, "n": 3}
     )
-    without = MappingProxyType({"references": "reference=no", "rubric": "rubric=no"})
     stand_in = "Feedback: The response meets the criterion in part. [RESULT] 3"
 
     def __init__(

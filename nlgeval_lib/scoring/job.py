@@ -53,9 +53,9 @@ class Job:
     def notice(self) -> str:
         """What is to be known before the first row is scored, in one line: encoder, draws; "" if nothing."""
         if not self.judge:
-            return self.evaluator.notice() if isinstance(self.evaluator, PairMetric) else ""
+            return str(self.evaluator.notice()) if hasattr(self.evaluator, "notice") else ""
         n = self.evaluator.sampling.n
-        if n == 1 or n != self.evaluator.defaults.get("n"):
+        if n != self.evaluator.defaults.get("n"):  # asked for, or one
             return ""
         return (
             f"{self.name} draws {n} times a row and takes the mean, {n * len(self.data):,} completions; -s n=1 for one"
@@ -69,7 +69,7 @@ class Job:
         """
         gone: dict[int, str] = {}
         if self.judge:
-            gone = incomplete(self.data, ("output", *self.evaluator.needs), self.name, without=self.evaluator.without)
+            gone = incomplete(self.data, ("output", *self.evaluator.needs), self.name)
         elif isinstance(self.evaluator, PairMetric):
             gone = incomplete(self.data, ("output", "references"), self.name, empty_is_missing=False)
         if gone and not self.skip_incomplete:

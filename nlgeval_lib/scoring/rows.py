@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,6 @@ _OTHERS = {
     "system_id": ("model", "system"),
     RATING: ("rating", "human_score", "score", "label"),
 }
-EMPTY: Mapping[str, str] = MappingProxyType({})
 _NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
 _WHOLE = 2**53  # beyond it a float stands for several whole numbers
 
@@ -259,13 +257,10 @@ def repeated(rows: Rows) -> str:
     return f"{said}: {what} as in {first}"
 
 
-def incomplete(
-    rows: Rows, needs: Sequence[str], who: str, empty_is_missing: bool = True, without: Mapping[str, str] = EMPTY
-) -> dict[int, str]:
+def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: bool = True) -> dict[int, str]:
     """Position -> why a row cannot be shown to an evaluator that needs these columns.
 
-    The output may be an empty text, other texts may not unless `empty_is_missing` is off. without: the setting by which
-    the evaluator does without a column.
+    The output may be an empty text, other texts may not unless `empty_is_missing` is off.
     Raises: InputError for a column that is not there at all.
     """
     found: dict[int, str] = {}
@@ -273,11 +268,12 @@ def incomplete(
     if lacking := [need for need, column in held.items() if not column]:
         wanted = " and ".join("a column " + " or ".join(map(repr, _choices(need))) for need in lacking)
         maps = " ".join(f"--map {need}={nearest(rows, need) or 'COLUMN'}" for need in lacking)
-        fills = " ".join("--rubric FILE" if need == "rubric" else f"--fill {need}=TEXT" for need in lacking)
+        fills = " ".join(
+            "--rubric FILE, or -s rubric=no" if need == "rubric" else f"--fill {need}=TEXT" for need in lacking
+        )
         raise InputError(
             f"{who} needs {wanted}, and {rows.name} has {', '.join(rows.columns)}; say which it is ({maps}), or give "
             f"one text for all rows ({fills})"
-            + "".join(f"; -s {without[need]} does without {need}" for need in lacking if need in without)
         )
     for need, column in held.items():
         for row, value in enumerate(rows.frame[column]):
@@ -293,9 +289,8 @@ def _choices(need: str) -> tuple[str, ...]:
 
 def nearest(rows: Rows, need: str) -> str:
     """The column, none of those that have a use, whose name is most like one that is usual for ours; "" without one."""
-    used = {name for names in rows.theirs.values() for name in names.split(" + ")}
-    used -= {theirs for ours, theirs in rows.theirs.items() if ours == theirs and ours not in KNOWN}
-    free = [name for name in rows.columns if name not in used | rows.read_as.keys()]
+    used = {name for ours, names in rows.theirs.items() if ours in KNOWN for name in names.split(" + ")}
+    free = [name for name in rows.columns if name not in used]
     names = [name for ours in reversed(_choices(need)) for name in (ours, *_OTHERS.get(ours, ()))]
     return next((found[0] for name in names if (found := near(name, free, 1))), "")
 

@@ -130,8 +130,7 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
     ids = ids.assign(**{key: frame[key] for key in rows.IDS if key in frame.columns})
     found: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
-    notes = dict.fromkeys(left_out)
-    rests: dict[str, list[dict[str, int]]] = {}
+    notes, rests = dict.fromkeys(left_out), dict[str, None]()
     for group in dict.fromkeys(labels):
         mine = np.flatnonzero([label == group for label in labels])
         human = frame[rows.RATING].to_numpy(dtype=float)[mine]
@@ -151,11 +150,7 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
                 for name, one in {**own, **base}.items():
                     made = _coefficient(grid, one, human, coef, level, settings)
                     found.append({**key, "score": name, **made, "baseline": name in base})
-                    if name in own and (named := re.search(r"ci:(?:\w+-)?(\w+)", made["signature"])):
-                        counts = {"systems": grid.n_systems, "inputs": len(grid.inputs), "n": made["n"]}
-                        rests.setdefault(named[1] if level == "system" or named[1] != "fisher" else "rows", []).append(
-                            counts
-                        )
+                    rests |= dict.fromkeys(_rest(made["signature"], grid, level) if name in own else ())
                 if len(rated) > 1:
                     made = _had(lambda: grid.ceiling(rated, coef, level, **settings.resampling), _VALUE)  # noqa: B023
                     found.append({**key, "score": CEILING, **made, "baseline": True})
@@ -166,7 +161,7 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
     if pairs:
         differences = _corrected(differences, settings)
         table = _ranked(table, differences)
-    return Result(_tidy(table), _tidy(differences), (*notes, *_rest(rests)))
+    return Result(_tidy(table), _tidy(differences), (*notes, *rests))
 
 
 def _unseen(data: Rows, scores: Sequence[str]) -> tuple[Rows, list[str]]:
@@ -188,11 +183,11 @@ def _few(ids: pd.DataFrame) -> Iterator[str]:
         yield FEW.format(few, len(systems), inputs, systems.idxmin(), systems.min())
 
 
-def _rest(rests: Mapping[str, Sequence[Mapping[str, int]]]) -> Iterator[str]:
-    """What the intervals rest on, a line a kind; from the smallest group to the largest."""
-    for name, counts in rests.items():
-        ends = {key: sorted({min(one[key] for one in counts), max(one[key] for one in counts)}) for key in counts[0]}
-        yield "intervals rest on " + _RESTS[name].format(**{key: " to ".join(map(str, e)) for key, e in ends.items()})
+def _rest(signature: str, grid: Grid, level: str) -> Iterator[str]:
+    """What an interval rests on."""
+    for name in re.findall(r"ci:(?:\w+-)?(\w+)", signature):
+        kind = "rows" if name == "fisher" and level != "system" else name
+        yield "intervals rest on " + _RESTS[kind].format(n=grid.n, systems=grid.n_systems, inputs=len(grid.inputs))
 
 
 def _baselines(frame: pd.DataFrame, settings: Settings) -> dict[str, np.ndarray]:

@@ -76,8 +76,7 @@ class HDEval(Judge):
         self.needs = ("output", *self.task.needs)
         criteria = self.task.criteria if criteria is None else criteria
         if not criteria:
-            given = 'such as {"Truth": "Is it true?"}'
-            raise ValueError(f"task {task!r} has no published criteria: give yours by the setting criteria, {given}")
+            raise ValueError(f"task {task!r} has no published criteria: give names and questions as setting criteria")
         if isinstance(criteria, str):
             criteria = CriteriaTree.published(criteria)
         self.tree = criteria if isinstance(criteria, CriteriaTree) else CriteriaTree.of(criteria)
@@ -224,10 +223,8 @@ class HDEval(Judge):
         aggregator = self.aggregator
         if not aggregator.fitted:
             if aggregator.needs_ratings:
-                raise ValueError(
-                    f"hdeval: the aggregator {aggregator.kind!r} is not fitted: give rated rows (--fit FILE, or "
-                    "--cross-fit 5 on the rows themselves; fit() in Python), or a fitted one (--load FILE)"
-                )
+                way = "fit it on rated rows (--fit FILE, or --cross-fit 5), or give a fitted one (--load FILE)"
+                raise ValueError(f"hdeval: the aggregator {aggregator.kind!r} is not fitted: {way}")
             targets = list(dict.fromkeys(sample.aspect for sample in samples)) or [""]
             aggregator = self.new_aggregator(self.tree, targets)
             aggregator.unfitted([node.id for node in self._read_by(aggregator, targets)], targets)
