@@ -107,8 +107,8 @@ mutants: $(READY)  ## small faults planted in meta, papers and parsers: which on
 	$(PY) tools/mutants.py $(ARGS)
 
 lint: $(READY)  ## ruff and mypy on the code, nbstripout on the notebooks
-	@$(BIN)/ruff check nlgeval_lib tests tools data
-	@$(BIN)/ruff format --check nlgeval_lib tests tools data
+	@$(BIN)/ruff check nlgeval_lib tests tools data notebooks
+	@$(BIN)/ruff format --check nlgeval_lib tests tools data notebooks
 	@$(BIN)/mypy nlgeval_lib
 	@find notebooks -name '*.ipynb' -not -path '*/.ipynb_checkpoints/*' -print0 | xargs -0 -r $(BIN)/nbstripout --verify --keep-id --extra-keys "metadata.papermill cell.metadata.papermill cell.metadata.execution"
 

@@ -58,3 +58,9 @@ def rows(n: int = 6, **more: Any) -> list[dict[str, Any]]:
 def asks(server: Any, *more: str) -> tuple[str, ...]:
     """The options that name a judge server."""
     return ("--engine", "openai", "--base-url", server.url, "--model", "judge", *more)
+
+
+def refused(of: str) -> list[tuple[list[str], str]]:
+    """Calls that end with 2, and what they say: `cases/calls_refused.jsonl`."""
+    lines = (Path(__file__).parent / "cases" / "calls_refused.jsonl").read_text(encoding="utf-8").splitlines()
+    return [(one["arguments"], one["said"]) for one in map(json.loads, lines) if one["of"] == of]

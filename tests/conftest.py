@@ -86,3 +86,21 @@ def data():
 def _own_evaluators_are_forgotten(monkeypatch):
     """What a test registers is known to that test alone."""
     monkeypatch.setattr("nlgeval_lib.evaluators.base._registry", dict(base._registry))
+
+
+@pytest.fixture
+def own_state(tmp_path, monkeypatch):
+    """A metric cache of the test's own, and no model hub."""
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture
+def one_thread():
+    """Threads that wait for each other take a busy machine's time, where models are tiny."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from runner_tools import Checkout
 
@@ -52,49 +55,16 @@ def test_what_is_read(here):
     assert listed["one"].path == here.root / "notebooks" / "one.ipynb"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('route = "public"', 'route = "pubic"', "output 'one': route: Input should be 'published', 'public'"),
-        ('title = "First"', 'tilte = "First"', "output 'one': tilte: Unexpected keyword"),
-        (
-            'notebook = "one.ipynb"\nroute = "public"',
-            'notebook = "no.ipynb"\nroute = "public"',
-            "no notebooks/no.ipynb",
-        ),
-        ('notebook = "one.ipynb"\nroute = "public"', 'notebook = "../one.ipynb"\nroute = "public"', "below notebooks/"),
-        (
-            'notebook = "one.ipynb"\nroute = "public"',
-            'notebook = "one.py"\nroute = "public"',
-            "not the path of an .ipynb",
-        ),
-        ('"table_01", "figure_01"', '"table_1"', "covers 'table_1', which data/paper_tables/hdeval/index.csv does not"),
-        ('id = "two"', 'id = "one"', "output 'one' is there 2 times"),
-        ('id = "two"', 'id = "Two"', "lower-case"),
-        ('id = "two"', 'id = "scoreboard"', "not 'scoreboard'"),
-        ('paper = "meta"', 'paper = "bleu"', "output 'two': paper."),
-        ('after = ["two"]', 'after = ["tow"]', "after names 'tow', which is no other output; nearest: two"),
-        ('after = ["two"]', 'after = ["one"]', "no other output"),
-        ('route = "mini"', 'route = "mini"\nafter = ["one"]', "wait for each other in a circle: one, two"),
-        ('inputs = ["summeval"]', 'inputs = "summeval"', "inputs: Input should be a valid tuple, got 'summeval'"),
-        ('inputs = ["summeval"]', "inputs = [1]", "inputs.0: Input should be a valid string, got 1"),
-        ("{seed = 3}", '{mode = "quick"}', "parameter 'mode' is set by the runner"),
-        ('id = "one"\n', "", "id: Field required"),
-        ("[[row]]", "[[rows]]", "unknown section [[rows]]"),
-        ("[[row]]", "[row]", "[[row]]: Input should be a valid tuple"),
-        ('status = "needs GPU"', 'status = "reproduced"', "status: Input should be 'needs GPU'"),
-        ('id = "table_02"', 'id = "table_22"', "not listed in data/paper_tables/hdeval/index.csv"),
-        ('reason = "model X', 'reason = " "\n# "', "'table_02': reason: String should match"),
-        ("[[output]]\nid", "[output]\nid", "not valid TOML"),
-        ("seed = 3", "seed = ", "not valid TOML"),
-    ],
-)
-def test_faults_are_told(here, old, new, said):
-    assert old in GOOD
-    here.catalogue(GOOD.replace(old, new, 1))
+FAULTS = (Path(__file__).parent / "cases" / "catalogue_faults.jsonl").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("case", map(json.loads, FAULTS), ids=str)
+def test_faults_are_told(here, case):
+    assert case["old"] in GOOD
+    here.catalogue(GOOD.replace(case["old"], case["new"], 1))
     with pytest.raises(catalogue.CatalogueError) as caught:
         catalogue.load()
-    assert said in str(caught.value)
+    assert case["said"] in str(caught.value)
 
 
 def test_all_faults_at_once(here):

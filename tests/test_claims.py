@@ -84,16 +84,6 @@ def test_each_kind_of_check(cells, check, verdict, said):
     assert one["verdict"] == verdict and said in one["evidence"]
 
 
-def test_a_changed_cell_flips_the_verdict():
-    def changed(paper: str, table: str) -> pd.DataFrame:
-        frame = read(paper, table)
-        return frame.assign(printed=frame["printed"].replace(".05", ".31"))
-
-    assert judged(OURS)["verdict"] == HOLDS
-    after = judged(OURS, of=changed)
-    assert after["verdict"] == IN_PART and "0.3 against 0.31" in after["evidence"]
-
-
 @pytest.mark.parametrize(
     ("change", "match"),
     [
@@ -204,16 +194,14 @@ def test_ranks_of_models_are_exchanged_exactly():
     given = {"h": human, "one": one, "two": two}
     rows = [(f"m{k}", name, "rank", str(rank)) for name, ranks in given.items() for k, rank in enumerate(ranks)]
     cells = pd.DataFrame(rows, columns=["row", "column", "statistic", "printed"])
-    gap, p = inference._exchanged(*(np.array(side, float) for side in (one, two, human)))
-    assert gap == pytest.approx(stats.kendalltau(one, human)[0] - stats.kendalltau(two, human)[0])
+    gap = stats.kendalltau(one, human)[0] - stats.kendalltau(two, human)[0]
     by_hand = []
     for swap in itertools.product((False, True), repeat=5):
         a = [y if s else x for s, x, y in zip(swap, one, two, strict=True)]
         b = [x if s else y for s, x, y in zip(swap, one, two, strict=True)]
         by_hand.append(abs(stats.kendalltau(a, human)[0] - stats.kendalltau(b, human)[0]) >= abs(gap) - 1e-9)
-    assert p == pytest.approx(np.mean(by_hand))
     told = inference.models(Cells(cells), "h", "one", ["two"])
-    assert told.startswith(f"no: not above two {gap:+.3f}, {inference.p_in_words(p)}")
+    assert told.startswith(f"no: not above two {gap:+.3f}, {inference.p_in_words(np.mean(by_hand))}")
 
 
 # --- the claims of the five papers

@@ -9,17 +9,9 @@ import sys
 
 import pandas as pd
 import pytest
-from cli_tools import call
-from typer.testing import CliRunner
+from cli_tools import call, refused
 
-from nlgeval_lib import cli
 from nlgeval_lib.runner import stale, trials
-
-
-def test_the_first_help_tells_the_exit_codes():
-    got = CliRunner().invoke(cli.app, ["--help"])
-    assert "Exit codes" in got.output
-    assert got.output.index("run ") < got.output.index("scoreboard ")
 
 
 def test_exit_codes(here, monkeypatch, capsys):
@@ -30,22 +22,7 @@ def test_exit_codes(here, monkeypatch, capsys):
     assert code == 1 and "failed: bad" in out and "boom" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["run", "god"], "no output 'god' in notebooks/catalogue.toml; nearest: good"),
-        (["run", "--paper", "bleu"], "unknown paper 'bleu'"),
-        (["run", "--mode", "fast"], "'fast' is not one of 'full', 'quick'"),
-        (["run", "--jobs", "0"], "--jobs"),
-        (["run", "good", "-p", "seed"], "the form is NAME=VALUE"),
-        (["run", "-p", "seed=1"], "a trial needs the ids"),
-        (["run", "--fast"], "No such option"),
-        (["data", "sumeval"], "summeval"),
-        (["data", "--fetch", "--describe"], "choose --fetch or --describe"),
-        (["scoreboard", "--paper", "bleu"], "unknown paper 'bleu'; one of"),
-        (["nothing"], "No such command"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), refused("run"))
 def test_wrong_calls_end_with_2_and_say_why(here, monkeypatch, capsys, arguments, said):
     (here.root / "data" / "registry.csv").write_text("path,url,sha256,bytes,licence,repository,commit\n")
     here.output("good")

@@ -66,19 +66,6 @@ def test_tasks_know_their_aspects_by_key_name_and_data_set():
 # -- LLMScore ----------------------------------------------------------------------------------------------------------
 
 
-def test_llmscore_asks_as_table_8_does():
-    engine = ScriptedEngine(["4.0"])
-    scores = LLMScore("dialogue", engine=engine).score([TALK])
-    assert scores["value"].tolist() == [4]
-    (text,) = asked(engine)
-    order = [
-        "Your task is to rate the response on one metric.", "Overall Quality (1-5)", "How is the overall quality",
-        f"Fact:\n{FACT}", "Conversation:\nA: Morning !", "Response:\nYeah bill", "please rate the overall quality",
-    ]  # fmt: skip
-    places = [text.index(part) for part in order]
-    assert places == sorted(places) and text.endswith("Overall Quality Score:")
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [

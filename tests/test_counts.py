@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import figures, papers
-from nlgeval_lib.papers.comparison import rounded
 from nlgeval_lib.report import scoreboard, tables
 
 ROOT = Path(__file__).parent.parent
@@ -30,17 +29,8 @@ def numbers(text: str) -> list[int]:
 
 
 def test_the_three_counts_agree_wherever_they_stand(board, cells):
-    names = [
-        "printed",
-        "recomputed_equal",
-        "recomputed",
-        "consistent_equal",
-        "consistent",
-        "orientation",
-        "orientation_within",
-        "construction",
-        "missing",
-    ]
+    names = [f"{name}{end}" for name in ("recomputed", "consistent") for end in ("_equal", "")]
+    names = ["printed", *names, "orientation", "orientation_within", "construction", "missing"]
     found = papers.counts(cells)
     sums = [int(board[name].sum()) for name in names]
     assert sums[1:-1] == [found[name] for name in names[1:-1]], "the tables' cells"
@@ -57,10 +47,6 @@ def test_the_three_counts_agree_wherever_they_stand(board, cells):
     assert bands.sum().tolist() == [*sums[1:6], sums[0]], "the picture's bands"
     outputs = pd.DataFrame([one for one in scoreboard.totals(board).to_dict("records") if one["paper"] != "all"])
     assert sum(numbers(text)[0] for text in outputs["recomputed: equal"]) == sums[1]
-
-
-def test_enough_is_recomputed_without_what_is_equal_by_construction(board):
-    assert board["recomputed_equal"].sum() >= 250
 
 
 def test_each_cell_named_as_equal_by_construction_is(cells):
@@ -95,14 +81,8 @@ def test_a_run_stands_beside_what_was_there_and_its_interval_decides():
     found = papers.counts(cells)
     assert found["printed"] == papers.load("coascore", "table_12")["number"].notna().sum()
     assert found["printed"] - found["missing"] == 3, "three printed numbers have five of ours"
-    counts = (
-        "recomputed",
-        "recomputed_equal",
-        "recomputed_within",
-        "consistent_equal",
-        "orientation",
-        "orientation_within",
-    )
+    counts = [f"recomputed{end}" for end in ("", "_equal", "_within")]
+    counts += ["consistent_equal", "orientation", "orientation_within"]
     assert [found[name] for name in counts] == [3, 1, 1, 1, 1, 1]
     assert "recomputed: 1 of 3 equal, 1 within our interval; consistent: 1 of 1" in papers.in_words(found)
     bare = papers.compare("coascore", "table_12", frame.assign(ci_low=None).query("statistic == 'spearman'"))
@@ -123,20 +103,6 @@ def test_rounding_twice_is_coascores_habit_alone(cells):
     for paper in ("coascore", "hdeval"):
         assert tried.loc[paper, "mean of rounded"] == tried.loc[paper, "mean of values"] + 1
     assert set(papers.habits()["paper"]) == {"coascore", "hdeval"} and (papers.habits()["evidence"] != "").all()
-
-
-@pytest.mark.parametrize(
-    ("value", "printed", "once", "twice"),
-    [
-        (0.170475, "0.171", "0.170", "0.171"),
-        (0.1704499, "0.170", "0.170", "0.170"),
-        (-0.006463, "-0.006", "-0.006", "-0.007"),
-        (16.0249, "16.03", "16.02", "16.03"),
-        (0.0005, ".001", "0.001", "0.001"),
-    ],
-)
-def test_rounding_half_up_once_and_twice(value, printed, once, twice):
-    assert [str(rounded(value, printed, times)) for times in (1, 2)] == [once, twice]
 
 
 @pytest.mark.parametrize(

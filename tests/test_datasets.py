@@ -49,30 +49,11 @@ def test_counts_and_form(data, name, options, outputs, inputs, systems):
         )
 
 
-@pytest.mark.parametrize("name", datasets.NAMES)
-def test_items_have_one_row_an_output_in_the_same_order(data, name):
-    long = data(name)
-    wide = datasets.items(long)
-    first = long[long["aspect"] == long.attrs["aspects"][0]].reset_index(drop=True)
-    assert len(wide) == long.attrs["n_items"]
-    for column in ("input_id", "system_id", "output"):
-        assert wide[column].tolist() == first[column].tolist()
-    assert "human" not in wide and "aspect" not in wide
-    for aspect in long.attrs["aspects"]:
-        rows = long[long["aspect"] == aspect]
-        np.testing.assert_array_equal(wide[f"human_{aspect}"].to_numpy(), rows["human"].to_numpy())
-
-
-def test_summeval_is_in_the_order_of_the_file(data, mirror):
-    from sklearn.model_selection import train_test_split
-
+def test_summeval_is_in_the_order_of_the_file(data):
     wide = datasets.items(data("summeval"))
     order = ["M11", "M13", "M1", "M14", "M15", "M12", "M5", "M17", "M20", "M23", "M2", "M0", "M22", "M8", "M10", "M9"]
     assert wide["system_id"].tolist() == order * 100
     assert wide["input_id"].iloc[0] == "dm-test-8764fb95bfad8ee849274873a92fb8d6b400eee2"
-    train, test = train_test_split(np.arange(len(wide)), test_size=0.5, random_state=42)
-    assert len(test) == 800
-    assert set(wide["input_id"].iloc[train]) == set(wide["input_id"].iloc[test]) == set(wide["input_id"])
 
 
 def test_summeval_raters(data):
@@ -115,15 +96,6 @@ def test_topical_chat_references_are_the_ground_truth(data):
     assert wide["human_overall"].iloc[0] == pytest.approx(14 / 3)
 
 
-def test_the_row_split_leaks_inputs(data):
-    from sklearn.model_selection import train_test_split
-
-    wide = datasets.items(data("sfres"))
-    train, test = train_test_split(np.arange(len(wide)), test_size=0.5, random_state=42)
-    held = set(wide["input_id"].iloc[test])
-    assert (len(test), len(held), len(held & set(wide["input_id"].iloc[train]))) == (591, 442, 306)
-
-
 @pytest.mark.parametrize(
     ("name", "systems", "repeated"),
     [
@@ -142,21 +114,6 @@ def test_novikova_sets_have_system_ids(data, name, systems, repeated):
     assert set(np.unique(wide["human_quality"] * 2 % 1)) == {0.0}
     if name != "bagel":
         assert wide["unieval_quality"].between(0, 1).all()
-
-
-def test_stored_metrics_fit_the_outputs(data):
-    """The stored ROUGE-L of an output equal to a reference must be 1, that of others is less."""
-    for name in ("sfres", "sfhot", "bagel"):
-        wide = datasets.items(data(name))
-        verbatim = np.array(
-            [
-                row.output.lower().replace(" ", "") in {text.lower().replace(" ", "") for text in row.references}
-                for row in wide.itertuples()
-            ]
-        )
-        assert verbatim.sum() > 10
-        assert wide.loc[verbatim, "stored_rouge_l"].median() > wide.loc[~verbatim, "stored_rouge_l"].median() + 0.1
-        assert wide.loc[verbatim, "stored_ter"].median() < wide.loc[~verbatim, "stored_ter"].median()
 
 
 def test_openmeva(data):

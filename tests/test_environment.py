@@ -58,7 +58,7 @@ def test_the_lock_meets_what_is_declared(group: str) -> None:
 
 def imports(folder: str) -> set[str]:
     """The packages of others that the Python files below `folder` import, at their top or inside a function."""
-    own = {"nlgeval_lib", "tools", *(path.stem for path in (ROOT / "tests").glob("*.py"))}
+    own = {"nlgeval_lib", "notebooks", "tools", *(path.stem for path in (ROOT / "tests").glob("*.py"))}
     found: set[str] = set()
     for path in (ROOT / folder).rglob("*.py"):
         text = path.read_text(encoding="utf-8")

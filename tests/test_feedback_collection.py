@@ -15,10 +15,10 @@ from nlgeval_lib.evaluators import Prometheus
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.records import Completion, Sample
 from nlgeval_lib.training import feedback_pieces as pieces
-from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training.feedback_collection import FeedbackCollection, brainstorms
 from nlgeval_lib.training.feedback_pieces import Graded, Problem, RubricDraft, seeds
 from nlgeval_lib.training.pipeline import load
+from notebooks.meta import scripted_teachers as scripted
 
 TEXTS = {"criteria": "Is it brief?", **{f"score{n}_description": f"Level {n}." for n in range(1, 6)}}
 RUBRIC = RubricDraft("r", "brainstormed", TEXTS)

@@ -17,10 +17,10 @@ from nlgeval_lib.scoring import EngineChoice, prepared
 from nlgeval_lib.scoring.rows import checked, of_frame
 from nlgeval_lib.training import finetune as ft
 from nlgeval_lib.training import pipeline
-from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training.finetune import IGNORED, chosen, encode
 from nlgeval_lib.training.finetune import config as configs
 from nlgeval_lib.training.metricinstruct import MetricInstruct
+from notebooks.meta import scripted_teachers as scripted
 
 # -- settings ----------------------------------------------------------------------------------------------------------
 
@@ -179,17 +179,6 @@ def test_sizes_are_those_of_the_models(tmp_path) -> None:
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads that wait for each other take a busy machine's time, and these models are tiny."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def base(tmp_path_factory) -> Path:
     return tiny_model.build(tmp_path_factory.mktemp("base"))
@@ -226,7 +215,7 @@ class Stop:
         return Stopping()
 
 
-def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(base, examples, tmp_path) -> None:
+def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(one_thread, base, examples, tmp_path) -> None:
     import torch
 
     config, how = tiny(base), {"micro_batch": 2, "save_every": 2, "log_every": 1}
@@ -263,7 +252,7 @@ def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(base, examples, tm
     assert said.finish_reason in ("length", "stop")
 
 
-def test_adapters_are_trained_and_merged(base, examples, tmp_path) -> None:
+def test_adapters_are_trained_and_merged(one_thread, base, examples, tmp_path) -> None:
     import torch
 
     frame = pipeline.load(examples)[0].assign(view="no_rubric")
@@ -290,7 +279,7 @@ def test_adapters_are_trained_and_merged(base, examples, tmp_path) -> None:
     assert changed and all("proj" in name for name in changed)  # neither embeddings nor norms
 
 
-def test_the_step_schedule_falls_once_an_epoch(base, examples, tmp_path) -> None:
+def test_the_step_schedule_falls_once_an_epoch(one_thread, base, examples, tmp_path) -> None:
     config = tiny(base, scheduler="step", step_gamma=0.5, warmup=0.0, epochs=3, batch=8)
     made = ft.finetune(config, examples, tmp_path, micro_batch=8, log_every=1)
     a_epoch = math.ceil(made.facts["examples"] / 8)

@@ -120,16 +120,6 @@ def test_the_general_task_shows_what_there_is():
     assert task.show(Sample("i", "out", instruction="do")) == "Instruction:\ndo\n\nOutput:\nout"
 
 
-def test_the_decomposition_prompt_is_that_of_figure_10():
-    task = Task.named("summary")
-    text = task.decomposition_prompt(Criterion("coh", "Coherence", "How well the sentences fit."), 4)
-    assert text.startswith(
-        "I would like to perform automatic evaluation on quality of text summarization. A text summarization is a "
-        "shorter passage that encompasses the key details of original article but much shorter. I would like to to "
-        "evaluate its coherence (How well the sentences fit). Please give me around 4 fine-grained evaluation critics "
-    )
-
-
 # -- scoring -----------------------------------------------------------------------------------------------------------
 
 

@@ -202,13 +202,6 @@ def test_failed_cut_and_empty_completions_are_told_apart():
     assert "out of memory" in scores["reason"].iloc[0]
 
 
-def test_draws_reach_the_judgment():
-    engine = ScriptedEngine(lambda request, draw: str(draw + 1))
-    scores = Terse(engine=engine, sampling={"temperature": 1.0, "n": 3}).score(FRAME)
-    assert scores["value"].tolist() == [2, 2, 2] and len(engine.asked) == 9
-    assert scores["details"].iloc[0]["values"] == (1, 2, 3)
-
-
 def test_an_engine_is_needed_and_settings_are_checked():
     with pytest.raises(ValueError, match="terse: no engine; pass engine="):
         Terse().score(FRAME)

@@ -20,10 +20,7 @@ REFERENCES = ["the cat sat down", "a dog", "one"]
 SOURCES = ["a dog saw a cat", "one two three", "the dog"]
 
 
-@pytest.fixture(autouse=True)
-def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def word_tokenizer():

@@ -72,20 +72,12 @@ def test_ties_of_means_do_not_break_by_rounding():
     assert swapped == meta.correlate(thirds, y, "spearman", "system").value
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e160, 1e300])
-def test_pearson_survives_extreme_scales(scale):
+@pytest.mark.parametrize(("scale", "offset"), [(1e-300, 0), (1e-160, 0), (1e160, 0), (1e300, 0), (1, 1e6)])
+def test_pearson_keeps_its_digits_at_extreme_scales(scale, offset):
     x, y = judged(6, 10, 0)
     for level in LEVELS:
-        assert meta.correlate(x * scale, y, "pearson", level).value == pytest.approx(
-            meta.correlate(x, y, "pearson", level).value, abs=1e-9
-        )
-
-
-def test_pearson_with_a_large_offset_keeps_its_digits():
-    x, y = judged(6, 10, 0)
-    for level in LEVELS:
-        expected = at_level(x + 1e6, y, "pearson", level)
-        assert meta.correlate(x + 1e6, y, "pearson", level).value == pytest.approx(expected, abs=1e-9)
+        found = meta.correlate(x * scale + offset, y, "pearson", level).value
+        assert found == pytest.approx(at_level(x + offset, y, "pearson", level), abs=1e-9)
 
 
 def test_result_counts_and_signature():

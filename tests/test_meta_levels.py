@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlgeval_lib import meta
-from nlgeval_lib.study import simulated
+from notebooks.meta import simulated
 
 SIMS = 300  # the Monte Carlo error at .10 is .017
 

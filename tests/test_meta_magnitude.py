@@ -66,10 +66,3 @@ def test_an_item_that_alone_decides_the_slope_gives_no_interval():
     assert np.isnan([found.slope_low, found.slope_high, found.slope_p]).all() and "one item alone" in found.reason
     with pytest.raises(ValueError, match="got 1 group"):
         meta.length_bias(X[:1], Y[:1], Z[:1], covariance="cluster-systems", ci="boot-inputs")
-
-
-@pytest.mark.parametrize("kind", ["1,1", "2,1", "3,1", "1,k"])
-def test_raters_who_agree_fully_reach_one_and_not_more(kind):
-    for seed in range(20):
-        found = meta.icc(np.tile(np.random.default_rng(seed).normal(size=7), (6, 1)), kind)
-        assert found.value == pytest.approx(1) and found.value <= 1 and not found.low > found.high

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import subprocess
 import sys
 import tracemalloc
-from pathlib import Path
 
 import hypothesis.strategies as st
 import numba
@@ -161,52 +159,3 @@ def test_memory_stays_small_on_a_large_test_set():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 400 * 2**20
-
-
-def coverage(simulations: int, n_boot: int) -> float:
-    """Share of 95 % intervals over inputs that hold the true system-level r of fixed systems over all inputs."""
-    rng = np.random.default_rng(0)
-    systems = 12
-    truth_x, truth_y = rng.normal(size=(2, systems, 1)) + rng.normal(size=(systems, 1))
-    target = coefficient(truth_x.ravel(), truth_y.ravel(), "pearson")
-    hits = 0
-    for seed in range(simulations):
-        x, y = truth_x + 2 * rng.normal(size=(systems, 200)), truth_y + 2 * rng.normal(size=(systems, 200))
-        result = meta.correlate(x, y, "pearson", "system", ci="boot-inputs", n_boot=n_boot, seed=seed)
-        hits += result.low <= target <= result.high
-    return hits / simulations
-
-
-def row_coverage(units: str, simulations: int, n_boot: int = 400) -> float:
-    """Share of intervals that hold the true r where all systems share an effect of the input."""
-    rng = np.random.default_rng(1)
-    hits = 0
-    for seed in range(simulations):
-        shared = rng.normal(size=(2, 1, 60))
-        x, y = (side + rng.normal(size=(10, 60)) * 0.5 for side in (shared[0], 0.5 * shared[0] + shared[1]))
-        result = meta.correlate(x, y, "pearson", ci=f"boot-{units}", n_boot=n_boot, seed=seed)
-        hits += result.low <= 0.5 / np.sqrt(1.25 * 1.5) <= result.high
-    return hits / simulations
-
-
-def test_intervals_over_inputs_cover_and_rows_do_not():
-    assert 0.91 <= row_coverage("inputs", 400) <= 0.98
-    assert row_coverage("rows", 200) < 0.75
-
-
-@pytest.mark.slow
-def test_nominal_95_percent_covers_93_to_97():
-    assert 0.93 <= row_coverage("inputs", 3000, 1000) <= 0.97
-    assert 0.93 <= coverage(2000, 1000) <= 0.97
-
-
-@pytest.mark.parametrize("kind", ["continuous", "mixed", "ordinal"])
-@pytest.mark.parametrize("method", ["bootstrap", "permutation"])
-def test_the_benchmark_compares_equal_results(method, kind):
-    """`make bench` reports a ratio only where kernels, nlpstats and scipy agree; here they do on a few resamples."""
-    pytest.importorskip("nlpstats")
-    bench = importlib.util.spec_from_file_location("bench_meta", Path(__file__).parents[1] / "tools" / "bench_meta.py")
-    module = importlib.util.module_from_spec(bench)
-    bench.loader.exec_module(module)
-    for level, coef in module.CASES:
-        assert all(seconds > 0 for seconds in module._three(method, level, coef, kind, 5, 2))

@@ -29,14 +29,14 @@ def exchanged(masks: dict, b: int, shape: tuple[int, int]) -> np.ndarray:
 def three(systems: int, inputs: int, seed: int, kind: str):
     """Two judges and ratings with the same gaps."""
     first, y = judged(systems, inputs, seed, kind)
-    second = judged(systems, inputs, seed + 50, kind)[0]
+    second = judged(systems, inputs, seed + 50, "continuous" if kind == "mixed" else kind)[0]
     gone = np.isnan(first) | np.isnan(second) | np.isnan(y)
     return tuple(np.where(gone, np.nan, side) for side in (first, second, y))
 
 
 @pytest.mark.parametrize("units", draws.UNITS)
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps"])
+@pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps", "mixed"])
 def test_every_permutation_equals_a_loop(kind, level, units):
     for seed, (systems, inputs) in enumerate([(4, 6), (40, 3), (70, 2)]):
         first, second, y = three(systems, inputs, seed, kind)
@@ -52,18 +52,6 @@ def test_every_permutation_equals_a_loop(kind, level, units):
                 ]
                 got = [np.concatenate(side)[b] for side in zip(*chunks, strict=True)]
                 np.testing.assert_allclose(got, expected, rtol=0, atol=1e-11, err_msg=coef)
-
-
-def test_spearman_of_one_ordinal_and_one_continuous_judge():
-    first, y = judged(6, 9, 0, "ordinal")
-    second = judged(6, 9, 1)[0]
-    masks = swap_masks(y.shape, "both", 8, 0)
-    pair = levels.Swapped(first, second, y, "spearman", "dataset")
-    (got,) = [pair.values(chunk) for chunk in draws.swaps(y.shape, "both", 8, 0)]
-    for b in range(8):
-        mask = exchanged(masks, b, y.shape)
-        assert got[0][b] == pytest.approx(at_level(np.where(mask, second, first), y, "spearman", "dataset"), abs=1e-12)
-        assert got[1][b] == pytest.approx(at_level(np.where(mask, first, second), y, "spearman", "dataset"), abs=1e-12)
 
 
 def test_nlpstats_gives_the_same_differences(monkeypatch):
@@ -107,51 +95,11 @@ def test_comparison_of_a_judge_with_itself_and_with_noise():
 def test_first_and_second_are_the_plain_correlations_on_common_items():
     first, second, y = (side.copy() for side in three(6, 12, 4, "ordinal"))
     first[0, 0], second[1, 1] = np.nan, np.nan
-    for scaling in ("z", "rank", "none"):
-        for level in LEVELS:
-            result = meta.compare(first, second, y, "kendall-b", level, n_perm=20, scaling=scaling)
-            both = np.isnan(first) | np.isnan(second)
-            assert result.first == meta.correlate(np.where(both, np.nan, first), y, "kendall-b", level).value
-            assert result.n_missing == 2 and result.n == 70
-
-
-def null_p_values(level: str, coef: str, units: str, simulations: int) -> tuple[np.ndarray, np.ndarray]:
-    """p of two exchangeable judges, same quality and noise, drawn anew each time; and p with its ties broken by chance.
-
-    A rank coefficient over few systems takes few values, which makes p coarse and careful, not uniform; with the ties
-    of permuted and observed values broken by chance it has to be exactly uniform.
-    """
-    rng = np.random.default_rng(11)
-    plain, broken = [], []
-    for seed in range(simulations):
-        quality = rng.normal(size=(8, 1)) + rng.normal(size=(8, 15))
-        first, second, y = (quality + rng.normal(size=quality.shape) for _ in range(3))
-        result = meta.compare(first, second, y, coef, level, units, n_perm=99, seed=seed, scaling="none")
-        lead = np.abs(result.null) - abs(result.difference)
-        above, level_with = (lead > 1e-12).sum(), (np.abs(lead) <= 1e-12).sum()
-        plain.append(result.p)
-        broken.append((above + rng.random() * (level_with + 1)) / 100)
-    return np.array(plain), np.array(broken)
-
-
-@pytest.mark.parametrize(
-    ("level", "coef", "units"),
-    [("input", "kendall-b", "both"), ("dataset", "spearman", "both"), ("system", "pearson", "inputs")],
-)
-def test_p_is_uniform_under_the_null(level, coef, units):
-    plain, broken = null_p_values(level, coef, units, 1000)
-    assert stats.kstest(broken, "uniform").pvalue > 0.01
-    assert 0.03 < (plain <= 0.05).mean() < 0.07
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("units", draws.UNITS)
-def test_p_is_uniform_under_the_null_everywhere(level, units):
-    for coef in ("pearson", "spearman", "kendall-b"):
-        plain, broken = null_p_values(level, coef, units, 1000)
-        assert stats.kstest(broken, "uniform").pvalue > 0.001, coef
-        assert (plain <= 0.05).mean() < 0.07, coef
+    both = np.isnan(first) | np.isnan(second)
+    for level in LEVELS:
+        result = meta.compare(first, second, y, "kendall-b", level, "perm-both", n_perm=20)
+        assert result.first == meta.correlate(np.where(both, np.nan, first), y, "kendall-b", level).value
+        assert result.n_missing == 2 and result.n == 70
 
 
 def test_undefined_judges_give_nan_and_a_reason():
@@ -167,7 +115,6 @@ def test_undefined_judges_give_nan_and_a_reason():
         (dict(second=np.ones((3, 6))), "unequal shapes"),
         (dict(first=np.full((4, 6), np.inf)), "infinite"),
         (dict(alternative="more"), "alternative"),
-        (dict(scaling="minmax"), "scaling"),
         (dict(units="documents"), "units"),
         (dict(n_perm=0), "n_perm"),
         (dict(level="paragraph"), "level"),
@@ -273,9 +220,9 @@ def test_league_puts_judges_on_common_items_and_corrects():
     result = meta.league(judges, y, "spearman", "input", n_perm=200)
     assert result.n == 8 * 30 - 3 and {r.n for r in result.correlations} == {result.n}
     assert result.ranks == (1, 1, 2, 0)
-    matrix = result.p_matrix()
-    assert np.isnan(matrix[3]).all() and matrix[0, 2] == matrix[2, 0] < 0.05
-    assert (result.p_matrix()[:3, :3] >= result.p_matrix(adjusted=False)[:3, :3])[~np.eye(3, dtype=bool)].all()
+    adjusted, plain = np.array(result.corrected.adjusted), np.array(result.corrected.p)
+    assert np.isnan(adjusted).sum() == 3 and result.corrected["good", "random"] < 0.05
+    assert (adjusted[~np.isnan(plain)] >= plain[~np.isnan(plain)]).all()
     assert "judges:4|common:237" in result.signature() and "correct:holm" in result.signature()
     with pytest.raises(ValueError, match="at least 2"):
         meta.league({"one": x}, y)
@@ -293,19 +240,7 @@ def test_standardising_breaks_no_tie_between_judges(coef, offset, factor):
         x = np.clip(y + rng.integers(-1, 2, y.shape), 1, 5) / 3
         other, moved = x.copy(), rng.random(y.shape) < 0.3
         other[moved] = rng.permutation(x[moved])
-        expected = meta.compare(x, other, y, coef, scaling="none", n_perm=60).null
-        found = meta.compare(3 * x * factor + offset, other, y, coef, scaling="z", n_perm=60).null
+        plain = levels.Swapped(x, other, y, coef, "dataset")
+        expected = np.concatenate([np.subtract(*plain.values(mask)) for mask in draws.swaps(y.shape, "both", 60, 0)])
+        found = meta.compare(3 * x * factor + offset, other, y, coef, units="perm-both", n_perm=60).null
         np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("units", draws.UNITS)
-@pytest.mark.parametrize("size", [3, 5, 4096])
-def test_the_coins_do_not_depend_on_the_chunks(units, size, monkeypatch):
-    monkeypatch.setattr(draws, "chunk_size", lambda items: size)
-    expected = swap_masks((7, 9), units, 50, 3)
-    chunks = list(draws.swaps((7, 9), units, 50, 3))
-    for unit, masks in expected.items():
-        found = [getattr(chunk, unit).T for chunk in chunks]
-        if size < 50:
-            assert len(chunks) > 1
-        np.testing.assert_array_equal(np.concatenate(found), masks)

@@ -21,9 +21,7 @@ from nlgeval_lib.evaluators.meteor import rematching_meteor_score as meteor_scor
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.fixture(autouse=True)
-def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path / "state"))
+pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def synonyms(*groups: str) -> SimpleNamespace:

@@ -18,11 +18,11 @@ from nlgeval_lib.parsers.errors import ErrorItem, error_analysis
 from nlgeval_lib.records import Completion, Judgment
 from nlgeval_lib.training import metricinstruct as questions
 from nlgeval_lib.training import metricinstruct_candidates as rules
-from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training.metricinstruct import MetricInstruct, least_likely
 from nlgeval_lib.training.metricinstruct import sample_outputs as sample
 from nlgeval_lib.training.metricinstruct_candidates import Candidate, analysis, read_analysis, read_spoiled
 from nlgeval_lib.training.pipeline import load
+from notebooks.meta import scripted_teachers as scripted
 
 ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
 GOOD = Candidate(
@@ -56,12 +56,6 @@ def test_every_rule_has_its_case_and_a_good_candidate_passes_all() -> None:
     names = [one.name for one in rules.heuristic_rules()]
     assert set(names) == {*(case["rule"] for case in CASES), "failed", "malformed", "duplicate"}
     assert all(one.why(GOOD) == "" for one in rules.heuristic_rules())
-
-
-def test_duplicate_keeps_the_first() -> None:
-    one = rule("duplicate")
-    given = [GOOD, replace(GOOD, output="the red bus  sang."), replace(GOOD, task="D2T")]
-    assert [bool(one.why(candidate)) for candidate in given] == [False, True, False]
 
 
 FIELD = st.text(min_size=1, max_size=40).filter(lambda text: text.strip())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +11,11 @@ import pytest
 from scipy import stats
 
 from nlgeval_lib import datasets, meta
-from nlgeval_lib.training.mini import ablations as tables
-from nlgeval_lib.training.mini.ablations import KEYS, KNOWN, NEW_RUBRIC
+from notebooks.ablations import training_arms as tables
+from notebooks.ablations.training_arms import KEYS, NEW_RUBRIC
 from tools.mini_judge import ablate, answers, recipe, studies
 from tools.mini_judge.criteria import CRITERIA, KINDS
-from tools.mini_judge.domains import ATTRIBUTES, DOMAINS
+from tools.mini_judge.domains import DOMAINS
 
 SMALL = dict(width=64, layers=2, heads=2, inner=64, chunk=32, tokens=1024)
 TINY = studies.Scale(
@@ -33,22 +32,6 @@ def arm_of(study: str, name: str) -> studies.Arm:
 
 
 # -- arms learn what they say -----------------------------------------------------------------------------------------
-
-
-def test_the_synthetic_channel_has_each_kind_as_often():
-    items = [example.item for example in studies.draw("synthetic", 3, 300)]
-    counts = Counter(kind for item in items for kind in item.kinds)
-    assert set(counts) == set(KINDS) and max(counts.values()) - min(counts.values()) <= 1
-    assert all(1 <= len(item.errors) <= 3 for item in items) and len({len(item.errors) for item in items}) == 3
-
-
-def test_the_real_channel_has_the_rates_of_known_systems():
-    items = [example.item for example in studies.draw("real", 3, 600)]
-    counts = Counter(kind for item in items for kind in item.kinds)
-    assert counts["off_topic"] == 0 and counts["grammar"] < 0.25 * counts["omission"]
-    assert 0.2 < np.mean([not item.errors for item in items]) < 0.5  # .7 of one system, .2 of three
-    assert not any(ATTRIBUTES[key].pool.held_out(pair) for item in items for key, pair in item.values.items())
-    assert set(KNOWN) < set(datasets.load("mini_judge")["system_id"])
 
 
 def test_graders_learn_the_same_questions_with_a_part_left_out():
@@ -74,16 +57,6 @@ def single():
     """One output of one record, all aspects: untrained models write until their context ends."""
     frame = datasets.load("mini_judge")
     return frame[(frame["input_id"] == frame["input_id"].iat[0]) & (frame["system_id"] == "careful")]
-
-
-@pytest.fixture
-def one_thread():
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def test_a_stopped_study_goes_on_to_the_same_judgments(tmp_path, monkeypatch, single, one_thread):

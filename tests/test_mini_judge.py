@@ -16,9 +16,8 @@ from nlgeval_lib.evaluators import CoAScore, GEval, HDEval, LLMScore, Prometheus
 from nlgeval_lib.evaluators.hdeval.criteria import finer
 from nlgeval_lib.records import Completion
 from nlgeval_lib.training import mini
-from nlgeval_lib.training.mini import RATED
-from nlgeval_lib.training.mini.ablations import by_kind
-from tools.mini_judge import answers, batches, heldout, measure, prompts, quality, tokens
+from nlgeval_lib.training.mini import RATED, by_kind
+from tools.mini_judge import answers, batches, heldout, prompts, tokens
 from tools.mini_judge.criteria import CRITERIA, KINDS, relevant
 from tools.mini_judge.domains import ATTRIBUTES, POOLS, SUMS
 from tools.mini_judge.records import Mix, make_item
@@ -148,15 +147,6 @@ def test_parsers_read_every_answer_to_its_gold(items):
         assert {n: j.value for n, j in found.items()} == {c.name: c.score(item.kinds) for c in chosen}
 
 
-@pytest.mark.parametrize("n", [1, 5, 10])
-@pytest.mark.parametrize("target", RATED)
-def test_lists_are_read_whole(target, n):
-    judge = CoAScore(**{**mini.settings("coascore"), "n": n})
-    chain = judge.read_chain(completion(answers.listed(relevant(target)[:n])))
-    assert chain.missing is None
-    assert [(a.name, a.definition) for a in chain.aspects] == [(c.name, c.definition) for c in relevant(target)[:n]]
-
-
 def test_the_hierarchy_is_decomposed_into_itself():
     tree = mini.tree()
     for node in tree.nodes((0, 1)):
@@ -261,36 +251,3 @@ def test_by_kind_counts_what_was_found():
     counts = table.loc["grammar", ["found", "located", "false"]].tolist()
     assert counts == [with_grammar, 0, len(outputs) - with_grammar]
     assert table.loc["omission", "found"] == 0 and math.isnan(table.loc["omission", "precision"])
-
-
-def judgments(frame, noise: float) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    rows = frame[["aspect", "input_id", "system_id"]].assign(form="plain score", gold=frame["human"], status="ok")
-    rows["value"] = np.where(rng.random(len(frame)) < noise, rng.integers(1, 6, len(frame)), frame["human"])
-    rows.loc[rows.index[:4], ["value", "status"]] = [math.nan, "unparsed"]
-    return rows[measure.COLUMNS]
-
-
-def test_quality_against_scipy_and_bars():
-    from scipy.stats import kendalltau
-
-    frame = datasets.load("mini_judge")
-    rows = judgments(frame, 0.2)
-    table = quality.taus(rows)
-    for aspect in RATED:
-        part = rows[rows["aspect"] == aspect].dropna()
-        found = table.set_index("aspect").loc[aspect]
-        assert found["value"] == pytest.approx(kendalltau(part["value"], part["gold"]).statistic)
-        assert found["ci_low"] < found["value"] < found["ci_high"] and found["n"] == len(part)
-    assert (
-        table["value"].iloc[-1] == pytest.approx(table["value"].iloc[:-1].mean()) and table["aspect"].iloc[-1] == "mean"
-    )
-    [head] = quality.headline(rows, table).to_dict("records")
-    assert head["parsable"] == pytest.approx(1 - 4 / len(rows)) and head["bar"] == 0.75
-    assert head["met"] == (head["tau"] >= 0.75)
-    outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
-    costless = {"constant": np.ones(300), "length": outputs["output"].str.len().to_numpy(float)}
-    beside = quality.against(rows, outputs, costless, n_perm=99)
-    assert (beside["p"] <= 0.01).all() and (beside["p_holm"] <= 0.02).all() and (beside["difference"] > 0.4).all()
-    nothing = judgments(frame, 1.0)
-    assert (quality.against(nothing, outputs, costless, n_perm=99)["p"] > 0.01).any()

@@ -126,31 +126,24 @@ def test_the_net_is_the_llama_that_transformers_load(tmp_path):
         assert torch.allclose(mine, theirs(ids).logits, atol=1e-4)
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_weights(tmp_path, monkeypatch, capsys):
-    import torch
-
+def test_a_run_that_was_stopped_goes_on_to_the_same_weights(tmp_path, monkeypatch, capsys, one_thread):
     from tools.mini_judge import train as training
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        whole = training.train(TINY, tmp_path / "a", tmp_path / "one", every=0)
-        real, steps = training.Learner.learn, []
+    whole = training.train(TINY, tmp_path / "a", tmp_path / "one", every=0)
+    real, steps = training.Learner.learn, []
 
-        def stop_later(learner, batch, rate):
-            steps.append(learner.step)
-            if len(steps) == whole.step // 2 + 1:
-                raise KeyboardInterrupt
-            return real(learner, batch, rate)
+    def stop_later(learner, batch, rate):
+        steps.append(learner.step)
+        if len(steps) == whole.step // 2 + 1:
+            raise KeyboardInterrupt
+        return real(learner, batch, rate)
 
-        monkeypatch.setattr(training.Learner, "learn", stop_later)
-        with pytest.raises(KeyboardInterrupt):
-            training.train(TINY, tmp_path / "b", tmp_path / "two", every=0)
-        assert not (tmp_path / "two").exists() and "goes on from the last save" in capsys.readouterr().err
-        monkeypatch.setattr(training.Learner, "learn", real)
-        again = training.train(TINY, tmp_path / "b", tmp_path / "two", every=0)
-    finally:
-        torch.set_num_threads(threads)
+    monkeypatch.setattr(training.Learner, "learn", stop_later)
+    with pytest.raises(KeyboardInterrupt):
+        training.train(TINY, tmp_path / "b", tmp_path / "two", every=0)
+    assert not (tmp_path / "two").exists() and "goes on from the last save" in capsys.readouterr().err
+    monkeypatch.setattr(training.Learner, "learn", real)
+    again = training.train(TINY, tmp_path / "b", tmp_path / "two", every=0)
     assert "going on from step" in capsys.readouterr().out
     assert (again.step, again.tokens) == (whole.step, whole.tokens)
     one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))

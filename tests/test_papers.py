@@ -94,11 +94,6 @@ def test_equal_means_within_0_51_steps_of_the_last_digit(steps, places, thousand
     assert papers.difference(float(ours), printed) == Decimal(thousandths).scaleb(-places - 3)
 
 
-@given(st.floats(-1000, 1000), decimals)
-def test_every_value_agrees_with_its_own_rounding(value, places):
-    assert papers.agrees(value, f"{value:.{places}f}")
-
-
 def test_the_edge_does_not_depend_on_binary_fractions():
     assert papers.agrees(0.09051, "0.090") and papers.agrees(0.08949, "0.090")
     assert not papers.agrees(0.09052, "0.090") and not papers.agrees(0.08948, "0.090")
@@ -135,16 +130,6 @@ def test_every_table_is_well_formed(paper, table):
         assert papers.parse(row[5]).value is not None or papers.is_blank(row[5]) or row[4] in WORDY, row
         if row[4] in {"pearson", "spearman", "kendall"} and "." in row[5]:
             assert abs(papers.parse(row[5]).value) <= (100 if paper == "tigerscore" else 1), row
-
-
-@pytest.mark.parametrize(("paper", "table"), FILES)
-def test_load_adds_what_the_printed_value_says(paper, table):
-    frame = papers.load(paper, table)
-    assert tuple(frame.columns) == (*papers.COLUMNS, "printed", "number")
-    assert (frame["printed"] == frame["value"]).all()
-    assert frame["number"].dtype == float
-    numeric = frame[frame["number"].notna()]
-    assert all(papers.agrees(number, text, Decimal(0)) for number, text in numeric[["number", "printed"]].to_numpy())
 
 
 def test_the_index_lists_every_table_and_figure_of_the_five_papers():
@@ -209,10 +194,7 @@ def test_a_loaded_table_can_be_changed_without_harm():
     frame = papers.load("hdeval", "table_01")
     frame["number"] = 0.0
     assert papers.cell("hdeval", "table_01", "ROUGE-1", "coherence", "pearson") == 0.178
-
-
-def test_a_cell_without_a_number_is_nan():
-    assert math.isnan(papers.cell("semscore", "table_02", "GPT-4", "G-Eval-4", "rank"))
+    assert math.isnan(papers.cell("semscore", "table_02", "GPT-4", "G-Eval-4", "rank")), "a cell without a number"
 
 
 # --- paper beside ours
@@ -269,11 +251,6 @@ def test_extras_come_last_and_only_when_meant(small):
     assert "holds no number: '-'" in cells["reason"].iloc[-1]
     with pytest.raises(ValueError, match="marked extra"):
         papers.compare("hdeval", "table_01", mine.assign(extra=True))
-
-
-def test_nothing_computed_is_a_table_of_missing_cells(small):
-    cells = papers.compare("hdeval", "table_01", pd.DataFrame(columns=[*papers.KEY, "value"]), reason="no data")
-    assert set(cells["verdict"]) == {"missing"} and set(cells["reason"]) == {"no data"} and len(cells) == 3
 
 
 @pytest.mark.parametrize(

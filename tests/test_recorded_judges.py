@@ -95,18 +95,8 @@ def test_the_command(needs, tmp_path, monkeypatch, capsys):
     assert all(name in listed for name in recordings.NAMES) and "prompts unknown" in listed
     done = call(monkeypatch, capsys, "recordings", "prometheus_gpt4", "--store", "kept")
     assert done.code == 0 and "1,920 completions of gpt-4-0613 for 640 requests, 1,920 new" in done.out
-    replay = [
-        "--engine",
-        "replay",
-        "-m",
-        "gpt-4-0613",
-        "--store",
-        "kept",
-        "-s",
-        "repetition_penalty=1",
-        "-s",
-        "seed=none",
-    ]
+    replay = ["--engine", "replay", "-m", "gpt-4-0613", "--store", "kept"]
+    replay += ["-s", "repetition_penalty=1", "-s", "seed=none"]
     got = call(monkeypatch, capsys, "score", "-e", "prometheus", "--data", "vicuna_bench", *replay, "-o", "gpt4.csv")
     assert got.code == 0 and "960 stored, 0 made" in got.out
     frame = pd.read_csv("gpt4.csv")

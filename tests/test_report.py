@@ -68,17 +68,8 @@ def test_what_is_saved(here, capsys):
     assert cells["difference"].tolist() == pytest.approx([0.0, -0.05])
     assert here.result("hdeval/one__extra.csv").read_text() == "x,y\n1,a\n,b\n"
     record = json.loads(here.result("hdeval/one.json").read_text())
-    assert record["coverage"] == {
-        **{
-            "printed": 2,
-            "recomputed": 2,
-            "recomputed_equal": 1,
-            "recomputed_within": 0,
-            "consistent": 0,
-            "consistent_equal": 0,
-        },
-        **{"orientation": 0, "orientation_within": 0, "construction": 0, "missing": 0, "numbers": 2},
-    }
+    counted = {"printed": 2, "recomputed": 2, "recomputed_equal": 1, "numbers": 2}
+    assert record["coverage"] == dict.fromkeys(papers.COUNTS, 0) | counted
     assert record["seeds"] == {"seed": 0} and record["model"] == "m" and record["prompts"] == {"p": "9f3c"}
     assert record["missing"] == [{"what": "BARTScore", "reason": "no weights here"}]
     assert record["files"] == ["results/hdeval/one.csv", "results/hdeval/one__extra.csv"]
@@ -264,14 +255,6 @@ def test_quick_and_mini_have_folders_of_their_own(here):
     names = {str(path.relative_to(here.result(""))) for path in here.result("").rglob("*") if path.is_file()}
     mini, quick = {"small.json", "small__scores.csv"}, {"one.csv", "one.json"}
     assert names == {f"mini/hdeval/{name}" for name in mini} | {f"quick/hdeval/{name}" for name in quick}
-
-
-def test_mini_results_do_not_shrink_either(here):
-    for rows in (3, 2):
-        out = output("small")
-        out.frame(pd.DataFrame({"x": range(rows)}), "scores")
-        out.save()
-    assert len(pd.read_csv(here.result("mini/hdeval/small__scores.csv"))) == 3
 
 
 def test_files_that_are_no_longer_made_go_when_told_to(here, monkeypatch):
@@ -468,22 +451,15 @@ def test_a_comparison_shows_verdicts_and_reasons(here):
 
 @pytest.mark.parametrize(
     ("value", "route", "kind", "mark"),
-    [(0.5, "public", "equal", "="), (0.5, "published", "follows", "≙"), (0.4, "recorded", "orientation", "○")],
-)
-def test_each_count_has_its_shade_and_its_sign(here, value, route, kind, mark):
+    [
+        (0.5, "public", "equal", "="), (0.5, "published", "follows", "≙"), (0.4, "recorded", "orientation", "○"),
+        (0.52, "public", "near", "+0.02"), (0.7, "public", "off", "+0.2"), (-0.5, "public", "far", "-1"),
+    ],
+)  # fmt: skip
+def test_each_count_and_size_of_difference_has_its_shade_and_its_sign(here, value, route, kind, mark):
     table = tables.comparison(cells(here, value, route=route))
-    assert (
-        f'class="{kind}"' in table.html
-        and f"{value:.2f} {mark} (0.50)" in table.text
-        and f"td.{kind}{{" in tables.STYLE
-    )
-    assert mark in tables.LEGEND
-
-
-@pytest.mark.parametrize(("value", "kind", "gap"), [(0.52, "near", "+0.02"), (0.7, "off", "+0.2"), (-0.5, "far", "-1")])
-def test_differences_are_shaded_by_their_size(here, value, kind, gap):
-    table = tables.comparison(cells(here, value))
-    assert f'class="{kind}"' in table.html and gap in table.text
+    assert f'class="{kind}"' in table.html and f"{value:.2f} {mark} (0.50)" in table.text
+    assert f"td.{kind}{{" in tables.STYLE and (mark in tables.LEGEND or kind in ("near", "off", "far"))
 
 
 def test_layouts(here):
@@ -536,32 +512,22 @@ def test_places_of_this_machine_do_not_get_into_results(here):
 
 
 @pytest.mark.parametrize(
-    ("output", "wrong"),
-    [("tigerscore_table_04", 8), ("hdeval_table_02", 0), ("coascore_tables_03_12", 4)],
+    ("id", "wrong"), [("tigerscore_table_04", 8), ("hdeval_table_02", 0), ("tigerscore_table_05", 2)]
 )
-def test_the_audit_of_the_covered_tables(monkeypatch, tmp_path, output, wrong):
+def test_the_audit_of_the_covered_tables_is_shown_and_saved(monkeypatch, tmp_path, id, wrong):
     monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
-    out = report.Output(output, mode="quick")
-    shown = out.audit()
-    names = out.entry.covers
+    monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
+    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path))
+    out = report.Output(id, mode="quick")
+    shown, names = out.audit(), out.entry.covers
     found = papers.audit(out.paper, tables=names)
     assert all(f"{len(found[found['table'] == name])} relations" in shown.text for name in names)
-    kept = [line for name in names for line in out._facts["audit"][name]["contradictions"]]
-    assert len(kept) == wrong and shown.html.count("<tr>") == (wrong + 1 if wrong else 0)
-    assert ("contradict" in shown.text) == bool(wrong)
+    assert shown.html.count("<tr>") == (wrong + 1 if wrong else 0) and ("contradict" in shown.text) == bool(wrong)
+    out.frame(pd.DataFrame({"a": [1]}), "some")
+    out.save()
+    saved = json.loads((tmp_path / "partial" / out.paper / f"{id}.json").read_text())
+    assert sum(len(saved["audit"][name]["contradictions"]) for name in names) == wrong
     with pytest.raises(ValueError, match="covers"):
         out.audit("table_99")
     with pytest.raises(ValueError, match="nothing to audit"):
         report.Output("start_here", mode="quick").audit()
-
-
-def test_audit_findings_are_saved_with_the_result(monkeypatch, tmp_path):
-    monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
-    monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
-    monkeypatch.setenv("NLGEVAL_STATE", str(tmp_path))
-    out = report.Output("tigerscore_table_05", mode="quick", parameters=dict(confidence=0.95))
-    out.audit("table_05")
-    out.frame(pd.DataFrame({"a": [1]}), "some")
-    out.save()
-    saved = json.loads((tmp_path / "quick" / "tigerscore" / "tigerscore_table_05.json").read_text())
-    assert saved["audit"]["table_05"]["checked"] > 2 and len(saved["audit"]["table_05"]["contradictions"]) == 2

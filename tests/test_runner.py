@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 from runner_tools import SAVES, Checkout, Here
 
-from nlgeval_lib import files
 from nlgeval_lib.report import notebook
 from nlgeval_lib.runner import session, stale
-from nlgeval_lib.runner.session import Progress, plain
+from nlgeval_lib.runner.session import Progress
 from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.study import catalogue
 
@@ -139,7 +138,7 @@ LIBRARY = {
     "report/output.py": "loaded",
     "report/style/box.txt": "loaded",  # no package of its own, so the nearest one's
     "meta/__init__.py": "loaded",
-    "meta/ties.py": "idle",
+    "meta/pairs.py": "idle",
     "meta/table.csv": "loaded",
     "prompts/__init__.py": "idle",
     "prompts/a.txt": "idle",
@@ -221,14 +220,6 @@ def test_a_notebook_without_mode_has_no_quick_mode(here):
     assert outcome.failed == ["one"] and "no parameter 'mode'" in said
 
 
-def test_output_id_is_given_where_asked_for(here):
-    saves = SAVES.format(id="x", value=0.5).replace("'x'", "output_id")
-    for name in ("first", "second"):
-        here.output(name, saves, parameters='mode = "full"\nseed = 0\noutput_id = "first"')
-    assert run()[0].code == 0
-    assert here.result("hdeval/second.csv").exists()
-
-
 def test_an_output_after_another_waits_and_follows_its_result(here):
     reads = "from nlgeval_lib import files\ntext = (files.results() / 'hdeval/first.csv').read_text()\n"
     here.output("later", reads + SAVES.format(id="later", value=0.5), more='after = ["first"]')
@@ -307,12 +298,6 @@ def test_a_notebook_that_saves_nothing_or_another_output_has_failed(here):
     )
 
 
-def test_a_notebook_to_read_need_not_save(here):
-    here.output("one", "x = 1", more="saves = false\ncovers = []")
-    assert run()[0].ran == ["one"]
-    assert run()[0].cached == ["one"]
-
-
 @pytest.mark.parametrize(
     "damage",
     ["", "[]", "{", {"parts": []}, {"files": [["a", "b"]]}, {"saved": None}, {"seconds": "x"}, {"format": 99}],
@@ -323,15 +308,6 @@ def test_a_damaged_record_means_run_again(here, damage):
     path = stale.record_path("full", "one")
     path.write_text(damage if isinstance(damage, str) else json.dumps(json.loads(path.read_text()) | damage))
     assert run()[0].ran == ["one"] and run()[0].cached == ["one"]
-
-
-def test_results_folder_that_is_a_file(here):
-    here.output("one")
-    here.result("").write_text("in the way")
-    with pytest.raises(OSError, match="cannot write"):
-        run()
-    assert here.count("one") == 0
-    assert here.result("").read_text() == "in the way"
 
 
 def test_full_disk_leaves_nothing_half_written(here, monkeypatch):
@@ -352,20 +328,6 @@ def test_full_disk_leaves_nothing_half_written(here, monkeypatch):
     assert outcome.failed == ["two"] and outcome.cached == ["one"]
     assert "No space left" in said and "nothing was saved" in said
     assert {path: path.read_bytes() for path in here.result("").rglob("*") if path.is_file()} == before
-
-
-def test_state_that_cannot_be_kept_is_a_failure(here, monkeypatch):
-    here.output("one")
-    real = files.write_text
-
-    def refuse(path, text):
-        if Path(path).name == "one.json" and "runs" in Path(path).parts:
-            raise OSError(30, "Read-only file system")
-        real(path, text)
-
-    monkeypatch.setattr(files, "write_text", refuse)
-    outcome, said = run()
-    assert outcome.failed == ["one"] and "Read-only file system" in said
 
 
 # ---- missing data
@@ -431,27 +393,6 @@ def test_a_trial_touches_neither_result_nor_record(here):
     assert run()[0].cached == ["one"]
     outcome, said = run("one", overrides={"sed": "7"})
     assert outcome.failed == ["one"] and "did you mean 'seed'" in said
-
-
-# ---- what is shown
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self):
-        return True
-
-
-def test_the_live_line_names_what_runs_and_counts():
-    stream = Terminal()
-    progress = Progress(5, stream)
-    progress.outcome("one", "ran", 1.0)
-    progress.outcome("two", "failed", 2.0)
-    progress.tick(["three", "four"])
-    progress.close()
-    last = plain(stream.getvalue()).splitlines()[-1].replace("\r", "")
-    assert last.startswith("2/5 | 1 run, 0 cached, 1 failed") and "three" in last
 
 
 # ---- the real thing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 from pathlib import Path
 
@@ -205,31 +206,15 @@ def test_unknown_names(here):
         study.judge_scores("one", "terse", engine="repaly")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('evaluator = "llmscore"', 'evaluator = "llmscor"', "unknown evaluator 'llmscor'; nearest: llmscore"),
-        ('data = "mini"', 'data = "summevla"', "unknown data 'summevla'; nearest: summeval"),
-        ('{ judge = "terse"', '{ judge = "tense"', "judges 'terse': there is no [[judge]] 'tense'; nearest: terse"),
-        ('chain = { judge = "chain"', 'chain = { judge = "terse"', "judge 'chain' is read by no output"),
-        ('tree = { judge = "tree" }', 'tree = "tree"', "judges.tree: Input should be a dictionary"),
-        ('id = "chain"', 'id = "terse"', "there is no [[judge]] 'chain'"),
-        ('"n=2"', '"n"', "judge 'chain': settings.1: Value error, 'n'; the form is NAME=VALUE"),
-        (
-            'fill = ["aspect=coherence"]',
-            'fill = ["aspect"]',
-            "judges.terse.fill.0: Value error, 'aspect'; the form",
-        ),
-        (f'model = "{MODEL}"', 'model = " "', "model: String should match"),
-        ('id = "chain"', 'di = "chain"', "di: Unexpected keyword"),
-        ('settings = ["task=summary", "n=2"]', "api = 7", "api: Input should be a valid boolean"),
-    ],
-)
-def test_faults_of_the_catalogue(here, old, new, said):
-    here.catalogue(ENTRY.replace(old, new, 1))
+FAULTS = (Path(__file__).parent / "cases" / "judge_faults.jsonl").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("case", map(json.loads, FAULTS), ids=str)
+def test_faults_of_the_catalogue(here, case):
+    here.catalogue(ENTRY.replace(case["old"], case["new"], 1))
     with pytest.raises(catalogue.CatalogueError) as caught:
         catalogue.load()
-    assert said in str(caught.value)
+    assert case["said"] in str(caught.value)
 
 
 # ---- what the store holds, without opening it

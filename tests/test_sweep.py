@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 import pytest
-from cli_tools import call
+from cli_tools import call, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from runner_tools import Checkout
@@ -85,21 +85,7 @@ def test_quick_is_kept_apart(here, nl):
     assert record["mode"] == "quick" and record["parameters"] == {"n": 2}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["one"], "which parameter?"),
-        (["one", "-p", "nam=1"], "unknown parameter 'nam'; did you mean 'name'?"),
-        (["one", "-p", "n=1,b"], "parameter 'n' is 'b' (str); its default 1 asks for int"),
-        (["one", "-p", "n=1,,2"], "a value is empty"),
-        (["one", "-p", "n=1,1"], "two of the values are the same"),
-        (["one", "-p", "share=1,1.0"], "two of the values are the same"),
-        (["one", "-p", "n=1", "-p", "n=2"], "a name is given twice"),
-        (["one", "-p", "n"], "the form is NAME=VALUE"),
-        (["two", "-p", "n=1"], "no output 'two'"),
-        (["one", "-p", "n=1", "--mode", "slow"], "'slow' is not one of 'full', 'quick'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), refused("sweep"))
 def test_wrong_calls_end_with_2(nl, here, arguments, said):
     got = nl(*arguments)
     assert got.code == 2 and said in got.err.replace("\n", " ") and here.count("one") == 0

@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import prompts
-from nlgeval_lib.engines import ReplayEngine, Sampling, ScriptedEngine, complete
-from nlgeval_lib.engines.store import Store
+from nlgeval_lib.engines import Sampling, ScriptedEngine
 from nlgeval_lib.evaluators import AnalysisCheck, TigerScore, TigerScoreReferenceBased
 from nlgeval_lib.evaluators.tigerscore import PERFECT, analysis_form, find_task, gold_shares, read_analysis, tasks
 from nlgeval_lib.records import Completion, Sample, Status
@@ -57,11 +56,6 @@ def test_no_errors_is_0_and_a_broken_analysis_is_missing():
         assert math.isnan(judgment.value) and judgment.reason
 
 
-def test_a_total_that_is_not_the_sum_is_kept_beside_it():
-    [judgment] = TigerScore(engine=scripted(TWO.replace("of 4.5", "of 7"))).judge([SAMPLE])
-    assert judgment.value == -4.5 and judgment.details["header_total"] == 7 and judgment.details["agrees"] is False
-
-
 def test_the_decoder_of_the_authors_reads_whole_numbers():
     judge = TigerScore(decoder="authors")
     assert judge.parse(Completion("k", TWO)).value == -4
@@ -81,25 +75,6 @@ def outputs(needs):
     return datasets.recordings.load("tigerscore_outputs")
 
 
-def test_replayed_outputs_of_the_published_model(outputs, tmp_path):
-    """Through store and engine; the inputs are not public, so every output answers a prompt of its own."""
-    items = [Sample(name, f"output {name}", instruction="Unknown.", source="Unknown.") for name in outputs["input_id"]]
-    judge = TigerScore()
-    with Store(tmp_path) as store:
-        requests = [judge.requests(item)[0] for item in items]
-        complete(ScriptedEngine(outputs["text"], model="TIGERScore-7B"), requests, judge.sampling, store)
-        scores = judge.score(items, engine=ReplayEngine(store, "TIGERScore-7B"))
-    assert scores.attrs["details"]["coverage"] > 0.98
-    read = scores[scores["status"] == "ok"]
-    assert (read["value"] <= 0).all()
-    for _, row in read.iterrows():
-        penalties = [error.penalty for error in row["details"]["errors"]]
-        assert row["value"] == pytest.approx(sum(penalties)) and all(-5 <= p <= -0.5 for p in penalties)
-    assert (scores["reason"][scores["status"] != "ok"] != "").all()
-    perfect = outputs["n_errors"].to_numpy() == 0
-    assert (scores["value"].to_numpy()[perfect] == 0).all() and perfect.sum() == 112
-
-
 def test_the_authors_decoder_agrees_with_their_published_scores(outputs):
     judge = TigerScore(decoder="authors")
     ours = np.array([judge.parse(Completion("k", text)).value for text in outputs["text"]])
@@ -109,16 +84,6 @@ def test_the_authors_decoder_agrees_with_their_published_scores(outputs):
 
 
 # --- the prompt
-
-
-def test_the_prompt_is_that_of_table_9():
-    judge = TigerScore()
-    assert judge.render(SAMPLE) == prompts.render(
-        "tigerscore/evaluate",
-        generation_instruction="Translate.", input_context="The cat sleeps.", hypothesis_output="Der Hund schläft.",
-    )  # fmt: skip
-    assert judge.requests(SAMPLE)[0].prompt == judge.render(SAMPLE)  # bare, as the checkpoints were trained
-    assert "prompt:ee4415e5" in judge.signature()
 
 
 def test_one_instruction_for_rows_that_have_none():

@@ -8,13 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import tiny_model
-from cli_tools import call, jsonl
+from cli_tools import call, jsonl, refused
 
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training.feedback_collection import FeedbackCollection
 from nlgeval_lib.training.metricinstruct import MetricInstruct
 from nlgeval_lib.training.pipeline import load
+from notebooks.meta import scripted_teachers as scripted
 
 SMALL = ("rounds=1", "per_round=3", "instructions=2", "use_seeds=false")
 
@@ -64,29 +64,7 @@ def test_a_feedback_collection_is_built_in_a_view(run, tmp_path) -> None:
     assert len(examples) == len(direct.kept) > 0 and set(examples["view"]) == {"no_reference"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("build", "metricinstruct", "-o", "x"), "give --real"),
-        (("build", "metricinstruct", "--real", "INPUTS", "-o", "x"), "which teacher"),
-        (("build", "metricinstruct", "--real", "none.jsonl", "--engine", "replay", "-m", "m"), "none.jsonl"),
-        (
-            ("build", "metricinstruct", "--real", "INPUTS", "-s", "most_error=2"),
-            "has no option 'most_error'; did you mean 'most_errors'?",
-        ),
-        (("build", "metricinstruct", "--real", "INPUTS", "-s", "most_errors"), "the form is name=value"),
-        (("build", "feedback-collection", "--view", "half"), "'half' is not one of 'full'"),
-        (("build", "feedback-collection", "--seeds", "INPUTS"), "seed rubric 0"),
-        (("build", "feedback-collection", "-s", "rounds=-1"), "rounds=-1"),
-        (("build", "outputs", "-o", "x.jsonl"), "--input and --output"),
-        (("finetune",), "which configuration"),
-        (("finetune", "tigerscore7b"), "did you mean"),
-        (("finetune", "tigerscore-7b"), "--data and --output are needed"),
-        (("finetune", "tigerscore-7b", "--set", "rate=1", "-n"), "has no option 'rate'"),
-        (("finetune", "tigerscore-7b", "--dry-run", "--gpu", "abacus"), "allowed: a100"),
-        (("finetune", "tigerscore-7b", "--data", "none", "-o", "x"), "no such file"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), refused("training"))
 def test_wrong_calls_are_one_line_and_2(run, inputs, tmp_path, monkeypatch, arguments, said) -> None:
     monkeypatch.chdir(tmp_path)
     got = run(*(str(inputs) if part == "INPUTS" else part for part in arguments))

@@ -16,9 +16,10 @@ import pandas as pd
 import pytest
 import tiny_model
 
-from nlgeval_lib.training import finetune, scripted_teachers
+from nlgeval_lib.training import finetune
 from nlgeval_lib.training.feedback_collection import FeedbackCollection
 from nlgeval_lib.training.metricinstruct import MetricInstruct
+from notebooks.meta import scripted_teachers
 from tools.mini_judge import recipe, studies, tokens
 from tools.mini_judge.prompts import Example, make_example
 from tools.mini_judge.records import make_item

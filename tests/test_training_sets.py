@@ -12,10 +12,10 @@ from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
 from nlgeval_lib.training import pipeline
-from nlgeval_lib.training import scripted_teachers as scripted
 from nlgeval_lib.training.feedback_collection import FeedbackCollection
 from nlgeval_lib.training.metricinstruct import MetricInstruct
 from nlgeval_lib.training.pipeline import Filters, Rule, TrainingSet, no_text, unique
+from notebooks.meta import scripted_teachers as scripted
 
 
 @dataclass

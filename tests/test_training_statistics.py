@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 
 import nltk
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
@@ -29,15 +27,6 @@ def test_distinct_ngrams_agree_with_nltk_on_the_mini_set(n: int) -> None:
     own = [list(nltk.ngrams(stats.words(text), n)) for text in texts]
     means = [len(set(one)) / len(one) for one in own if one]
     assert stats.distinct_ngrams(texts, n, by="text") == pytest.approx(np.mean(means))
-
-
-@settings(deadline=None, max_examples=50)
-@given(SMALL, st.integers(1, 3))
-def test_distinct_ngrams_are_a_share_and_doubling_a_set_halves_it(texts: list[str], n: int) -> None:
-    share = stats.distinct_ngrams(texts, n)
-    assert math.isnan(share) or 0 < share <= 1
-    if not math.isnan(share):
-        assert stats.distinct_ngrams(texts + texts, n) == pytest.approx(share / 2)
 
 
 def test_rouge_l_pairs_are_rouge_scores() -> None:

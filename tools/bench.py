@@ -36,7 +36,7 @@ def data() -> dict[str, Any]:
     """Seconds to load each data set and recording, files already verified."""
     found: dict[str, Any] = {}
     for name in datasets.groups():
-        here, reason = datasets.available(name, download=False)
+        here, reason = datasets.available(name)
         if not here:
             found[name] = reason
             continue
@@ -50,7 +50,7 @@ def metrics() -> dict[str, Any]:
     """Seconds for each metric per 1,000 outputs, nothing cached, and again with everything cached."""
     from nlgeval_lib.evaluators import BertScore, Bleu, Meteor, Rouge, SemScore
 
-    here, _ = datasets.available("summeval", download=False)
+    here, _ = datasets.available("summeval")
     items = datasets.items(datasets.load("summeval" if here else "mini"))[:1000]
     chosen = {
         "BLEU (sacrebleu)": Bleu,

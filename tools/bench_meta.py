@@ -95,7 +95,7 @@ def _three(method: str, level: str, coef: str, kind: str, n: int, few: int) -> t
         pairs = [((first[s][:, i], y[s][:, i]),) for s, i in zip(index["systems"], index["inputs"], strict=True)]
         theirs = _nlpstats_bootstrap(first, y, level, coef, index)
     else:
-        one, two = (comparison.scaled(side, "z") for side in (first, second))
+        one, two = (comparison.standardised(side) for side in (first, second))
         masks = _by_unit(draws.swaps(y.shape, "both", few, 0))
 
         def ours(b: int = n) -> Any:

@@ -47,7 +47,7 @@ def measure(texts: int = 20_000, rounds: int = 5) -> dict[str, Any]:
     jobs: list[tuple[str, str, Reader, list[str]]] = []
     for parser, name, read, choose in SETS:
         title = f"{parser}, {name}"
-        here, reason = datasets.available(name, download=False)
+        here, reason = datasets.available(name)
         if not here:
             found[title] = reason
             continue

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.study import simulated
+from notebooks.meta import simulated
 
 SIZES = ("16x100", "12x100", "6x60", "8x200")
 HALF = ("8x200",)  # the slowest: half as many simulations

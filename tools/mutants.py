@@ -1,7 +1,7 @@
 """What do the tests not see? One small change of the code at a time, the tests of its room run against it.
 
     python tools/mutants.py --sample 40 --seed 0 --shard 1/2
-    python tools/mutants.py meta/ties.py --sample 20
+    python tools/mutants.py meta/pairs.py --sample 20
 
 A mutant is one operator, comparison, constant, condition or returned value changed. A sample drawn with the seed is
 tried; a shard takes every n-th of it. What was tried is kept in `.mutants/results.jsonl` by the mutant's place and the

@@ -20,7 +20,7 @@ def texts(recorded: int) -> list[tuple[str | None, float, float, str | None]]:
     """Every case, and the last `recorded` distinct texts of LLM_summeval where it is here."""
     given = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
     found = [(case["text"], case["low"], case["high"], case.get("label")) for case in given]
-    if recorded and datasets.available("llm_summeval", download=False)[0]:
+    if recorded and datasets.available("llm_summeval")[0]:
         frame = datasets.recordings.load("llm_summeval")
         found += [(text, 1.0, 5.0, None) for text in frame["text"].unique()[-recorded:]]
     return found

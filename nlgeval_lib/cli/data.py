@@ -64,7 +64,7 @@ def data(
         datasets.fetch.all(chosen)
         return
     for name in chosen:
-        here, reason = datasets.available(name, download=False)
+        here, reason = datasets.available(name)
         typer.echo(f"{name:24} {'here' if here else 'not here: ' + reason}")
 
 
@@ -93,7 +93,7 @@ def recordings(
 
     if not names:
         for name, row in datasets.recordings.describe().iterrows():
-            here = "here" if datasets.available(str(name), download=False)[0] else "not here"
+            here = "here" if datasets.available(str(name))[0] else "not here"
             asked = "prompts unknown" if "text" in row["kept"] else "scores only"
             asked = "prompts known" if name in recorded_judges.ASKED else asked
             typer.echo(f"{name:22} {row['rows']:>8,}  {here:9} {asked:16} {row['title']}")

@@ -60,14 +60,14 @@ def files(name: str) -> list[str]:
     return list(dict.fromkeys(known.files))
 
 
-def available(name: str, download: bool = True) -> tuple[bool, str]:
-    """Can a data set or recording be loaded here, and if not, why not (one line)? `download=False` uses no network."""
+def available(name: str) -> tuple[bool, str]:
+    """Is a data set or recording on this machine, and if not, why not (one line)? Never uses the network."""
     try:
         for relpath in () if name in recordings.NAMES else spec(name).embedded:
             if not (places.data() / relpath).is_file():
                 return False, f"data/{relpath} is not in this checkout"
         for relpath in files(name):
-            if (fetch.path if download else fetch.local)(relpath) is None:
+            if fetch.local(relpath) is None:
                 return False, f"{relpath} is not in data/raw nor in a mirror; run `make data`"
     except DataError as error:
         return False, str(error)
@@ -78,7 +78,7 @@ def describe() -> pd.DataFrame:
     """One row a data set: counts, aspects, scale, licence, and whether it is here. Needs no data file."""
     rows = {}
     for name in NAMES:
-        known, (here, reason) = spec(name), available(name, download=False)
+        known, (here, reason) = spec(name), available(name)
         rows[name] = {
             "title": known.title,
             "rows": known.n_items * len(known.scale),

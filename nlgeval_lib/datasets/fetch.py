@@ -82,7 +82,7 @@ def path(relpath: str) -> Path:
     folder, target = mirror(), files.raw() / relpath
     tried = "not in data/raw, " + (f"not in the mirror {folder}" if folder else f"no mirror set ({MIRROR})")
     try:
-        if offline():
+        if os.environ.get("NLGEVAL_OFFLINE", "").strip().lower() not in ("", "0", "false", "no"):
             raise DataUnavailable("downloads are off (NLGEVAL_OFFLINE)")
         download(registry.entry(relpath), target)
         return target
@@ -153,11 +153,6 @@ def _verified(log: Path) -> set[str]:
 
 class _Passing(Exception):
     """Worth another attempt; the message says what happened."""
-
-
-def offline() -> bool:
-    """Is the network switched off by NLGEVAL_OFFLINE?"""
-    return os.environ.get("NLGEVAL_OFFLINE", "").strip().lower() not in ("", "0", "false", "no")
 
 
 def download(entry: Entry, target: Path) -> None:

@@ -57,7 +57,7 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
         if part.empty:
             ax.text(0.5, 0.5, "not compared", transform=ax.transAxes, ha="center", color="#555555")
         elif len(labels) > part["label"].nunique() >= len(labels) / 2:  # an empty line would look like a forgotten one
-            for label in set(labels) - set(part["label"]):
+            for label in [label for label in labels if label not in set(part["label"])]:
                 place = ax.get_yaxis_transform()
                 ax.text(0.02, at[label], "not compared", transform=place, va="center", fontsize=7, color="#777777")
         _dots(ax, part["label"].map(at).to_numpy(dtype=float), part)

@@ -1,8 +1,8 @@
 """Meta-evaluation: arrays in, frozen results with a signature out. Convention: `X[system, input]`, NaN is missing.
 
 One grammar: `ci=` names an interval and `units=` a paired test, each a method and what would be drawn anew
-("jack-both", "boot-inputs", "perm-systems") or "auto"; `confidence=` is the interval's. `defaults` says what is taken
-unasked.
+("jack-both", "boot-inputs", "perm-systems") or "auto"; `confidence=` is the interval's. `intervals`
+says what is taken unasked.
 
 A module is imported when one of its names is asked for, so that a notebook loads, and hangs on, what it uses only.
 """
@@ -19,13 +19,11 @@ _HOMES = {
     "classical": "Classical fisher_test steiger williams",
     "comparison": "Comparison compare",
     "correlation": "Bounds Correlation bounds by_stratum coefficients correlate",
-    "defaults": "DEFAULT_CI DEFAULT_TEST",
-    "intervals": "Interval Resampled fisher_interval resampled_t",
+    "intervals": "DEFAULT_CI DEFAULT_TEST Interval Resampled fisher_interval resampled_t",
     "levels": "COEFFICIENTS LEVELS",
     "multiplicity": "Corrected League correct league rank_clusters",
+    "pairs": "SoftAccuracy TieAccuracy acc_eq calibrate_ties held_out_acc_eq soft_pairwise_accuracy",
     "raters": "AltTest Ceiling against_leave_one_out alt_test human_ceiling",
-    "system_pairs": "PairwiseAccuracy pairwise_accuracy soft_pairwise_accuracy",
-    "ties": "TieAccuracy acc_eq calibrate_ties held_out_acc_eq",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -30,13 +30,6 @@ def kept(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @inner
-def clear(rows):
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            rows[i, j] = 0
-
-
-@inner
 def add(to, row):
     for j in range(len(to)):
         to[j] += row[j]
@@ -156,7 +149,7 @@ def ranked(coef, left, right, cell, bounds, x, y, turned, a, b, base, scratch, o
                 kendall(coef, own_x, own_y, cells, held, tree, counts, sums, turned, row)
                 continue
             if not half:  # what judges exchange are scores: the ratings' ranks stay, those of half the pool
-                clear(held)
+                held[:] = 0
                 for c in range(stop - start):
                     rank, weight, size = held[own_y[c]], cells[c], cell[start + c + 1] - cell[start + c]
                     for j in range(m):
@@ -168,7 +161,7 @@ def ranked(coef, left, right, cell, bounds, x, y, turned, a, b, base, scratch, o
 @inner
 def doubled(held, counts, cubes):
     """From the weight of each value to twice its mid-rank; and the sum of the weights' third powers."""
-    clear(counts)
+    counts[:] = 0
     cubes[:] = 0
     below = counts[0]
     for k in range(len(held)):
@@ -189,10 +182,10 @@ def kendall(coef, x, y, cells, held, tree, counts, sums, turned, out):
     top = 0
     for c in range(len(x)):
         top = max(top, y[c] + 1)
-    clear(tree[: top + 1])
-    clear(held[:top])
-    clear(counts)
-    clear(sums[: 6 if coef in (KENDALL_C, ACC_EQ) else 3])
+    tree[: top + 1] = 0
+    held[:top] = 0
+    counts[:] = 0
+    sums[: 6 if coef in (KENDALL_C, ACC_EQ) else 3] = 0
     n, lead = counts[0], counts[2]
     agree, tied_x, tied_y, tied_both, classes_x, classes_y = sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]
     c = 0
@@ -213,7 +206,7 @@ def kendall(coef, x, y, cells, held, tree, counts, sums, turned, out):
         group = cells[first]
         if c > first + 1:
             group = counts[1]
-            clear(counts[1:2])
+            counts[1] = 0
         for k in range(first, c):
             if c > first + 1:
                 add(group, cells[k])
@@ -242,8 +235,8 @@ def kendall(coef, x, y, cells, held, tree, counts, sums, turned, out):
 @inner
 def spearman(x, y, cells, ranks, counts, sums, cubes_y, out):
     """Spearman's coefficient of one list of cells, in order of x: (b,). Twice a mid-rank is a whole number: exact."""
-    clear(counts)
-    clear(sums)
+    counts[:] = 0
+    sums[:] = 0
     below, group, cross, cubes_x, share = counts[0], counts[1], sums[0], sums[1], sums[2]
     c = 0
     while c < len(x):
@@ -256,8 +249,8 @@ def spearman(x, y, cells, ranks, counts, sums, cubes_y, out):
                 cross[j] += np.float64(own[j]) * (below[j] + below[j] + own[j]) * rank[j]
             add(below, own)
             continue
-        clear(counts[1:2])
-        clear(sums[2:3])
+        counts[1] = 0
+        sums[2] = 0
         c = first
         while c < len(x) and x[c] == x[first]:
             add(group, cells[c])
@@ -284,7 +277,7 @@ def pearson(left, right, bounds, x, y, a, b, base, out):
         start, stop = bounds[one], bounds[one + 1]
         own_x, own_y = x[start:stop], y[start:stop]
         middle_x, middle_y = own_x.sum() / max(len(own_x), 1), own_y.sum() / max(len(own_y), 1)
-        clear(sums)
+        sums[:] = 0
         whole[:] = 0
         for i in range(start, stop):
             dx, dy = x[i] - middle_x, y[i] - middle_y

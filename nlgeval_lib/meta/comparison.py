@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
-from . import arrays, defaults, draws, intervals, jackknife, levels
+from . import arrays, draws, intervals, jackknife, levels
 from .classical import ALTERNATIVES
 from .jackknife import Spread
 from .result import NAN, NO_INTERVAL, Floats, Interval, Measured
 
-SCALINGS = ("z", "rank", "none")
 TESTS = (*draws.UNITS, *(f"{m}-{unit}" for m in ("perm", "jack") for unit in draws.UNITS), "exact-systems", "auto")
 MOST_PATTERNS = 10_000  # of systems whose scores are exchanged; beyond, they are drawn
 
@@ -63,12 +62,14 @@ class Comparison(Measured):
         arrays.share(power, "power")
         arrays.share(alpha, "alpha")
         found = self.spread
-        if found is None or found.undefined:
+        if found is None or found.undefined or not found.variance > 0:
             return NAN
         if systems is not None or inputs is not None:
             counts = found.counts
             found = found.scaled(systems or counts.get("systems", 0), inputs or counts.get("inputs", 0))
-        return jackknife.detectable(found, power, alpha)
+        return float(
+            (special.stdtrit(found.df, 1 - alpha / 2) + special.stdtrit(found.df, power)) * found.variance**0.5
+        )
 
 
 def compare(
@@ -82,7 +83,6 @@ def compare(
     seed: int = 0,
     alternative: str = "two-sided",
     nan: str = "drop",
-    scaling: str = "z",
     ci: str | bool | None = None,
     n_boot: int = 1000,
     confidence: float = 0.95,
@@ -90,25 +90,25 @@ def compare(
     """Does the first judge follow the ratings better than the second?
 
     first, second, y: one shape, flat or `X[system, input]`; items that any of the three lacks are left out.
-    units: None is `defaults.DEFAULT_TEST`, "auto" as `defaults.chosen` says; else a test and what would be drawn anew.
+    units: None is `DEFAULT_TEST`, "auto" as `intervals.chosen` says; else a test and what would be drawn anew.
     "jack-": t from the difference without each unit; "both" holds for other systems and inputs, "inputs" for these
     systems only. "perm-" (the prefix may be left out): the scores of the two are exchangeable within each row, input,
     system, or both (a coin for each system and each input, exchanged where the two differ); "exact-systems" takes all
     patterns of systems where they are at most 10,000. Measured level at .05 with SummEval's variances: jack-both 0 to
     .11; perm-systems .02 to .19; perm-both, the field's practice, .05 to .85 where judges differ in what they see.
-    scaling, for exchanged scores: "z" standardises each judge, "rank" takes ranks, "none" leaves them.
     ci, n_boot, confidence: interval of the difference, as `intervals.of` says.
     Raises: ValueError as `correlate`, and for unknown words.
     Source: Deutsch, Dror and Roth 2021 (PERM-INPUTS, -SYSTEMS, -BOTH); p as in Phipson and Smyth 2010.
     """
     coef = levels.named(coef, level)
     arrays.choice(alternative, ALTERNATIVES, "alternative")
-    arrays.choice(scaling, SCALINGS, "scaling")
     n_perm, seed = arrays.whole(n_perm, "n_perm"), arrays.whole(seed, "seed", low=0)
-    one, two, ratings, lost = together(first, second, y, nan)
+    one, two, ratings = arrays.alike(first=first, second=second, y=y)
+    lost = int(np.isnan([one, two, ratings]).any(axis=0).sum())
+    one, two, ratings = arrays.common(*(arrays.fill(side, ratings, nan).x for side in (one, two)), ratings)
     here = ~np.isnan(ratings)
-    name = arrays.choice(units or defaults.DEFAULT_TEST, TESTS, "units")
-    name, note = defaults.chosen("test", level, coef, here) if name == "auto" else (name, "")
+    name = arrays.choice(units or intervals.DEFAULT_TEST, TESTS, "units")
+    name, note = intervals.chosen("test", level, coef, here) if name == "auto" else (name, "")
     method, _, unit = name.rpartition("-")
     draws.check_units(unit, ratings.shape)
     levels.check(ratings, level)
@@ -118,7 +118,7 @@ def compare(
     data = int(here.sum()), lost, ratings.size, nan
     found = jackknife.spread(pair, unit) if method == "jack" and difference == difference else None
     patterns = draws.every_pattern(here, MOST_PATTERNS) if method == "exact" else None
-    test, drawn = f"perm-{unit}/{n_perm}", method != "jack" and patterns is None
+    test, scaling, drawn = f"perm-{unit}/{n_perm}", "z", method != "jack" and patterns is None
     if method == "jack":
         test, scaling = found.signature() if found else name, ""
     elif patterns is not None:
@@ -134,19 +134,13 @@ def compare(
         p, reason = jackknife.p_value(difference, found, alternative)
     else:
         masks = draws.swaps(ratings.shape, unit, n_perm, seed) if patterns is None else draws.in_chunks(patterns, here)
-        one, two = scaled(one, scaling), scaled(two, scaling)
-        sides = alike(one, two) if scaling == "z" else (one, two)
-        null, observed = _exchanged(levels.Swapped(*sides, ratings, coef, level, nan), ratings.size, masks)
+        pool = levels.Swapped(*alike(standardised(one), standardised(two)), ratings, coef, level, nan)
+        nobody = draws.Draws(rows=np.zeros((ratings.size, 1), dtype=draws.exact(2 * ratings.size)))
+        observed = float(np.subtract(*pool.values(nobody))[0])  # as the rest, on the common scale
+        null = np.concatenate([np.subtract(*pool.values(mask)) for mask in masks])
         p, reason = p_value(null, observed, alternative, patterns is not None)
     reason = "; ".join(dict.fromkeys(filter(None, (note, reason, ends.reason))))
     return Comparison(values[0], values[1], difference, p, *settings, ends, reason, found, null)
-
-
-def _exchanged(pair: levels.Swapped, size: int, masks: Iterator[draws.Draws]) -> tuple[Floats, float]:
-    """The differences after each exchange of scores, and the one without any: on the common scale."""
-    nobody = draws.Draws(rows=np.zeros((size, 1), dtype=draws.exact(2 * size)))
-    observed = np.subtract(*pair.values(nobody))[0]
-    return np.concatenate([np.subtract(*pair.values(mask)) for mask in masks]), float(observed)
 
 
 def p_value(null: Floats, observed: float, alternative: str = "two-sided", every: bool = False) -> tuple[float, str]:
@@ -173,26 +167,13 @@ def p_value(null: Floats, observed: float, alternative: str = "two-sided", every
     return (count / len(null) if every else (count + 1) / (len(null) + 1)), reason
 
 
-def together(first: Any, second: Any, y: Any, nan: str = "drop") -> tuple[Floats, Floats, Floats, int]:
-    """Both judges and the ratings with NaN in all three wherever one lacks a value; and how many items lacked one."""
-    one, two, ratings = arrays.alike(first=first, second=second, y=y)
-    lost = int((np.isnan(one) | np.isnan(two) | np.isnan(ratings)).sum())
-    one, two, ratings = arrays.common(*(arrays.fill(side, ratings, nan).x for side in (one, two)), ratings)
-    return one, two, ratings, lost
-
-
-def scaled(side: Floats, scaling: str) -> Floats:
-    """Scores brought to a common scale: z, rank or none; a constant side becomes zero under z. NaN stays."""
-    here = ~np.isnan(side)
-    side = levels.rescaled(side) if scaling == "z" else levels.tame(side)  # squares neither overflow nor vanish
+def standardised(side: Floats) -> Floats:
+    """Scores on the common scale of exchange: mean 0, spread 1; a constant side becomes zero. NaN stays."""
+    here, side = ~np.isnan(side), levels.rescaled(side)  # squares neither overflow nor vanish
     out = side.copy()
-    if scaling == "z":
-        above = side[here] - side[here].min()  # scores far from zero lose digits otherwise
-        spread = above.std()
-        out[here] = (above - above.mean()) / spread if above.max() > 0 and spread > 0 else 0.0
-    elif scaling == "rank":
-        _, code, count = np.unique(side[here], return_inverse=True, return_counts=True)
-        out[here] = (np.cumsum(count) - (count - 1) / 2)[code]
+    above = side[here] - side[here].min()  # scores far from zero lose digits otherwise
+    spread = above.std()
+    out[here] = (above - above.mean()) / spread if above.max() > 0 and spread > 0 else 0.0
     return out
 
 

@@ -70,9 +70,23 @@ def correlate(
     coef = levels.named(coef, level)
     a, b = arrays.alike(x=x, y=y)
     filled = arrays.fill(a, b, nan)
-    result, plan = _point(filled, coef, level)
-    ends = intervals.of(plan, result.value, ci, level, coef, n_boot, seed, confidence)
-    return replace(result, interval=ends, reason=result.reason or ends.reason)
+    levels.check(filled.x, level)
+    here, skipped, reason = ~np.isnan(filled.x), 0, ""
+    n = units = int(here.sum())
+    plan, whole = levels.plan(filled.x, filled.y, coef, level, nan), everything(filled.x.shape)
+    value, sides = plan.value, (filled.x, filled.y)
+    if isinstance(plan, levels.Inputs):
+        skipped = int(np.isnan(plan.each(whole)).sum())
+        units = here.shape[1] - skipped
+        reason = f"none of {skipped} inputs has two systems that differ in scores and in ratings"
+    if isinstance(plan, levels.Systems):
+        units = int(here.any(axis=1).sum())
+        skipped = len(here) - units
+        sides = plan.means(whole)[:2]
+    reason = "" if value == value else reason or _why(*sides, "mean " if level == "system" else "")
+    ends = intervals.of(plan, value, ci, level, coef, n_boot, seed, confidence)
+    counts = n, units, filled.n_missing, skipped, filled.x.size
+    return Correlation(value, coef, level, *counts, nan, ends, reason or ends.reason)
 
 
 def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset", nan: str = "drop") -> Floats:
@@ -96,29 +110,6 @@ def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset"
     if level == "system":
         few |= here.any(axis=2).sum(axis=1) < 3
     return np.where(few, np.nan, levels.stacked(a, b, coef, level, nan))
-
-
-def _point(filled: arrays.Filled, coef: str, level: str) -> tuple[Correlation, levels.Plan]:
-    levels.check(filled.x, level)
-    here = ~np.isnan(filled.x)
-    n = units = int(here.sum())
-    skipped, reason = 0, ""
-    plan, whole = levels.plan(filled.x, filled.y, coef, level, filled.policy), everything(filled.x.shape)
-    value, x, y = plan.value, filled.x, filled.y
-    if isinstance(plan, levels.Inputs):
-        skipped = int(np.isnan(plan.each(whole)).sum())
-        units = here.shape[1] - skipped
-        reason = f"none of {skipped} inputs has two systems that differ in scores and in ratings"
-    if isinstance(plan, levels.Systems):
-        units = int(here.any(axis=1).sum())
-        skipped = len(here) - units
-        x, y, _ = plan.means(whole)
-    if value == value:
-        reason = ""
-    elif not reason:
-        reason = _why(x, y, "mean " if level == "system" else "")
-    counts = n, units, filled.n_missing, skipped, filled.x.size
-    return Correlation(value, coef, level, *counts, filled.policy, reason=reason), plan
 
 
 def _why(x: Floats, y: Floats, what: str) -> str:
@@ -215,7 +206,7 @@ def bounds(x: Any, y: Any, low: float, high: float, coef: str = "kendall-b", lev
         whole = a.copy()
         whole[gap] = scores
         filled = arrays.fill(whole, b)
-        values.append(levels.value(filled.x, filled.y, point.coef, level))
+        values.append(levels.plan(filled.x, filled.y, point.coef, level).value)
     ends = np.fmin.reduce(values), np.fmax.reduce(values)
     counts = int(gap.sum()), a.size, len(values) - 1, (low, high)
     return Bounds(float(ends[0]), float(ends[1]), point.value, point.coef, level, *counts)

@@ -5,8 +5,9 @@ The numbers drawn do not depend on how they are cut into chunks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +31,6 @@ class Draws:
     inputs: Weights | None = None
     rows: Weights | None = None
     base: float = 0.0
-
-    @classmethod
-    def of(cls, weights: Mapping[str, Weights], base: float = 0.0) -> Draws:
-        """From the weights by the name of the unit."""
-        return cls(weights.get("systems"), weights.get("inputs"), weights.get("rows"), base)
 
     def __len__(self) -> int:
         return next(a.shape[1] for a in (self.systems, self.inputs, self.rows) if a is not None)
@@ -68,7 +64,8 @@ def bootstrap(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator
     step = chunk_size(int(np.prod(shape)))
     for start in range(0, n, step):
         b = min(step, n - start)
-        yield Draws.of({unit: _draw_counts(rng[unit], b, size, kind) for unit, size in sizes.items()})
+        drawn: dict[str, Any] = {unit: _draw_counts(rng[unit], b, size, kind) for unit, size in sizes.items()}
+        yield Draws(**drawn)
 
 
 def swaps(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Draws]:
@@ -79,8 +76,11 @@ def swaps(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Dra
     step = max(4, chunk_size(2 * int(np.prod(shape))) // 4 * 4)
     for start in range(0, n, step):
         b = min(step, n - start)
-        masks = {unit: rng[unit].integers(0, 2, (b, size), dtype=np.int8) for unit, size in sizes.items()}
-        yield Draws.of({unit: np.ascontiguousarray(mask.T, dtype=kind) for unit, mask in masks.items()})
+        masks: dict[str, Any] = {}
+        for unit, size in sizes.items():
+            coins = rng[unit].integers(0, 2, (b, size), dtype=np.int8)
+            masks[unit] = np.ascontiguousarray(coins.T, dtype=kind)
+        yield Draws(**masks)
 
 
 def every_pattern(here: npt.NDArray[np.bool_], most: int) -> Weights | None:
@@ -103,15 +103,14 @@ def in_chunks(patterns: Weights, here: npt.NDArray[np.bool_]) -> Iterator[Draws]
         yield Draws(systems=np.ascontiguousarray(patterns[:, start : start + step]))
 
 
-def left_out(shape: tuple[int, ...], units: str) -> Iterator[tuple[str, Draws]]:
-    """Every sample with one unit left out, named by the kind of unit: the jackknife."""
-    step, kind = chunk_size(int(np.prod(shape))), exact(int(np.prod(shape)))
-    for unit, size in _sizes(shape, units).items():
-        for start in range(0, size, step):
-            out = np.arange(start, min(start + step, size))
-            counts = np.ones((size, len(out)), dtype=kind)
-            counts[out, np.arange(len(out))] = 0
-            yield unit, Draws.of({unit: counts})
+def left_out(shape: tuple[int, ...], unit: str) -> Iterator[Draws]:
+    """Every sample with one unit left out, rows, inputs or systems: the jackknife."""
+    step, kind, size = chunk_size(int(np.prod(shape))), exact(int(np.prod(shape))), _sizes(shape, unit)[unit]
+    for start in range(0, size, step):
+        out = np.arange(start, min(start + step, size))
+        counts: Any = np.ones((size, len(out)), dtype=kind)
+        counts[out, np.arange(len(out))] = 0
+        yield Draws(**{unit: counts})
 
 
 def everything(shape: tuple[int, ...]) -> Draws:

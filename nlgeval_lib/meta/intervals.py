@@ -1,4 +1,7 @@
-"""How far a value would move with other inputs, other systems or other splits: bootstrap and closed-form intervals."""
+"""How far a value would move with other inputs, other systems or other splits: bootstrap and closed-form intervals.
+
+And which interval and which test are taken where none is named: two constants, and what "auto" stands for.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from . import arrays, defaults, draws, jackknife
+from . import arrays, draws, jackknife
 from .levels import Combined, Statistic
 from .result import NAN, NO_INTERVAL, Floats, Interval, Result
 
+DEFAULT_TEST = DEFAULT_CI = "auto"  # the jackknife, and permutation of systems at system level
 METHODS = ("boot", "wide", "jack")
 NAMES = (*(f"{method}-{unit}" for method in METHODS for unit in draws.UNITS), "fisher", "auto")
 FISHER = ("pearson", "spearman", "kendall-b")  # have a standard error on Fisher's z scale
@@ -32,7 +36,7 @@ def of(
 ) -> Interval:
     """Within what limits would a statistic fall for other inputs, other systems, or both?
 
-    ci: None or False for no interval; True for `defaults.DEFAULT_CI`; "auto", as `defaults.chosen` says; "fisher"; or a
+    ci: None or False for no interval; True for `DEFAULT_CI`; "auto", as `chosen` says; "fisher"; or a
     method and what is drawn anew (rows, inputs, systems or both): "boot-" percentile bootstrap (measured coverage of
     95 % .65 to .90 where systems are few), "wide-" the same with tails widened for few units, "jack-" jackknife and t.
     value: the statistic of the data. difference: it is a difference of two coefficients.
@@ -70,9 +74,9 @@ def known(ci: str | bool | None, level: str, coef: str, here: Any, what: str) ->
     """The name of the interval that is meant, or none ("") with a reason. As `of`."""
     if ci is None or ci is False:
         return "", ""
-    name = arrays.choice(defaults.DEFAULT_CI if ci is True else ci, NAMES, "ci")
+    name = arrays.choice(DEFAULT_CI if ci is True else ci, NAMES, "ci")
     if name == "auto":
-        return defaults.chosen(what, level, coef, here)
+        return chosen(what, level, coef, here)
     if name == "fisher":
         arrays.choice(coef, FISHER, "coef of ci='fisher'")
         if what == "difference":
@@ -80,6 +84,26 @@ def known(ci: str | bool | None, level: str, coef: str, here: Any, what: str) ->
     else:
         draws.check_units(name.split("-")[1], here.shape, "ci")
     return name, ""
+
+
+def chosen(what: str, level: str, coef: str, here: npt.NDArray[np.bool_]) -> tuple[str, str]:
+    """What "auto" stands for: the name of a test or an interval, or none ("") and the reason.
+
+    what: "test", the paired test; "value" or "difference", the interval of one coefficient or of a difference. here:
+    which items take part.
+    """
+    systems, inputs = (int(here.any(axis=axis).sum()) for axis in (1, 0)) if here.ndim == 2 else (1, here.size)
+    if level == "system":
+        if what == "test":
+            return "exact-systems", ""
+        least, name = (4, "fisher") if coef == "pearson" and what == "value" else (5, "wide-both")
+        few = f"no interval: {systems} systems at system level, at least {least} are needed"
+        return (name, "") if systems >= least else ("", few)
+    if systems == 1 or inputs == 1:
+        return "jack-rows", ""
+    if systems == 2:
+        return "jack-inputs", "2 systems: what is said holds for these two only"
+    return ("jack-both", "") if inputs > 2 else ("jack-systems", "2 inputs: what is said holds for these two only")
 
 
 def of_mean(parts: Sequence[Any], value: float) -> Interval:

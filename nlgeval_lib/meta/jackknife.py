@@ -153,10 +153,3 @@ def mean_of(statistics: Sequence[Statistic], of: Spread) -> Spread:
     least = min(alone, key=lambda one: one.df)
     reason = "; ".join(dict.fromkeys(one.reason for one in alone if one.reason))
     return replace(least, parts=parts, undefined=any(one.undefined for one in alone), reason=reason)
-
-
-def detectable(of: Spread, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The smallest difference that the two-sided test at alpha finds with this power; NaN where there is no test."""
-    if of.undefined or not of.variance > 0:
-        return NAN
-    return float((special.stdtrit(of.df, 1 - alpha / 2) + special.stdtrit(of.df, power)) * np.sqrt(of.variance))

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, draws, left_out
+from . import arrays, draws
 from .draws import Draws, Weights
-from .lists import COEFFICIENTS, Lists
+from .lists import COEFFICIENTS, Lists, without_each
 from .result import Floats
 
 LEVELS = ("dataset", "input", "system")
@@ -62,11 +62,6 @@ def counted(values: Floats, zero: bool | npt.NDArray[np.bool_]) -> Floats:
     return np.where(np.isnan(values) & zero, 0.0, values)
 
 
-def value(x: Floats, y: Floats, coef: str, level: str) -> float:
-    """The coefficient of the data themselves."""
-    return plan(x, y, coef, level).value
-
-
 def stacked(x: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> Floats:
     """The coefficient of each of many judges: x, y `[judge, item]` or `[judge, system, input]` to (judges,)."""
     judges = len(x)
@@ -104,7 +99,7 @@ class Statistic:
         (units,); an absent one changes nothing.
         """
         kind = "rows" if unit == "cells" else unit
-        return np.concatenate([self.values(chunk) for _, chunk in draws.left_out(self.here.shape, kind)])
+        return np.concatenate([self.values(chunk) for chunk in draws.left_out(self.here.shape, kind)])
 
 
 class Combined(Statistic):
@@ -144,9 +139,9 @@ class Dataset(Plan):
         return counted(self.lists.values(drawn)[0], self.zero)
 
     def without(self, unit: str) -> Floats:
-        if self.coef in ("pearson", "spearman") and unit != "cells":
+        if unit != "cells":
             return super().without(unit)
-        return counted(left_out.of_list(self.x, self.y, self.lists, unit, self.value), self.zero)
+        return counted(without_each(self.x, self.y, self.lists, self.value), self.zero)
 
 
 class Inputs(Plan):
@@ -173,7 +168,7 @@ class Inputs(Plan):
         if unit != "cells":
             return super().without(unit)
         whole = self.each(draws.everything(self.here.shape))
-        reduced = np.hstack([self.each(chunk) for _, chunk in draws.left_out(self.here.shape, "systems")])
+        reduced = np.hstack([self.each(chunk) for chunk in draws.left_out(self.here.shape, "systems")])
         found, lost = np.nansum(whole), np.isnan(whole).sum()  # one input's coefficient takes the place of the whole's
         total = found - np.nan_to_num(whole) + np.nan_to_num(reduced)
         number = len(whole) - lost + np.isnan(whole) - np.isnan(reduced)
@@ -275,9 +270,9 @@ class Swapped:
         if self.level == "dataset":
             if masks.inputs is not None:
                 coins["inputs"] = 1 - 2 * masks.inputs
-            one, other = self.pool.values(Draws.of(coins, 0.5))
+            one, other = self.pool.values(Draws(**coins, base=0.5))
             return counted(one, self.zero), counted(other, self.zero)
-        one, other = (counted(side, self.zero) for side in np.split(self.pool.values(Draws.of(coins, 0.5)), 2))
+        one, other = (counted(side, self.zero) for side in np.split(self.pool.values(Draws(**coins, base=0.5)), 2))
         if masks.inputs is not None:
             flip = masks.inputs.astype(bool)
             one, other = np.where(flip, other, one), np.where(flip, one, other)

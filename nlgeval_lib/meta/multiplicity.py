@@ -123,15 +123,6 @@ class League(Result):
     ranks: tuple[int, ...]
     n: int
 
-    def p_matrix(self, adjusted: bool = True) -> Floats:
-        """p-values `[judge, judge]`, NaN on the diagonal."""
-        out = np.full((len(self.names), len(self.names)), np.nan)
-        values = self.corrected.adjusted if adjusted else self.corrected.p
-        for (a, b), p in zip(self.corrected.names, values, strict=True):
-            i, j = self.names.index(a), self.names.index(b)
-            out[i, j] = out[j, i] = p
-        return out
-
     def to_frame(self) -> pd.DataFrame:
         """A row a judge: its name and rank beside its correlation."""
         table = pd.DataFrame([one.row() for one in self.correlations])
@@ -151,7 +142,6 @@ def league(
     n_perm: int = 1000,
     seed: int = 0,
     nan: str = "drop",
-    scaling: str = "z",
     method: str = "holm",
     alpha: float = 0.05,
     ci: str | bool | None = None,
@@ -175,12 +165,15 @@ def league(
     )
     comparisons = {}
     for a, b in combinations(scores, 2):
-        one = compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, nan=rest, scaling=scaling)
+        one = compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, nan=rest)
         comparisons[a, b] = replace(one, nan=nan, n_missing=lost)
     corrected = correct({pair: one.p for pair, one in comparisons.items()}, method, alpha=alpha)
+    p = pd.DataFrame(np.nan, [*scores], [*scores])
+    for (a, b), adjusted in zip(corrected.names, corrected.adjusted, strict=True):
+        p.loc[a, b] = p.loc[b, a] = adjusted
+    ranks = rank_clusters([one.value for one in correlations], p.to_numpy(), alpha)
     n = int((~np.isnan(shared)).sum())
-    table = League(tuple(scores), correlations, tuple(comparisons.values()), corrected, (), n)
-    return replace(table, ranks=rank_clusters([one.value for one in correlations], table.p_matrix(), alpha))
+    return League(tuple(scores), correlations, tuple(comparisons.values()), corrected, ranks, n)
 
 
 def _on_common_items(judges: Mapping[str, Any], y: Any, nan: str) -> tuple[Floats, dict[str, Floats], int]:

@@ -121,16 +121,13 @@ class AltTest(Result):
 
     winning_rate: share of raters whom the judge beats significantly, in [0, 1]; advantage: mean over raters of the
     probability that the judge is as close to the others as the rater or closer; passed: winning_rate >= 0.5.
-    judge_advantage, rater_advantage, p, adjusted, won: one a rater, in order; NaN and False for a rater left out.
+    p, won: one a rater, in order; NaN and False for a rater left out.
     """
 
     winning_rate: float
     advantage: float
     passed: bool
-    judge_advantage: tuple[float, ...]
-    rater_advantage: tuple[float, ...]
     p: tuple[float, ...]
-    adjusted: tuple[float, ...]
     won: tuple[bool, ...]
     epsilon: float
     score: str
@@ -178,51 +175,34 @@ def alt_test(
         both = levels.rescaled(np.vstack([x, every]))
         x, every = both[0], both[1:]
     rows = [_one_rater(x, every, rater, score, epsilon, min_items) for rater in range(len(every))]
-    judge_advantage, rater_advantage, p = (tuple(column) for column in zip(*rows, strict=True))
+    advantages, p = (tuple(column) for column in zip(*rows, strict=True))
     tested = ~np.isnan(p)
-    corrected = correct(p, "by", alpha=q)
-    won = corrected.rejected
-    rate = sum(won) / int(tested.sum()) if tested.any() else NAN
-    return AltTest(
-        winning_rate=rate,
-        advantage=float(np.mean(np.array(judge_advantage)[tested])) if tested.any() else NAN,
-        passed=rate >= 0.5,
-        judge_advantage=judge_advantage,
-        rater_advantage=rater_advantage,
-        p=p,
-        adjusted=corrected.adjusted,
-        won=won,
-        epsilon=epsilon,
-        q=q,
-        score=score,
-        n_items=int(usable.sum()),
-        n_left_out=int((~usable).sum()),
-        raters_left_out=tuple(np.flatnonzero(~tested).tolist()),
-        min_items=min_items,
-        reason="" if tested.any() else f"no rater has {min_items} items with another rater and a judgment",
-    )
+    won = correct(p, "by", alpha=q).rejected
+    rate, advantage = NAN, NAN
+    reason = f"no rater has {min_items} items with another rater and a judgment"
+    if tested.any():
+        rate, advantage, reason = sum(won) / int(tested.sum()), float(np.mean(np.array(advantages)[tested])), ""
+    counts = int(usable.sum()), int((~usable).sum()), tuple(np.flatnonzero(~tested).tolist())
+    return AltTest(rate, advantage, rate >= 0.5, p, won, epsilon, score, q, *counts, min_items, reason)
 
 
-def _one_rater(
-    x: Floats, every: Floats, rater: int, score: str, epsilon: float, min_items: int
-) -> tuple[float, float, float]:
-    """Advantage of the judge, advantage of the rater, and p of "the rater's lead over the judge is below epsilon"."""
+def _one_rater(x: Floats, every: Floats, rater: int, score: str, epsilon: float, min_items: int) -> tuple[float, float]:
+    """Advantage of the judge, and p of "the rater's lead over the judge is below epsilon"."""
     here = ~np.isnan(every[rater])
     if here.sum() < min_items:
-        return NAN, NAN, NAN
+        return NAN, NAN
     others = np.delete(every, rater, axis=0)[:, here]
     of_judge, of_rater = (_closeness(values, others, score) for values in (x[here], every[rater, here]))
     slack = 1e-12
     judge_wins = (of_judge >= of_rater - slack).astype(float)
-    rater_wins = (of_rater >= of_judge - slack).astype(float)
-    lead = rater_wins - judge_wins
+    lead = (of_rater >= of_judge - slack).astype(float) - judge_wins
     if np.ptp(lead) == 0:  # no spread: the answer is certain either way
         p = 0.0 if lead[0] < epsilon else 1.0
     else:
         from scipy import stats
 
         p = float(stats.ttest_1samp(lead, epsilon, alternative="less").pvalue)
-    return float(judge_wins.mean()), float(rater_wins.mean()), p
+    return float(judge_wins.mean()), p
 
 
 def _closeness(values: Floats, others: Floats, score: str) -> Floats:

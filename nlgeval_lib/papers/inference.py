@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
-from nlgeval_lib.meta import classical
+from nlgeval_lib import meta
 from nlgeval_lib.papers.audit.cells import Cells, Quantity
 
 ALPHA = 0.05
@@ -30,18 +30,12 @@ def least_between(first: float, second: float, n: int) -> float:
     shared = first * second
     most = shared + math.sqrt((1 - first**2) * (1 - second**2)) - 1e-9
 
-    def told(between: float) -> bool:
-        return classical.williams(first, second, between, n).p <= ALPHA
+    def excess(between: float) -> float:
+        return meta.williams(first, second, between, n).p - ALPHA
 
-    if told(shared):
+    if excess(shared) <= 0:
         return shared
-    if not told(most):
-        return math.inf
-    low, high = shared, most
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if told(middle) else (middle, high)
-    return high
+    return float(optimize.brentq(excess, shared, most)) if excess(most) <= 0 else math.inf
 
 
 def williams(pairs: Sequence[Pair], n: Any, scale: float = 1) -> str:
@@ -129,31 +123,17 @@ def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> str:
     said = []
     for other in over:
         both = [row for row in cells.names("row") if all((row, name, "rank") in cells for name in (first, other))]
-        mine, theirs, human = (
+        sides = (
             stats.rankdata([float(cells[row, name, "rank"].face) for row in both]) for name in (first, other, against)
         )
-        said.append((other, *_exchanged(mine, theirs, human), len(both)))
+        found = meta.compare(*(side[:, None] for side in sides), level="system", units="exact-systems")
+        said.append((other, found.difference, found.p, len(both)))
     ahead = [f"{other} {p_in_words(p)}" for other, gap, p, _ in said if p <= ALPHA and gap > 0]
     others = [f"{other} {gap:+.3f}, {p_in_words(p)}" for other, gap, p, _ in said if not (p <= ALPHA and gap > 0)]
     answer = "no" if others else "yes"
     parts = [f"above {', '.join(ahead)}"] * bool(ahead) + [f"not above {', '.join(others)}"] * bool(others)
     sizes = " or ".join(map(str, sorted({n for *_, n in said})))
     return f"{answer}: {'; '.join(parts)} (tau over {sizes} models, exact exchange of ranks)"
-
-
-def _exchanged(one: np.ndarray, two: np.ndarray, human: np.ndarray) -> tuple[float, float]:
-    """The difference of two taus with the human order, and its p over all exchanges."""
-    n = len(human)
-    here, there = np.triu_indices(n, 1)
-    order = np.sign(human[here] - human[there])
-    swap = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(bool)
-
-    def taus(ranks: np.ndarray) -> np.ndarray:
-        pairs = np.sign(ranks[:, here] - ranks[:, there])
-        return pairs @ order / np.sqrt(np.abs(pairs).sum(axis=1) * len(here))
-
-    gaps = taus(np.where(swap, two, one)) - taus(np.where(swap, one, two))
-    return float(gaps[0]), float(np.mean(np.abs(gaps) >= abs(gaps[0]) - 1e-9))
 
 
 def p_in_words(p: float) -> str:

@@ -78,7 +78,8 @@ _RIGHT = re.compile(
 # "4 of the facts", "3 minor errors": parts and things that are counted
 _COUNTED = re.compile(
     r" (?:(?P<part>(?:out )?of (?:the|its|these|those|them|all|my|our|his|her|their)\b(?! (?:possible|total|maximum|"
-    r"available|max|best)\b)(?! \d+(?: (?:possible|points|stars|marks)\b|[ \t]*(?:[.!,;)\n]|\Z))))|(?:(?:[a-z-]+(?:al|"
+    r"available|max|best)\b)(?! (?:rubric|scale)\b)(?! \d+(?: (?:possible|points|stars|marks)\b|[ \t]*(?:[.!,;)\n]|"
+    r"\Z))))|(?:(?:[a-z-]+(?:al|"
     r"ed|ing|ous|ive|ic|or|able|ible)|key|main|small|big|wrong|false|more|other) ){0,2}(?:errors?|mistakes?|issues?|"
     r"problems?|typos?|sentences?|words?|facts?|paragraphs?|examples?|omissions?|inconsistenc(?:y|ies)|contradictions?|"
     r"repetitions?|statements?|claims?|events?|people|persons|times|reasons?|points (?:are|were|is|was|have|has|not)|"
@@ -237,7 +238,7 @@ def candidates(text: str, low: float, high: float) -> list[Candidate]:
 _OPENERS = " \t\n\"'([{<~"
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _SEPARATOR = re.compile(r"[\n.!?;,|{}()\[\]:=\"]")
-_LINE_LEFT = re.compile(r"[\s>#\"'(\[|-]*\Z")
+_LINE_LEFT = re.compile(r"[\s<>=#\"'(\[|-]*\Z")
 _ITEM_LEFT = re.compile(r"[\s>#*|\"'(\[{-]*(?:\d{1,2}[.)][ >#-]*)?\Z")
 _LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
 _LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
@@ -343,6 +344,8 @@ def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None
     if not heading or (len(line) == len(above) and at > 1500) or (line_start and heading.end() < len(line)):
         return
     words = _WORD.findall(heading["name"])
+    if line[heading.end() :][:1].isdigit():  # "Pros: 2. Cons: 4. Score: 3"
+        return
     if tables.NOUNS.isdisjoint(words) and not tables.NO_ASPECT.issuperset(words):
         one.present(ASPECT, "label of an aspect", " ".join(words))
 
@@ -378,6 +381,12 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
         one.label = _aspect_after(text, one.used) or one.label
 
 
+_GETS = re.compile(
+    r"\W(?P<verb>has|had|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)(?: (?:a|an|"
+    r"the))?(?: [a-z]+)? \Z"
+)
+
+
 def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
     """`the score of the summary is 4`, `a coherence score of 4`, `Score 4`; not the score of a game."""
     before = (_WORD.findall(sentence[: found.start("noun")][-40:]) or [""])[-1]
@@ -389,6 +398,9 @@ def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
         return
     if odd and not (odd <= tables.TOPS and _TOP_AWARDED.search(sentence[: found.start("noun") - len(before) - 1])):
         return
+    gets = _GETS.search(sentence[: found.start("noun")])
+    if gets and not _own(sentence, gets.start("verb"), gets["verb"]):
+        return one.spoil("the number is the score of something else")
     aspect = "" if before in tables.NOT_ASKED or before.endswith(("ly", "ing", "ed")) else before
     aspect = _aspect_after(groups.get("mid") or "", 0, search=True) or aspect
     if not tables.RANKS.isdisjoint({before, *mid}):
@@ -436,6 +448,8 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
         if lead["list"] and not one.kind and one.value == 1.0:
             one.spoil("a leading '1.' may be the number of a list")
     elif scored and tables.ENDS.match(text, one.used) and not tables.COUNT_BEFORE.search(window):
+        if line.rstrip(_OPENERS).rpartition(" ")[2] in tables.NOT_A_SCORE:  # "This is part 4/5"
+            return
         aspect = _aspect_after(text, one.used)
         one.present(ASPECT if aspect else FORM, "form", aspect)
     elif one.token[0].isdigit() and window.endswith((" (", "\n(")) and tables.CLOSED.match(text, one.used):
@@ -465,6 +479,8 @@ def doubt(one: Candidate, text: str) -> None:
     cut = _sentence_start(window)
     sentence = window[cut:]
     labelled = sentence.rstrip(_OPENERS).endswith((":", "=", "|"))
+    if one.cue == "a 4 than a 3":
+        return None
     if re.match(r"[ \t]?\(?\?", after):
         return one.spoil("the number is in question")
     if tables.SPLIT_AFTER.match(text, used):

@@ -171,7 +171,7 @@ def error_analysis(text: str | None, weights: Mapping[str, float] | None = None)
 
 
 # --- fields to errors, errors to a score ----------------------------------------------------------------------------
-Field = tuple[str, int | None, str]
+Field = tuple[str, str | None, str]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -182,7 +182,7 @@ def _kind(name: str) -> str:
 
 def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
     """The errors that fields make up: a head, another number, or a field that comes again begins the next one."""
-    found: list[tuple[int | None, dict[str, str]]] = []
+    found: list[tuple[str | None, dict[str, str]]] = []
     for kind, number, content in fields:
         last, held = found[-1] if found else (None, {})
         both = number is not None and last is not None
@@ -197,7 +197,7 @@ def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
         ErrorItem(
             severity=_severity(held.pop("severity", "")),
             reduction=_amount(held.pop("reduction", "")),
-            number=number,
+            number=int(number) if number else None,
             **held,
         )
         for number, held in found
@@ -271,17 +271,21 @@ def _listed(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
     """The analysis in labelled lines; its header is what stands before the first."""
     body = f"\n{body}"
     labels = list(LABEL.finditer(body))
-    ends = [*(label.start() for label in labels[1:]), len(body)]
     fields: list[Field] = []
-    for label, end in zip(labels, ends, strict=False):
-        number = label["number"] or label["head"]
-        content = body[label.end() : end].strip().strip("*_").strip()
-        fields.append((_kind(label["name"] or ""), int(number) if number else None, content))
+    end = len(body)
+    for label in reversed(labels):
+        name, number, head = label.groups()
+        content = body[label.end() : end].strip(" \t\n*_")
+        fields.append((_kind(name) if name else "", number or head, content))
+        end = label.start()
+    fields.reverse()
     listed = any(kind for kind, _, _ in fields)
     head = readable(body[: labels[0].start()] if listed else body)
     counts = [(match["count"] or match["count2"]).lower() for match in _COUNT.finditer(head)]
     said = 0.0 if counts[-1:] == ["no"] else number_of(counts[-1]) if counts else None
-    totals = _TOTAL.findall(head.lower()) or (_TOTAL.findall(readable(body).lower()) if listed else [])
+    totals = _TOTAL.findall(head.lower()) or (
+        _TOTAL.findall(readable(body).lower()) if listed and "otal" in body else []
+    )
     errors = _errors(fields)
     count, total = None if said is None else int(said), number_of(totals[-1]) if totals else None
     reasons_only = all(not (e.location or e.severity or e.aspect) and math.isnan(e.reduction) for e in errors)

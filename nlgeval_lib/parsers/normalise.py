@@ -131,6 +131,8 @@ def normalised(content: str, low: float, high: float) -> str:
     if "☆" in text:
         text = _STAR_LINE.sub(lambda line: f"{line[1]}{len(line[2])}/{len(line[2] + line[3])}", text)
     text = plain(text)
+    if "~~" in text or "..." in text:
+        text = _LEADERS.sub(": ", _STRUCK.sub(" ", text))
     if '"' in text:
         text = _QUOTED.sub(_unquoted, text)
     text = _one_blank(text)
@@ -258,6 +260,9 @@ _WORKED_OUT = re.compile(
     re.M,
 )
 _STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
+_STRUCK = re.compile(r"~~[^~\n]{1,60}~~")
+_LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
+_ECHOED = re.compile(r"(?:for example|e\.g\.?|such as|format)[^\n.!?]{0,40}\Z")
 _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 _BARE_QUOTE = re.compile(r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
@@ -283,6 +288,8 @@ def _tag(match: re.Match) -> str:
         return " quoted "  # 'the answer says "[RESULT] 5", which': the judged text is quoted
     if name in _PLAIN_TAGS:
         return match.group()
+    if _ECHOED.search(text, max(0, match.start() - 60), match.start()):
+        return " quoted "  # 'strictly following this format, for example: "Rating: [[5]]"'
     if name and not _SCORE_TAG.fullmatch(name):
         return f"\n{name.replace('_', ' ')}: {inner} {TAG}\n"
     if match["said"] is not None and not match["said"].strip():

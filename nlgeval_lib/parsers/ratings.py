@@ -170,6 +170,9 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
         if standing == (ASPECT,) and values and not label:
             # "4/5 ... 3/5 for style", "4 ... Response: 2": one aspect is no more than another number of its own
             values |= {one.value for one in live if one.strength <= FORM and low <= one.value <= high}
+        if len(values) > 1 and standing != (ASPECT,):
+            verdicts = _after_turn(verdicts, body)
+            values = {one.value for one in verdicts}
         if len(values) > 1:
             return Status.UNPARSED, _several(verdicts, sorted(values)), "conflict"
         if stops and not (values and all(one.rescaled for one in stops)):
@@ -188,6 +191,7 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
     return Status.UNPARSED, vetoed.veto if vetoed else "no number is presented as the score", "none"
 
 
+_UNSURE = re.compile(r" ?i (?:don't know|do not know|can't|cannot|'m not sure|am not sure)|,? ?i'm not sure")
 _GOES_ON = re.compile(r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b")
 
 
@@ -202,7 +206,7 @@ def _settled(best: Candidate, body: str, low: float, high: float) -> Candidate |
         if len(row) == high and abs(stars - best.value) >= 1.0:
             return Status.UNPARSED, f"different verdicts: {shown(best.value)}, {stars} stars", "conflict"
     for place in tables.CORRECTION.finditer(body, best.end, best.end + 20_000):
-        if not place["rest"].strip(" .,!"):
+        if not place["rest"].strip(" .,!") or _UNSURE.match(place["rest"]):
             return Status.UNPARSED, f"the judge takes {shown(best.value)} back", "conflict"
         for other in candidates(place["rest"], low, high):
             if low <= other.value <= high and other.value != best.value:
@@ -222,10 +226,20 @@ def _corrected(found: list[Candidate], body: str) -> list[Candidate]:
     return found
 
 
+def _after_turn(verdicts: list[Candidate], body: str) -> list[Candidate]:
+    """The last of different verdicts, where the judge takes back the one before it in between; else all."""
+    last = verdicts[-1]
+    earlier = max((one for one in verdicts if one.value != last.value), key=lambda one: one.start)
+    turned = tables.TURNED.search(body, earlier.end, last.start)
+    return [last] if turned and last.start - earlier.end < 400 else verdicts
+
+
 _CONCLUDES = re.compile(
-    r"(?:(?P<so>\b(?:so|thus|hence|therefore),?)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
+    r"(?:(?P<so>\b(?:so|thus|hence|therefore|as (?:it|things) stands?|as is|which averages (?:out )?to|"
+    r"which makes):?,?)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
     rf"(?:(?:\A|\s)(?:{'|'.join(tables.FILL - {'probably', 'likely', 'now', 'only', 'just'})}))*\s*\Z"
 )
+_DEDUCES = re.compile(r"\b(?:minus|deduct\w*|subtract\w*|points? off|knock\w* off)\b")
 _SAYING = {"says", "said", "say", "writes", "reads", "like", "following", "rater", "asked", "wants"}
 _NO_VERDICT = (tables.NOT_A_SCORE | _SAYING) - tables.TOPS - {"not", "never"}
 _LAST = re.compile(r"(?:,? (?:it is|in the end|overall|then|for me|from me))?[\s.!)]*\Z")
@@ -242,7 +256,7 @@ def _closing(found: list[Candidate], body: str, low: float, high: float) -> Cand
     others = [one.value for one in found if not one.veto and one.value != last.value]
     said = re.findall(r"[a-z]+", body[: lead.start()])
     nameless = len(said) > 2 and _NO_VERDICT.isdisjoint(said[-3:])  # not "Page: 4"
-    if (others and not lead["so"]) or (lead["sign"] and not nameless):
+    if (others and not lead["so"] and not _DEDUCES.search(body)) or (lead["sign"] and not nameless):
         return None
     last.present(FORM, "closing")
     doubt(last, body)
@@ -415,7 +429,7 @@ def feedback(text: str | None, low: float = 1, high: float = 5, mode: str = "ver
     if content is None:
         return Feedback(math.nan, Status.EMPTY, "no text", "empty", "", low, high, mode)
     source = readable(content)
-    read, start, end = None, len(source), len(source)
+    read, rule, start, end = None, "", len(source), len(source)
     marks = list(_RESULT[mode].finditer(source))
     for mark in marks[:100] + marks[max(100, len(marks) - 100) :]:
         if read is not None and read.ok and _NEXT_PROMPT.search(source, end, mark.start()):
@@ -427,11 +441,13 @@ def feedback(text: str | None, low: float = 1, high: float = 5, mode: str = "ver
     if read is None and mode == "verbalizer":
         found, *_ = read_text(source, low, high, None)
         if not found.ok or found.rule in ("final", "label", "phrase", "form"):  # not a number that only stands alone
-            read = dataclasses.replace(found, rule=f"verbalizer:{found.rule}")
+            read, rule = found, "verbalizer:"
     if read is None:
         status, reason = why(source.lower()) or (Status.UNPARSED, "no [RESULT] with a score")
         read = Rating(math.nan, status, reason, "none")
-    return Feedback(read.value, read.status, read.reason, read.rule, _words(source, start, end), low, high, mode)
+    return Feedback(
+        read.value, read.status, read.reason, f"{rule}{read.rule}", _words(source, start, end), low, high, mode
+    )
 
 
 def _strict(source: str, mark: re.Match, low: float, high: float) -> tuple[Rating | None, int]:

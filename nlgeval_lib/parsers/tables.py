@@ -34,7 +34,8 @@ NOT_A_SCORE = (
     | _words(
         "scale scales range rubric rubrics guide guideline guidelines criteria criterion key legend system systems"
         " method distribution difference error mistake breakdown reasoning exact worst mean median average initial"
-        " original target word number step steps page date year time age id index question task example sample option"
+        " original target word number step steps page part date year time age id index question task example sample "
+        "option"
         " choice article paragraph sentence line item version level percentage words tokens chapter section figure"
         " table notes base starting available class rank position preliminary tentative provisional credit imdb not"
         " never tied passing pass cutoff required needed desired ideally format output issues problems typos omissions"
@@ -124,7 +125,8 @@ END_OF_NUMBER = (
     rf"points?|pts|marks?|indicat\w+|suggest\w+|would|score|rating|reflect\w+|regarding|according|considering|under|"
     rf"at|by|that|so|thus|therefore|means?|represent\w*|was|this|the|i|it|not|only|seems|appears|feels|punkten?|"
     rf"puntos|estrellas|étoiles|sternen?|despite|mainly|primarily|mostly|largely|rationale|reason|explanation|"
-    rf"analysis|after|per|being|showing|shows|simply|purely|unless|until|then|now|again|than)\b))"
+    rf"analysis|after|per|being|showing|shows|simply|purely|unless|until|then|now|again|than|of (?:the|"
+    rf"this) (?:rubric|scale))\b))"
 )
 ENDS = re.compile(END_OF_NUMBER)
 _VERB = (
@@ -181,17 +183,20 @@ CUES = {
     r"went with|decided? on|conclude with|(?:i|we|this|it|that|which)(?:'d| would| will|'ll)? (?:finally |eventually )?"
     r"(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|sits|finish(?:es)?|"
     r"(?:came|comes) (?:out|down)) (?:on|at|with|as)|choose|chose|select(?:ed)?|pick|picked|opt(?:ed)? for|"
-    r"stick(?:ing)? with|i'?(?:d|ll) (?:say|go)|i (?:would |will )?say|let(?: me|'s| us)(?: just)? say|i voted?(?: "
-    r"for)?|my "
-    r"(?:final |own |overall )?(?:answer|choice|pick|vote|decision|conclusion|call|number|opinion) (?:is|was|would be)|"
+    r"stick(?:ing)? with|commit(?:ting)? to|i'?(?:d|ll) (?:say|go)|i (?:would |will )?say|let(?: me|'s| us)(?: just)? say|"
+    r"i voted?(?: "
+    r"for)?|(?:my|the "
+    r"final) (?:final |own |overall )?(?:answer|choice|pick|vote|decision|conclusion|call|number|opinion) (?:is|was|"
+    r"would be)|"
     r"(?:(?:for|to) me|in my (?:eyes|view|opinion)),? (?:it|this|that)(?: is|'s| would be)|it'?s|(?:make|call) it)",
     # "This is a 4"
-    Cue("this is a", PHRASE, "a"): r"\W(?:it|this|that|response|summary|output|answer|text|translation|story)"
+    Cue("this is a", PHRASE, "a"): r"\W(?:it|this(?: one)?|that|response|summary|output|answer|text|translation|story)"
     r"(?:'s| is| was| would be| should be| 'd be)(?:\s(?:rather|only|just|clearly|definitely|about))?",
     # "That brings the score down to 4"
     Cue(
         "moved to", PHRASE, "to"
-    ): r"\W(?:(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|revis|adjust|downgrad|upgrad|bump|knock|pull|"
+    ): r"\W(?:(?<=\A )(?:dropp|lower|reduc|go|mov)ing|(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|"
+    r"revis|adjust|downgrad|upgrad|bump|knock|pull|"
     r"push|decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w* (?:it|this|that|(?:the|my|its) (?:overall |final "
     r")?(?:score|rating|grade))|(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|"
     r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{1,6})? to",
@@ -203,11 +208,22 @@ CUES = {
     ): r"(?:\A\W*|[,:;.!?(-]|\b(?:so|but|yet|think|believe|feel|say|guess|(?:think|believe|feel) that))",
     # "Rather a 2 than a 1"
     Cue(
-        "a 4 than a 3", PHRASE, "a"
-    ): r"\A\W*(?:(?:it|this)(?:'s| is)|i'd (?:say|call it)|more)?(?: more)?(?: (?:of|like))?",
+        "a 4 than a 3", PHRASE, "a to"
+    ): r"\A\W*(?:(?:it|this)(?:'s| is)|i'd (?:say|call it)|more)?(?: ?(?:more|closer to))?(?: (?:of|like))?",
     # "which leaves 3"
     Cue("leaves", PHRASE, "leaves leaving it with at"): r"\W(?:(?:which|this|that) leaves|(?<=, )leaving)"
     r"(?: (?:me|us|it|this)(?: (?:with|at))?)?",
+    # "This corresponds to level 4"
+    Cue(
+        "corresponds to", PHRASE, "to to: under into level score rating as"
+    ): r"\W(?:it|this|that|which|response|summary|output|answer|text|performance|translation)(?:'s)? (?:best |most |"
+    r"clearly |closely )*(?:correspond(?:s|ing)? to|amount(?:s|ing)? to|equates? to|translates? (?:in)?to|"
+    r"maps? (?:on)?to|"
+    r"falls? (?:under|into)|averages? (?:out )?(?:to|at)|comes? (?:out )?(?:to|at)|(?:matches|fits|meets)(?: the)?"
+    r"(?: descriptions?| definition| criteria)?(?: of| for)?)(?: (?:a|the))?(?: (?:overall|final))?(?: (?:level|"
+    r"score|rating)(?: of)?)?",
+    # "A 4 from me"
+    Cue("a 4 from me", PHRASE, "a"): r"\A\W*",
     # "4 is my score"
     Cue("4 is my score", PHRASE, ""): "",
     # "The coherence of the text is 4"
@@ -226,7 +242,8 @@ AFTER = {
     "a 4 is fair": rf"[ \t]+{_IS} (?:{FIT}|(?:about )?right\b|earned\b|given\b|awarded\b|assigned\b){_SETTLED}",
     "4 is fair": rf"[ \t]+(?:{_IS} {FIT}{_SETTLED}|(?:seems|feels|sounds) right\b|it is(?=[.!,;]|\Z)|"
     r"is what (?:i|it|this)\b)",
-    "a 4 than a 3": rf"[ \t]+than (?:an? )?(?:{DIGITS}|{WORD})\b",
+    "a 4 than a 3": rf"[ \t]+than (?:to )?(?:an? )?(?:{DIGITS}|{WORD})\b",
+    "a 4 from me": r" (?:stars? |points? )?(?:from|for) me\b(?= ?(?:[.,!;]|\Z))|(?=[.,;:!](?: |\Z))",
     "4 is my score": r"[ \t]+(?:is|would be|seems) (?:the|my|our) (?:(?:most )?(?:appropriate|right|correct|fair|"
     r"fitting|suitable|final|overall) )?(?:score|rating|grade|verdict|answer)\b",
 }
@@ -282,7 +299,8 @@ VETOES = {
         r"impossible|fail(?:s|ed)? to|mistake to|stretch to|(?:wrong|unfair|harsh|hard|difficult|generous|lenient) to|"
         r"without|unlike|except for|shy away|against)\b",
         # It is almost a 4.
-        "a bound": r"(?:than|above|below|over|under|beyond|exceed(?:s|ing)?|at least|at most|at best|up to|nearly|"
+        "a bound": r"(?:than|above|below|over|under(?<!falls under)(?<!fall under)|beyond|exceed(?:s|ing)?|at least|"
+        r"at most|at best|up to|nearly|"
         r"almost|"
         rf"closer? to|towards?|approaching|no){_GRADE} ?\Z|between{_GRADE}(?: \S{{1,8}} (?:and|or){_GRADE})? ?\Z",
         # It could be a 4.
@@ -303,7 +321,8 @@ VETOES = {
         rf"{_PEOPLE}) (?:else|might|may|would|people|readers|could|gave|gives?|giving|rat(?:e[sd]?|ing)|scor(?:ed|"
         rf"ing))\b|(?:article|source|report|review|author|reviewer|news|critic|he|she|they) (?:gives|gave|award\w*|"
         rf"assign\w*|receive\w*)\b|(?:student|author|writer|model|system|response|answer|output|summary|text|"
-        rf"user)'?s? (?:claims?|(?:rates?|gives?) itself|says? (?:its|the) (?:score|rating))\b",
+        rf"user)'?s? (?:claims?|(?:rates?|gives?) itself|says? (?:(?:its|the) (?:score|rating)|its own)|(?:thinks|"
+        rf"believes|considers) itself)\b",
         # It went down from a 4.
         "a deduction": r"(?:down|up|dropped|lowered|raised|reduced|changed|revised|adjusted|decreased|increased) "
         r"(?:it |the (?:score|rating) )?from(?: an?)? ?\Z",
@@ -348,7 +367,7 @@ VETOES = {
         # The article says that it got a 4.
         "somebody else's": rf"{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:report(?:s|ed)?|says?|said|"
         rf"state[sd]?|mention(?:s|ed)?|claim(?:s|ed)?|note[sd]?|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|"
-        rf"so)\b)|according to (?:the|its|an?) {_SOURCE}\b",
+        rf"so)\b)|according to (?:the|its|an?|my|one|another) (?:[a-z]+ )?(?:{_SOURCE}|{_PEOPLE})\b",
     },
     # in its whole sentence, unless it is settled after it
     "considered": {
@@ -450,8 +469,14 @@ _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 CORRECTION = re.compile(
     rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|let me (?:revise|correct|change)|"
     rf"i (?:revise|correct|change|take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make "
-    rf"that|i meant\b|or rather\b|[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?:rather|(?P<unsure>maybe|perhaps))),? (?=(?:an? "
+    rf"that|i meant\b|or rather\b|[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?:rather|(?P<unsure>maybe|"
+    rf"perhaps)))[:,]? (?=(?:an? "
     rf")?{_N}(?:/\d+)?\s*(?:[.!,;]|\Z)))(?P<rest>[^\n]{{0,60}})"
+)
+# between two verdicts: the first is taken back
+TURNED = re.compile(
+    r"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|(?:no,? )?wait[,.!]|let me (?:re|correct|change|"
+    r"adjust)\w*|actually,|i (?:must|have to|will|'ll)? ?(?:revise|correct|lower|raise|reconsider) |looking again)"
 )
 CORRECTED = re.compile(
     rf"[\s:,.-]*(?:(?:no|make|it|it's|that|this|is|an?|my|the|new|final|overall|score|rating|mind|back|down|up|to|i|"

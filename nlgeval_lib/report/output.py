@@ -60,16 +60,14 @@ class Output:
         self.parameters = dict(parameters or {})
         self._apart = "it is a scratch output" if scratch else ""
         self._began = time.monotonic()
-        self._cells: dict[tuple[str, str], pd.DataFrame] = {}
+        self._cells: dict[str, pd.DataFrame] = {}
         self._frames: dict[str, pd.DataFrame] = {}
         self._figures: dict[str, dict[str, bytes]] = {}
         self._facts: dict[str, Any] = {}
         self._notes: list[str] = []
         self._missing: list[dict[str, str]] = []
 
-    def compare(
-        self, ours: pd.DataFrame, table: str | None = None, *, paper: str | None = None, reason: str = "not computed"
-    ) -> pd.DataFrame:
+    def compare(self, ours: pd.DataFrame, table: str | None = None, *, reason: str = "not computed") -> pd.DataFrame:
         """Our numbers beside the printed ones, as `papers.compare`; remembered for the result file.
 
         table: by default the one table that the catalogue says is covered. `reason` stands for printed cells that
@@ -84,7 +82,7 @@ class Output:
                 raise ValueError(f"{self.id} covers {list(self.entry.covers)}; say which: out.compare(ours, table=...)")
             table = self.entry.covers[0]
         ours = _own_rows(ours)
-        cells = papers.compare(paper or self.paper, table, ours, reason=reason, route=self.route)
+        cells = papers.compare(self.paper, table, ours, reason=reason, route=self.route)
         cells["reason"] = [provenance.without_places(text) for text in cells["reason"]]
         here = cells[cells["ours"].notna()]
         if wrong := sorted({*here["route"]} - {*catalogue.ROUTES}):
@@ -93,8 +91,8 @@ class Output:
             raise ValueError(f"{self.id}: mini numbers are never compared with a paper; show them with out.frame()")
         _signed(here, f"{self.id}, {table}")
         # a cell of the notebook that is run again replaces what it gave before
-        self._cells.pop((paper or self.paper, table), None)
-        self._cells[paper or self.paper, table] = cells
+        self._cells.pop(table, None)
+        self._cells[table] = cells
         return cells
 
     def table(self, cells: pd.DataFrame, caption: str = "", *, layout: str = "auto") -> tables.Table:
@@ -192,7 +190,8 @@ class Output:
         proof = self._name("results", folder, ".json")
         if new:
             gone = tuple(set((old or {}).get("files", ())) - set(contents))
-            saving.write({proof: saving.json_text(record).encode(), **changed}, gone)
+            text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+            saving.write({proof: text.encode(), **changed}, gone)
         line = self._line(cells, place, new)
         kept = Counter[str]()
         for loss in place.losses:

@@ -65,9 +65,11 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
     if catalogue.scoreboard_entry().path.exists():
         entries.append(catalogue.scoreboard_entry())
     pages = {entry.id: folder / entry.paper / f"{entry.id}.html" for entry in entries}
+    named = {entry.id: entry.title or entry.id for entry in entries} | {catalogue.SCOREBOARD: "Scoreboard"}
     unrun, said = [], {}
     for entry in entries:
-        record, executed = _record(entry, mode), _executed(entry, mode)
+        record = saving.read_json(f"{answers.base(entry, mode)}.json") or {}
+        executed = _executed(entry, mode)
         if executed is None:
             unrun.append(entry.id)
         answer = answers.Answer(entry, record)
@@ -84,7 +86,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
             notebook=notebook_body(executed or json.loads(entry.path.read_text(encoding="utf-8"))),
             about=_about(entry, record),
         )
-        _write(pages[entry.id], _named(entry), content, f"{scoreboard.TITLES[entry.paper]}: {entry.id}")
+        _write(pages[entry.id], named[entry.id], content, f"{scoreboard.TITLES[entry.paper]}: {entry.id}")
         facts = [record.get("route", entry.route), _counted(record), "not run here" if executed is None else ""]
         said[entry.id] = "; ".join(filter(None, facts))
     content = _render(
@@ -99,7 +101,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
         heads=list(_brief(board).columns[1:]),
         claims=tables.show(scoreboard.claims()).html.replace(tables.STYLE, "") if len(scoreboard.claims()) else "",
         titles=scoreboard.TITLES,
-        named=_named,
+        named=named,
         said=said,
     )
     _write(folder / "index.html", "Results", content)
@@ -207,15 +209,6 @@ def _executed(entry: Entry, mode: str) -> dict[str, Any] | None:
         return None
 
 
-def _record(entry: Entry, mode: str) -> dict[str, Any]:
-    """The provenance of the saved result; empty where nothing is saved."""
-    for folder in ("quick",) if mode == "quick" else ("", "mini"):
-        found = saving.read_json("/".join(filter(None, ["results", folder, entry.paper, f"{entry.id}.json"])))
-        if found is not None:
-            return found
-    return {}
-
-
 def _about(entry: Entry, record: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("notebook", f"notebooks/{entry.notebook}"), ("route", record.get("route", entry.route))]
     if record:
@@ -246,7 +239,3 @@ def _board(rows: pd.DataFrame, pages: dict[str, Path]) -> Iterator[dict[str, Any
         numbers = row["status"] in scoreboard.COMPARED
         name = row["id"].replace("_", " ").capitalize()
         yield {"name": name, "page": page, "texts": texts, "reason": row["reason"], "numbers": numbers}
-
-
-def _named(entry: Entry) -> str:
-    return "Scoreboard" if entry.id == catalogue.SCOREBOARD else entry.title or entry.id

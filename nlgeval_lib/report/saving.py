@@ -48,11 +48,6 @@ def csv_text(frame) -> str:
     return frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
 
 
-def json_text(value: Mapping[str, Any]) -> str:
-    """A record as indented JSON."""
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-
-
 def same_value(old: Any, new: Any) -> bool:
     """Are two JSON-like values or CSV cells equal, numbers within the tolerance?"""
     if isinstance(old, Mapping) and isinstance(new, Mapping):

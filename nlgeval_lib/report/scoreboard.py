@@ -103,20 +103,17 @@ def _gathered(mode: str) -> tuple[catalogue.Catalogue, dict[tuple[str, str], lis
     for entry in listed.outputs:
         for name in entry.covers:
             covering[entry.paper, name].append(entry)
-    now = _now(mode)
+    now = set()  # the outputs that stand as this checkout made them, as the runner wrote down last
+    with contextlib.suppress(OSError, ValueError):
+        now = set(json.loads(files.state("runs", mode, "now.json").read_text(encoding="utf-8")))
     return listed, covering, {entry.id: _result(entry, entry.id in now, mode) for entry in listed.outputs}
 
 
-def totals(frame: pd.DataFrame, by: str = "paper") -> pd.DataFrame:
-    """Sums of the scoreboard by `paper` or `status`, with a last row for all: each count for itself.
-
-    Raises: ValueError for another column.
-    """
-    if by not in ("paper", "status"):
-        raise ValueError(f"by is {by!r}; allowed: paper, status")
+def totals(frame: pd.DataFrame) -> pd.DataFrame:
+    """Sums of the scoreboard by paper, with a last row for all: each count for itself."""
     rows = []
-    for name, part in [*frame.groupby(by, sort=False), ("all", frame)]:
-        row = {by: name, "tables and figures": len(part)}
+    for name, part in [*frame.groupby("paper", sort=False), ("all", frame)]:
+        row = {"paper": name, "tables and figures": len(part)}
         row |= {status: int((part["status"] == status).sum()) for status in ("reproduced", "partly")}
         rows.append(row | _in_columns(part[list(papers.COUNTS)].sum()))
     return pd.DataFrame(rows)
@@ -241,13 +238,6 @@ def _linked(row: Mapping[str, Any]) -> str:
 def _md_table(frame: pd.DataFrame) -> str:
     cells = frame.astype(str).replace({r"\|": r"\\|", "\n": " "}, regex=True)
     return files.markdown_table(frame.columns, cells.itertuples(index=False, name=None))
-
-
-def _now(mode: str) -> set[str]:
-    """The outputs that stand as this checkout made them, as the runner wrote down last."""
-    with contextlib.suppress(OSError, ValueError):
-        return set(json.loads(files.state("runs", mode, "now.json").read_text(encoding="utf-8")))
-    return set()
 
 
 def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:

@@ -107,7 +107,9 @@ def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()
     for (paper, table), printed in cells.groupby(["paper", "table"], sort=False):
         title = caption if cells["table"].nunique() == 1 else f"{caption} {paper} {table}".strip()
         for part in _blocks(printed):
-            wide = layout == "wide" or (layout == "auto" and _fits(part))
+            columns = len(part[["column", "statistic"]].drop_duplicates())
+            fits = columns <= 16 and len(part) >= 0.4 * part["row"].nunique() * columns
+            wide = layout == "wide" or (layout == "auto" and fits)
             parts.append(_drawn(*(_wide if wide else _long)(part, reasons), title))
             title = ""
     numbered = [f"({number}) {reason}" for reason, number in reasons.items()]
@@ -123,11 +125,6 @@ def _blocks(part: pd.DataFrame) -> list[pd.DataFrame]:
     """The statistics of a table apart where no row has two of them: differences below coefficients, say."""
     blocks = [block for _, block in part.groupby("statistic", sort=False)]
     return blocks if part["row"].nunique() == sum(block["row"].nunique() for block in blocks) else [part]
-
-
-def _fits(part: pd.DataFrame) -> bool:
-    columns = len(part[["column", "statistic"]].drop_duplicates())
-    return columns <= 16 and len(part) >= 0.4 * part["row"].nunique() * columns
 
 
 _Reasons = dict[str, int]  # the distinct reasons and their numbers, for marks in the cells and lines below
@@ -148,7 +145,9 @@ def _wide(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
     top = []
     for level in range(depth):
         corner = f'<th colspan="{width}">{esc(statistic if level == depth - 1 else "")}</th>'
-        top.append(f"<tr>{corner}{_spans([head[: level + 1] for head in heads])}</tr>")
+        groups = [[*same] for _, same in itertools.groupby(head[: level + 1] for head in heads)]
+        spans = [f'<th colspan="{len(same)}">{esc(same[0][-1])}</th>' for same in groups]
+        top.append(f"<tr>{corner}{''.join(spans)}</tr>")
     body = []
     before: list[str] = []
     for row, label in labels.items():
@@ -161,11 +160,6 @@ def _wide(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
         body.append([*names, *[_beside(at.get((row, *key), ()), reasons) for key in keys]])
     texts = [*[""] * (width - 1), statistic, *[" ".join(filter(None, head)) for head in heads]]
     return texts, "".join(top), body
-
-
-def _spans(heads: list[list[str]]) -> str:
-    groups = [list(same) for _, same in itertools.groupby(heads)]
-    return "".join(f'<th colspan="{len(same)}">{esc(same[0][-1])}</th>' for same in groups)
 
 
 def _long(part: pd.DataFrame, reasons: _Reasons) -> _Lines:

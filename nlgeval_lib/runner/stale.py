@@ -113,7 +113,9 @@ def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
     except notebook.NotebookRefused as error:
         return Step(entry, "refused", str(error))
     made_from = parts(entry, catalogue, options.mode)
-    made_from |= {"notebook": digest(source.cells), "parameters": digest(values)}
+    said = " ".join(text for _, text, _ in source.cells)
+    beside = [file_hash(path) for path in sorted(entry.path.parent.glob("*.py")) if path.stem in said]
+    made_from |= {"notebook": digest([source.cells, beside]), "parameters": digest(values)}
     if options.force or (options.replace and entry.id != SCOREBOARD):
         reason = "--force" if options.force else "--replace"
     elif options.overrides:

@@ -219,11 +219,9 @@ def tables_6_and_7(
     part = given.items.iloc[test].reset_index(drop=True)
     scores = {} if alone is None else {label: {target: alone[target][test] for target in given.Y}}
     for kind in kinds:
-        made = hdeval.by_aggregator(given.X, given.Y, test.tolist(), [kind], [seed], **given.settings)
-        scores[f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}"] = _by_target(made)
+        scores[f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}"] = _fitted(given, test, kind, seed)
     human = {target: f"human_{target}" for target in given.Y}
-    found = correlations.table(part, scores, human)
-    return found.drop(columns="replicates", errors="ignore")
+    return correlations.table(part, scores, human).drop(columns="replicates", errors="ignore")
 
 
 def _by_target(predicted: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -310,18 +308,18 @@ def over_splits(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def against(found: pd.DataFrame, base: str, by: Sequence[str], of: str = "kind") -> pd.DataFrame:
-    """Is each model better than `base`, split by split? Corrected resampled t-tests, Holm over all rows together.
+def against(found: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame:
+    """Is each kind better than `base`, split by split? Corrected resampled t-tests, Holm over all rows together.
 
-    found: as `over_targets` gives it, with the column `of` naming models. Columns: those of `by`, `of`, coef,
-    difference, ci_low, ci_high, p, p_holm, signature.
+    found: as `over_targets` gives it. Columns: those of `by`, coef, kind, difference, ci_low, ci_high, p, p_holm,
+    signature.
     """
     rows = []
     for key, part in found.groupby([*by, "coef"]):
-        half, values = part["n"].mean(), part.pivot(index="split", columns=of, values="value")
-        for model in [name for name in found[of].unique() if name != base]:
-            one = meta.resampled_t(values[model] - values[base], half, half)
-            row = dict(zip([*by, "coef"], key, strict=True)) | {of: model, "difference": one.value}
+        half, values = part["n"].mean(), part.pivot(index="split", columns="kind", values="value")
+        for kind in [name for name in found["kind"].unique() if name != base]:
+            one = meta.resampled_t(values[kind] - values[base], half, half)
+            row = dict(zip([*by, "coef"], key, strict=True)) | {"kind": kind, "difference": one.value}
             row |= {"ci_low": one.low, "ci_high": one.high, "p": one.p}
             rows.append(row | {"signature": f"test:resampled-t|against:{base}|{one.signature()}"})
     table = pd.DataFrame(rows)

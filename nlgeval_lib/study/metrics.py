@@ -96,7 +96,7 @@ def _made(metric: Metric, evaluator: Any, data: Iterable[str], mode: str) -> str
         done = int((scored["status"] == "ok").sum())
         why = "" if done == len(items) else f" (first: {scored.loc[scored['status'] != 'ok', 'reason'].iloc[0]})"
         said.append(f"{name} {done:,} of {len(items):,}{why}")
-        _keep(metric, _note(metric, evaluator, {name: done}))
+        files.write_text(_path(), json.dumps(_notes() | {metric.id: _note(metric, evaluator, {name: done})}, indent=1))
     return "; ".join(said)
 
 
@@ -121,10 +121,6 @@ def _note(metric: Metric, evaluator: Any, done: dict[str, int] | None = None) ->
     before = _notes().get(metric.id, {})
     same = before.get("settings") == settings
     return note | {"scored": (before["scored"] if same else {}) | (done or {})}
-
-
-def _keep(metric: Metric, note: dict[str, Any]) -> None:
-    files.write_text(_path(), json.dumps(_notes() | {metric.id: note}, indent=1) + "\n")
 
 
 def _path() -> Path:

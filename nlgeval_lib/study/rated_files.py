@@ -38,7 +38,7 @@ _KEYS = ["group", "level", "coef"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What is computed. ci: "auto" (`meta.defaults`), "none", or a name of `meta`'s."""
+    """What is computed. ci: "auto" (`meta.intervals`), "none", or a name of `meta`'s."""
 
     levels: Sequence[str] = ("dataset",)
     coefs: Sequence[str] = ("pearson", "spearman", "kendall-b")

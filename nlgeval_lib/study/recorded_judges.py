@@ -39,19 +39,16 @@ class Asked:
     chat: bool
 
 
-def _greedy(max_tokens: int) -> Sampling:
-    return Sampling(temperature=0.0, max_tokens=max_tokens, seed=None)
-
-
+_GREEDY = Asked(Sampling(temperature=0.0, max_tokens=1024, seed=None), chat=False)
 # the recordings whose prompts are known; what their publishers do not tell is named beside them
 ASKED: Mapping[str, Asked] = MappingProxyType(
     {
         # the token limit is that of the publisher's SummEval script
         "acloserlook": Asked(Sampling(temperature=1.0, max_tokens=128, n=20, seed=None), chat=True),
-        "tigerscore_outputs": Asked(_greedy(1024), chat=False),  # sampling not told
+        "tigerscore_outputs": _GREEDY,  # sampling not told
         "prometheus_gpt4": Asked(Sampling(temperature=1.0, top_p=0.9, max_tokens=256, n=3, seed=None), chat=True),
-        "instructscore_wmt22": Asked(_greedy(1024), chat=False),  # sampling and token limit not told
-        "instructscore_webnlg": Asked(_greedy(1024), chat=False),  # the same
+        "instructscore_wmt22": _GREEDY,  # sampling and token limit not told
+        "instructscore_webnlg": _GREEDY,  # the same
     }
 )
 

@@ -22,6 +22,7 @@ from nlgeval_lib.training.statistics import rouge_l, words
 SCORES = (1, 2, 3, 4, 5)
 KEYS = ("criteria", *(f"score{score}_description" for score in SCORES))
 SEEDS = Path(__file__).with_name("feedback_seeds.json")
+EMPTY = "a text that is needed is empty"
 MOST_WORDS = 1500  # of an instruction or a reference
 _END = re.compile(r"\[END\]", re.I)
 _NEXT = re.compile(r"\[NEXT\]", re.I)
@@ -193,13 +194,10 @@ def rubric_rules(alike: float = 0.95, seeds: Sequence[RubricDraft] = ()) -> list
         earlier.append(draft.criteria)
         return ""
 
-    def empty(draft: RubricDraft) -> str:
-        return lacking(draft.texts, *KEYS, said="{} empty")
-
     return [
         *answered(),
         Rule("levels", "a rubric without a criterion and five levels", _levels, "ours"),
-        Rule("empty_field", "a text that is needed is empty", empty, "ours"),
+        Rule("empty_field", EMPTY, lambda draft: lacking(draft.texts, *KEYS, said="{} empty"), "ours"),
         Rule("same_levels", "two levels of a rubric have the same description", _same_levels, "ours"),
         Rule("alike", "a criterion in nearly the words of an earlier one", near, "ours"),
     ]
@@ -263,10 +261,7 @@ def whole_rules(kept: Sequence[Graded]) -> list[Rule]:
 def _written(*names: str) -> list[Rule]:
     """The first rules for a text in two parts."""
 
-    def empty(one: Piece) -> str:
-        return lacking(one, *names, said="{} empty")
-
-    return [*answered(), Rule("empty_field", "a text that is needed is empty", empty, "ours")]
+    return [*answered(), Rule("empty_field", EMPTY, lambda one: lacking(one, *names, said="{} empty"), "ours")]
 
 
 def _levels(draft: RubricDraft) -> str:

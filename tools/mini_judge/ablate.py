@@ -26,8 +26,9 @@ from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators.prometheus import Prometheus
 from nlgeval_lib.evaluators.tigerscore import TigerScore
 from nlgeval_lib.records import Judgment
-from nlgeval_lib.training.mini import ablations, settings
-from nlgeval_lib.training.mini.ablations import KEYS, NEW_RUBRIC
+from nlgeval_lib.training.mini import settings
+from notebooks.ablations import training_arms as ablations
+from notebooks.ablations.training_arms import KEYS, NEW_RUBRIC
 from tools.mini_judge import studies, tokens
 from tools.mini_judge.answers import kind_of
 from tools.mini_judge.batches import Batch, batched

@@ -13,7 +13,7 @@ import pandas as pd
 from nlgeval_lib import datasets, files
 from nlgeval_lib.engines import models
 from nlgeval_lib.training import mini
-from nlgeval_lib.training.mini.ablations import by_kind
+from nlgeval_lib.training.mini import by_kind
 from tools.mini_judge import quality
 from tools.mini_judge.criteria import KINDS
 from tools.mini_judge.domains import ATTRIBUTES, DOMAINS, HELD_OUT_PHRASES, HELD_OUT_SHARE, POOLS

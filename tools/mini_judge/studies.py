@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib.training.mini import RATED
-from nlgeval_lib.training.mini.ablations import KNOWN, NEW_RUBRIC
+from notebooks.ablations.training_arms import KNOWN, NEW_RUBRIC
 from tools.mini_judge import heldout, tokens
 from tools.mini_judge.criteria import KINDS
 from tools.mini_judge.domains import DOMAINS

@@ -18,7 +18,7 @@ import pandas as pd
 
 from nlgeval_lib import files, prompts
 from nlgeval_lib.engines import Sampling
-from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, training_share
+from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
 from nlgeval_lib.evaluators.hdeval.criteria import DECOMPOSE, CriteriaScores, CriteriaTree, Node, Task
 from nlgeval_lib.evaluators.hdeval.growth import Growth, Trained, grow
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, make_sampling, most_frequent, numbers
@@ -38,11 +38,11 @@ class HDEval(Judge):
     task: summary, dialogue, data_to_text or general. criteria: a published decomposition (summeval, topical_chat,
     data_to_text), a `CriteriaTree`, or names of aspects (with definitions) to grow a tree from; the default is the
     task's published one. aggregator: lr, ridge, dt, rf, mlp, or without fitting average and criterion; or an
-    `Aggregator` with settings of its own. seed: of the aggregator, the shares of the training data and the importance.
+    `Aggregator` with settings of its own. seed: of the aggregator and the importance.
     impute, max_missing, groups: see `Aggregator`.
 
     Ablations: `layers` uses the criteria of some layers only ((1, 2) is Table 4's "w/o Layer 3"; 0 is the overall
-    criterion), `use` some criteria only (Figure 5), `fit(share=...)` part of the training data (Figure 4).
+    criterion), `use` some criteria only (Figure 5); `by_share` takes part of the training data (Figure 4).
 
         judge = HDEval(task="summary", aggregator="mlp", engine=engine, store=store)
         judge.fit(train_frame)            # or judge.train(train_frame), which also grows the criteria
@@ -143,15 +143,13 @@ class HDEval(Judge):
 
     # -- learning -------------------------------------------------------------------------------------------------
 
-    def fit(self, data: pd.DataFrame, *, share: float = 1.0, **ways: Any) -> HDEval:
+    def fit(self, data: pd.DataFrame, **ways: Any) -> HDEval:
         """Score the criteria of the training outputs and fit the aggregator on their ratings.
 
-        data: a long frame with `aspect` and `human`. share: the random part of the outputs that is used. `ways`:
-        engine, store, progress.
-
+        data: a long frame with `aspect` and `human`. `ways`: engine, store, progress.
         Raises: ValueError where there is nothing to learn from.
         """
-        outputs, human = self.training_data(data, share)
+        outputs, human = self.training_data(data)
         aggregator = self.new_aggregator(self.tree, human.columns)
         scores = self.run(self.criteria_stages(outputs, self._read_by(aggregator, human.columns)), **ways)
         self.aggregator = aggregator.fit(scores.frame(), human)
@@ -194,8 +192,8 @@ class HDEval(Judge):
         picked = {aggregator.options[target] for target in targets}
         return [node for node in self.used() if node.id in picked] or self.used()
 
-    def training_data(self, frame: pd.DataFrame, share: float = 1.0) -> tuple[list[Sample], pd.DataFrame]:
-        """A random share of the outputs of a rated frame, and their ratings [outputs, targets].
+    def training_data(self, frame: pd.DataFrame) -> tuple[list[Sample], pd.DataFrame]:
+        """The outputs of a rated frame, and their ratings [outputs, targets].
 
         Rows with the same ids and text are one output; where an aspect comes again, it is another output with the same
         text. Raises: ValueError where the frame has no ratings.
@@ -213,8 +211,7 @@ class HDEval(Judge):
         rows["place"] = rows.groupby(["output", "turn"], sort=False).ngroup()
         outputs = [dataclasses.replace(given[row], aspect="") for row in rows.drop_duplicates("place").index]
         rated = rows.pivot(index="place", columns="aspect", values="human")[list(dict.fromkeys(aspects))]
-        chosen = training_share(len(outputs), share, self.seed)
-        return [outputs[i] for i in chosen], rated.iloc[chosen].reset_index(drop=True)
+        return outputs, rated.reset_index(drop=True)
 
     # -- scoring --------------------------------------------------------------------------------------------------
 

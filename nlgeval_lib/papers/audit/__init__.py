@@ -29,7 +29,7 @@ COLUMNS = (
 )  # fmt: skip
 __all__ = ["CONTRADICTS", "HOLDS", "ROUNDED", "RULES", "UNTOLD", "VERDICTS", "Finding", "Quantity", "audit"]
 
-RULES: dict[str, Callable[..., list[Finding]]] = {
+RULES: dict[str, Callable[..., Iterable[Finding]]] = {
     "summary": values.summaries,
     "difference": values.differences,
     "percent change": values.percent_changes,
@@ -110,7 +110,7 @@ def findings(relation: Mapping[str, Any], tables: Tables, data: Callable[..., An
     options = {name: value for name, value in relation.items() if name not in ("rule", *SAID_OF)}
     if relation["rule"] == "data":
         options["data"] = data
-    found = RULES[relation["rule"]](tables, **options)
+    found = list(RULES[relation["rule"]](tables, **options))
     if not found:
         raise ValueError(f"it finds nothing to check: {options}")
     out = []

@@ -5,33 +5,33 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
+
+from nlgeval_lib import meta
 
 from .cells import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, Tables, finding, place
 
 FEW = 5  # items whose orders, ties included, are all tried
 
 
-def multiples(tables: Tables, table: str, n: Mapping[str, int], **only: Any) -> list[Finding]:
+def multiples(tables: Tables, table: str, n: Mapping[str, int], **only: Any) -> Iterator[Finding]:
     """Whether a printed percentage is a whole number of n, for each cell; the nearest such share beside it.
 
     `n`: column -> number. `only`: row, column, statistic.
     """
     cells = tables[table]
-    found = []
     for key in cells.pick(**only):
         if size := n.get(key[1]):
             nearest = round(cells[key].face * size / 100)
             value = Quantity.exactly(Fraction(nearest * 100, size))
             said = HOLDS if cells[key].low <= value.face <= cells[key].high else CONTRADICTS
             note = f"nearest: {nearest} of {size}"
-            found.append(cells.finding(key, f"a multiple of 1/{size}", value, said, note))
-    return found
+            yield cells.finding(key, f"a multiple of 1/{size}", value, said, note)
 
 
-def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int]) -> list[Finding]:
+def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int]) -> Iterator[Finding]:
     """Whether a printed overall percentage is that of all items together, from the percentages of its parts.
 
     `n`: column -> number of items. Each part stands for the whole counts that round to it; where none does, for the
@@ -39,7 +39,6 @@ def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int])
     """
     cells = tables[table]
     cells.known("column", [result, *n])
-    found = []
     for _, line in cells.lines("column"):
         if not all(name in line for name in (result, *n)):
             continue
@@ -48,16 +47,7 @@ def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int])
             part = cells[line[name]] * size / 100
             low, high = sorted((math.ceil(part.low), math.floor(part.high)))
             right = right + Quantity(*map(Fraction, (min(max(round(part.face), low), high), low, high)))
-        found.append(cells.check(line[result], f"share of all {sum(n.values())}", right * 100 / sum(n.values())))
-    return found
-
-
-def kendall(x: Sequence[Any], y: Sequence[Any]) -> float:
-    """Kendall's tau-b."""
-    pairs = [(a > b) - (a < b) for a, b in itertools.combinations(x, 2)]
-    others = [(a > b) - (a < b) for a, b in itertools.combinations(y, 2)]
-    below = math.sqrt(sum(map(abs, pairs)) * sum(map(abs, others)))
-    return sum(a * b for a, b in zip(pairs, others, strict=True)) / below if below else math.nan
+        yield cells.check(line[result], f"share of all {sum(n.values())}", right * 100 / sum(n.values()))
 
 
 def partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
@@ -75,10 +65,11 @@ def attained(n: int) -> dict[float, int]:
     orders = {tuple(sorted(set(one)).index(k) for k in one) for one in itertools.product(range(n), repeat=n)}
     tied = {one: sum(a == b for a, b in itertools.combinations(one, 2)) for one in orders}
     found: dict[float, int] = {}
-    for first, second in itertools.product({tuple(sorted(one)) for one in orders}, orders):
-        value, ties = round(kendall(first, second), 12), tied[first] + tied[second]
-        if not math.isnan(value):
-            found[value] = min(ties, found.get(value, ties))
+    for first in {tuple(sorted(one)) for one in orders}:
+        values = meta.coefficients([*orders], first).round(12)
+        for second, value in zip(orders, values.tolist(), strict=True):
+            if not math.isnan(value):
+                found[value] = min(tied[first] + tied[second], found.get(value, math.comb(n, 2) * 2))
     return found
 
 
@@ -119,14 +110,13 @@ def attains(n: int, low: float, high: float) -> dict[str, int]:
     return ways
 
 
-def coefficients(tables: Tables, table: str, n: Mapping[str, int], ties: bool = False) -> list[Finding]:
+def coefficients(tables: Tables, table: str, n: Mapping[str, int], ties: bool = False) -> Iterator[Finding]:
     """Whether a printed Kendall's tau is one that n items can have; the nearest untied one beside it.
 
     `n`: row -> number. `ties`: whether ties are to be expected; where they are not, a value that needs them is neither
     shown nor excluded.
     """
     cells = tables[table]
-    found = []
     for key in cells.pick(statistic="kendall"):
         if not (size := n.get(key[0])):
             continue
@@ -137,36 +127,31 @@ def coefficients(tables: Tables, table: str, n: Mapping[str, int], ties: bool = 
         said = CONTRADICTS if fewest is None else HOLDS if ties or fewest == 0 else UNTOLD
         needs = " or ".join(f"{tied} of {pairs} pairs tied (tau-{name})" for name, tied in ways.items())
         note = "" if fewest == 0 else f"needs {needs}" if ways else "impossible with ties in one order too"
-        words = f"a kendall of {size} items"
-        found.append(cells.finding(key, words, Quantity.exactly(value), said, note))
-    return found
+        yield cells.finding(key, f"a kendall of {size} items", Quantity.exactly(value), said, note)
 
 
-def rank_correlations(tables: Tables, table: str, ranks: str, against: str, column: str) -> list[Finding]:
+def rank_correlations(tables: Tables, table: str, ranks: str, against: str, column: str) -> Iterator[Finding]:
     """Whether printed Kendall correlations follow from the ranks of another table.
 
     `against`: the column of `ranks` that each other is correlated with, over the items that both rank; `column`: of
     the correlations, a row a ranking.
     """
     given, cells = tables[ranks], tables[table]
-    found = []
     for name in given.names("column"):
         both = [row for row, other, _ in given.pick(column=name) if (row, against, "rank") in given]
         key = (name, column, "kendall")
         if name != against and key in cells:
-            x, y = ([given[row, which, "rank"].face for row in both] for which in (name, against))
-            value = Quantity.exactly(kendall(x, y))
-            found.append(cells.check(key, f"follows from {len(both)} ranks", value))
-    return found
+            x, y = ([float(given[row, which, "rank"].face) for row in both] for which in (name, against))
+            value = Quantity.exactly(meta.correlate(x, y, "kendall-b").value)
+            yield cells.check(key, f"follows from {len(both)} ranks", value)
 
 
-def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> list[Finding]:
+def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> Iterator[Finding]:
     """Whether printed ranks, counted from `first`, are those of the printed scores: equal scores share the better one.
 
     A column holds both statistics, `score` and `rank`. A rank agrees where the rounding of the scores allows it.
     """
     cells = tables[table]
-    found = []
     for key in cells.pick(statistic="rank"):
         mine = cells[key[0], key[1], "score"]
         others = [cells[one] for one in cells.pick(column=key[1], statistic="score") if one[0] != key[0]]
@@ -175,23 +160,20 @@ def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> list[Finding]
             Fraction(first + sum(other.low >= mine.high and other.face > mine.face for other in others)),
             Fraction(first + sum(other.high > mine.low for other in others)),
         )
-        found.append(cells.check(key, "rank of its score", value))
-    return found
+        yield cells.check(key, "rank of its score", value)
 
 
-def permutations(tables: Tables, table: str) -> list[Finding]:
+def permutations(tables: Tables, table: str) -> Iterator[Finding]:
     """Whether each column of ranks holds each rank once, counted from 1; a finding a column."""
     cells = tables[table]
-    found = []
     for column in cells.names("column"):
         ranks = sorted(cells[key].face for key in cells.pick(column=column, statistic="rank"))
         said = HOLDS if ranks == list(range(1, len(ranks) + 1)) else CONTRADICTS
         words, text = f"ranks 1 to {len(ranks)}, each once", ", ".join(map(str, ranks))
-        found.append(finding(place(column, "rank"), words, text, Quantity.exactly(len(ranks)), said))
-    return found
+        yield finding(place(column, "rank"), words, text, Quantity.exactly(len(ranks)), said)
 
 
-def bounds(tables: Tables, table: str, scale: int = 1) -> list[Finding]:
+def bounds(tables: Tables, table: str, scale: int = 1) -> Iterator[Finding]:
     """Whether all correlations lie within -scale to scale, and accuracies and percentages within 0 to 100.
 
     One finding for a table that keeps the bounds, one for each cell that does not.
@@ -200,12 +182,11 @@ def bounds(tables: Tables, table: str, scale: int = 1) -> list[Finding]:
     limits = dict.fromkeys(("pearson", "kendall", "spearman"), (-scale, scale))
     limits |= dict.fromkeys(("percent", "accuracy"), (0, 100))
     within = {key: limits[key[2]] for key in cells.text if key[2] in limits}
-    found = []
-    for key, (low, high) in within.items():
-        if cells[key].low > high or cells[key].high < low:
-            value = Quantity(cells[key].face, Fraction(low), Fraction(high))
-            found.append(cells.finding(key, f"from {low} to {high}", value, CONTRADICTS))
-    if within and not found:
+    beyond = [key for key, (low, high) in within.items() if cells[key].low > high or cells[key].high < low]
+    for key in beyond:
+        low, high = within[key]
+        value = Quantity(cells[key].face, Fraction(low), Fraction(high))
+        yield cells.finding(key, f"from {low} to {high}", value, CONTRADICTS)
+    if within and not beyond:
         value = Quantity.exactly(len(within))
-        found.append(finding("all cells", "within their bounds", f"{len(within)} cells", value, HOLDS))
-    return found
+        yield finding("all cells", "within their bounds", f"{len(within)} cells", value, HOLDS)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
+from scipy import stats
 
 from nlgeval_lib.papers.tables import KEY
 
@@ -37,7 +37,7 @@ RARE = 0.001  # a repetition less likely than this is no accident
 def ahead(
     tables: Tables, table: str, says: str, place: str = "", how_many: Any = "all",
     readings: Mapping[str, Mapping[str, Any]] | None = None, **what: Any,
-) -> list[Finding]:  # fmt: skip
+) -> Iterator[Finding]:  # fmt: skip
     """Whether some rows are above others in all, most or a printed number of columns; in every column, one by one.
 
     `what` (or each of `readings`: the best verdict counts, and the others are told): see `gaps`. `how_many`: "all",
@@ -61,7 +61,7 @@ def ahead(
     name, best, note = min(results, key=lambda result: VERDICTS.index(result[1].verdict))
     others = [f"read as {other}: {more or 'ahead'}" for other, one, more in results if other != name]
     notes = [f"read as {name}"] * bool(name) + [note] * bool(note) + others
-    return [dataclasses.replace(best, note="; ".join(notes))]
+    yield dataclasses.replace(best, note="; ".join(notes))
 
 
 def gaps(
@@ -114,7 +114,7 @@ def sides(
 def marks(
     tables: Tables, table: str, mark: str, rank: int = 1, axis: str = "row", groups: Sequence[Sequence[str]] = (),
     unsure: Sequence[str] = (),
-) -> list[Finding]:  # fmt: skip
+) -> Iterator[Finding]:  # fmt: skip
     """Whether the marked cell of each column is its best (`rank` 1) or second (2), equal numbers sharing a rank.
 
     `groups`: rows that are compared with each other (none: all); with `axis` "column" columns along a row. A line
@@ -122,7 +122,6 @@ def marks(
     something else.
     """
     cells, marked = tables[table], tables.marked(table, mark)
-    found = []
     for group in groups or [cells.names(axis)]:
         cells.known(axis, group)
         for names, line in cells.lines(axis):
@@ -141,11 +140,10 @@ def marks(
                 said, note = UNTOLD, "no mark in the text of the paper, which may have lost it"
             words = f"{mark} is the {('best', 'second')[rank - 1]} of {len(keys)}, {group[0]} to {group[-1]}"
             shown = ", ".join(cells.text[key] for key in here) or "none"
-            found.append(finding(place(*names), words, shown, cells[right[0]], said, note))
-    return found
+            yield finding(place(*names), words, shown, cells[right[0]], said, note)
 
 
-def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> list[Finding]:
+def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Finding]:
     """Whether rows have numbers of their own: no two neighbouring cells as in another row of the same columns.
 
     `also`: other tables with columns of that name. How often chance does it is counted in the table itself: how many
@@ -173,23 +171,21 @@ def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> list[Finding
     expected = (near + 1) / ((2 * NEAR + 1) ** 2 - 1)
     words = f"{pairs} pairs of neighbours; {expected:.2g} equal by chance expected"
     if not equal:
-        return [finding("all rows", "no two neighbouring numbers twice", "none", None, HOLDS, words)]
+        yield finding("all rows", "no two neighbouring numbers twice", "none", None, HOLDS, words)
     first = {(name, keys): (other, theirs) for name, keys, other, theirs in reversed(equal)}
-    likely = 1 - math.exp(-expected) * sum(expected**k / math.factorial(k) for k in range(len(first)))
+    likely = stats.poisson.sf(len(first) - 1, expected)
     said = CONTRADICTS if likely < RARE else UNTOLD
-    found = []
     for (name, keys), (other, theirs) in reversed(first.items()):
         text = ", ".join(tables[name].text[key] for key in keys)
         there = place(other if other != table else "", theirs[0][0])
         note = f"as in {there}; {len(first)} such among {words}, p = {likely:.1g}"
-        found.append(finding(place(*keys[0][:2]), "has numbers of its own", text, None, said, note))
-    return found
+        yield finding(place(*keys[0][:2]), "has numbers of its own", text, None, said, note)
 
 
 def in_data(
     tables: Tables, data: Any, table: str, cell: Sequence[Any], dataset: str, take: str,
     where: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None,
-) -> list[Finding]:  # fmt: skip
+) -> Iterator[Finding]:  # fmt: skip
     """Whether printed counts or ratings are those of the public data.
 
     `data(name, **options)` gives a long frame, or None where its files are not here. `take`: "outputs"; "distinct
@@ -200,7 +196,8 @@ def in_data(
     words = f"{take} of {dataset}" if dataset else "of the data"
     if frame is None:
         why = "not checked here: " + (f"{dataset} is not at hand" if dataset else take)
-        return [cells.finding(key, "as in the data", None, UNTOLD, why)]
+        yield cells.finding(key, "as in the data", None, UNTOLD, why)
+        return
     for column, wanted in (where or {}).items():
         frame = frame[frame[column].astype(str).str.endswith(wanted)]
     if frame.empty:
@@ -214,9 +211,9 @@ def in_data(
         count = sum(name.startswith(column) for name in frame.columns)
     else:
         count = Fraction(frame[column].mean()).limit_denominator(1000)
-    return [cells.check(key, words, Quantity.exactly(count))]
+    yield cells.check(key, words, Quantity.exactly(count))
 
 
-def not_printed(tables: Tables, table: str, says: str, place: str, why: str) -> list[Finding]:
+def not_printed(tables: Tables, table: str, says: str, place: str, why: str) -> Iterator[Finding]:
     """A sentence that the printed numbers can neither show nor exclude."""
-    return [finding(place, says, "", None, UNTOLD, why)]
+    yield finding(place, says, "", None, UNTOLD, why)

@@ -1,6 +1,6 @@
 """One printed result from other printed numbers: averages, totals, differences, percents, repeats.
 
-A rule takes the tables, the name of its own, and options; it returns a `Finding` for each printed result.
+A rule takes the tables, the name of its own, and options; it yields a `Finding` for each printed result.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nlgeval_lib.papers.tables import KEY
@@ -22,25 +22,23 @@ PARTS = {"rows": slice(0, 1), "columns": slice(1, 2), "cells": slice(0, 3)}
 def summaries(
     tables: Tables, table: str, result: str, parts: Sequence[str], kind: str = "mean", axis: str = "column",
     only: str = "",
-) -> list[Finding]:  # fmt: skip
+) -> Iterator[Finding]:  # fmt: skip
     """Whether a printed mean or total is that of its parts, for every line that prints all of them.
 
     `only`: the statistic of the lines that count (none: all).
     """
     cells = tables[table]
     cells.known(axis, [result, *parts])
-    found = []
     for (_, statistic), line in cells.lines(axis):
         if only in ("", statistic) and result in line and all(name in line for name in parts):
             value = SUMMARY[kind](cells[line[name]] for name in parts)
-            found.append(cells.check(line[result], f"{kind} of {len(parts)} {axis}s", value))
-    return found
+            yield cells.check(line[result], f"{kind} of {len(parts)} {axis}s", value)
 
 
 def differences(
     tables: Tables, table: str, results: Mapping[str, Sequence[str]], readings: Mapping[str, Sequence[str]],
     statistic: str,
-) -> list[Finding]:  # fmt: skip
+) -> Iterator[Finding]:  # fmt: skip
     """Whether each row of `results` is the best of a reading's rows less the best of its own, column by column.
 
     One reading holds for the whole table: the one that contradicts least, then the first. What it cannot explain and
@@ -54,12 +52,10 @@ def differences(
             words = f"{name} - best of {len(others)} rows"
             found[name].append(cells.check(key, words, ours - theirs))
     chosen = least_contradicted(found)
-    out = []
     for at, one in enumerate(found[chosen]):
         values = {name: other[at].recomputed for name, other in found.items()}
         others = [f"{name} gives {value:.6g}" for name, value in values.items() if value != one.recomputed]
-        out.append(dataclasses.replace(one, note="; ".join(filter(None, [one.note, *others]))))
-    return out
+        yield dataclasses.replace(one, note="; ".join(filter(None, [one.note, *others])))
 
 
 def least_contradicted(found: Mapping[str, Sequence[Finding]]) -> str:
@@ -69,7 +65,7 @@ def least_contradicted(found: Mapping[str, Sequence[Finding]]) -> str:
 
 def percent_changes(
     tables: Tables, table: str, result: str, new: Sequence[str], old: str, statistics: Mapping[str, str]
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """Whether the row `result` is the change from the row `old` to a row of `new` in percent of the old value.
 
     Several `new` rows are several readings of the whole row: the one that contradicts least is taken, and it must have
@@ -84,8 +80,9 @@ def percent_changes(
         value = (now / before - Quantity.exactly(1)) * 100
         found[row].append(cells.check(key, f"percent change from {old} to {row}", value))
     chosen = least_contradicted(found)
+    yield from found[chosen]
     if len(new) == 1:
-        return found[chosen]
+        return
     level = {}
     for name in (*statistics.values(), "all"):
         those = [key for key in keys if name in ("all", statistics[key[2]])]
@@ -94,28 +91,25 @@ def percent_changes(
     means = ", ".join(f"{row.rpartition(' | ')[2]} {float(one.face):.4f}" for row, one in level["all"].items())
     said = HOLDS if chosen in best.values() else CONTRADICTS
     overall = level["all"][best["all"]]
-    return [*found[chosen], finding(result, "of the best overall row", chosen, overall, said, f"means {means}")]
+    yield finding(result, "of the best overall row", chosen, overall, said, f"means {means}")
 
 
 def repeats(
     tables: Tables, table: str, source: str, rename: Mapping[str, Mapping[str, str]] | None = None, **only: Any
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """Whether the cells of one table that another prints too are the same.
 
     `rename`: axis -> {name here: name there}; `only`: row, column, statistic here. Cells of one table alone are left
     out.
     """
     one, two = tables[table], tables[source]
-    found = []
     for key in one.pick(**only):
         there = tuple((rename or {}).get(axis, {}).get(name, name) for axis, name in zip(KEY, key, strict=True))
         if there in two:
-            said = same(one[key], two[there])
-            found.append(one.finding(key, f"same as {source}", two[there], said))
-    return found
+            yield one.finding(key, f"same as {source}", two[there], same(one[key], two[there]))
 
 
-def equal(tables: Tables, table: str, of: Sequence[Any], factors: Sequence[int] = ()) -> list[Finding]:
+def equal(tables: Tables, table: str, of: Sequence[Any], factors: Sequence[int] = ()) -> Iterator[Finding]:
     """Whether the same figure or word, printed in several places, is the same: each after the first against the first.
 
     `of`: a pick each; one that names several cells stands for each of them. `factors`: by place, for other signs.
@@ -130,16 +124,13 @@ def equal(tables: Tables, table: str, of: Sequence[Any], factors: Sequence[int] 
     cells, key = places[0]
     words = f"same as {place(key[0]) if cells.name == SAID else place(cells.name, *key)}"
     numeric = all(one in there for there, one in places)
-    found = []
     for (there, one), factor in zip(places[1:], factors[1:], strict=True):
         if numeric:
             first = cells[key] * factors[0]
-            said = same(there[one] * factor, first)
-            found.append(there.finding(one, words, first / factor, said))
+            yield there.finding(one, words, first / factor, same(there[one] * factor, first))
         else:
             said = HOLDS if there.all[one] == cells.all[key] else CONTRADICTS
-            found.append(there.finding(one, words, None, said, f"there: {cells.all[key]}"))
-    return found
+            yield there.finding(one, words, None, said, f"there: {cells.all[key]}")
 
 
 def value(tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str] = (), mean: bool = False) -> Quantity:
@@ -176,7 +167,7 @@ def value(tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str] =
 def follows(
     tables: Tables, table: str, printed: Sequence[Any], readings: Mapping[str, Mapping[str, Any]] | None = None,
     compare: str = "=", words: str = "", **how: Any,
-) -> list[Finding]:  # fmt: skip
+) -> Iterator[Finding]:  # fmt: skip
     """Whether printed numbers are what other cells give; `how`, or each of `readings`, are options of `value`.
 
     `compare`: "=", or ">" where the text says "over" the printed number.
@@ -184,25 +175,21 @@ def follows(
     options = readings or {"": how}
     values = {name: value(tables, **one) for name, one in options.items()}
     words = words or " or ".join(one["kind"] for one in options.values())
-    found = []
     cells, keys = tables.pick(printed)
     for key in keys:
         if compare == "=":
-            found.append(cells.check(key, words, values.get("", values)))
+            yield cells.check(key, words, values.get("", values))
         else:
             best = Quantity.largest(values.values())
-            said = above(best - Quantity.exactly(cells[key].face))
-            found.append(cells.finding(key, f"{words} is over it", best, said))
-    return found
+            yield cells.finding(key, f"{words} is over it", best, above(best - Quantity.exactly(cells[key].face)))
 
 
-def different(tables: Tables, table: str, of: Sequence[Any], says: str) -> list[Finding]:
+def different(tables: Tables, table: str, of: Sequence[Any], says: str) -> Iterator[Finding]:
     """Whether worked examples that are told apart have texts of their own: no two of the picked cells are equal."""
     cells, keys = tables.pick(of, words=True)
-    found = []
     seen: dict[str, Key] = {}
     for key in keys:
         if (first := seen.setdefault(cells.all[key], key)) != key:
-            note = f"the same in {cells.where(first)}"
-            found.append(cells.finding(key, says, None, CONTRADICTS, note))
-    return found or [finding(cells.where(keys[0]), says, f"{len(keys)} texts", None, HOLDS)]
+            yield cells.finding(key, says, None, CONTRADICTS, f"the same in {cells.where(first)}")
+    if len(seen) == len(keys):
+        yield finding(cells.where(keys[0]), says, f"{len(keys)} texts", None, HOLDS)

@@ -1,15 +1,14 @@
 """The training ablations of the miniature judge: the kept judgments of each fine-tuned arm, and what they say.
 
 `make mini-ablations` (tools/mini_judge) fine-tunes one base on other data, arm by arm and seed by seed, and keeps what
-each run said of the held-out set under `data/mini/ablations/`.
+each run said of the held-out set under `data/mini/ablations/`. The notebooks `training_*` beside this read it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from scipy import stats
 
 from nlgeval_lib import datasets, files, meta
 from nlgeval_lib.datasets import mini_judge
+from nlgeval_lib.training import mini
 
 RUNS = "runs.csv"
 LINE = ["study", "arm", "seed", "digest", "base", "heldout", "judgments", "examples", "tokens", "steps", "seconds"]
@@ -28,7 +28,6 @@ NEW_RUBRIC = "relevance"  # the aspect whose rubric no fine-tuning shows
 ONE_TASK = "one task"  # whichever domain's arm is asked about its own domain
 MEAN = "mean"
 COEFS = ("kendall-b", "pearson", "spearman")
-KINDS = ("invention", "wrong_value", "arithmetic", "omission", "repetition", "grammar", "off_topic")
 
 
 # -- the kept judgments ------------------------------------------------------------------------------------------------
@@ -113,27 +112,6 @@ def trained(study: str, where: Path | None = None) -> pd.DataFrame:
 # -- which errors were found -------------------------------------------------------------------------------------------
 
 
-def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """What the error analyses found of the errors that were put in, a row a kind.
-
-    errors: put in; found: of the same kind in the same output; located: found with its very words; false: told of
-    and not there; `recall`, `located_share`, `precision` in [0, 1], NaN over none.
-    """
-    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])["errors"]
-    tally: dict[str, Counter[str]] = {name: Counter() for name in ("errors", "found", "located", "false")}
-    for one in analyses:
-        both = outputs.loc[(one["input_id"], one["system_id"])], one["errors"]
-        put_in, told = (Counter(error["kind"] for error in errors) for errors in both)
-        places, named = (Counter((error["kind"], error["location"]) for error in errors) for errors in both)
-        tally["errors"] += put_in
-        tally["found"] += put_in & told
-        tally["located"].update(kind for kind, _ in (places & named).elements())
-        tally["false"] += told - put_in
-    table = pd.DataFrame({"kind": KINDS} | {name: [count[kind] for kind in KINDS] for name, count in tally.items()})
-    table["recall"], table["located_share"] = table["found"] / table["errors"], table["located"] / table["errors"]
-    return table.assign(precision=table["found"] / (table["found"] + table["false"]))
-
-
 def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
     """What each arm's analyses found of the errors that were put in, over all its seeds: `arm, kind, errors, found,
     false, recall, precision`; only the kind is asked for, not the words.
@@ -142,7 +120,7 @@ def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
     for (arm, _), part in rows.groupby(["arm", "seed"], sort=False):
         told = [[{"kind": kind, "location": ""} for kind in kinds.split()] for kinds in part["told"]]
         said = part[["input_id", "system_id"]].assign(errors=told).to_dict("records")
-        tables.append(by_kind(frame, said).assign(arm=arm))
+        tables.append(mini.by_kind(frame, said).assign(arm=arm))
     table = pd.concat(tables).groupby(["arm", "kind"], sort=False)[["errors", "found", "false"]].sum().reset_index()
     precision = table["found"] / (table["found"] + table["false"])
     return table.assign(recall=table["found"] / table["errors"], precision=precision)

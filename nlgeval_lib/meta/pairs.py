@@ -1,4 +1,4 @@
-"""On how many pairs of outputs do judge and raters agree, ties included, and with which tie threshold?"""
+"""On how many pairs do judge and raters agree: of outputs, with which tie threshold; of systems, and how surely?"""
 
 from __future__ import annotations
 
@@ -178,3 +178,71 @@ def _result(
     counts = len(pairs.gap), int((pairs.size > 0).sum()), filled.n_missing, filled.x.size, filled.policy
     reason = "" if value == value else "no pair of items with both a score and a rating"
     return TieAccuracy(value, epsilon, level, calibration, *counts, folds, epsilons, seed, reason)
+
+
+@dataclass(frozen=True, repr=False)
+class SoftAccuracy(Result):
+    """Agreement on how sure it is which of two systems is better, in [0, 1]; NaN with a reason where no pair counts."""
+
+    value: float
+    n_systems: int
+    n_pairs: int
+    n_missing: int
+    total: int
+    nan: str
+    n_perm: int
+    seed: int
+    reason: str = ""
+
+    def signature(self) -> str:
+        drawn = f"perm:{self.n_perm}|seed:{self.seed}"
+        return f"level:system|coef:soft-pairwise-acc|{drawn}|nan:{self.nan}({self.n_missing}/{self.total})"
+
+
+def soft_pairwise_accuracy(x: Any, y: Any, n_perm: int = 1000, seed: int = 0, nan: str = "drop") -> SoftAccuracy:
+    """How alike are the judge's and the raters' certainty about which of two systems is better?
+
+    x, y: `X[system, input]`. For each pair of systems and each side a one-sided paired permutation test over inputs
+    gives p; the value is the mean of 1 - |p(ratings) - p(scores)|. The same exchanges serve both sides and all pairs.
+    Raises: ValueError for flat data, fewer than 2 systems or 3 common items.
+    Source: Thompson, Mathur, Deutsch and Khayrallah 2024; p as (c + 1) / (n + 1).
+    """
+    n_perm = arrays.whole(n_perm, "n_perm")
+    arrays.whole(seed, "seed", low=0)
+    a, b = arrays.alike(x=x, y=y)
+    if a.ndim != 2:
+        raise ValueError(f"got a flat vector of {a.size}; pass x[system, input] and y alike")
+    filled = arrays.fill(a, b, nan)
+    items = ~np.isnan(filled.x)
+    here = items.any(axis=1)
+    if here.sum() < 2 or items.sum() < 3:
+        raise ValueError(f"got {here.sum()} system(s) with common items; at least 2 systems and 3 items are needed")
+    signs = np.random.default_rng(seed).integers(0, 2, (n_perm, filled.x.shape[1])).astype(float) * 2 - 1
+    p_x, p_y = (_p_values(side[here], signs) for side in (filled.x, filled.y))
+    shared = ~(np.isnan(p_x) | np.isnan(p_y))
+    value = float((1 - np.abs(p_x - p_y))[shared].mean()) if shared.any() else NAN
+    reason = "" if shared.any() else "no two systems share an input"
+    counts = int(here.sum()), int(shared.sum()), filled.n_missing, filled.x.size
+    return SoftAccuracy(value, *counts, nan, n_perm, seed, reason)
+
+
+def _p_values(side: Floats, signs: Floats) -> Floats:
+    """One-sided p of "the first system is better" for each pair of systems: `X[system, input]` to (pairs,).
+
+    signs: (permutations, inputs) of +1 and -1: an input's two scores stay or are exchanged. NaN where none is shared.
+    """
+    first, second = np.triu_indices(len(side), 1)
+    if np.isnan(side).any():  # each pair has inputs of its own
+        gap = side[first] - side[second]
+        alone, gap = np.isnan(gap).all(axis=1), np.nan_to_num(gap)
+        drawn, observed, size = signs @ gap.T, gap.sum(axis=1), np.abs(gap).sum(axis=1)
+    else:
+        alone, side = np.zeros(len(first), dtype=bool), side - side[:1]
+        sums, total, reach = signs @ side.T, side.sum(axis=1), np.abs(side).sum(axis=1)
+        drawn, observed, size = (
+            sums[:, first] - sums[:, second],
+            total[first] - total[second],
+            reach[first] + reach[second],
+        )
+    count = (drawn >= observed - 1e-12 * np.maximum(size, 1e-300)).sum(axis=0)
+    return np.where(alone, np.nan, (count + 1) / (len(signs) + 1))

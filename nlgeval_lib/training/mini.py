@@ -1,14 +1,15 @@
 """The miniature judge at run time: how evaluators are set for it, and what it said when it was measured.
 
 `settings("coascore")` are the options that set an evaluator for the judge and its held-out set,
-`datasets.load("mini_judge")`; `quality` is how good it was found to be, `ablations` what its training ablations say.
-How it is made and measured: `tools/mini_judge`.
+`datasets.load("mini_judge")`; `quality` is how good it was found to be. How it is made and measured:
+`tools/mini_judge`; what its training ablations say: `notebooks/ablations/training_arms.py`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -43,6 +44,7 @@ FINER: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         "grammar": ("fluency", "Grammar", "Does each verb agree with its subject?"),
     }
 )
+KINDS = ("invention", "wrong_value", "arithmetic", "omission", "repetition", "grammar", "off_topic")
 JUDGMENTS, ANALYSES = "judgments.csv", "analyses.jsonl"
 
 
@@ -98,3 +100,24 @@ def read(folder: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]
 def quality(table: str) -> pd.DataFrame:
     """A table of the judge's measured quality: `forms`, `aspects` or `baselines`, as its card has them."""
     return pd.read_csv(mini_judge.folder() / "quality" / f"{table}.csv", float_precision="round_trip")
+
+
+def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """What the error analyses found of the errors that were put in, a row a kind.
+
+    errors: put in; found: of the same kind in the same output; located: found with its very words; false: told of
+    and not there; `recall`, `located_share`, `precision` in [0, 1], NaN over none.
+    """
+    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])["errors"]
+    tally: dict[str, Counter[str]] = {name: Counter() for name in ("errors", "found", "located", "false")}
+    for one in analyses:
+        both = outputs.loc[(one["input_id"], one["system_id"])], one["errors"]
+        put_in, told = (Counter(error["kind"] for error in errors) for errors in both)
+        places, named = (Counter((error["kind"], error["location"]) for error in errors) for errors in both)
+        tally["errors"] += put_in
+        tally["found"] += put_in & told
+        tally["located"].update(kind for kind, _ in (places & named).elements())
+        tally["false"] += told - put_in
+    table = pd.DataFrame({"kind": KINDS} | {name: [count[kind] for kind in KINDS] for name, count in tally.items()})
+    table["recall"], table["located_share"] = table["found"] / table["errors"], table["located"] / table["errors"]
+    return table.assign(precision=table["found"] / (table["found"] + table["false"]))
