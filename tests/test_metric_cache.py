@@ -87,13 +87,13 @@ def test_a_damaged_file_is_named_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(CacheError, match=r"scores\.sqlite is damaged.*delete it"):
         ValueCache(path).get([key("a")])
     with pytest.raises(CacheError, match="delete it"):
-        Bleu(cache=path).score_texts(["a"], ["a"])
+        Bleu(cache=path).score(["a"], ["a"])
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CacheError, match=r"file.*NLGEVAL_HOME"):
-        Bleu(cache=tmp_path / "file" / "scores.sqlite").score_texts(["a"], ["a"])
+        Bleu(cache=tmp_path / "file" / "scores.sqlite").score(["a"], ["a"])
 
 
 @pytest.fixture
@@ -113,30 +113,30 @@ REFERENCES = ["the cat sat down", "the cat sat down", "a dog", "one dog"]
 
 
 def test_equal_pairs_are_computed_once_and_a_second_run_computes_nothing(tmp_path: Path, counted: list[int]) -> None:
-    first = Bleu(cache=tmp_path / "c.sqlite").score_texts(OUTPUTS, REFERENCES)
+    first = Bleu(cache=tmp_path / "c.sqlite").score(OUTPUTS, REFERENCES)["value"]
     assert counted == [3]
     metric = Bleu(cache=tmp_path / "c.sqlite")
-    assert metric.score_texts(OUTPUTS, REFERENCES).tolist() == first.tolist()
+    assert metric.score(OUTPUTS, REFERENCES)["value"].tolist() == first.tolist()
     assert counted == [3]
     assert metric.details == {"cached": 3, "computed": 0}
 
 
 def test_other_settings_are_other_keys(tmp_path: Path, counted: list[int]) -> None:
     path = tmp_path / "c.sqlite"
-    Bleu(cache=path).score_texts(OUTPUTS, REFERENCES)
-    Bleu(cache=path, smooth="floor").score_texts(OUTPUTS, REFERENCES)
-    Bleu(cache=path, smooth="floor", smooth_value=0.2).score_texts(OUTPUTS, REFERENCES)
-    Bleu(cache=path, lowercase=True).score_texts(OUTPUTS, REFERENCES)
-    Rouge(cache=path).score_texts(OUTPUTS, REFERENCES)
-    Rouge(cache=path, package="rouge").score_texts(OUTPUTS, REFERENCES)
+    Bleu(cache=path).score(OUTPUTS, REFERENCES)
+    Bleu(cache=path, smooth="floor").score(OUTPUTS, REFERENCES)
+    Bleu(cache=path, smooth="floor", smooth_value=0.2).score(OUTPUTS, REFERENCES)
+    Bleu(cache=path, lowercase=True).score(OUTPUTS, REFERENCES)
+    Rouge(cache=path).score(OUTPUTS, REFERENCES)
+    Rouge(cache=path, package="rouge").score(OUTPUTS, REFERENCES)
     assert counted == [3] * 6
 
 
 def test_what_does_not_change_a_pair_does_not_change_its_key(tmp_path: Path, counted: list[int]) -> None:
     path = tmp_path / "c.sqlite"
-    Rouge(cache=path).score_texts(OUTPUTS, REFERENCES)
-    Rouge(cache=path, value="p", empty="zero").score_texts(OUTPUTS, REFERENCES)
-    Rouge(cache=path, multi="max").score_texts(OUTPUTS[:1], [[REFERENCES[0], " "]])
+    Rouge(cache=path).score(OUTPUTS, REFERENCES)
+    Rouge(cache=path, value="p", empty="zero").score(OUTPUTS, REFERENCES)
+    Rouge(cache=path, multi="max").score(OUTPUTS[:1], [[REFERENCES[0], " "]])
     assert counted == [3]
 
 
@@ -153,17 +153,17 @@ def test_a_run_that_breaks_off_keeps_its_finished_chunks(tmp_path: Path, monkeyp
     monkeypatch.setattr(Bleu, "compute", compute)
     outputs = [f"word {i}" for i in range(7)]
     with pytest.raises(KeyboardInterrupt):
-        Bleu(cache=tmp_path / "c.sqlite").score_texts(outputs, outputs)
+        Bleu(cache=tmp_path / "c.sqlite").score(outputs, outputs)
     metric = Bleu(cache=tmp_path / "c.sqlite")
-    metric.score_texts(outputs, outputs)
+    metric.score(outputs, outputs)
     assert (metric.details["cached"], metric.details["computed"]) == (4, 3)
 
 
 def test_no_cache_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path))
-    Bleu(cache=False).score_texts(["a"], ["a"])
+    Bleu(cache=False).score(["a"], ["a"])
     assert list(tmp_path.iterdir()) == []
-    Bleu().score_texts(["a"], ["a"])
+    Bleu().score(["a"], ["a"])
     assert sorted(path.name for path in (tmp_path / "metrics").iterdir()) == ["scores.claims", "scores.sqlite"]
 
 
@@ -185,7 +185,7 @@ def compute(self, items):
 Bleu.chunk, Bleu.compute = 4, compute
 metric = Bleu(cache=sys.argv[1])
 texts = [f"word {i}" for i in range(10)]
-values = metric.score_texts(texts, texts[::-1])
+values = metric.score(texts, texts[::-1])["value"]
 print(metric.details["computed"], metric.details["cached"], values.sum())
 """
 

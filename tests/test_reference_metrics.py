@@ -47,14 +47,14 @@ def test_bleu_is_sacrebleu(options: dict, package: dict) -> None:
     from sacrebleu import sentence_bleu
 
     expected = [sentence_bleu(o, [r], **package).score for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
-    assert Bleu(**options).score_texts(OUTPUTS, REFERENCES).tolist() == expected
+    assert Bleu(**options).score(OUTPUTS, REFERENCES)["value"].tolist() == expected
 
 
 def test_bleu_joins_references_as_sacrebleu_does() -> None:
     from sacrebleu import sentence_bleu
 
     expected = [sentence_bleu(o, r).score for o, r in zip(OUTPUTS, SEVERAL, strict=True)]
-    assert Bleu(multi="joint").score_texts(OUTPUTS, SEVERAL).tolist() == expected
+    assert Bleu(multi="joint").score(OUTPUTS, SEVERAL)["value"].tolist() == expected
 
 
 @pytest.mark.parametrize("type_", ["rouge1", "rouge2", "rougeL", "rougeLsum"])
@@ -65,7 +65,7 @@ def test_rouge_is_rouge_score(type_: str, stemmer: bool) -> None:
     scorer = RougeScorer([type_], use_stemmer=stemmer)
     scores = [scorer.score(r, o)[type_] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
     for value, attribute in (("f", "fmeasure"), ("p", "precision"), ("r", "recall")):
-        ours = Rouge(type_, stemmer=stemmer, value=value).score_texts(OUTPUTS, REFERENCES)
+        ours = Rouge(type_, stemmer=stemmer, value=value).score(OUTPUTS, REFERENCES)["value"]
         assert ours.tolist() == [getattr(score, attribute) for score in scores]
 
 
@@ -75,26 +75,26 @@ def test_rouge_is_pypi_rouge(type_: str, theirs: str, value: str) -> None:
     from rouge import Rouge as Pypi
 
     expected = [score[theirs][value] for score in Pypi().get_scores(OUTPUTS, REFERENCES)]
-    assert Rouge(type_, package="rouge", value=value).score_texts(OUTPUTS, REFERENCES).tolist() == expected
+    assert Rouge(type_, package="rouge", value=value).score(OUTPUTS, REFERENCES)["value"].tolist() == expected
 
 
 def test_one_shared_word_of_seven_has_the_values_of_semscore_table_1() -> None:
     """A sentence of our own in the shape of the printed example."""
     printed = papers.load("semscore", "table_01").set_index("column")["printed"]
     for metric, column in ((Bleu(), "BLEU"), (Rouge("rougeL"), "ROUGE-L")):
-        assert papers.agrees(metric.score_texts([RESPONSE], [TARGET])[0], printed[column])
+        assert papers.agrees(metric.score([RESPONSE], [TARGET])["value"][0], printed[column])
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
 
 
 def test_rules_for_several_references() -> None:
-    single = [Rouge("rouge1").score_texts(OUTPUTS, [group[i] for group in SEVERAL]) for i in range(3)]
-    assert Rouge("rouge1", multi="first").score_texts(OUTPUTS, SEVERAL).tolist() == single[0].tolist()
-    assert Rouge("rouge1", multi="max").score_texts(OUTPUTS, SEVERAL).tolist() == np.max(single, axis=0).tolist()
-    np.testing.assert_allclose(Rouge("rouge1", multi="mean").score_texts(OUTPUTS, SEVERAL), np.mean(single, axis=0))
-    with pytest.raises(ValueError, match=r"row 0: 3 references; say what they become: multi= first, max, mean"):
-        Rouge("rouge1").score_texts(OUTPUTS, SEVERAL)
+    single = [Rouge("rouge1").score(OUTPUTS, [group[i] for group in SEVERAL])["value"] for i in range(3)]
+    assert Rouge("rouge1", multi="first").score(OUTPUTS, SEVERAL)["value"].tolist() == single[0].tolist()
+    assert Rouge("rouge1", multi="max").score(OUTPUTS, SEVERAL)["value"].tolist() == np.max(single, axis=0).tolist()
+    np.testing.assert_allclose(Rouge("rouge1", multi="mean").score(OUTPUTS, SEVERAL)["value"], np.mean(single, axis=0))
+    with pytest.raises(ValueError, match=r"row 0: 3 references; say what they become, -s multi=RULE: first, max, mean"):
+        Rouge("rouge1").score(OUTPUTS, SEVERAL)
 
 
 def test_a_frame_is_scored_by_the_column_that_the_rule_asks_for() -> None:
@@ -131,18 +131,18 @@ def test_texts_without_a_word_of_the_package_are_not_silently_zero() -> None:
     for metric, text in ((Rouge(), "日本語"), (Rouge(package="rouge"), " ... ")):
         scored = metric.score(pd.DataFrame({"output": [text], "reference": ["a word"]}))
         assert scored["status"].tolist() == ["empty"] and scored["reason"][0]
-    assert Bleu(tokenize="char").score_texts(["日本語"], ["日本語"]) == pytest.approx(100)
+    assert Bleu(tokenize="char").score(["日本語"], ["日本語"])["value"][0] == pytest.approx(100)
 
 
 def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     outputs = [f"the cat number {i} sat on mat {i % 7}" for i in range(40)]
     references = [f"the cat {i} sat" for i in range(40)]
     one, two = (Rouge("rouge2", stemmer=True, cache=False) for _ in range(2))
-    expected = one.score_texts(outputs, references).tolist()
+    expected = one.score(outputs, references)["value"].tolist()
     monkeypatch.setattr(metrics_module, "_BIG", 1)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     two.chunk = 7
-    assert two.score_texts(outputs, references).tolist() == expected
+    assert two.score(outputs, references)["value"].tolist() == expected
 
 
 # -- ranges ------------------------------------------------------------------------------------------------------------
@@ -157,10 +157,10 @@ def test_values_lie_in_their_range_and_are_highest_for_a_copy(pairs: list[tuple[
     outputs, references = map(list, zip(*pairs, strict=True))
     for metric in (Bleu(cache=False), Meteor(synonyms=False, cache=False), *ROUGES):
         top = 100 if metric.name == "bleu" else 1
-        values = metric.score_texts(outputs, references)
+        values = metric.score(outputs, references)["value"]
         known = values[~np.isnan(values)]
         assert ((known >= 0) & (known <= top * (1 + 1e-9))).all()
-        copies = metric.score_texts(references, references)
+        copies = metric.score(references, references)["value"]
         assert np.array_equal(np.isnan(copies), [bool(metric.blank(r)) for r in references])
         if metric.name != "meteor":  # METEOR's penalty for one chunk keeps a copy below 1
             assert (np.isnan(values) | np.isnan(copies) | (values <= copies + 1e-6)).all()
@@ -172,9 +172,9 @@ def test_values_lie_in_their_range_and_are_highest_for_a_copy(pairs: list[tuple[
 @pytest.mark.parametrize("bad", [None, float("nan"), 3, b"bytes", ["a", None], [float("nan")], {"a": 1}])
 def test_what_is_no_text_names_the_row(bad: object) -> None:
     with pytest.raises(ValueError, match=r"row 1: output is .*a text is needed"):
-        Bleu().score_texts(["a", bad], ["a", "b"])
+        Bleu().score(["a", bad], ["a", "b"])
     with pytest.raises(ValueError, match="row 1: references is"):
-        Bleu(multi="max").score_texts(["a", "b"], ["a", bad])
+        Bleu(multi="max").score(["a", "b"], ["a", bad])
     frame = pd.DataFrame({"output": ["a", bad], "reference": ["a", "b"]}, index=["i", "j"])
     with pytest.raises(ValueError, match=r"row 1 \(index 'j'\): output is"):
         Bleu().score(frame)

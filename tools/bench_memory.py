@@ -78,7 +78,7 @@ def measure() -> dict[str, Any]:
     for count in ROWS:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
-            os.environ["NLGEVAL_STATE"] = str(folder / "state")
+            os.environ["NLGEVAL_HOME"] = str(folder / "state")
             (folder / "length.py").write_text(LENGTH)
             with open(folder / "rows.jsonl", "w", encoding="utf-8") as out:
                 out.writelines(rows(count))
@@ -101,5 +101,5 @@ def measure() -> dict[str, Any]:
                 made[f"{package} reads the jsonl"] = peak([sys.executable, "-c", code], folder)
             found[f"{count:,} rows"] = made
             print(json.dumps(made, indent=2), flush=True)
-    os.environ.pop("NLGEVAL_STATE")
+    os.environ.pop("NLGEVAL_HOME")
     return found

@@ -25,7 +25,7 @@ for _name in MODULES:
 def main() -> None:
     """Run the command line; errors that a user can mend are one message, not a traceback."""
     _streams()
-    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
+    warnings.showwarning = lambda said, *_: print(f"note: {said}", file=sys.stderr)  # not where in the code it arose
     with contextlib.suppress(ValueError):  # raised outside the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
     try:

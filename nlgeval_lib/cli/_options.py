@@ -106,6 +106,7 @@ class Scoring(Planning):
     fill: Annotated[
         Several, option("--fill", metavar="COLUMN=TEXT", help="A text for all rows; @FILE reads it (repeatable).")
     ] = None
+    rubric: Annotated[str, option("--rubric", help="A rubric for all rows: TOML, JSON or YAML (prometheus).")] = ""
     set: Settings = None
     ask_again: Annotated[
         Literal["empty", "failed", "unparsed"] | None,
@@ -136,16 +137,22 @@ class Scoring(Planning):
         from nlgeval_lib.scoring import chosen_rows
 
         data = "" if instead else self.data
-        return chosen_rows(
+        found = chosen_rows(
             instead or self.input, data, self.format, self.delimiter, self.map or (), self.fill or (), self.limit
         )
+        note(found.told())
+        return found
 
     def job(self, data: Parts | None = None) -> Job:
         """What these options ask for, on these rows or on their own. Raises: InputError; EngineError; Unavailable."""
+        from nlgeval_lib.evaluators.prometheus import Rubric
         from nlgeval_lib.scoring import prepared
 
         how: dict[str, Any] = {"load": self.load, "skip_incomplete": self.skip_incomplete}
-        return prepared(data or self.rows(), self.evaluator, self.set or (), self.choice(), **how)
+        how["given"] = {"rubric": Rubric.read(self.rubric)} if self.rubric else {}
+        made = prepared(data or self.rows(), self.evaluator, self.set or (), self.choice(), **how)
+        note(made.notice())
+        return made
 
     def plan_job(self, job: Job) -> None:
         """Print what a job would ask. Raises: InputError."""
@@ -215,6 +222,12 @@ def part(text: str) -> tuple[int, int]:
         if 1 <= one <= parts:
             return one, parts
     raise ValueError(f"--shard {text}; part and parts are needed, such as 1/8 for the first of eight")
+
+
+def note(text: str) -> None:
+    """What is to be known of a run, beside the results; nothing for an empty text."""
+    if text:
+        say(f"note: {text}")
 
 
 def prices(text: str) -> tuple[float, float] | None:

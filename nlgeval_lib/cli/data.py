@@ -1,12 +1,34 @@
-"""`nlgeval data`: the data sets; `nlgeval recordings`: somebody's recorded judge outputs."""
+"""`nlgeval init`: a folder to begin with; `data`: the data sets; `recordings`: somebody's recorded judge outputs."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nlgeval_lib.cli._options import Several, StoreFolder, app, option
+
+FIRST = {"rows.jsonl": "rows.jsonl", "rubric.toml": "rubric.toml", "README.md": "commands.txt"}  # of the folder `first`
+
+
+@app.command()
+def init(folder: Annotated[str, typer.Argument(help="The new folder.")] = "my-evaluation") -> None:
+    """Write a folder to begin with: rated rows, a rubric and the commands to run. Nothing is overwritten.
+
+    \b
+    Examples:
+      nlgeval init trial       trial/ with rows.jsonl, rubric.toml and README.md
+    """
+    from nlgeval_lib import files
+
+    texts = {Path(folder, name): Path(__file__).with_name("first") / own for name, own in FIRST.items()}
+    if there := [str(path) for path in texts if os.path.lexists(path)]:
+        raise ValueError(f"{', '.join(there)}: there already, and nothing is overwritten; name another folder")
+    for path, text in texts.items():
+        files.write_text(path, text.read_text(encoding="utf-8"))
+    typer.echo(f"{folder} has {', '.join(FIRST)}. In that folder:\n\n{path.read_text(encoding='utf-8')}", nl=False)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nlgeval_lib.cli._options import SOME_MISSING, Delimiter, Mapping, Several, command, option
+from nlgeval_lib.cli._options import SOME_MISSING, Delimiter, Mapping, Several, command, note, option, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,8 +63,8 @@ def correlations(asked: Meta) -> None:
       nlgeval meta scores.csv --format markdown --output table.md
 
     \b
-    Exit codes: 0 at least one coefficient could be computed; 1 none could (the reasons are in the table); 2 the call,
-    the file or a column is wrong.
+    Exit codes: 0 every score has a coefficient; 1 one has none (the reasons are in the table); 2 the call, the file or
+    a column is wrong.
     """
     from nlgeval_lib import files
     from nlgeval_lib.scoring import chosen_rows, score_files
@@ -79,6 +79,7 @@ def correlations(asked: Meta) -> None:
         score_files.check_output(asked.output, asked.file)
     mapping = [*(asked.map or ()), *([] if asked.human == "human" else [f"human={asked.human}"])]
     rows = chosen_rows(asked.file, "", asked.input_format, asked.delimiter, mapping)
+    note(rows.told())
     scores = rated_files.score_columns(rows, asked.score or (), asked.file)
     needed = rated_files.needed(scores, settings, asked.by)
     found = rated_files.correlate(rows.only(needed).whole(), scores, settings, asked.by)
@@ -88,7 +89,11 @@ def correlations(asked: Meta) -> None:
         typer.echo(f"written: {asked.output}")
     else:
         typer.echo(text, nl=False)
-    if not found.correlations["value"].notna().any():
+    table = found.correlations[found.correlations["score"].isin(scores)]
+    none = table.groupby("score", sort=False).filter(lambda rows: rows["value"].isna().all()).drop_duplicates("score")
+    for name, why in zip(none["score"], none.get("reason", ""), strict=True):
+        say(f"error: {name} has no coefficient: {why}")
+    if len(none):
         raise typer.Exit(SOME_MISSING)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nlgeval_lib.cli._options import SOME_MISSING, Delimiter, Settings, command, echo, option
+from nlgeval_lib.cli._options import SOME_MISSING, Delimiter, Settings, command, echo, note, option
 
 
 class Parse:
@@ -42,7 +42,8 @@ def parse(asked: Parse) -> None:
       echo "The answer is fluent. Score: 4/5" | nlgeval parse --parser rating --low 1 --high 5
       nlgeval parse -p rating --low 1 --high 3 --label Coherence --column text raw.jsonl --output read.csv
       nlgeval parse -p feedback raw.jsonl --examples 2
-      nlgeval parse -p error_analysis outputs.txt
+      nlgeval parse -p error_analysis outputs.txt                              the file is one text
+      nlgeval parse -p rating --low 1 --high 5 --format lines answers.txt     a text a line
       nlgeval parse -p multiple_choice -s 'choices={"A": 1, "B": 2, "C": 3}' raw.csv
       nlgeval parse -p rating --low 1 --high 5 --store .nlgeval/completions --model NAME     everything that is stored
       nlgeval parse --list
@@ -74,6 +75,9 @@ def parse(asked: Parse) -> None:
         texts, column = parsing.stored(asked.store, asked.model)
     else:
         texts, column = parsing.texts(asked.file, asked.format, asked.column, asked.delimiter)
+        lines = [line for line in str(texts.given[column].iloc[0]).splitlines() if line.strip()]
+        if not asked.format and not texts.sha256 and len(lines) > 1:  # plain text
+            note(f"{texts.name} is one text, as an answer may have {len(lines)} lines; --format lines reads each alone")
     if asked.trace:
         if asked.parser != "rating":
             raise ValueError("--trace tells how parser rating reads; give --parser rating")

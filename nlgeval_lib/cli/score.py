@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nlgeval_lib.cli._options import Scoring, command, echo, failures, option, say
+from nlgeval_lib.cli._options import Scoring, command, echo, failures, note, option
 
 
 class Score(Scoring):
@@ -33,17 +33,17 @@ class Score(Scoring):
 def score(asked: Score) -> None:
     """Score the rows of a file with an evaluator, and write the scores beside them.
 
-    Columns that are known by name: output, reference or references, source (or input), instruction, context, rubric,
-    aspect, human, system_id, input_id; --map gives yours their names, --fill sets one text for all rows. Evaluators
-    that ask a language model need --engine and --model. Each completion is stored as it comes: the same command again
-    goes on where it was stopped, and asks nothing twice. Keys are read from the environment (OPENAI_API_KEY) and
-    written nowhere.
+    Columns that are known by name: output, reference or references, source, instruction, context, rubric, aspect,
+    human, system_id, input_id, and usual names for them (prediction, gold, question, model, id, ...), which is told;
+    --map gives others their names, --fill sets one text for all rows. Evaluators that ask a language model need
+    --engine and --model. Each completion is stored as it comes: the same command again goes on where it was stopped,
+    and asks nothing twice. Keys are read from the environment (OPENAI_API_KEY) and written nowhere.
 
     \b
     Examples:
       nlgeval score -e bleu -i my.csv -o scores.csv
-      nlgeval score -e prometheus -i my.jsonl --engine openai --base-url http://127.0.0.1:8000/v1 --model NAME \\
-          --engine-set dialect=vllm -o scores.csv
+      nlgeval score -e prometheus -i my.jsonl --rubric rubric.toml --engine openai --model NAME \\
+          --base-url http://127.0.0.1:8000/v1 -o scores.csv
       nlgeval score -e prometheus -i my.jsonl --engine vllm -m prometheus-eval/prometheus-7b-v2.0 -s n=5 -o scores.csv
       nlgeval score -e llmscore -i my.jsonl -s task=summary --engine openai -m gpt-4o --map output=answer \\
           --fill aspect=fluency -o s.csv
@@ -95,8 +95,7 @@ def score(asked: Score) -> None:
         raise ValueError("--cross-fit fits an evaluator for each fold; leave out --fit, --load and --save")
     if asked.save and not hasattr(job.evaluator, "save"):
         raise ValueError(f"{job.name} is not fitted, there is nothing to keep; leave --save out")
-    if job.repeated:
-        say(f"note: {job.repeated}")
+    note(job.repeated)
     bar, tally = ProgressBar(job.name, quiet=asked.quiet), score_files.Tally()
     if asked.fit:
         job.fit(asked.rows(asked.fit), bar)

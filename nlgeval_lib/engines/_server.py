@@ -15,6 +15,7 @@ from nlgeval_lib.engines.keys import canonical
 
 OFFICIAL = "api.openai.com"
 MARKS = ("at:", "extra:", "quantization=", "load_in_4bit=", "load_in_8bit=")  # how parts of a revision begin
+_UNKNOWN = re.compile(r"unrecogni|unknown|unexpected|unsupported|not (permitted|allowed|supported)|extra", re.I)
 _PATIENCE = 10.0  # seconds for an answer that costs a server nothing
 _MOST = 1 << 20  # bytes of it
 
@@ -55,6 +56,20 @@ def about(address: str | None, model: str, key: str, hung: bool = False) -> dict
             if version := _told(f"{address.removesuffix('/v1')}/version", key).get("version"):
                 found["version"] = _plain(str(version))
     return found
+
+
+def takes(address: str | None, model: str, key: str) -> bool:
+    """Whether a server takes vLLM's settings: asked once, with a value that vLLM refuses and others do not know."""
+    import httpx2
+
+    body = {"model": model, "prompt": "1", "max_tokens": 1, "repetition_penalty": -1.0}
+    headers = {"authorization": f"Bearer {key or 'none'}"}
+    try:
+        said = httpx2.post(f"{(address or '').rstrip('/')}/completions", json=body, headers=headers, timeout=_PATIENCE)
+    except httpx2.TransportError:
+        return False
+    refused = said.status_code in (400, 422) and "repetition_penalty" in said.text
+    return refused and not _UNKNOWN.search(said.text)
 
 
 def revision(given: str, about: dict[str, str], extra: dict[str, Any]) -> str:

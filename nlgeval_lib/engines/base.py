@@ -261,7 +261,7 @@ class Engine(ABC):
         for name in names:
             if getattr(sampling, name) != getattr(plain, name):
                 raise UnsupportedSetting(
-                    f"{type(self).__name__} cannot honour {name}={getattr(sampling, name)!r}{': ' + why if why else ''}"
+                    f"engine {self.name} cannot honour {name}={getattr(sampling, name)!r}{': ' + why if why else ''}"
                 )
 
 

@@ -68,7 +68,7 @@ def token_ids(tokenizer: Any, request: Request, chat_template: str | None, model
         return list(tokenizer(request.prompt).input_ids)
     if chat_template is None and getattr(tokenizer, "chat_template", None) is None:
         raise EngineError(
-            f"{model} has no chat template: give raw prompts in the model's own format, or chat_template=a Jinja text"
+            f"{model} has no chat template: give raw prompts in the model's own format, or the option chat_template"
         )
     encoded = tokenizer.apply_chat_template(
         [dict(message) for message in request.messages],

@@ -21,7 +21,8 @@ from nlgeval_lib.engines._protocol import MOST_WAIT, AttemptFailed
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, failed
 from nlgeval_lib.records import Completion
 
-DIALECTS = ("openai", "vllm")
+DIALECTS = ("auto", "openai", "vllm")
+_BEYOND = ("top_k", "repetition_penalty", "choice", "regex")  # settings that OpenAI's own protocol does not have
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 _BEAT = 5.0  # seconds after which the asking thread hears of it that nothing has come
 _FEW, _HOLD = 16, 8  # requests that are open at first; rounds after which more are tried again
@@ -52,7 +53,8 @@ class OpenAIEngine(Engine):
     server          what the server is called in keys, in place of its host and port, where these change
     api_key_env     the environment variable with the key; it is read when a run begins and kept nowhere
     concurrency     requests at a time, at most
-    dialect         "vllm" for servers that take top_k, repetition_penalty, choice and regex; "openai" refuses these
+    dialect         "vllm" for servers that take top_k, repetition_penalty, choice and regex; "openai" refuses these;
+                    "auto" asks the server who it is, and where it does not tell, by one request
     timeout         seconds for one attempt, from sending to the last byte
     max_retries     further attempts after what may pass: 408, 409, 429, 5xx, timeouts, lost connections, bad answers
     give_up_after   so many requests failed for good in a row, and the rest is not asked any more; nor is it where no
@@ -82,7 +84,7 @@ class OpenAIEngine(Engine):
         revision: str = "",
         name: str | None = None,
         api_key_env: str = "OPENAI_API_KEY",
-        dialect: str = "openai",
+        dialect: str = "auto",
         concurrency: int = 256,
         timeout: float = 120.0,
         max_retries: int = 6,
@@ -113,6 +115,7 @@ class OpenAIEngine(Engine):
         self.usage = Usage()
         self.served: set[str] = set()
         self.about: dict[str, str] = {}
+        self._probed = False
         self._asked_model, self._plain_http = model, plain_http
         self._hung = False  # the last run was given up for want of any answer
         self._run: _Run | None = None
@@ -140,15 +143,26 @@ class OpenAIEngine(Engine):
             _protocol.check_way(self.base_url, self.api_key_env)
         return key
 
+    @property
+    def beyond(self) -> bool:
+        """Whether vLLM's settings are sent: by the dialect, by what the server told, or by the probe of `check`."""
+        return self.dialect == "vllm" or (
+            self.dialect == "auto" and (self._probed or self.about.get("owner") == "vllm")
+        )
+
     def check(self, sampling: Sampling) -> None:
-        """Raises: UnsupportedSetting for what OpenAI's own protocol does not have, unless the dialect is "vllm"."""
-        if self.dialect == "openai":
-            self._refuse(
-                sampling,
-                *("top_k", "repetition_penalty", "choice", "regex"),
-                why='OpenAI\'s protocol does not have it; a vLLM server does (dialect="vllm", '
-                "on the command line --engine-set dialect=vllm)",
-            )
+        """Raises: UnsupportedSetting for what this server does not take; EngineError where nobody answers."""
+        plain = Sampling()
+        wanted = [name for name in _BEYOND if getattr(sampling, name) != getattr(plain, name)]
+        if wanted and self.dialect == "auto" and _server.place(self.base_url):
+            if not self.about:
+                self._meet()
+            if "version" in self.about and not self.beyond:
+                self._probed = _server.takes(self.base_url, self._asked_model, self._key())
+        if wanted and not self.beyond:
+            ways = [f"-s {name}={getattr(plain, name)}" for name in wanted if getattr(plain, name) is not None]
+            why = "OpenAI's protocol does not have it, a server of vLLM does; {} asks without"
+            self._refuse(sampling, *wanted, why=why.format(" ".join(ways) or "-s structured=no"))
 
     def body(self, draws: Sequence[Ask], sampling: Sampling) -> dict[str, Any]:
         """The JSON of one call for draws of one request.
@@ -170,7 +184,7 @@ class OpenAIEngine(Engine):
         else:
             messages = [dict(message) for message in request.messages]
             asked |= {"messages": messages, "logprobs": likely is not None or None, "top_logprobs": likely}
-        if self.dialect == "vllm":
+        if self.beyond:
             asked |= {"top_k": sampling.top_k, "repetition_penalty": sampling.repetition_penalty}
             asked["structured_outputs"] = sampling.form or None
         elif sampling.json_schema is not None:

@@ -96,7 +96,7 @@ class TransformersEngine(models.LocalEngine):
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting for a structured completion."""
-        self._refuse(sampling, "choice", "regex", "json_schema", why="use VLLMEngine or a server for structured output")
+        self._refuse(sampling, "choice", "regex", "json_schema", why="the engine vllm and its server give such forms")
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """Completions batch by batch, the longest prompts first: what does not fit the memory shows at once."""

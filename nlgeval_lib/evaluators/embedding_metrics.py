@@ -10,11 +10,22 @@ from typing import Any
 import numpy as np
 
 from nlgeval_lib.evaluators import encoders
+from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, choose, version
 from nlgeval_lib.records import Judgment, Status
 
 _DIGITS = 5  # of BERTScore's values: float32 differs by about 1e-7 from one way of running to another
 _REMEMBERED = 50_000  # embeddings kept in memory between calls: the same targets are compared with every system
+
+
+def _notice(metric: Any) -> str:
+    """Which encoder is used, and how to have the paper's; to be said before it scores."""
+    try:
+        used = encoders.locate(metric.model).label
+    except Unavailable:  # every row will say so
+        return ""
+    other = "" if metric.model == metric.papers else f"; the paper's encoder: -m {metric.papers}"
+    return f"{metric.name} compares vectors of {used}{other}"
 
 
 class BertScore(PairMetric):
@@ -32,6 +43,7 @@ class BertScore(PairMetric):
     """
 
     name = "bertscore"
+    papers, notice = "roberta-large", _notice
     parts = ("f", "p", "r")
     revision_of_code = 3
     chunk = 250  # token vectors of this many pairs are held at once
@@ -123,6 +135,7 @@ class SemScore(PairMetric):
     """
 
     name = "semscore"
+    papers, notice = "sentence-transformers/all-mpnet-base-v2", _notice
     parallel = False
 
     def __init__(

@@ -67,11 +67,11 @@ class GEval(Judge):
         if method == "weighted":
             if len(self.numbers[0]) > 1 or len(self.numbers[-1]) > 1:
                 raise ValueError(
-                    f"method='weighted' on the scale {low} to {high}: numbers of more than one digit may be several "
-                    "tokens; use method='mean'"
+                    f"method weighted on the scale {low} to {high}: numbers of more than one digit may be several "
+                    "tokens; the method mean takes them"
                 )
             if self.sampling.temperature > 0 or not self.sampling.logprobs:
-                raise ValueError("method='weighted' needs temperature 0, and logprobs (20 unless given)")
+                raise ValueError("method weighted needs temperature 0, and logprobs (20 unless given)")
 
     def render(self, sample: Sample) -> str:
         return self.template.render(**{slot: field_of(sample, slot) for slot in self.slots})

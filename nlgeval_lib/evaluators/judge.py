@@ -312,11 +312,6 @@ def short_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def plain(name: str) -> str:
-    """A name as it is compared: its letters and digits alone, large and small ones alike."""
-    return "".join(char for char in name.casefold() if char.isalnum())
-
-
 def numbers(low: int, high: int) -> tuple[str, ...]:
     """The scores of a scale, as they are written."""
     return tuple(map(str, range(low, high + 1)))

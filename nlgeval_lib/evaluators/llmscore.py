@@ -12,7 +12,8 @@ from typing import Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.base import field_of
-from nlgeval_lib.evaluators.judge import Judge, numbers, plain
+from nlgeval_lib.evaluators.judge import Judge, numbers
+from nlgeval_lib.names import plain
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
@@ -91,7 +92,7 @@ class RatingTask:
             return self.targets[_ALIASES[wanted]]
         raise ValueError(
             f"task {self.name!r} has no aspect {aspect or 'overall'!r}; it has {', '.join(self.targets)}. Give its "
-            f"definition: targets={{{aspect or 'overall'!r}: '...'}}"
+            f'definition as setting targets, {{"{aspect or "overall"}": "..."}}'
         )
 
     def others(self, target: Aspect) -> tuple[Aspect, ...]:

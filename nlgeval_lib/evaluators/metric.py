@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files
@@ -206,16 +205,23 @@ class PairMetric(Metric):
     def rules(self) -> dict[str, Any]:
         return {"refs": self.multi or "one", "empty": self.empty}
 
-    def score_texts(self, outputs: Sequence[str], references: Sequence[str | Sequence[str]]) -> np.ndarray:
-        """The value of each output against its reference or references: float64, NaN where undefined.
+    def score(
+        self, frame: pd.DataFrame | Sequence[str], references: Sequence[str | Sequence[str]] | None = None
+    ) -> pd.DataFrame:
+        """`value, status, reason` of each row of a frame; or of a list of outputs, each with its reference or several.
 
-        Raises: ValueError as `score`. Warns if what the metric needs is not on this machine.
+        Raises: ValueError naming the column or the row, and for lists of unequal length. Warns for lists if what the
+        metric needs is not on this machine.
         """
-        columns = {"output": outputs, self.reference_columns()[0]: references}
-        scored = self.score(pd.DataFrame({name: pd.Series(texts, dtype=object) for name, texts in columns.items()}))
+        if isinstance(frame, pd.DataFrame):
+            return super().score(frame)
+        if references is None or isinstance(frame, str) or isinstance(references, str) or len(frame) != len(references):
+            raise ValueError(f"{self.name}: give a frame, or a list of outputs and as long a list of references")
+        columns = {"output": frame, self.reference_columns()[0]: references}
+        scored = super().score(pd.DataFrame({name: pd.Series(texts, dtype=object) for name, texts in columns.items()}))
         for reason in scored.loc[scored["status"] == Status.UNAVAILABLE.value, "reason"].unique():
             warnings.warn(f"{self.name}: {reason}", UserWarning, stacklevel=2)
-        return scored["value"].to_numpy()
+        return scored
 
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
         outputs = base.cells(frame, ("output",), self.name)
@@ -223,7 +229,7 @@ class PairMetric(Metric):
         for position, group in enumerate(groups):
             if self.multi is None and len(group) > 1:
                 row, rules = base.row_name(position, frame.index), ", ".join(self.multi_rules)
-                raise ValueError(f"{row}: {len(group)} references; say what they become: multi= {rules}")
+                raise ValueError(f"{row}: {len(group)} references; say what they become, -s multi=RULE: {rules}")
         return [self._plan(output, group) for (output,), group in zip(outputs, groups, strict=True)]
 
     def _plan(self, output: str, group: tuple[str, ...]) -> list[Item] | Judgment:

@@ -8,11 +8,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import itertools
+import json
 import math
 import re
 import tempfile
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -35,6 +38,7 @@ _FAMILIES = (
     (re.compile(r"prometheus-\d+x?\d*b-v2|prometheus-bgb"), "mistral"),
     (re.compile(r"llama-?2-.*chat"), "llama2"),
 )
+_SCORE = re.compile(r"(?:score[ _]?)?(-?\d{1,6})(?:_description)?", re.I)
 _HEAD = re.compile(r"\[(?P<criteria>.*?)\]\nScore (?P<low>-?\d{1,6}): ", re.S)
 
 
@@ -98,6 +102,47 @@ class Rubric:
             parts.append(part)
         return cls(head["criteria"], (*parts, rest), low)
 
+    @classmethod
+    def read(cls, path: str | Path) -> Rubric:
+        """The rubric of a file: TOML, JSON or YAML with `criteria` and a text a score (`1`, `score1`,
+        `score1_description`, also below `scores`), or the text of a prompt.
+
+        Raises: ValueError saying what the file lacks; OSError.
+        """
+        kind, text = Path(path).suffix.lower(), Path(path).read_text(encoding="utf-8-sig")
+        if kind not in _KINDS:
+            return cls.parse(text.strip())
+        try:
+            found = _KINDS[kind](text)
+        except ValueError as error:
+            raise ValueError(f"rubric {path}: {error}") from None
+        found = found if isinstance(found, dict) else {}
+        given = found | (found["scores"] if isinstance(found.get("scores"), dict) else {})
+        scores = {int(named[1]): str(given[key]) for key in given if (named := _SCORE.fullmatch(str(key)))}
+        low = min(scores, default=1)
+        if not isinstance(found.get("criteria"), str) or sorted(scores) != [*range(low, low + max(len(scores), 2))]:
+            there = ", ".join(map(str, found)) or "nothing by name"
+            needs = "a text 'criteria' and one for each score, such as 1 to 5 without a gap"
+            raise ValueError(f"rubric {path} needs {needs}; it has {there} (`nlgeval init` writes one)")
+        return cls(found["criteria"].strip(), tuple(scores[score].strip() for score in sorted(scores)), low)
+
+
+def _ends(text: str, whole: str) -> bool:
+    """Whether a text stands in another one as a line or an end of its own."""
+    return bool(text) and bool(re.search(rf"(?:^|[\n:] *){re.escape(text.strip())}\s*(?:\n|$)", whole))
+
+
+def _yaml(text: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"not YAML: {' '.join(str(error).split())}") from None
+
+
+_KINDS: Any = {".toml": tomllib.loads, ".json": json.loads, ".yaml": _yaml, ".yml": _yaml}
+
 
 class Prometheus(Judge):
     """Absolute grading: a feedback, then an integer score on the rubric's scale.
@@ -110,7 +155,8 @@ class Prometheus(Judge):
     chat: `auto` wraps the prompt as the engine's checkpoint was trained (see `family`); or a style or `ChatFormat`.
 
     Each sample is drawn three times with the paper's sampling; the score is the mean of the draws that have one.
-    Details of a draw: `feedback`, `rule`. An instruction's input (`source`, `context`) follows it after an empty line.
+    Details of a draw: `feedback`, `rule`. An instruction's input (`source`, `context`) follows it after an empty line,
+    unless the instruction has it as a line or an end of its own.
 
     Source: Prometheus, section 3, appendix J; ablation: Table 6; sampling and verbalizer: Table 9.
     """
@@ -188,8 +234,9 @@ class Prometheus(Judge):
 
     def render(self, sample: Sample) -> str:
         rubric, (low, high) = self.rubric_of(sample), self.scale(sample)
-        # an instruction's input follows it
-        instruction = "\n\n".join(text for text in (sample.instruction, sample.source, sample.context) if text)
+        # an instruction's input follows it, unless it is in it
+        follow = (text for text in (sample.source, sample.context) if not _ends(text, sample.instruction))
+        instruction = "\n\n".join(text for text in (sample.instruction, *follow) if text)
         values: dict[str, Any] = {"low": low, "high": high, "response": sample.output, "instruction": instruction}
         if self.reference:
             values["reference"] = sample.references[0]

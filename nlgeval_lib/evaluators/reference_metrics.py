@@ -108,7 +108,7 @@ class Rouge(PairMetric):
         types = ("rouge1", "rouge2", "rougeL") + (("rougeLsum",) if package == "rouge_score" else ())
         self.type = choose("type", type, types)
         if stemmer and package == "rouge":
-            raise ValueError("package 'rouge' has no stemmer; use package='rouge_score' or stemmer=False")
+            raise ValueError("package 'rouge' has no stemmer; package 'rouge_score' has one")
         self.stemmer = stemmer
 
     def settings(self) -> dict[str, Any]:

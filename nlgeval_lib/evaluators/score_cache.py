@@ -103,7 +103,7 @@ class ValueCache:
         except (sqlite3.OperationalError, OSError) as error:  # locked, full, read-only, cannot open
             raise CacheError(
                 f"cannot use the metric cache {self.path}: {error}; free the disk, name a writable folder in "
-                "NLGEVAL_HOME, or pass cache=False"
+                "NLGEVAL_HOME, or score with the setting cache=no"
             ) from error
         except (sqlite3.DatabaseError, struct.error) as error:
             raise CacheError(

@@ -17,9 +17,9 @@ import pandas as pd
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
-from nlgeval_lib.evaluators.judge import ChatFormat, Judge, failed, plain, short_hash
+from nlgeval_lib.evaluators.judge import ChatFormat, Judge, failed, short_hash
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.names import meant
+from nlgeval_lib.names import meant, plain
 from nlgeval_lib.parsers.choices import yes_no
 from nlgeval_lib.parsers.errors import error_analysis, tigerscore_authors
 from nlgeval_lib.parsers.text import Parsed

@@ -127,8 +127,8 @@ def _pairs(x: Floats, y: Floats, level: str) -> Pairs:
     n, groups = x.shape
     if n * (n - 1) // 2 * groups > MOST_PAIRS:
         raise ValueError(
-            f"got {n * (n - 1) // 2 * groups} pairs, more than {MOST_PAIRS}; use level='input', or coef='acc-eq' of "
-            "`correlate`, which needs no pairs"
+            f"got {n * (n - 1) // 2 * groups} pairs, more than {MOST_PAIRS}; take level 'input', or the coefficient "
+            "'acc-eq', which needs no pairs"
         )
     first, second = np.triu_indices(n, 1)
     gap_x, gap_y = x[first] - x[second], y[first] - y[second]

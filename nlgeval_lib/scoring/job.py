@@ -28,7 +28,7 @@ from nlgeval_lib.records import Completion, Judgment, Sample, Status
 from nlgeval_lib.scoring import named, table_files
 from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
 from nlgeval_lib.scoring.named import EngineChoice
-from nlgeval_lib.scoring.rows import KNOWN, InputError, Parts, Repeated, Rows, incomplete
+from nlgeval_lib.scoring.rows import KNOWN, RATINGS, InputError, Parts, Repeated, Rows, incomplete
 from nlgeval_lib.scoring.score_files import ScoreFile, Tally
 
 # stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
@@ -55,6 +55,17 @@ class Job:
     def judge(self) -> bool:
         """Whether the evaluator asks a language model through the store."""
         return isinstance(self.evaluator, Judge)
+
+    def notice(self) -> str:
+        """What is to be known before the first row is scored, in one line: encoder, draws; "" if nothing."""
+        if not self.judge:
+            return str(self.evaluator.notice()) if hasattr(self.evaluator, "notice") else ""
+        n = self.evaluator.sampling.n
+        if n != self.evaluator.defaults.get("n"):  # asked for, or one
+            return ""
+        return (
+            f"{self.name} draws {n} times a row and takes the mean, {n * len(self.data):,} completions; -s n=1 for one"
+        )
 
     def check(self) -> None:
         """Passes where all rows can be scored; `repeated` then says which are there twice.
@@ -248,7 +259,7 @@ class Job:
             "evaluator": self.name,
             "input": Path(self.data.name).name,
             "input_sha256": self.data.sha256,
-            "columns": {ours: theirs for ours, theirs in self.data.theirs.items() if ours in KNOWN},
+            "columns": {n: name for n, name in self.data.theirs.items() if n in KNOWN or n.startswith(RATINGS)},
             "rows": tally.rows,
             "statuses": dict(tally.statuses.most_common()),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -308,7 +319,7 @@ def prepared(
     elif not asks and choice.model:
         more["model"] = choice.model
     if name == "prometheus" and not load:
-        told = {pair(text)[0] for text in settings}
+        told = {*more, *(pair(text)[0] for text in settings)}
         settings = [*settings, *(f"{part}=no" for part in _untrained(choice.model) if part not in told)]
     made = named.evaluator(name, settings, load, **more)
     whole = getattr(made, "whole_file", False)

@@ -104,7 +104,7 @@ class EngineChoice:
                 _ = made.revision
             except EngineError as error:  # a plan needs no server; whose answers are stored is known from it alone
                 warnings.warn(f"planned as if nothing were stored: {error}", stacklevel=2)
-                made.revision = self.revision or None
+                made.revision, made.dialect = self.revision or None, "vllm"  # nothing is refused that it may take
         if self.planning and (local or self.tokenizer):
             made.count_tokens = self._counter(needed=not local)
         made.shard = self.shard
@@ -184,6 +184,8 @@ def evaluator(name: str, settings: Iterable[str] = (), load: str = "", **given: 
         raise InputError(f"{name} asks no language model; leave the engine out")
     if "model" in given and "model" not in names:
         raise InputError(f"{name} takes no model of its own; which engine is to run {given['model']}? Give --engine")
+    if "rubric" in given and "rubric" not in names:
+        raise InputError(f"{name} grades by no rubric; leave --rubric out")
     arguments = parsed(cls, settings, name, given=given)
     if load and not hasattr(cls, "load"):
         raise InputError(f"{name}: {name} is not kept in files; leave --load out")

@@ -195,6 +195,12 @@ def record_of(path: str | Path) -> dict[str, Any]:
     return found if same and isinstance(found.get("scores"), dict) else {}
 
 
+def columns_of(path: str | Path) -> dict[str, str]:
+    """Our column -> the user's name for it in the runs that wrote a file of scores; empty as `record_of`."""
+    runs = record_of(path).get("scores", {}).values()
+    return {ours: theirs for one in runs for ours, theirs in dict(one.get("columns", {})).items()}
+
+
 def write_record(path: str, earlier: Mapping[str, Any], column: str, facts: Mapping[str, Any]) -> None:
     """Record beside a file of scores where its scores come from; those of the file that it was made from stay.
 

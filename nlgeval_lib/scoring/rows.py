@@ -8,14 +8,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nlgeval_lib import datasets
-from nlgeval_lib.names import meant, pair
-from nlgeval_lib.scoring import table_files
+from nlgeval_lib.names import meant, near, pair, plain
+from nlgeval_lib.scoring import provenance, table_files
 from nlgeval_lib.scoring.table_files import InputError, TableFile, as_id, as_number, as_references, as_text, is_missing
 
 TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
@@ -25,6 +26,17 @@ RATING = "human"
 RATINGS = ("human_", "rater_")  # how columns with further ratings begin
 KNOWN = (*TEXTS, *REFERENCES, *IDS, RATING)
 _ALIAS = {"input": "source"}  # another name that a file may use for one of ours
+# what files call them, the most telling first: `answer` is the output only where nothing else is; ratings have to be
+# named by the user, and these only help to ask for them
+_OTHERS = {
+    "output": ("prediction", "hypothesis", "candidate", "response", "answer"),
+    "reference": ("target", "gold", "reference_answer", "gold_answer"),
+    "instruction": ("question", "prompt"),
+    "source": ("input", "document"),
+    "input_id": ("doc_id", "id"),
+    "system_id": ("model", "system"),
+    RATING: ("rating", "human_score", "score", "label"),
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +46,8 @@ class Rows:
     given: the columns as they were written, a missing value as None; the index names each row's place. name: the file
     as the user named it; sha256: that of its bytes, "" for a data set. frame: the columns under the project's names,
     checked; before `checked`, those given. theirs: our column -> the user's name for it; where several became the
-    references, their names joined. written: the names of all columns, where `given` has some of them.
+    references, their names joined. written: the names of all columns, where `given` has some of them. before: `theirs`
+    of the run that wrote the file. read_as: the part of `theirs` that is from there or by the look of a name.
     """
 
     given: pd.DataFrame
@@ -43,6 +56,8 @@ class Rows:
     frame: pd.DataFrame = field(default_factory=pd.DataFrame)
     theirs: Mapping[str, str] = field(default_factory=dict)
     written: Sequence[str] = ()
+    before: Mapping[str, str] = field(default_factory=dict)
+    read_as: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.given)
@@ -81,20 +96,51 @@ def lacks(name: str, columns: Sequence[str], column: str) -> str:
 
 
 @dataclass(frozen=True)
+class Sources:
+    """What our columns are made of: columns of a file, or one text (`filled`); `read_as` as `Rows` has it."""
+
+    columns: Mapping[str, list[str]]
+    filled: Mapping[str, str]
+    read_as: Mapping[str, str]
+
+    @property
+    def theirs(self) -> dict[str, str]:
+        """Our column -> how a message calls it."""
+        named = {ours: " + ".join(names) for ours, names in self.columns.items()}
+        return named | {ours: f"--fill {ours}" for ours in self.filled}
+
+    def only(self, wanted: Callable[[str], bool]) -> Sources:
+        """Those of our columns that are wanted."""
+        return Sources(
+            *({ours: one for ours, one in part.items() if wanted(ours)} for part in dataclasses.astuple(self))
+        )
+
+    def fitting(self, frames: Iterable[pd.DataFrame], name: str) -> Sources:
+        """Without the columns that only their names speak for, and that have a cell which will not do."""
+        odd = set()
+        for frame in frames if self.read_as else ():
+            rows = _rows(frame, name)
+            for ours in self.read_as:
+                try:
+                    _cells(_values(rows, self.columns[ours]), _reader(ours), rows, ours)
+                except InputError:
+                    odd.add(ours)
+        return self.only(lambda ours: ours not in odd)
+
+
+@dataclass(frozen=True)
 class Parts:
     """The rows of a file or a data set, each part read and checked as it is needed, as often as wanted.
 
-    name, sha256, theirs: as `Rows` have them. columns: the names as they were written. rows: how many. sources: our
-    column -> the columns that it is made of; filled: our column -> the text of every row. frames: gives the parts of
-    these columns as they were written.
+    name, sha256, theirs, read_as: as `Rows` have them. columns: the names as they were written. rows: how many.
+    frames: gives the parts of these columns as they were written.
     """
 
     name: str
     sha256: str
     columns: list[str]
     rows: int
-    sources: Mapping[str, list[str]]
-    filled: Mapping[str, str]
+    sources: Sources
     frames: Callable[[list[str]], Iterator[pd.DataFrame]]
     reads: Sequence[str] | None = None  # of `columns`; None: all
 
@@ -104,13 +150,23 @@ class Parts:
     @property
     def theirs(self) -> dict[str, str]:
         """Our column -> the user's name for it."""
-        return _called(self.sources, self.filled)
+        return self.sources.theirs
+
+    @property
+    def read_as(self) -> Mapping[str, str]:
+        """The part of `theirs` that no word of the user is for."""
+        return self.sources.read_as
+
+    def told(self) -> str:
+        """What was taken for our columns without a word of the user, in one line; empty where nothing was."""
+        said = ", ".join(f"{ours} = {theirs}" for ours, theirs in self.read_as.items())
+        return said and f"{self.name} is read with {said} (--map OURS=COLUMN for another)"
 
     def __iter__(self) -> Iterator[Rows]:
         left = self.rows
         for frame in self.frames(self.columns if self.reads is None else list(self.reads)):
             part = dataclasses.replace(_rows(frame.iloc[:left], self.name, self.sha256), written=self.columns)
-            yield _under_our_names(part, self.sources, self.filled)
+            yield _under_our_names(part, self.sources)
             left -= len(part)
             if not left:
                 return
@@ -125,11 +181,9 @@ class Parts:
 
     def only(self, wanted: Callable[[str], bool]) -> Parts:
         """The same rows with those of our columns that are wanted; no other cell is read."""
-        sources = {ours: names for ours, names in self.sources.items() if wanted(ours)}
-        used = {name for names in sources.values() for name in names}
-        reads = [name for name in self.columns if name in used]
-        filled = {ours: text for ours, text in self.filled.items() if wanted(ours)}
-        return dataclasses.replace(self, reads=reads, sources=sources, filled=filled)
+        sources = self.sources.only(wanted)
+        used = {name for names in sources.columns.values() for name in names}
+        return dataclasses.replace(self, reads=[name for name in self.columns if name in used], sources=sources)
 
 
 def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") -> Rows:
@@ -139,7 +193,8 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     Raises: InputError naming the file and the line for what cannot be read, and for a file without rows.
     """
     found = TableFile(str(path), format, delimiter)
-    return _rows(pd.concat(list(found.parts())), found.name, found.sha256)
+    rows = _rows(pd.concat(list(found.parts())), found.name, found.sha256)
+    return dataclasses.replace(rows, before=provenance.columns_of(str(path)))
 
 
 def chosen_rows(
@@ -161,16 +216,17 @@ def chosen_rows(
     path = input or (data if data not in datasets.NAMES and Path(data).is_file() else "")
     if path:
         file = TableFile(path, format, delimiter)
-        named = _sources(file.columns, file.name, mapping, fill)
-        return Parts(file.name, file.sha256, file.columns, min(file.rows, limit or file.rows), *named, file.parts)
+        sources = _sources(file.columns, file.name, mapping, fill, provenance.columns_of(path), usual=True)
+        sources = sources.fitting(file.parts([name for one in sources.read_as for name in sources.columns[one]]), path)
+        return Parts(file.name, file.sha256, file.columns, min(file.rows, limit or file.rows), sources, file.parts)
     whole = of_frame(datasets.load(data), data)
 
     def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
         for start in range(0, len(whole), table_files.ROWS):
             yield whole.given[wanted].iloc[start : start + table_files.ROWS]
 
-    named = _sources(whole.columns, data, mapping, fill)
-    return Parts(data, "", whole.columns, min(len(whole), limit or len(whole)), *named, frames)
+    sources = _sources(whole.columns, data, mapping, fill)
+    return Parts(data, "", whole.columns, min(len(whole), limit or len(whole)), sources, frames)
 
 
 def of_frame(frame: pd.DataFrame, name: str) -> Rows:
@@ -192,18 +248,26 @@ def checked(rows: Rows, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -
 
     mapping: `ours=theirs`, such as `output=response`; `references` may be given several times, and has then as many
     references a row. fill: `column=text`, one text for all rows; `@file` in place of the text reads it from a file.
+    What a file of scores was made with holds on; other columns of a file are known by usual names too, in small or
+    large letters (`read_as`), as far as their cells will do.
 
     Texts may be missing here (an evaluator says what it needs); ratings become numbers, NaN where missing; identifiers
     become text. In CSV, `references` may hold a JSON list of texts.
     Raises: InputError naming the row and the column.
     """
-    return _under_our_names(rows, *_sources(rows.columns, rows.name, mapping, fill))
+    sources = _sources(rows.columns, rows.name, mapping, fill, rows.before, usual=bool(rows.sha256))
+    return _under_our_names(rows, sources.fitting([rows.given], rows.name))
 
 
 def _sources(
-    columns: Sequence[str], name: str, mapping: Iterable[str], fill: Iterable[str]
-) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Our column -> the columns that it is made of; and our column -> the text that fills it. Raises: InputError."""
+    columns: Sequence[str],
+    name: str,
+    mapping: Iterable[str],
+    fill: Iterable[str],
+    before: Mapping[str, str] = MappingProxyType({}),
+    usual: bool = False,
+) -> Sources:
+    """What our columns are made of; `usual`: by usual names too. Raises: InputError."""
     sources: dict[str, list[str]] = {}
     filled: dict[str, str] = {}
     for ours, theirs in pairs(mapping, "map", "ours=theirs, such as output=response"):
@@ -222,29 +286,42 @@ def _sources(
             raise InputError(f"column {ours!r} is both mapped and filled; give one of them")
         filled[ours] = text_or_file(value)
     used = {theirs for names in sources.values() for theirs in names}
+    read_as = {}
+    for ours, theirs in before.items():
+        names = theirs.split(" + ")
+        if ours not in (*sources, *filled, theirs) and set(names) <= set(columns):
+            sources[ours], read_as[ours] = names, theirs
     for theirs in columns:
         ours = _ALIAS.get(theirs, theirs)
         if theirs not in used and ours not in sources and (ours == theirs or ours not in columns):
             sources[ours] = [theirs]
-    return {ours: names for ours, names in sources.items() if ours not in filled}, filled
+    read_as |= _usual(columns, {*sources, *filled}, used) if usual else {}
+    sources |= {ours: read_as[ours].split(" + ") for ours in read_as if ours not in sources}
+    return Sources({ours: names for ours, names in sources.items() if ours not in filled}, filled, read_as)
 
 
-def _called(sources: Mapping[str, list[str]], filled: Mapping[str, str]) -> dict[str, str]:
-    """Our column -> how a message calls it."""
-    return {ours: " + ".join(names) for ours, names in sources.items()} | {ours: f"--fill {ours}" for ours in filled}
-
-
-def _under_our_names(rows: Rows, sources: Mapping[str, list[str]], filled: Mapping[str, str]) -> Rows:
+def _under_our_names(rows: Rows, sources: Sources) -> Rows:
     """The rows under our names, every known column checked. Raises: InputError naming the row and the column."""
     columns: dict[str, Any] = {}
-    for ours, names in sources.items():
-        columns[ours] = rows.given[names if len(names) > 1 else names[0]].to_numpy().tolist()
-    columns |= {ours: [text] * len(rows) for ours, text in filled.items()}
-    named = dataclasses.replace(rows, theirs=_called(sources, filled))
+    for ours, names in sources.columns.items():
+        columns[ours] = _values(rows, names)
+    columns |= {ours: [text] * len(rows) for ours, text in sources.filled.items()}
+    named = dataclasses.replace(rows, theirs=sources.theirs, read_as=sources.read_as)
     for ours, values in columns.items():
-        rating = ours == RATING or ours.startswith(RATINGS)
-        columns[ours] = _cells(values, as_number if rating else _READERS.get(ours, lambda cell: cell), named, ours)
+        columns[ours] = _cells(values, _reader(ours), named, ours)
     return dataclasses.replace(named, frame=pd.DataFrame(columns, rows.given.index))
+
+
+def _usual(columns: Sequence[str], there: set[str], used: set[str]) -> dict[str, str]:
+    """Our column -> the one of a file that is called so usually, for those that are not there."""
+    free = {plain(name): name for name in reversed(columns) if name not in (*KNOWN, *_ALIAS, *used)}
+    found = {}
+    for ours in KNOWN:
+        names = (ours,) if ours == RATING else (ours, *_OTHERS.get(ours, ()))
+        theirs = next((free[name] for name in map(plain, names) if name in free), None)
+        if theirs is not None and ours not in there and not (ours in REFERENCES and there.intersection(REFERENCES)):
+            found[ours] = free.pop(plain(theirs))
+    return found
 
 
 def pairs(texts: Iterable[str] | None, flag: str, form: str = "name=value") -> Iterator[tuple[str, str]]:
@@ -324,15 +401,18 @@ def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: boo
     Raises: InputError for a column that is not there at all.
     """
     found: dict[int, str] = {}
-    for need in needs:
-        choices = REFERENCES if need in REFERENCES else (need,)
-        column = next((name for name in choices if name in rows.frame.columns), None)
-        if column is None:
-            raise InputError(
-                f"{who} needs a column {' or '.join(map(repr, choices))}, and {rows.name} has "
-                f"{', '.join(rows.columns)}; say which it is (--map {need}=COLUMN), or give one text for all rows "
-                f"(--fill {need}=TEXT)"
-            )
+    held = {need: next((n for n in _choices(need) if n in rows.frame.columns), "") for need in dict.fromkeys(needs)}
+    if lacking := [need for need, column in held.items() if not column]:
+        wanted = " and ".join("a column " + " or ".join(map(repr, _choices(need))) for need in lacking)
+        maps = " ".join(f"--map {need}={nearest(rows, need) or 'COLUMN'}" for need in lacking)
+        fills = " ".join(
+            "--rubric FILE, or -s rubric=no" if need == "rubric" else f"--fill {need}=TEXT" for need in lacking
+        )
+        raise InputError(
+            f"{who} needs {wanted}, and {rows.name} has {', '.join(rows.columns)}; say which it is ({maps}), or give "
+            f"one text for all rows ({fills})"
+        )
+    for need, column in held.items():
         for row, value in enumerate(rows.frame[column]):
             gone = is_missing(value) or value == ()
             if gone or (empty_is_missing and need != "output" and value in ("", ("",))):
@@ -340,7 +420,28 @@ def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: boo
     return found
 
 
+def _choices(need: str) -> tuple[str, ...]:
+    return REFERENCES if need in REFERENCES else (need,)
+
+
+def nearest(rows: Rows, need: str) -> str:
+    """The column, none of those that have a use, whose name is most like one that is usual for ours; "" without one."""
+    used = {name for ours, names in rows.theirs.items() if ours in KNOWN for name in names.split(" + ")}
+    free = [name for name in rows.columns if name not in used]
+    names = [name for ours in reversed(_choices(need)) for name in (ours, *_OTHERS.get(ours, ()))]
+    return next((found[0] for name in names if (found := near(name, free, 1))), "")
+
+
 # -- cells -------------------------------------------------------------------------------------------------------------
+
+
+def _values(rows: Rows, names: list[str]) -> list[Any]:
+    return rows.given[names if len(names) > 1 else names[0]].to_numpy().tolist()
+
+
+def _reader(ours: str) -> Callable[[Any], Any]:
+    rating = ours == RATING or ours.startswith(RATINGS)
+    return as_number if rating else _READERS.get(ours, lambda cell: cell)
 
 
 def _cells(values: list[Any], read: Callable[[Any], Any], rows: Rows, column: str) -> Any:

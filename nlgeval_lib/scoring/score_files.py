@@ -116,7 +116,7 @@ class ScoreFile:
         texts = {part.theirs.get(name, name) for name in (*TEXTS, *REFERENCES) if name != "aspect" and self.only_scores}
         kept: dict[str, Any] = {name: part.given[name].tolist() for name in part.given.columns if name not in texts}
         for name in (*IDS, "aspect", RATING):
-            if name in part.frame.columns and part.theirs.get(name) != name and name not in kept:
+            if name in part.frame.columns and part.theirs.get(name) != name and name not in (*kept, *part.read_as):
                 kept[name] = present(part.frame[name])
         return kept | dict(zip(score_columns(self.column), (cells[one] for one in _SCORED), strict=False))
 

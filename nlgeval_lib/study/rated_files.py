@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -20,8 +21,16 @@ from nlgeval_lib.scoring.table_files import InputError, is_missing
 NAN = float("nan")
 SEEN = "seen_in_training"  # the column of an evaluator that was fitted, as `Judgment.details` have it
 CEILING = "raters, leave-one-out (ceiling)"
-NO_IDS = "without input_id and system_id only the dataset level is there, and rows are resampled one by one"
+NO_IDS = "without input_id and system_id only the dataset level is there"
 SHARED = "{} outputs share system and input with another; at system level each is an input of its own"
+FEW = "{} of {} systems have fewer than half of the {} inputs (fewest: {}, {}): their scores also say which they have"
+_RESTS = {
+    "rows": "{n} rows, taken one by one",
+    "inputs": "{inputs} inputs, and hold for others like them, judged on these systems",
+    "systems": "{systems} systems, and hold for others like them on these inputs",
+    "both": "{systems} systems and {inputs} inputs, and hold for others like them",
+    "fisher": "{systems} systems, by a formula",
+}
 _VALUE = {"value": "value", "ci_low": "low", "ci_high": "high", "n": "n"}
 _DIFFERENCE = {"value_first": "first", "value_second": "second", "difference": "difference", "p": "p", "n": "n"}
 _KEYS = ["group", "level", "coef"]
@@ -117,7 +126,7 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
     data, left_out = _unseen(data, scores)
     frame = data.frame
     if rows.RATING not in frame.columns:
-        said = "say which has the ratings: --human COLUMN"
+        said = f"say which has the ratings: --human {rows.nearest(data, rows.RATING) or 'COLUMN'}"
         raise InputError(f"{data.name} has no column 'human'; {said}. Its columns: {', '.join(data.columns)}")
     if not frame[rows.RATING].notna().any():
         raise InputError(f"{data.name}: no row has a rating in {data.theirs.get('human', 'human')!r}")
@@ -134,12 +143,14 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
     ids = ids.assign(**{key: frame[key] for key in rows.IDS if key in frame.columns})
     found: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
-    notes = dict.fromkeys(left_out)
+    notes, rests = dict.fromkeys(left_out), dict[str, None]()
     for group in dict.fromkeys(labels):
         mine = np.flatnonzero([label == group for label in labels])
         human = frame[rows.RATING].to_numpy(dtype=float)[mine]
         rated = [frame[name].to_numpy(dtype=float)[mine] for name in raters]
         own, base = ({name: pd.Series(each[mine], name=name) for name, each in part.items()} for part in (values, free))
+        scored = ~np.isnan(human) & np.logical_or.reduce([one.notna().to_numpy() for one in own.values()])
+        notes |= {} if flat else dict.fromkeys(_few(ids.iloc[mine][scored]))
         for level in settings.levels:
             if flat and (level != "dataset" or settings.ci.endswith(("inputs", "systems", "both"))):
                 asked = f"--level {level}" if level != "dataset" else f"--ci {settings.ci}"
@@ -152,6 +163,7 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
                 for name, one in {**own, **base}.items():
                     made = _coefficient(grid, one, human, coef, level, settings)
                     found.append({**key, "score": name, **made, "baseline": name in base})
+                    rests |= dict.fromkeys(_rest(made["signature"], grid, level) if name in own else ())
                 if len(rated) > 1:
                     made = _had(lambda: grid.ceiling(rated, coef, level, **settings.resampling), _VALUE)  # noqa: B023
                     found.append({**key, "score": CEILING, **made, "baseline": True})
@@ -162,7 +174,7 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
     if pairs:
         differences = _corrected(differences, settings)
         table = _ranked(table, differences)
-    return Result(_tidy(table), _tidy(differences), tuple(notes))
+    return Result(_tidy(table), _tidy(differences), (*notes, *rests))
 
 
 def _unseen(data: Rows, scores: Sequence[str]) -> tuple[Rows, list[str]]:
@@ -173,6 +185,20 @@ def _unseen(data: Rows, scores: Sequence[str]) -> tuple[Rows, list[str]]:
     if len(data) and mask.all():
         raise InputError(f"{data.name}: a score was fitted on every row; rate others, or use score --cross-fit")
     return data.take(~mask), [f"{int(mask.sum()):,} rows that a score was fitted on are left out"] if mask.any() else []
+
+
+def _few(ids: pd.DataFrame) -> Iterator[str]:
+    """What is to be said where systems have few of the inputs."""
+    inputs, systems = ids["input_id"].nunique(), ids.groupby("system_id", sort=False)["input_id"].nunique()
+    if few := int((2 * systems < inputs).sum()):
+        yield FEW.format(few, len(systems), inputs, systems.idxmin(), systems.min())
+
+
+def _rest(signature: str, grid: Grid, level: str) -> Iterator[str]:
+    """What an interval rests on."""
+    for name in re.findall(r"ci:(?:\w+-)?(\w+)", signature):
+        kind = "rows" if name == "fisher" and level != "system" else name
+        yield "intervals rest on " + _RESTS[kind].format(n=grid.n, systems=grid.n_systems, inputs=len(grid.inputs))
 
 
 def _baselines(frame: pd.DataFrame, settings: Settings) -> dict[str, np.ndarray]:

@@ -123,8 +123,8 @@ class Aggregator:
         """Make `average` or `criterion` ready without any ratings. Raises: ValueError for a kind that needs them."""
         if self.needs_ratings or self.impute != "drop":
             raise ValueError(
-                f"aggregator {self.kind!r} with impute {self.impute!r} needs ratings: call fit; without them there are "
-                f"{' and '.join(WITHOUT_RATINGS)} with impute 'drop'"
+                f"aggregator {self.kind!r} with impute {self.impute!r} needs ratings to be fitted on; without them "
+                f"there are {' and '.join(WITHOUT_RATINGS)} with impute 'drop'"
             )
         self._name(criteria, targets)
         self.fitted = True
@@ -142,7 +142,7 @@ class Aggregator:
             if self.own(target) not in self.criteria:
                 raise ValueError(
                     f"no criterion {self.own(target)!r} for the target {target!r}; criteria: "
-                    f"{', '.join(self.criteria)}. Say which with options={{{target!r}: 'criterion'}}"
+                    f"{', '.join(self.criteria)}. Say which by the aggregator's options: {{{target!r}: 'criterion'}}"
                 )
 
     def own(self, target: str) -> str:

@@ -17,8 +17,8 @@ import pandas as pd
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.base import field_of
-from nlgeval_lib.evaluators.judge import failed, plain
-from nlgeval_lib.names import near
+from nlgeval_lib.evaluators.judge import failed
+from nlgeval_lib.names import near, plain
 from nlgeval_lib.parsers.lists import criteria
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample

@@ -77,7 +77,7 @@ class HDEval(Judge):
         self.needs = ("output", *self.task.needs)
         criteria = self.task.criteria if criteria is None else criteria
         if not criteria:
-            raise ValueError(f"task {task!r} has no published criteria: give names of aspects, or a CriteriaTree")
+            raise ValueError(f"task {task!r} has no published criteria: give names and questions as setting criteria")
         if isinstance(criteria, str):
             criteria = CriteriaTree.published(criteria)
         self.tree = criteria if isinstance(criteria, CriteriaTree) else CriteriaTree.of(criteria)
@@ -203,7 +203,9 @@ class HDEval(Judge):
             importlib.import_module("sklearn")
         given = self.given(frame)
         if "human" not in frame.columns or not any(sample.aspect for sample in given):
-            raise ValueError("no ratings to learn from: a long frame with 'aspect' and 'human' is needed")
+            raise ValueError(
+                "no ratings to learn from: columns 'aspect' and 'human' are needed (--fill aspect=overall)"
+            )
         ids = [frame[column].astype(str) for column in ("input_id", "system_id") if column in frame.columns]
         same = list(zip(*ids, [self.task.show(sample) for sample in given], strict=True))
         aspects, human = [sample.aspect for sample in given], pd.to_numeric(frame["human"]).to_numpy(float)
@@ -221,7 +223,8 @@ class HDEval(Judge):
         aggregator = self.aggregator
         if not aggregator.fitted:
             if aggregator.needs_ratings:
-                raise ValueError(f"hdeval: the aggregator {aggregator.kind!r} is not fitted; call fit, train or load")
+                way = "fit it on rated rows (--fit FILE, or --cross-fit 5), or give a fitted one (--load FILE)"
+                raise ValueError(f"hdeval: the aggregator {aggregator.kind!r} is not fitted: {way}")
             targets = list(dict.fromkeys(sample.aspect for sample in samples)) or [""]
             aggregator = self.new_aggregator(self.tree, targets)
             aggregator.unfitted([node.id for node in self._read_by(aggregator, targets)], targets)
