@@ -7,6 +7,7 @@ stages, and answers blocks of neighbouring prompts, several at a time, so that i
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import os
 import queue
@@ -169,7 +170,7 @@ class RayEngine(Engine):
             how: dict[str, Any] = {"address": address} if address else {"address": "local", **here}
             for attempt in range(1 if address else 3):  # a busy machine starts one more slowly than Ray waits for it
                 try:
-                    ray.init(**how, log_to_driver=False, logging_level="ERROR")
+                    ray.init(**how, log_to_driver=False, logging_level=logging.ERROR)
                     break
                 except Exception as error:  # of many kinds: no such address, no token, another version
                     if address or attempt == 2:
@@ -177,7 +178,7 @@ class RayEngine(Engine):
                     ray.shutdown()
         self._make, self._patience, self._fruitless = make, patience, 0
         needs = {"num_gpus": gpus if ray.cluster_resources().get("GPU") else 0, "num_cpus": cpus}
-        self._actor = ray.remote(Replica).options(**needs, max_concurrency=_OPEN + 2)
+        self._actor: Any = ray.remote(Replica).options(**needs, max_concurrency=_OPEN + 2)
         self.slice = max(Engine.slice, replicas << 14)
         self._replicas = [self._start() for _ in range(replicas)]
         try:
@@ -243,7 +244,7 @@ class RayEngine(Engine):
     # -- replicas ------------------------------------------------------------------------------------------------------
 
     def _start(self) -> _Held:
-        actor = self._actor.remote(self._make)
+        actor: Any = self._actor.remote(self._make)
         return _Held(actor, actor.start.remote())
 
     def _feed(self, fresh: deque[Ask], lost: list[_Block], sampling: Sampling) -> None:
