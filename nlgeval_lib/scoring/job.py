@@ -246,8 +246,8 @@ class Job:
         if self.judge or not isinstance(self.data, Parts) or not self.data.sha256:
             return ""
         code = inspect.getsourcefile(type(self.evaluator))
-        told: list[Any] = [self.data.sha256, self.data.sources, self.data.filled, len(self.data), self.skip_incomplete]
-        told += [self.evaluator.signature(), table_files.ROWS, table_files.BYTES, nlgeval_lib.__version__]
+        told: list[Any] = [self.data.sha256, dataclasses.asdict(self.data.sources), len(self.data)]
+        told += [self.skip_incomplete, self.evaluator.signature(), table_files.ROWS, table_files.BYTES, nlgeval_lib.__version__]
         return json.dumps([*told, Path(code).read_text("utf-8") if code else ""])
 
     def record(self, tally: Tally) -> dict[str, Any]:
