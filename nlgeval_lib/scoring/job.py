@@ -247,7 +247,13 @@ class Job:
             return ""
         code = inspect.getsourcefile(type(self.evaluator))
         told: list[Any] = [self.data.sha256, dataclasses.asdict(self.data.sources), len(self.data)]
-        told += [self.skip_incomplete, self.evaluator.signature(), table_files.ROWS, table_files.BYTES, nlgeval_lib.__version__]
+        told += [
+            self.skip_incomplete,
+            self.evaluator.signature(),
+            table_files.ROWS,
+            table_files.BYTES,
+            nlgeval_lib.__version__,
+        ]
         return json.dumps([*told, Path(code).read_text("utf-8") if code else ""])
 
     def record(self, tally: Tally) -> dict[str, Any]:
