@@ -9,8 +9,18 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingRegressor
 
-from nlgeval_lib.evaluators.hdeval import Aggregator, overall, permutation_importance, shap_values, top, weights
+from nlgeval_lib.evaluators.hdeval import (
+    Aggregator,
+    aggregator,
+    overall,
+    permutation_importance,
+    register,
+    shap_values,
+    top,
+    weights,
+)
 from nlgeval_lib.evaluators.hdeval.aggregator import ESTIMATORS, make_estimator, training_share
 
 KINDS = sorted(ESTIMATORS)
@@ -42,6 +52,30 @@ def test_predictions_are_those_of_scikit_learn(kind, targets):
     theirs.fit(X[:80].to_numpy(), Y[targets][:80].to_numpy().squeeze())
     expected = theirs.predict(X.to_numpy()).reshape(len(X), -1)
     np.testing.assert_allclose(ours.predict(X).to_numpy(), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("targets", [["a"], ["a", "b"]])
+def test_any_regressor_is_an_aggregator(targets, monkeypatch):
+    """Predictions are scikit-learn's own, a target at a time; attribution knows it; a name makes it one to keep."""
+    monkeypatch.setattr(aggregator, "_registered", {})
+    X, Y = scores_and_ratings()
+    ours = Aggregator(GradientBoostingRegressor(random_state=0)).fit(X[:80], Y[targets][:80])
+    for target in targets:
+        theirs = GradientBoostingRegressor(random_state=0).fit(X[:80].to_numpy(), Y[target][:80])
+        assert ours.predict(X[80:])[target].to_numpy() == pytest.approx(theirs.predict(X[80:].to_numpy()), abs=1e-9)
+    assert ours.signature()["agg"] == "GradientBoostingRegressor(random_state=0)"
+    assert ours.fresh().fit(X[:80], Y[targets][:80]).predict(X[80:]).equals(ours.predict(X[80:]))
+    assert permutation_importance(ours, X, Y[targets])["a"].idxmax() == "c0"
+    shapley = shap_values(ours, X, rows=5, rounds=2)
+    assert shapley.base + shapley.values.sum(axis=1) == pytest.approx(ours.predict_array(shapley.data), abs=1e-6)
+    with pytest.raises(ValueError, match="kept by a name"):
+        ours.to_json()
+    register("gb", lambda seed: GradientBoostingRegressor(random_state=seed))
+    with pytest.raises(ValueError, match="already"):
+        register("gb", lambda seed: GradientBoostingRegressor())
+    named = Aggregator("gb", seed=0).fit(X[:80], Y[targets][:80])
+    assert Aggregator.from_json(named.to_json()).predict(X[80:]).equals(ours.predict(X[80:]))
+    assert named.signature() == {"agg": "gb", "impute": "drop", "agg_seed": 0}
 
 
 @pytest.mark.parametrize("kind", ["lr", "ridge", "mlp"])

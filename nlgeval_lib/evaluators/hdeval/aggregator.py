@@ -6,7 +6,7 @@ Source: HD-Eval, section 2.2, equation 2; implementations of section 3.2 and app
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -26,13 +26,25 @@ WITHOUT_RATINGS = {
 IMPUTE = ("drop", "mean", "median")
 _DECIMALS = 10  # of what matrix products predict: the last ones differ between runs, and would break ties at random
 _SETTINGS = ("kind", "seed", "impute", "max_missing", "groups", "options")
+_registered: dict[str, Callable[[int], Any]] = {}
+
+
+def register(name: str, make: Callable[[int], Any]) -> None:
+    """Makes a regressor of scikit-learn's kind known as the aggregator `name`; `make(seed)` gives one, not fitted.
+
+    Raises: ValueError for a name that is taken.
+    """
+    if name in (*ESTIMATORS, *WITHOUT_RATINGS, *_registered):
+        raise ValueError(f"there is an aggregator {name!r} already; register yours by another name")
+    _registered[name] = make
 
 
 class Aggregator:
     """A regressor from criteria [rows, criteria] to targets [rows, targets].
 
     kind: lr, ridge, dt, rf, mlp (fitted; scikit-learn's defaults, the perceptron with three layers of weights: hidden
-    layers of 64 and 32 units, at most 500 steps; the paper gives no widths), average or criterion (nothing is fitted).
+    layers of 64 and 32 units, at most 500 steps; the paper gives no widths), average or criterion (nothing is fitted),
+    a name that was registered; or a regressor of scikit-learn's kind, such as `GradientBoostingRegressor()`.
     options: scikit-learn's settings in place of those; for `criterion`, {target: criterion}.
     seed: the estimator's random state. groups: targets that get an estimator of their own, such as
     [("naturalness", "coherence"), ("groundedness",)]; by default one estimator predicts all targets.
@@ -44,7 +56,7 @@ class Aggregator:
 
     def __init__(
         self,
-        kind: str = "mlp",
+        kind: str | Any = "mlp",
         *,
         seed: int = 0,
         impute: str = "drop",
@@ -52,14 +64,20 @@ class Aggregator:
         groups: Sequence[Sequence[str]] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        if kind not in ESTIMATORS and kind not in WITHOUT_RATINGS:
-            raise ValueError(f"aggregator {kind!r}; allowed: {', '.join([*ESTIMATORS, *WITHOUT_RATINGS])}")
+        self.given = None if isinstance(kind, str) else kind  # a regressor, of which copies are fitted
+        names = (*ESTIMATORS, *WITHOUT_RATINGS, *_registered)
+        if self.given is None and kind not in names:
+            raise ValueError(f"aggregator {kind!r}; allowed: {', '.join(names)}, or a regressor such as Ridge()")
+        if self.given is not None:
+            if not (hasattr(kind, "fit") and hasattr(kind, "predict")) or options:
+                raise ValueError("an aggregator of your own is a regressor, made with the options that it is to have")
+            kind = " ".join(repr(kind).split())
         if impute not in IMPUTE:
             raise ValueError(f"impute is {impute!r}; allowed: {', '.join(IMPUTE)}")
         self.kind, self.seed, self.impute, self.max_missing = kind, seed, impute, max_missing
         self.groups = tuple(tuple(group) for group in groups) if groups is not None else None
         self.options = dict(options or {})
-        self.needs_ratings = kind in ESTIMATORS  # whether there is something to fit
+        self.needs_ratings = kind not in WITHOUT_RATINGS  # whether there is something to fit
         self.fitted = False
         self.criteria: tuple[str, ...] = ()
         self.targets: tuple[str, ...] = ()
@@ -71,7 +89,8 @@ class Aggregator:
     def fresh(self, **options: Any) -> Aggregator:
         """An aggregator with the same settings that is not fitted; `options` join its own."""
         settings = {name: getattr(self, name) for name in _SETTINGS}
-        return Aggregator(**{**settings, "options": {**self.options, **options}})
+        settings |= {"options": {**self.options, **options}} | ({} if self.given is None else {"kind": self.given})
+        return Aggregator(**settings)
 
     # -- fitting --------------------------------------------------------------------------------------------------
 
@@ -103,7 +122,7 @@ class Aggregator:
                     f"{len(rows)} rows to learn {names} from: of {len(scores)} rows {int(rated.sum())} are rated; "
                     f"criteria scores missing: {worst}; impute is {self.impute!r}. At least 2 rows are needed"
                 )
-            estimator = make_estimator(self.kind, self.seed, self.options)
+            estimator = self._estimator(len(columns))
             X_train, Y_train = ready[rows], ratings[rows[:, None], columns]
             from sklearn.exceptions import ConvergenceWarning
 
@@ -118,6 +137,17 @@ class Aggregator:
             self.notes[names] = {"rows": len(rows), "left_out": len(ratings) - len(rows), **note}
         self.training, self.fitted = (scores, ratings), True
         return self
+
+    def _estimator(self, targets: int) -> Any:
+        """What learns so many targets: where a regressor of the user's knows one target only, one for each."""
+        from sklearn import base, multioutput, utils
+
+        if self.kind in ESTIMATORS:
+            return make_estimator(self.kind, self.seed, self.options)
+        made = base.clone(self.given) if self.given is not None else _registered[self.kind](self.seed)
+        made.set_params(**self.options)
+        alone = targets > 1 and not utils.get_tags(made).target_tags.multi_output
+        return multioutput.MultiOutputRegressor(made) if alone else made
 
     def unfitted(self, criteria: Sequence[str], targets: Sequence[str]) -> Self:
         """Make `average` or `criterion` ready without any ratings. Raises: ValueError for a kind that needs them."""
@@ -183,7 +213,7 @@ class Aggregator:
             out[rows] = filled[rows].mean(axis=1, keepdims=True)
         for columns, estimator in self.estimators if len(rows) else ():
             out[rows[:, None], columns] = estimator.predict(filled[rows]).reshape(len(rows), -1)
-        return np.round(out, _DECIMALS) if self.kind in ("lr", "ridge", "mlp") else out
+        return out if self.kind in ("dt", "rf", "average") else np.round(out, _DECIMALS)
 
     # -- who said it, keeping -------------------------------------------------------------------------------------
 
@@ -192,7 +222,7 @@ class Aggregator:
         parts: dict[str, Any] = {"agg": self.kind, "impute": self.impute}
         if self.impute != "drop":
             parts["impute"] += f"<={self.max_missing:g}"
-        if self.kind in ("dt", "rf", "mlp"):
+        if self.kind in ("dt", "rf", "mlp", *_registered):
             parts["agg_seed"] = self.seed
         if self.options:
             parts["options"] = ",".join(f"{key}={value}" for key, value in sorted(self.options.items()))
@@ -204,7 +234,10 @@ class Aggregator:
         """Settings, what it was fitted on, and a perceptron's weights, which are others on another machine.
 
         Fitting the other kinds is repeatable. `predicted`: what it makes of the first training rows, to be found again.
+        Raises: ValueError for a regressor without a name.
         """
+        if self.given is not None:
+            raise ValueError(f"{self.kind[:60]} can be kept by a name only: hdeval.register(NAME, lambda seed: ...)")
         data = {name: getattr(self, name) for name in (*_SETTINGS, "criteria", "targets", "notes")}
         if self.training is None:
             return data

@@ -79,16 +79,16 @@ def shap_values(
 ) -> ShapValues:
     """Shapley values of `rows` random rows of X (None: all), by the package shap.
 
-    At most 100 random rows of X stand for "criterion unknown". Trees and linear models are exact; a perceptron is
-    sampled by `rounds` permutations a row, with the seed. Rows without a prediction are left out. Source: HD-Eval,
-    section 4.4; Figures 7 and 9 (100 rows).
+    At most 100 random rows of X stand for "criterion unknown". Trees and linear models are exact; a perceptron, and any
+    regressor of the user's, is sampled by `rounds` permutations a row, with the seed. Rows without a prediction are
+    left out. Source: HD-Eval, section 4.4; Figures 7 and 9 (100 rows).
 
     Raises: ImportError without shap; ValueError where no rows are left.
     """
     rng = np.random.default_rng(seed)
     given = _complete(aggregator, X, rows, rng)
     behind = _complete(aggregator, X, 100, rng)
-    if aggregator.kind in ("dt", "rf", "mlp"):
+    if aggregator.kind not in ("lr", "ridge", "average", "criterion"):
         values = np.zeros((*given.shape, len(aggregator.targets)))
         for columns, estimator in aggregator.estimators:
             found = _explain(estimator, given, behind, seed, rounds)
@@ -102,10 +102,12 @@ def shap_values(
 
 
 def _explain(estimator: Any, X: np.ndarray, background: np.ndarray, seed: int, rounds: int) -> Any:
-    """Shapley values of a tree, a forest or a perceptron."""
+    """Shapley values: of a tree or a forest exactly, of any other regressor sampled."""
     import shap
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.tree import DecisionTreeRegressor
 
-    if hasattr(estimator, "coefs_"):
+    if type(estimator) not in (DecisionTreeRegressor, RandomForestRegressor):
         masker = shap.maskers.Independent(background, max_samples=len(background))
         explainer = shap.explainers.Permutation(estimator.predict, masker, seed=seed)
         return explainer(X, max_evals=rounds * (2 * X.shape[1] + 1), silent=True).values
