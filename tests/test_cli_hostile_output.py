@@ -145,8 +145,8 @@ def test_altered_answers_are_counted_aloud_and_asked_again(mine, judge, tmp_path
             "UPDATE records SET record = replace(record, 'Score: 4', 'Score: 5') WHERE model IS NOT NULL AND id % 4"
         )
         count = database.execute(altered).rowcount
-    with pytest.warns(UserWarning, match=f"{count} stored answers failed their checksum and will be asked again"):
-        assert mine(*call).code == 0
+    got = mine(*call)
+    assert got.code == 0 and f"{count} stored answers failed their checksum and will be asked again" in got.err
     assert len(server.bodies) == 40 + count > 55 and pd.read_csv(tmp_path / "s.csv")["value"].eq(4).all()
 
 

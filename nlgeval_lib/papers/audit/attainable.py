@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from nlgeval_lib import meta
-
 from .cells import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, Tables, finding, place
 
 FEW = 5  # items whose orders, ties included, are all tried
@@ -62,6 +60,8 @@ def partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
 @functools.cache
 def attained(n: int) -> dict[float, int]:
     """Every tau-b of n items, ties in both orders included, and the fewest tied pairs that it needs: all are tried."""
+    from nlgeval_lib import meta  # not loaded, and named in no provenance, where nothing asks
+
     orders = {tuple(sorted(set(one)).index(k) for k in one) for one in itertools.product(range(n), repeat=n)}
     tied = {one: sum(a == b for a, b in itertools.combinations(one, 2)) for one in orders}
     found: dict[float, int] = {}
@@ -136,6 +136,8 @@ def rank_correlations(tables: Tables, table: str, ranks: str, against: str, colu
     `against`: the column of `ranks` that each other is correlated with, over the items that both rank; `column`: of
     the correlations, a row a ranking.
     """
+    from nlgeval_lib import meta
+
     given, cells = tables[ranks], tables[table]
     for name in given.names("column"):
         both = [row for row, other, _ in given.pick(column=name) if (row, against, "rank") in given]
