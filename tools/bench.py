@@ -115,7 +115,8 @@ def main() -> None:
     }
     for name in chosen:
         print(f"bench: {name} ...", flush=True)
-        result[name] = SECTIONS[name]()
+        found = SECTIONS[name]()
+        result[name] = {**result.get(name, {}), **found} if name == "memory" else found  # by size: BENCH_ROWS
         print(json.dumps(result[name], indent=2, ensure_ascii=False), flush=True)
         files.write_text(target, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
     print("written: results/bench.json")

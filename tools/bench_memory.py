@@ -85,14 +85,13 @@ def measure() -> dict[str, Any]:
             made: dict[str, Any] = {"file_mib": round((folder / "rows.jsonl").stat().st_size / 2**20)}
             score = [*nlgeval, "score", "--plugin", "length.py", "-e", "length", "-i"]
             made["score length, jsonl to parquet"] = peak([*score, "rows.jsonl", "-o", "s.parquet"], folder)
-            made["score length, parquet to jsonl"] = peak(
-                [*score, "s.parquet", "--column", "again", "-o", "again.jsonl"], folder
-            )
             if count <= 1_000_000:
+                again = [*score, "s.parquet", "--column", "again", "-o", "again.jsonl"]
+                made["score length, parquet to jsonl"] = peak(again, folder)
                 rouge = [*nlgeval, "score", "-e", "rouge", "-i", "rows.jsonl", "-o", "rouge.csv"]
                 made["score rouge, jsonl to csv"] = peak(rouge, folder)
-            meta = [*nlgeval, "meta", "s.parquet", "--no-baselines", "--coef", "pearson", "--ci", "none"]
-            made["meta, one coefficient, parquet"] = peak(meta, folder)
+                meta = [*nlgeval, "meta", "s.parquet", "--no-baselines", "--coef", "pearson", "--ci", "none"]
+                made["meta, one coefficient, parquet"] = peak(meta, folder)
             for package, call, more in (("pandas", "read_json", ", lines=True"), ("polars", "read_ndjson", "")):
                 if importlib.util.find_spec(package) is None:
                     made[f"{package} reads the jsonl"] = "not installed"
