@@ -85,7 +85,7 @@ def reproduce() -> dict[str, Any]:
     """Seconds of `make reproduce-all` with nothing cached, and again with nothing changed."""
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
-        places = {f"NLGEVAL_{name}": str(Path(folder) / name.lower()) for name in ("STATE", "RESULTS", "FIGURES")}
+        places = {f"NLGEVAL_{name}": str(Path(folder) / name.lower()) for name in ("HOME", "RESULTS", "FIGURES")}
         for state in ("cold", "warm"):
             began = time.perf_counter()
             command = [str(Path(sys.executable).parent / "nlgeval"), "run"]

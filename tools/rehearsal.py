@@ -137,9 +137,9 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.folder or Path(scratch)
-        for name in ("state", "results", "figures"):
+        for name in ("home", "results", "figures"):
             os.environ[f"NLGEVAL_{name.upper()}"] = str(folder / name)
-        fill(folder / "state" / "completions")
+        fill(folder / "home" / "completions")
         measure(folder / "models")
         from nlgeval_lib.study import catalogue
 
@@ -161,12 +161,12 @@ def main() -> int:
         print(f"wrote {LIST.relative_to(ROOT)}: {len(empty)} rows of tables stay empty, {empty['cells'].sum():,} cells")
         return code
     committed = pd.read_csv(LIST)
-    both = empty.merge(committed, how="outer", indicator=True)
-    moved = both[both["_merge"] != "both"]
+    both = empty.merge(committed, how="outer", indicator="side")
+    moved = both[both["side"] != "both"]
     if not gained.equals(pd.read_csv(GAINED)):
         print(f"{GAINED.relative_to(ROOT)} is no longer so; --write renews it")
     for one in moved.itertuples():
-        side = "empty now" if one._10 == "left_only" else "no longer empty"
+        side = "empty now" if one.side == "left_only" else "no longer empty"
         print(f"{side}: {one.paper} {one.table}, {one.row}: {one.cells} cells: {one.reason}")
     return int(bool(code) or len(moved) > 0)
 
