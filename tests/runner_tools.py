@@ -141,7 +141,7 @@ def _run(job: Any) -> dict[str, Any]:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     """A checkout whose notebooks run in this process, with a library of its own: ours may be edited meanwhile."""
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    for name in ("RESULTS", "FIGURES", "STATE", "RECORD", "TRIAL", "REPLACE"):
+    for name in ("RESULTS", "FIGURES", "HOME", "RECORD", "TRIAL", "REPLACE"):
         monkeypatch.delenv(f"NLGEVAL_{name}", raising=False)
     monkeypatch.setattr(pool, "ThreadPoolExecutor", Here)
     monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")

@@ -92,7 +92,7 @@ def test_papermill_alone(tmp_path, monkeypatch, copied, played) -> None:
         before[target] = Path(shutil.copy(file, target)).read_bytes()
     for name in ("NLGEVAL_RECORD", "NLGEVAL_TRIAL", "NLGEVAL_REPLACE"):
         monkeypatch.delenv(name, raising=False)
-    for name in ("RESULTS", "FIGURES", "STATE"):
+    for name in ("RESULTS", "FIGURES", "HOME"):
         monkeypatch.setenv(f"NLGEVAL_{name}", str(tmp_path / name.lower()))
     monkeypatch.setenv("NLGEVAL_FORK", "0")
     papermill.execute_notebook(
