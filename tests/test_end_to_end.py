@@ -24,7 +24,7 @@ from nlgeval_lib.evaluators import (
     TigerScore,
     TigerScoreReferenceBased,
 )
-from nlgeval_lib.evaluators.prometheus import Rubric, rank
+from nlgeval_lib.evaluators.prometheus import Rubric
 
 RUBRIC = Rubric("Is the text true to its source?", ("No.", "Hardly.", "Partly.", "Mostly.", "Yes."))
 FRAME = pd.DataFrame(
@@ -155,13 +155,6 @@ def test_weighted_g_eval_from_real_probabilities(tiny_vllm, tiny_transformers):
     assert all(0 < details["mass"] <= 1 + 1e-6 for details in weighted["details"])
     noise = GEval(method="weighted", engine=tiny_transformers).score(FRAME)
     assert (noise["reason"][noise["status"] != "ok"] != "").all()
-
-
-def test_rankings(tiny_vllm):
-    rankings = rank(Prometheus(structured=True, engine=tiny_vllm), FRAME, redraws=2)
-    assert [ranking.group for ranking in rankings] == ["bus", "cat"]
-    for ranking in rankings:
-        assert not ranking.reason and (ranking.winner is None) == (len(set(ranking.ranks)) < len(ranking.ranks))
 
 
 def test_hd_eval_is_fitted_on_real_scores(tiny_vllm, tmp_path):

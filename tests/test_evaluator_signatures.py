@@ -22,7 +22,6 @@ from nlgeval_lib import datasets, evaluators
 from nlgeval_lib.engines import ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import hdeval
-from nlgeval_lib.evaluators.prometheus import rank
 from nlgeval_lib.evaluators.stages import drive
 
 TABLE = Path(__file__).parent / "cases" / "evaluators.jsonl"
@@ -106,9 +105,6 @@ def observed(case: dict[str, Any], folder: Path) -> dict[str, Any]:
         found["kept"] = [list(layer.kept) for layer in trained.history]
         importance = trained.history[0].importance
         found["importance"] = {name: [round(v, 9) for v in importance[name]] for name in importance}
-    if case.get("way") == "rank":
-        rankings = rank(evaluator, frame[frame["aspect"] == "overall"], redraws=3, engine=engine, store=store)
-        return {"ranks": [[None if math.isnan(rank) else rank for rank in one.ranks] for one in rankings]}
     bound = evaluator.for_engine(engine)
     judgments = drive(bound.stages(bound.given(frame)), answer)
     found |= shown([one.value for one in judgments], [one.status.value for one in judgments])

@@ -1,20 +1,17 @@
-"""Prometheus: prompts as published, feedback and score, ablations, rankings by redraws and by comparison."""
+"""Prometheus: prompts as published, feedback and score, ablations."""
 
 from __future__ import annotations
 
 import itertools
-import math
 import re
 
-import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgeval_lib.engines import Sampling, ScriptedEngine
-from nlgeval_lib.engines.store import Store
+from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import Prometheus
-from nlgeval_lib.evaluators.prometheus import Rubric, family, rank
+from nlgeval_lib.evaluators.prometheus import Rubric, family
 from nlgeval_lib.records import Completion, Sample, Status
 
 RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
@@ -161,91 +158,3 @@ def test_structured_completions_carry_a_verdict_of_the_scale():
         Prometheus(structured=True, engine=says(3)).judge([ten])
     judge = Prometheus(structured=True, low=1, high=10, engine=says(7))
     assert judge.judge([ten])[0].value == 7 and judge.form()["regex"].endswith("|9|10)")
-
-
-# --- ranking by redraws
-
-
-def ranked(scores: dict[str, list], redraws: int = 9):
-    """The ranking of responses that get the given scores, draw by draw."""
-
-    def script(request, draw):
-        name = next(name for name in scores if f"###Response to evaluate:\n{name}\n" in request.text())
-        score = scores[name][min(draw, len(scores[name]) - 1)]
-        return f"x [RESULT] {score}" if score is not None else "x"
-
-    engine = ScriptedEngine(script)
-    [ranking] = rank(Prometheus(engine=engine), group(*scores), redraws=redraws)
-    return ranking, engine
-
-
-def group(*names: str) -> pd.DataFrame:
-    """Responses to one instruction, each called like its text."""
-    rows = {"input_id": "i", "system_id": names, "output": names, "instruction": "Greet.", "reference": "Good day."}
-    return pd.DataFrame({**rows, "rubric": RUBRIC.text()})
-
-
-RANKED = [
-    # scores draw by draw, redraws -> ranks, how often each was drawn, the winner
-    ("different grades need one round", {"a": [2], "b": [4]}, 9, (2, 1), (1, 1), "b"),
-    ("equal grades are drawn again", {"a": [3, 3, 2], "b": [3, 3, 4]}, 9, (2, 1), (3, 3), "b"),
-    ("redraws are bounded, a tie is a tie", {"a": [3], "b": [3]}, 4, (1, 1), (5, 5), None),
-    ("no redraws", {"a": [3], "b": [3]}, 0, (1, 1), (1, 1), None),
-    ("only the tied are", {"a": [3, 1], "b": [5], "c": [3, 5], "d": [1]}, 9, (3, 1, 2, 4), (2, 1, 2, 1), "b"),
-    ("no score is drawn again", {"a": [None, None, 5], "b": [4]}, 9, (1, 2), (3, 1), "a"),
-    ("no score at all", {"a": [None], "b": [4], "c": [2]}, 2, (None, 1, 2), (3, 1, 1), None),
-    ("a tie stays where redraws give no score", {"a": [3, None], "b": [3, 4]}, 2, (1, 1), (3, 2), None),
-]
-
-
-@pytest.mark.parametrize(("name", "scores", "redraws", "ranks", "drawn", "winner"), RANKED, ids=lambda v: str(v)[:40])
-def test_ranks_by_redraws(name, scores, redraws, ranks, drawn, winner):
-    ranking, engine = ranked(scores, redraws)
-    assert tuple(None if math.isnan(rank) else rank for rank in ranking.ranks) == ranks
-    assert tuple(map(len, ranking.scores)) == drawn and len(engine.asked) == sum(drawn) and ranking.winner == winner
-    assert ("no score in 3 draws" in ranking.reason) == (None in ranks)
-
-
-@settings(max_examples=40)
-@given(
-    st.lists(st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=1, max_size=4), min_size=2, max_size=5),
-    st.integers(0, 4),
-)
-def test_rankings_are_rankings(scores, redraws):
-    named = {f"r{i}": row for i, row in enumerate(scores)}
-    ranking, engine = ranked(named, redraws=redraws)
-    there = [rank for rank in ranking.ranks if not math.isnan(rank)]
-    assert sorted(there) == sorted(1.0 + sum(other < rank for other in there) for rank in there)
-    assert len(engine.asked) == len({(ask.key, ask.draw) for ask in engine.asked})  # nothing twice
-    assert max(map(len, ranking.scores)) <= redraws + 1
-    first = [row[0] for row in scores]
-    if None not in first:
-        for (a, x), (b, y) in itertools.combinations(zip(first, ranking.ranks, strict=True), 2):
-            assert a == b or (a > b) == (x < y)
-    for name, place, draws in zip(named, ranking.ranks, ranking.scores, strict=True):
-        assert math.isnan(place) <= all(math.isnan(draw) for draw in draws), name
-
-
-def test_a_frame_is_ranked_group_by_group(tmp_path):
-    frame = pd.DataFrame(
-        {
-            "input_id": ["i", "j", "i", "j"], "system_id": ["a", "a", "b", "b"], "output": ["1", "2", "3", "4"],
-            "instruction": ["x", "y", "x", "y"], "rubric": RUBRIC.text(),
-        }
-    )  # fmt: skip
-    engine = ScriptedEngine(lambda request, draw: f"x [RESULT] {request.text().split('evaluate:')[2].strip()[0]}")
-    judge = Prometheus(reference=False, engine=engine)
-    with Store(tmp_path) as store:
-        rankings = rank(judge, frame, store=store)
-        rank(judge, frame, store=store)
-    assert [(r.group, r.winner) for r in rankings] == [("i", "b"), ("j", "b")] and len(engine.asked) == 4
-
-
-def test_what_cannot_be_ranked():
-    for names in (["a"], ["a", "a"]):
-        with pytest.raises(ValueError, match="two or more of different systems can be ranked"):
-            rank(Prometheus(engine=says(3)), group(*names))
-    greedy = Prometheus(engine=says(3), sampling=Sampling())
-    with pytest.raises(ValueError, match="temperature 0"):
-        rank(greedy, group("a", "b"))
-    assert rank(greedy, group("a", "b"), redraws=0)[0].ranks == (1, 1)

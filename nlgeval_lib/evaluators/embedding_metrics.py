@@ -14,7 +14,6 @@ from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, choose, version
 from nlgeval_lib.records import Judgment, Status
 
-_DIGITS = 5  # of BERTScore's values: float32 differs by about 1e-7 from one way of running to another
 _REMEMBERED = 50_000  # embeddings kept in memory between calls: the same targets are compared with every system
 
 
@@ -46,6 +45,7 @@ class BertScore(PairMetric):
     papers, notice = "roberta-large", _notice
     parts = ("f", "p", "r")
     revision_of_code = 3
+    digits = 5
     chunk = 250  # token vectors of this many pairs are held at once
     parallel = False
 
@@ -94,7 +94,7 @@ class BertScore(PairMetric):
             batch = kept[start : start + self.batch_size]
             sides = [[items[i][side] for i in batch] for side in (1, 0)]
             for i, row in zip(batch, _match(sides, vectors, weightless, encoder.device), strict=True):
-                values[i] = tuple(round(part, _DIGITS) for part in row)
+                values[i] = row
         return values
 
 
@@ -122,20 +122,21 @@ def _match(
 
 
 class SemScore(PairMetric):
-    """Cosine similarity of sentence embeddings, -1 to 1, in float32.
+    """Cosine similarity of sentence embeddings, -1 to 1.
 
     model: None is the packaged MiniLM; the paper's is `sentence-transformers/all-mpnet-base-v2`; a folder or hub id.
     pooling: `"model"`: the sentence transformer's own; `"mean"` over all tokens and `"cls"` (the first token) make a
         sentence vector of any transformers encoder.
     layer: with `"mean"` and `"cls"`, which hidden states: 0 the embeddings, 1 the first layer, -1 the last.
     max_tokens: texts are cut at this length; None is the model's own limit.
-    batch_size: how it runs; changes no value by more than rounding.
+    batch_size: how it runs. Values are rounded to 6 decimals: the last ones of float32 would break ties at random.
 
     Source: Aynetdinov and Akbik (2024), SemScore, section 3.2; pooling variants: Table 4.
     """
 
     name = "semscore"
     papers, notice = "sentence-transformers/all-mpnet-base-v2", _notice
+    digits = 6
     parallel = False
 
     def __init__(

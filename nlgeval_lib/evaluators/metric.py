@@ -41,6 +41,7 @@ class Metric(abc.ABC):
     parts: ClassVar[tuple[str, ...]] = ("value",)
     revision_of_code: ClassVar[int] = 1  # raised when a change of this project's code changes values
     chunk: ClassVar[int] = 1000  # items computed, then stored, at a time
+    digits: ClassVar[int] = 0  # decimals that a value is rounded to: further ones hang on what it was computed beside
     parallel: ClassVar[bool] = True  # many items are shared out among processes; torch uses the cores itself
     needs: Sequence[str] = ()  # the columns beside `output`
     join: Callable[[list[float]], float] = staticmethod(statistics.fmean)
@@ -97,6 +98,7 @@ class Metric(abc.ABC):
         for plan in plans:
             given = [plan] if isinstance(plan, Judgment) else [values[item] for item in plan]
             known = [one[position] for one in given if isinstance(one, tuple)]
+            known = [round(value, self.digits) for value in known] if self.digits else known
             lost = next((one for one in given if isinstance(one, Judgment)), None)
             judged.append(lost or Judgment(self.join(known) if len(known) > 1 else known[0]))
         return base.score_frame(frame.index, judged, self.signature(), self.details)
