@@ -23,9 +23,8 @@ from nlgeval_lib.evaluators.hdeval import (
     Growth,
     HDEval,
     Task,
-    by_aggregator,
-    by_criteria,
-    by_share,
+    predictions,
+    values,
 )
 from nlgeval_lib.evaluators.hdeval.criteria import finer
 from nlgeval_lib.evaluators.hdeval.growth import grow
@@ -173,7 +172,7 @@ def test_unreadable_criteria_are_missing_with_the_reason():
     assert scores.attrs["details"]["n_ok"] == int((~lost).sum())
     filled = judge(script=script, impute="mean").fit(frame).score(frame)
     assert filled["value"].notna().all() and filled.loc[lost, "details"].iloc[0]["n_missing_criteria"] == 1
-    assert fitted.features(frame).frame()["fluency"].isna().sum() == lost.sum()
+    assert values(fitted.features(frame))["fluency"].isna().sum() == lost.sum()
 
 
 def test_what_cannot_be_scored_is_an_error():
@@ -220,15 +219,15 @@ def test_sweeps_predict_the_test_rows():
     X = pd.DataFrame(rng.integers(1, 6, (60, 5)).astype(float), columns=list("vwxyz"))
     Y = pd.DataFrame({"a": X["x"] + rng.normal(0, 0.01, 60), "b": X["x"] - X["y"]})
     test = list(range(30, 60))
-    found = by_aggregator(X, Y, test, ["lr", "average"], seeds=[0, 1])
-    assert list(found.columns) == ["kind", "seed", "row", "target", "predicted", "human"] and len(found) == 240
+    found = predictions(X, Y, test, kinds=["lr", "average"], seeds=[0, 1])
+    names = ["kind", "share", "criteria", "seed", "row", "target", "predicted", "human"]
+    assert list(found.columns) == names and len(found) == 240 and set(found["row"]) == set(test)
     linear = found[found["kind"] == "lr"]
     np.testing.assert_allclose(linear["predicted"], linear["human"], atol=0.1)
-    assert set(found["row"]) == set(test)
-    shares = by_share(X, Y, test, [0.2, 1.0], seeds=[0, 1, 2], kind="ridge")
+    shares = predictions(X, Y, test, kinds=["ridge"], shares=[0.2, 1.0], seeds=[0, 1, 2])
     error = shares.assign(e=(shares["predicted"] - shares["human"]) ** 2).groupby("share")["e"].mean()
     assert len(shares) == 2 * 3 * 60 and error[1.0] < error[0.2]
-    some = by_criteria(X, Y, test, counts=[1, 2, 5], seeds=[3], kind="lr")
+    some = predictions(X, Y, test, kinds=["lr"], counts=[1, 2, 5], seeds=[3])
     assert some.attrs["order"][3][:2] == ["x", "y"]
     error = some.assign(e=(some["predicted"] - some["human"]).abs()).groupby("criteria")["e"].max()
     assert error[1] > 0.5 and error[2] < 0.1 and error[5] < 0.1

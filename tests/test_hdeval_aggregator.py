@@ -21,7 +21,8 @@ from nlgeval_lib.evaluators.hdeval import (
     top,
     weights,
 )
-from nlgeval_lib.evaluators.hdeval.aggregator import ESTIMATORS, make_estimator, training_share
+from nlgeval_lib.evaluators.hdeval.aggregator import ESTIMATORS, make_estimator
+from nlgeval_lib.evaluators.hdeval.sweeps import training_share
 
 KINDS = sorted(ESTIMATORS)
 

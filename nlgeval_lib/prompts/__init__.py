@@ -26,15 +26,8 @@ _SLOT = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Slot:
-    """A place in a template that a variable fills."""
-
-    name: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Template:
-    """A prompt. parts: fixed texts and slots in order, no two fixed texts beside each other.
+    """A prompt. parts: fixed texts and the names of slots by turns, a fixed text (perhaps empty) first and last.
 
     header: what its file says of it. `source`: paper, table or figure, section; `status`: published (as a paper prints
     it), released (as the authors' public data have it), reconstructed (from a paper's description), ours (written for
@@ -43,27 +36,27 @@ class Template:
     """
 
     name: str
-    parts: tuple[str | Slot, ...]
+    parts: tuple[str, ...]
     header: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The names of the open slots, each once, in order of first use."""
-        return tuple(dict.fromkeys(part.name for part in self.parts if isinstance(part, Slot)))
+        return tuple(dict.fromkeys(self.parts[1::2]))
 
     @property
     def body(self) -> str:
         """The template's text, open slots in braces."""
-        return "".join(part if isinstance(part, str) else f"{{{{{part.name}}}}}" for part in self.parts)
+        return self._filled({name: f"{{{{{name}}}}}" for name in self.variables})
 
     @property
     def sha(self) -> str:
         """The first 12 hexadecimal digits of the SHA-256 over the parts: changes with every change of a prompt."""
         digest = hashlib.sha256()
-        for part in self.parts:
-            kind, text = ("t", part) if isinstance(part, str) else ("s", part.name)
-            data = text.encode("utf-8", "surrogatepass")
-            digest.update(f"{kind}{len(data)}:".encode() + data)
+        for turn, part in enumerate(self.parts):
+            data = part.encode("utf-8", "surrogatepass")
+            if data:
+                digest.update(f"{'ts'[turn % 2]}{len(data)}:".encode() + data)
         return digest.hexdigest()[:12]
 
     def render(self, /, **variables: str | int) -> str:
@@ -74,7 +67,7 @@ class Template:
         values = self._checked(variables)
         if missing := [name for name in self.variables if name not in values]:
             raise ValueError(f"prompt {self.name}: missing {', '.join(missing)}; it takes {', '.join(self.variables)}")
-        return "".join(part if isinstance(part, str) else values[part.name] for part in self.parts)
+        return self._filled(values)
 
     def bind(self, /, **variables: str | int) -> Template:
         """The template with some slots filled for good. What is filled in is fixed text from then on.
@@ -82,8 +75,16 @@ class Template:
         Raises: ValueError for an unknown variable and for a value that is neither str nor int.
         """
         values = self._checked(variables)
-        parts = [values.get(part.name, part) if isinstance(part, Slot) else part for part in self.parts]
-        return dataclasses.replace(self, parts=_joined(parts))
+        parts = [self.parts[0]]
+        for slot, text in zip(self.parts[1::2], self.parts[2::2], strict=True):
+            if slot in values:
+                parts[-1] += values[slot] + text
+            else:
+                parts += [slot, text]
+        return dataclasses.replace(self, parts=tuple(parts))
+
+    def _filled(self, values: Mapping[str, str]) -> str:
+        return "".join(values[part] if turn % 2 else part for turn, part in enumerate(self.parts))
 
     def _checked(self, variables: Mapping[str, object]) -> dict[str, str]:
         takes = ", ".join(self.variables) or "none"
@@ -108,8 +109,7 @@ def of_text(text: str, name: str = "own", header: Mapping[str, str] | None = Non
         if match.group() != "{{" or not _SLOT.match(text, match.start()):
             found = text[match.start() : match.start() + 30]
             raise ValueError(f"prompt {name}: not a slot: {found!r}; a slot is {{{{lower_case_name}}}}")
-    parts = _joined([Slot(piece) if i % 2 else piece for i, piece in enumerate(_SLOT.split(text))])
-    return Template(name, parts, header or {})
+    return Template(name, tuple(_SLOT.split(text)), header or {})
 
 
 @functools.cache
@@ -148,14 +148,3 @@ def load_definitions(name: str) -> dict[str, Any]:
     if name not in known:
         raise ValueError(f"unknown definitions {name!r}; nearest: {', '.join(near(name, known) or known)}")
     return json.loads((DEFINITIONS / f"{name}.json").read_text(encoding="utf-8"))
-
-
-def _joined(parts: list[str | Slot]) -> tuple[str | Slot, ...]:
-    """The parts with empty texts dropped and neighbouring texts made one."""
-    out: list[str | Slot] = []
-    for part in parts:
-        if isinstance(part, str) and out and isinstance(out[-1], str):
-            out[-1] += part
-        elif part != "":
-            out.append(part)
-    return tuple(out)

@@ -199,7 +199,8 @@ def _fitted(
     """{target: an aggregator's predictions for the test rows}; share: of the training rows; up_to: the last layer."""
     layer = given.layers or {}
     X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
-    return _by_target(hdeval.by_share(X, given.Y, test.tolist(), [share], [seed], kind, **given.settings))
+    how = {"kinds": [kind], "shares": [share], "seeds": [seed], **given.settings}
+    return _by_target(hdeval.predictions(X, given.Y, test, **how))
 
 
 def tables_6_and_7(
@@ -231,7 +232,7 @@ def _by_target(predicted: pd.DataFrame) -> dict[str, np.ndarray]:
 
 
 def unfitted(given: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
-    """Predictions without any fitting, in the columns of `hdeval.by_aggregator`: two averages.
+    """Predictions without any fitting, in columns of `hdeval.predictions`: two averages.
 
     "average of all": every score counts for every target, as in Table 4 without aggregator. "average of the own
     aspect": only the scores of the target's aspect. Missing scores are left out of a mean.
@@ -266,8 +267,9 @@ def on_splits(
         parts = [unfitted(given, test)]
         for kind in kinds:
             settings = {**given.settings, "options": (options or {}).get(kind)}
-            one = hdeval.by_share(given.X, given.Y, test.tolist(), [share], [seed], kind, **settings)
-            parts.append(one.drop(columns="share").assign(kind=PRINTED_NAMES.get(kind, kind)))
+            how = {"kinds": [kind], "shares": [share], "seeds": [seed], **settings}
+            one = hdeval.predictions(given.X, given.Y, test, **how)
+            parts.append(one.assign(kind=PRINTED_NAMES.get(kind, kind)))
         found.append(qualities(pd.concat(parts, ignore_index=True), ["kind"]).assign(split=seed))
     return pd.concat(found, ignore_index=True).assign(data=given.label, unit=unit)
 

@@ -100,9 +100,8 @@ def _criteria(outputs: pd.DataFrame, ways: Mapping[str, Any]) -> pd.DataFrame:
     judge = HDEval(**settings("hdeval"), aggregator="average", layers=(0, 1, 2))
     scores = judge.features(outputs, **ways)
     made = []
-    for place, key in enumerate(scores.criteria):
+    for key, column in scores.items():
         gold = [float(CRITERIA[key].score(kinds)) for kinds in outputs["kinds"]]
-        column = [row[place] for row in scores.judgments]
         made.append(_rows("criterion score", outputs.assign(aspect=key, human=gold), column))
     return pd.concat(made, ignore_index=True)
 

@@ -2,12 +2,12 @@
 
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, register
 from nlgeval_lib.evaluators.hdeval.attribution import overall, permutation_importance, shap_values, top, weights
-from nlgeval_lib.evaluators.hdeval.criteria import CriteriaScores, CriteriaTree, Criterion, Task
+from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Criterion, Task, values
 from nlgeval_lib.evaluators.hdeval.evaluator import HDEval
 from nlgeval_lib.evaluators.hdeval.growth import Growth
-from nlgeval_lib.evaluators.hdeval.sweeps import by_aggregator, by_criteria, by_share
+from nlgeval_lib.evaluators.hdeval.sweeps import predictions
 
 __all__ = [
-    "Aggregator", "CriteriaScores", "CriteriaTree", "Criterion", "Growth", "HDEval", "Task", "by_aggregator",
-    "by_criteria", "by_share", "overall", "permutation_importance", "register", "shap_values", "top", "weights",
+    "Aggregator", "CriteriaTree", "Criterion", "Growth", "HDEval", "Task", "overall", "permutation_importance",
+    "predictions", "register", "shap_values", "top", "values", "weights",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ Source: HD-Eval, section 2.2, equation 2; implementations of section 3.2 and app
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
@@ -12,18 +13,17 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-ESTIMATORS = {
-    "lr": "linear regression",
-    "ridge": "ridge regression",
-    "dt": "decision tree",
-    "rf": "random forest",
-    "mlp": "multi-layer perceptron with ReLU",
+# kind -> what it is in scikit-learn, and what stands in the place of its defaults
+ESTIMATORS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
+    "lr": ("linear_model", "LinearRegression", {}),
+    "ridge": ("linear_model", "Ridge", {}),
+    "dt": ("tree", "DecisionTreeRegressor", {}),
+    "rf": ("ensemble", "RandomForestRegressor", {}),
+    "mlp": ("neural_network", "MLPRegressor", {"hidden_layer_sizes": (64, 32), "activation": "relu", "max_iter": 500}),
 }
-WITHOUT_RATINGS = {
-    "average": "the mean of all criteria, for every target (Table 4, without aggregator)",
-    "criterion": "the one criterion that is the target itself (Table 4, without layers)",
-}
-IMPUTE = ("drop", "mean", "median")
+# the mean of all criteria for every target; the one criterion that is the target itself (Table 4)
+WITHOUT_RATINGS = ("average", "criterion")
+IMPUTE = {"drop": None, "mean": np.nanmean, "median": np.nanmedian}
 _DECIMALS = 10  # of what matrix products predict: the last ones differ between runs, and would break ties at random
 _SETTINGS = ("kind", "seed", "impute", "max_missing", "groups", "options")
 _registered: dict[str, Callable[[int], Any]] = {}
@@ -104,10 +104,10 @@ class Aggregator:
         if len(X) != len(Y):
             raise ValueError(f"{len(X)} rows of criteria scores, {len(Y)} rows of ratings; one for each is needed")
         scores, ratings = matrix(X), matrix(Y)
-        if self.impute != "drop":
+        if middle := IMPUTE[self.impute]:
             if empty := [name for name, gaps in zip(self.criteria, np.isnan(scores).T, strict=True) if gaps.all()]:
                 raise ValueError(f"no score at all of {', '.join(empty)}: nothing to impute; leave the criterion out")
-            self.fill = (np.nanmean if self.impute == "mean" else np.nanmedian)(scores, axis=0)
+            self.fill = middle(scores, axis=0)
         ready = self.filled(scores)
         self.estimators, self.notes = (), {}
         for group in (self.groups or (self.targets,)) if self.needs_ratings else ():
@@ -169,15 +169,15 @@ class Aggregator:
                 f"groups hold {grouped}; each of the targets {list(self.targets)} must be in exactly one group"
             )
         for target in self.targets if self.kind == "criterion" else ():
-            if self.own(target) not in self.criteria:
+            if self.behind(target)[0] not in self.criteria:
                 raise ValueError(
-                    f"no criterion {self.own(target)!r} for the target {target!r}; criteria: "
+                    f"no criterion {self.behind(target)[0]!r} for the target {target!r}; criteria: "
                     f"{', '.join(self.criteria)}. Say which by the aggregator's options: {{{target!r}: 'criterion'}}"
                 )
 
-    def own(self, target: str) -> str:
-        """The criterion that the kind `criterion` takes for a target."""
-        return self.options.get(target, target)
+    def behind(self, target: str) -> tuple[str, ...]:
+        """The criteria that the rating of a target rests on: of the kind `criterion` one, else all."""
+        return (self.options.get(target, target),) if self.kind == "criterion" else self.criteria
 
     def filled(self, scores: np.ndarray) -> np.ndarray:
         """The scores [rows, criteria] with what the policy puts in the gaps; NaN in rows that stay missing."""
@@ -206,7 +206,7 @@ class Aggregator:
         """As `predict`, from and to arrays, columns in the order of `criteria` and `targets`."""
         filled = self.filled(np.asarray(scores, dtype=np.float64))
         if self.kind == "criterion":  # a target needs no other criterion than its own
-            return filled[:, [self.criteria.index(self.own(target)) for target in self.targets]]
+            return filled[:, [self.criteria.index(self.behind(target)[0]) for target in self.targets]]
         rows = np.flatnonzero(~np.isnan(filled).any(axis=1))
         out = np.full((len(filled), len(self.targets)), np.nan)
         if self.kind == "average":
@@ -277,28 +277,9 @@ class Aggregator:
 
 def make_estimator(kind: str, seed: int, options: Mapping[str, Any] | None = None) -> Any:
     """The scikit-learn estimator of a kind. Raises: TypeError for an option that it does not have."""
-    from sklearn.ensemble import RandomForestRegressor
-    from sklearn.linear_model import LinearRegression, Ridge
-    from sklearn.neural_network import MLPRegressor
-    from sklearn.tree import DecisionTreeRegressor
-
-    linear, trees = {"lr": LinearRegression, "ridge": Ridge}, {"dt": DecisionTreeRegressor, "rf": RandomForestRegressor}
-    made = {**linear, **trees, "mlp": MLPRegressor}[kind]
-    defaults: dict[str, Any] = {} if kind in ("lr", "ridge") else {"random_state": seed}
-    if kind == "mlp":
-        defaults |= {"hidden_layer_sizes": (64, 32), "activation": "relu", "max_iter": 500}
-    return made(**{**defaults, **(options or {})})
-
-
-def training_share(n: int, share: float, seed: int) -> np.ndarray:
-    """The positions of a random share of n rows, at least 2, in their order. Source: HD-Eval, Figure 4.
-
-    Raises: ValueError for a share outside (0, 1].
-    """
-    if not 0 < share <= 1:
-        raise ValueError(f"share is {share!r}; a number above 0 and up to 1 is needed")
-    size = min(n, max(2, round(n * share)))
-    return np.sort(np.random.default_rng(seed).permutation(n)[:size])
+    module, name, defaults = ESTIMATORS[kind]
+    random = {} if module == "linear_model" else {"random_state": seed}
+    return getattr(importlib.import_module(f"sklearn.{module}"), name)(**{**random, **defaults, **(options or {})})
 
 
 def matrix(frame: pd.DataFrame) -> np.ndarray:

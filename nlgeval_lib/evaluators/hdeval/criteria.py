@@ -20,7 +20,6 @@ from nlgeval_lib.evaluators.base import field_of
 from nlgeval_lib.evaluators.judge import failed
 from nlgeval_lib.names import near, plain
 from nlgeval_lib.parsers.lists import criteria
-from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
 
 PUBLISHED = ("data_to_text", "summeval", "topical_chat")
@@ -179,21 +178,23 @@ def _criterion(entry: Mapping[str, Any]) -> Criterion:
 DECOMPOSE = "hdeval/decompose"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Task:
     """What is evaluated: its name and background for the decomposition prompt, its scoring prompt and sample layout.
 
-    fields: slot of the sample's layout -> field of a sample; without a layout, label -> field, empty fields left out.
+    evaluate, sample: names of templates. fields: slot of the sample's layout -> field of a sample; without a layout,
+    label -> field, empty fields left out. criteria: the published decomposition, if there is one.
     """
 
     name: str
     task: str
     background: str
-    evaluate: Template
-    sample: Template | None
+    evaluate: str
+    sample: str
     fields: Mapping[str, str]
-    needs: tuple[str, ...] = ()
-    criteria: str = ""  # the published decomposition, if there is one
+    needs: Sequence[str]
+    criteria: str
+    origin: str
 
     @classmethod
     def named(cls, name: str) -> Task:
@@ -201,27 +202,23 @@ class Task:
         known = prompts.load_definitions("hdeval_tasks")["tasks"]
         if name not in known:
             raise ValueError(f"task {name!r}; there are {', '.join(known)}")
-        data = known[name]
-        layout = prompts.template(data["sample"]) if data["sample"] else None
-        evaluate = prompts.template(data["evaluate"])
-        needs = tuple(data["needs"])
-        return cls(name, data["task"], data["background"], evaluate, layout, data["fields"], needs, data["criteria"])
+        return cls(name=name, **known[name])
 
     def show(self, sample: Sample) -> str:
         """The sample as the prompts show it."""
         held = {slot: field_of(sample, field) for slot, field in self.fields.items()}
-        if self.sample is not None:
-            return self.sample.render(**held)
-        shown = [f"{label}:\n{text}" for label, text in held.items() if text or self.fields[label] == "output"]
-        return "\n\n".join(shown)
+        if self.sample:
+            return prompts.render(self.sample, **held)
+        return "\n\n".join(f"{label}:\n{text}" for label, text in held.items() if text or label == "Output")
 
     def scoring_prompt(self, node: Node, shown: str) -> str:
-        """The prompt that asks for the score of one criterion, with its parent, for a sample as `show` gives it.
+        """The prompt for the score of one criterion, with its parent, of a sample as `show` gives it.
 
         Source: HD-Eval, Figures 11 to 13.
         """
         parent = node.parent or node.criterion
-        return self.evaluate.render(
+        return prompts.render(
+            self.evaluate,
             parent_criteria=in_sentence(parent.name),
             child_criteria=node.criterion.name,
             definition=node.criterion.definition,
@@ -262,19 +259,7 @@ def in_sentence(name: str) -> str:
     return name if name[1:2].isupper() else name[:1].lower() + name[1:]
 
 
-@dataclass(frozen=True)
-class CriteriaScores:
-    """The judgments of some outputs on some criteria: `judgments[output][criterion]`."""
-
-    criteria: tuple[str, ...]
-    judgments: tuple[tuple[Judgment, ...], ...]
-
-    def frame(self, index: Any = None) -> pd.DataFrame:
-        """The scores [outputs, criteria], NaN where there is none."""
-        values = [[judgment.value for judgment in row] for row in self.judgments]
-        return pd.DataFrame(values, index=index, columns=list(self.criteria), dtype=np.float64)
-
-    def __add__(self, other: CriteriaScores) -> CriteriaScores:
-        """The same outputs with further criteria."""
-        rows = tuple((*mine, *theirs) for mine, theirs in zip(self.judgments, other.judgments, strict=True))
-        return CriteriaScores(self.criteria + other.criteria, rows)
+def values(scores: Mapping[str, Sequence[Judgment]]) -> pd.DataFrame:
+    """The numbers of criteria's judgments, criterion -> a judgment an output: [outputs, criteria], NaN for none."""
+    found = {name: [judgment.value for judgment in column] for name, column in scores.items()}
+    return pd.DataFrame(found, dtype=np.float64)

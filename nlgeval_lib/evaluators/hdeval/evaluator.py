@@ -20,7 +20,7 @@ import pandas as pd
 from nlgeval_lib import files, prompts
 from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
-from nlgeval_lib.evaluators.hdeval.criteria import DECOMPOSE, CriteriaScores, CriteriaTree, Node, Task
+from nlgeval_lib.evaluators.hdeval.criteria import DECOMPOSE, CriteriaTree, Node, Task, values
 from nlgeval_lib.evaluators.hdeval.growth import Growth, Trained, grow
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, make_sampling, most_frequent, numbers
 from nlgeval_lib.evaluators.stages import Stage, Stages
@@ -43,7 +43,7 @@ class HDEval(Judge):
     impute, max_missing, groups: see `Aggregator`.
 
     Ablations: `layers` uses the criteria of some layers only ((1, 2) is Table 4's "w/o Layer 3"; 0 is the overall
-    criterion), `use` some criteria only (Figure 5); `by_share` takes part of the training data (Figure 4).
+    criterion), `use` some criteria only. `hdeval.predictions` sweeps over aggregators, training data and criteria.
 
         judge = HDEval(task="summary", aggregator="mlp", engine=engine, store=store)
         judge.fit(train_frame)            # or judge.train(train_frame), which also grows the criteria
@@ -109,13 +109,15 @@ class HDEval(Judge):
             raise ValueError(f"no criteria in layers {self.layers}: the tree has layers 0 to {depth}")
         return self.tree.nodes(self.layers)
 
-    def features(self, data: Any, **ways: Any) -> CriteriaScores:
-        """The scores of each row or sample on the criteria in use. `ways`: engine, store, progress."""
+    def features(self, data: Any, **ways: Any) -> dict[str, list[Judgment]]:
+        """Each criterion in use -> its judgment of each row or sample (`hdeval.values`: as numbers). `ways`: engine,
+        store, progress.
+        """
         return self.run(self.criteria_stages(self.given(data), self.used()), **ways)
 
     def criteria_stages(
         self, samples: Sequence[Sample], nodes: Sequence[Node], name: str = "criteria"
-    ) -> Stages[CriteriaScores]:
+    ) -> Stages[dict[str, list[Judgment]]]:
         """Every sample on every criterion; samples that look alike are asked once, whatever their aspects.
 
         Requests of one criterion stand together, as their prompts begin alike.
@@ -129,9 +131,9 @@ class HDEval(Judge):
             for text, row in first.items()
         ]
         answers = yield Stage(name, requests, self.shaped(), self.stand_in)
-        judgments = [self.combine([self.read(completion) for completion in draws]) for draws in answers]
-        rows = [tuple(judgments[number :: len(first)]) for number in range(len(first))]
-        return CriteriaScores(tuple(node.id for node in nodes), tuple(rows[place[text]] for text in shown))
+        judged = iter([self.combine([self.read(completion) for completion in draws]) for draws in answers])
+        found = {node.id: [next(judged) for _ in first] for node in nodes}
+        return {name: [column[place[text]] for text in shown] for name, column in found.items()}
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score of one criterion, 1 to 5, at the beginning of its completion."""
@@ -153,7 +155,7 @@ class HDEval(Judge):
         outputs, human = self.training_data(data)
         aggregator = self.new_aggregator(self.tree, human.columns)
         scores = self.run(self.criteria_stages(outputs, self._read_by(aggregator, human.columns)), **ways)
-        self.aggregator = aggregator.fit(scores.frame(), human)
+        self.aggregator = aggregator.fit(values(scores), human)
         self._note_training(outputs, human)
         return self
 
@@ -188,9 +190,7 @@ class HDEval(Judge):
 
     def _read_by(self, aggregator: Aggregator, targets: Iterable[str]) -> list[Node]:
         """The criteria in use that the aggregator reads."""
-        if aggregator.kind != "criterion":
-            return self.used()
-        picked = {aggregator.options[target] for target in targets}
+        picked = {name for target in targets for name in aggregator.behind(target)}
         return [node for node in self.used() if node.id in picked] or self.used()
 
     def training_data(self, frame: pd.DataFrame) -> tuple[list[Sample], pd.DataFrame]:
@@ -225,51 +225,39 @@ class HDEval(Judge):
             if aggregator.needs_ratings:
                 way = "fit it on rated rows (--fit FILE, or --cross-fit 5), or give a fitted one (--load FILE)"
                 raise ValueError(f"hdeval: the aggregator {aggregator.kind!r} is not fitted: {way}")
-            targets = list(dict.fromkeys(sample.aspect for sample in samples)) or [""]
-            aggregator = self.new_aggregator(self.tree, targets)
-            aggregator.unfitted([node.id for node in self._read_by(aggregator, targets)], targets)
-        columns = [self._target(sample, aggregator) for sample in samples]
-        nodes = [self.tree.node(id) for id in aggregator.criteria]
-        scores = yield from self.criteria_stages(samples, nodes)
-        predicted = aggregator.predict(scores.frame()).to_numpy()
-        made = [
-            self._judgment(scores.judgments[row], aggregator, float(predicted[row, column]), aggregator.targets[column])
-            for row, column in enumerate(columns)
-        ]
-        seen = [bool(self.seen) and _hash(self.task.show(sample)) in self.seen for sample in samples]
-        return [
-            dataclasses.replace(one, details={**one.details, "seen_in_training": True}) if known else one
-            for one, known in zip(made, seen, strict=True)
-        ]
+            rated = list(dict.fromkeys(sample.aspect for sample in samples)) or [""]
+            aggregator = self.new_aggregator(self.tree, rated)
+            aggregator.unfitted([node.id for node in self._read_by(aggregator, rated)], rated)
+        targets = [self._target(sample, aggregator) for sample in samples]
+        scores = yield from self.criteria_stages(samples, [self.tree.node(id) for id in aggregator.criteria])
+        predicted = aggregator.predict(values(scores))
+        ratings = {target: predicted[target].to_numpy(float) for target in predicted}
+        judged = []
+        for row, (sample, target) in enumerate(zip(samples, targets, strict=True)):
+            read = {name: scores[name][row] for name in aggregator.behind(target)}
+            lost = {name: one for name, one in read.items() if one.status is not Status.OK}
+            details: dict[str, Any] = {"target": target, "criteria": {name: one.value for name, one in read.items()}}
+            details |= {"n_criteria": len(read), "n_missing_criteria": len(lost)}
+            if self.seen and _hash(self.task.show(sample)) in self.seen:
+                details["seen_in_training"] = True
+            if not np.isnan(ratings[target][row]):
+                judged.append(Judgment(float(ratings[target][row]), details=details))
+                continue
+            status, why = most_frequent(list(lost.values()))
+            some = ", ".join([*lost][:4]) + (", ..." if len(lost) > 4 else "")
+            why = f"{len(lost)} of {len(read)} criteria without a score ({some}; impute {aggregator.impute}): {why}"
+            judged.append(Judgment.missing(status, why, **details))
+        return judged
 
-    def _target(self, sample: Sample, aggregator: Aggregator) -> int:
+    def _target(self, sample: Sample, aggregator: Aggregator) -> str:
         if sample.aspect in aggregator.targets:  # without ratings, "" stands for a sample's overall quality
-            return aggregator.targets.index(sample.aspect)
+            return sample.aspect
         if not sample.aspect and len(aggregator.targets) == 1:
-            return 0
+            return aggregator.targets[0]
         raise ValueError(
             f"sample {sample.id!r}: aspect {sample.aspect!r} is none of the targets {', '.join(aggregator.targets)}; "
             "give a column 'aspect' that names one"
         )
-
-    def _judgment(self, row: Sequence[Judgment], aggregator: Aggregator, value: float, target: str) -> Judgment:
-        names = aggregator.criteria
-        if aggregator.kind == "criterion":
-            place = names.index(aggregator.own(target))
-            names, row = (names[place],), (row[place],)
-        lost = [(name, one) for name, one in zip(names, row, strict=True) if one.status is not Status.OK]
-        details = {
-            "target": target,
-            "criteria": {name: judgment.value for name, judgment in zip(names, row, strict=True)},
-            "n_criteria": len(row),
-            "n_missing_criteria": len(lost),
-        }
-        if not np.isnan(value):
-            return Judgment(value, Status.OK, "", details)
-        status, first = most_frequent([judgment for _, judgment in lost])
-        some = ", ".join(name for name, _ in lost[:4]) + (", ..." if len(lost) > 4 else "")
-        reason = f"{len(lost)} of {len(row)} criteria without a score ({some}; impute {aggregator.impute}): {first}"
-        return Judgment.missing(status, reason, **details)
 
     # -- who said it, keeping -------------------------------------------------------------------------------------
 
@@ -287,7 +275,7 @@ class HDEval(Judge):
 
     def templates(self) -> tuple[Template, ...]:
         """The scoring prompt, and the decomposition prompt where the tree was grown."""
-        return (self.task.evaluate, *([prompts.template(DECOMPOSE)] if self.grown else []))
+        return tuple(map(prompts.template, (self.task.evaluate, *([DECOMPOSE] if self.grown else []))))
 
     def save(self, path: Path | str) -> None:
         """Write criteria, aggregator and settings to a JSON file (whole or not at all)."""

@@ -13,9 +13,9 @@ import pandas as pd
 
 from nlgeval_lib.evaluators.hdeval import attribution
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
-from nlgeval_lib.evaluators.hdeval.criteria import CriteriaScores, CriteriaTree, finer
+from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, finer, values
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.records import Sample
+from nlgeval_lib.records import Judgment, Sample
 
 STAND_IN = "\n".join(f"{n}. Finer criterion {n}: how well the text does in part {n}." for n in range(1, 5))
 
@@ -52,12 +52,14 @@ class Layer:
 
 @dataclass(frozen=True)
 class Trained:
-    """The finished tree and aggregator, what each iteration did, and the scores of the training outputs."""
+    """The finished tree and aggregator, what each iteration did, and the scores of the training outputs: criterion ->
+    a judgment an output.
+    """
 
     tree: CriteriaTree
     aggregator: Aggregator
     history: tuple[Layer, ...]
-    scores: CriteriaScores
+    scores: Mapping[str, Sequence[Judgment]]
 
 
 def grow(judge: Any, outputs: Sequence[Sample], human: pd.DataFrame, growth: Growth) -> Stages[Trained]:
@@ -69,16 +71,14 @@ def grow(judge: Any, outputs: Sequence[Sample], human: pd.DataFrame, growth: Gro
     tree = judge.tree.up_to(1)
     history: list[Layer] = []
     aggregator = judge.new_aggregator(tree, human.columns)
-    scores = CriteriaScores((), ((),) * len(outputs))
+    scores: dict[str, list[Judgment]] = {}
     decomposed: dict[str, tuple[str, ...]] = {}
     failed: dict[str, str] = {}
     for number in range(1, growth.layers + 1):
         if number > 1:
             chosen = [node.criterion for node in tree.nodes([number - 1]) if node.id in history[-1].kept]
-            requests = [
-                judge.chat.request(judge.task.decomposition_prompt(one, growth.children), f"decompose {one.id}")
-                for one in chosen
-            ]
+            asked = [(judge.task.decomposition_prompt(one, growth.children), f"decompose {one.id}") for one in chosen]
+            requests = [judge.chat.request(*one) for one in asked]
             sampling = judge.shaped("decompose", judge.decompose_sampling)
             answers = yield Stage(f"decompose into layer {number}", requests, sampling, STAND_IN)
             decomposed, failed = {}, {}
@@ -86,20 +86,21 @@ def grow(judge: Any, outputs: Sequence[Sample], human: pd.DataFrame, growth: Gro
                 children, why = finer(draws[0], parent, growth.children)
                 if why:
                     failed[parent.id] = why
-                    continue
-                tree = tree.with_children(parent.id, children)
-                decomposed[parent.id] = tuple(child.id for child in tree.node(parent.id).criterion.children)
+                else:
+                    tree = tree.with_children(parent.id, children)
+                    decomposed[parent.id] = tuple(child.id for child in tree.node(parent.id).criterion.children)
             if not decomposed:
                 history.append(Layer(number, (), {}, failed, (), None))
                 break
         nodes = tree.nodes([number])
-        scores = scores + (yield from judge.criteria_stages(outputs, nodes, f"layer {number}"))
-        aggregator = judge.new_aggregator(tree, human.columns).fit(scores.frame(), human)
+        scores |= yield from judge.criteria_stages(outputs, nodes, f"layer {number}")
+        X = values(scores)
+        aggregator = judge.new_aggregator(tree, human.columns).fit(X, human)
         names = tuple(node.id for node in nodes)
         kept: tuple[str, ...] = ()
         importance: pd.DataFrame | None = None
         if number < growth.layers:
-            importance = attribution.permutation_importance(aggregator, scores.frame(), human, seed=judge.seed)
+            importance = attribution.permutation_importance(aggregator, X, human, seed=judge.seed)
             kept = names if number == 1 else tuple(attribution.top(importance, names, growth.keep))
         history.append(Layer(number, names, decomposed, failed, kept, importance))
     return Trained(tree, aggregator, tuple(history), scores)

@@ -1,8 +1,4 @@
-"""HD-Eval's sweeps over criteria scores that are there already: training share, number of criteria, layers, aggregator.
-
-Each gives a frame of predictions on the test rows, to be correlated with the ratings beside them. X: criteria scores,
-Y: ratings, rows aligned; test: positions of the rows that are predicted, all others train; settings: `Aggregator`'s.
-Columns: the setting, seed, row (position in X), target, predicted, human.
+"""HD-Eval's sweeps over criteria scores that are there already: aggregator, share of training data, number of criteria.
 
 Source: HD-Eval, Tables 4 and 5, Figures 4 and 5.
 """
@@ -17,74 +13,54 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.evaluators.hdeval import attribution
-from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, training_share
+from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
 
 
-def by_aggregator(
-    X: pd.DataFrame, Y: pd.DataFrame, test: Sequence[int], kinds: Iterable[str], seeds: Iterable[int], **settings: Any
-) -> pd.DataFrame:
-    """Predictions of each `kind` of aggregator, fitted on all rows but the positions `test`. Source: Table 5."""
-    seeds = list(seeds)
-    whole = [by_share(X, Y, test, [1.0], seeds, kind, **settings).assign(share=kind) for kind in kinds]
-    return pd.concat(whole, ignore_index=True).rename(columns={"share": "kind"})
-
-
-def by_share(
+def predictions(
     X: pd.DataFrame,
     Y: pd.DataFrame,
-    test: Sequence[int],
-    shares: Iterable[float],
+    test: Sequence[int] | np.ndarray,
+    *,
+    kinds: Iterable[str] = ("mlp",),
+    shares: Iterable[float] = (1.0,),
+    counts: Sequence[int] = (),
     seeds: Iterable[int] = range(5),
-    kind: str = "mlp",
     **settings: Any,
 ) -> pd.DataFrame:
-    """Predictions after training on a random `share` of the rows that are not in `test`. Source: Figure 4 (5 seeds)."""
-    train = np.setdiff1d(np.arange(len(X)), test)
-    parts = []
-    for share, seed in itertools.product(shares, seeds):
-        rows = train[training_share(len(train), share, seed)]
-        fitted = Aggregator(kind, seed=seed, **settings).fit(X.iloc[rows], Y.iloc[rows])
-        parts.append(_predicted(fitted, X, Y, test, share=share, seed=seed))
-    return pd.concat(parts, ignore_index=True)
+    """What does each kind of aggregator predict for the test rows, to be correlated with the ratings beside it?
 
+    X: criteria scores, Y: ratings, rows aligned; test: positions of the rows that are predicted, all others train.
+    shares: of the training rows, drawn at random, for each seed (Figure 4). counts: that many criteria are used, the
+    most important by permutation in the training rows (Figure 5); all where none is given. settings: `Aggregator`'s.
+    Columns: kind, share, criteria (how many), seed, row (position in X), target, predicted, human; with counts
+    `attrs["order"]`: {seed: criteria, most important first}.
 
-def by_criteria(
-    X: pd.DataFrame,
-    Y: pd.DataFrame,
-    test: Sequence[int],
-    counts: Iterable[int],
-    seeds: Iterable[int] = range(5),
-    kind: str = "mlp",
-    **settings: Any,
-) -> pd.DataFrame:
-    """Predictions with the most important `criteria` only, of each of the `counts`. Source: Figure 5.
-
-    Criteria are ordered by permutation importance in the training rows, for each seed; `attrs["order"]`: {seed:
-    criteria, most important first}.
+    Raises: ValueError for a share outside (0, 1].
     """
-    train, counts = np.setdiff1d(np.arange(len(X)), test), list(counts)
-    orders, parts = {}, []
-    for seed in seeds:
-        whole = Aggregator(kind, seed=seed, **settings).fit(X.iloc[train], Y.iloc[train])
-        importance = attribution.permutation_importance(whole, X.iloc[train], Y.iloc[train], seed=seed)
-        orders[seed] = order = attribution.top(importance, list(X.columns), X.shape[1])
-        for count in counts:
+    train, orders, parts = np.setdiff1d(np.arange(len(X)), test), {}, []
+    for kind, share, seed in itertools.product(kinds, shares, seeds):
+        rows, order = train[training_share(len(train), share, seed)], list(X.columns)
+        if counts:
+            whole = Aggregator(kind, seed=seed, **settings).fit(X.iloc[rows], Y.iloc[rows])
+            importance = attribution.permutation_importance(whole, X.iloc[rows], Y.iloc[rows], seed=seed)
+            orders[seed] = order = attribution.top(importance, order, len(order))
+        for count in counts or (len(order),):
             chosen = X[order[:count]]
-            fitted = Aggregator(kind, seed=seed, **settings).fit(chosen.iloc[train], Y.iloc[train])
-            parts.append(_predicted(fitted, chosen, Y, test, criteria=count, seed=seed))
+            fitted = Aggregator(kind, seed=seed, **settings).fit(chosen.iloc[rows], Y.iloc[rows])
+            columns = {
+                "row": np.repeat(np.asarray(test), Y.shape[1]),
+                "target": list(Y.columns) * len(test),
+                "predicted": fitted.predict(chosen.iloc[test]).to_numpy().ravel(),
+                "human": Y.iloc[test].to_numpy(dtype=float).ravel(),
+            }
+            parts.append(pd.DataFrame({"kind": kind, "share": share, "criteria": count, "seed": seed, **columns}))
     found = pd.concat(parts, ignore_index=True)
     found.attrs["order"] = orders
     return found
 
 
-def _predicted(
-    fitted: Aggregator, X: pd.DataFrame, Y: pd.DataFrame, test: Sequence[int], **setting: Any
-) -> pd.DataFrame:
-    predicted = fitted.predict(X.iloc[test]).to_numpy()
-    columns = {
-        "row": np.repeat(np.asarray(test), Y.shape[1]),
-        "target": list(Y.columns) * len(predicted),
-        "predicted": predicted.ravel(),
-        "human": Y.iloc[test].to_numpy(dtype=float).ravel(),
-    }
-    return pd.DataFrame({**setting, **columns})
+def training_share(n: int, share: float, seed: int) -> np.ndarray:
+    """The positions of a random share of n rows, at least 2, in their order. Raises: ValueError."""
+    if not 0 < share <= 1:
+        raise ValueError(f"share is {share!r}; a number above 0 and up to 1 is needed")
+    return np.sort(np.random.default_rng(seed).permutation(n)[: min(n, max(2, round(n * share)))])
