@@ -141,6 +141,22 @@ def test_as_many_aspects_as_asked_for(n):
     assert f"list {({5: 'five', 10: 'ten', 20: 'twenty'})[n]} aspects" in asked(engine)[0]
 
 
+@pytest.mark.parametrize("listed", ["1. Relevance: Is it related?", "Relevance", "**Relevance.**", LISTED])
+@pytest.mark.parametrize("scored", ['{"Relevance": 4}', "4", '{"score": 4}', "Relevance: 4.0"])
+def test_one_aspect_may_be_named_and_scored_alone(listed, scored):
+    engine = scripted(list=listed, scores=scored)
+    scores = CoAScore("dialogue", n=1, engine=engine).score([TALK])
+    assert scores["value"].tolist() == [5] and scores["details"].iloc[0]["aspect_scores"] == {"Relevance": 4}
+    first, second, third = asked(engine)
+    assert "list one aspects" in first and "\nRelevance: " in second and " Score: 4.0\n\nBased on" in third
+
+
+@pytest.mark.parametrize(("listed", "scored"), [("I cannot", "4"), ("Sorry", "4"), ("Relevance", "Fluency: 3")])
+def test_one_aspect_that_is_not_there_is_missing(listed, scored):
+    scores = CoAScore("dialogue", n=1, engine=scripted(list=listed, scores=scored)).score([TALK])
+    assert scores["value"].isna().all() and scores["reason"].iloc[0]
+
+
 # -- variants ----------------------------------------------------------------------------------------------------------
 
 

@@ -43,10 +43,7 @@ class TwoSteps(Terse):
         remarks = yield Stage("remarks", first, self.sampling, "a remark")
         second = [self.chat.request(f"score, given: {draws[0].text}") for draws in remarks]
         answers = yield Stage("score", second, self.sampling)
-        return [
-            self.combine([self.read(draw, sample) for draw in draws])
-            for draws, sample in zip(answers, samples, strict=True)
-        ]
+        return [self.judged(draws, sample) for draws, sample in zip(answers, samples, strict=True)]
 
 
 FRAME = pd.DataFrame(

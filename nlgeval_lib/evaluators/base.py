@@ -87,6 +87,13 @@ def signature(name: str, **settings: Any) -> str:
     return "|".join(parts)
 
 
+def choose(what: str, given: Any, allowed: Iterable[Any]) -> Any:
+    """`given` if it is one of `allowed`. Raises: ValueError that lists them."""
+    if given not in (known := tuple(allowed)):
+        raise ValueError(f"{what} is {given!r}; allowed: {', '.join(map(repr, known))}")
+    return given
+
+
 # -- from a frame to samples -------------------------------------------------------------------------------------------
 
 # field of a sample -> the columns it is read from, the first that the frame has

@@ -19,30 +19,28 @@ import numpy as np
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Sampling
+from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import combine, cut, failed, make_sampling, most_frequent, numbers
 from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.lists import aspect_scores, aspects, normal
+from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
+# variant -> the prompts of its stages: relevant aspects, their scores, the target's score
 VARIANTS = {
-    "full": "the three stages",
-    "inter": "the relevant aspects are the other aspects that the data set rates; stage I is left out (Table 5)",
-    "w/o score": "the target is scored with the aspects, without their scores; stage II is left out (Figure 2)",
-    "random": "random numbers of the scale stand for the aspects' scores; stage II is left out (Figure 2)",
-    "average": "the score is the mean of the aspects' scores; stage III is left out (Table 6)",
-}
-FEW = {"missing": "no score where fewer aspects are listed than asked for", "use": "go on with those that are listed"}
-UNSCORED = {
-    "omit": "leave an aspect without a score out of the chain",
-    "keep": "name it without a score",
-    "missing": "no score where one is missing",
+    "full": ("generate_aspects", "score_aspects", "score_target"),
+    "inter": ("score_aspects", "score_target"),
+    "w/o score": ("generate_aspects", "score_target_without_scores"),
+    "random": ("generate_aspects", "score_target"),
+    "average": ("generate_aspects", "score_aspects"),
 }
 _NUMBERS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
 )
+_ALONE = re.compile(r"(?!I\b|Sorry\b)[^\W\d_][\w/&'-]*(?: [\w/&'-]+){0,2}")  # a name, where one aspect is asked for
 STAND_IN = "A judge lists an aspect with about as many words as this line has, to say what is asked for by it."
 
 
@@ -58,9 +56,16 @@ class Chain:
 class CoAScore(LLMScore):
     """A score for the aspect that each sample names, read in the light of n relevant aspects and their scores.
 
-    task, low, high, targets: as for `LLMScore`. n: how many relevant aspects (the paper: 5, 10, 20). variant: one of
-    `VARIANTS`. seed: of the random variant. aspects: relevant aspects in place of stage I, {target: {name:
-    definition}}. few, unscored: what happens where aspects are not listed or not scored, of `FEW` and `UNSCORED`.
+    task, low, high, targets: as for `LLMScore`. n: how many relevant aspects (the paper: 5, 10, 20). With 1 there is no
+    chain but one hint: the judge's own first aspect and its score stand before the target. Its answers may then be the
+    name alone, and the number alone.
+    variant: `full`; `inter`: the relevant aspects are the others that the data set rates (Table 5); `w/o score`: the
+    target is scored with the aspects alone, `random`: with random numbers of the scale for their scores (Figure 2);
+    `average`: the score is the mean of the aspects' scores (Table 6). seed: of the random variant.
+    aspects: relevant aspects in place of stage I, {target: {name: definition}}.
+    few: where fewer aspects are listed than asked for there is no score (`missing`), or they are used (`use`).
+    unscored: an aspect without a score is left out of the chain (`omit`), named without one (`keep`), or there is no
+    score (`missing`).
 
     The aspects are asked for once for each target. `sampling` is that of the last stage that is asked; stages I and II
     have `list_sampling` and `aspect_sampling`.
@@ -87,10 +92,9 @@ class CoAScore(LLMScore):
         super().__init__(task, **rating)
         if not isinstance(n, int) or n < 1:
             raise ValueError(f"n is {n!r}; a whole number of at least 1 is needed")
-        for value, allowed in ((variant, VARIANTS), (few, FEW), (unscored, UNSCORED)):
-            if value not in allowed:
-                raise ValueError(f"got {value!r}; allowed: {', '.join(map(repr, allowed))}")
-        self.n, self.variant, self.seed, self.few, self.unscored = n, variant, seed, few, unscored
+        self.n, self.variant, self.seed = n, choose("variant", variant, VARIANTS), seed
+        self.few = choose("few", few, ("missing", "use"))
+        self.unscored = choose("unscored", unscored, ("omit", "keep", "missing"))
         self.own: dict[Aspect, tuple[Aspect, ...]] = {}
         for key, own in (aspects or {}).items():
             if not own or len({normal(name) for name in own} - {""}) < len(own):
@@ -114,8 +118,7 @@ class CoAScore(LLMScore):
             asked = [self._target_prompt(samples[row], targets[row], chains[row], scores[row]) for row in rows]
             requests = [self.chat.request(prompt, samples[row].id) for prompt, row in zip(asked, rows, strict=True)]
             answers = yield Stage("score", requests, self.shaped(), self.stand_in)
-            for row, draws in zip(rows, answers, strict=True):
-                judgments[row] = self.combine([self.read(completion, samples[row]) for completion in draws])
+            judgments |= {row: self.judged(draws, samples[row]) for row, draws in zip(rows, answers, strict=True)}
         return [_told(judgments[row], chains[row], scores[row]) for row in range(len(samples))]
 
     def _chains(self, targets: Sequence[Aspect]) -> Stages[dict[Aspect, Chain]]:
@@ -169,9 +172,12 @@ class CoAScore(LLMScore):
         for item in found.value or () if found.ok else ():
             if normal(item.name):  # what stage II's scores are found by
                 listed.setdefault(normal(item.name), Aspect(item.name, item.definition))
+        alone = _ALONE.fullmatch(completion.text.strip(" \n.*")) if self.n == 1 else None
+        if alone and found.status is Status.UNPARSED:
+            listed[normal(alone[0])] = Aspect(alone[0], "")
         chosen = tuple(listed.values())[: self.n]
         lost = failed(completion)
-        if lost is None and not found.ok:
+        if lost is None and not listed and not found.ok:
             lost = Judgment.missing(found.status, found.reason)
         elif lost is None and len(chosen) < self.n and self.few == "missing":
             lost = cut(completion, Judgment.missing(Status.UNPARSED, f"{len(chosen)} listed, {self.n} asked for"))
@@ -186,8 +192,10 @@ class CoAScore(LLMScore):
             found = aspect_scores(completion.text, names, self.task.low, self.task.high)
             status = found.status if len(found.reasons) == len(names) else Status.UNPARSED
             for name in names:
-                missing = lost or (Judgment.missing(status, found.reasons[name]) if name in found.reasons else None)
-                drawn[name].append(missing or Judgment(found.scores[name]))
+                one = Judgment.missing(status, found.reasons[name]) if name in found.reasons else None
+                if one is not None and len(names) == 1:  # its score may stand alone, without the name
+                    one = rating(completion.text, self.task.low, self.task.high, name).judgment()
+                drawn[name].append(lost or one or Judgment(found.scores[name]))
         return {name: combine(judgments, self.missing) for name, judgments in drawn.items()}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
@@ -268,10 +276,7 @@ class CoAScore(LLMScore):
         }
 
     def templates(self) -> tuple[Template, ...]:
-        last = {"w/o score": ["score_target_without_scores"], "average": []}.get(self.variant, ["score_target"])
-        first = [] if self.variant == "inter" else ["generate_aspects"]
-        second = [] if self.variant in ("w/o score", "random") else ["score_aspects"]
-        return tuple(prompts.template(f"coascore/{name}") for name in (*first, *second, *last))
+        return tuple(prompts.template(f"coascore/{name}") for name in VARIANTS[self.variant])
 
 
 def _told(judgment: Judgment, chain: Chain, scores: Mapping[str, Judgment]) -> Judgment:

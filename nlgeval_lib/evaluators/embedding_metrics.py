@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from nlgeval_lib.evaluators import encoders
-from nlgeval_lib.evaluators.base import Unavailable
-from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, choose, version
+from nlgeval_lib.evaluators.base import Unavailable, choose
+from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.records import Judgment, Status
 
 _REMEMBERED = 50_000  # embeddings kept in memory between calls: the same targets are compared with every system

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib import prompts
-from nlgeval_lib.evaluators.base import field_of
+from nlgeval_lib.evaluators.base import choose, field_of
 from nlgeval_lib.evaluators.judge import Judge, numbers
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
@@ -51,13 +51,11 @@ class GEval(Judge):
         flip: bool = False,
         **common: Any,
     ) -> None:
-        if method not in METHODS:
-            raise ValueError(f"method {method!r}; allowed: {', '.join(METHODS)}")
         if not (isinstance(low, int) and isinstance(high, int) and low < high):
             raise ValueError(f"low={low!r}, high={high!r}; a scale of whole numbers with low < high is needed")
         self.method, self.low, self.high, self.flip = method, low, high, flip
         self.numbers = numbers(low, high)
-        self.defaults = METHODS[method]
+        self.defaults = METHODS[choose("method", method, METHODS)]
         self.template: Template = prompts.template(template) if isinstance(template, str) else template
         self.slots = self.template.variables
         if unknown := [slot for slot in self.slots if slot not in _SLOTS]:

@@ -88,7 +88,7 @@ class ChatFormat:
 
 
 class Judge:
-    """What all LLM evaluators share. A subclass writes `render` or `requests`, and `parse`; the rest may stay.
+    """What all LLM evaluators share. A subclass writes `render` (or `stages`) and `parse`; the rest may stay.
 
     engine, store, progress: what asks, what keeps the completions, what shows the way; `score` may be given others.
     sampling: a `Sampling`, or settings that replace some of the evaluator's defaults. chat: how prompts are wrapped
@@ -125,28 +125,23 @@ class Judge:
 
     def render(self, sample: Sample) -> str:
         """The prompt of one sample."""
-        raise NotImplementedError(f"{type(self).__name__} has neither render() nor requests()")
+        raise NotImplementedError(f"{type(self).__name__} has no render()")
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """What one completion says about the sample. Never raises on any text."""
         raise NotImplementedError(f"{type(self).__name__} has no parse()")
 
-    def requests(self, sample: Sample) -> Sequence[Request]:
+    def request(self, sample: Sample) -> Request:
         """What is asked for one sample; its completions are draws of the same judgment."""
-        return [self.chat.request(self.render(sample), sample.id)]
+        return self.chat.request(self.render(sample), sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """What is asked, stage by stage, and one judgment a sample in the end. The default is one stage.
 
         An evaluator with several stages yields each `Stage` and is sent the completions, one list a request.
         """
-        requests = [list(self.requests(sample)) for sample in samples]
-        flat = [request for group in requests for request in group]
-        answers = iter((yield Stage("score", flat, self.shaped(), self.stand_in)))
-        return [
-            self.combine([self.read(completion, sample) for _ in group for completion in next(answers)])
-            for sample, group in zip(samples, requests, strict=True)
-        ]
+        answers = yield Stage("score", [self.request(one) for one in samples], self.shaped(), self.stand_in)
+        return [self.judged(draws, sample) for draws, sample in zip(answers, samples, strict=True)]
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
         """What `structured` holds a completion to: {"choice": (...)}, {"regex": ...} or {"json_schema": ...}.
@@ -178,9 +173,9 @@ class Judge:
         """`parse`; FAILED where there is no completion, TRUNCATED where it was cut and gives nothing."""
         return failed(completion) or cut(completion, self.parse(completion, sample))
 
-    def combine(self, judgments: Sequence[Judgment]) -> Judgment:
-        """One judgment from its draws: their mean, by the missing policy."""
-        return combine(judgments, self.missing)
+    def judged(self, draws: Sequence[Completion], sample: Sample | None = None) -> Judgment:
+        """One judgment from its draws: the mean of what each says, by the missing policy."""
+        return combine([self.read(completion, sample) for completion in draws], self.missing)
 
     # -- many samples ---------------------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import encoders
-from nlgeval_lib.evaluators.base import Unavailable, field_of
-from nlgeval_lib.evaluators.metric import Found, Item, Metric, PairMetric, choose, version
+from nlgeval_lib.evaluators.base import Unavailable, choose, field_of
+from nlgeval_lib.evaluators.metric import Found, Item, Metric, PairMetric, version
 from nlgeval_lib.records import Judgment, Sample, Status
 
 if TYPE_CHECKING:

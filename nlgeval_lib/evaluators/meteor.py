@@ -15,7 +15,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, choose, version
+from nlgeval_lib.evaluators.base import choose
+from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.evaluators.reference_metrics import RememberingStemmer
 
 COMPACT = Path(__file__).with_name("wordnet.txt.gz")

@@ -47,7 +47,7 @@ class Metric(abc.ABC):
     join: Callable[[list[float]], float] = staticmethod(statistics.fmean)
 
     def __init__(self, *, part: str | None = None, cache: bool | str | Path = True) -> None:
-        self.part = choose("value", part or self.parts[0], self.parts)
+        self.part = base.choose("value", part or self.parts[0], self.parts)
         path = files.state("metrics", "scores.sqlite") if cache is True else cache
         self.cache = ValueCache(path) if path else None
         self.details: dict[str, Any] = {}
@@ -192,8 +192,8 @@ class PairMetric(Metric):
 
     def __init__(self, *, multi: str | None = None, empty: str = "nan", **common: Any) -> None:
         super().__init__(**common)
-        self.multi = multi if multi is None else choose("multi", multi, self.multi_rules)
-        self.empty = choose("empty", empty, self.empty_rules)
+        self.multi = multi if multi is None else base.choose("multi", multi, self.multi_rules)
+        self.empty = base.choose("empty", empty, self.empty_rules)
         self.join = max if multi == "max" else statistics.fmean
 
     def blank(self, text: str) -> str:
@@ -246,13 +246,6 @@ class PairMetric(Metric):
             zero = Judgment(0.0, reason=f"{why}; counted as 0")
             return zero if self.empty == "zero" else Judgment.missing(Status.EMPTY, why)
         return [(output, *kept)] if self.multi == "joint" else [(output, reference) for reference in kept]
-
-
-def choose(what: str, given: Any, allowed: Sequence[Any]) -> Any:
-    """`given` if it is one of `allowed`. Raises: ValueError that lists them."""
-    if given not in allowed:
-        raise ValueError(f"{what} is {given!r}; allowed: {', '.join(map(repr, allowed))}")
-    return given
 
 
 def version(package: str, install: str = "") -> str:

@@ -16,13 +16,13 @@ from typing import Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Engine
+from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, numbers, short_hash
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
 
-WORDINGS = ("released", "appendix")
 # the v1 checkpoints are Llama-2-Chat tuned on the paper's prompt; those of the second paper are Mistral-Instruct
 _FAMILIES = (
     (re.compile(r"prometheus-\d+b-v1"), "prometheus-v1"),
@@ -181,9 +181,7 @@ class Prometheus(Judge):
         self.needs = ("output", *(field for field, needed in needs.items() if needed))
         switches = {"reference": reference, "rubric": self.with_rubric, "feedback": feedback}
         left_out = "".join(f"_no_{name}" for name, on in switches.items() if not on)
-        if wording not in WORDINGS:
-            raise ValueError(f"wording {wording!r}; allowed: {', '.join(WORDINGS)}")
-        if wording == "appendix" and left_out:
+        if choose("wording", wording, ("released", "appendix")) == "appendix" and left_out:
             raise ValueError("wording 'appendix' has reference, rubric and feedback; use 'released' for ablations")
         name = "absolute_appendix" if wording == "appendix" else f"absolute_scale{left_out}"
         self.template: Template = prompts.template(f"prometheus/{name}")

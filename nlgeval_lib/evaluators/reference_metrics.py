@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from nlgeval_lib.evaluators.base import Unavailable
-from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, choose, version
+from nlgeval_lib.evaluators.base import Unavailable, choose
+from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.records import Judgment, Status
 
 _PYPI = {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l"}  # what package rouge calls them

@@ -5,7 +5,6 @@ turns with a reference that its training data were made by; and a second judge o
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -17,7 +16,8 @@ import pandas as pd
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
-from nlgeval_lib.evaluators.judge import ChatFormat, Judge, failed, short_hash
+from nlgeval_lib.evaluators.base import choose
+from nlgeval_lib.evaluators.judge import ChatFormat, Judge, combine, failed, short_hash
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import meant, plain
 from nlgeval_lib.parsers.choices import yes_no
@@ -110,9 +110,7 @@ class TigerScore(Judge):
         **common: Any,
     ) -> None:
         super().__init__(chat=chat, **common)
-        if decoder not in ("sum", "authors"):
-            raise ValueError(f"decoder {decoder!r}; allowed: sum, authors")
-        self.instruction, self.decoder = instruction, decoder
+        self.instruction, self.decoder = instruction, choose("decoder", decoder, ("sum", "authors"))
         self.task = None if task is None else find_task(task)
         self.needs = ("output",) if instruction else ("output", "instruction")
 
@@ -146,6 +144,11 @@ def read_analysis(text: str, of: Task | None = None, decoder: str = "sum") -> Ju
             name = of.aspect(error.aspect) or "other"
             sums[name] = sums.get(name, 0.0) + error.penalty
     return found.judgment(**details)
+
+
+def _written(draw: Completion) -> bool:
+    """Whether there is a text in a completion."""
+    return bool(draw.text.strip()) and not failed(draw)
 
 
 def input_of(sample: Sample) -> str:
@@ -237,25 +240,23 @@ class TigerScoreReferenceBased(Judge):
         """The second turn, after the judge's analysis."""
         ask = prompts.render("tigerscore/format_json", aspects_list=", ".join(self.task.aspects))
         turns = ({"role": "assistant", "content": analysis}, {"role": "user", "content": ask})
-        [first] = self.requests(sample)
-        return Request(messages=(*(first.messages or ()), *turns), id=sample.id)
+        return Request(messages=(*(self.request(sample).messages or ()), *turns), id=sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """The analyses of all samples, then each written as JSON; a failed analysis is not asked to be rewritten."""
-        requests = [request for sample in samples for request in self.requests(sample)]
+        requests = [self.request(sample) for sample in samples]
         analyses = yield Stage("analyse", requests, self.shaped("analyse"), _STAND_IN)
         pairs = [(sample, draw) for sample, draws in zip(samples, analyses, strict=True) for draw in draws]
-        written = [bool(draw.text.strip()) and not failed(draw) for _, draw in pairs]
-        again = [self.second(sample, draw.text) for sample, draw in itertools.compress(pairs, written)]
+        again = [self.second(sample, draw.text) for sample, draw in pairs if _written(draw)]
         once = dataclasses.replace(self.sampling, n=1)
         answers = iter((yield Stage("format", again, self.shaped("format", once), self.stand_in)))
         judged = []
-        for (sample, draw), there in zip(pairs, written, strict=True):
-            judgment = self.read(next(answers)[0] if there else draw, sample)
-            analysis = {"analysis": draw.text} if there else {}
-            judged.append(dataclasses.replace(judgment, details={**judgment.details, **analysis}))
+        for sample, draw in pairs:
+            one = self.read(next(answers)[0] if _written(draw) else draw, sample)
+            analysis = {"analysis": draw.text} if _written(draw) else {}
+            judged.append(dataclasses.replace(one, details={**one.details, **analysis}))
         each = iter(judged)
-        return [self.combine([next(each) for _ in draws]) for draws in analyses]
+        return [combine([next(each) for _ in draws], self.missing) for draws in analyses]
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The penalties' sum, from the JSON of the second turn."""
@@ -297,9 +298,7 @@ class AnalysisCheck(Judge):
 
     def __init__(self, question: str = "hallucination", **common: Any) -> None:
         super().__init__(**common)
-        if question not in ("hallucination", "reasonable"):
-            raise ValueError(f"question {question!r}; allowed: hallucination, reasonable")
-        self.question = question
+        self.question = choose("question", question, ("hallucination", "reasonable"))
         with_reference = ("references",) if question == "hallucination" else ()
         self.needs = ("output", "instruction", *with_reference, "analysis")
         self.template: Template = prompts.template(f"tigerscore/check_{question}")
@@ -320,10 +319,13 @@ class AnalysisCheck(Judge):
         read = yes_no(completion.text)
         if self.question == "reasonable":
             return read.judgment()
-        said = says_it_has(completion.text)
-        if said is not None and read.rule == "none":
-            read = said
-        elif said is not None and said.ok and read.ok and said.value != read.value:
+        low = completion.text.lower().replace("’", "'")
+        said = {0.0 for _ in _FREE.finditer(low)} | {1.0 for _ in _HAS.finditer(low)}  # 1: that it has faults
+        if read.rule == "none" and said:
+            both = "the text says both that there are and that there are none"
+            found = (math.nan, Status.UNPARSED, both) if len(said) > 1 else (said.pop(), Status.OK, "")
+            read = Parsed(*found, "phrase")
+        elif read.ok and len(said) == 1 and read.value not in said:
             return Judgment.missing(Status.UNPARSED, "the answer and a sentence after it contradict each other")
         return (dataclasses.replace(read, value=1.0 - read.value) if read.ok else read).judgment()
 
@@ -332,17 +334,3 @@ class AnalysisCheck(Judge):
 
     def settings(self) -> dict[str, Any]:
         return {"question": self.question}
-
-
-def says_it_has(text: str) -> Parsed | None:
-    """1 where a sentence says that an analysis has factual errors or hallucinations, 0 where it says that it has none.
-
-    None where no sentence says either; missing where sentences differ.
-    """
-    low = text.lower().replace("’", "'")
-    answers = {0.0 for _ in _FREE.finditer(low)} | {1.0 for _ in _HAS.finditer(low)}
-    if not answers:
-        return None
-    if len(answers) > 1:
-        return Parsed(math.nan, Status.UNPARSED, "the text says both that there are and that there are none", "phrase")
-    return Parsed(answers.pop(), Status.OK, "", "phrase")

@@ -230,7 +230,7 @@ class MetricInstruct(Pipeline[Built]):
         # who is asked about a system's output, with the reference in view: freely, then as JSON (Tables 11 to 17)
         by_task = {task: TigerScoreReferenceBased(task=task, label=self.label) for task in {one.task for one in found}}
         judges = [by_task[one.task] for one in found]
-        asked = [request for judge, one in zip(judges, found, strict=True) for request in judge.requests(one.sample())]
+        asked = [judge.request(one.sample()) for judge, one in zip(judges, found, strict=True)]
         first = yield Stage("analyse", asked, self.sampling, _ANALYSIS)
         again = [
             judge.second(one.sample(), draws[0].text)
@@ -249,7 +249,7 @@ class MetricInstruct(Pipeline[Built]):
 
         if self.check:
             judge = AnalysisCheck("reasonable", sampling={"max_tokens": 8})
-            asked = list(itertools.chain(*(judge.requests(one.sample()) for one in kept)))
+            asked = [judge.request(one.sample()) for one in kept]
             answers = yield Stage("check", asked, judge.sampling, "Yes")
             verdicts = {one.id: judge.read(draws[0]) for one, draws in zip(kept, answers, strict=True)}
             kept = filters.apply(candidates.check_rules(verdicts), kept)

@@ -131,7 +131,7 @@ class HDEval(Judge):
             for text, row in first.items()
         ]
         answers = yield Stage(name, requests, self.shaped(), self.stand_in)
-        judged = iter([self.combine([self.read(completion) for completion in draws]) for draws in answers])
+        judged = iter([self.judged(draws) for draws in answers])
         found = {node.id: [next(judged) for _ in first] for node in nodes}
         return {name: [column[place[text]] for text in shown] for name, column in found.items()}
 
