@@ -136,6 +136,18 @@ def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
             logging.enable_progress_bar()
 
 
+def pretrained(located: Located, kind: str) -> tuple[Any, Any]:
+    """The tokenizer and the model of a class of transformers, in float32 on the device. Raises: Unavailable."""
+    import torch
+    import transformers
+
+    def load(where: dict[str, Any]) -> tuple[Any, Any]:
+        model = getattr(transformers, kind).from_pretrained(located.path, dtype=torch.float32, **where)
+        return transformers.AutoTokenizer.from_pretrained(located.path, **where), model.eval().to(device())
+
+    return loading(located, load)
+
+
 class TokenEncoder:
     """One layer's token vectors of a transformers encoder, in float32.
 
@@ -146,18 +158,9 @@ class TokenEncoder:
     """
 
     def __init__(self, located: Located, *, layer: int = -1, max_tokens: int | None = None) -> None:
-        import torch
-        from transformers import AutoModel, AutoTokenizer
-
-        def load(where: dict[str, Any]) -> tuple[Any, Any]:
-            tokenizer = AutoTokenizer.from_pretrained(located.path, **where)
-            return tokenizer, AutoModel.from_pretrained(located.path, dtype=torch.float32, **where)
-
-        self.tokenizer, model = loading(located, load)
-        if model.config.is_encoder_decoder:
-            model = model.get_encoder()
+        self.tokenizer, model = pretrained(located, "AutoModel")
+        self.model = model = model.get_encoder() if model.config.is_encoder_decoder else model
         self.device = device()
-        self.model = model.eval().to(self.device)
         self.tokenizer.padding_side = "right"
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token

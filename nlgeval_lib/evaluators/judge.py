@@ -212,8 +212,11 @@ class Judge:
         return self.framed(index, self.judge(data, **ways), ways.get("engine"))
 
     def framed(self, index: pd.Index, judgments: Sequence[Judgment], engine: Engine | None = None) -> pd.DataFrame:
-        """The score frame of judgments, with their details."""
-        frame = score_frame(index, judgments, self.signature(engine), counts(judgments))
+        """The score frame of judgments, with their details; `attrs` count the judgments of each status."""
+        tally = Counter(judgment.status.value for judgment in judgments)
+        ok, n = tally.pop(Status.OK.value, 0), len(judgments)
+        details = {"n": n, "n_ok": ok, "coverage": ok / n if n else None, **tally}
+        frame = score_frame(index, judgments, self.signature(engine), details)
         return frame.assign(details=[dict(judgment.details) for judgment in judgments])
 
     def plan(self, data: Any, engine: Engine | None = None, store: Store | None = None) -> list[Stage]:
@@ -293,13 +296,6 @@ def make_sampling(defaults: Mapping[str, Any], given: Sampling | Mapping[str, An
     if unknown := [name for name in given or () if name not in known]:
         raise ValueError(f"sampling has no setting {', '.join(map(repr, unknown))}; settings: {', '.join(known)}")
     return Sampling(**{**defaults, **(given or {})})
-
-
-def counts(judgments: Sequence[Judgment]) -> dict[str, Any]:
-    """How many judgments there are, how many with a number, and how many of each other status."""
-    tally = Counter(judgment.status.value for judgment in judgments)
-    ok = tally.pop(Status.OK.value, 0)
-    return {"n": len(judgments), "n_ok": ok, "coverage": ok / len(judgments) if judgments else None, **tally}
 
 
 def short_hash(text: str) -> str:

@@ -203,16 +203,7 @@ class UniEval(Metric):
 
     @functools.cached_property
     def _loaded(self) -> tuple[Any, Any]:
-        import torch
-        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-        located = encoders.locate(self.model)
-
-        def load(where: dict[str, Any]) -> tuple[Any, Any]:
-            model = AutoModelForSeq2SeqLM.from_pretrained(located.path, dtype=torch.float32, **where)
-            return AutoTokenizer.from_pretrained(located.path, **where), model.eval().to(encoders.device())
-
-        return encoders.loading(located, load)
+        return encoders.pretrained(encoders.locate(self.model), "AutoModelForSeq2SeqLM")
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         import torch

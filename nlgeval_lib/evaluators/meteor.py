@@ -76,28 +76,21 @@ class Meteor(PairMetric):
 
 
 def rematching_meteor_score(
-    references: Sequence[Sequence[str]],
-    hypothesis: Sequence[str],
-    *,
-    stemmer: Any,
-    wordnet: Any,
-    alpha: float = WEIGHTS["alpha"],
-    beta: float = WEIGHTS["beta"],
-    gamma: float = WEIGHTS["gamma"],
+    references: Sequence[Sequence[str]], hypothesis: Sequence[str], *, stemmer: Any, wordnet: Any, gamma: float = 0.5
 ) -> float:
-    """How well do the tokens of `hypothesis` match those of its best reference? 0 to above 1: words can match twice.
+    """How well do the tokens of `hypothesis` match those of its reference? 0 to above 1: words can match twice.
 
     Words that were matched by their stem were not taken out of the pool, so WordNet could match them a second time. It
     was also given the words themselves, where later versions give it the stems. The arguments are those of nltk's.
     """
-    values = [0.0]
-    for reference in references:
-        if matched := _matches(reference, hypothesis, stemmer, wordnet):
-            precision, recall = len(matched) / len(hypothesis), len(matched) / len(reference)
-            mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
-            chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(matched))
-            values.append(mean * (1 - gamma * (chunks / len(matched)) ** beta))
-    return max(values)
+    [reference] = references
+    matched = _matches(reference, hypothesis, stemmer, wordnet)
+    if not matched:
+        return 0.0
+    precision, recall, alpha = len(matched) / len(hypothesis), len(matched) / len(reference), WEIGHTS["alpha"]
+    mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
+    chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(matched))
+    return mean * (1 - gamma * (chunks / len(matched)) ** WEIGHTS["beta"])
 
 
 def _matches(reference: Sequence[str], hypothesis: Sequence[str], stemmer: Any, wordnet: Any) -> list[tuple[int, int]]:
