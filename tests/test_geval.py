@@ -41,15 +41,6 @@ def test_plain_score_through_an_engine():
     )
 
 
-def test_mean_counts_the_draws_that_say_nothing():
-    engine = ScriptedEngine(lambda request, draw: ["1", "2", "4", "who knows"][draw % 4])
-    [judgment] = GEval(method="mean", engine=engine).judge([SAMPLE])
-    assert len(engine.asked) == 20 and judgment.details["n_missing"] == 5
-    assert judgment.value == pytest.approx(7 / 3)
-    [strict] = GEval(method="mean", missing="all", engine=engine).judge([SAMPLE])
-    assert strict.status is Status.UNPARSED and "5 of 20" in strict.reason
-
-
 # --- weighted by probability
 
 
@@ -90,10 +81,3 @@ def test_weighted_lies_on_the_scale_and_agrees_with_the_direct_sum(weights):
 
 
 # --- other prompts, other scales
-
-
-def test_another_template_and_scale():
-    template = prompts.template("semscore/g_eval").bind(instruction="Sum up.")
-    judge = GEval(template=template, low=0, high=10, engine=ScriptedEngine(lambda request, draw: "10"))
-    assert judge.needs == ("output",) and judge.judge([Sample("a", "x")])[0].value == 10
-    assert judge.signature() != GEval(low=0, high=10).signature()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import Prometheus
 from nlgeval_lib.evaluators.prometheus import Rubric, family
-from nlgeval_lib.records import Completion, Sample, Status
+from nlgeval_lib.records import Sample
 
 RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
 
@@ -20,16 +20,6 @@ RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."
 def sample(name: str = "s1", output: str = "Hello.", **fields) -> Sample:
     fields = {"instruction": "Greet.", "references": ("Good day.",), "rubric": RUBRIC.text(), **fields}
     return Sample(name, output, **fields)
-
-
-def says(*scores) -> ScriptedEngine:
-    """An engine whose draw i gives the i-th score, and no score where that is None."""
-
-    def script(request, draw):
-        score = scores[draw % len(scores)]
-        return "Feedback: it is what it is." + ("" if score is None else f" [RESULT] {score}")
-
-    return ScriptedEngine(script)
 
 
 # --- rubrics
@@ -84,29 +74,6 @@ def test_every_ablation_shows_what_it_should_and_nothing_else(reference, rubric,
     assert all(f"|{name}:{'yes' if on else 'no'}" in judge.signature() for name, on in switches.items())
 
 
-def test_any_score_range():
-    scale = Rubric("Depth", tuple(f"level {score}" for score in range(11)), low=0)
-    judge = Prometheus(rubric=scale, engine=says(0, 10, 7))
-    text = judge.render(sample(rubric=""))
-    assert "an integer between 0 and 10" in text and "###Reference Answer (Score 10):" in text
-    assert text.count("Score 10: level 10") == 1
-    [judgment] = judge.judge([sample(rubric="")])
-    assert judgment.value == pytest.approx(17 / 3)
-    [out] = Prometheus(engine=says(7)).judge([sample()])
-    assert out.status is Status.OUT_OF_RANGE
-
-
-def test_each_sample_is_graded_on_the_scale_of_its_own_rubric():
-    ten = Rubric("c", tuple("abcdefghij"))
-    engine = says(7)
-    own, five = Prometheus(engine=engine).judge([sample("a", rubric=ten.text()), sample("b")])
-    assert own.value == 7 and five.status is Status.OUT_OF_RANGE
-    with pytest.raises(ValueError, match="sample 'a': its rubric goes from 1 to 10, asked is 1 to 5"):
-        Prometheus(low=1, high=5, engine=engine).judge([sample("a", rubric=ten.text())])
-    with pytest.raises(ValueError, match="sample 'a': rubric 'be nice'"):
-        Prometheus(engine=engine).judge([sample("a", rubric="be nice")])
-
-
 # --- wrapping and sampling
 
 
@@ -123,8 +90,7 @@ def test_each_sample_is_graded_on_the_scale_of_its_own_rubric():
     ],
 )
 def test_wrapping_follows_the_checkpoint(model, start):
-    engine = says(3)
-    engine.model = model
+    engine = ScriptedEngine(["so. [RESULT] 3"] * 3, model=model)
     judge = Prometheus()
     judge.judge([sample()], engine=engine)
     text = engine.asked[0].request.prompt
@@ -136,16 +102,6 @@ def test_wrapping_follows_the_checkpoint(model, start):
 # --- the verdict
 
 
-@pytest.mark.parametrize("text", ["Nice. [RESULT] 4", "Feedback: Nice.\n[RESULT] 4", "Nice [RESULT]4"])
-@pytest.mark.parametrize("loose", ["Nice. [SCORE 4]", "Nice.\nScore: 4 out of 5", "So the overall score is 4."])
-def test_the_form_is_read_strictly_and_by_the_verbalizer_what_is_near_it(text, loose):
-    strict, near = (Prometheus(verbalizer=on) for on in (False, True))
-    assert [judge.parse(Completion("k", text), sample()).value for judge in (strict, near)] == [4, 4]
-    assert near.parse(Completion("k", loose), sample()).value == 4
-    missing = strict.parse(Completion("k", loose), sample())
-    assert missing.status is not Status.OK and missing.reason
-
-
 def test_structured_completions_carry_a_verdict_of_the_scale():
     form = Prometheus(structured=True, sampling={"max_tokens": 40}).shaped().regex
     longest = "x" * 27 + "[RESULT] 5"
@@ -153,8 +109,4 @@ def test_structured_completions_carry_a_verdict_of_the_scale():
     assert not re.fullmatch(form, "x [RESULT] 6")
     judge = Prometheus(structured=True, feedback=False, rubric=False, low=0, high=2)
     assert judge.form() == {"regex": r"\[RESULT\] (0|1|2)"}
-    ten = sample("a", rubric=Rubric("c", tuple("abcdefghij")).text())
-    with pytest.raises(ValueError, match="sample 'a': its rubric goes from 1 to 10, asked is 1 to 5"):
-        Prometheus(structured=True, engine=says(3)).judge([ten])
-    judge = Prometheus(structured=True, low=1, high=10, engine=says(7))
-    assert judge.judge([ten])[0].value == 7 and judge.form()["regex"].endswith("|9|10)")
+    assert Prometheus(structured=True, low=1, high=10).form()["regex"].endswith("|9|10)")

@@ -12,8 +12,8 @@ import pytest
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Sampling, ScriptedEngine
-from nlgeval_lib.evaluators import AnalysisCheck, TigerScore, TigerScoreReferenceBased
-from nlgeval_lib.evaluators.tigerscore import PERFECT, analysis_form, find_task, gold_shares, read_analysis, tasks
+from nlgeval_lib.evaluators import TigerScore, TigerScoreReferenceBased
+from nlgeval_lib.evaluators.tigerscore import PERFECT, analysis_form, find_task, gold_shares, tasks
 from nlgeval_lib.records import Completion, Sample, Status
 
 SAMPLE = Sample(
@@ -34,34 +34,6 @@ Score reduction 2: 0.5"""
 
 def scripted(text: str) -> ScriptedEngine:
     return ScriptedEngine(lambda request, draw: text)
-
-
-# --- the score
-
-
-def test_the_score_is_the_sum_of_the_penalties():
-    [judgment] = TigerScore(task="Trans", engine=scripted(TWO)).judge([SAMPLE])
-    assert judgment.value == -4.5
-    details = judgment.details
-    assert [details[name] for name in ("n_errors", "header_errors", "header_total", "agrees")] == [2, 2, 4.5, True]
-    first = details["errors"][0]
-    assert (first.location, first.aspect, first.severity) == ('"Der Hund"', "Accuracy", "Major")
-    assert details["aspects"] == {"Accuracy": -4, "Fluency": 0, "Terminology": 0, "Style Matching": -0.5}
-
-
-def test_no_errors_is_0_and_a_broken_analysis_is_missing():
-    assert TigerScore(engine=scripted(PERFECT)).judge([SAMPLE])[0].value == 0
-    for text in ("", "The output is poor.", TWO.replace("Score reduction 1: 4", "Score reduction 1: unclear")):
-        [judgment] = TigerScore(engine=scripted(text)).judge([SAMPLE])
-        assert math.isnan(judgment.value) and judgment.reason
-
-
-def test_the_decoder_of_the_authors_reads_whole_numbers():
-    judge = TigerScore(decoder="authors")
-    assert judge.parse(Completion("k", TWO)).value == -4
-    assert judge.parse(Completion("k", PERFECT)).value == 0 and "decoder:authors" in judge.signature()
-    lost = judge.parse(Completion("k", TWO.split("\n", 1)[1]))
-    assert lost.status is Status.UNPARSED
 
 
 # --- 502 outputs of TIGERScore-7B
@@ -87,15 +59,10 @@ def test_the_authors_decoder_agrees_with_their_published_scores(outputs):
 
 
 def test_one_instruction_for_rows_that_have_none():
-    frame = pd.DataFrame({"source": ["a text"], "output": ["a summary"]})
     with pytest.raises(ValueError, match="tigerscore needs a column 'instruction'"):
-        TigerScore(engine=scripted(PERFECT)).score(frame)
-    judge = TigerScore(instruction="Sum up.", engine=scripted(PERFECT))
-    assert judge.score(frame)["value"].tolist() == [0]
-    assert "Instruction: \nSum up.\na text\n" in judge.render(judge.given(frame)[0])
-    assert judge.signature() != TigerScore(instruction="Shorten.").signature() != TigerScore().signature()
-    own = judge.given(frame.assign(instruction="Shorten."))[0]
-    assert "Shorten." in judge.render(own) and "Sum up." not in judge.render(own)
+        TigerScore(engine=scripted(PERFECT)).score(pd.DataFrame({"source": ["a text"], "output": ["a summary"]}))
+    signatures = [TigerScore(instruction=text).signature() for text in ("Sum up.", "Shorten.", "")]
+    assert len(set(signatures)) == 3
 
 
 # --- tasks and aspects
@@ -109,12 +76,6 @@ def test_tasks_are_known_by_label_and_name():
     assert find_task("D2T").aspect("Terminology") == ""
 
 
-def test_aspects_of_another_task_are_counted_as_other():
-    assert read_analysis(TWO, find_task("Summ")).details["aspects"] == {
-        "Relevance": 0, "Fact Consistency": 0, "Coherence": 0, "Fluency": 0, "other": -4.5,
-    }  # fmt: skip
-
-
 # --- references as outputs
 
 
@@ -122,54 +83,6 @@ def test_the_shares_of_table_6():
     shares = gold_shares([0, 0, -0.5, -1.5, -2, -7, math.nan])
     assert shares == {"zero": pytest.approx(100 / 3), "above_minus_2": pytest.approx(400 / 6), "n": 6, "n_missing": 1}
     assert math.isnan(gold_shares([])["zero"])
-
-
-# --- checks of an analysis
-
-
-def check(text: str, question: str = "hallucination"):
-    item = Sample(
-        "s", "out", instruction="Do.", source="in", references=("ref",), extra={"analysis": "Error location 1: out"}
-    )
-    judge = AnalysisCheck(question, engine=scripted(text))
-    return judge.judge([item])[0], judge.render(item)
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("No", 1),
-        ("Yes, it claims that the text names a date.", 0),
-        ("No, the error analysis does not include factual errors.", 1),
-        ("The error analysis does not include any factual errors or hallucinations.", 1),
-        ("The analysis contains a factual error: the output does name the year.", 0),
-        ("The error analysis is free of hallucinations.", 1),
-    ],
-)
-def test_hallucination_check(text, value):
-    judgment, prompt = check(text)
-    assert judgment.value == value
-    assert prompt == prompts.render(
-        "tigerscore/check_hallucination",
-        instruction="Do.", input="in", reference_output="ref", output="out", error_analysis="Error location 1: out",
-    )  # fmt: skip
-
-
-UNSAID = ["", "Perhaps.", "yes and no", "I cannot assess it.", "Yes, it is right: it does not contain factual errors."]
-
-
-@pytest.mark.parametrize("text", [*UNSAID, "It contains factual errors. It does not contain factual errors."])
-def test_a_check_without_an_answer_is_missing(text):
-    judgment, _ = check(text)
-    assert math.isnan(judgment.value) and judgment.reason
-
-
-def test_reasonable_check():
-    assert check("yes", "reasonable")[0].value == 1 and check("No.", "reasonable")[0].value == 0
-    assert 'Answer me "yes" or "no" only.' in check("yes", "reasonable")[1]
-    assert "ref" not in AnalysisCheck("reasonable").needs and AnalysisCheck("reasonable").form()["choice"]
-    with pytest.raises(ValueError, match="analysis is empty"):
-        AnalysisCheck("reasonable", engine=scripted("yes")).judge([SAMPLE])
 
 
 # --- two turns, with a reference
@@ -236,12 +149,6 @@ def test_draws_of_the_first_turn_are_formatted_one_by_one():
     assert judgment.value == -2 and judgment.details["n"] == 3
     assert [stage.name for stage in judge.plan([SAMPLE])] == ["analyse", "format"]
     assert [stage.exact for stage in judge.plan([SAMPLE])] == [True, False]
-
-
-def test_what_the_baseline_refuses():
-    with pytest.raises(ValueError, match="references is empty"):
-        TigerScoreReferenceBased(task="Trans", engine=scripted("x")).judge([Sample("s", "o", instruction="i")])
-    TigerScoreReferenceBased(task="Summ", engine=scripted("x")).judge([Sample("s", "o", references=("r",))])
 
 
 # --- forms

@@ -1,0 +1,59 @@
+"""What judges make of answers, one case a line in `tests/cases/judge_answers.jsonl`.
+
+options, sample: of the evaluator and of what is judged. say: the judge's answers, each after a text of the prompt that
+it answers (the first that fits is taken; a list: one text a draw); cut: they end at the token limit. Wanted: value
+(null: missing), status, reason (a pattern), some of the details, and asked: for each request in order what its prompt
+has, or with a "!" before it has not. raises: a pattern of the error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlgeval_lib import evaluators
+from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.evaluators.prometheus import Rubric
+from nlgeval_lib.records import Completion, Sample
+
+CASES = [json.loads(line) for line in (Path(__file__).parent / "cases" / "judge_answers.jsonl").open(encoding="utf-8")]
+SAMPLE: dict[str, Any] = {
+    "output": "Der Hund schläft.",
+    "instruction": "Translate.",
+    "source": "The cat sleeps.",
+    "context": "A fact.",
+    "references": ("Die Katze schläft.",),
+    "rubric": Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm.")).text(),
+    "aspect": "overall",
+    "extra": {"analysis": "Error location 1: Hund"},
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['evaluator']}: {case['id']}")
+def test_answers_give_the_value_or_the_reason(case: dict[str, Any]) -> None:
+    def answer(request: Any, draw: int) -> Any:
+        found = next(text for mark, text in case["say"] if mark in request.text())
+        text = found if isinstance(found, str) else found[draw]
+        return Completion("", text, finish_reason="length") if case.get("cut") else text
+
+    engine = ScriptedEngine(answer)
+    judge = evaluators.get(case["evaluator"])(**case.get("options", {}), engine=engine)
+    sample = Sample("s", **{**SAMPLE, **case.get("sample", {})})
+    if "raises" in case:
+        with pytest.raises(ValueError, match=case["raises"]):
+            judge.judge([sample])
+        return
+    scored = judge.score([sample]).iloc[0]
+    assert scored["value"] == pytest.approx(case["value"] if case["value"] is not None else float("nan"), nan_ok=True)
+    if case["value"] is None:
+        assert scored["status"] == case["status"]
+        assert re.search(case.get("reason", "."), scored["reason"])
+    details = json.loads(json.dumps(dict(scored["details"]), default=str))
+    assert {name: details[name] for name in case.get("details", {})} == case.get("details", {})
+    prompts = list(dict.fromkeys(ask.request.text() for ask in engine.asked))
+    for prompt, marks in zip(prompts, case.get("asked", [[]] * len(prompts)), strict=True):
+        assert [mark for mark in marks if (mark.lstrip("!") in prompt) == mark.startswith("!")] == []
