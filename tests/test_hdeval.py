@@ -193,16 +193,6 @@ def test_what_cannot_be_scored_is_an_error():
 # -- ablations ---------------------------------------------------------------------------------------------------------
 
 
-def test_layers_and_criteria_can_be_left_out():
-    def asked(**settings):
-        made = HDEval("summary", aggregator="average", engine=ScriptedEngine(knowing), **settings)
-        made.score(outputs(2))
-        return len(made.engine.asked) // 2
-
-    assert [asked(), asked(layers=(1, 2)), asked(layers=(1,)), asked(layers=(0,))] == [25, 16, 4, 1]
-    assert asked(use=["ord", "coh", "nov"]) == 3
-
-
 def test_without_an_aggregator():
     frame = outputs(8)
     direct = judge("criterion").score(frame)

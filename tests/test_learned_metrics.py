@@ -23,23 +23,6 @@ SOURCES = ["a dog saw a cat", "one two three", "the dog"]
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
-def word_tokenizer():
-    """A tokenizer of single words and marks, with Yes and No."""
-    import transformers
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-    text = "<s> <pad> </s> <unk> Yes No a the cat dog sat saw down one two three question : ? summary document Is this"
-    words = {word: i for i, word in enumerate(text.split())}
-    tokenizer = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation("isolated")]
-    )
-    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token="</s>", pad_token="<pad>", unk_token="<unk>", model_max_length=512
-    )
-
-
 @pytest.fixture(scope="module")
 def bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_model.build_seq2seq(tmp_path_factory.mktemp("models") / "tiny-bart")
@@ -128,7 +111,8 @@ def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("models") / "tiny-t5"
     torch.manual_seed(1)
-    tokenizer = word_tokenizer()
+    words = "Yes No a the cat dog sat saw down one two three question : ? summary document Is this"
+    tokenizer = tiny_model.word_tokenizer(words, eos_token="</s>", model_max_length=512)
     tokenizer.save_pretrained(folder)
     sizes = dict(d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, initializer_factor=5.0)
     tokens = dict(pad_token_id=1, eos_token_id=2, decoder_start_token_id=1)

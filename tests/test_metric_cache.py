@@ -60,15 +60,15 @@ while number < int(sys.argv[3]):
 """
 
 
-def _writer(path: Path, name: str, count: int) -> subprocess.Popen:
-    command = [sys.executable, "-c", WRITER, str(path), name, str(count)]
+def _run(code: str, *arguments: object) -> subprocess.Popen:
+    command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def test_killed_while_writing_keeps_what_was_stored_whole(tmp_path: Path) -> None:
     path = tmp_path / "scores.sqlite"
     for round_ in range(2):
-        writer = _writer(path, str(round_), 10**6)
+        writer = _run(WRITER, path, round_, 10**6)
         assert writer.stdout is not None
         done = [int(writer.stdout.readline()) for _ in range(5 + 9 * round_)]
         os.kill(writer.pid, signal.SIGKILL)
@@ -121,23 +121,16 @@ def test_equal_pairs_are_computed_once_and_a_second_run_computes_nothing(tmp_pat
     assert metric.details == {"cached": 3, "computed": 0}
 
 
-def test_other_settings_are_other_keys(tmp_path: Path, counted: list[int]) -> None:
+def test_keys_are_those_of_what_changes_a_pair(tmp_path: Path, counted: list[int]) -> None:
     path = tmp_path / "c.sqlite"
-    Bleu(cache=path).score(OUTPUTS, REFERENCES)
-    Bleu(cache=path, smooth="floor").score(OUTPUTS, REFERENCES)
-    Bleu(cache=path, smooth="floor", smooth_value=0.2).score(OUTPUTS, REFERENCES)
-    Bleu(cache=path, lowercase=True).score(OUTPUTS, REFERENCES)
-    Rouge(cache=path).score(OUTPUTS, REFERENCES)
+    for options in ({}, {"smooth": "floor"}, {"smooth": "floor", "smooth_value": 0.2}, {"lowercase": True}):
+        Bleu(cache=path, **options).score(OUTPUTS, REFERENCES)
     Rouge(cache=path, package="rouge").score(OUTPUTS, REFERENCES)
-    assert counted == [3] * 6
-
-
-def test_what_does_not_change_a_pair_does_not_change_its_key(tmp_path: Path, counted: list[int]) -> None:
-    path = tmp_path / "c.sqlite"
     Rouge(cache=path).score(OUTPUTS, REFERENCES)
+    assert counted == [3] * 6
     Rouge(cache=path, value="p", empty="zero").score(OUTPUTS, REFERENCES)
     Rouge(cache=path, multi="max").score(OUTPUTS[:1], [[REFERENCES[0], " "]])
-    assert counted == [3]
+    assert counted == [3] * 6
 
 
 def test_a_run_that_breaks_off_keeps_its_finished_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,18 +183,13 @@ print(metric.details["computed"], metric.details["cached"], values.sum())
 """
 
 
-def _scorer(path: Path, go: Path, how: str) -> subprocess.Popen:
-    command = [sys.executable, "-c", SCORER, str(path), str(go), how]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_second_process_computes_the_rest_and_what_a_dead_one_left(tmp_path: Path, killed: bool) -> None:
     """The first holds its first chunk of 4 of 10 pairs; the second does the other 6 and waits for it, or takes over."""
     path, go = tmp_path / "scores.sqlite", tmp_path / "go"
-    first = _scorer(path, go, "waits")
+    first = _run(SCORER, path, go, "waits")
     assert first.stdout is not None and first.stdout.readline() == "computing 4\n"
-    second = _scorer(path, go, "goes on")
+    second = _run(SCORER, path, go, "goes on")
     assert second.stdout is not None
     assert [second.stdout.readline() for _ in range(2)] == ["computing 4\n", "computing 2\n"]
     if killed:

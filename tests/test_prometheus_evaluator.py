@@ -80,10 +80,7 @@ def test_every_ablation_shows_what_it_should_and_nothing_else(reference, rubric,
 @pytest.mark.parametrize(
     ("model", "start"),
     [
-        (
-            "prometheus-eval/prometheus-7b-v1.0",
-            "[INST] <<SYS>>\nYou are a fair evaluator language model.\n<</SYS>>\n\n",
-        ),
+        ("prometheus-eval/prometheus-7b-v1.0", "[INST] <<SYS>>\nYou are a fair evaluator language model.\n<</SYS>>"),
         ("kaist-ai/prometheus-13b-v1.0", "[INST] <<SYS>>\nYou are a fair evaluator"),
         ("prometheus-eval/prometheus-7b-v2.0", "[INST] ###Task Description:"),
         ("meta-llama/Llama-2-13b-chat-hf", "[INST] ###Task Description:"),

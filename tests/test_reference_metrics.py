@@ -188,7 +188,6 @@ def test_evaluators_by_name() -> None:
     assert {"bleu", "rouge", "meteor", "bertscore", "semscore"} <= set(evaluators.names())
     with pytest.raises(ValueError, match=r"no evaluator 'ruoge'; did you mean 'rouge'"):
         evaluators.get("ruoge")
-    assert isinstance(Bleu(), evaluators.Evaluator)
     with pytest.raises(ValueError, match=r"'rouge' is .*:Rouge already"):
         evaluators.register("rouge", Bleu)
 

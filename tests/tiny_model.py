@@ -98,3 +98,17 @@ def build_seq2seq(folder: Path, seed: int = 0, layers: int = 1, positions: int =
     BartForConditionalGeneration(config).save_pretrained(folder)
     words.save_pretrained(folder)
     return folder
+
+
+def word_tokenizer(words: str, single: str = "$A </s>", **marks):
+    """A tokenizer of single words and marks: `<s> <pad> </s> <unk>`, then `words`; it names no limit of its own."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    known = {word: i for i, word in enumerate(f"<s> <pad> </s> <unk> {words}".split())}
+    tok = Tokenizer(models.WordLevel(known, unk_token="<unk>"))
+    splits = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation("isolated")]
+    tok.pre_tokenizer = pre_tokenizers.Sequence(splits)
+    special = [("<s>", 0), ("</s>", 2)]
+    tok.post_processor = processors.TemplateProcessing(single=single, special_tokens=special)
+    return PreTrainedTokenizerFast(tokenizer_object=tok, pad_token="<pad>", unk_token="<unk>", **marks)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nlgeval_lib.evaluators.base import Evaluator, Unavailable, get, names, register, score_frame, signature
+from nlgeval_lib.evaluators.base import Unavailable, get, names, register, score_frame, signature
 
 _BUILT_IN = {
     "bleu": "reference_metrics:Bleu",
@@ -37,7 +37,7 @@ for _name, _target in _BUILT_IN.items():
 
 _BY_CLASS = {target.partition(":")[2]: name for name, target in _BUILT_IN.items()}
 
-__all__ = ["Evaluator", "Unavailable", "get", "names", "register", "score_frame", "signature", *_BY_CLASS]
+__all__ = ["Unavailable", "get", "names", "register", "score_frame", "signature", *_BY_CLASS]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,11 +1,15 @@
-"""What an evaluator is, how it is found by name, the samples that it is given, and the frame that it returns."""
+"""How an evaluator is found by name, the samples that it is given, and the frame that it returns.
+
+An evaluator gives each output a score, or a reason why there is none: a class with a `name`; `signature()`, everything
+that determines a score but the texts, as `name|key:value|...`; and `score(frame)`, `value, status, reason` a row.
+"""
 
 from __future__ import annotations
 
 import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,19 +21,6 @@ from nlgeval_lib.records import Judgment, Sample, Status
 
 class Unavailable(RuntimeError):
     """What an evaluator needs (a model, a word list, a package) is not on this machine; the message says what to do."""
-
-
-@runtime_checkable
-class Evaluator(Protocol):
-    """Anything that gives each output of a frame a score, or a reason why there is none."""
-
-    name: str
-
-    def signature(self) -> str:
-        """Everything that determines a score but the texts, as `name|key:value|...`."""
-
-    def score(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """`value, status, reason` for each row of `frame`, with the same index."""
 
 
 # -- by name -----------------------------------------------------------------------------------------------------------
