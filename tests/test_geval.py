@@ -11,19 +11,9 @@ from hypothesis import strategies as st
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import GEval
-from nlgeval_lib.records import Completion, Sample, Status
+from nlgeval_lib.records import Completion, Sample
 
 SAMPLE = Sample("s1", "Paris.", instruction="Name the capital of France.")
-
-
-def spelled(*rows: dict[str, float], text: str | None = None) -> Completion:
-    """A completion with probabilities: the first token of each row is the one that was written."""
-    text = "".join(next(iter(row)) for row in rows) if text is None else text
-    return Completion("k", text, logprobs=tuple({token: math.log(p) for token, p in row.items()} for row in rows))
-
-
-def weighted(completion: Completion, **options):
-    return GEval(method="weighted", **options).read(completion, SAMPLE)
 
 
 def test_plain_score_through_an_engine():
@@ -41,43 +31,11 @@ def test_plain_score_through_an_engine():
     )
 
 
-# --- weighted by probability
-
-
-def test_weighted_is_the_mean_under_the_probabilities():
-    judgment = weighted(spelled({"2": 0.5, "1": 0.25, " 4": 0.15, "x": 0.1}))
-    assert judgment.value == pytest.approx((2 * 0.5 + 0.25 + 4 * 0.15) / 0.9)
-    assert judgment.details["mass"] == pytest.approx(0.9) and judgment.details["stated"] == 2
-    assert judgment.details["probabilities"] == pytest.approx({"1": 0.25, "2": 0.5, "4": 0.15})
-
-
-def test_forms_of_one_number_add_up():
-    judgment = weighted(spelled({"3": 0.4, " 3": 0.2, "\n3": 0.1, "4": 0.3}))
-    assert judgment.value == pytest.approx((3 * 0.7 + 4 * 0.3) / 1.0)
-
-
-def test_the_number_is_found_after_other_tokens():
-    rows = [{"Qual": 0.9, "2": 0.1}, {"ity": 0.9, "3": 0.1}, {":": 1.0}, {" ": 0.6, " 4": 0.4}, {"3": 0.8, "4": 0.2}]
-    assert weighted(spelled(*rows)).value == pytest.approx(3.2)
-    alternative_first = [dict(reversed(row.items())) for row in rows]  # the store may keep another order
-    assert weighted(spelled(*alternative_first, text="Quality: 3")).value == pytest.approx(3.2)
-
-
-def test_weighted_without_probabilities_is_missing_with_the_reason():
-    judgment = weighted(Completion("k", "2"))
-    assert judgment.status is Status.UNAVAILABLE and "no log-probabilities" in judgment.reason
-    judgment = weighted(spelled({"2": 0.9}, text="3"))
-    assert judgment.status is Status.UNPARSED and "do not show" in judgment.reason
-    assert weighted(spelled({"two": 0.9, "2": 0.1}, text="two")).status is Status.UNPARSED
-
-
 @given(st.lists(st.floats(0.01, 1), min_size=4, max_size=4))
 def test_weighted_lies_on_the_scale_and_agrees_with_the_direct_sum(weights):
     total = sum(weights) * 1.25
     row = {str(number): weight / total for number, weight in enumerate(weights, 1)}
-    judgment = weighted(spelled(row))
+    logprobs = ({token: math.log(p) for token, p in row.items()},)
+    judgment = GEval(method="weighted").read(Completion("k", "1", logprobs=logprobs), SAMPLE)
     assert 1 <= judgment.value <= 4
     assert judgment.value == pytest.approx(sum(n * w for n, w in enumerate(weights, 1)) / sum(weights))
-
-
-# --- other prompts, other scales

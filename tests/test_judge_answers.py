@@ -3,12 +3,14 @@
 options, sample: of the evaluator and of what is judged. say: the judge's answers, each after a text of the prompt that
 it answers (the first that fits is taken; a list: one text a draw); cut: they end at the token limit. Wanted: value
 (null: missing), status, reason (a pattern), some of the details, and asked: for each request in order what its prompt
-has, or with a "!" before it has not. raises: a pattern of the error.
+has, or with a "!" before it has not; raises: a pattern of the error. logprobs: a row a token of the answer, each token
+that could stand there with its probability.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -38,7 +40,8 @@ def test_answers_give_the_value_or_the_reason(case: dict[str, Any]) -> None:
     def answer(request: Any, draw: int) -> Any:
         found = next(text for mark, text in case["say"] if mark in request.text())
         text = found if isinstance(found, str) else found[draw]
-        return Completion("", text, finish_reason="length") if case.get("cut") else text
+        rows = [{token: math.log(p) for token, p in row.items()} for row in case.get("logprobs", ())]
+        return Completion("", text, "length" if case.get("cut") else "stop", logprobs=tuple(rows) or None)
 
     engine = ScriptedEngine(answer)
     judge = evaluators.get(case["evaluator"])(**case.get("options", {}), engine=engine)
@@ -52,7 +55,7 @@ def test_answers_give_the_value_or_the_reason(case: dict[str, Any]) -> None:
     if case["value"] is None:
         assert scored["status"] == case["status"]
         assert re.search(case.get("reason", "."), scored["reason"])
-    details = json.loads(json.dumps(dict(scored["details"]), default=str))
+    details = json.loads(json.dumps(scored["details"], default=str), parse_float=lambda text: round(float(text), 9))
     assert {name: details[name] for name in case.get("details", {})} == case.get("details", {})
     prompts = list(dict.fromkeys(ask.request.text() for ask in engine.asked))
     for prompt, marks in zip(prompts, case.get("asked", [[]] * len(prompts)), strict=True):
