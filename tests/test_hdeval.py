@@ -22,13 +22,12 @@ from nlgeval_lib.evaluators.hdeval import (
     Criterion,
     Growth,
     HDEval,
-    Task,
     predictions,
     values,
 )
 from nlgeval_lib.evaluators.hdeval.criteria import finer
 from nlgeval_lib.evaluators.hdeval.growth import grow
-from nlgeval_lib.records import Completion, Sample
+from nlgeval_lib.records import Completion
 
 ASPECTS = {"coherence": "How well the sentences fit.", "fluency": "How well each sentence reads."}
 METRIC = re.compile(r"on the following metric:\n(?P<name>.*?): ")
@@ -97,26 +96,6 @@ def test_trees_grow_and_keep_their_ids_apart():
         CriteriaTree.published("bagel")
     with pytest.raises(ValueError, match="no criteria"):
         CriteriaTree.of([])
-
-
-# -- prompts -----------------------------------------------------------------------------------------------------------
-
-
-def test_prompts_name_parent_and_child():
-    task, tree = Task.named("dialogue"), CriteriaTree.published("topical_chat")
-    sample = Sample("i", "Hello.", source="A: Hi!", context="The sky is blue.")
-    text = task.scoring_prompt(tree.node("contr"), task.show(sample))
-    assert "Please evaluate the engagingness of the given response" in text
-    assert "Content richness: The response should provide rich and useful content" in text
-    assert "Conversation History:\nA: Hi!\n\nCorresponding Fact:\nThe sky is blue.\n\nResponse:\nHello." in text
-    first = task.scoring_prompt(tree.node("eng"), task.show(sample))
-    assert "evaluate the overall quality of the given response" in first and "Engagingness: How interesting" in first
-
-
-def test_the_general_task_shows_what_there_is():
-    task = Task.named("general")
-    assert task.show(Sample("i", "", source="in")) == "Input:\nin\n\nOutput:\n"
-    assert task.show(Sample("i", "out", instruction="do")) == "Instruction:\ndo\n\nOutput:\nout"
 
 
 # -- scoring -----------------------------------------------------------------------------------------------------------

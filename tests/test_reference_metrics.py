@@ -33,49 +33,43 @@ pytestmark = pytest.mark.usefixtures("own_state")
 # -- equal to the packages ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "package"),
-    [
-        ({}, {}),
-        ({"smooth": "floor", "smooth_value": 0.3}, {"smooth_method": "floor", "smooth_value": 0.3}),
-        ({"smooth": "add-k"}, {"smooth_method": "add-k"}),
-        ({"smooth": "none", "effective_order": False}, {"smooth_method": "none", "use_effective_order": False}),
-        ({"tokenize": "char", "lowercase": True}, {"tokenize": "char", "lowercase": True}),
-    ],
-)
+BLEUS = [
+    # ours, sacrebleu's
+    ({}, {}),
+    ({"smooth": "floor", "smooth_value": 0.3}, {"smooth_method": "floor", "smooth_value": 0.3}),
+    ({"smooth": "add-k"}, {"smooth_method": "add-k"}),
+    ({"smooth": "none", "effective_order": False}, {"smooth_method": "none", "use_effective_order": False}),
+    ({"tokenize": "char", "lowercase": True}, {"tokenize": "char", "lowercase": True}),
+    ({"multi": "joint"}, {}),
+]
+
+
+@pytest.mark.parametrize(("options", "package"), BLEUS)
 def test_bleu_is_sacrebleu(options: dict, package: dict) -> None:
     from sacrebleu import sentence_bleu
 
-    expected = [sentence_bleu(o, [r], **package).score for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
-    assert Bleu(**options).score(OUTPUTS, REFERENCES)["value"].tolist() == expected
-
-
-def test_bleu_joins_references_as_sacrebleu_does() -> None:
-    from sacrebleu import sentence_bleu
-
-    expected = [sentence_bleu(o, r).score for o, r in zip(OUTPUTS, SEVERAL, strict=True)]
-    assert Bleu(multi="joint").score(OUTPUTS, SEVERAL)["value"].tolist() == expected
+    references = SEVERAL if options.get("multi") else [[reference] for reference in REFERENCES]
+    expected = [sentence_bleu(o, r, **package).score for o, r in zip(OUTPUTS, references, strict=True)]
+    assert Bleu(**options).score(OUTPUTS, references)["value"].tolist() == expected
 
 
 @pytest.mark.parametrize("type_", ["rouge1", "rouge2", "rougeL", "rougeLsum"])
-@pytest.mark.parametrize("stemmer", [False, True])
-def test_rouge_is_rouge_score(type_: str, stemmer: bool) -> None:
+def test_rouge_is_that_of_the_packages(type_: str) -> None:
+    from rouge import Rouge as Pypi
     from rouge_score.rouge_scorer import RougeScorer
 
-    scorer = RougeScorer([type_], use_stemmer=stemmer)
-    scores = [scorer.score(r, o)[type_] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
-    for value, attribute in (("f", "fmeasure"), ("p", "precision"), ("r", "recall")):
-        ours = Rouge(type_, stemmer=stemmer, value=value).score(OUTPUTS, REFERENCES)["value"]
-        assert ours.tolist() == [getattr(score, attribute) for score in scores]
-
-
-@pytest.mark.parametrize(("type_", "theirs"), [("rouge1", "rouge-1"), ("rouge2", "rouge-2"), ("rougeL", "rouge-l")])
-@pytest.mark.parametrize("value", ["f", "p", "r"])
-def test_rouge_is_pypi_rouge(type_: str, theirs: str, value: str) -> None:
-    from rouge import Rouge as Pypi
-
-    expected = [score[theirs][value] for score in Pypi().get_scores(OUTPUTS, REFERENCES)]
-    assert Rouge(type_, package="rouge", value=value).score(OUTPUTS, REFERENCES)["value"].tolist() == expected
+    wanted = {}
+    for stemmer in (False, True):
+        scorer = RougeScorer([type_], use_stemmer=stemmer)
+        scores = [scorer.score(r, o)[type_] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
+        wanted["rouge_score", stemmer] = [{"f": s.fmeasure, "p": s.precision, "r": s.recall} for s in scores]
+    if type_ != "rougeLsum":
+        theirs = {"rougeL": "rouge-l"}.get(type_, f"rouge-{type_[-1]}")
+        wanted["rouge", False] = [score[theirs] for score in Pypi().get_scores(OUTPUTS, REFERENCES)]
+    for (package, stemmer), scores in wanted.items():
+        for value in "fpr":
+            ours = Rouge(type_, package=package, stemmer=stemmer, value=value).score(OUTPUTS, REFERENCES)["value"]
+            assert ours.tolist() == [score[value] for score in scores]
 
 
 def test_one_shared_word_of_seven_has_the_values_of_semscore_table_1() -> None:
