@@ -92,7 +92,7 @@ def test_trees_grow_and_keep_their_ids_apart():
     assert [node.id for node in tree.nodes([2])] == ["coherence_2", "flow", "flow_2"]
     with pytest.raises(ValueError, match="two criteria have the id 'a'"):
         CriteriaTree(Criterion("a", "A", children=(Criterion("a", "B"),)))
-    with pytest.raises(ValueError, match="no published criteria 'bagel'"):
+    with pytest.raises(ValueError, match="published criteria is 'bagel'; allowed"):
         CriteriaTree.published("bagel")
     with pytest.raises(ValueError, match="no criteria"):
         CriteriaTree.of([])

@@ -20,7 +20,7 @@ import numpy as np
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators.base import choose
-from nlgeval_lib.evaluators.judge import combine, cut, failed, make_sampling, most_frequent, numbers
+from nlgeval_lib.evaluators.judge import combine, cut, failed, make_sampling, most_frequent
 from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.lists import aspect_scores, aspects, normal
@@ -205,7 +205,7 @@ class CoAScore(LLMScore):
 
     def _scores_form(self, aspects: Sequence[Aspect]) -> str:
         """A regular expression for one JSON object with a number for each aspect."""
-        number = "|".join(numbers(self.task.low, self.task.high))
+        number = "|".join(self.scores)
         names = [re.sub(r"([][\\.^$*+?{}|()])", r"\\\1", json.dumps(aspect.name)) for aspect in aspects]
         return r"\{" + ", ".join(f"{name}: ({number})" for name in names) + r"\}"
 

@@ -51,8 +51,6 @@ class GEval(Judge):
         flip: bool = False,
         **common: Any,
     ) -> None:
-        if not (isinstance(low, int) and isinstance(high, int) and low < high):
-            raise ValueError(f"low={low!r}, high={high!r}; a scale of whole numbers with low < high is needed")
         self.method, self.low, self.high, self.flip = method, low, high, flip
         self.numbers = numbers(low, high)
         self.defaults = METHODS[choose("method", method, METHODS)]

@@ -304,5 +304,7 @@ def short_hash(text: str) -> str:
 
 
 def numbers(low: int, high: int) -> tuple[str, ...]:
-    """The scores of a scale, as they are written."""
+    """The scores of a scale, as they are written. Raises: ValueError for no scale of whole numbers."""
+    if not (isinstance(low, int) and isinstance(high, int) and low < high):
+        raise ValueError(f"a scale of whole numbers with low < high is needed, got {low!r} to {high!r}")
     return tuple(map(str, range(low, high + 1)))

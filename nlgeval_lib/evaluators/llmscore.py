@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib import prompts
-from nlgeval_lib.evaluators.base import field_of
+from nlgeval_lib.evaluators.base import choose, field_of
 from nlgeval_lib.evaluators.judge import Judge, numbers
 from nlgeval_lib.names import plain
 from nlgeval_lib.parsers.ratings import rating
@@ -63,11 +63,9 @@ class RatingTask:
         low, high replace the scale; targets add aspects: {name: definition}. Raises: ValueError.
         """
         known = prompts.load_definitions("coascore_tasks")["tasks"]
-        if name not in known:
-            raise ValueError(f"task {name!r}; there are {', '.join(known)}")
-        data, fields = known[name], _FIELDS.get(name, {})
+        data, fields = known[choose("task", name, known)], _FIELDS.get(name, {})
         added = {key: Aspect(key.replace("_", " ").capitalize(), text) for key, text in (targets or {}).items()}
-        task = cls(
+        return cls(
             name=name,
             wording={key: data[key] for key in _WORDS},
             inputs={label: fields.get(slot, slot) for slot, label in data["input_labels"].items()},
@@ -75,9 +73,6 @@ class RatingTask:
             high=data["high"] if high is None else high,
             targets={key: Aspect(one["name"], one["definition"]) for key, one in data["targets"].items()} | added,
         )
-        if not (isinstance(task.low, int) and isinstance(task.high, int) and task.low < task.high):
-            raise ValueError(f"a scale of whole numbers with low < high is needed, got {task.low!r} to {task.high!r}")
-        return task
 
     def target(self, aspect: str) -> Aspect:
         """The aspect to rate, by key, name or a data set's name for it; without one the overall quality.
@@ -135,6 +130,7 @@ class LLMScore(Judge):
     ) -> None:
         super().__init__(**judge)
         self.task = RatingTask.named(task, low, high, targets)
+        self.scores = numbers(self.task.low, self.task.high)
         # all inputs, but none where any of several may be empty
         self.needs = ("output", *(() if task == "general" else self.task.inputs.values()))
         self.template: Template = prompts.template(self.prompt)
@@ -148,7 +144,7 @@ class LLMScore(Judge):
         return rating(completion.text, self.task.low, self.task.high, label).judgment()
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        return {"choice": numbers(self.task.low, self.task.high)}
+        return {"choice": self.scores}
 
     def settings(self) -> dict[str, Any]:
         return {"task": self.task.name, "scale": f"{self.task.low}-{self.task.high}"}

@@ -13,6 +13,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib.evaluators.base import choose
+
 # kind -> what it is in scikit-learn, and what stands in the place of its defaults
 ESTIMATORS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "lr": ("linear_model", "LinearRegression", {}),
@@ -72,9 +74,8 @@ class Aggregator:
             if not (hasattr(kind, "fit") and hasattr(kind, "predict")) or options:
                 raise ValueError("an aggregator of your own is a regressor, made with the options that it is to have")
             kind = " ".join(repr(kind).split())
-        if impute not in IMPUTE:
-            raise ValueError(f"impute is {impute!r}; allowed: {', '.join(IMPUTE)}")
-        self.kind, self.seed, self.impute, self.max_missing = kind, seed, impute, max_missing
+        self.kind, self.seed, self.max_missing = kind, seed, max_missing
+        self.impute = choose("impute", impute, IMPUTE)
         self.groups = tuple(tuple(group) for group in groups) if groups is not None else None
         self.options = dict(options or {})
         self.needs_ratings = kind not in WITHOUT_RATINGS  # whether there is something to fit

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import prompts
-from nlgeval_lib.evaluators.base import field_of
+from nlgeval_lib.evaluators.base import choose, field_of
 from nlgeval_lib.evaluators.judge import failed
 from nlgeval_lib.names import near, plain
 from nlgeval_lib.parsers.lists import criteria
@@ -150,9 +150,7 @@ class CriteriaTree:
 
         Raises: ValueError for another name.
         """
-        if name not in PUBLISHED:
-            raise ValueError(f"no published criteria {name!r}; there are {', '.join(PUBLISHED)}")
-        data = prompts.load_definitions(f"hdeval_{name}")
+        data = prompts.load_definitions(f"hdeval_{choose('published criteria', name, PUBLISHED)}")
         layer1 = tuple(_criterion(entry) for entry in data["criteria"])
         return cls(replace(OVERALL, children=layer1), data["source"])
 
@@ -200,9 +198,7 @@ class Task:
     def named(cls, name: str) -> Task:
         """summary, dialogue, data_to_text, or general for anything else. Raises: ValueError for another name."""
         known = prompts.load_definitions("hdeval_tasks")["tasks"]
-        if name not in known:
-            raise ValueError(f"task {name!r}; there are {', '.join(known)}")
-        return cls(name=name, **known[name])
+        return cls(name=name, **known[choose("task", name, known)])
 
     def show(self, sample: Sample) -> str:
         """The sample as the prompts show it."""
