@@ -191,10 +191,12 @@ class Job:
 
         Raises: as `score`.
         """
+        from nlgeval_lib.evaluators import hdeval
+
         part = self._complete(self.data.whole())
         given = self.evaluator.given(part)
         stages = self.evaluator.criteria_stages(given, self.evaluator.used())
-        return self._ask(stages, self.evaluator, given, bar).frame(part.index)
+        return hdeval.values(self._ask(stages, self.evaluator, given, bar), part.index)
 
     def planned(self) -> list[Stage]:
         """The stages that would be asked, none of them asked. Raises: ValueError for what the evaluator refuses."""

@@ -255,7 +255,7 @@ def in_sentence(name: str) -> str:
     return name if name[1:2].isupper() else name[:1].lower() + name[1:]
 
 
-def values(scores: Mapping[str, Sequence[Judgment]]) -> pd.DataFrame:
+def values(scores: Mapping[str, Sequence[Judgment]], index: Any = None) -> pd.DataFrame:
     """The numbers of criteria's judgments, criterion -> a judgment an output: [outputs, criteria], NaN for none."""
     found = {name: [judgment.value for judgment in column] for name, column in scores.items()}
-    return pd.DataFrame(found, dtype=np.float64)
+    return pd.DataFrame(found, index, dtype=np.float64)
