@@ -45,13 +45,13 @@ def test_half_a_character_of_a_judge_loses_no_scores(mine, judge, tmp_path, endi
 def test_half_a_character_of_a_parser_is_spelt_out(tmp_path, ending):
     """A judge that writes JSON may escape one in its text, which is read later."""
     half = "half \ud800"
-    data = scoring.checked(scoring.of_frame(pd.DataFrame({"output": ["a", "b"]}), "mine"))
+    data = scoring.of_frame(pd.DataFrame({"output": ["a", "b"]}), "mine").whole()
     judgments = [Judgment(4.0, details={"note": half, half: [half, {half: 1}]}), Judgment.missing(Status.EMPTY, half)]
     scored = evaluators.score_frame(data.frame.index, judgments)
     scored = scored.assign(details=pd.Series([dict(one.details) for one in judgments], scored.index, dtype=object))
     path = tmp_path / f"s.{ending}"
     file = score_files.ScoreFile(str(path))
-    file.keep(0, data, scored)
+    file.scores(0, data, lambda: scored)
     file.write(data)
     found = scoring.read(path).frame
     assert found["reason"].tolist()[1] == found["note"].tolist()[0] == r"half \ud800"

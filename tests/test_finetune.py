@@ -14,7 +14,7 @@ import tiny_model
 from nlgeval_lib.engines import Request, Sampling
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.scoring import EngineChoice, prepared
-from nlgeval_lib.scoring.rows import checked, of_frame
+from nlgeval_lib.scoring.rows import of_frame
 from nlgeval_lib.training import finetune as ft
 from nlgeval_lib.training import pipeline
 from nlgeval_lib.training.finetune import IGNORED, chosen, encode
@@ -263,14 +263,14 @@ def test_adapters_are_trained_and_merged(one_thread, base, examples, tmp_path) -
     choice = EngineChoice("transformers", str(made.model), store=str(tmp_path / "store"))
     row = {"input_id": "1", "system_id": "s", "instruction": "Say it.", "output": "It.", "references": ["It!"]}
     rows = of_frame(pd.DataFrame([row]), "one")
-    job = prepared(checked(rows), "prometheus", ["max_tokens=4"], choice)
+    job = prepared(rows, "prometheus", ["max_tokens=4"], choice)
     [stage] = job.planned()
     [request] = stage.requests
     assert not job.evaluator.with_rubric and "rubric" not in job.evaluator.needs
     sent = job.engine._tokenizer.decode(job.engine._ids(request))
     assert "<<SYS>>\nYou are a fair evaluator language model.\n<</SYS>>" in sent and "[/INST]" in sent
     rows = of_frame(pd.DataFrame([row | {"rubric": "[A]\nScore 1: b\nScore 2: c"}]), "one")
-    assert prepared(checked(rows), "prometheus", ["rubric=yes"], choice, ready=job.engine).evaluator.with_rubric
+    assert prepared(rows, "prometheus", ["rubric=yes"], choice, ready=job.engine).evaluator.with_rubric
     assert made.log["loss"].iloc[-1] < made.log["loss"].iloc[0]
     assert (tmp_path / "adapter" / "adapter_config.json").exists()
     before, after = weights(base), weights(made.model)

@@ -27,29 +27,6 @@ report.md.
 Exit codes: 0 built; 1 nothing was left, or some completions could not be had (the same command asks them again);
 2 the call or the data are wrong; 130 stopped by Ctrl-C.
 """
-METRICINSTRUCT = f"""Build MetricInstruct, TIGERScore's set (its section 3).
-
---real: rows with task, instruction, source, reference, output (and dataset, system_id, input_id). --synthetic: rows
-whose reference the teacher spoils in aspects that are rare so far. --free: the same in aspects of the teacher's own.
-Tasks: Summ, Trans, D2T, LF-QA, MathQA, Instruct.
-
-\b
-Examples:
-  nlgeval build metricinstruct --real outputs.jsonl --engine openai -m gpt-4 --output sets/metricinstruct --dry-run
-  nlgeval build metricinstruct --real a.jsonl --synthetic b.jsonl --free c.jsonl --engine vllm -m NAME -o sets/mi
-  nlgeval build metricinstruct --synthetic b.jsonl -s most_errors=2 -s check=false --engine vllm -m NAME -o sets/syn
-{_COMMON}"""
-COLLECTION = f"""Build a feedback collection, Prometheus' set (its section 3.1).
-
---seeds: rubrics as JSON or JSONL with criteria and score1_description to score5_description; twelve are built in.
---view: what the prompt and the completion have: full, no_rubric, no_reference, no_feedback (the paper's Table 6).
-
-\b
-Examples:
-  nlgeval build feedback-collection --engine openai -m gpt-4 --output sets/feedback --dry-run
-  nlgeval build feedback-collection -s rounds=1 -s per_round=8 -s instructions=2 --engine vllm -m NAME -o sets/small
-  nlgeval build feedback-collection --seeds mine.jsonl --view no_reference --engine vllm -m NAME -o sets/no_reference
-{_COMMON}"""
 
 
 class Building(Planning):
@@ -138,9 +115,20 @@ class MetricInstruct(Building):
     free: Rows = ""
 
 
-@command("metricinstruct", group, METRICINSTRUCT)
+@command("metricinstruct", group, _COMMON)
 def metricinstruct(asked: MetricInstruct) -> None:
-    """Build MetricInstruct; see METRICINSTRUCT."""
+    """Build MetricInstruct, TIGERScore's set (its section 3).
+
+    --real: rows with task, instruction, source, reference, output (and dataset, system_id, input_id). --synthetic: rows
+    whose reference the teacher spoils in aspects that are rare so far. --free: the same in aspects of the teacher's
+    own. Tasks: Summ, Trans, D2T, LF-QA, MathQA, Instruct.
+
+    \b
+    Examples:
+      nlgeval build metricinstruct --real outputs.jsonl --engine openai -m gpt-4 --output sets/metricinstruct --dry-run
+      nlgeval build metricinstruct --real a.jsonl --synthetic b.jsonl --free c.jsonl --engine vllm -m NAME -o sets/mi
+      nlgeval build metricinstruct --synthetic b.jsonl -s most_errors=2 -s check=false --engine vllm -m NAME -o sets/syn
+    """
     from nlgeval_lib.training.metricinstruct import MetricInstruct as Pipeline
 
     named = {"real": asked.real, "synthetic": asked.synthetic, "free": asked.free}
@@ -156,9 +144,19 @@ class Collection(Building):
     view: Annotated[Literal["full", "no_rubric", "no_reference", "no_feedback"], typer.Option()] = "full"
 
 
-@command("feedback-collection", group, COLLECTION)
+@command("feedback-collection", group, _COMMON)
 def feedback_collection(asked: Collection) -> None:
-    """Build a feedback collection; see COLLECTION."""
+    """Build a feedback collection, Prometheus' set (its section 3.1).
+
+    --seeds: rubrics as JSON or JSONL with criteria and score1_description to score5_description; twelve are built in.
+    --view: what the prompt and the completion have: full, no_rubric, no_reference, no_feedback (the paper's Table 6).
+
+    \b
+    Examples:
+      nlgeval build feedback-collection --engine openai -m gpt-4 --output sets/feedback --dry-run
+      nlgeval build feedback-collection -s rounds=1 -s per_round=8 -s instructions=2 --engine vllm -m NAME -o sets/small
+      nlgeval build feedback-collection --seeds mine.jsonl --view no_reference --engine vllm -m NAME -o sets/no_refs
+    """
     from nlgeval_lib.training.feedback_collection import FeedbackCollection
     from nlgeval_lib.training.feedback_pieces import seeds
 

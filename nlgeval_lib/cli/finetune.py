@@ -14,18 +14,18 @@ class Finetune:
     """The options of `finetune`."""
 
     name: Annotated[str, typer.Argument(metavar="[CONFIG]", help="A configuration; --list has all.")] = ""
-    data: Annotated[str, option("--data", help="A set's folder, or JSONL.")] = ""
+    data: Annotated[str, option(help="A set's folder, or JSONL.")] = ""
     output: Annotated[str, option("--output", "-o", help="Folder for checkpoints and model.")] = ""
-    base: Annotated[str, option("--base", help="Another base: an id or a folder.")] = ""
+    base: Annotated[str, option(help="Another base: an id or a folder.")] = ""
     set: Settings = None
-    micro_batch: Annotated[int, typer.Option("--micro-batch", min=1, help="Examples a GPU at once.")] = 1
-    save_every: Annotated[int, typer.Option("--save-every", min=1, help="Updates between checkpoints.")] = 100
-    precision: Annotated[str, typer.Option("--precision", help="auto, bf16 or fp32.")] = "auto"
-    most_updates: Annotated[int, typer.Option("--most-updates", help="For a trial; -1 for all.")] = -1
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of order and adapters.")] = 0
-    gpu: Annotated[str, option("--gpu", help="Dry run: another GPU.")] = ""
-    gpus: Annotated[int | None, option("--gpus", min=1, help="Dry run: how many.")] = None
-    mfu: Annotated[float, typer.Option("--mfu", help="Dry run: share of the peak speed that is reached.")] = 0.4
+    micro_batch: Annotated[int, typer.Option(min=1, help="Examples a GPU at once.")] = 1
+    save_every: Annotated[int, typer.Option(min=1, help="Updates between checkpoints.")] = 100
+    precision: Annotated[str, typer.Option(help="auto, bf16 or fp32.")] = "auto"
+    most_updates: Annotated[int, typer.Option(help="For a trial; -1 for all.")] = -1
+    seed: Annotated[int, typer.Option(min=0, help="Of order and adapters.")] = 0
+    gpu: Annotated[str, option(help="Dry run: another GPU.")] = ""
+    gpus: Annotated[int | None, option(min=1, help="Dry run: how many.")] = None
+    mfu: Annotated[float, typer.Option(help="Dry run: share of the peak speed that is reached.")] = 0.4
     dry_run: DryRun = False
     list_all: Annotated[bool, typer.Option("--list", help="List the configurations.")] = False
     quiet: Quiet = False
