@@ -170,11 +170,11 @@ def test_places_without_an_output_are_no_missing_scores():
     items.columns = ["system_id", "input_id"]
     scores, human = np.random.default_rng(4).normal(size=(2, 14))
     gap = np.where(np.arange(14) == 3, np.nan, scores)
-    for given, nan, n in ((scores, "error", 14), (scores, "drop", 14), (gap, "drop", 13)):
-        found = correlations.table(items, {"judge": given}, {"all": human}, coefs=("pearson",), nan=nan)
+    for judged, nan, n in ((scores, "error", 14), (scores, "drop", 14), (gap, "drop", 13)):
+        found = correlations.table(items, {"judge": judged}, {"all": human}, coefs=("pearson",), nan=nan)
         assert f"nan:{nan}({14 - n}/14)" in found["signature"][0] and found["n"][0] == n
-        known = ~np.isnan(given)
-        assert found["value"][0] == pytest.approx(np.corrcoef(given[known], human[known])[0, 1])
+        known = ~np.isnan(judged)
+        assert found["value"][0] == pytest.approx(np.corrcoef(judged[known], human[known])[0, 1])
     with pytest.raises(ValueError, match="1 rated rows have no score"):
         correlations.table(items, {"judge": gap}, {"all": human}, coefs=("pearson",), nan="error")
 

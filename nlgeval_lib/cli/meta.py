@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 SETTINGS = ("nan", "ci", "n_boot", "n_perm", "seed", "correct", "compare", "baselines", "raters")
 _NUMBER = re.compile(r"[+-]?[0-9.]+")
-_MARKS = re.compile(r"[\\|`*\[\]]")  # what markdown would take for its own
 
 
 class Meta:
@@ -147,12 +146,11 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
 
 def _cell(value: Any) -> str:
     """A value in a table of Markdown."""
-    from nlgeval_lib.files import printable
-    from nlgeval_lib.report.tables import esc
+    from nlgeval_lib.report.tables import for_markdown
     from nlgeval_lib.scoring.table_files import is_missing
 
     if is_missing(value):
         return "–"
     if isinstance(value, float):
         return f"{value:.3f}"
-    return _MARKS.sub(r"\\\g<0>", esc(" ".join(printable(str(value)).split())))
+    return for_markdown(" ".join(str(value).split()))

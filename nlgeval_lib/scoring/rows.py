@@ -17,7 +17,7 @@ from nlgeval_lib import datasets
 from nlgeval_lib.names import meant, near, plain
 from nlgeval_lib.scoring import provenance, table_files
 from nlgeval_lib.scoring.settings import pairs, text_or_file
-from nlgeval_lib.scoring.table_files import InputError, TableFile, as_id, as_number, as_references, as_text, is_missing
+from nlgeval_lib.scoring.table_files import InputError, TableFile, as_id, as_number, as_references, as_text
 
 TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
 REFERENCES = ("references", "reference")
@@ -56,11 +56,16 @@ class Table:
     filled: Mapping[str, str] = field(default_factory=dict)
     read_as: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @functools.cached_property
     def theirs(self) -> dict[str, str]:
         """Our column -> how a message calls it: the user's name; where several became the references, all of them."""
         named = {ours: " + ".join(names) for ours, names in self.sources.items()}
         return named | {ours: f"--fill {ours}" for ours in self.filled}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What rows of this table are made with."""
+        return {one.name: getattr(self, one.name) for one in dataclasses.fields(Table)}
 
     def told(self) -> str:
         """What was taken for our columns without a word of the user, in one line; empty where nothing was."""
@@ -74,10 +79,9 @@ class Table:
 
     def checked(self, given: pd.DataFrame) -> Rows:
         """Rows as they were written, and under our names. Raises: InputError naming the row and the column."""
-        facts = {one.name: getattr(self, one.name) for one in dataclasses.fields(Table)}
         columns = {ours: self.cells(given, ours) for ours in self.sources}
         columns |= {ours: _read([text] * len(given), ours, self, given) for ours, text in self.filled.items()}
-        return Rows(**facts, given=given, frame=pd.DataFrame(columns, given.index))
+        return Rows(**self.facts, given=given, frame=pd.DataFrame(columns, given.index))
 
     def cells(self, given: pd.DataFrame, ours: str) -> Any:
         """One of our columns, each cell checked. Raises: InputError naming the row and the column."""
@@ -200,8 +204,8 @@ def chosen_rows(
         found = of_frame(datasets.load(data), data, mapping, fill)
     else:
         file = TableFile(path, format, delimiter)
-        known = Table(file.name, file.columns, file.sha256, provenance.record_of(path, file.sha256))
-        found = Parts(**vars(_named(known, mapping, fill, file)), rows=file.rows, frames=file.parts)
+        table = Table(file.name, file.columns, file.sha256, provenance.record_of(path, file.sha256))
+        found = Parts(**_named(table, mapping, fill, file).facts, rows=file.rows, frames=file.parts)
     return dataclasses.replace(found, rows=min(found.rows, limit or found.rows))
 
 
@@ -214,7 +218,7 @@ def of_frame(frame: pd.DataFrame, name: str, mapping: Iterable[str] = (), fill: 
         for start in range(0, len(given), table_files.ROWS):
             yield given[wanted].iloc[start : start + table_files.ROWS]
 
-    return Parts(**vars(table), rows=len(given), frames=frames)
+    return Parts(**table.facts, rows=len(given), frames=frames)
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -285,36 +289,8 @@ def _usual(columns: Sequence[str], there: set[str], used: set[str]) -> dict[str,
     return found
 
 
-# -- what a run needs of them ------------------------------------------------------------------------------------------
-
-
-def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: bool = True) -> dict[int, str]:
-    """Position -> why a row cannot be shown to an evaluator that needs these columns.
-
-    The output may be an empty text, other texts may not unless `empty_is_missing` is off.
-    Raises: InputError for a column that is not there at all.
-    """
-    found: dict[int, str] = {}
-    held = {need: next((n for n in _choices(need) if n in rows.frame.columns), "") for need in dict.fromkeys(needs)}
-    if lacking := [need for need, column in held.items() if not column]:
-        wanted = " and ".join("a column " + " or ".join(map(repr, _choices(need))) for need in lacking)
-        maps = " ".join(f"--map {need}={nearest(rows, need) or 'COLUMN'}" for need in lacking)
-        fills = " ".join(
-            "--rubric FILE, or -s rubric=no" if need == "rubric" else f"--fill {need}=TEXT" for need in lacking
-        )
-        raise InputError(
-            f"{who} needs {wanted}, and {rows.name} has {', '.join(rows.columns)}; say which it is ({maps}), or give "
-            f"one text for all rows ({fills})"
-        )
-    for need, column in held.items():
-        for row, value in enumerate(rows.frame[column]):
-            gone = is_missing(value) or value == ()
-            if gone or (empty_is_missing and need != "output" and value in ("", ("",))):
-                found.setdefault(row, f"{rows.place(row, column)} is {'missing' if gone else 'empty'}; {who} needs it")
-    return found
-
-
-def _choices(need: str) -> tuple[str, ...]:
+def choices(need: str) -> tuple[str, ...]:
+    """The columns that serve a need: any of the references for references."""
     return REFERENCES if need in REFERENCES else (need,)
 
 
@@ -322,39 +298,8 @@ def nearest(table: Table, need: str) -> str:
     """The column, none of those that have a use, whose name is most like one that is usual for ours; "" without one."""
     used = {name for ours, names in table.sources.items() if ours in KNOWN for name in names}
     free = [name for name in table.columns if name not in used]
-    names = [name for ours in reversed(_choices(need)) for name in (ours, *_OTHERS.get(ours, ()))]
+    names = [name for ours in reversed(choices(need)) for name in (ours, *_OTHERS.get(ours, ()))]
     return next((found[0] for name in names if (found := near(name, free, 1))), "")
-
-
-def keys_of(part: Rows) -> np.ndarray:
-    """Of each row 8 bytes that tell its input, system and aspect; nothing where input or system has no column."""
-    keys = _keys(part)
-    return pd.util.hash_pandas_object(part.frame[keys], index=False).to_numpy() if keys else np.empty(0)
-
-
-def repeated(rows: Rows | Parts, keys: Sequence[np.ndarray]) -> str:
-    """Which rows have the input, system and aspect of an earlier one, in words; empty where none has.
-
-    keys: `keys_of` each part, in order.
-    """
-    every = np.concatenate(keys)
-    doubled = np.flatnonzero(pd.Series(every).duplicated())
-    if not len(doubled):
-        return ""
-    places, start, found = (int(np.argmax(every == every[doubled[0]])), int(doubled[0])), 0, []
-    for part in rows:
-        found += [part.take(slice(at - start, at - start + 1)) for at in places if start <= at < start + len(part)]
-        start += len(part)
-    first, second = found
-    names = _keys(second)
-    what = ", ".join(f"{rows.theirs[key]} {second.frame[key].iloc[0]!r}" for key in names)
-    said = f"{len(doubled)} rows have the {', '.join(names)} of an earlier one, first {second.place(0)}"
-    return f"{said}: {what} as in {first.given.index[0]}"
-
-
-def _keys(part: Rows) -> list[str]:
-    keys = [key for key in (*IDS, "aspect") if key in part.frame.columns]
-    return keys if {*keys} >= {*IDS} else []
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------

@@ -74,14 +74,14 @@ def settings_of(target: Any) -> dict[str, Setting]:
     for name, default, takes in parameters(target):
         if name == "sampling" or name.endswith("_sampling"):
             samplings.append(name)
-        elif name not in _HELD and name not in found and set(takes) - {type(None)}:
-            found[name] = Setting(name, takes, default)
+        elif name not in _HELD and set(takes) - {type(None)}:
+            found.setdefault(name, Setting(name, takes, default))
     own = {*found}
     for holder in samplings:
         for name, default, takes in parameters(Sampling):
-            found[f"{holder}.{name}"] = Setting(name, takes, default, holder)
+            one = found[f"{holder}.{name}"] = Setting(name, takes, default, holder)
             if holder == "sampling" and name not in own:
-                found[name] = found[f"{holder}.{name}"]
+                found[name] = one
     return found
 
 
