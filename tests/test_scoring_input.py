@@ -122,15 +122,18 @@ def test_an_unloaded_model_has_the_key_of_the_loaded_one_and_counts_its_tokens(t
 
 # -- writing ----------------------------------------------------------------------------------------------------------
 
+HALF, SPELT = "half \ud800", r"half \ud800"  # a judge that writes JSON may escape one in its text
+
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
-def test_what_is_written_can_be_read(tmp_path, ending):
+def test_what_is_written_can_be_read_and_half_a_character_is_spelt_out(tmp_path, ending):
     frame = pd.DataFrame(
         {
             "text": ['a "quoted"\nline', "b, c"],
             "value": [1.5, math.nan],
             "refs": [("x", "y"), ("z",)],
-            "mixed": [{"a": math.nan}, None],
+            "mixed": [{"a": math.nan, HALF: [HALF]}, None],
+            HALF: [HALF, "whole"],
             "either": [3, "three"],
         }
     )
@@ -141,7 +144,10 @@ def test_what_is_written_can_be_read(tmp_path, ending):
     numbers = chosen_rows(str(path), mapping=["human=value"]).whole().frame["human"]
     np.testing.assert_array_equal(numbers, [1.5, math.nan])
     if ending in ("csv", "tsv"):
-        assert found["refs"].iloc[0] == '["x", "y"]' and found["mixed"].tolist() == ['{"a": null}', ""]
+        mixed = f'{{"a": null, {json.dumps(SPELT)}: {json.dumps([SPELT])}}}'
+        assert found["refs"].iloc[0] == '["x", "y"]' and found["mixed"].tolist() == [mixed, ""]
     if ending == "jsonl":
-        assert found["refs"].iloc[0] == ["x", "y"] and found["mixed"].tolist() == [{"a": None}, None]
+        mixed = {"a": None, SPELT: [SPELT]}
+        assert found["refs"].iloc[0] == ["x", "y"] and found["mixed"].tolist() == [mixed, None]
+    assert found[SPELT].tolist() == [SPELT, "whole"]
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
