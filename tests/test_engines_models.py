@@ -319,8 +319,6 @@ def test_greedy_over_http_is_equal_too(served, greedy):
     answers = engines.complete(served, BATCH, GREEDY)
     assert told(answers) == told(greedy)
     assert [c.key for c in answers.flat] == [c.key for c in greedy.flat]
-    assert served.usage.prompt_tokens == sum(c.prompt_tokens for c in greedy.flat)
-    assert served.served == {"tiny-served"}
 
 
 @needs_vllm
