@@ -255,6 +255,10 @@ class Engine(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _made(self, ask: Ask, text: str, **more: Any) -> Completion:
+        """A finished completion of this engine's model; more: its finish reason, token counts and log-probabilities."""
+        return Completion(ask.key, text, model=self.model, revision=self.revision, **more)
+
     def _refuse(self, sampling: Sampling, *names: str, why: str = "") -> None:
         """Raise UnsupportedSetting if one of the settings `names` is not at its default."""
         plain = Sampling()
