@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -198,8 +199,7 @@ class Ask:
     @classmethod
     def all(cls, request: Request, body: Mapping[str, Any], sampling: Sampling) -> list[Ask]:
         """The n draws of one request. A draw's seed is made from its key, so no two draws share their noise."""
-        keys = draw_keys(body, range(sampling.n))
-        return [cls.of(request, draw, key, sampling) for draw, key in enumerate(keys)]
+        return [cls.of(request, draw, key, sampling) for draw, key in enumerate(draw_keys(body, range(sampling.n)))]
 
     @classmethod
     def of(cls, request: Request, draw: int, key: str, sampling: Sampling) -> Ask:
@@ -208,7 +208,7 @@ class Ask:
         return cls(request, draw, key, int(key[:8], 16) >> 1 if seeded else None)
 
 
-class Engine(ABC):
+class Engine(contextlib.AbstractContextManager["Engine"], ABC):
     """Something that completes prompts with one model.
 
     Attributes: `name`, the engine's short name; `model` and `revision`, which enter every key. `streams`: whether
@@ -222,7 +222,7 @@ class Engine(ABC):
     model: str
     revision: str
 
-    def check(self, sampling: Sampling) -> None:  # noqa: B027 - most engines honour all
+    def check(self, sampling: Sampling) -> None:
         """Nothing if the backend honours every setting. Raises: UnsupportedSetting naming the one that it does not."""
 
     @abstractmethod
@@ -246,11 +246,8 @@ class Engine(ABC):
         package = sys.modules.get(self.name)
         return f"{self.name} {getattr(package, '__version__', '')}".rstrip()
 
-    def close(self) -> None:  # noqa: B027 - most engines hold nothing
+    def close(self) -> None:
         """Free what the engine holds."""
-
-    def __enter__(self) -> Engine:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import os
 import queue
 import threading
@@ -131,7 +130,7 @@ class RayEngine(Engine):
 
     make            a function without arguments that gives the engine, called in each replica; it must be picklable
     address         of a Ray cluster; without one, a cluster of this machine is started that only loopback reaches
-    gpus, cpus      that a replica takes; no GPU where the cluster has none
+    gpus            that a replica takes; none where the cluster has none
     patience        seconds to wait for a replica to be placed and loaded where none is at work
 
     A block of prompts that is lost with its replica is asked of another, three times in all, then failed by name; a
@@ -146,7 +145,6 @@ class RayEngine(Engine):
         replicas: int = 1,
         address: str = "",
         gpus: float = 0,
-        cpus: float = 1,
         patience: float = 1800.0,
     ) -> None:
         if replicas < 1:
@@ -159,7 +157,7 @@ class RayEngine(Engine):
         except ImportError as error:
             raise EngineError(f"Ray cannot be imported ({error}): install the extra `ray`") from error
         self._ray, self._mine = ray, not ray.is_initialized()
-        here = {"num_cpus": max(os.cpu_count() or 1, math.ceil(replicas * cpus)), "include_dashboard": False}
+        here = {"num_cpus": max(os.cpu_count() or 1, replicas), "include_dashboard": False}
         how: dict[str, Any] = {"address": address} if address else {"address": "local", **here}
         attempts = 1 if address else 3  # a busy machine starts a cluster more slowly than Ray waits for it
         while self._mine and not ray.is_initialized():
@@ -171,7 +169,7 @@ class RayEngine(Engine):
                     raise EngineError(f"no Ray cluster at {address or 'this machine'}: {error}") from error
                 ray.shutdown()
         self._make, self._patience, self._fruitless = make, patience, 0
-        needs = {"num_gpus": gpus if ray.cluster_resources().get("GPU") else 0, "num_cpus": cpus}
+        needs = {"num_gpus": gpus if ray.cluster_resources().get("GPU") else 0, "num_cpus": 1}
         self._actor: Any = ray.remote(Replica).options(**needs, max_concurrency=_OPEN + 2)
         self.slice = max(Engine.slice, replicas << 14)
         self._replicas = [self._start() for _ in range(replicas)]
