@@ -77,11 +77,10 @@ class OpenAIEngine(Engine):
     ) -> None:
         if dialect not in DIALECTS:
             raise ValueError(f"dialect {dialect!r}: allowed are {', '.join(DIALECTS)}")
-        for option, least in {"concurrency": 1, "max_retries": 0, "give_up_after": 1}.items():
-            if locals()[option] < least:
-                raise ValueError(f"{option}={locals()[option]}: at least {least} is needed")
-        if not timeout > 0:
-            raise ValueError(f"timeout={timeout}: a number above 0 is needed")
+        given = {"concurrency": concurrency, "max_retries": max_retries, "give_up_after": give_up_after}
+        for option, value in {**given, "timeout": timeout}.items():
+            if value < (least := {"max_retries": 0, "timeout": 0.001}.get(option, 1)):
+                raise ValueError(f"{option}={value}: at least {least} is needed")
         if base_url is None and (base_url := os.environ.get("OPENAI_BASE_URL") or None):
             warnings.warn(f"OPENAI_BASE_URL is set: {_server.place(base_url) or 'OpenAI'} is asked", stacklevel=2)
         if base_url is not None:
@@ -91,10 +90,9 @@ class OpenAIEngine(Engine):
         self.concurrency, self.timeout, self.max_retries = concurrency, timeout, max_retries
         self.give_up_after, self.group_draws = give_up_after, group_draws
         self.max_tokens_field, self.extra_body = max_tokens_field, dict(extra_body or {})
-        self.about: dict[str, str] = {}
-        self._probed = False
         self._asked_model, self._plain_http = model, plain_http
-        self._hung = False  # the last run was given up for want of any answer
+        self.about: dict[str, str] = {}
+        self._probed = self._hung = False  # hung: the last run was given up for want of any answer
         self._run: _Run | None = None
 
     @functools.cached_property
@@ -249,8 +247,7 @@ class _Run:
         self.todo = deque(list(draws) for _, draws in groups)
         self.arrived: deque[Completion] = deque()
         self.hopeless = ""
-        self.in_a_row = 0
-        self.silent = 0  # attempts since the last answer of any kind
+        self.in_a_row = self.silent = 0  # requests that failed; attempts since the last answer of any kind
         self.quiet_until = 0.0  # the server wants no request before
         self.pace = Pace(min(engine.concurrency, len(self.todo)))
         self.workers = 0

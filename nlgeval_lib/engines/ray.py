@@ -59,18 +59,14 @@ class Replica:
         self._inbox.put((asks, sampling, box))
         left, end = len(asks), None
         while left and end is None:
-            came: list[Completion] = []
-            until = None
+            said: list[Any] = [box.get()]
+            until = time.monotonic() + _HAND_OVER
             with contextlib.suppress(queue.Empty):
-                while len(came) < left and end is None:
-                    one = box.get(timeout=until and max(0.0, until - time.monotonic()))
-                    until = until or time.monotonic() + _HAND_OVER
-                    if isinstance(one, str):
-                        end = one
-                    else:
-                        came.append(one)
-            left -= len(came)
-            yield came, end
+                while len(said) < left and not isinstance(said[-1], str):
+                    said.append(box.get(timeout=max(0.0, until - time.monotonic())))
+            end = said.pop() if isinstance(said[-1], str) else None
+            left -= len(said)
+            yield said, end
 
     def drop(self) -> None:
         """Forget what is open."""
@@ -251,19 +247,12 @@ class RayEngine(Engine):
     def _heard(self) -> list[tuple[_Held, Any]]:
         """The replicas that have something to say, and the reference to it. Raises: EngineError after long silence."""
         until = time.monotonic() + self._patience
-        while True:
-            waited = {
-                one: held for held in self._replicas for one in (held.open if held.coming is None else [held.coming])
-            }
-            ready, _ = self._ray.wait(list(waited), num_returns=1, timeout=_POLL)
-            if ready:
-                ready, _ = self._ray.wait(list(waited), num_returns=len(waited), timeout=0)
-                return [(waited[one], one) for one in ready]
-            if any(held.open for held in self._replicas):
-                until = time.monotonic() + self._patience
-            elif time.monotonic() > until:
+        waited = {one: held for held in self._replicas for one in (held.open if held.coming is None else [held.coming])}
+        while not self._ray.wait(list(waited), timeout=_POLL)[0]:
+            if time.monotonic() > until and not any(held.open for held in self._replicas):
                 has = {name: count for name, count in self._ray.cluster_resources().items() if name in ("CPU", "GPU")}
                 raise EngineError(f"no replica came up within {self._patience:.0f} s; the cluster has {has}")
+        return [(waited[one], one) for one in self._ray.wait(list(waited), num_returns=len(waited), timeout=0)[0]]
 
     def _read(self, held: _Held, reference: Any) -> list[Completion]:
         """The completions that a replica sent, those of blocks that are given up among them; or take in who it is."""
