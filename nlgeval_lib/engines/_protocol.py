@@ -175,7 +175,6 @@ def fault(error: Exception, engine: Any, key: str) -> AttemptFailed:
 
 
 def _refused(error: Any, engine: Any, key: str) -> AttemptFailed:
-    """What an HTTP status means."""
     status, variable = error.status_code, engine.api_key_env
     reason = without_key(f"HTTP {status}: {error.message}", key)
     if status in (401, 403):

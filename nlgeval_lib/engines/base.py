@@ -135,7 +135,6 @@ def _kinds() -> dict[str, TypeAdapter[Any]]:
 
 
 def _schema(value: Mapping[str, Any] | str) -> str:
-    """A JSON schema as canonical text."""
     try:
         schema = json.loads(value) if isinstance(value, str) else dict(value)
     except ValueError as error:

@@ -164,7 +164,6 @@ class TransformersEngine(models.LocalEngine):
                 torch.cuda.empty_cache()
 
     def _run(self, batch: list[tuple[Ask, list[int]]], sampling: Sampling, room: int) -> list[Completion]:
-        """One batch through the model."""
         import torch
 
         from nlgeval_lib.engines._sampler import Sampler, StopTexts
@@ -187,7 +186,6 @@ class TransformersEngine(models.LocalEngine):
         ]
 
     def _padded(self, rows: list[list[int]], side: str = "right") -> tuple[Any, Any]:
-        """Tokens and mask of a batch, padded on one side."""
         import torch
         from torch.nn.utils.rnn import pad_sequence
 

@@ -131,7 +131,6 @@ class VLLMEngine(models.LocalEngine):
         return refused
 
     def _params(self, sampling: Sampling, seed: int | None) -> Any:
-        """One draw's settings in vLLM's terms."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
@@ -150,7 +149,6 @@ class VLLMEngine(models.LocalEngine):
         )
 
     def _completion(self, ask: Ask, output: Any, sampling: Sampling) -> Completion:
-        """vLLM's output as a completion."""
         [made] = output.outputs
         if made.finish_reason not in ("stop", "length"):
             return failed(ask, f"vLLM ended the completion with {made.finish_reason!r}", passing=True)
