@@ -134,10 +134,12 @@ def test_json_schemas_are_sent_in_the_dialect():
 
 def test_draws_of_one_prompt_can_share_a_call(server, tmp_path):
     s, sampling = server(), Sampling(temperature=1.0, n=4, seed=None)
-    answers = engines.complete(Patient(s, group_draws=True), ["p", "q"], sampling, Store(tmp_path))
+    e = Patient(s, group_draws=True, prices=(10.0, 100.0))
+    answers = engines.complete(e, ["p", "q"], sampling, Store(tmp_path))
     assert [[c.text for c in draws] for draws in answers] == [[f"{p} -> {i}" for i in range(4)] for p in "pq"]
     assert len(s.bodies) == 2 and {body["n"] for body in s.bodies} == {4}
     assert sum(c.prompt_tokens for c in answers.flat) == 14 and sum(c.completion_tokens for c in answers.flat) == 10
+    assert e.cost == pytest.approx((14 * 10 + 10 * 100) / 1e6) and e.served == {"served-name"}
 
 
 def test_token_counts_that_are_none_count_nothing(server):
@@ -162,7 +164,7 @@ def test_concurrency_is_used_and_bounded(server):
 def test_the_pace_finds_what_a_server_takes(slots, queues, most):
     """A server that has so many slots, a second an answer; what is beyond them waits, or is refused."""
     clock = 0.0
-    pace, opened = module.Pace(most, now=lambda: clock), []
+    pace, opened = _server.Pace(most, now=lambda: clock), []
     for _ in range(200):
         sent, count = clock, pace.open
         opened.append(count)
@@ -447,7 +449,7 @@ def test_an_answer_is_cut_by_any_name_or_none(more, came):
         with pytest.raises(BadAnswer, match=more.get("finish_reason", "no log-probabilities")):
             _protocol.read(text("4", **more), draws, "logprobs" in more)
     else:
-        assert _protocol.read(text("4", **more), draws, False)[0].finish_reason == came
+        assert _protocol.read(text("4", **more), draws, False)[0][0].finish_reason == came
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://h/v1", "http://", "http://h:99999/v1", "http://[::1/v1"])

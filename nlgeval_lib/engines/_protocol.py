@@ -51,10 +51,11 @@ class BadAnswer(ValueError):
     """The server answered, but not with a completion."""
 
 
-def read(content: bytes, draws: Sequence[Ask], logprobs: bool, **who: str) -> list[Completion]:
-    """The completions in a response's body, a choice for each draw of one request; who: their model and revision.
+def read(content: bytes, draws: Sequence[Ask], logprobs: bool, **who: Any) -> tuple[list[Completion], str]:
+    """The completions in a response's body, a choice for each draw of one request, and the model that it names.
 
-    The call's tokens are shared out by length of text. Raises: BadAnswer saying what is wrong with it.
+    who: the completions' model and revision. The call's tokens are shared out by length of text.
+    Raises: BadAnswer saying what is wrong with it.
     """
     try:
         answer = json.loads(content, parse_constant=lambda name: None if name == "NaN" else float(name))
@@ -79,10 +80,11 @@ def read(content: bytes, draws: Sequence[Ask], logprobs: bool, **who: str) -> li
     lengths = [len(one["text"]) for one in made]
     so_far = list(itertools.accumulate(lengths if any(lengths) else [1] * len(made), initial=0))
     bounds = [round(written * length / so_far[-1]) for length in so_far]
-    return [
+    completions = [
         Completion(ask.key, **one, prompt_tokens=0 if i else prompt, completion_tokens=bounds[i + 1] - bounds[i], **who)
         for i, (ask, one) in enumerate(zip(draws, made, strict=True))
     ]
+    return completions, str(answer.get("model") or "")
 
 
 def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
@@ -156,10 +158,10 @@ def fault(error: Exception, engine: Any, key: str) -> AttemptFailed:
     """What an attempt of an `OpenAIEngine` that ended with `error` means; without the key, if the server repeats it."""
     import openai
 
-    passing, silent = True, False
+    cause, passing, silent = error.__cause__ or error, True, False
+    if isinstance(cause, AttemptFailed):
+        return cause
     match error:
-        case _ if isinstance(cause := error.__cause__ or error, AttemptFailed):
-            return cause
         case openai.APIStatusError():
             return _refused(error, engine, key)
         case TimeoutError() | openai.APITimeoutError():

@@ -1,14 +1,16 @@
-"""Who answers behind an address: what goes into the keys of its completions, and over what it is asked."""
+"""Who answers behind an address: what goes into the keys of its completions, how it is asked, how much it takes."""
 
 from __future__ import annotations
 
 import contextlib
 import ipaddress
 import json
+import math
 import os
 import re
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,6 +24,7 @@ _TOLD = ("owner", "root", "quantization")  # what a server tells of a model and 
 _UNKNOWN = re.compile(r"unrecogni|unknown|unexpected|unsupported|not (permitted|allowed|supported)|extra", re.I)
 _PATIENCE = 10.0  # seconds for an answer that costs a server nothing
 _MOST = 1 << 20  # bytes of it
+_FEW, _HOLD = 16, 8  # requests that are open at first; rounds after which more are tried again
 MOST_BYTES = 64 << 20  # of a completion's answer
 
 
@@ -186,3 +189,45 @@ async def _limited(response: Any) -> None:
             await response.aclose()
             raise AttemptFailed(f"the answer is longer than {MOST_BYTES} bytes")
     response._content = bytes(body)  # where `aread` keeps what it has read
+
+
+class Pace:
+    """How many requests may be open, up to `most`: twice as many while that pays, half as many when the server is hurt.
+
+    A round is two answers for each open request. One with a tenth more answers a second than the one before was worth
+    it; one that was not is taken back, and tried again after a while. After a push-back (429, 5xx, a timeout, a lost
+    connection) steps are small. Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
+    """
+
+    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
+        self.most, self.open, self._now = most, min(_FEW, most), now
+        self._factor, self._best = 2.0, 0.0
+        self._before = self._held = 0
+        self._cut = -math.inf  # when the last push-back came
+        self._round()
+
+    def answered(self) -> None:
+        """Note an answer."""
+        self._done += 1
+        if self._done < 2 * self.open:
+            return
+        rate = self._done / max(self._now() - self._since, 1e-9)
+        paid = rate > 1.1 * self._best
+        if self._before and not paid:
+            self.open, self._before, self._held = self._before, 0, 0
+        else:
+            self._best, self._held = rate, self._held + 1
+            grows = paid or self._held > _HOLD
+            self._before = self.open if grows else 0
+            self.open = min(self.most, max(self.open + 1, int(self.open * self._factor))) if grows else self.open
+        self._round()
+
+    def pushed_back(self, sent: float) -> None:
+        """Note that a request that was sent then was not taken; those that were open together count once."""
+        if sent > self._cut:
+            self.open, self._factor, self._cut = max(1, self.open // 2), 1.125, self._now()
+            self._before = self._held = 0
+            self._round()
+
+    def _round(self) -> None:
+        self._done, self._since = 0, self._now()

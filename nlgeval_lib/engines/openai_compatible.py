@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import functools
 import itertools
-import math
+import operator
 import os
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent import futures
 from typing import Any
 
@@ -24,12 +24,11 @@ DIALECTS = ("auto", "openai", "vllm")
 _BEYOND = ("top_k", "repetition_penalty", "choice", "regex")  # settings that OpenAI's own protocol does not have
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 _BEAT = 5.0  # seconds after which the asking thread hears of it that nothing has come
-_FEW, _HOLD = 16, 8  # requests that are open at first; rounds after which more are tried again
 _APART, _RAMP = 0.004, 0.25  # seconds between the first requests of two workers, and of the first and the last
 
 
 class OpenAIEngine(Engine):
-    """A model behind an OpenAI-compatible server, asked by as many requests at a time as it takes (`Pace`).
+    """A model behind an OpenAI-compatible server, asked by as many requests at a time as it takes.
 
     base_url        the server's address up to and with `/v1`; if left out OPENAI_BASE_URL (which is told), or OpenAI's
     server          what the server is called in keys, in place of its host and port, where these change
@@ -42,12 +41,14 @@ class OpenAIEngine(Engine):
     give_up_after   so many requests failed for good in a row, and the rest is not asked any more; nor is it where no
                     request at all was answered for two timeouts
     group_draws     ask all missing draws of a prompt in one call (the server's `n`): cheaper where prompts cost
+    prices          for a million prompt and completion tokens, for `cost`
     plain_http      send the key over http to a host that is not this one
     extra_body      more of each call's JSON, such as {"chat_template_kwargs": {"enable_thinking": false}}
 
-    Raw prompts go to `/completions`, messages to `/chat/completions`. `about` has what the server tells of itself.
-    Server and `extra_body` are a part of `revision`, and so of the keys: two servers never share completions. OpenAI's
-    own, asked plainly, is named by none.
+    Raw prompts go to `/completions`, messages to `/chat/completions`. `about` has what the server tells of itself,
+    `served` the model names that it answered with, `cost` what was used, in the prices' unit. Server and `extra_body`
+    are a part of `revision`, and so of the keys: two servers never share completions. OpenAI's own, asked plainly, is
+    named by none.
     Raises: ValueError for an option out of range; EngineError, when a run begins or `revision` is first read, where
     nobody answers, OpenAI's own server is meant and there is no key, or for a key that no header can hold.
     """
@@ -72,6 +73,7 @@ class OpenAIEngine(Engine):
         give_up_after: int = 50,
         group_draws: bool = False,
         max_tokens_field: str = "max_tokens",
+        prices: tuple[float, float] | None = None,
         extra_body: dict[str, Any] | None = None,
         plain_http: bool = False,
     ) -> None:
@@ -91,7 +93,9 @@ class OpenAIEngine(Engine):
         self.give_up_after, self.group_draws = give_up_after, group_draws
         self.max_tokens_field, self.extra_body = max_tokens_field, dict(extra_body or {})
         self._asked_model, self._plain_http = model, plain_http
+        self.prices, self.cost = prices or (0.0, 0.0), 0.0
         self.about: dict[str, str] = {}
+        self.served: set[str] = set()
         self._probed = self._hung = False  # hung: the last run was given up for want of any answer
         self._run: _Run | None = None
 
@@ -196,48 +200,6 @@ class OpenAIEngine(Engine):
             self._run.stop()
 
 
-class Pace:
-    """How many requests may be open, up to `most`: twice as many while that pays, half as many when the server is hurt.
-
-    A round is two answers for each open request. One with a tenth more answers a second than the one before was worth
-    it; one that was not is taken back, and tried again after a while. After a push-back (429, 5xx, a timeout, a lost
-    connection) steps are small. Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
-    """
-
-    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
-        self.most, self.open, self._now = most, min(_FEW, most), now
-        self._factor, self._best = 2.0, 0.0
-        self._before = self._held = 0
-        self._cut = -math.inf  # when the last push-back came
-        self._round()
-
-    def answered(self) -> None:
-        """Note an answer."""
-        self._done += 1
-        if self._done < 2 * self.open:
-            return
-        rate = self._done / max(self._now() - self._since, 1e-9)
-        paid = rate > 1.1 * self._best
-        if self._before and not paid:
-            self.open, self._before, self._held = self._before, 0, 0
-        else:
-            self._best, self._held = rate, self._held + 1
-            grows = paid or self._held > _HOLD
-            self._before = self.open if grows else 0
-            self.open = min(self.most, max(self.open + 1, int(self.open * self._factor))) if grows else self.open
-        self._round()
-
-    def pushed_back(self, sent: float) -> None:
-        """Note that a request that was sent then was not taken; those that were open together count once."""
-        if sent > self._cut:
-            self.open, self._factor, self._cut = max(1, self.open // 2), 1.125, self._now()
-            self._before = self._held = 0
-            self._round()
-
-    def _round(self) -> None:
-        self._done, self._since = 0, self._now()
-
-
 class _Run:
     """One call of `generate`: the workers, what they have finished, and what ends them."""
 
@@ -249,7 +211,7 @@ class _Run:
         self.hopeless = ""
         self.in_a_row = self.silent = 0  # requests that failed; attempts since the last answer of any kind
         self.quiet_until = 0.0  # the server wants no request before
-        self.pace = Pace(min(engine.concurrency, len(self.todo)))
+        self.pace = _server.Pace(min(engine.concurrency, len(self.todo)))
         self.workers = 0
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
@@ -336,7 +298,7 @@ class _Run:
             if len(self.key) >= SECRET and self.key.encode() in response.content:
                 raise AttemptFailed("the answer repeats the API key; nothing of it is kept")
             who = {"model": engine.model, "revision": engine.revision}
-            made = _protocol.read(response.content, draws, self.sampling.logprobs is not None, **who)
+            made, named = _protocol.read(response.content, draws, self.sampling.logprobs is not None, **who)
         except Exception as error:
             fault = _protocol.fault(error, engine, self.key)
             self.hopeless = self.hopeless or (str(fault) if fault.hopeless else "")
@@ -349,4 +311,8 @@ class _Run:
             self.quiet_until = max(self.quiet_until, engine._now() + (fault.wait or 0.0))
             raise fault from None
         self.silent = 0
+        engine.served |= {named} - {""}
+        for one in made:
+            tokens = one.prompt_tokens, one.completion_tokens
+            engine.cost += sum(map(operator.mul, tokens, engine.prices)) / 1e6
         return made

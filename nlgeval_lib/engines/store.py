@@ -337,4 +337,9 @@ def _create(path: Path) -> None:
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
-os.register_at_fork(before=lambda: [store.close() for store in list(_STORES)])
+def _let_go() -> None:
+    for store in list(_STORES):
+        store.close()
+
+
+os.register_at_fork(before=_let_go)
