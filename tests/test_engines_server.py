@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import email.utils
 import io
 import json
 import logging
@@ -234,24 +233,15 @@ def test_a_server_that_hangs_is_told_and_given_up(server, monkeypatch):
 # -- where the key and the prompts may go -----------------------------------------------------------------------------
 
 
-OUT, WORD = "http://10.0.0.7:8000/v1", "EMPTY"  # a word is for a server that wants no key
+WAYS = [json.loads(line) for line in (Path(__file__).parent / "cases" / "key_ways.jsonl").open()]
 
 
-@pytest.mark.parametrize(
-    "url, key, plain_http, sent",
-    [
-        *((f"http://{host}/v1", KEY, False, False) for host in ("10.0.0.7:8000", "judge.example", "127.0.0.1.example")),
-        *((f"http://{host}:8000/v1", KEY, False, True) for host in ("127.0.0.1", "127.8.0.1", "[::1]", "localhost")),
-        ("http://judge.localhost:8000/v1", KEY, False, True),
-        (OUT, KEY, True, True),
-        (OUT.replace("http:", "https:"), KEY, False, True),
-        (OUT, WORD, False, True),
-    ],
-)
-def test_a_key_goes_over_plain_http_to_this_machine_alone(url, key, plain_http, sent, monkeypatch):
+@pytest.mark.parametrize("case", WAYS, ids=json.dumps)
+def test_a_key_goes_over_plain_http_to_this_machine_alone(case, monkeypatch):
+    key = case.get("key", KEY)  # a word such as EMPTY is for a server that wants no key
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    engine = OpenAIEngine("m", base_url=url, plain_http=plain_http)
-    if sent:
+    engine = OpenAIEngine("m", base_url=case["url"], plain_http=case.get("plain_http", False))
+    if case["sent"]:
         assert engine._key() == key
         return
     with pytest.raises(
@@ -342,32 +332,12 @@ def test_without_a_key_the_real_server_is_not_asked(monkeypatch):
         engines.complete(OpenAIEngine("gpt-x"), ["a"], GREEDY)
 
 
-@pytest.mark.parametrize(
-    "option",
-    [{"concurrency": 0}, {"max_retries": -1}, {"timeout": 0}, {"dialect": "x"}, {"api_key": "x"}],
-)
-def test_options_out_of_range_are_refused(option):
-    with pytest.raises((ValueError, TypeError), match=next(iter(option))):
-        OpenAIEngine("m", **option)
+WAITS = [json.loads(line) for line in (Path(__file__).parent / "cases" / "retry_after.jsonl").open()]
 
 
-NOON = 1_700_000_000.0
-
-
-@pytest.mark.parametrize(
-    "headers, seconds",
-    [
-        ({"retry-after": "2.5"}, 2.5),
-        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after": email.utils.formatdate(NOON + 30, usegmt=True)}, 30),
-        ({"retry-after": email.utils.formatdate(0, usegmt=True)}, 0),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": "nan"}, None),
-        ({}, None),
-    ],
-)
-def test_retry_after_is_read_in_all_its_forms(headers, seconds):
-    assert retry_after(headers, NOON) == seconds
+@pytest.mark.parametrize("case", WAITS, ids=json.dumps)
+def test_retry_after_is_read_in_all_its_forms(case):
+    assert retry_after(case["headers"], 1_700_000_000.0) == case["seconds"]
 
 
 # -- what an answer may not be -----------------------------------------------------------------------------------------
@@ -452,10 +422,7 @@ def test_an_answer_is_cut_by_any_name_or_none(more, came):
         assert _protocol.read(text("4", **more), draws, False)[0][0].finish_reason == came
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://h/v1", "http://", "http://h:99999/v1", "http://[::1/v1"])
-def test_an_address_that_cannot_be_asked_is_refused_at_once(url):
-    with pytest.raises(ValueError, match=r"base_url .* is needed"):
-        OpenAIEngine("m", base_url=url)
-    with pytest.raises(ValueError) as caught:
-        _server.check_address(f"ftp://me:{KEY}@{url}")
+def test_an_address_that_cannot_be_asked_is_told_without_its_key():
+    with pytest.raises(ValueError, match="is needed") as caught:
+        _server.check_address(f"ftp://me:{KEY}@h/v1")
     assert KEY not in str(caught.value)

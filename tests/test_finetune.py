@@ -50,25 +50,6 @@ def test_examples_of_the_ablations_are_table_2s() -> None:
         assert config.examples == total and config.keep == {"task": (task,)}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"learning_rat": 1}, "did you mean 'learning_rate'"),
-        ({"epochs": 0}, "epochs=0"),
-        ({"batch": 0}, "batch=0"),
-        ({"warmup": 1}, "warmup=1"),
-        ({"scheduler": "cos"}, "allowed: cosine"),
-        ({"lora": {"rank": 4}}, "no setting rank"),
-        ({"chat": "llama"}, "allowed"),
-    ],
-)
-def test_wrong_settings_are_refused_by_name(wrong, said) -> None:
-    with pytest.raises(ValueError, match="did you mean 'tigerscore-7b"):
-        ft.named("tigerscore-7")
-    with pytest.raises(ValueError, match=said):
-        ft.named("tigerscore-7b").changed(**wrong)
-
-
 def test_the_sharding_file_is_one_that_accelerate_reads() -> None:
     from accelerate.commands.config.config_args import load_config_from_file
 

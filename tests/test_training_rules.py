@@ -14,12 +14,18 @@ from rouge_score import rouge_scorer
 from nlgeval_lib.parsers.errors import ErrorItem, error_analysis
 from nlgeval_lib.records import Completion
 from nlgeval_lib.training import feedback_pieces as pieces
+from nlgeval_lib.training import finetune
 from nlgeval_lib.training import metricinstruct as questions
 from nlgeval_lib.training import metricinstruct_candidates as rules
 from nlgeval_lib.training.feedback_collection import FeedbackCollection, brainstorms
 from nlgeval_lib.training.feedback_pieces import Graded, Problem, RubricDraft, seeds
 from nlgeval_lib.training.metricinstruct_candidates import Candidate, analysis, read_analysis, read_spoiled
 from nlgeval_lib.training.pipeline import Filters, Rule, no_text, unique
+
+
+def cases(name: str) -> list[dict]:
+    return [json.loads(line) for line in (Path(__file__).parent / "cases" / f"{name}.jsonl").open()]
+
 
 ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
 GOOD = Candidate(
@@ -39,11 +45,7 @@ SELDOM = {"failed", "malformed", "duplicate", "alike"}  # rules with a test of t
 
 # what a rule removes or must keep: the fine piece of its kind with other fields, an error with others; [text, n] is
 # repeated, null is not there
-CASES = [
-    json.loads(line)
-    for name in ("metricinstruct", "feedback")
-    for line in (Path(__file__).parent / "cases" / f"{name}_rules.jsonl").open()
-]
+CASES = cases("metricinstruct_rules") + cases("feedback_rules")
 
 
 def piece(of: str, fields: dict):
@@ -119,64 +121,25 @@ def test_the_first_rule_against_an_item_counts() -> None:
 
 # -- reading the teacher -----------------------------------------------------------------------------------------------
 
-JSON = json.dumps(TEXTS)
-FLUENCY = '{"error_location": "red bus", "error_aspect": "fluency", "explanation": "e", "severity": "major", '
-FENCED = '```json\n{"errors": {"error_1": ' + FLUENCY + '"score_reduction": 2.5}}}\n```'
-HALF = '{"errors": {"error_1": {"error_location": "red bus", "severity": "Major"}}}'
-SPOILED = """Possible aspects: A, B
-
-Generated incorrect output:
-"The red bus sang."
-
-Error location 1: red bus
-Error aspect 1: Fluency
-Explanation 1: A bell.
-Severity 1: major
-Score reduction 1: 4"""
-NAMED = (replace(ERROR, explanation="e", reduction=2.5, number=1),)
-# how it is read, the text, the fields that are found, and what is wrong with it
-READ = [
-    (read_analysis, FENCED, {"errors": NAMED}, ""),
-    (read_analysis, '{"errors": {}}', {"errors": ()}, ""),
-    (read_analysis, '{"errors": {"error_1": {"error_location": "red', {}, "cut off"),
-    (read_analysis, "There are two errors.", {}, "2 errors are announced"),
-    (read_analysis, "The model-generated output contains 0 errors.", {}, "not as JSON"),
-    (read_analysis, HALF, {}, "score reduction"),
-    (read_spoiled, SPOILED, {"output": "The red bus sang."}, ""),
-    (read_spoiled, SPOILED.split("Error location")[0], {}, "no error"),
-    (read_spoiled, "I cannot do that.", {}, "Generated"),
-    (read_spoiled, "Generated", {"finish": "length"}, "token limit"),
-    (pieces.read_rubric, JSON, {"texts": TEXTS}, ""),
-    (pieces.read_rubric, f"```json\n{JSON}\n```\n[END]", {"texts": TEXTS}, ""),
-    (pieces.read_rubric, f"New Criteria:\n{JSON} [END] {JSON}", {"texts": TEXTS}, ""),
-    (pieces.read_rubric, json.dumps({f"orig_{key}": text for key, text in TEXTS.items()}), {"texts": TEXTS}, ""),
-    (pieces.read_rubric, "None.", {}, "no JSON"),
-    (pieces.read_rubric, JSON + JSON, {}, "2 JSON objects"),
-    (pieces.read_rubric, JSON[:40], {}, "cut off"),
-    (pieces.read_rubric, '{"criteria": "a", "criteria": "b"}', {}, "criteria twice"),
-    (pieces.read_problem, "Problem: a [NEXT] Response: c\nd [END] x", {"instruction": "a", "reference": "c\nd"}, ""),
-    (pieces.read_problem, "**Problem:** a [NEXT]\nresponse: c", {"instruction": "a", "reference": "c"}, ""),
-    (pieces.read_problem, "a [next] c [end]", {"instruction": "a", "reference": "c"}, ""),
-    (pieces.read_problem, "Problem: a Response: c [END]", {"instruction": "", "reference": ""}, "no [NEXT]"),
-    (pieces.read_problem, "a [NEXT] b [NEXT] c", {}, "[NEXT] 2 times"),
-    (pieces.read_problem, "a [NEXT] c", {"finish": "length"}, "no [END]; it was cut at the token limit"),
-    (pieces.read_problem, "a [NEXT] c [END] and so", {"finish": "length", "instruction": "a", "reference": "c"}, ""),
-]  # fmt: skip
-EMPTY = {
-    read_analysis: GOOD,
-    read_spoiled: replace(GOOD, output="", errors=()),
-    pieces.read_rubric: RUBRIC,
-    pieces.read_problem: Problem("p", RUBRIC),
-    pieces.read_graded: GRADED,
+# how the text is read, what is found in it (of errors: aspect, severity, reduction), what is wrong with it
+READ = cases("teacher_texts")
+HOW = {
+    "analysis": (read_analysis, GOOD),
+    "spoiled": (read_spoiled, replace(GOOD, output="", errors=())),
+    "rubric": (pieces.read_rubric, RUBRIC),
+    "problem": (pieces.read_problem, Problem("p", RUBRIC)),
+    "graded": (pieces.read_graded, GRADED),
 }
 
 
-@pytest.mark.parametrize(("how", "text", "fields", "problem"), READ)
-def test_what_a_teacher_wrote_is_read_or_a_problem(how, text: str, fields: dict, problem: str) -> None:
-    completion = Completion("k", text, fields.get("finish", "stop"))
-    found = EMPTY[how].filled(completion, how)
+@pytest.mark.parametrize("case", READ, ids=lambda case: case["how"])
+def test_what_a_teacher_wrote_is_read_or_a_problem(case: dict) -> None:
+    (how, empty), problem = HOW[case["how"]], case.get("problem", "")
+    found = empty.filled(Completion("k", case["text"], case.get("finish", "stop")), how)
     assert not found.failure and bool(found.problem) == bool(problem) and problem in found.problem
-    assert all(getattr(found, name) == value for name, value in fields.items() if name != "finish")
+    for name, value in case.get("fields", {}).items():
+        read = getattr(found, name)
+        assert value == ([[e.aspect, e.severity, e.reduction] for e in read] if name == "errors" else read)
 
 
 def test_a_completion_without_a_text_is_a_failure() -> None:
@@ -187,7 +150,7 @@ def test_a_completion_without_a_text_is_a_failure() -> None:
 @settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_no_text_of_a_teacher_raises(text: str) -> None:
-    for (how, empty), of in zip(EMPTY.items(), ("candidate", *MAKE), strict=True):
+    for (how, empty), of in zip(HOW.values(), ("candidate", *MAKE), strict=True):
         assert all(isinstance(rule.why(empty.filled(Completion("k", text), how)), str) for rule in MAKE[of]()[:3])
 
 
@@ -204,6 +167,14 @@ def test_what_passes_is_read_back_with_its_score(errors: list[ErrorItem]) -> Non
     read = error_analysis(analysis(errors))
     if rule.why(replace(GOOD, errors=tuple(errors))) == "":
         assert read.value == -sum(error.reduction for error in errors) and read.agrees
+
+
+@pytest.mark.parametrize("case", cases("training_refused"), ids=json.dumps)
+def test_wrong_settings_are_refused_by_name(case: dict) -> None:
+    with pytest.raises(ValueError, match=case["says"]):
+        if case["of"] == "FeedbackCollection":
+            FeedbackCollection(**case["given"])
+        finetune.named(case["of"]).changed(**case["given"])
 
 
 # -- what is asked -----------------------------------------------------------------------------------------------------
@@ -230,10 +201,10 @@ def test_seeds_are_twelve_of_our_own_or_a_file(tmp_path) -> None:
     own = seeds()
     assert len(own) == 12 and all(draft.rubric().levels.keys() == {1, 2, 3, 4, 5} for draft in own)
     path = tmp_path / "mine.jsonl"
-    path.write_text(JSON + "\n" + json.dumps({"criteria": "x"}) + "\n")
+    path.write_text(json.dumps(TEXTS) + "\n" + json.dumps({"criteria": "x"}) + "\n")
     with pytest.raises(ValueError, match="seed rubric 1: no description of score 1, 2, 3, 4, 5"):
         seeds(path)
-    path.write_text(JSON + "\n")
+    path.write_text(json.dumps(TEXTS) + "\n")
     assert [draft.texts for draft in seeds(path)] == [TEXTS]
 
 

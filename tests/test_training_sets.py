@@ -152,20 +152,6 @@ def test_views_are_what_the_evaluator_asks_without_a_part() -> None:
         built.examples("none")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"rounds": -1}, "rounds=-1"),
-        ({"length": 0.5}, "length=0.5"),
-        ({"alike": 2}, "alike=2"),
-        ({"sampling": {"temperature": 0.0}}, "temperature 0"),
-    ],
-)
-def test_settings_are_checked(wrong, said) -> None:
-    with pytest.raises(ValueError, match=said):
-        FeedbackCollection(**wrong)
-
-
 # -- stopped runs, and sets on disk ------------------------------------------------------------------------------------
 
 
