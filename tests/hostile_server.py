@@ -7,6 +7,7 @@ import socket
 import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 BIG = 10_000_000
@@ -144,27 +145,12 @@ class Handler(BaseHTTPRequestHandler):
         self.send(200, BAD[prompt_of(body).split(": ", 1)[1]])
 
 
-BAD: dict[str, Any] = {
-    "json": b'{"choices": [{"text": "cut o',
-    "html": b"<html>gateway</html>",
-    "nothing": b"",
-    "bytes": b"\xff\xfe\x00",
-    "deep": b"[" * 100_000,
-    "list": [],
-    "null": b"null",
-    "error": {"error": {"message": "the model is on fire"}},
-    "no choices": {"id": "x"},
-    "empty choices": {"choices": []},
-    "null choice": {"choices": [None]},
-    "two choices": {"choices": [{"text": "a"}, {"text": "b"}]},
-    "filtered": {
-        "choices": [{"text": "a", "message": {"content": "a"}, "finish_reason": "content_filter"}],
-    },
-    "null content": {"choices": [{"message": {"content": None}, "finish_reason": "stop"}]},
-    "no text": {"choices": [{"finish_reason": "stop"}]},
-    "number": {"choices": [{"text": 5}]},
-    "odd reason": {"choices": [{"text": "a", "finish_reason": 7}]},
-}
+def _bad(case: dict[str, Any]) -> Any:
+    return (case["raw"] * case.get("times", 1)).encode("latin-1") if "raw" in case else case["answer"]
+
+
+CASES = Path(__file__).parent / "cases" / "bad_answers.jsonl"  # what is no completion: as it is sent, or as JSON
+BAD = {case["name"]: _bad(case) for case in map(json.loads, CASES.open())}
 
 
 def prompt_of(body: dict[str, Any]) -> str:
