@@ -274,9 +274,8 @@ class Job:
         lines = tally.lines()
         if self.run.counts:
             lines.append(self.run.summary())
-            usage = getattr(self.engine, "usage", None)
-            if usage is not None and usage.cost:
-                lines.append(f"cost: {usage.cost:,.4f}")
+            if cost := getattr(self.engine, "cost", 0.0):
+                lines.append(f"cost: {cost:,.4f}")
         return [*lines, f"signature: {tally.signature}"]
 
 
