@@ -95,7 +95,7 @@ mini-ablations: $(READY)  ## the papers' training ablations at miniature scale (
 	@$(PY) -m tools.mini_judge.ablate $(ARGS)
 
 lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 8890"]
-	@$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_ARGS)
+	@$(BIN)/jupyter lab --config=tools/jupyter_config.py --notebook-dir=notebooks $(LAB_ARGS)
 
 parser-rules: $(READY)  ## what each row of the rating parser's tables changes on cases and recorded texts
 	@$(PY) tools/parser_rules.py --recorded 3000
