@@ -176,7 +176,7 @@ def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
         print(f"{name}: verdict at {where['verdict']}, first table at {where['table']}, {where['wide']} wide")
         asked = [url for url in tab.asked if not url.startswith(("file:", "data:", "blob:"))]
         faults = [f"asks the network for {url}" for url in asked] + tab.value(FAULTS)
-        needed = ["table"] if name.endswith(("index", "judgments")) and name != "index" else ["verdict", "table"]
+        needed = ["table"] if name == "judgments" else ["verdict", "table"]
         faults += [f"{what} begins at {where[what]}" for what in needed if (where[what] or HEIGHT) >= HEIGHT]
         faults += ["wider than the window"] if where["wide"] > WIDTH else []
         if axe:
@@ -202,7 +202,8 @@ def lab(tab: Tab, folder: Path) -> Iterator[str]:
                         urllib.request.urlopen(f"http://127.0.0.1:{port}/api").close()
                         break
                     time.sleep(0.5)
-                tab.open(address, "!!document.querySelector('.jp-Notebook .jp-Cell .jp-RenderedMarkdown')", 120)
+                tab.open(address, "document.querySelectorAll('.jp-Notebook .jp-Cell').length > 4", 120)
+                time.sleep(2)
                 tab.picture(folder / f"lab_{name.replace('/', '_').removesuffix('.ipynb')}.png")
                 here = ("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")
                 yield from (f"{name}: asks {url}" for url in tab.asked if not url.startswith(here))

@@ -84,7 +84,9 @@ def build(folder: Path | None = None, mode: str = "full", explorers: bool = True
     shared = {"entries": entries, "named": named, "said": said, "heads": list(_brief(board).columns[1:])}
     shared |= {"titles": scoreboard.TITLES, "papers": (*PAPERS, META)}
     for paper in (*PAPERS, META):
-        content = web.render("paper.html", paper=paper, rows=[*_board(board, paper, "")], **_claims(paper), **shared)
+        mine = board[board["paper"] == paper]
+        told = {"headline": scoreboard.headline(mine) if len(mine) else "", "rows": [*_board(mine, "")]}
+        content = web.render("paper.html", paper=paper, **told, **_claims(paper), **shared)
         page = web.page(scoreboard.TITLES[paper], content, home="../index.html", trail=scoreboard.TITLES[paper])
         files.write_text(folder / paper / "index.html", page)
     counted = scoreboard.claims()
@@ -95,7 +97,7 @@ def build(folder: Path | None = None, mode: str = "full", explorers: bool = True
         mode=mode,
         unrun=unrun,
         totals=_bare(tables.show(scoreboard.totals(board))),
-        rows=[row for paper in PAPERS for row in _board(board, paper, f"{paper}/")],
+        rows=[row for paper in PAPERS for row in _board(board[board["paper"] == paper], f"{paper}/")],
         claims=_bare(tables.show(counted)) if len(counted) else "",
         judged=judged,
         **shared,
@@ -211,12 +213,10 @@ def _brief(rows: pd.DataFrame) -> pd.DataFrame:
     return scoreboard.brief(rows).drop(columns=["largest difference", "run", "reason", "by construction"])
 
 
-def _board(board: pd.DataFrame, paper: str, folder: str) -> Iterator[dict[str, Any]]:
+def _board(rows: pd.DataFrame, folder: str) -> Iterator[dict[str, Any]]:
     """A paper's rows of the scoreboard: the name of each, its page where it has one, and its texts by column."""
-    rows = board[board["paper"] == paper]
     for row, texts in zip(rows.to_dict("records"), _brief(rows).to_dict("records"), strict=True):
         output = str(row["output"]).partition(",")[0]
-        name = row["id"].replace("_", " ").capitalize()
-        told = {"name": name, "page": f"{folder}{output}.html" if output else "", "texts": texts}
-        told["paper"] = scoreboard.TITLES[paper] if folder else ""
-        yield told | {"reason": row["reason"], "numbers": row["status"] in scoreboard.COMPARED}
+        told = {"name": row["id"].replace("_", " ").capitalize(), "page": f"{folder}{output}.html" if output else ""}
+        told["paper"] = scoreboard.TITLES[row["paper"]] if folder else ""
+        yield told | {"texts": texts, "reason": row["reason"], "numbers": row["status"] in scoreboard.COMPARED}

@@ -61,7 +61,7 @@ def _stylesheet() -> str:
 
     own = tables.STYLE.removeprefix("<style>").removesuffix("</style>")
     shared = (_SITE / "page.css").read_text(encoding="utf-8")
-    return shared + own + HtmlFormatter(style="tango").get_style_defs(".highlight")
+    return shared + own + HtmlFormatter(style="bw").get_style_defs(".highlight")
 
 
 def prose(text: str) -> str:
