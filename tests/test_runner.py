@@ -310,26 +310,6 @@ def test_a_damaged_record_means_run_again(here, damage):
     assert run()[0].ran == ["one"] and run()[0].cached == ["one"]
 
 
-def test_full_disk_leaves_nothing_half_written(here, monkeypatch):
-    here.output("one")
-    run()
-    before = {path: path.read_bytes() for path in here.result("").rglob("*") if path.is_file()}
-    here.output("two")
-    real = Path.write_bytes
-
-    def full(self, content):
-        if ".two" in self.name:
-            real(self, content[:10])
-            raise OSError(28, "No space left on device")
-        return real(self, content)
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    outcome, said = run()
-    assert outcome.failed == ["two"] and outcome.cached == ["one"]
-    assert "No space left" in said and "nothing was saved" in said
-    assert {path: path.read_bytes() for path in here.result("").rglob("*") if path.is_file()} == before
-
-
 # ---- missing data
 
 

@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -238,45 +237,6 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    """Pages of this checkout's own catalogue: the index, and three notebooks with pictures and tables."""
-    if BROWSER is None:
-        pytest.skip("no chromium here")
-    folder = tmp_path_factory.mktemp("site")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("NLGEVAL_ROOT", raising=False)
-        listed = catalogue.load()
-        some = ("tigerscore_table_05", "semscore_table_03", "meta_ties")
-        patch.setattr(catalogue, "load", lambda: catalogue.Catalogue(tuple(listed[name] for name in some), listed.rows))
-        return pages.build(folder / "report", explorers=False)
-
-
-def opened(page: Path, folder: Path) -> tuple[list[str], list[str], Path]:
-    """A page in a headless browser: what it asked the network for, the lines of its console, and a screenshot.
-
-    The browser has requests of its own; those of a page have an origin.
-    """
-    log, shot = folder / "net.json", folder / "shot.png"
-    command = [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}"]
-    command += ["--window-size=1100,2400", f"--screenshot={shot}", page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    params = [event.get("params", {}) for event in json.loads(log.read_text(errors="replace"))["events"]]
-    asked = {one["url"] for one in params if one.get("initiator", "not an origin") != "not an origin" and "url" in one}
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    return sorted(url for url in asked if not url.startswith(("file:", "data:"))), console, shot
-
-
-def test_the_check_sees_requests_and_script_errors(tmp_path):
-    if BROWSER is None:
-        pytest.skip("no chromium here")
-    page = tmp_path / "bad.html"
-    page.write_text("<!DOCTYPE html><img src='http://cdn.example/x.png'><script>nosuch()</script>")
-    asked, console, _ = opened(page, tmp_path)
-    assert asked == ["http://cdn.example/x.png"] and "nosuch is not defined" in console[0]
-
-
 def test_filters_and_links_of_the_explorer_work(judged, tmp_path):
     if BROWSER is None:
         pytest.skip("no chromium here")
@@ -286,15 +246,3 @@ def test_filters_and_links_of_the_explorer_work(judged, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     seen = Seen(done.stdout)
     assert "1 of 12" in seen.text and "no verdict at all" in seen.text and "CONSOLE" not in done.stderr
-
-
-@pytest.mark.parametrize("name", ["index", "tigerscore_table_05", "semscore_table_03", "meta_ties"])
-def test_a_browser_shows_it_and_fetches_nothing(real, tmp_path, name):
-    asked, console, shot = opened(real.index if name == "index" else real.pages[name], tmp_path)
-    assert asked == [] and console == []
-    from PIL import Image
-
-    with Image.open(shot) as picture:
-        colours = picture.convert("RGB").resize((110, 240)).getcolors(1 << 16)
-        assert picture.size == (1100, 2400)
-    assert len(colours) > 40 and max(count for count, _ in colours) < 0.97 * 110 * 240, "a blank page"
