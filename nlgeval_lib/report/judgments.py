@@ -73,7 +73,7 @@ def of(judge: Judge, frame: pd.DataFrame, *, engine: Engine, store: Store | None
     return _framed(frame.join(judge.framed(frame.index, made, engine)), turns)
 
 
-def _heard(judge: Judge, frame: pd.DataFrame, engine: Engine, store: Store | None) -> tuple[Any, list[list[Turn]]]:
+def _heard(judge: Any, frame: pd.DataFrame, engine: Engine, store: Store | None) -> tuple[Any, list[list[Turn]]]:
     """What the stages come to; what was asked and said about each row, in their order."""
     judge = judge.for_engine(engine)
     samples = judge.given(frame)
@@ -95,7 +95,7 @@ def _heard(judge: Judge, frame: pd.DataFrame, engine: Engine, store: Store | Non
     return made, [about.get(one.id) or outputs.get(one.id.rpartition("/")[0], []) for one in samples]
 
 
-def _parser(judge: Judge, sample: Sample) -> Callable[[str], Parsed] | None:
+def _parser(judge: Any, sample: Sample) -> Callable[[str], Parsed] | None:
     """The parser that reads a judge's score, as the judge sets it; None for an evaluator that says nothing of it."""
     if judge.name.startswith("tigerscore"):
         return parsers.error_analysis

@@ -193,8 +193,9 @@ class Output:
         kept = Counter[str]()
         for loss in place.losses:
             kept[loss.kind] += loss.count
-        told = {"id": self.id, "folder": folder, "why": place.why, "since": place.since, "kept": dict(kept)}
-        told |= {"changed": new, "line": line, "files": [proof, *contents], "modules": provenance.modules()}
+        told: dict[str, Any] = {"id": self.id, "folder": folder, "why": place.why, "since": place.since}
+        told |= {"kept": dict(kept), "changed": new, "line": line, "files": [proof, *contents]}
+        told |= {"modules": provenance.modules()}
         # for the runner, or a trace for whoever runs the notebook alone
         given = os.environ.get("NLGEVAL_RECORD")
         files.write_text(given or files.state("saved", self.mode, f"{self.id}.json"), json.dumps(told))
