@@ -291,13 +291,6 @@ def test_the_last_comparison_of_a_table_counts(here):
     assert (cells["verdict"] == "equal").all()
 
 
-def test_results_folder_that_is_a_file(here):
-    here.result("").write_text("in the way")
-    with pytest.raises(OSError, match=r"cannot write .*one\.(csv|json).*nothing was saved"):
-        saved("one")
-    assert here.result("").read_text() == "in the way"
-
-
 @pytest.mark.parametrize("failing", ["one.csv", "one.json", "one__extra.csv"])
 def test_full_disk_leaves_the_old_files_whole(here, monkeypatch, failing):
     def both(value):

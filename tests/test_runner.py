@@ -250,16 +250,6 @@ def test_the_longest_first_and_outputs_of_one_notebook_one_after_the_other(here,
     assert begun == ["second", "long", "first", "short"]
 
 
-def test_dry_run_says_why_and_does_nothing(here):
-    here.output("one")
-    here.output("two", more="parameters = {sed = 1}")
-    listed = catalogue.load()
-    lines = list(session.listing(listed, Options(), listed.outputs))
-    assert lines[0] == "run      one  (never run here)"
-    assert lines[1].startswith("refused  two") and "'sed'" in lines[1]
-    assert not here.result("").exists() and here.count("one") == 0
-
-
 # ---- failures
 
 
