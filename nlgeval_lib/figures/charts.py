@@ -234,7 +234,14 @@ def scoreboard(frame: pd.DataFrame, names: Mapping[str, str]) -> Any:
         for place, status, printed in zip(y, part["status"], part["printed"], strict=True):
             ax.text(101, place, f"{status}, {printed}", fontsize=7, va="center")
         ax.set(xlim=(0, 100), ylim=(len(part) - 0.4, -0.6), title=names.get(paper, paper))
+        ax.set_title(_counted(part), loc="right", fontsize=7, fontweight="normal")
         ax.grid(axis="y", visible=False)
     axes[-1, 0].set_xlabel("share of the printed numbers, %")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower left", ncols=3)
     return fig
+
+
+def _counted(part: pd.DataFrame) -> str:
+    sums = part.select_dtypes("number").sum()
+    said = [f"{name} {sums[f'{name}_equal']:,.0f} of {sums[name]:,.0f}" for name in ("recomputed", "consistent")]
+    return f"equal: {', '.join(said)}; for orientation {sums['orientation']:,.0f}; printed {sums['printed']:,.0f}"
