@@ -22,7 +22,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report check-results completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock clean distclean
+.PHONY: help setup data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report screenshots check-results completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -79,6 +79,9 @@ report: $(READY)  ## the results as a static site, results/report/index.html (wh
 	@$(NLGEVAL) run --mode $(MODE) --jobs $(JOBS)
 	@$(NLGEVAL) report --mode $(MODE)
 
+screenshots: $(READY)  ## the report's pages and four notebooks in a headless Chromium: pictures, and what must hold of each [ARGS="--axe axe.min.js"]
+	@$(PY) tools/screenshots.py $(ARGS)
+
 check-results: $(READY)  ## run everything again elsewhere and compare with the committed results (1e-6)
 	@$(NLGEVAL) check --jobs $(JOBS)
 
@@ -95,7 +98,7 @@ mini-ablations: $(READY)  ## the papers' training ablations at miniature scale (
 	@$(PY) -m tools.mini_judge.ablate $(ARGS)
 
 lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 8890"]
-	@$(BIN)/jupyter lab --notebook-dir=notebooks $(LAB_ARGS)
+	@$(BIN)/jupyter lab --config=tools/jupyter_config.py --notebook-dir=notebooks $(LAB_ARGS)
 
 parser-rules: $(READY)  ## what each row of the rating parser's tables changes on cases and recorded texts
 	@$(PY) tools/parser_rules.py --recorded 3000

@@ -48,7 +48,10 @@ def test_results_that_cannot_be_written_end_with_1(here, monkeypatch, capsys):
 def test_dry_run_and_trial(here, monkeypatch, capsys):
     here.output("good")
     code, out, _ = call(monkeypatch, capsys, "run", "--dry-run")
-    assert (code, out) == (0, "run      good  (never run here)\n")
+    assert (code, out) == (0, "run      good  (never run here)\n") and not here.result("").exists()
+    here.output("bad", more="parameters = {sed = 1}")
+    code, out, _ = call(monkeypatch, capsys, "run", "bad", "--dry-run")
+    assert code == 0 and out.startswith("refused  bad") and "'sed'" in out
     code, out, _ = call(monkeypatch, capsys, "run", "good", "-p", "seed=4")
     assert code == 0 and here.result("partial/hdeval/good.json").exists() and not here.result("hdeval").exists()
     code, out, _ = call(monkeypatch, capsys, "run", "good", "-p", "seed=x")

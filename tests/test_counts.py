@@ -42,9 +42,9 @@ def test_the_three_counts_agree_wherever_they_stand(board, cells):
     told = {"README.md": readme[1], "scoreboard.md": markdown, "the line": scoreboard.headline(board)}
     for where, text in told.items():
         assert numbers(text) == sums, where
-    drawn = [text.get_text() for text in figures.scoreboard(board, scoreboard.TITLES).axes[0].texts]
-    bands = pd.DataFrame([numbers(text) for text in drawn if text.startswith("recomputed ")])
-    assert bands.sum().tolist() == [*sums[1:6], sums[0]], "the picture's bands"
+    drawn = figures.scoreboard(board, scoreboard.TITLES).axes
+    panels = pd.DataFrame([numbers(panel.get_title(loc="right")) for panel in drawn])
+    assert panels.sum().tolist() == [*sums[1:6], sums[0]], "the picture's panels"
     outputs = pd.DataFrame([one for one in scoreboard.totals(board).to_dict("records") if one["paper"] != "all"])
     assert sum(numbers(text)[0] for text in outputs["recomputed: equal"]) == sums[1]
 

@@ -250,16 +250,6 @@ def test_the_longest_first_and_outputs_of_one_notebook_one_after_the_other(here,
     assert begun == ["second", "long", "first", "short"]
 
 
-def test_dry_run_says_why_and_does_nothing(here):
-    here.output("one")
-    here.output("two", more="parameters = {sed = 1}")
-    listed = catalogue.load()
-    lines = list(session.listing(listed, Options(), listed.outputs))
-    assert lines[0] == "run      one  (never run here)"
-    assert lines[1].startswith("refused  two") and "'sed'" in lines[1]
-    assert not here.result("").exists() and here.count("one") == 0
-
-
 # ---- failures
 
 
@@ -308,26 +298,6 @@ def test_a_damaged_record_means_run_again(here, damage):
     path = stale.record_path("full", "one")
     path.write_text(damage if isinstance(damage, str) else json.dumps(json.loads(path.read_text()) | damage))
     assert run()[0].ran == ["one"] and run()[0].cached == ["one"]
-
-
-def test_full_disk_leaves_nothing_half_written(here, monkeypatch):
-    here.output("one")
-    run()
-    before = {path: path.read_bytes() for path in here.result("").rglob("*") if path.is_file()}
-    here.output("two")
-    real = Path.write_bytes
-
-    def full(self, content):
-        if ".two" in self.name:
-            real(self, content[:10])
-            raise OSError(28, "No space left on device")
-        return real(self, content)
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    outcome, said = run()
-    assert outcome.failed == ["two"] and outcome.cached == ["one"]
-    assert "No space left" in said and "nothing was saved" in said
-    assert {path: path.read_bytes() for path in here.result("").rglob("*") if path.is_file()} == before
 
 
 # ---- missing data

@@ -1,24 +1,33 @@
-"""The static site: what is shown of a notebook, that nothing in it runs, and that a browser fetches nothing."""
+"""The static site and its explorer of judgments: nothing of the data runs, and a browser fetches nothing."""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import json
 import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
-from pathlib import Path
 
+import pandas as pd
 import pytest
 from cli_tools import call
 from runner_tools import Checkout, document
 
-from nlgeval_lib.report import pages
+from nlgeval_lib import datasets
+from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.evaluators.geval import GEval
+from nlgeval_lib.report import explorer, judgments, pages, web
 from nlgeval_lib.study import catalogue
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src='http://evil.example'></iframe>"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+OURS = [(web._SITE / name).read_text(encoding="utf-8") for name in ("tables.js", "explorer.js")]
 
 
 class Seen(HTMLParser):
@@ -52,8 +61,15 @@ def display(**data) -> dict:
 
 
 def nothing_runs(page: str) -> None:
+    """Nothing but the scripts that the page's own policy names by their hashes."""
+    policy, hashes = page.partition("Content-Security-Policy")[2].partition(">")[0], []
+    for code in re.findall(r"<script>(.*?)</script>", page, re.DOTALL):
+        hashes.append(base64.b64encode(hashlib.sha256(code.encode()).digest()).decode())
+        assert f"'sha256-{hashes[-1]}'" in policy and code in OURS
+        page = page.replace(f"<script>{code}</script>", "")
+    assert policy.count("sha256-") == len(hashes)
     seen = Seen(page)
-    assert not {"script", "iframe", "object", "embed", "link", "form", "base"} & set(seen.tags) - {"link"}
+    assert not {"script", "iframe", "object", "embed", "base"} & set(seen.tags)
     for name, value in seen.attributes:
         assert not name.startswith("on") and not (value or "").strip().lower().startswith("javascript:")
         if name == "src":
@@ -73,7 +89,7 @@ def nothing_runs(page: str) -> None:
     ],
 )
 def test_nothing_of_an_output_runs(output):
-    page = pages.notebook_body(executed(output))
+    page = web.notebook_body(executed(output))
     nothing_runs(page)
     assert "model wrote" in Seen(page).text and "evil.example" not in re.sub("&lt;.*?&gt;", "", page)
 
@@ -82,20 +98,20 @@ def test_scripts_and_widgets_are_left_out_and_pictures_stay():
     script = display(application_javascript="alert(1)")
     widget = display(**{"application_vnd.jupyter.widget-view+json": {"model_id": "x"}}, text_plain="a widget")
     drawing = display(**{"image_svg+xml": f"<svg xmlns='http://www.w3.org/2000/svg'>{EVIL}</svg>"}, text_plain="drawn")
-    page = pages.notebook_body(executed(script, widget, drawing, display(image_png=PNG, text_plain="<Figure>")))
+    page = web.notebook_body(executed(script, widget, drawing, display(image_png=PNG, text_plain="<Figure>")))
     nothing_runs(page)
     seen = Seen(page)
     assert "a widget" in seen.text and "alert" not in page and seen.tags.count("img") == 1 and "drawn" in seen.text
     assert ("alt", "<Figure>") in seen.attributes and f"data:image/png;base64,{PNG}" in page
     told = display(image_png=PNG, text_plain="<Image>") | {"metadata": {"image/png": {"width": 330, "alt": "<b>bars"}}}
     wrong = display(image_png=PNG) | {"metadata": {"image/png": {"width": '1" onload="alert(3)'}}}
-    page = pages.notebook_body(executed(told, wrong))
+    page = web.notebook_body(executed(told, wrong))
     nothing_runs(page)
     assert {("alt", "<b>bars"), ("width", "330")} <= set(Seen(page).attributes) and "alert" not in page
 
 
 def test_a_mark_in_a_text_is_a_text():
-    assert "xpicture7x" in Seen(pages.notebook_body(executed(prose="xpicture7x"))).text
+    assert "xpicture7x" in Seen(web.notebook_body(executed(prose="xpicture7x"))).text
 
 
 @pytest.fixture
@@ -117,7 +133,8 @@ def test_every_output_has_its_page_and_the_index_leads_there(here, monkeypatch, 
     assert got.code == 0 and "2 pages, 1 of them run in this checkout: results/report/index.html" in got.out
     index = here.result("report/index.html").read_text()
     links = [value for name, value in Seen(index).attributes if name == "href" and value.endswith(".html")]
-    assert set(links) == {"hdeval/one.html", "hdeval/two.html"}
+    papers = {f"{name}/index.html" for name in (*catalogue.PAPERS, catalogue.META)}
+    assert set(links) == {"hdeval/one.html", "hdeval/two.html", *papers}
     assert all((here.result("report") / link).is_file() for link in links)
     assert "First <b>one</b>" in Seen(index).text and index.index("Scoreboard") < index.index("All notebooks")
     one, two = (here.result(f"report/hdeval/{name}.html").read_text() for name in ("one", "two"))
@@ -140,6 +157,76 @@ def test_pages_of_earlier_builds_go_and_other_folders_are_left_alone(here, tmp_p
     assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
 
 
+# ---- judgment by judgment
+
+
+def unpacked(page: str) -> dict:
+    data = re.search(r'<script type="application/json" id="data">"([A-Za-z0-9+/=]*)"</script>', page)[1]
+    return json.loads(gzip.decompress(base64.b64decode(data)))
+
+
+@pytest.fixture
+def judged():
+    """G-Eval's judgments of the embedded set, by a script whose answers are hostile."""
+    frame = datasets.quick(datasets.load("mini_judge"), 2)
+    frame = frame[frame["aspect"] == "overall"].reset_index(drop=True)
+    frame["output"] = [f"output {number} {EVIL}" for number in frame.index]
+    answers = [f"{EVIL} Rating: 4", "no verdict at all", "Score: 9", *(["Score: 2"] * (len(frame) - 3))]
+    return explorer.of(GEval(template="semscore/g_eval_input", low=1, high=5), frame, engine=ScriptedEngine(answers))
+
+
+def test_a_judgment_is_shown_whole_and_its_texts_are_data(judged):
+    [page] = judged.pages()
+    nothing_runs(page.replace('<script type="application/json" id="data">', "<b>").replace('"</script>', '"</b>'))
+    assert "evil.example" not in page and "alert" not in page
+    data = unpacked(page)
+    first, second, third = data["rows"][:3]
+    assert (first[4], first[5]) == (4.0, "ok") and third[5] == "out_of_range" and second[5] == "unparsed" and second[6]
+    [(about, prompt, answer, [(start, end)], trace)] = first[11]
+    text = data["texts"][answer]
+    assert text == f"{EVIL} Rating: 4" and text[start:end] == "4" and about == "score"
+    assert EVIL in data["texts"][prompt] and data["texts"][first[10]] == f"output 0 {EVIL}"
+    assert "verdict  4: label" in data["texts"][trace] and second[11][0][3] == []
+    widget = judged._repr_html_()
+    assert widget.startswith("<iframe") and 'sandbox="allow-scripts"' in widget and widget.count("<") == 2
+
+
+def test_many_judgments_are_parted_and_linked(judged, monkeypatch):
+    monkeypatch.setattr(explorer, "PART", 5)
+    names = [f"{number}.html" for number in range(judged.parts)]
+    made = judged.pages(names, home="../index.html")
+    assert judged.parts == 3 and [len(unpacked(page)["rows"]) for page in made] == [5, 5, 2]
+    assert "6 to 10 of 12" in made[1] and '<a href="2.html">' in made[1] and "<strong>part 2</strong>" in made[1]
+
+
+def test_disagreement_is_a_difference_of_ranks_within_an_aspect(judged):
+    frame = judged.frame.assign(value=[float(n) for n in range(12)], human=[float(11 - n) for n in range(12)])
+    gap = judgments._framed(frame, frame["turns"])["gap"]
+    assert gap.iloc[0] == gap.iloc[-1] == pytest.approx(11 / 12, abs=0.001) and gap.iloc[5] == pytest.approx(
+        1 / 12, abs=0.001
+    )
+    frame["aspect"], frame.loc[0, "human"] = ["a", "b"] * 6, float("nan")
+    assert judgments._framed(frame, frame["turns"])["gap"].isna().sum() == 1
+
+
+@pytest.mark.skipif(not datasets.available("tigerscore_outputs")[0], reason="no recordings here")
+def test_a_recording_has_its_prompts_its_texts_and_what_was_read():
+    whole = dict(judgments.of_recording("tigerscore_outputs"))
+    frame = pd.concat(whole.values())
+    values = datasets.recordings.load("tigerscore_outputs")["value"]
+    assert [*whole] == ["TIGERScore-7B, prompt+output", "TIGERScore-7B, output"] and len(frame) == len(values) == 502
+    assert (frame["status"] == "ok").mean() > 0.99 and frame["value"].sum() == pytest.approx(values.sum(), rel=0.05)
+    one = frame[frame["value"] < 0].iloc[0]["turns"][0]
+    assert one.marks and any(line.startswith("errors") for line in one.trace)
+
+
+def test_the_miniature_judge_is_there_as_it_was_measured():
+    forms = dict(judgments.of_miniature())
+    plain = forms["miniature judge, plain score"]
+    assert len(plain) == 1500 and plain["output"].ne("").all() and plain["gap"].notna().all()
+    assert "penalty" in forms["miniature judge, error analysis"]["turns"].iloc[1][0].text
+
+
 # ---- in a browser
 
 
@@ -150,52 +237,12 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    """Pages of this checkout's own catalogue: the index, and three notebooks with pictures and tables."""
+def test_filters_and_links_of_the_explorer_work(judged, tmp_path):
     if BROWSER is None:
         pytest.skip("no chromium here")
-    folder = tmp_path_factory.mktemp("site")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("NLGEVAL_ROOT", raising=False)
-        listed = catalogue.load()
-        some = ("tigerscore_table_05", "semscore_table_03", "meta_ties")
-        patch.setattr(catalogue, "load", lambda: catalogue.Catalogue(tuple(listed[name] for name in some), listed.rows))
-        return pages.build(folder / "report")
-
-
-def opened(page: Path, folder: Path) -> tuple[list[str], list[str], Path]:
-    """A page in a headless browser: what it asked the network for, the lines of its console, and a screenshot.
-
-    The browser has requests of its own; those of a page have an origin.
-    """
-    log, shot = folder / "net.json", folder / "shot.png"
-    command = [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}"]
-    command += ["--window-size=1100,2400", f"--screenshot={shot}", page.as_uri()]
+    page = tmp_path / "judge.html"
+    page.write_text(judged.pages()[0])
+    command = [BROWSER, *FLAGS, f"--user-data-dir={tmp_path / 'p'}", "--dump-dom", f"{page.as_uri()}#status=unparsed"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    params = [event.get("params", {}) for event in json.loads(log.read_text(errors="replace"))["events"]]
-    asked = {one["url"] for one in params if one.get("initiator", "not an origin") != "not an origin" and "url" in one}
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    return sorted(url for url in asked if not url.startswith(("file:", "data:"))), console, shot
-
-
-def test_the_check_sees_requests_and_script_errors(tmp_path):
-    if BROWSER is None:
-        pytest.skip("no chromium here")
-    page = tmp_path / "bad.html"
-    page.write_text("<!DOCTYPE html><img src='http://cdn.example/x.png'><script>nosuch()</script>")
-    asked, console, _ = opened(page, tmp_path)
-    assert asked == ["http://cdn.example/x.png"] and "nosuch is not defined" in console[0]
-
-
-@pytest.mark.parametrize("name", ["index", "tigerscore_table_05", "semscore_table_03", "meta_ties"])
-def test_a_browser_shows_it_and_fetches_nothing(real, tmp_path, name):
-    asked, console, shot = opened(real.index if name == "index" else real.pages[name], tmp_path)
-    assert asked == [] and console == []
-    from PIL import Image
-
-    with Image.open(shot) as picture:
-        colours = picture.convert("RGB").resize((110, 240)).getcolors(1 << 16)
-        assert picture.size == (1100, 2400)
-    assert len(colours) > 40 and max(count for count, _ in colours) < 0.97 * 110 * 240, "a blank page"
+    seen = Seen(done.stdout)
+    assert "1 of 12" in seen.text and "no verdict at all" in seen.text and "CONSOLE" not in done.stderr

@@ -70,4 +70,8 @@ if ! "$uv" pip sync ${torch[@]+"${torch[@]}"} "$lock"; then
     "$uv" pip install -r "$lock" --override requirements/overrides-cpu.txt
 fi
 "$uv" pip install -q --no-deps --no-build-isolation -e .
+# Running a notebook is no change for git (.gitattributes); a folder that is no checkout of its own needs none of it
+if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$here" ]; then
+    git config filter.nlgeval-notebook.clean "python3 tools/notebook_filter.py" || say "git keeps its settings"
+fi
 say "ready"

@@ -155,23 +155,28 @@ def scoreboard(paper: Papers = None, mode: Mode = "full") -> None:
 
 
 @app.command()
-def report(mode: Mode = "full", output: Annotated[str, option("--output", "-o", help="The folder.")] = "") -> None:
-    """Write the results as a static site: the scoreboard first, then every notebook with its outputs.
+def report(
+    mode: Mode = "full",
+    output: Annotated[str, option("--output", "-o", help="The folder.")] = "",
+    judgments: Annotated[bool, typer.Option(help="A page for every judge, too: minutes.")] = True,
+) -> None:
+    """Write the results as a static site: scoreboard, papers, every notebook with its outputs, every judge.
 
     Nothing is run. Notebooks that `nlgeval run` executed in this checkout are shown with their outputs, the others with
-    their source and the saved result. The pages need no server, no script and no network, and can be copied anywhere.
+    their source and the saved result. The pages need no server and no network, and can be copied anywhere.
 
     \b
     Examples:
       nlgeval report                       to results/report/index.html
       nlgeval report --mode quick          what `nlgeval run --mode quick` made
       nlgeval report --output site         into another (empty) folder
+      nlgeval report --no-judgments        without the judges' pages
       make report                          everything that this machine allows, then the site
     """
     from nlgeval_lib.report import pages
     from nlgeval_lib.report.notebook import shown
 
-    built = pages.build(Path(output) if output else None, mode)
+    built = pages.build(Path(output) if output else None, mode, judgments)
     run = len(built.pages) - len(built.unrun)
     typer.echo(f"{len(built.pages)} pages, {run} of them run in this checkout: {shown(built.index)}")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import papers
-from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, new
+from nlgeval_lib.figures.style import PALETTE, WIDE, color, new
 
 _MAX_HEADS = 8
 # how a cell of ours is drawn: its name in the legend, marker, colour, whether a line leads to the printed number
@@ -77,7 +77,9 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
     said = papers.in_words(found) + (f"; missing: {found['missing']}" if found["missing"] else "")
     said = textwrap.fill(f"{title}: {said}" if title else said, int(width * 14))
     fig.suptitle(said, x=0.01, ha="left", fontsize=9, fontweight="bold")
-    fig.legend(*_legend(axes.flat), loc="outside lower left", ncols=4 if width > COLUMN + 1 else 2)
+    handles, names = _legend(axes.flat)
+    across = int(width / (0.4 + 0.062 * max(map(len, names))))  # as many names beside each other as there is room for
+    fig.legend(handles, names, loc="outside lower left", ncols=max(1, min(4, across)))
     return fig
 
 
@@ -192,19 +194,7 @@ def heatmap(frame: pd.DataFrame, *, title: str = "", label: str = "") -> Any:
     return fig
 
 
-# ---- the scoreboard: a tile for each printed table and figure, a band for each paper
-
-# status -> sign
-STATUS = {
-    "reproduced": "=",
-    "partly": "~",
-    "differs": "≠",
-    "needs GPU": "G",
-    "no public data": "∅",
-    "no numbers": "·",
-    "not built yet": "",
-}
-# what a share of a tile's bar counts -> fill, hatch; told apart by lightness and pattern too, not by hue alone
+# what a share of a bar of the scoreboard counts -> fill, hatch; told apart by lightness and pattern, not hue alone
 SHARES = {
     "recomputed, equal": (PALETTE["blue"], ""),
     "consistent, equal": ("#8EC9EE", ""),
@@ -213,92 +203,45 @@ SHARES = {
     "equal by construction": ("#8C8C8C", ""),
     "nothing to set beside": ("#F0F0F0", ""),
 }
-_INK, _PALE = "#1A1A1A", "#5A5A5A"
-_PER_LINE = 9
-_LEGEND_PER_LINE = 4
 
 
 def scoreboard(frame: pd.DataFrame, names: Mapping[str, str]) -> Any:
-    """A tile map of `scoreboard.build()`: bars show what became of a table's numbers, the sign gives its status.
+    """What became of the numbers of `scoreboard.build()`: a panel a paper, a bar a printed table that has numbers.
 
-    names: of the papers. The numbers of a tile: recomputed and equal, consistent and equal, printed.
-    Raises: ValueError for a frame without rows or with an unknown status.
+    names: of the papers. Beside a bar: its status and how many numbers are printed.
+    Raises: ValueError for a frame without a printed number.
     """
-    unknown = set(frame["status"]) - set(STATUS)
-    if frame.empty or unknown:
-        raise ValueError(f"nothing to draw: {'no rows' if frame.empty else f'unknown status {sorted(unknown)}'}")
-    bands = [(paper, part) for paper, part in frame.groupby("paper", sort=False)]
-    lines = sum(math.ceil(len(part) / _PER_LINE) for _, part in bands)
-    height = 0.75 * len(bands) + lines + 2.9
-    fig, ax = new(WIDE, height * 0.36 + 0.1)
-    ax.set(xlim=(-0.05, _PER_LINE + 0.05), ylim=(-height, 0.0))
-    ax.axis("off")
-    y = -0.1
-    for paper, part in bands:
-        ax.text(0, y - 0.3, names.get(paper, paper), fontsize=9, fontweight="bold", va="center")
-        ax.text(_PER_LINE, y - 0.3, _counted(part), fontsize=7.5, ha="right", va="center")
-        y -= 0.62
-        for i, row in enumerate(part.to_dict("records")):
-            _tile(ax, i % _PER_LINE, y - i // _PER_LINE - 1, row)
-        y -= math.ceil(len(part) / _PER_LINE) + 0.13
-    _board_legend(ax, y - 0.25, frame)
+    bands = [(paper, part[part["printed"] > 0]) for paper, part in frame.groupby("paper", sort=False)]
+    bands = [(paper, part) for paper, part in bands if len(part)]
+    if not bands:
+        raise ValueError("nothing to draw: no printed number")
+    rows = [len(part) for _, part in bands]
+    options = {"height_ratios": [count + 1.2 for count in rows], "squeeze": False, "sharex": True}
+    fig, axes = new(WIDE, 0.6 + 0.155 * sum(rows) + 0.3 * len(rows), len(rows), 1, **options)
+    for ax, (paper, part) in zip(axes[:, 0], bands, strict=True):
+        equal = part[["recomputed_equal", "consistent_equal"]]
+        other = part["recomputed"] + part["consistent"] - equal.sum(axis=1)
+        shares = pd.concat([equal, other, part["orientation"], part["construction"]], axis=1).to_numpy(float)
+        rest = (part["printed"] - shares.sum(axis=1)).clip(lower=0).to_numpy(float)
+        shares = np.column_stack([shares, rest])
+        shares = 100 * shares / shares.sum(axis=1, keepdims=True)  # a cell of two routes has two
+        y, left = np.arange(len(part)), np.zeros(len(part))
+        for share, (name, (fill, hatch)) in zip(shares.T, SHARES.items(), strict=True):
+            ax.barh(y, share, left=left, height=0.8, color=fill, hatch=hatch, edgecolor="#7A7A7A", lw=0.4, label=name)
+            left += share
+        labels = part["id"].str.replace("_", " ").str.capitalize()
+        ax.set_yticks(y, labels, fontsize=7)
+        for place, status, printed in zip(y, part["status"], part["printed"], strict=True):
+            ax.text(101, place, f"{status}, {printed}", fontsize=7, va="center")
+        ax.set(xlim=(0, 100), ylim=(len(part) - 0.4, -0.6), title=names.get(paper, paper))
+        ax.set_title(_counted(part), loc="right", fontsize=7, fontweight="normal")
+        ax.grid(axis="y", visible=False)
+    axes[-1, 0].set_xlabel("share of the printed numbers, %")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower left", ncols=3)
     return fig
 
 
 def _counted(part: pd.DataFrame) -> str:
     sums = part.select_dtypes("number").sum()
-    said = [f"{name} {sums[f'{name}_equal']:,.0f} of {sums[name]:,.0f} equal" for name in ("recomputed", "consistent")]
-    return f"{' · '.join(said)} · for orientation {sums['orientation']:,.0f} · printed {sums['printed']:,.0f}"
-
-
-def _shares(row: dict[str, Any]) -> list[int]:
-    """The numbers of a table, in the order of `SHARES`."""
-    equal = [row["recomputed_equal"], row["consistent_equal"]]
-    shares = [*equal, row["recomputed"] + row["consistent"] - sum(equal), row["orientation"], row["construction"]]
-    return [*shares, max(0, row["printed"] - sum(shares))]
-
-
-def _tile(ax: Any, x: float, y: float, row: dict[str, Any]) -> None:
-    numbers = row["printed"] > 0
-    ax.add_patch(_box(x + 0.05, y + 0.07, 0.9, 0.86, "#FFFFFF" if numbers else "#F7F7F7", "", 0.08))
-    kind, _, number = row["id"].partition("_")
-    short = {"table": "T", "figure": "F"}.get(kind, kind[:1].upper() + " ") + number.lstrip("0").replace("_", " ")
-    ink = _INK if numbers else _PALE
-    ax.text(x + 0.12, y + 0.73, short, fontsize=8, fontweight="bold", color=ink, va="center")
-    ax.text(x + 0.88, y + 0.73, STATUS[row["status"]], fontsize=8, color=ink, ha="right", va="center")
-    if not numbers:
-        return
-    count = f"{row['recomputed_equal']} · {row['consistent_equal']} / {row['printed']}"
-    ax.text(x + 0.5, y + 0.44, count, fontsize=7, color=ink, va="center", ha="center")
-    left, shares = x + 0.12, _shares(row)
-    for share, (fill, hatch) in zip(shares, SHARES.values(), strict=True):
-        width = 0.76 * share / sum(shares)  # a cell of two routes has two
-        if width:
-            ax.add_patch(_box(left, y + 0.15, width, 0.16, fill, hatch))
-        left += width
-
-
-def _box(x: float, y: float, width: float, height: float, fill: str, hatch: str, round_: float = 0.0) -> Any:
-    from matplotlib.patches import FancyBboxPatch, Rectangle
-
-    look: dict[str, Any] = {"facecolor": fill, "edgecolor": "#7A7A7A", "linewidth": 0.4, "hatch": hatch}
-    if round_:
-        return FancyBboxPatch((x, y), width, height, boxstyle=f"round,pad=0,rounding_size={round_}", **look)
-    return Rectangle((x, y), width, height, **look)
-
-
-def _board_legend(ax: Any, y: float, frame: pd.DataFrame) -> None:
-    def place(i: int, line: float) -> tuple[float, float]:
-        return i % _LEGEND_PER_LINE * _PER_LINE / _LEGEND_PER_LINE, line - i // _LEGEND_PER_LINE * 0.5
-
-    for i, (name, (fill, hatch)) in enumerate(SHARES.items()):
-        x, line = place(i, y)
-        ax.add_patch(_box(x + 0.07, line - 0.12, 0.36, 0.24, fill, hatch))
-        ax.text(x + 0.55, line, name, fontsize=7.5, va="center")
-    x, line = place(len(SHARES), y)
-    ax.text(x + 0.07, line, "5 · 3 / 20: equal, recomputed · consistent / printed", fontsize=7.5, va="center")
-    counts = frame["status"].value_counts()
-    for i, name in enumerate(name for name in STATUS if name in counts):
-        x, line = place(i, y - 1.15)
-        ax.text(x + 0.25, line, STATUS[name], fontsize=8, fontweight="bold", ha="center", va="center")
-        ax.text(x + 0.55, line, f"{name} ({counts[name]})", fontsize=7.5, va="center")
+    said = [f"{name} {sums[f'{name}_equal']:,.0f} of {sums[name]:,.0f}" for name in ("recomputed", "consistent")]
+    return f"equal: {', '.join(said)}; for orientation {sums['orientation']:,.0f}; printed {sums['printed']:,.0f}"

@@ -9,13 +9,12 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib import figures, files, papers
-from nlgeval_lib.papers.audit import CONTRADICTS, UNTOLD
 from nlgeval_lib.report import saving, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue, judges
@@ -111,18 +110,16 @@ class Output:
         self._frames[name] = frame.copy()
         return tables.show(frame, caption, digits, rows=60)
 
-    def audit(self, table: str | None = None) -> tables.Table:
-        """Do the printed numbers of the covered tables, or of one, agree with each other? See `papers.audit`.
+    def audit(self) -> tables.Table:
+        """Do the printed numbers of the covered tables agree with each other? See `papers.audit`.
 
         Shows what contradicts, a line a finding, and how many relations were checked; both are saved with the result.
-        Raises: ValueError for a table that the output does not cover, and where it covers none.
+        Raises: ValueError where the output covers no table.
         """
         if not self.entry.covers:
             raise ValueError(f"{self.id} covers no printed table: there is nothing to audit")
-        if table is not None and table not in self.entry.covers:
-            raise ValueError(f"{self.id} covers {list(self.entry.covers)}, not {table!r}")
-        shown, facts = _audited(self.paper, [table] if table else self.entry.covers)
-        self._facts["audit"] = self._facts.get("audit", {}) | facts
+        found = papers.audit(self.paper, tables=self.entry.covers, data=public_data)
+        shown, self._facts["audit"] = tables.audit(found, self.entry.covers)
         return shown
 
     def figure(self, fig: Any, name: str = "") -> None:
@@ -244,13 +241,12 @@ class Output:
             made |= {f"{base}.{end}": content for end, content in drawn.items()}
         return made
 
-    def _coverage(self, cells: pd.DataFrame | None) -> dict[str, int]:
-        if cells is None:
-            return {"printed": 0, "numbers": sum(int(frame.count().sum()) for frame in self._frames.values())}
-        numbers = int((cells["ours"].notna() & (cells["verdict"] != "extra")).sum())
-        return papers.counts(cells) | {"numbers": numbers}
-
     def _provenance(self, cells: pd.DataFrame | None) -> dict[str, Any]:
+        if cells is None:
+            coverage = {"printed": 0, "numbers": sum(int(frame.count().sum()) for frame in self._frames.values())}
+        else:
+            numbers = (cells["ours"].notna() & (cells["verdict"] != "extra")).sum()
+            coverage = papers.counts(cells) | {"numbers": int(numbers)}
         facts = {"notes": list(dict.fromkeys(self._notes)), "missing": self._missing}
         facts = self._facts | {name: said for name, said in facts.items() if said}
         facts.pop("signatures", None)
@@ -262,7 +258,7 @@ class Output:
             mode=self.mode,
             parameters=self.parameters,
             inputs=self.entry.inputs,
-            coverage=self._coverage(cells),
+            coverage=coverage,
             signatures=self._signatures(cells),
             seconds=time.monotonic() - self._began,
             facts=facts,
@@ -307,16 +303,14 @@ def _signed(cells: pd.DataFrame, where: str) -> None:
     part = cells[cells["statistic"].str.contains("|".join(_CORRELATIONS)) & cells["route"].isin(_COMPUTED)]
     bare = part[(part["signature"] == "") | part["n"].isna()]
     open_ended = part[(part["ci_low"].isna() | part["ci_high"].isna()) & (part["reason"] == "")]
-    for wrong, what, way in (
-        (bare, "signature or n", "pass signature=result.signature() and n=result.n with each value"),
-        (open_ended, "an interval", "pass ci_low and ci_high, or a reason why there is none"),
+    for wrong, lacking in (
+        (bare, "signature or n; pass signature=result.signature() and n=result.n with each value"),
+        (open_ended, "an interval; pass ci_low and ci_high, or a reason why there is none"),
     ):
         for one in wrong.head(1).itertuples():
+            what, _, way = lacking.partition("; ")
             said = f"{len(wrong)} correlations without {what}, first {one.row!r}, {one.column!r}"
             raise ValueError(f"{where}: {said}; {way}")
-
-
-# ---- what the consistency audit finds in the printed tables that an output covers
 
 
 @functools.lru_cache(maxsize=4)
@@ -328,47 +322,3 @@ def public_data(name: str, **options: Any) -> pd.DataFrame | None:
         return datasets.load(name, **options)
     except datasets.DataError:
         return None
-
-
-def _audited(paper: str, names: Sequence[str]) -> tuple[tables.Table, dict[str, Any]]:
-    """The contradictions of these tables as a table to show, and {table: what was checked and found} to save."""
-    found = papers.audit(paper, tables=names, data=public_data)
-    facts: dict[str, Any] = {}
-    said, rows = [], []
-    for name in names:
-        part = found[found["table"] == name]
-        wrong, untold = (part[part["verdict"] == verdict] for verdict in (CONTRADICTS, UNTOLD))
-        several = f"{name}: " if len(names) > 1 else ""
-        if part.empty:
-            said.append(f"{several}no relation among its printed numbers is known to check")
-        else:
-            separate = wrong["finding"].nunique()
-            joint = f" ({separate} separate findings)" if separate < len(wrong) else ""
-            what = f"{len(wrong)} contradict{joint}" if len(wrong) else "nothing found"
-            said.append(f"{several}{what}: {len(part)} relations among the printed numbers checked")
-        said += [f"{several}cannot be told: {one.place}: {one.relation} ({one.note})" for one in untold.itertuples()]
-        here = [_finding(one) for one in wrong.itertuples()]
-        rows += here
-        facts[name] = {"checked": len(part), "contradictions": [_sentence(**row) for row in here]}
-        if len(untold):
-            facts[name]["untold"] = len(untold)
-    if not rows:
-        return tables.lines(said), facts
-    frame = pd.DataFrame(rows)
-    shown = frame.drop(columns=["table"] * (len(names) == 1) + ["note"] * (not frame["note"].any()))
-    return tables.show(shown, "Printed numbers that contradict each other", notes=said), facts
-
-
-def _finding(one: Any) -> dict[str, str]:
-    low, high, recomputed = (
-        "" if math.isnan(value) else f"{value:,.10g}" if abs(value) >= 1000 else f"{value:.6g}"
-        for value in (one.allowed_low, one.allowed_high, one.recomputed)
-    )
-    same = {name: getattr(one, name) for name in ("table", "place", "relation", "printed")}
-    allows = low if low == high else f"{low} to {high}"
-    return same | {"recomputed": recomputed, "rounding allows": allows, "note": one.note}
-
-
-def _sentence(place: str, relation: str, printed: str, recomputed: str, note: str, **_: str) -> str:
-    more = (f", recomputed {recomputed}" if recomputed else "") + (f" ({note})" if note else "")
-    return f"{place}: {relation}: printed {printed}{more}"

@@ -1,71 +1,60 @@
-"""The results as a static site: the scoreboard first, then a page for every output, as it was run here or saved before.
+"""The results as a static site: the scoreboard first, a page for every paper, output and judge.
 
-The pages need no server, no script and no network; a policy in each lets nothing be fetched.
+The pages need no server and no network; only scripts of ours run in them (`report.web`).
 """
 
 from __future__ import annotations
 
-import base64
-import functools
-import html
 import json
 import re
 import shutil
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pandas as pd
 
-from nlgeval_lib import files, papers
-from nlgeval_lib.report import answers, saving, scoreboard, tables
+from nlgeval_lib import datasets, files, papers
+from nlgeval_lib.datasets import recordings
+from nlgeval_lib.engines import EngineError
+from nlgeval_lib.report import answers, judgments, notebook, saving, scoreboard, tables, web
+from nlgeval_lib.report.explorer import Explorer
 from nlgeval_lib.study import catalogue
-from nlgeval_lib.study.catalogue import PAPERS, Entry
+from nlgeval_lib.study.catalogue import META, PAPERS, Catalogue, Entry
+from nlgeval_lib.study.judges import JudgeUnavailable
 
-_TAGS = {
-    "a", "abbr", "b", "blockquote", "br", "caption", "code", "col", "colgroup", "dd", "del", "details", "div", "dl",
-    "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins", "kbd", "li", "ol", "p", "pre", "s", "samp",
-    "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul",
-}  # fmt: skip
-_ATTRIBUTES = {
-    "*": ["class", "title", "style"],
-    "a": ["href"],
-    "td": ["colspan", "rowspan"],
-    "th": ["colspan", "rowspan", "scope"],
-}
-_STYLES = ("color", "background-color", "font-weight", "font-style", "text-align", "width", "height", "vertical-align")
-_DROPPED = re.compile(r"<(style|script|head|template|iframe|object)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_MARK = re.compile(r"xpicture(\d+)x")  # what stands for a picture until the page is clean: they are long, and made here
-
-
-_SITE = Path(__file__).parent / "site"
+JUDGMENTS = "judgments"  # the folder of the judges' pages
 
 
 @dataclass(frozen=True)
 class Built:
-    """What a build came to: the index, the pages by output, and the outputs that show a saved result, not a run."""
+    """What a build came to: the index, the pages by output, the outputs that show a saved result and no run, judges."""
 
     index: Path
     pages: dict[str, Path]
     unrun: tuple[str, ...]
+    judges: int = 0
 
 
-def build(folder: Path | None = None, mode: str = "full") -> Built:
+def build(folder: Path | None = None, mode: str = "full", explorers: bool = True) -> Built:
     """Write the site into `folder` (`results/report/`, of quick results `results/quick/report/`) and return it.
 
-    Pages of earlier builds are removed. Raises: ValueError for an unknown mode, or for a folder that holds something
-    else; CatalogueError; OSError where it cannot be written.
+    explorers: whether every judge whose judgments are on this machine has its page, too; they take minutes. Pages of
+    earlier builds are removed. Raises: ValueError for an unknown mode, or for a folder that holds something else;
+    CatalogueError; OSError where it cannot be written.
     """
     board = scoreboard.build(mode)
     folder = folder or files.results() / ("quick" if mode == "quick" else "") / "report"
     _own(folder)
-    entries = [*catalogue.load().outputs]
+    listed = catalogue.load()
+    entries = [*listed.outputs]
     if catalogue.scoreboard_entry().path.exists():
         entries.append(catalogue.scoreboard_entry())
     pages = {entry.id: folder / entry.paper / f"{entry.id}.html" for entry in entries}
     named = {entry.id: entry.title or entry.id for entry in entries} | {catalogue.SCOREBOARD: "Scoreboard"}
+    judged, behind = _write_judgments(folder, listed) if explorers else ([], {})
     unrun, said = [], {}
     for entry in entries:
         record = saving.read_json(f"{answers.base(entry, mode)}.json") or {}
@@ -73,120 +62,113 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
         if executed is None:
             unrun.append(entry.id)
         answer = answers.Answer(entry, record)
-        content = _render(
+        content = web.render(
             "output.html",
             entry=entry,
             mode=mode,
             record=record,
             executed=executed is not None,
             answer=answer,
-            prose=_prose,
-            table="".join(one.html.replace(tables.STYLE, "") for one in answer.shown[:1]),
-            pictures=[_picture(files.located(name).read_bytes(), Path(name).stem) for name in answer.figures],
-            notebook=notebook_body(executed or json.loads(entry.path.read_text(encoding="utf-8"))),
+            prose=web.prose,
+            table="".join(_bare(one) for one in answer.shown[:1]),
+            notes=answer.shown[0].notes if answer.shown else (),
+            pictures=[web.picture(files.located(name).read_bytes(), Path(name).stem) for name in answer.figures],
+            notebook=web.notebook_body(executed or json.loads(entry.path.read_text(encoding="utf-8")), bool(record)),
             about=_about(entry, record),
+            judges=behind.get(entry.id, ()),
         )
-        _write(pages[entry.id], named[entry.id], content, f"{scoreboard.TITLES[entry.paper]}: {entry.id}")
+        trail = f"{scoreboard.TITLES[entry.paper]}: {entry.id}"
+        files.write_text(pages[entry.id], web.page(named[entry.id], content, home="../index.html", trail=trail))
         facts = [record.get("route", entry.route), _counted(record), "not run here" if executed is None else ""]
         said[entry.id] = "; ".join(filter(None, facts))
-    content = _render(
+    shared = {"entries": entries, "named": named, "said": said, "heads": list(_brief(board).columns[1:])}
+    shared |= {"titles": scoreboard.TITLES, "papers": (*PAPERS, META)}
+    for paper in (*PAPERS, META):
+        mine = board[board["paper"] == paper]
+        told = {"headline": scoreboard.headline(mine) if len(mine) else "", "rows": [*_board(mine, "")]}
+        content = web.render("paper.html", paper=paper, **told, **_claims(paper), **shared)
+        page = web.page(scoreboard.TITLES[paper], content, home="../index.html", trail=scoreboard.TITLES[paper])
+        files.write_text(folder / paper / "index.html", page)
+    counted = scoreboard.claims()
+    content = web.render(
         "index.html",
         headline=scoreboard.headline(board),
         reading=scoreboard.READING,
         mode=mode,
         unrun=unrun,
-        entries=entries,
-        totals=tables.show(scoreboard.totals(board)).html.replace(tables.STYLE, ""),
-        boards={paper: list(_board(board[board["paper"] == paper], pages)) for paper in PAPERS},
-        heads=list(_brief(board).columns[1:]),
-        claims=tables.show(scoreboard.claims()).html.replace(tables.STYLE, "") if len(scoreboard.claims()) else "",
-        titles=scoreboard.TITLES,
-        named=named,
-        said=said,
+        totals=_bare(tables.show(scoreboard.totals(board))),
+        rows=[row for paper in PAPERS for row in _board(board[board["paper"] == paper], f"{paper}/")],
+        claims=_bare(tables.show(counted)) if len(counted) else "",
+        judged=judged,
+        **shared,
     )
-    _write(folder / "index.html", "Results", content)
-    return Built(folder / "index.html", pages, tuple(unrun))
+    files.write_text(folder / "index.html", web.page("Results", content))
+    return Built(folder / "index.html", pages, tuple(unrun), len(judged))
 
 
-def _prose(text: str) -> str:
-    """Markdown as HTML in which nothing runs."""
-    import nbformat.v4 as made
-
-    return notebook_body(made.new_notebook(cells=[made.new_markdown_cell(text)]))
+def _bare(table: tables.Table) -> str:
+    """A table without its notes and style: the page has them elsewhere."""
+    return table.html.replace(tables.STYLE, "").partition('<div class="nlgeval-notes">')[0]
 
 
-def notebook_body(document: dict[str, Any]) -> str:
-    """The cells of a notebook as HTML in which nothing runs and nothing is fetched: prose, code, text, tables, PNGs."""
-    import nbformat
-
-    exporter, cleaner = _converters()
-    parsed = nbformat.reads(json.dumps(document), as_version=4)
-    pictures: list[str] = []
-    for output in (output for cell in parsed.cells if cell.cell_type == "code" for output in cell.outputs):
-        data = output.get("data", {})
-        if "image/png" in data:
-            told = output.metadata.get("image/png", {})
-            alt = told.get("alt") or data.get("text/plain", "")
-            pictures.append(_picture(data["image/png"], alt, told.get("width")))
-            data["text/html"] = f"xpicture{len(pictures) - 1}x"
-        for mime in [mime for mime in data if mime not in ("text/html", "text/plain")]:
-            del data[mime]
-    page, _ = exporter.from_notebook_node(parsed)
-    page = cleaner.clean(_DROPPED.sub("", page))
-    return _MARK.sub(lambda found: pictures[int(found[1])] if int(found[1]) < len(pictures) else found[0], page)
+# -- judges ------------------------------------------------------------------------------------------------------------
 
 
-@functools.cache
-def _converters() -> tuple[Any, Any]:
-    """What makes HTML of a notebook, and what cleans it: made once, as each page is made of several notebooks."""
-    import bleach
-    from bleach.css_sanitizer import CSSSanitizer
-    from nbconvert import HTMLExporter
-
-    cleaner = bleach.Cleaner(
-        tags=_TAGS,
-        attributes=_allowed,
-        protocols=["http", "https", "mailto"],
-        strip=True,
-        css_sanitizer=CSSSanitizer(allowed_css_properties=list(_STYLES)),
-    )
-    return HTMLExporter(template_name="basic", exclude_anchor_links=True), cleaner
-
-
-def _allowed(tag: str, name: str, value: str) -> bool:
-    """Links may lead elsewhere; nothing is loaded."""
-    if tag == "a" and name == "href":
-        return value.startswith(("http://", "https://", "mailto:", "#")) or ":" not in value.partition("/")[0]
-    return name in _ATTRIBUTES["*"] or name in _ATTRIBUTES.get(tag, ())
+def _write_judgments(folder: Path, listed: Catalogue) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, str]]]]:
+    """The pages of every judge whose judgments are here: what the index says of each, and the judges of each output."""
+    told, behind = [], defaultdict(list)
+    for outputs, one in _explorers(listed):
+        slug = re.sub(r"[^a-z0-9]+", "_", one.title.lower()).strip("_")[:80]
+        names = [f"{slug}{f'__{number + 1}' if number else ''}.html" for number in range(one.parts)]
+        for name, page in zip(names, one.pages(names, home="../index.html"), strict=True):
+            files.write_text(folder / JUDGMENTS / name, page)
+        ok = int((one.frame["status"] == "ok").sum())
+        told.append({"title": one.title, "page": f"{JUDGMENTS}/{names[0]}", "n": len(one.frame), "ok": ok})
+        told[-1] |= {"gap": one.frame["gap"].mean()}
+        for output in outputs:
+            behind[output].append({"title": one.title, "page": f"../{JUDGMENTS}/{names[0]}"})
+    return told, behind
 
 
-def _picture(png: str | bytes, alt: str, width: Any = None) -> str:
-    data = base64.b64encode(png).decode() if isinstance(png, bytes) else "".join(png.split())
-    wide = f' width="{width}"' if isinstance(width, int) else ""
-    return f'<img alt="{html.escape(alt)}"{wide} src="data:image/png;base64,{data}">'
+def _explorers(listed: Catalogue) -> Iterator[tuple[list[str], Explorer]]:
+    """Judges with the outputs that read them: recorded ones, the miniature one, those of the store."""
+    for name in recordings.NAMES:
+        about = {name, *recordings.spec(name).dataset.split(", ")}
+        naming = [entry.id for entry in listed.outputs if name in entry.inputs]
+        outputs = naming or [entry.id for entry in listed.outputs if about & {*entry.inputs}]
+        if outputs and datasets.available(name)[0]:
+            for who, frame in judgments.of_recording(name):
+                yield outputs, Explorer(f"{name}: {who}", frame, f"Recorded: {recordings.spec(name).source}.")
+    outputs = [entry.id for entry in listed.outputs if "mini_judge" in entry.inputs]
+    if outputs and datasets.available("mini_judge")[0]:
+        for who, frame in judgments.of_miniature():
+            yield outputs, Explorer(who, frame, "Route mini: for exercise; compared with no paper.")
+    asked: dict[Any, list[str]] = defaultdict(list)
+    for question in listed.questions:
+        entry = listed[question.output]
+        own = notebook.read(entry.path).parameters.get("model")
+        model = str(entry.parameters.get("model", own.default if own else ""))
+        asked[question.asked, model] += [question.output, question.name]
+    for (_, model), (output, name, *others) in asked.items():
+        try:
+            who, frame = judgments.of_question(output, name, model=model)
+        except (JudgeUnavailable, datasets.DataError, EngineError):
+            continue
+        yield [output, *others[::2]], Explorer(who, frame)
 
 
-def _render(template: str, **values: Any) -> str:
-    """A template of `site/` with these values; what is not marked safe is escaped, and no value is a template."""
-    loader = jinja2.FileSystemLoader(_SITE)
-    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.get_template(template).render(values)
+# -- outputs and papers ------------------------------------------------------------------------------------------------
 
 
-def _write(path: Path, title: str, content: str, trail: str = "") -> None:
-    files.write_text(path, _render("frame.html", title=title, content=content, trail=trail, style=_stylesheet()))
-
-
-@functools.cache
-def _stylesheet() -> str:
-    from pygments.formatters import HtmlFormatter
-
-    own = tables.STYLE.removeprefix("<style>").removesuffix("</style>")
-    return (
-        (_SITE / "page.css").read_text(encoding="utf-8")
-        + own
-        + HtmlFormatter(style="tango").get_style_defs(".highlight")
-    )
+def _claims(paper: str) -> dict[str, Any]:
+    """What a paper says, by whether it holds: for its page."""
+    found = scoreboard.claims("claims")
+    if found.empty:
+        return {"claims": {}}
+    found = found[found["paper"] == paper]
+    columns = ["place", "claim", "verdict", "evidence", "inference"]
+    groups = {str(verdict): _bare(tables.show(part[columns])) for verdict, part in found.groupby("verdict", sort=False)}
+    return {"claims": {verdict: (int((found["verdict"] == verdict).sum()), text) for verdict, text in groups.items()}}
 
 
 def _own(folder: Path) -> None:
@@ -195,7 +177,7 @@ def _own(folder: Path) -> None:
         foreign = any((folder / name).exists() for name in (".git", "pyproject.toml"))
         if foreign or not (folder / "index.html").is_file():
             raise ValueError(f"{folder} holds something else; give an empty folder")
-        for name in (*scoreboard.TITLES, "index.html"):
+        for name in (*scoreboard.TITLES, JUDGMENTS, "index.html"):
             path = folder / name
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
@@ -231,11 +213,10 @@ def _brief(rows: pd.DataFrame) -> pd.DataFrame:
     return scoreboard.brief(rows).drop(columns=["largest difference", "run", "reason", "by construction"])
 
 
-def _board(rows: pd.DataFrame, pages: dict[str, Path]) -> Iterator[dict[str, Any]]:
+def _board(rows: pd.DataFrame, folder: str) -> Iterator[dict[str, Any]]:
     """A paper's rows of the scoreboard: the name of each, its page where it has one, and its texts by column."""
     for row, texts in zip(rows.to_dict("records"), _brief(rows).to_dict("records"), strict=True):
-        outputs = [name for name in str(row["output"]).replace(",", " ").split() if name in pages]
-        page = f"{row['paper']}/{outputs[0]}.html" if outputs else ""
-        numbers = row["status"] in scoreboard.COMPARED
-        name = row["id"].replace("_", " ").capitalize()
-        yield {"name": name, "page": page, "texts": texts, "reason": row["reason"], "numbers": numbers}
+        output = str(row["output"]).partition(",")[0]
+        told = {"name": row["id"].replace("_", " ").capitalize(), "page": f"{folder}{output}.html" if output else ""}
+        told["paper"] = scoreboard.TITLES[row["paper"]] if folder else ""
+        yield told | {"texts": texts, "reason": row["reason"], "numbers": row["status"] in scoreboard.COMPARED}

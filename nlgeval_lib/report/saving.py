@@ -48,13 +48,18 @@ def csv_text(frame) -> str:
     return frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
 
 
-def same_value(old: Any, new: Any) -> bool:
-    """Are two JSON-like values or CSV cells equal, numbers within the tolerance?"""
+def same_value(old: Any, new: Any, exact: bool = False) -> bool:
+    """Are two JSON-like values or CSV cells equal, numbers (and texts of numbers) within the tolerance?
+
+    exact: without a tolerance, and a text is no number. 1 and 1.0 are equal, 1 and True are not.
+    """
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        return old.keys() == new.keys() and all(same_value(old[key], new[key]) for key in old)
-    if isinstance(old, list) and isinstance(new, list):
-        return len(old) == len(new) and all(map(same_value, old, new))
-    if old == new or isinstance(old, bool) or isinstance(new, bool):
+        return old.keys() == new.keys() and all(same_value(old[key], new[key], exact) for key in old)
+    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
+        return len(old) == len(new) and all(same_value(*pair, exact) for pair in zip(old, new, strict=True))
+    if isinstance(old, bool) or isinstance(new, bool):
+        return old is new
+    if exact or old == new:
         return bool(old == new)
     first, second = _number(old), _number(new)
     if first is None or second is None:
@@ -184,19 +189,9 @@ def others(entry: Entry, parameters: Mapping[str, Any]) -> str:
             said.append(f"{name} is not passed to Output")
         elif name not in wanted:
             said.append(f"{name} is no parameter of {entry.notebook}")
-        elif not _alike(wanted[name], parameters[name]):
+        elif not same_value(wanted[name], parameters[name], exact=True):
             said.append(f"{name} is {parameters[name]!r}, the catalogue's is {wanted[name]!r}")
     return "; ".join(said)
-
-
-def _alike(one: Any, other: Any) -> bool:
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_alike(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_alike, one, other))
-    return bool(one == other)
 
 
 def lesser(old: Mapping[str, Any], new: Mapping[str, Any], losses: list[Loss], alone: bool) -> str:
@@ -210,7 +205,8 @@ def lesser(old: Mapping[str, Any], new: Mapping[str, Any], losses: list[Loss], a
     if losses:
         return f"{', '.join(map(str, losses))} would be lost (nlgeval run {new['output']} --replace lets it shrink)"
     before, now = old.get("parameters", {}), new["parameters"]
-    moved = [name for name in now if name in before and not _alike(before[name], now[name])] if alone else []
+    kept = [name for name in now if name not in before or same_value(before[name], now[name], exact=True)]
+    moved = [name for name in now if name not in kept] if alone else []
     if moved:
         said = ", ".join(f"{name} {before[name]!r}, here {now[name]!r}" for name in moved)
         return f"the result there was made with {said} (nlgeval run {new['output']} publishes this one)"

@@ -42,7 +42,6 @@ COLUMNS = (
     "notebook",
 )  # fmt: skip
 COMPARED = ("reproduced", "partly", "differs")  # of a printed table that has numbers to compare
-STATUSES = (*COMPARED, "needs GPU", "no public data", "no numbers", "not built yet")
 _ROUTES = ("run", "public", "published", "recorded", "mini")  # as a table's routes are told
 READING = (
     "Recomputed: from public data, or by running the judge; what a paper's authors published of their own judge's "

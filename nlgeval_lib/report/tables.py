@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import pandas as pd
 
 from nlgeval_lib import files, papers
 from nlgeval_lib.files import printable
+from nlgeval_lib.papers.audit import CONTRADICTS, UNTOLD
 
 _SHEET = Path(__file__).parent / "site" / "table.css"
 STYLE = f"<style>\n{_SHEET.read_text(encoding='utf-8')}</style>"
@@ -109,11 +111,6 @@ def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()
             title = ""
     numbered = [f"({number}) {reason}" for reason, number in reasons.items()]
     return _joined(parts, [LEGEND, summary(cells), *numbered, *_signatures(cells), *notes], "\n\n")
-
-
-def lines(said: Sequence[str]) -> Table:
-    """Sentences in the style of the notes below a table."""
-    return _joined([], said)
 
 
 def _blocks(part: pd.DataFrame) -> list[pd.DataFrame]:
@@ -290,3 +287,41 @@ def _joined(parts: Sequence[Table], notes: Sequence[str], between: str = "\n") -
     shown = STYLE + "".join(part.html for part in parts) + below
     markdown = "\n\n".join(part.markdown for part in parts)
     return Table(shown, "\n".join(filter(None, [text, *notes])), markdown, tuple(notes))
+
+
+# ---- what the printed tables contradict
+
+
+def audit(found: pd.DataFrame, names: Sequence[str]) -> tuple[Table, dict[str, Any]]:
+    """The contradictions of these tables (`papers.audit`) to show, and {table: what was checked and found} to save."""
+    facts: dict[str, Any] = {}
+    said, rows = [], []
+    for name in names:
+        part = found[found["table"] == name]
+        wrong, untold = (part[part["verdict"] == verdict] for verdict in (CONTRADICTS, UNTOLD))
+        separate = wrong["finding"].nunique()
+        joint = f" ({separate} separate findings)" if separate < len(wrong) else ""
+        what = f"{len(wrong)} contradict{joint}" if len(wrong) else "nothing found"
+        what += f": {len(part)} relations among the printed numbers checked"
+        told = [what if len(part) else "no relation among its printed numbers is known to check"]
+        told += [f"cannot be told: {one.place}: {one.relation} ({one.note})" for one in untold.itertuples()]
+        said += [f"{name}: {line}" if len(names) > 1 else line for line in told]
+        facts[name] = {"checked": len(part), "contradictions": []}
+        for one in wrong.itertuples():
+            low, high, recomputed = map(_written, (one.allowed_low, one.allowed_high, one.recomputed))
+            row = {column: getattr(one, column) for column in ("table", "place", "relation", "printed")}
+            allows = low if low == high else f"{low} to {high}"
+            rows.append(row | {"recomputed": recomputed, "rounding allows": allows, "note": one.note})
+            more = (f", recomputed {recomputed}" if recomputed else "") + (f" ({one.note})" if one.note else "")
+            facts[name]["contradictions"].append(f"{one.place}: {one.relation}: printed {one.printed}{more}")
+        if len(untold):
+            facts[name]["untold"] = len(untold)
+    if not rows:
+        return _joined([], said), facts
+    frame = pd.DataFrame(rows)
+    shown = frame.drop(columns=["table"] * (len(names) == 1) + ["note"] * (not frame["note"].any()))
+    return show(shown, "Printed numbers that contradict each other", notes=said), facts
+
+
+def _written(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:,.10g}" if abs(value) >= 1000 else f"{value:.6g}"

@@ -19,7 +19,7 @@ from nlgeval_lib import files
 from nlgeval_lib.report import notebook
 from nlgeval_lib.study.catalogue import META, PAPERS, SCOREBOARD, Catalogue, CatalogueError, Entry
 
-LIBRARY = (".py", ".txt", ".json", ".jsonl", ".toml", ".csv", ".yaml", ".gz", ".css", ".html")
+LIBRARY = (".py", ".txt", ".json", ".jsonl", ".toml", ".csv", ".yaml", ".gz", ".css")  # .html and .js: pages alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,130 @@
+"""HTML of the report: whole pages in which only our own scripts run, and notebooks in which nothing does.
+
+A policy in each page names its scripts by their hashes and lets nothing be fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import html
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from nlgeval_lib.report import tables
+
+_TAGS = {
+    "a", "abbr", "b", "blockquote", "br", "caption", "code", "col", "colgroup", "dd", "del", "details", "div", "dl",
+    "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins", "kbd", "li", "ol", "p", "pre", "s", "samp",
+    "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul",
+}  # fmt: skip
+_ATTRIBUTES = {
+    "*": ["class", "title", "style"],
+    "a": ["href"],
+    "td": ["colspan", "rowspan"],
+    "th": ["colspan", "rowspan", "scope"],
+}
+_STYLES = ("color", "background-color", "font-weight", "font-style", "text-align", "width", "height", "vertical-align")
+_DROPPED = re.compile(r"<(style|script|head|template|iframe|object)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_MARK = re.compile(r"xpicture(\d+)x")  # what stands for a picture until the page is clean: they are long, and made here
+_HEADING = re.compile(r"<(/?)h([1-5])\b")
+# the code of a notebook is folded
+_CODE = """{% extends "basic/index.html.j2" %}{% block input %}
+<details><summary>Code</summary>{{ super() }}</details>{% endblock input %}"""
+_SITE = Path(__file__).parent / "site"
+
+
+def page(title: str, content: str, scripts: Sequence[str] = ("tables.js",), home: str = "", trail: str = "") -> str:
+    """A whole document. content: HTML; scripts: files of `site/`; home: the link to the index, with `trail` beside."""
+    codes = [(_SITE / name).read_text(encoding="utf-8") for name in scripts]
+    hashes = [base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes]
+    given = {"title": title, "content": content, "scripts": codes, "hashes": hashes, "home": home, "trail": trail}
+    return render("frame.html", style=_stylesheet(), **given)
+
+
+def render(template: str, **values: Any) -> str:
+    """A template of `site/` with these values; what is not marked safe is escaped, and no value is a template."""
+    loader = jinja2.FileSystemLoader(_SITE)
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.get_template(template).render(values)
+
+
+@functools.cache
+def _stylesheet() -> str:
+    from pygments.formatters import HtmlFormatter
+
+    own = tables.STYLE.removeprefix("<style>").removesuffix("</style>")
+    shared = (_SITE / "page.css").read_text(encoding="utf-8")
+    return shared + own + HtmlFormatter(style="bw").get_style_defs(".highlight")
+
+
+def prose(text: str) -> str:
+    """Markdown as HTML in which nothing runs."""
+    import nbformat.v4 as made
+
+    return notebook_body(made.new_notebook(cells=[made.new_markdown_cell(text)]))
+
+
+def notebook_body(document: dict[str, Any], below: bool = False) -> str:
+    """The cells of a notebook as HTML in which nothing runs and nothing is fetched: prose, code, text, tables, PNGs.
+
+    below: its headings are one level lower, to stand within a page that has a title.
+    """
+    import nbformat
+
+    exporter, cleaner = _converters()
+    parsed = nbformat.reads(json.dumps(document), as_version=4)
+    pictures: list[str] = []
+    for output in (output for cell in parsed.cells if cell.cell_type == "code" for output in cell.outputs):
+        data = output.get("data", {})
+        if "image/png" in data:
+            told = output.metadata.get("image/png", {})
+            alt = told.get("alt") or data.get("text/plain", "")
+            pictures.append(picture(data["image/png"], alt, told.get("width")))
+            data["text/html"] = f"xpicture{len(pictures) - 1}x"
+        for mime in [mime for mime in data if mime not in ("text/html", "text/plain")]:
+            del data[mime]
+    body, _ = exporter.from_notebook_node(parsed)
+    body = cleaner.clean(_DROPPED.sub("", body))
+    if below:
+        body = _HEADING.sub(lambda found: f"<{found[1]}h{int(found[2]) + 1}", body)
+    return _MARK.sub(lambda found: pictures[int(found[1])] if int(found[1]) < len(pictures) else found[0], body)
+
+
+@functools.cache
+def _converters() -> tuple[Any, Any]:
+    """What makes HTML of a notebook, and what cleans it: made once, as each page is made of several notebooks."""
+    import bleach
+    from bleach.css_sanitizer import CSSSanitizer
+    from nbconvert import HTMLExporter
+
+    cleaner = bleach.Cleaner(
+        tags=_TAGS,
+        attributes=_allowed,
+        protocols=["http", "https", "mailto"],
+        strip=True,
+        css_sanitizer=CSSSanitizer(allowed_css_properties=list(_STYLES)),
+    )
+    exporter = HTMLExporter(template_name="basic", exclude_anchor_links=True)
+    exporter.raw_template = _CODE
+    return exporter, cleaner
+
+
+def _allowed(tag: str, name: str, value: str) -> bool:
+    """Links may lead elsewhere; nothing is loaded."""
+    if tag == "a" and name == "href":
+        return value.startswith(("http://", "https://", "mailto:", "#")) or ":" not in value.partition("/")[0]
+    return name in _ATTRIBUTES["*"] or name in _ATTRIBUTES.get(tag, ())
+
+
+def picture(png: str | bytes, alt: str, width: Any = None) -> str:
+    """A PNG, its bytes or base64, as an element of the page itself."""
+    data = base64.b64encode(png).decode() if isinstance(png, bytes) else "".join(png.split())
+    wide = f' width="{width}"' if isinstance(width, int) else ""
+    return f'<img alt="{html.escape(alt)}"{wide} src="data:image/png;base64,{data}">'

@@ -1,0 +1,239 @@
+"""Pages of the report and notebooks in JupyterLab as a browser shows them: pictures, and what must hold of each.
+
+    make screenshots [ARGS="--folder shots --axe axe.min.js"]
+
+Needs Chromium and a report (`make report`). Checked of every page: the verdict and the first table begin within the
+first 900 pixels, nothing is asked of the network, and no fault that a screen reader's user would meet (with --axe, the
+file of axe-core, its serious and critical ones too). Of a notebook: nothing leaves, opening changes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import websocket
+
+ROOT = Path(__file__).parent.parent
+WIDTH, HEIGHT = 1280, 900
+PAGES = (
+    "index", "tigerscore/index", "hdeval/index", "tigerscore/tigerscore_table_04", "semscore/semscore_table_03",
+    "hdeval/hdeval_table_07", "prometheus/prometheus_tables_01_05", "coascore/coascore_figure_04", "meta/meta_ties",
+    "judgments",
+)  # fmt: skip
+NOTEBOOKS = (
+    "00_start_here.ipynb", "hdeval/tables_06_07_small_judges.ipynb", "coascore/figure_04_aspect_count.ipynb",
+    "meta/ties.ipynb",
+)  # fmt: skip
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MEASURE = """(() => {
+  const top = (node) => node ? Math.round(node.getBoundingClientRect().top + scrollY) : null;
+  const verdict = [...document.querySelectorAll("strong")].find((one) => one.textContent.startsWith("Verdict"));
+  return {verdict: top(verdict), table: top(document.querySelector("main table")), wide: document.body.scrollWidth};
+})()"""
+FAULTS = """(() => {
+  const found = [], all = (what) => [...document.querySelectorAll(what)], seen = (one) => one.getClientRects().length;
+  if (!document.documentElement.lang) found.push("no language");
+  if (!document.title) found.push("no title");
+  if (all("main").length !== 1 || all("h1").length !== 1) found.push("not one main part and one first heading");
+  for (const one of all("img:not([alt]), img[alt='']")) found.push(`a picture without a text: ${one.src.slice(0, 40)}`);
+  let level = 0;
+  for (const one of all("h1,h2,h3,h4,h5,h6").filter(seen)) {
+    if (+one.tagName[1] > level + 1) found.push(`${one.tagName} after H${level}: ${one.textContent.slice(0, 40)}`);
+    level = +one.tagName[1];
+  }
+  for (const one of all("input, select")) if (!one.labels.length) found.push(`no label: ${one.name}`);
+  for (const one of all("a[href], button, summary").filter(seen))
+    if (!one.textContent.trim()) found.push(`no name: ${one.outerHTML.slice(0, 60)}`);
+  const ids = all("[id]").map((one) => one.id);
+  for (const id of new Set(ids.filter((id, place) => ids.indexOf(id) !== place))) found.push(`two of the id ${id}`);
+  const channels = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((one) => one / 255).map((one) => one <= 0.04045 ? one / 12.92
+    : ((one + 0.055) / 1.055) ** 2.4).reduce((sum, one, place) => sum + one * [0.2126, 0.7152, 0.0722][place], 0);
+  const behind = (one) => {
+    for (; one; one = one.parentElement) {
+      const colour = channels(getComputedStyle(one).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const faint = new Set();
+  for (const one of all("main *, header *").filter(seen)) {
+    if (one.disabled || ![...one.childNodes].some((part) => part.nodeType === 3 && part.textContent.trim())) continue;
+    const look = getComputedStyle(one), pair = [light(channels(look.color)), light(behind(one))].sort((a, b) => b - a);
+    const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
+    const enough = parseFloat(look.fontSize) >= 24 ? 3 : 4.5;
+    if (ratio < enough) faint.add(`contrast ${ratio.toFixed(2)}: ${one.className || one.tagName}`);
+  }
+  return [...found, ...faint];
+})()"""
+AXE = """axe.run({resultTypes: ["violations"]}).then((told) => told.violations
+  .filter((one) => ["serious", "critical"].includes(one.impact))
+  .map((one) => `${one.id} (${one.impact}): ${one.nodes.length} times, ${one.nodes[0].html.slice(0, 90)}`))"""
+
+
+class Tab:
+    """One tab of a browser, spoken to by its debugging protocol."""
+
+    def __init__(self, port: int) -> None:
+        ask = urllib.request.Request(f"http://127.0.0.1:{port}/json/new?about:blank", method="PUT")
+        with urllib.request.urlopen(ask) as answer:
+            place = json.load(answer)["webSocketDebuggerUrl"]
+        self._socket = websocket.create_connection(place, suppress_origin=True, timeout=60)
+        self._number = 0
+        self.asked: list[str] = []
+        for name in ("Page", "Network", "Runtime"):
+            self.do(f"{name}.enable")
+        size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+        self.do("Emulation.setDeviceMetricsOverride", **size)
+
+    def do(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """A command's answer. What the page asks of the network meanwhile is kept."""
+        self._number += 1
+        self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
+        while True:
+            told = json.loads(self._socket.recv())
+            if told.get("method") == "Network.requestWillBeSent":
+                self.asked.append(told["params"]["request"]["url"])
+            if told.get("id") == self._number:
+                if "error" in told:
+                    raise RuntimeError(f"{method}: {told['error']}")
+                return told["result"]
+
+    def value(self, script: str) -> Any:
+        """What a script in the page comes to."""
+        found = self.do("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        return found["result"].get("value")
+
+    def open(self, address: str, ready: str, seconds: float = 60) -> None:
+        """Go there, and wait until `ready` is true in the page. Raises: TimeoutError."""
+        self.asked.clear()
+        self.do("Page.navigate", url=address)
+        end = time.monotonic() + seconds
+        while not self.value(ready):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{address} is not ready after {seconds:.0f} s")
+            time.sleep(0.2)
+        time.sleep(0.5)
+
+    def picture(self, path: Path) -> None:
+        """What stands in the window, as a PNG."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(self.do("Page.captureScreenshot")["data"]))
+
+
+@contextlib.contextmanager
+def browser() -> Iterator[int]:
+    """A headless Chromium; the port of its debugging protocol. Raises: SystemExit where there is none."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        raise SystemExit(f"screenshots: no browser found ({', '.join(BROWSERS)}); install Chromium and run this again")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        flags = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--remote-debugging-port=0",
+            f"--user-data-dir={folder}",
+        ]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        running = subprocess.Popen([path, *flags, "about:blank"], **quiet)
+        try:
+            told = Path(folder, "DevToolsActivePort")
+            for _ in range(300):
+                if told.exists() and told.read_text().strip():
+                    break
+                time.sleep(0.1)
+            yield int(told.read_text().split()[0])
+        finally:
+            running.terminate()
+            running.wait(20)
+
+
+def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
+    """Pictures of the report's pages; what is wrong, a line each."""
+    for name in PAGES:
+        page = site / f"{name}.html"
+        if name == "judgments":
+            page = next(iter(sorted((site / name).glob("*.html"))), page)
+        if not page.exists():
+            yield f"{name}: no such page; make report"
+            continue
+        tab.open(page.as_uri(), "document.readyState === 'complete' && !!document.querySelector('main h1')")
+        tab.picture(folder / f"report_{name.replace('/', '_')}.png")
+        where = tab.value(MEASURE)
+        print(f"{name}: verdict at {where['verdict']}, first table at {where['table']}, {where['wide']} wide")
+        asked = [url for url in tab.asked if not url.startswith(("file:", "data:", "blob:"))]
+        faults = [f"asks the network for {url}" for url in asked] + tab.value(FAULTS)
+        needed = ["table"] if name == "judgments" else ["verdict", "table"]
+        faults += [f"{what} begins at {where[what]}" for what in needed if (where[what] or HEIGHT) >= HEIGHT]
+        faults += ["wider than the window"] if where["wide"] > WIDTH else []
+        if axe:
+            tab.value(axe)
+            faults += tab.value(AXE)
+        yield from (f"{name}: {fault}" for fault in faults)
+
+
+def lab(tab: Tab, folder: Path) -> Iterator[str]:
+    """Pictures of notebooks in JupyterLab; what is wrong, a line each."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        port = 8897
+        command = [sys.executable, "-m", "jupyter", "lab", "--no-browser", f"--port={port}", "--allow-root"]
+        command += [f"--notebook-dir={ROOT / 'notebooks'}", "--IdentityProvider.token=", "--ServerApp.port_retries=0"]
+        command += [f"--LabApp.user_settings_dir={home}", f"--LabApp.workspaces_dir={home}"]
+        running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            before = changed()
+            for name in NOTEBOOKS:
+                address = f"http://127.0.0.1:{port}/lab/tree/{name}?reset"
+                for _ in range(120):
+                    with contextlib.suppress(OSError):
+                        urllib.request.urlopen(f"http://127.0.0.1:{port}/api").close()
+                        break
+                    time.sleep(0.5)
+                tab.open(address, "document.querySelectorAll('.jp-Notebook .jp-Cell').length > 4", 120)
+                time.sleep(2)
+                tab.picture(folder / f"lab_{name.replace('/', '_').removesuffix('.ipynb')}.png")
+                here = ("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")
+                yield from (f"{name}: asks {url}" for url in tab.asked if not url.startswith(here))
+                if tab.value("!!document.querySelector('.jp-mod-current.jp-mod-dirty')"):
+                    yield f"{name}: is marked as edited on opening"
+            yield from (f"opening changed {name}" for name in changed() - before)
+        finally:
+            running.terminate()
+            running.wait(20)
+
+
+def changed() -> set[str]:
+    """What git says is changed below notebooks/."""
+    done = subprocess.run(["git", "status", "--porcelain", "notebooks"], cwd=ROOT, capture_output=True, text=True)
+    return set(done.stdout.splitlines())
+
+
+def main() -> int:
+    """Take the pictures; 1 where something is wrong, else 0."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--folder", type=Path, default=ROOT / "results" / "report" / "screenshots")
+    parser.add_argument("--site", type=Path, default=ROOT / "results" / "report")
+    parser.add_argument("--axe", type=Path, help="axe.min.js of axe-core")
+    given = parser.parse_args()
+    axe = given.axe.read_text(encoding="utf-8") if given.axe else ""
+    with browser() as port:
+        faults = [*report(Tab(port), given.site, given.folder, axe), *lab(Tab(port), given.folder)]
+    print("\n".join(faults) or f"no fault; {len(PAGES)} pages and {len(NOTEBOOKS)} notebooks in {given.folder}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
