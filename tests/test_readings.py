@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import files
-from nlgeval_lib.report import answers, readings
+from nlgeval_lib.report import Output, answers, readings
 from nlgeval_lib.study import catalogue
 
 # a notebook whose reading is about the miniature judge is measured by what is committed with that judge
@@ -109,3 +109,10 @@ def test_a_page_leaves_out_what_does_not_hold(tmp_path, monkeypatch) -> None:
     said = answers.Answer(entry, {}).reading
     assert "whole counts of 20" in whole and "whole counts of 20" not in said
     assert "GPT-4" in said and "points are left out" in said
+
+
+def test_a_notebook_begins_with_what_was_saved(tmp_path, monkeypatch) -> None:
+    said = Output("semscore_table_01").answer().text
+    assert said.index("All compared numbers come out") < said.index("0.143")
+    monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
+    assert "Nothing is saved yet" in Output("semscore_table_01").answer().text
