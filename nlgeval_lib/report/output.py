@@ -74,7 +74,8 @@ class Output:
             return tables.lines([f"Nothing is saved yet, mode {self.mode}: what this run gives stands below."])
         saved = answers.Answer(self.entry, record)
         said = f"As saved on {record['date'][:10]}: {saved.verdict}"
-        return tables.joined([tables.lines([said]), *saved.shown[:1]], [])
+        parts = [tables.lines([said]), *saved.shown[:1]]
+        return tables.Table("".join(part.html for part in parts), "\n".join(part.text for part in parts))
 
     def compare(
         self,

@@ -84,7 +84,7 @@ def show(
         [_td(_plain(value, digits), value, classes(name, value)) for name, value in zip(names, values, strict=True)]
         for values in frame.itertuples(index=False, name=None)
     ]
-    return joined([_drawn(names, _head(names), body, caption)], notes)
+    return _joined([_drawn(names, _head(names), body, caption)], notes)
 
 
 def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = (), layout: str = "auto") -> Table:
@@ -108,12 +108,12 @@ def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()
             parts.append(_drawn(*(_wide if wide else _long)(part, reasons), title))
             title = ""
     numbered = [f"({number}) {reason}" for reason, number in reasons.items()]
-    return joined(parts, [LEGEND, summary(cells), *numbered, *_signatures(cells), *notes], "\n\n")
+    return _joined(parts, [LEGEND, summary(cells), *numbered, *_signatures(cells), *notes], "\n\n")
 
 
 def lines(said: Sequence[str]) -> Table:
     """Sentences in the style of the notes below a table."""
-    return joined([], said)
+    return _joined([], said)
 
 
 def _blocks(part: pd.DataFrame) -> list[pd.DataFrame]:
@@ -282,7 +282,7 @@ def _drawn(heads: list[str], top: str, body: list[list[_Cell]], caption: str) ->
     return Table(f'<div class="nlgeval-box"><table class="nlgeval">{inner}</table></div>', text, markdown)
 
 
-def joined(parts: Sequence[Table], notes: Sequence[str], between: str = "\n") -> Table:
+def _joined(parts: Sequence[Table], notes: Sequence[str], between: str = "\n") -> Table:
     """Tables, and sentences below them."""
     foot = "".join(f"<div>{esc(note)}</div>" for note in notes)
     below = f'<div class="nlgeval-notes">{foot}</div>' if notes else ""
