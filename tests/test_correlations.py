@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgeval_lib import meta, papers
+from nlgeval_lib import meta
 from nlgeval_lib.scoring import correlations
 
 
@@ -133,22 +133,6 @@ def test_an_average_over_rows_is_the_mean_of_the_judges() -> None:
         drawn = np.mean(part["replicates"].tolist(), axis=0)
         assert cell["value"] == pytest.approx(part["value"].mean())
         assert (cell["ci_low"], cell["ci_high"]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
-
-
-def test_what_is_lacking_has_the_reason_of_its_column_then_of_its_row() -> None:
-    done = pd.DataFrame({"row": ["BLEU"], "column": ["BAGEL"], "statistic": ["pearson"]})
-    gaps = correlations.lacking(
-        "coascore", "table_02", done, columns={"IWSLT14": "no data"}, rows={"BARTScore": "no model"}, otherwise="later"
-    )
-    assert len(gaps) == len(papers.load("coascore", "table_02")) - 1 and gaps["value"].isna().all()
-    reasons = gaps.set_index(["row", "column", "statistic"])["reason"]
-    assert ("BLEU", "BAGEL", "pearson") not in reasons.index
-    assert reasons["BARTScore", "IWSLT14", "kendall"] == "no data"
-    assert reasons["BARTScore", "BAGEL", "kendall"] == "no model"
-    assert reasons["BLEU", "BAGEL", "kendall"] == "later"
-    assert (papers.compare("coascore", "table_02", gaps)["verdict"] == "missing").all()
-    with pytest.raises(ValueError, match="no row"):
-        correlations.lacking("coascore", "table_02", done, rows={"BLEURT": "no model"})
 
 
 def test_values_in_another_order_than_the_items_are_refused():

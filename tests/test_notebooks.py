@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
 OUTPUTS = [entry for entry in catalogue.load().outputs if entry.saves and entry.route != "mini"]
 COMPUTED = ("public", "recorded", "run")
+SHOWN = re.compile(r"\bdisplay\(|\bout\.(answer|audit|frame|table)\(|\bshow\(")
 # keep in step with the recipe of `make lint`
 STRIP = ["nbstripout", "--verify", "--keep-id", "--extra-keys",
          "metadata.papermill cell.metadata.papermill cell.metadata.execution"]  # fmt: skip
@@ -49,6 +50,10 @@ def test_a_notebook_is_one_that_a_reader_can_follow(path: Path) -> None:
         )
     assert "".join(prose[0]["source"]).startswith("# ")
     assert len(code) + len(prose) <= 40, "longer than a reader's patience; move logic to the library"
+    before = [bool(SHOWN.search("".join(cell["source"]))) for cell in code]
+    if True in before and path.name != "00_start_here.ipynb":  # which shows one item first
+        ahead = [line for cell in code[: before.index(True) + 1] if cell not in tagged for line in cell["source"]]
+        assert len([line for line in ahead if line.strip()]) <= 25, "the answer first: begin with out.answer()"
     long = [line for cell in code for line in cell["source"] if len(line.rstrip("\n")) > 120]
     assert not long, f"lines of code over 120 characters do not fit a page: {long}"
 

@@ -241,6 +241,17 @@ def test_a_missing_value_keeps_its_reason(small):
     assert set(cells["verdict"]) == {"missing"}
 
 
+def test_what_is_lacking_has_the_reason_of_its_cell_then_column_then_row():
+    done = pd.DataFrame({"row": ["BLEU"], "column": ["BAGEL"], "statistic": ["pearson"], "value": [0.0]})
+    why = {("BARTScore", "OpenMEVA"): "no room", "IWSLT14": "no data", "BARTScore": "no model"}
+    cells = papers.compare("coascore", "table_02", done, reason="later", lacking=why)
+    reasons = cells[cells["statistic"] == "kendall"].set_index(["row", "column"])["reason"]
+    assert reasons["BARTScore", "OpenMEVA"] == "no room" and reasons["BARTScore", "BAGEL"] == "no model"
+    assert reasons["BARTScore", "IWSLT14"] == "no data" and reasons["BLEU", "BAGEL"] == "later"
+    with pytest.raises(ValueError, match="prints no row or column"):
+        papers.compare("coascore", "table_02", done, lacking={"BLEURT": "no model"})
+
+
 def test_extras_come_last_and_only_when_meant(small):
     mine = ours(("c", "x", "pearson", 0.1), ("a", "y", "pearson", 0.2), ("a", "x", "pearson", -0.5))
     with pytest.raises(ValueError, match=r"no such cell: \[c / x / pearson\].*row 'c'.*extra=True"):

@@ -41,7 +41,13 @@ COUNTS = (
 
 
 def compare(
-    paper: str, table: str, ours: pd.DataFrame, *, reason: str = "not computed", route: str = ""
+    paper: str,
+    table: str,
+    ours: pd.DataFrame,
+    *,
+    reason: str = "not computed",
+    lacking: Mapping[Any, str] | None = None,
+    route: str = "",
 ) -> pd.DataFrame:
     """Our numbers beside the printed ones, a row a printed number and route, in the printed order; extras at the end.
 
@@ -51,7 +57,8 @@ def compare(
     last printed digit, or by a rounding habit of the paper, which the reason then names); else, of routes run and
     recorded with an interval, `within` (the printed number lies in it) or `outside`; `differs`, or `orientation` where
     a recorded number has no interval; `construction` (equal whatever was measured; the reason says why), `missing`
-    (no value of any route; the reason says why, `reason` where ours has no such row), `extra`.
+    (no value of any route; the reason says why), `extra`. Where ours has no such row, the reason is what `lacking` has
+    under (row, column), the column or the row, in this order, else `reason`.
     Printed cells without a number take no part.
     Raises: ValueError for unknown keys, keys that stand twice with one route, unknown columns, infinite or non-numeric
     values.
@@ -64,6 +71,9 @@ def compare(
     rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for mine in ours.to_dict("records"):
         rows.setdefault(_key(mine), []).append(mine)
+    places = {place for row, column, _ in numeric | wordy for place in ((row, column), row, column)}
+    if unprinted := sorted({*(lacking or {})} - places, key=str):
+        raise ValueError(f"{paper} {table} prints no row or column {unprinted}")
     constructed, known = by_construction(), habits_of(paper)
     if unknown := [key for key in rows if key not in numeric | wordy and not rows[key][0]["extra"]]:
         hints = [
@@ -85,7 +95,7 @@ def compare(
                 values.setdefault(mine["route"], {})[key] = mine["value"]
     out = []
     for key, text in numeric.items():
-        beside = rows.get(key, [{"reason": reason}])
+        beside = rows.get(key, [{"reason": _why(key, lacking or {}, reason)}])
         there = [mine for mine in beside if exact(mine.get("value")) is not None]
         for mine in sorted(there, key=lambda one: one["route"] == "run") or beside[:1]:
             gap, of_route = difference(mine.get("value"), text), mine.get("route", "")
@@ -107,6 +117,10 @@ def compare(
         out.append(_row(paper, table, key, mine) | filled)
     frame = pd.DataFrame(out, columns=list(RESULT))
     return frame.astype({"ours": float, "difference": float, "ci_low": float, "ci_high": float, "n": "Int64"})
+
+
+def _why(key: tuple[str, str, str], lacking: Mapping[Any, str], otherwise: str) -> str:
+    return next((lacking[one] for one in (key[:2], key[1], key[0]) if one in lacking), otherwise)
 
 
 def _unequal(mine: dict[str, Any], printed: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, papers
-from nlgeval_lib.report import saving, tables
+from nlgeval_lib.report import readings, saving, tables
 from nlgeval_lib.study.catalogue import Entry
 
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
@@ -64,8 +64,9 @@ class Answer:
 
     @property
     def reading(self) -> str:
-        """What the result means: Markdown."""
-        return self._sections.get("Reading", "")
+        """What the result means: Markdown, only what the saved numbers bear out."""
+        said = self._sections.get("Reading", "")
+        return readings.backed(said, self.entry.notebook, self.record.get("mode", "full"))
 
     @cached_property
     def cells(self) -> pd.DataFrame | None:

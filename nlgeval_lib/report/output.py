@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import figures, files, papers
-from nlgeval_lib.report import saving, tables
+from nlgeval_lib.report import answers, saving, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue, judges
 
@@ -66,13 +66,30 @@ class Output:
         self._notes: list[str] = []
         self._missing: list[dict[str, str]] = []
 
-    def compare(self, ours: pd.DataFrame, table: str | None = None, *, reason: str = "not computed") -> pd.DataFrame:
+    def answer(self) -> tables.Table:
+        """What was saved last, verdict and first table: what a notebook begins with; its own run's follow below."""
+        record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
+        if record is None:
+            return tables.lines([f"Nothing is saved yet, mode {self.mode}: what this run gives stands below."])
+        saved = answers.Answer(self.entry, record)
+        said = f"As saved on {record['date'][:10]}: {saved.verdict}"
+        parts = [tables.lines([said]), *saved.shown[:1]]
+        return tables.Table("".join(part.html for part in parts), "\n".join(part.text for part in parts))
+
+    def compare(
+        self,
+        ours: pd.DataFrame,
+        table: str | None = None,
+        *,
+        reason: str = "not computed",
+        lacking: Mapping[Any, str] | None = None,
+    ) -> pd.DataFrame:
         """Our numbers beside the printed ones, as `papers.compare`; remembered for the result file.
 
-        table: by default the one table that the catalogue says is covered. `reason` stands for printed cells that
-        `ours` does not have. A correlation that was computed needs `signature`, `n` and an interval (`ci_low`,
-        `ci_high`), or `reason` saying why it has none. What another judge than the paper's gave (`study.judges`) gets a
-        row of its own, "..., judged by X".
+        table: by default the one table that the catalogue says is covered. Printed cells that `ours` does not have get
+        the reason that `lacking` has for (row, column), the column or the row, else `reason`. A correlation that was
+        computed needs `signature`, `n` and an interval (`ci_low`, `ci_high`), or `reason` saying why it has none. What
+        another judge than the paper's gave (`study.judges`) gets a row of its own, "..., judged by X".
 
         Raises: ValueError for unknown cells, for mini numbers, for a correlation without its signature.
         """
@@ -81,7 +98,7 @@ class Output:
                 raise ValueError(f"{self.id} covers {list(self.entry.covers)}; say which: out.compare(ours, table=...)")
             table = self.entry.covers[0]
         ours = _own_rows(ours)
-        cells = papers.compare(self.paper, table, ours, reason=reason, route=self.route)
+        cells = papers.compare(self.paper, table, ours, reason=reason, lacking=lacking, route=self.route)
         cells["reason"] = [provenance.without_places(text) for text in cells["reason"]]
         here = cells[cells["ours"].notna()]
         if wrong := sorted({*here["route"]} - {*catalogue.ROUTES}):

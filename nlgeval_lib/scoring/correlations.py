@@ -203,30 +203,6 @@ def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
     return joined.assign(extra=joined["row"].isin(list(extra)))
 
 
-def lacking(
-    paper: str,
-    table: str,
-    ours: pd.DataFrame,
-    *,
-    columns: Mapping[str, str] | None = None,
-    rows: Mapping[str, str] | None = None,
-    otherwise: str = "not computed",
-) -> pd.DataFrame:
-    """The printed cells that `ours` does not have, each with its reason: that of its column, else that of its row.
-
-    columns, rows: {printed label: reason}. Join the result to `ours` before `report.Output.compare`.
-    Raises: ValueError for a label that the table does not print.
-    """
-    printed = papers.load(paper, table)
-    reasons = {"column": columns or {}, "row": rows or {}}
-    for name, given in reasons.items():
-        if unknown := sorted(set(given) - set(printed[name])):
-            raise ValueError(f"{paper} {table} prints no {name} {unknown}; it has {sorted(set(printed[name]))}")
-    gaps = _without(printed.loc[printed["number"].notna(), KEY], ours)
-    by_column, by_row = (gaps[name].map(given).astype(object) for name, given in reasons.items())
-    return gaps.assign(value=float("nan"), reason=by_column.fillna(by_row).fillna(otherwise)).reset_index(drop=True)
-
-
 def printed_averages(paper: str, table: str, ours: pd.DataFrame, label: str = "average") -> pd.DataFrame:
     """The printed averages that `ours` does not have but from a run, as they follow from their rows' printed cells.
 

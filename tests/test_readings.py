@@ -1,0 +1,118 @@
+"""What the readings say of results is what the results say, and would be noticed if they changed."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgeval_lib import files
+from nlgeval_lib.report import Output, answers, readings
+from nlgeval_lib.study import catalogue
+
+# a notebook whose reading is about the miniature judge is measured by what is committed with that judge
+ENTRIES = {entry.notebook: entry for entry in catalogue.load().outputs if not entry.notebook.startswith("ablations/")}
+LINES = readings.backing()
+# tables, sections, models and packages by name, code, confidence: numbers that stand for no result
+NAMES = re.compile(
+    r"`[^`]*`|\b(Tables?|Figures?|sections?|layers?|level|epsilon) [A-Z]?\.?\d[\d.]*((, | and | to )\d+)*"
+    r"|\b[A-Za-z]+[-\w.]*\d[\w.-]*( and \d{3}\b)?|\b\d+(\.\d+)?[BbK]\b|95 %( intervals?)?|\b20[012]\d\b"
+)
+# columns that say which row is meant, in a query; verdicts are no such columns
+KEYS = re.compile(
+    r"(?:`([^`]+)`|\b(\w+))(?:\.str\b| (?:==|!=|in|not in) (?=[\"\[]))|\b(?=(added|share|systems|texts) )"
+)
+VERDICTS = {"verdict", "equal", "holds", "the better", "fit the shares", "values that no ties explain"}
+GOOD = ("equal", "yes", "holds", "none")
+NUMBER = re.compile(r"-?(?:\d[\d,]*\.?\d*|\.\d+)")
+
+
+def points(notebook: str) -> list[str]:
+    """The points of a notebook's reading."""
+    text = answers.Answer(ENTRIES[notebook], {})._sections.get("Reading", "")
+    return ("\n" + text.split("\n## ")[0]).split("\n- ")[1:]
+
+
+def numbers(text: str) -> list[str]:
+    return [found.rstrip(",.") for found in NUMBER.findall(NAMES.sub(" ", text))]
+
+
+def frame_of(line: dict[str, str]) -> pd.DataFrame:
+    return readings.frame(line["file"], 0)
+
+
+@pytest.mark.parametrize("notebook", sorted({line["notebook"] for line in LINES}))
+def test_each_point_is_borne_out(notebook: str) -> None:
+    lines = readings.backing(notebook)
+    said = points(notebook)
+    for line in lines:
+        assert sum(line["said"] in point for point in said) == 1, f"not in the reading, or twice: {line['said']!r}"
+        assert not line["value"] or readings.holds(line, frame_of(line)), line
+    for point in said:
+        mine = [line for line in lines if line["said"] in point]
+        assert mine, f"nothing in notebooks/readings.csv says what this rests on: {point}"
+        rest = [line["value"].lstrip("<>=") or line["said"] for line in mine]
+        backed = [number for text in rest for number in numbers(text)]
+        for number in numbers(point):
+            equal = [abs(float(one.replace(",", ""))) for one in backed]
+            assert abs(float(number.replace(",", ""))) in equal, f"{number!r} is backed by no result: {point}"
+
+
+def test_all_readings_are_covered() -> None:
+    unread = {name for name, entry in ENTRIES.items() if entry.route != "mini" and points(name)}
+    assert unread <= {line["notebook"] for line in LINES}
+
+
+def changed(frame: pd.DataFrame, factor: float, keys: Collection[str] = ()) -> pd.DataFrame:
+    """The same rows (`keys` are as they were) with other numbers, words and verdicts; with factor 0 all the same."""
+    found = {}
+    for place, name in enumerate(frame.columns.difference(list(keys))):
+        column = frame[name]
+        if column.dtype == bool:
+            found[name] = ~column
+        elif pd.api.types.is_numeric_dtype(column):
+            moved = column * factor + (place + np.arange(len(frame))) * factor
+            found[name] = moved if factor else moved.fillna(0) + 1
+        else:
+            found[name] = column.map(lambda said: "differs" if factor and said in GOOD else "equal", na_action="ignore")
+    return frame.assign(**found)
+
+
+def test_a_changed_result_is_noticed() -> None:
+    """Other numbers in the rows that are meant, or fewer rows, and what is said of them holds no longer."""
+    deaf = []
+    for line in LINES:
+        if line["value"]:
+            frame = frame_of(line)
+            keys = {name for names in KEYS.findall(line["where"]) for name in names if name} - VERDICTS
+            others = itertools.chain((changed(frame, by, keys) for by in (1.3, -1.7, 4, 0)), [frame.iloc[::2]])
+            if all(readings.holds(line, other) for other in others):
+                deaf.append(line["said"])
+    assert not deaf
+
+
+def test_a_page_leaves_out_what_does_not_hold(tmp_path, monkeypatch) -> None:
+    notebook = "tigerscore/table_07_hallucination.ipynb"
+    entry = ENTRIES[notebook]
+    whole = answers.Answer(entry, {}).reading
+    assert readings.backed(whole, notebook) == whole
+    for name in {line["file"] for line in readings.backing(notebook) if line["file"]}:
+        place = tmp_path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        frame = pd.read_csv(files.located(name))
+        changed(frame, 1.3).to_csv(place, index=False) if "counts" in name else frame.to_csv(place, index=False)
+    monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path / "results"))
+    said = answers.Answer(entry, {}).reading
+    assert "whole counts of 20" in whole and "whole counts of 20" not in said
+    assert "GPT-4" in said and "points are left out" in said
+
+
+def test_a_notebook_begins_with_what_was_saved(tmp_path, monkeypatch) -> None:
+    said = Output("semscore_table_01").answer().text
+    assert said.index("All compared numbers come out") < said.index("0.143")
+    monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
+    assert "Nothing is saved yet" in Output("semscore_table_01").answer().text
