@@ -415,16 +415,11 @@ def _own(sentence: str, at: int, verb: str) -> bool:
     """Whether the judge or what is judged is the subject of a verb: `The response gets`, not `The team gets`."""
     if verb.endswith("ing") or verb in ("worth", "call", "consider", "deem", "put", "place", "peg", "find"):
         return True
-    words = _WORD.findall(re.split(r"[,:(]", sentence[:at])[-1])[-7:]
+    words = [word.partition("'")[0] for word in _WORD.findall(re.split(r"[,:(]", sentence[:at])[-1])[-7:]]
     while words and (words[-1] in tables.AUXILIARIES or words[-1] in tables.FILL or words[-1].endswith("ly")):
         words.pop()
-    bare = [word.partition("'")[0] for word in words]
-    return (
-        not bare
-        or bare[-1] in tables.OWN
-        or not tables.JUDGED.isdisjoint(bare)
-        or tables.QUALITY_NAME.fullmatch(bare[-1]) is not None
-    )
+    named = not words or words[-1] in tables.OWN or not tables.JUDGED.isdisjoint(words)
+    return named or tables.QUALITY_NAME.fullmatch(words[-1]) is not None
 
 
 def _aspect_after(text: str, at: int, search: bool = False) -> str:
@@ -508,11 +503,6 @@ def _taken_back(sentence: str, after: str) -> str:
         return flaw
     if TABLES.beyond_clause.search(sentence):
         turned = sentence[max((found.start() for found in tables.TURN.finditer(sentence)), default=0) :]
-        flaw = (
-            TABLES.veto("standard", clause)
-            or TABLES.veto("turn", turned)
-            or TABLES.veto("reported", sentence)
-            or TABLES.veto("considered", sentence)
-        )
+        flaw = TABLES.veto("standard", clause) or TABLES.veto("turn", turned) or TABLES.veto("reported", sentence)
     would = "would be" in clause or ("would" in clause and "i would" not in clause)
     return flaw or (TABLES.veto("would", after) if would else "")

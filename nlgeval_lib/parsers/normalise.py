@@ -151,7 +151,7 @@ _SCORE_KEY = re.compile(
 _SCALE_KEY = re.compile(r"out[_ ]?of|(?:rating[_ ])?scale|range|max(?:imum)?(?:[_ ]?(?:score|rating|grade|points))?")
 _NUMBER = re.compile(DIGITS)
 _ONLY_NUMBER = re.compile(r"\W*[\d.,]+\s*(?:(?:/|out of)\s*\d+)?\W*")
-_GENERIC = frozenset(words("score rating grade value result results scores ratings evaluation output response"))
+_GENERIC = words("score rating grade value result results scores ratings evaluation output response")
 
 
 def _json(text: str) -> str:
@@ -248,7 +248,7 @@ _TAG = re.compile(
 )
 _QUOTE_GOES_ON = re.compile(r"[ .0-9/]*[\"'][ .,0-9/\"']*[^\W\d_]")
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
-_PLAIN_TAGS = frozenset(words("strong span div code pre mark big small del ins sub sup font center body html label"))
+_PLAIN_TAGS = words("strong span div code pre mark big small del ins sub sup font center body html label")
 _SUM = re.compile(
     r"\b(?P<label>(?:score|rating|grade|overall|total)[a-z *()\"]{0,20}[:=])"
     r"(?P<sum>[ *]{0,5}[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
