@@ -49,7 +49,6 @@ CUT = "the text ends in the middle of the score"
 READ_AT_EACH_END = 400  # of a text with more numbers the first and the last are read: time stays bounded
 _NAMED = re.compile(r"[a-z](?<!score)(?<!rating)(?<!grade)(?<!mark)-\Z")
 _PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
-_ONE_WHO = re.compile(r" (?:the|this|that|it|i|which|who|could|can|might|may|should|must|has|says)\b")
 _MOVED_FROM = re.compile(
     r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)\w*[a-z ]{0,20} from(?: "
     r"an?)?\s*\Z"
@@ -144,7 +143,7 @@ def _number(text: str, start: int, end: int, low: float, high: float) -> tuple[C
 
 def _counted(text: str, token: str, start: int, end: int, right: re.Match | None) -> bool:
     """Whether a number counts something, is the pronoun "one", or where a score moved from."""
-    if token == "one" and (_PRONOUN.search(text, max(0, start - 9), start) or _ONE_WHO.match(text, end)):
+    if token == "one" and _PRONOUN.search(text, max(0, start - 9), start):
         return True
     if right is not None:
         to = right["range"] is not None and "to" in right.group()
@@ -244,10 +243,6 @@ _LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
 _LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
 _OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"'\x02]*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
 _EXPLAINED = re.compile(r"\s?(?:\([^)\n]{0,60}\)\s?)?(?::|-|=|->)\s?[a-z\"'(]")
-_TOP_AWARDED = re.compile(
-    r"\b(?:deserv|earn|receiv|get|got|giv|gave|award|achiev|assign|merit|warrant)\w*\s+(?:(?:it|this)\s+)?"
-    r"(?:(?:the|a)\s+)?\Z"
-)
 _HEADING = re.compile(r"[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?P<sign>:|\Z)\s*")
 
 
@@ -299,8 +294,7 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
         return
     ranked, odd = not tables.RANKS.isdisjoint(words), tables.NOT_A_SCORE.intersection(words)
     contest = nouns and words[-2:-1] and words[-2] in tables.CONTESTS
-    misnamed = len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & tables.NEVER_A_SCORE))
-    if misnamed and not (odd and odd <= tables.TOPS and _TOP_AWARDED.search(name[: max(map(name.rfind, odd))])):
+    if len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & tables.NEVER_A_SCORE)):
         return one.spoil("the label names something else") if odd & tables.NEVER_A_SCORE else None
     letter = words[1:] and words[-1] == "a"  # "Score A", "Response A"
     asked = " ".join(word for word in words if word not in tables.NOT_ASKED) + " a" * bool(letter)
@@ -394,9 +388,7 @@ def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
     groups = found.groupdict()
     mid = _WORD.findall(groups.get("mid") or "")
     odd = {before, *mid} & tables.NOT_A_SCORE - tables.WHAT_IS_SCORED
-    if before in tables.CONTESTS or (mid and mid[-1] in tables.CONTESTS):
-        return
-    if odd and not (odd <= tables.TOPS and _TOP_AWARDED.search(sentence[: found.start("noun") - len(before) - 1])):
+    if odd or before in tables.CONTESTS or (mid and mid[-1] in tables.CONTESTS):
         return
     gets = _GETS.search(sentence[: found.start("noun")])
     if gets and not _own(sentence, gets.start("verb"), gets["verb"]):

@@ -127,7 +127,7 @@ def normalised(content: str, low: float, high: float) -> str:
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
     if "=" in text:
-        text = _WORKED_OUT.sub(functools.partial(_worked_out, high=high), _SUM.sub(_without_sum, text))
+        text = _SUM.sub(_without_sum, text)
     if "☆" in text:
         text = _STAR_LINE.sub(lambda line: f"{line[1]}{len(line[2])}/{len(line[2] + line[3])}", text)
     text = plain(text)
@@ -254,11 +254,6 @@ _SUM = re.compile(
     r"(?P<sum>[ *]{0,5}[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
     r"=)[ *]{0,5}(?=\d{1,3}(?:\.\d+)?(?![\d%/]))"
 )
-# "5 - 1 = 4", "(4 + 3 + 5) / 3 = 4" on a line of its own
-_WORKED_OUT = re.compile(
-    r"^(\W*(?:(?:so|thus|hence),? )?)\(?(\d+(?: ?[+-] ?\d+)+)\)?(?: ?/ ?([2-9]))? ?= ?(\d+(?:\.\d+)?)(?=\W*$)",
-    re.M,
-)
 _STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
 _STRUCK = re.compile(r"~~[^~\n]{1,60}~~")
 _LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
@@ -300,14 +295,6 @@ def _tag(match: re.Match) -> str:
 def _without_sum(match: re.Match) -> str:
     """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`; `Score: 4/5 = .8` stays."""
     return f"{match['label']} " if re.search(r"[+*x×)-]", match["sum"]) else match.group()
-
-
-def _worked_out(match: re.Match, high: float) -> str:
-    """The right side of points taken off the top, or of a mean, where it holds."""
-    total = sum(float(term) for term in re.findall(r"-?\d+", match[2].replace(" ", "")))
-    holds = abs(total / float(match[3] or 1) - float(match[4])) < 0.06
-    from_top = float(re.split(r"\D", match[2])[0]) == high and "+" not in match[2]
-    return f"{match[1]}{match[4]}" if holds and (match[3] or from_top) else match.group()
 
 
 def _unquoted(match: re.Match) -> str:

@@ -442,11 +442,12 @@ ASIDE = re.compile(r"(?<=not|n't|uld|ill|ver| to),[^,.!?\n]{1,60},")  # "I canno
 _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 # after a verdict: the judge thinks again; and all there may be between that and the verdict that then stands
 CORRECTION = re.compile(
-    rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|let me (?:revise|correct|change)|"
-    rf"i (?:(?:must|have to|will|'ll) )?(?:revise|correct|change|take|lower|raise|reconsider) (?:my|it|that|the)|actually,|no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make "
-    rf"that|i meant\b|or rather\b|[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?:rather|(?P<unsure>maybe|"
-    rf"perhaps)))[:,]? (?=(?:an? "
-    rf")?{_N}(?:/\d+)?\s*(?:[.!,;]|\Z)))(?P<rest>[^\n]{{0,60}})"
+    rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|looking again|"
+    rf"let me (?:re|correct|change|adjust)\w*|"
+    rf"i (?:(?:must|have to|will|'ll) )?(?:revise|correct|change|take|lower|raise|reconsider) (?:my|it|that|the)|"
+    rf"actually,|no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make that|i meant\b|or rather\b|"
+    rf"[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?:rather|(?P<unsure>maybe|perhaps)))[:,]? "
+    rf"(?=(?:an? )?{_N}(?:/\d+)?\s*(?:[.!,;]|\Z)))(?P<rest>[^\n]{{0,60}})"
 )
 CORRECTED = re.compile(
     rf"[\s:,.-]*(?:(?:no|make|it|it's|that|this|is|an?|my|the|new|final|overall|score|rating|mind|back|down|up|to|i|"
