@@ -49,7 +49,6 @@ CUT = "the text ends in the middle of the score"
 READ_AT_EACH_END = 400  # of a text with more numbers the first and the last are read: time stays bounded
 _NAMED = re.compile(r"[a-z](?<!score)(?<!rating)(?<!grade)(?<!mark)-\Z")
 _PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
-_ONE_WHO = re.compile(r" (?:the|this|that|it|i|which|who|could|can|might|may|should|must|has|says)\b")
 _MOVED_FROM = re.compile(
     r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)\w*[a-z ]{0,20} from(?: "
     r"an?)?\s*\Z"
@@ -144,7 +143,7 @@ def _number(text: str, start: int, end: int, low: float, high: float) -> tuple[C
 
 def _counted(text: str, token: str, start: int, end: int, right: re.Match | None) -> bool:
     """Whether a number counts something, is the pronoun "one", or where a score moved from."""
-    if token == "one" and (_PRONOUN.search(text, max(0, start - 9), start) or _ONE_WHO.match(text, end)):
+    if token == "one" and _PRONOUN.search(text, max(0, start - 9), start):
         return True
     if right is not None:
         to = right["range"] is not None and "to" in right.group()
@@ -244,10 +243,6 @@ _LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
 _LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
 _OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"'\x02]*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
 _EXPLAINED = re.compile(r"\s?(?:\([^)\n]{0,60}\)\s?)?(?::|-|=|->)\s?[a-z\"'(]")
-_TOP_AWARDED = re.compile(
-    r"\b(?:deserv|earn|receiv|get|got|giv|gave|award|achiev|assign|merit|warrant)\w*\s+(?:(?:it|this)\s+)?"
-    r"(?:(?:the|a)\s+)?\Z"
-)
 _HEADING = re.compile(r"[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?P<sign>:|\Z)\s*")
 
 
@@ -299,8 +294,7 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
         return
     ranked, odd = not tables.RANKS.isdisjoint(words), tables.NOT_A_SCORE.intersection(words)
     contest = nouns and words[-2:-1] and words[-2] in tables.CONTESTS
-    misnamed = len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & tables.NEVER_A_SCORE))
-    if misnamed and not (odd and odd <= tables.TOPS and _TOP_AWARDED.search(name[: max(map(name.rfind, odd))])):
+    if len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & tables.NEVER_A_SCORE)):
         return one.spoil("the label names something else") if odd & tables.NEVER_A_SCORE else None
     letter = words[1:] and words[-1] == "a"  # "Score A", "Response A"
     asked = " ".join(word for word in words if word not in tables.NOT_ASKED) + " a" * bool(letter)
@@ -394,9 +388,7 @@ def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
     groups = found.groupdict()
     mid = _WORD.findall(groups.get("mid") or "")
     odd = {before, *mid} & tables.NOT_A_SCORE - tables.WHAT_IS_SCORED
-    if before in tables.CONTESTS or (mid and mid[-1] in tables.CONTESTS):
-        return
-    if odd and not (odd <= tables.TOPS and _TOP_AWARDED.search(sentence[: found.start("noun") - len(before) - 1])):
+    if odd or before in tables.CONTESTS or (mid and mid[-1] in tables.CONTESTS):
         return
     gets = _GETS.search(sentence[: found.start("noun")])
     if gets and not _own(sentence, gets.start("verb"), gets["verb"]):
@@ -415,16 +407,11 @@ def _own(sentence: str, at: int, verb: str) -> bool:
     """Whether the judge or what is judged is the subject of a verb: `The response gets`, not `The team gets`."""
     if verb.endswith("ing") or verb in ("worth", "call", "consider", "deem", "put", "place", "peg", "find"):
         return True
-    words = _WORD.findall(re.split(r"[,:(]", sentence[:at])[-1])[-7:]
+    words = [word.partition("'")[0] for word in _WORD.findall(re.split(r"[,:(]", sentence[:at])[-1])[-7:]]
     while words and (words[-1] in tables.AUXILIARIES or words[-1] in tables.FILL or words[-1].endswith("ly")):
         words.pop()
-    bare = [word.partition("'")[0] for word in words]
-    return (
-        not bare
-        or bare[-1] in tables.OWN
-        or not tables.JUDGED.isdisjoint(bare)
-        or tables.QUALITY_NAME.fullmatch(bare[-1]) is not None
-    )
+    named = not words or words[-1] in tables.OWN or not tables.JUDGED.isdisjoint(words)
+    return named or tables.QUALITY_NAME.fullmatch(words[-1]) is not None
 
 
 def _aspect_after(text: str, at: int, search: bool = False) -> str:
@@ -508,11 +495,6 @@ def _taken_back(sentence: str, after: str) -> str:
         return flaw
     if TABLES.beyond_clause.search(sentence):
         turned = sentence[max((found.start() for found in tables.TURN.finditer(sentence)), default=0) :]
-        flaw = (
-            TABLES.veto("standard", clause)
-            or TABLES.veto("turn", turned)
-            or TABLES.veto("reported", sentence)
-            or TABLES.veto("considered", sentence)
-        )
+        flaw = TABLES.veto("standard", clause) or TABLES.veto("turn", turned) or TABLES.veto("reported", sentence)
     would = "would be" in clause or ("would" in clause and "i would" not in clause)
     return flaw or (TABLES.veto("would", after) if would else "")

@@ -79,7 +79,6 @@ _TAKEN_BACK = re.compile(
 )
 _IF = re.compile(r"(?<!even )\b(?:if|unless|whether|when)\b")
 _CONDITION = re.compile(r"[\s\"'\])>*.]{0,5}(?:if|when|unless|in case|or)\b(?! (?:i|we) (?:had|have|must) to\b)")
-_QUOTED = re.compile(r"\b(?:form|writes?|says?|said)\b[^\"\n]*\"[^\"\n]*\Z")
 MANY = 100  # of more matches than twice this the first and the last are read
 
 
@@ -89,9 +88,7 @@ def _stands(match: re.Match) -> bool:
     window = text[max(0, match.start() - 200) : match.start()]
     sentence = window[max((end.end() for end in SENTENCE.finditer(window)), default=0) :]
     clause = sentence[max((end.end() for end in CLAUSE.finditer(sentence)), default=0) :]
-    if _TAKEN_BACK.search(clause) or _IF.search(sentence) or _CONDITION.match(text, match.end()):
-        return False
-    return not _QUOTED.search(window)
+    return not (_TAKEN_BACK.search(clause) or _IF.search(sentence) or _CONDITION.match(text, match.end()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ def normalised(content: str, low: float, high: float) -> str:
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
     if "=" in text:
-        text = _WORKED_OUT.sub(functools.partial(_worked_out, high=high), _SUM.sub(_without_sum, text))
+        text = _SUM.sub(_without_sum, text)
     if "☆" in text:
         text = _STAR_LINE.sub(lambda line: f"{line[1]}{len(line[2])}/{len(line[2] + line[3])}", text)
     text = plain(text)
@@ -151,7 +151,7 @@ _SCORE_KEY = re.compile(
 _SCALE_KEY = re.compile(r"out[_ ]?of|(?:rating[_ ])?scale|range|max(?:imum)?(?:[_ ]?(?:score|rating|grade|points))?")
 _NUMBER = re.compile(DIGITS)
 _ONLY_NUMBER = re.compile(r"\W*[\d.,]+\s*(?:(?:/|out of)\s*\d+)?\W*")
-_GENERIC = frozenset(words("score rating grade value result results scores ratings evaluation output response"))
+_GENERIC = words("score rating grade value result results scores ratings evaluation output response")
 
 
 def _json(text: str) -> str:
@@ -248,16 +248,11 @@ _TAG = re.compile(
 )
 _QUOTE_GOES_ON = re.compile(r"[ .0-9/]*[\"'][ .,0-9/\"']*[^\W\d_]")
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
-_PLAIN_TAGS = frozenset(words("strong span div code pre mark big small del ins sub sup font center body html label"))
+_PLAIN_TAGS = words("strong span div code pre mark big small del ins sub sup font center body html label")
 _SUM = re.compile(
     r"\b(?P<label>(?:score|rating|grade|overall|total)[a-z *()\"]{0,20}[:=])"
     r"(?P<sum>[ *]{0,5}[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
     r"=)[ *]{0,5}(?=\d{1,3}(?:\.\d+)?(?![\d%/]))"
-)
-# "5 - 1 = 4", "(4 + 3 + 5) / 3 = 4" on a line of its own
-_WORKED_OUT = re.compile(
-    r"^(\W*(?:(?:so|thus|hence),? )?)\(?(\d+(?: ?[+-] ?\d+)+)\)?(?: ?/ ?([2-9]))? ?= ?(\d+(?:\.\d+)?)(?=\W*$)",
-    re.M,
 )
 _STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
 _STRUCK = re.compile(r"~~[^~\n]{1,60}~~")
@@ -300,14 +295,6 @@ def _tag(match: re.Match) -> str:
 def _without_sum(match: re.Match) -> str:
     """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`; `Score: 4/5 = .8` stays."""
     return f"{match['label']} " if re.search(r"[+*x×)-]", match["sum"]) else match.group()
-
-
-def _worked_out(match: re.Match, high: float) -> str:
-    """The right side of points taken off the top, or of a mean, where it holds."""
-    total = sum(float(term) for term in re.findall(r"-?\d+", match[2].replace(" ", "")))
-    holds = abs(total / float(match[3] or 1) - float(match[4])) < 0.06
-    from_top = float(re.split(r"\D", match[2])[0]) == high and "+" not in match[2]
-    return f"{match[1]}{match[4]}" if holds and (match[3] or from_top) else match.group()
 
 
 def _unquoted(match: re.Match) -> str:

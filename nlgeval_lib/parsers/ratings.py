@@ -230,7 +230,7 @@ def _after_turn(verdicts: list[Candidate], body: str) -> list[Candidate]:
     """The last of different verdicts, where the judge takes back the one before it in between; else all."""
     last = verdicts[-1]
     earlier = max((one for one in verdicts if one.value != last.value), key=lambda one: one.start)
-    turned = tables.TURNED.search(body, earlier.end, last.start)
+    turned = tables.CORRECTION.search(body, earlier.end, last.start)
     return [last] if turned and last.start - earlier.end < 400 else verdicts
 
 

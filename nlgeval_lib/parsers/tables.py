@@ -9,29 +9,24 @@ from nlgeval_lib.parsers.text import DIGITS, WORD, words
 
 ALONE, FORM, ASPECT, PHRASE, LABEL, FINAL = range(1, 7)  # how plainly a text presents a number as its verdict
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(words(text))
-
-
 # --- words of labels ------------------------------------------------------------------------------------------------
-NOUNS = _words(
+NOUNS = words(
     "score scores rating ratings rate grade grades graded mark marks star stars points verdict evaluation assessment"
     " judgment judgement result note nota"
 )
-RANKS = _words("final overall total ultimate concluding revised updated corrected adjusted definitive conclusion")
-AWARDED = _words("earned awarded obtained achieved received granted given")
+RANKS = words("final overall total ultimate concluding revised updated corrected adjusted definitive conclusion")
+AWARDED = words("earned awarded obtained achieved received granted given")
 # names of something else even where the number is written as a score: "Confidence: 4/5"
-NEVER_A_SCORE = _words(
+NEVER_A_SCORE = words(
     "confidence certainty weight deduction deductions reduction penalty errors mistakes human humans expert experts"
     " annotator annotators gold reference expected previous max maximum min minimum count length threshold baseline if"
 )
-TOPS = _words("full max maximum highest best lowest minimum possible")
+TOPS = words("full max maximum highest best lowest minimum possible")
 # "rating scale: 1", "score range: 2"
 NOT_A_SCORE = (
     NEVER_A_SCORE
     | TOPS
-    | _words(
+    | words(
         "scale scales range rubric rubrics guide guideline guidelines criteria criterion key legend system systems"
         " method distribution difference error mistake breakdown reasoning exact worst mean median average initial"
         " original target word number step steps page part date year time age id index question task example sample "
@@ -43,12 +38,12 @@ NOT_A_SCORE = (
     )
 )
 # right before a score they make it the one of a contest: "test score: 4", "the score of the game is 4"
-CONTESTS = _words(
+CONTESTS = words(
     "game games match matches exam test tests quiz halftime half-time user users customer customers viewer viewers"
     " audience critic critics"
 )
 # words of a label that name no aspect
-NEUTRAL = _words(
+NEUTRAL = words(
     "a an the my your our this that its of for to and i would give given assign assigned is it as on in by with be"
     " single numeric numerical integer perfect high low summary summarys response text output answer translation"
     " generation story dialogue article's summary's response's here's here so thus therefore hence quality out"
@@ -57,7 +52,7 @@ NEUTRAL = _words(
     " namely good decent fairly resulting results receives receive gets earns deserves likert"
 )
 # headings of the parts of one judgment, not of something that is scored
-PARTS = _words(
+PARTS = words(
     "reason reasons reasoning explanation rationale justification analysis comment comments feedback evidence final"
     " answer response evaluation example output conversation history fact document source instruction instructions"
     " steps form note notes"
@@ -66,13 +61,13 @@ NOT_ASKED = NOUNS | NEUTRAL | RANKS
 NO_ASPECT = (
     NEUTRAL
     | PARTS
-    | _words(
+    | words(
         "article source not lacking having failing providing terms total all both such several these those opinion me "
         "accordance contrast addition comparison line order instance being what how effort"
     )
 )
 # "the score of the article": what is scored, in the middle of a phrase
-WHAT_IS_SCORED = _words("level number article sentence best paragraph would output")
+WHAT_IS_SCORED = words("level number article sentence best paragraph would output")
 FOREIGN = re.compile(
     r"bewertung|punktzahl|gesamtnote|puntuaci[oó]n|calificaci[oó]n|puntaje|pontuação|avaliação|punteggio|valutazione|"
     r"оценка|оценки|балл|评分|評分|得分|打分|分数|分數|总分|スコア|評価|点数|점수|평점|التقييم|الدرجة|النتيجة|स्कोर|betyg"
@@ -91,7 +86,7 @@ QUALITY_LAST = re.compile(
 QUALITY_NAME = re.compile(rf"(?:[a-z]+[ _-])?{_QUALITY}|overall|flow")
 
 # --- words between a cue and its number, and before a verb ----------------------------------------------------------
-FILL = _words(
+FILL = words(
     "a an solid strong clear perfect full low high mere generous decent good weak fair firm flat modest respectable"
     " moderate maximum minimum poor top near-perfect middling average final numeric numerical bare resounding"
     " well-deserved well-earned straight lower higher lowest highest relatively very max just exactly about around"
@@ -99,21 +94,21 @@ FILL = _words(
     " definitely certainly currently indeed actually only easily"
 )
 # of those, what leaves it in doubt where no verb presents the number: "Score: about 4", "Around 3."
-HEDGES = _words("about around approximately roughly probably likely rather now only just")
+HEDGES = words("about around approximately roughly probably likely rather now only just")
 # who gives or gets the judge's score: the judge, what it judges, and "so", "and", "thus" without a subject
-OWN = _words(
+OWN = words(
     "i we it this that which they both one these and so but thus therefore hence to not then overall also who analysis"
     " assessment evaluation rubric judgment verdict me us i'd i'll we'd i've it's or finally conclusion because yet"
     " performance system model"
 )
-JUDGED = _words(
+JUDGED = words(
     "response summary answer output text translation story generation essay article reply dialogue sentence candidate"
     " one headline caption paraphrase statement explanation completion message turn submission responses summaries it"
     " this hypothesis conversation paragraph passage poem code"
 )
-AUXILIARIES = _words(
+AUXILIARIES = words(
     "would will have has had am is are was were be been being should must can do does did 'd could shall may might"
-    " can't don't not really"
+    " don not really"
 )
 
 # --- cues -----------------------------------------------------------------------------------------------------------
@@ -199,8 +194,6 @@ CUES = {
     r"push|decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w* (?:it|this|that|(?:the|my|its) (?:overall |final "
     r")?(?:score|rating|grade))|(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|"
     r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{1,6})? to",
-    # "A 4 is fair"
-    Cue("a 4 is fair", PHRASE, "a"): "",
     # "3 is fair"
     Cue(
         "4 is fair", PHRASE, ""
@@ -212,15 +205,6 @@ CUES = {
     # "which leaves 3"
     Cue("leaves", PHRASE, "leaves leaving it with at"): r"\W(?:(?:which|this|that) leaves|(?<=, )leaving)"
     r"(?: (?:me|us|it|this)(?: (?:with|at))?)?",
-    # "This corresponds to level 4"
-    Cue(
-        "corresponds to", PHRASE, "to to: under into level score rating as"
-    ): r"\W(?:it|this|that|which|response|summary|output|answer|text|performance|translation)(?:'s)? (?:best |most |"
-    r"clearly |closely )*(?:correspond(?:s|ing)? to|amount(?:s|ing)? to|equates? to|translates? (?:in)?to|"
-    r"maps? (?:on)?to|"
-    r"falls? (?:under|into)|averages? (?:out )?(?:to|at)|comes? (?:out )?(?:to|at)|(?:matches|fits|meets)(?: the)?"
-    r"(?: descriptions?| definition| criteria)?(?: of| for)?)(?: (?:a|the))?(?: (?:overall|final))?(?: (?:level|"
-    r"score|rating)(?: of)?)?",
     # "A 4 from me"
     Cue("a 4 from me", PHRASE, "a"): r"\A\W*",
     # "4 is my score"
@@ -238,7 +222,6 @@ _SETTLED = r"(?![^.!?\n]{0,40}\b(?:if|had|were|with more|unless)\b)(?! (?:when|i
 # what must follow the number
 AFTER = {
     "it gets": r"[ \t]*(?:\Z|[.!?;,)\x02]|\n|(?:and|but|while|whereas|because|since|due to|for|as)\b)",
-    "a 4 is fair": rf"[ \t]+{_IS} (?:{FIT}|(?:about )?right\b|earned\b|given\b|awarded\b|assigned\b){_SETTLED}",
     "4 is fair": rf"[ \t]+(?:{_IS} {FIT}{_SETTLED}|(?:seems|feels|sounds) right\b|it is(?=[.!,;]|\Z)|"
     r"is what (?:i|it|this)\b)",
     "a 4 than a 3": rf"[ \t]+than (?:to )?(?:an? )?(?:{DIGITS}|{WORD})\b",
@@ -359,7 +342,7 @@ VETOES = {
         "a standard": r"(?:needed|necessary|requires?|required|expected|requirements?|threshold|bar|room|definition|"
         r"description|characteristic\w*|aim\w*|target\w*|missing for|lack\w* for|worthy of)\b",
     },
-    # in its whole sentence, unless the judge speaks after it
+    # in its whole sentence, unless the judge speaks, or settles it, after it
     "reported": {
         # For example, a score of 4.
         "an example or instruction": r"e\.g|for (?:example|instance)\b|such as\b",
@@ -367,9 +350,6 @@ VETOES = {
         "somebody else's": rf"{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:report(?:s|ed)?|says?|said|"
         rf"state[sd]?|mention(?:s|ed)?|claim(?:s|ed)?|note[sd]?|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|"
         rf"so)\b)|according to (?:the|its|an?|my|one|another) (?:[a-z]+ )?(?:{_SOURCE}|{_PEOPLE})\b",
-    },
-    # in its whole sentence, unless it is settled after it
-    "considered": {
         # At first I gave it a 4.
         "only considered": r"(?:(?:consider(?:ed|ing)|(?:thought|thinking) (?:of|about))(?=\s*\Z| (?:a|an|giving|"
         r"rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|tempted|wanted to|torn between|"
@@ -426,7 +406,7 @@ VETOES = {
         r"[^.!?;\n]{0,20}?\bbut\b",
     },
 }
-AT_A_WORD = ("clause", "standard", "turn", "reported", "considered")
+AT_A_WORD = ("clause", "standard", "turn", "reported")
 UNLESS = {
     "standard": re.compile(
         r"\b(?:meets?|met|satisf\w+|fulfil\w*|align\w*|adher\w*|match\w*|fits?|warrants?|deserv\w*|qualif\w+)\b"
@@ -435,11 +415,7 @@ UNLESS = {
         r"\b(?:i|we|i'd|i'll|therefore|thus|hence|so|(?:my|the|this|its|overall|final) (?:score|rating)|summary|"
         r"response|answer|output|translation|earning|merits?|deserves?|resulting|giving it|giving this|making (?:it|"
         r"this|the)|thereby|scoring|which (?:scores?|indicates|brings?|makes?|gives?|lowers?|results)|brings|"
-        r"indicating|warranting|scores)\b"
-    ),
-    "considered": re.compile(
-        r"\b(?:but|however|though|although|settled?|finally|decided|ended|instead|nevertheless|so)\b|\d[\d/.]*, (?:i|"
-        r"my)\b|, (?:now|i)\b"
+        r"indicating|warranting|scores|but|however|though|although|settled?|finally|decided|ended|instead|nevertheless)\b"
     ),
 }
 # a new thought begins: what was negated before it is over. A bare verb after a comma goes on: "I don't, ..., give it 5"
@@ -466,16 +442,12 @@ ASIDE = re.compile(r"(?<=not|n't|uld|ill|ver| to),[^,.!?\n]{1,60},")  # "I canno
 _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 # after a verdict: the judge thinks again; and all there may be between that and the verdict that then stands
 CORRECTION = re.compile(
-    rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|let me (?:revise|correct|change)|"
-    rf"i (?:revise|correct|change|take) (?:my|it|that)|actually,|no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make "
-    rf"that|i meant\b|or rather\b|[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?:rather|(?P<unsure>maybe|"
-    rf"perhaps)))[:,]? (?=(?:an? "
-    rf")?{_N}(?:/\d+)?\s*(?:[.!,;]|\Z)))(?P<rest>[^\n]{{0,60}})"
-)
-# between two verdicts: the first is taken back
-TURNED = re.compile(
-    r"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|(?:no,? )?wait[,.!]|let me (?:re|correct|change|"
-    r"adjust)\w*|actually,|i (?:must|have to|will|'ll)? ?(?:revise|correct|lower|raise|reconsider) |looking again)"
+    rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|looking again|"
+    rf"let me (?:re|correct|change|adjust)\w*|"
+    rf"i (?:(?:must|have to|will|'ll) )?(?:revise|correct|change|take|lower|raise|reconsider) (?:my|it|that|the)|"
+    rf"actually,|no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make that|i meant\b|or rather\b|"
+    rf"[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?:rather|(?P<unsure>maybe|perhaps)))[:,]? "
+    rf"(?=(?:an? )?{_N}(?:/\d+)?\s*(?:[.!,;]|\Z)))(?P<rest>[^\n]{{0,60}})"
 )
 CORRECTED = re.compile(
     rf"[\s:,.-]*(?:(?:no|make|it|it's|that|this|is|an?|my|the|new|final|overall|score|rating|mind|back|down|up|to|i|"

@@ -168,16 +168,18 @@ def _shortened(run: re.Match) -> str:
     return 3 * run["sign"] if blank is None else "\n\n" if "\n" in blank else "  "
 
 
-def words(text: str) -> tuple[str, ...]:
+def words(text: str) -> frozenset[str]:
     """The words of a list written as text."""
-    return tuple(text.split())
+    return frozenset(text.split())
 
 
-_UNITS = words(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-    " eighteen nineteen"
-)
-_TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
+# fmt: off
+_UNITS = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]
+# fmt: on
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 WORDS = {word: float(value) for value, word in enumerate(_UNITS)}
 WORDS |= {word: 10.0 * place for place, word in enumerate(_TENS, 2)}
 # longest first, so that "fourteen" is not read as "four"; one flat list, which is searched faster than nested ones
@@ -208,7 +210,6 @@ def places(text: str) -> list[tuple[int, int]]:
 
 _DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_THOUSANDS_DOT = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -229,8 +230,6 @@ def number_of(token: str) -> float | None:
         return float(token.replace(",", ""))
     if _DECIMAL_COMMA.fullmatch(token):
         return float(token.replace(",", "."))
-    if _THOUSANDS_DOT.fullmatch(token):
-        return float(token.replace(".", "").replace(",", "."))
     return None
 
 
