@@ -19,6 +19,7 @@ from scipy import stats
 from nlgeval_lib import meta, papers
 from nlgeval_lib.papers import claims, inference
 from nlgeval_lib.papers.audit.cells import Cells, Quantity
+from nlgeval_lib.papers.audit.sentences import Lead
 from nlgeval_lib.papers.claims import FAILS, HOLDS, IN_PART, UNTOLD
 from nlgeval_lib.study import catalogue
 
@@ -122,9 +123,7 @@ def test_public_data_decide_by_the_corrected_test_and_a_small_correlation_is_non
 # --- inference from printed numbers
 
 
-@given(
-    st.floats(0.05, 0.95), st.floats(0.01, 0.9), st.integers(10, 2000),
-)  # fmt: skip
+@given(st.floats(0.05, 0.95), st.floats(0.01, 0.9), st.integers(10, 2000))
 def test_the_least_correlation_between_judges_is_where_williams_turns(first, lower, n):
     second = first * lower
     least = inference.least_between(first, second, n)
@@ -142,7 +141,8 @@ def test_the_least_correlation_between_judges_is_where_williams_turns(first, low
 
 def pairs(*numbers):
     """(column, ours, theirs) as the tests take them."""
-    return [(column, "pearson", Quantity.printed(a), Quantity.printed(b)) for column, a, b in numbers]
+    sides = [(column, Quantity.printed(a), Quantity.printed(b)) for column, a, b in numbers]
+    return [Lead(column, (column, "pearson"), a, b, a - b) for column, a, b in sides]
 
 
 def test_williams_in_words():
@@ -151,8 +151,10 @@ def test_williams_in_words():
     assert re.match(r"needs r >= 0\.\d{3} between the judges: whatever r 0 of 1", inference.williams(pairs(near), 200))
     assert inference.williams(pairs(behind), 200).startswith("no: no cell is ahead")
     assert inference.williams(pairs(near), {"b": 200}).startswith("no: no cell")
-    percent = [("a", "pearson", Quantity.printed("52.00"), Quantity.printed("50.00"))]
-    assert inference.williams(percent, 200, scale=100)[:20] == inference.williams(pairs(near), 200)[:20]
+    assert (
+        inference.williams(pairs(("a", "52.00", "50.00")), 200, scale=100)[:20]
+        == inference.williams(pairs(near), 200)[:20]
+    )
 
 
 def test_signs_over_tasks_are_scipys_permutation_test():
@@ -170,16 +172,14 @@ def test_signs_over_tasks_are_scipys_permutation_test():
 
 
 def test_votes_that_print_a_share():
-    share = [("", "percent", Quantity.printed("58.62%"), Quantity.exactly(0))]
-    assert inference.preferred(share, 30) == f"no: 58.62 % is 29 votes p = {stats.binomtest(17, 29).pvalue:.3f}"
-    assert inference.preferred([("", "percent", Quantity.printed("60%"), Quantity.exactly(0))], 200).startswith(
-        "cannot be told"
-    )
+    few, many = (inference.preferred(pairs(("", text, "0")), most) for text, most in (("58.62%", 30), ("60%", 200)))
+    assert few == f"no: 58.62 % is 29 votes p = {stats.binomtest(17, 29).pvalue:.3f}"
+    assert many.startswith("cannot be told")
 
 
 def test_accuracies_on_the_same_items():
     def told(a, b, n=100):
-        return inference.accuracies([("x", "accuracy", Quantity.printed(a), Quantity.printed(b))], {"x": n})
+        return inference.accuracies(pairs(("x", a, b)), {"x": n})
 
     assert told("60.00", "57.00").startswith("no: 3 of 100 more are too few")
     assert told("95.00", "50.00").startswith("yes: 45 of 100 more")

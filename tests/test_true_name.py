@@ -121,5 +121,6 @@ def test_what_gave_nothing_is_asked_again_when_told_to(nl, judge, tmp_path, whic
     ],
 )
 def test_who_is_the_papers_judge(named, model, revision, own):
-    question = Question("one", "two", Judge("id", "geval", "summeval", "gpt-4", named))
+    judge = Judge(id="id", evaluator="geval", data="summeval", model="gpt-4", revision=named)
+    question = Question(output="one", name="two", judge=judge)
     assert judges.is_own(question, model, revision) is own
