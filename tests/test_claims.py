@@ -50,55 +50,18 @@ def judged(cells="", check="", kind="ahead", inference="", computed=None, lackin
     return claims.judge(pd.DataFrame([row]), computed={"x": computed or {}}, read=of).iloc[0]
 
 
-OURS = "best = ['ours']; over = ['weak']; columns = ['a', 'b', 'c']"
-THEIRS = "best = ['ours']; over = ['theirs']; columns = ['a', 'b', 'c']"
+CASES = (Path(__file__).parent / "cases" / "claims.jsonl").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize(
-    ("cells", "check", "verdict", "said"),
-    [
-        (OURS, "", HOLDS, "3 of 3; closest: ours / c / pearson 0.3 against 0.05"),
-        (THEIRS, "", IN_PART, "1 of 3, 1 more within rounding; not: ours / c / pearson 0.3 against 0.35"),
-        ("best = ['weak']; over = ['ours']; columns = ['a', 'b']", "", FAILS, "0 of 2; not: weak / a"),
-        (THEIRS, "least = -0.05", HOLDS, "(allowed: -0.05)"),
-        (THEIRS, "how_many = 'most'", FAILS, "1 of 3"),
-        (OURS, "how_many = 'most'", HOLDS, "3 of 3"),
-        (OURS, "how_many = ['t', 'said', 'gain']", FAILS, "3 of 3"),
-        ("rows = ['ours']; columns = 'a'", "least = 0.5", HOLDS, "0.5 against 0.5"),
-        ("falling = [['ours', 'theirs', 'weak']]; columns = ['a', 'c']", "", IN_PART, "3 of 4; not: ours over theirs"),
-        ("best = ['ours']", "readings = {one = {over = ['weak']}, two = {over = ['theirs'], columns = 'c'}}", IN_PART,
-         "does not hold: two, 0 of 1"),
-        ("falling = [['ours', 'theirs']]; columns = ['a', 'c']; minus = {ours = 'weak'}", "", FAILS, "0.4 against"),
-        ("printed = ['t', 'said', 'gain']; of = [['t', 'ours', 'a'], ['t', 'theirs', 'b']]", "kind = 'percent'", HOLDS,
-         "printed 25%, percent 25"),
-        ("printed = ['t', 'said', 'gain']; of = [['t', 'ours', 'a'], ['t', 'theirs', 'c']]", "kind = 'percent'", FAILS,
-         "percent 42.857"),
-        ("printed = ['t', 'said', 'gain']; of = [['t', 'theirs', ['a', 'b', 'c']], ['t', 'ours', ['b']]]",
-         "kind = 'percent'; mean = true", FAILS, "percent 0"),
-        ("printed = ['t', 'said', 'cut']; of = [[24.499], [100]]", "kind = 'share'", IN_PART, "cut off, not rounded"),
-    ],
-)  # fmt: skip
-def test_each_kind_of_check(cells, check, verdict, said):
-    if "24.499" in cells:
-        cells = "printed = ['t', 'said', 'cut']; of = [24.499, 100]"
-    one = judged(cells, check)
-    assert one["verdict"] == verdict and said in one["evidence"]
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"cells": "best = ['our']; over = ['weak']"}, "claim x: no row 'our' with a number; nearest: .*'ours'"),
-        ({"check": "audit = 'no such'"}, "no relation of t names 'no such'"),
-        ({"kind": "aheads"}, "no kind 'aheads'"),
-        ({"cells": "best = [", "check": ""}, "claim x: "),
-        ({"cells": OURS, "check": "sharply = 1"}, "claim x: .*sharply"),
-        ({"cells": OURS, "inference": "test = 'magic'"}, "claim x: 'magic'"),
-    ],
-)
-def test_a_claim_that_cannot_be_judged_is_named(change, match):
-    with pytest.raises(ValueError, match=match):
-        judged(**change)
+@pytest.mark.parametrize("case", map(json.loads, CASES), ids=str)
+def test_each_kind_of_check(case):
+    """On the invented table: the verdict and what the evidence says, or how a claim that cannot be judged is named."""
+    if "refused" in case:
+        with pytest.raises(ValueError, match=case["refused"]):
+            judged(**case["claim"])
+        return
+    one = judged(**case["claim"])
+    assert one["verdict"] == case["verdict"] and case["said"] in one["evidence"]
 
 
 def test_what_no_number_decides_is_told():
