@@ -138,31 +138,28 @@ def select(
     return fit, [one for one in chosen if one not in fit]
 
 
-def by_model(questions: Sequence[Question], options: EngineOptions) -> list[tuple[str, list[list[Question]]]]:
-    """The questions model by model, in order; outputs that ask the very same of the same rows stand together."""
-    found: dict[tuple[str, str], dict[tuple[Any, ...], list[Question]]] = {}
-    for one in questions:
-        found.setdefault(options.model_of(one), {}).setdefault(one.asked, []).append(one)
-    return [(model, list(part.values())) for (model, _), part in found.items()]
-
-
 def plan_catalogue(questions: Sequence[Question], options: EngineOptions) -> pd.DataFrame:
     """A row a judge and its rows: what it would ask, what of that is stored; nothing is asked, no weights are loaded.
 
-    options: with `planning`. Columns: model, judge, paper, outputs, COUNTS, counted, exact, `guessed` (whether a length
-    is), `why` it cannot be planned here. A completion that two judges of a model ask counts for the first one.
+    options: with `planning`. Columns: model, revision, judge, `question` (the first of those that ask the very same of
+    the same rows), paper, outputs, COUNTS, counted, exact, `guessed` (whether a length is), `why` it cannot be planned
+    here. Models stand together; a completion that two judges of a model ask counts for the first one.
     """
     entries = {entry.id: entry for entry in catalogue.load().outputs}
+    alike: dict[tuple[str, str], dict[tuple[Any, ...], list[Question]]] = {}
+    for one in questions:
+        alike.setdefault(options.model_of(one), {}).setdefault(one.asked, []).append(one)
     rows: list[dict[str, Any]] = []
     data: dict[tuple[Any, ...], Any] = {}
-    for model, part in by_model(questions, options):
+    for (model, revision), part in alike.items():
         known: set[str] = set()
         ready: Engine | None = None
-        for same in part:
+        for same in part.values():
             outputs = ", ".join(dict.fromkeys(one.output for one in same))
             papers = sorted({entries[one.output].paper for one in same}, key=lambda paper: paper == catalogue.META)
-            row: dict[str, Any] = {"model": model, "judge": str(same[0]), "paper": papers[0], "outputs": outputs}
-            row |= {**dict.fromkeys(COUNTS, 0), "counted": True, "exact": True, "guessed": False, "why": ""}
+            row: dict[str, Any] = {"model": model, "revision": revision, "judge": str(same[0]), "question": same[0]}
+            row |= {"paper": papers[0], "outputs": outputs, **dict.fromkeys(COUNTS, 0)}
+            row |= {"counted": True, "exact": True, "guessed": False, "why": ""}
             try:
                 job = judges.job(same[0], options, ready, known=data)
                 ready = job.engine
@@ -183,23 +180,20 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
     rows. Raises: KeyboardInterrupt with everything finished stored.
     """
     planned = plan_catalogue(questions, replace(options, planning=True))
-    models = by_model(questions, options)
     bar = PlanBar(int(planned["to_ask"].sum()), quiet=quiet)
-    unfinished, made, number = 0, 0, 0
-    for model, part in models:
+    unfinished, made = 0, 0
+    for (model, _), part in planned.groupby(["model", "revision"], sort=False):
         ready: Engine | None = None
         try:
-            for same in part:
-                row = planned.iloc[number]
-                number += 1
-                head = f"[{number}/{len(planned)}] {same[0]}"
+            for row in part.itertuples():
+                head = f"[{row.Index + 1}/{len(planned)}] {row.judge}"
                 job: Job | None = None
                 try:
-                    complete = row["exact"] and not row["to_ask"] and not row["why"]
+                    complete = row.exact and not row.to_ask and not row.why
                     if ready is None and not options.ask_again and complete:
                         say(f"{head}: all stored")
                         continue
-                    job = judges.job(same[0], options, ready)
+                    job = judges.job(row.question, options, ready)
                     if ready is None and options.ask_again == "failed":
                         judges.forget_refusals(job.store.folder, job.engine)
                     ready = job.engine
