@@ -62,7 +62,7 @@ def sleeping(seconds: float = 0.02, each: int = 750) -> dict[str, Any]:
     return found
 
 
-def vllm(prompts: int = 400, tokens: int = 32, rounds: int = 3) -> dict[str, Any]:
+def vllm(prompts: int = 1600, tokens: int = 32, rounds: int = 4) -> dict[str, Any]:
     """One replica against one process, with vLLM on a small random Llama: seconds in turn; equal texts?"""
     from tools import bench_engines
 
@@ -74,7 +74,8 @@ def vllm(prompts: int = 400, tokens: int = 32, rounds: int = 3) -> dict[str, Any
         with make() as alone, RayEngine(make) as replica:
             for number in range(-1, rounds):  # the first warms up
                 chosen = [f"{number} rate the response {i} from one to five: it is fine." for i in range(prompts)]
-                pair = [asked(each, chosen, Sampling(max_tokens=tokens)) for each in (alone, replica)]
+                turn = 1 if number % 2 else -1  # who begins
+                pair = [asked(each, chosen, Sampling(max_tokens=tokens)) for each in (alone, replica)[::turn]][::turn]
                 equal &= [one.text for one in pair[0][1].flat] == [one.text for one in pair[1][1].flat]
                 for side, (took, _) in zip(sides, pair, strict=True):
                     side += [took] * (number >= 0)
