@@ -173,13 +173,8 @@ def _stored_elsewhere(model: str, revision: str, options: EngineOptions) -> str:
     if options.engine not in ("vllm", "transformers") or revision or Path(model).is_dir():
         return revision
     with named.store(options.store) as kept:
-        held = _revisions(kept, model)
+        held = [rev for name, rev in kept.census() if name == model]
     return held[0] if len(held) == 1 and models.hub_revision(model, None) == "main" else ""
-
-
-def _revisions(store: Store, model: str) -> list[str]:
-    """The revisions of a model whose completions a store has."""
-    return [revision for name, revision in store.census() if name == model]
 
 
 def _chosen(data: Rows, question: Question) -> Rows:
@@ -298,7 +293,7 @@ def _stored_revision(question: Question, options: EngineOptions) -> str:
     mini = options.model == MINI
     name, own = _miniature("replay") if mini else options.model_of(question)
     with Store(options.store) as store:
-        held = _revisions(store, name)
+        held = [rev for stored, rev in store.census() if stored == name]
     if own and not options.revision and not mini and len(held) == 1 and held[0].startswith("sha256:"):
         own = held[0]  # a local copy of the weights: its revision is their hash
     if not own:  # the model's own server, asked plainly, before all others
