@@ -181,7 +181,7 @@ def mean_of_rounded(values: Iterable[Any], printed: str, times: int = 1) -> Deci
     return sum(parts, Decimal(0)) / len(parts)
 
 
-def explains(known: set[str], rows: Mapping[tuple[str, str, str], Any], key: tuple[str, str, str], printed: str) -> str:
+def explains(known: set[str], rows: Mapping[tuple[str, ...], Any], key: tuple[str, ...], printed: str) -> str:
     """By which of a paper's known habits the value at `key` is the printed number, in words; empty where by none.
 
     rows: the values by (row, column, statistic); an average needs the other columns of its row and statistic.
@@ -196,7 +196,7 @@ def explains(known: set[str], rows: Mapping[tuple[str, str, str], Any], key: tup
     return f"{MEAN}{', each rounded twice' if times == 2 else ''}" if found else ""
 
 
-def _parts(rows: Mapping[tuple[str, str, str], Any], key: tuple[str, str, str]) -> list[Any]:
+def _parts(rows: Mapping[tuple[str, ...], Any], key: tuple[str, ...]) -> list[Any]:
     """The values that an average is of; empty where one is missing."""
     values = [value for (row, column, kind), value in rows.items() if (row, kind) == key[::2] and column != AVERAGE]
     return [] if any(exact(value) is None for value in values) else values

@@ -71,7 +71,8 @@ def leads(
             raise ValueError(f"no column has {ours} and {theirs}")
         sides = {line: (largest(ours, line), largest(theirs, line)) for line in shared}
         if mean:
-            sides = {("mean",): tuple(map(Quantity.mean, zip(*sides.values(), strict=True)))}
+            firsts, seconds = zip(*sides.values(), strict=True)
+            sides = {("mean",): (Quantity.mean(firsts), Quantity.mean(seconds))}
         found += [Lead(place(who, *line), line, a, b, a - b - least) for line, (a, b) in sides.items()]
     if ties:
         return [one._replace(gap=dataclasses.replace(one.gap, face=one.gap.face or Fraction(1))) for one in found]
