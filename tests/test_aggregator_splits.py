@@ -97,21 +97,12 @@ def test_gains_are_tested_against_the_base_and_corrected_together() -> None:
 
 def test_criteria_of_a_judge_give_the_rows_of_the_tables(summaries) -> None:
     """Scores of HD-Eval's criteria as a judge would give them, here made from the ratings."""
-    tree = CriteriaTree.published("summeval")
-    frame = datasets.load("summeval")
+    names = [node.id for node in CriteriaTree.published("summeval").nodes()]
+    frame, rng = datasets.load("summeval"), np.random.default_rng(1)
     frame = frame[frame["input_id"].isin(summaries.items["input_id"])].reset_index(drop=True)
-    rng = np.random.default_rng(1)
-    base = datasets.items(frame)
-    names = [node.id for node in tree.nodes()]
-    for name in names:
-        parent = tree.node(name)
-        aspect = (parent.parent or parent.criterion) if parent.layer > 1 else parent.criterion
-        aspect = aspect.id if aspect.id in ("coh", "con", "flu", "rel") else "coh"
-        full = {"coh": "coherence", "con": "consistency", "flu": "fluency", "rel": "relevance"}[aspect]
-        noisy = base[f"human_{full}"] + rng.normal(0, 1, len(base))
-        keys = pd.MultiIndex.from_frame(base[["input_id", "system_id"]])
-        scores = pd.Series(noisy.to_numpy(), index=keys)
-        frame[name] = scores.loc[pd.MultiIndex.from_frame(frame[["input_id", "system_id"]])].to_numpy()
+    base = datasets.items(frame)[["input_id", "system_id", *(f"human_{aspect}" for aspect in summaries.Y)]]
+    noisy = {name: base.iloc[:, 2 + k % 4] + rng.normal(0, 1, len(base)) for k, name in enumerate(names)}
+    frame = frame.merge(base[["input_id", "system_id"]].assign(**noisy), "left")
     made = JudgeScores(True, frame=frame, criteria=tuple(names), model="made up")
     one = criteria_scores.of_judge("summeval", made)
     assert one.X.shape == (320, 25) and one.own["coherence"] == ("coh",) and one.layers["gram"] == 2

@@ -19,6 +19,7 @@ from scipy import stats
 from nlgeval_lib import meta, papers
 from nlgeval_lib.papers import claims, inference
 from nlgeval_lib.papers.audit.cells import Cells, Quantity
+from nlgeval_lib.papers.audit.sentences import Lead
 from nlgeval_lib.papers.claims import FAILS, HOLDS, IN_PART, UNTOLD
 from nlgeval_lib.study import catalogue
 
@@ -49,55 +50,18 @@ def judged(cells="", check="", kind="ahead", inference="", computed=None, lackin
     return claims.judge(pd.DataFrame([row]), computed={"x": computed or {}}, read=of).iloc[0]
 
 
-OURS = "best = ['ours']; over = ['weak']; columns = ['a', 'b', 'c']"
-THEIRS = "best = ['ours']; over = ['theirs']; columns = ['a', 'b', 'c']"
+CASES = (Path(__file__).parent / "cases" / "claims.jsonl").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize(
-    ("cells", "check", "verdict", "said"),
-    [
-        (OURS, "", HOLDS, "3 of 3; closest: ours / c / pearson 0.3 against 0.05"),
-        (THEIRS, "", IN_PART, "1 of 3, 1 more within rounding; not: ours / c / pearson 0.3 against 0.35"),
-        ("best = ['weak']; over = ['ours']; columns = ['a', 'b']", "", FAILS, "0 of 2; not: weak / a"),
-        (THEIRS, "least = -0.05", HOLDS, "(allowed: -0.05)"),
-        (THEIRS, "how_many = 'most'", FAILS, "1 of 3"),
-        (OURS, "how_many = 'most'", HOLDS, "3 of 3"),
-        (OURS, "how_many = ['t', 'said', 'gain']", FAILS, "3 of 3"),
-        ("rows = ['ours']; columns = 'a'", "least = 0.5", HOLDS, "0.5 against 0.5"),
-        ("falling = [['ours', 'theirs', 'weak']]; columns = ['a', 'c']", "", IN_PART, "3 of 4; not: ours over theirs"),
-        ("best = ['ours']", "readings = {one = {over = ['weak']}, two = {over = ['theirs'], columns = 'c'}}", IN_PART,
-         "does not hold: two, 0 of 1"),
-        ("falling = [['ours', 'theirs']]; columns = ['a', 'c']; minus = {ours = 'weak'}", "", FAILS, "0.4 against"),
-        ("printed = ['t', 'said', 'gain']; of = [['t', 'ours', 'a'], ['t', 'theirs', 'b']]", "kind = 'percent'", HOLDS,
-         "printed 25%, percent 25"),
-        ("printed = ['t', 'said', 'gain']; of = [['t', 'ours', 'a'], ['t', 'theirs', 'c']]", "kind = 'percent'", FAILS,
-         "percent 42.857"),
-        ("printed = ['t', 'said', 'gain']; of = [['t', 'theirs', ['a', 'b', 'c']], ['t', 'ours', ['b']]]",
-         "kind = 'percent'; mean = true", FAILS, "percent 0"),
-        ("printed = ['t', 'said', 'cut']; of = [[24.499], [100]]", "kind = 'share'", IN_PART, "cut off, not rounded"),
-    ],
-)  # fmt: skip
-def test_each_kind_of_check(cells, check, verdict, said):
-    if "24.499" in cells:
-        cells = "printed = ['t', 'said', 'cut']; of = [24.499, 100]"
-    one = judged(cells, check)
-    assert one["verdict"] == verdict and said in one["evidence"]
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"cells": "best = ['our']; over = ['weak']"}, "claim x: no row 'our' with a number; nearest: .*'ours'"),
-        ({"check": "audit = 'no such'"}, "no relation of t names 'no such'"),
-        ({"kind": "aheads"}, "no kind 'aheads'"),
-        ({"cells": "best = [", "check": ""}, "claim x: "),
-        ({"cells": OURS, "check": "sharply = 1"}, "claim x: .*sharply"),
-        ({"cells": OURS, "inference": "test = 'magic'"}, "claim x: 'magic'"),
-    ],
-)
-def test_a_claim_that_cannot_be_judged_is_named(change, match):
-    with pytest.raises(ValueError, match=match):
-        judged(**change)
+@pytest.mark.parametrize("case", map(json.loads, CASES), ids=str)
+def test_each_kind_of_check(case):
+    """On the invented table: the verdict and what the evidence says, or how a claim that cannot be judged is named."""
+    if "refused" in case:
+        with pytest.raises(ValueError, match=case["refused"]):
+            judged(**case["claim"])
+        return
+    one = judged(**case["claim"])
+    assert one["verdict"] == case["verdict"] and case["said"] in one["evidence"]
 
 
 def test_what_no_number_decides_is_told():
@@ -122,9 +86,7 @@ def test_public_data_decide_by_the_corrected_test_and_a_small_correlation_is_non
 # --- inference from printed numbers
 
 
-@given(
-    st.floats(0.05, 0.95), st.floats(0.01, 0.9), st.integers(10, 2000),
-)  # fmt: skip
+@given(st.floats(0.05, 0.95), st.floats(0.01, 0.9), st.integers(10, 2000))
 def test_the_least_correlation_between_judges_is_where_williams_turns(first, lower, n):
     second = first * lower
     least = inference.least_between(first, second, n)
@@ -142,7 +104,8 @@ def test_the_least_correlation_between_judges_is_where_williams_turns(first, low
 
 def pairs(*numbers):
     """(column, ours, theirs) as the tests take them."""
-    return [(column, "pearson", Quantity.printed(a), Quantity.printed(b)) for column, a, b in numbers]
+    sides = [(column, Quantity.printed(a), Quantity.printed(b)) for column, a, b in numbers]
+    return [Lead(column, (column, "pearson"), a, b, a - b) for column, a, b in sides]
 
 
 def test_williams_in_words():
@@ -151,8 +114,10 @@ def test_williams_in_words():
     assert re.match(r"needs r >= 0\.\d{3} between the judges: whatever r 0 of 1", inference.williams(pairs(near), 200))
     assert inference.williams(pairs(behind), 200).startswith("no: no cell is ahead")
     assert inference.williams(pairs(near), {"b": 200}).startswith("no: no cell")
-    percent = [("a", "pearson", Quantity.printed("52.00"), Quantity.printed("50.00"))]
-    assert inference.williams(percent, 200, scale=100)[:20] == inference.williams(pairs(near), 200)[:20]
+    assert (
+        inference.williams(pairs(("a", "52.00", "50.00")), 200, scale=100)[:20]
+        == inference.williams(pairs(near), 200)[:20]
+    )
 
 
 def test_signs_over_tasks_are_scipys_permutation_test():
@@ -170,16 +135,14 @@ def test_signs_over_tasks_are_scipys_permutation_test():
 
 
 def test_votes_that_print_a_share():
-    share = [("", "percent", Quantity.printed("58.62%"), Quantity.exactly(0))]
-    assert inference.preferred(share, 30) == f"no: 58.62 % is 29 votes p = {stats.binomtest(17, 29).pvalue:.3f}"
-    assert inference.preferred([("", "percent", Quantity.printed("60%"), Quantity.exactly(0))], 200).startswith(
-        "cannot be told"
-    )
+    few, many = (inference.preferred(pairs(("", text, "0")), most) for text, most in (("58.62%", 30), ("60%", 200)))
+    assert few == f"no: 58.62 % is 29 votes p = {stats.binomtest(17, 29).pvalue:.3f}"
+    assert many.startswith("cannot be told")
 
 
 def test_accuracies_on_the_same_items():
     def told(a, b, n=100):
-        return inference.accuracies([("x", "accuracy", Quantity.printed(a), Quantity.printed(b))], {"x": n})
+        return inference.accuracies(pairs(("x", a, b)), {"x": n})
 
     assert told("60.00", "57.00").startswith("no: 3 of 100 more are too few")
     assert told("95.00", "50.00").startswith("yes: 45 of 100 more")

@@ -78,9 +78,9 @@ def test_draws_in_one_call_pay_for_their_prompt_once(tmp_path):
 
     stage = Stage("score", [Request(prompt="x " * 100)], Sampling(temperature=1.0, n=5, max_tokens=10))
     engine = ScriptedEngine([])
-    [alone] = completions.plan([stage], engine, Store(tmp_path))
+    alone = completions.plan([stage], engine, Store(tmp_path)).squeeze()
     engine.group_draws = True
-    [grouped] = completions.plan([stage], engine, Store(tmp_path))
+    grouped = completions.plan([stage], engine, Store(tmp_path)).squeeze()
     assert (alone.prompt_tokens, grouped.prompt_tokens) == (500, 100) and alone.limit == grouped.limit == 50
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from runner_tools import Checkout
+from study_tools import mini_checkout
 
 from nlgeval_lib import datasets, files, study
 from nlgeval_lib.engines import Failure, ScriptedEngine
@@ -51,21 +51,11 @@ data = "mini"
 model = "{MODEL}"
 settings = ["task=summary", "layers=[1]"]
 """
-MINI = files.data() / "mini" / "mini.jsonl"
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch) -> Checkout:
-    """A checkout with the mini set and judges over it."""
-    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    monkeypatch.delenv("NLGEVAL_HOME", raising=False)
-    checkout = Checkout(tmp_path)
-    (tmp_path / "data" / "mini").mkdir()
-    shutil.copy(MINI, tmp_path / "data" / "mini")
-    checkout.notebook("one", "x = 1")
-    checkout.catalogue(ENTRY)
-    stale.forget()
-    yield checkout
+    yield mini_checkout(tmp_path, monkeypatch, ENTRY)
     judges._held.clear()
     stale.forget()
 

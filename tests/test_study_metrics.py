@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import tiny_model
 from runner_tools import Checkout
+from study_tools import mini_checkout
 
-from nlgeval_lib import datasets, files
+from nlgeval_lib import datasets
 from nlgeval_lib.evaluators import BartScore, encoders
 from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import catalogue, judged_rows, metrics
@@ -42,16 +43,7 @@ settings = ["direction=recall"]
 
 @pytest.fixture
 def here(tmp_path, monkeypatch) -> Checkout:
-    """A checkout with the mini set and metrics over it."""
-    mini = files.data() / "mini" / "mini.jsonl"
-    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    monkeypatch.delenv("NLGEVAL_HOME", raising=False)
-    checkout = Checkout(tmp_path)
-    (tmp_path / "data" / "mini").mkdir()
-    shutil.copy(mini, tmp_path / "data" / "mini")
-    checkout.notebook("one", "x = 1")
-    checkout.catalogue(ENTRY)
-    return checkout
+    return mini_checkout(tmp_path, monkeypatch, ENTRY)
 
 
 def made(mode: str = "quick") -> list[str]:

@@ -115,5 +115,6 @@ OWN = [json.loads(line) for line in (Path(__file__).parent / "cases" / "own_judg
 
 @pytest.mark.parametrize("case", OWN, ids=json.dumps)
 def test_who_is_the_papers_judge(case):
-    question = Question("one", "two", Judge("id", "geval", "summeval", "gpt-4", case["named"]))
+    judge = Judge(id="id", evaluator="geval", data="summeval", model="gpt-4", revision=case["named"])
+    question = Question(output="one", name="two", judge=judge)
     assert judges.is_own(question, case["model"], case["revision"]) is case["own"]

@@ -38,36 +38,29 @@ def test_values_are_scipys_and_tests_are_corrected(items, scores):
     assert [text.get_text() for text in fig.axes[0].get_yticklabels()] == ["good", "noise", "bad"]
 
 
+def asked(monkeypatch, **made: study.JudgeScores) -> variant_tests.VariantScores:
+    """What `of_judges` makes of the judges' scores."""
+    monkeypatch.setattr(judges, "judge_scores", lambda output, name, **how: made[name])
+    return variant_tests.of_judges("one", list(made), engine="replay")
+
+
 def test_variants_are_lined_up_by_item_and_gaps_are_told(monkeypatch):
     frame = pd.DataFrame({"input_id": ["1", "2", "3"], "system_id": "A", "aspect": "x", "human": ["1", "2", "3"]})
-    made = {
-        "whole": study.JudgeScores(
-            True, frame=frame.assign(value=[1.0, 2.0, 3.0], status="ok"), coverage="3 of 3", route="run"
-        ),
-        "less": study.JudgeScores(
-            True, frame=frame.assign(value=[1.0, 2.0, 3.0])[:0:-1], coverage="2 of 2", route="run"
-        ),
-        "gone": study.JudgeScores(False, "the store has none"),
-    }
-    monkeypatch.setattr(judges, "judge_scores", lambda output, name, **asked: made[name])
-    asked = variant_tests.of_judges("one", list(made), engine="replay")
-    assert asked.items["input_id"].tolist() == ["2", "3"] and asked.items["human"].tolist() == [2.0, 3.0]
-    assert {name: values.tolist() for name, values in asked.scores.items()} == {"whole": [2, 3], "less": [2, 3]}
-    assert asked.lacking == {"gone": "the store has none"} and asked.route == "run"
-    assert asked.coverage_table()["variant"].tolist() == ["whole", "less", "gone"]
-    assert variant_tests.of_judges("one", ["gone"]).scores == {}
+    frame = frame.assign(value=[1.0, 2.0, 3.0])
+    whole = study.JudgeScores(True, frame=frame.assign(status="ok"), coverage="3 of 3")
+    less = study.JudgeScores(True, frame=frame[:0:-1], coverage="2 of 2")
+    gone = study.JudgeScores(False, "the store has none")
+    found = asked(monkeypatch, whole=whole, less=less, gone=gone)
+    assert found.items["input_id"].tolist() == ["2", "3"] and found.items["human"].tolist() == [2.0, 3.0]
+    assert {name: values.tolist() for name, values in found.scores.items()} == {"whole": [2, 3], "less": [2, 3]}
+    assert found.lacking == {"gone": "the store has none"} and found.route == "run"
+    assert found.coverage_table()["variant"].tolist() == ["whole", "less", "gone"]
+    assert asked(monkeypatch, gone=gone).scores == {}
 
 
 def test_a_variant_that_scored_nothing_is_told_and_left_out(monkeypatch):
     rows = pd.DataFrame({"input_id": list("abcd"), "system_id": "s", "aspect": "overall", "human": [1.0, 2, 3, 4]})
-    full = rows.assign(value=[1.0, 2, 2, 4], status="ok", reason="", details=None)
-    none = rows.assign(value=np.nan, status="unparsed", reason="4 listed, 20 asked for", details=None)
-    made = {"few": full, "many": none}
-    monkeypatch.setattr(
-        judges,
-        "judge_scores",
-        lambda output, name, **how: study.JudgeScores(True, frame=made[name], coverage=str(len(made[name]))),
-    )
-    asked = variant_tests.of_judges("output", ["few", "many"])
-    assert list(asked.scores) == ["few"]
-    assert "20 asked for" in asked.lacking["many"]
+    few = study.JudgeScores(True, frame=rows.assign(value=[1.0, 2, 2, 4], reason=""))
+    many = study.JudgeScores(True, frame=rows.assign(value=np.nan, reason="4 listed, 20 asked for"))
+    found = asked(monkeypatch, few=few, many=many)
+    assert list(found.scores) == ["few"] and "20 asked for" in found.lacking["many"]

@@ -10,7 +10,6 @@ TOML, "; " for a new line. `proxy` names an output whose recorded judges inform 
 from __future__ import annotations
 
 import functools
-import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -22,8 +21,8 @@ from nlgeval_lib.papers import inference
 from nlgeval_lib.papers.audit import CONTRADICTS as AGAINST
 from nlgeval_lib.papers.audit import SAID_OF, Finding, findings, relations, written_out
 from nlgeval_lib.papers.audit import UNTOLD as UNDECIDED
-from nlgeval_lib.papers.audit.cells import Quantity, Tables, place
-from nlgeval_lib.papers.audit.sentences import gaps, sides
+from nlgeval_lib.papers.audit.cells import Tables
+from nlgeval_lib.papers.audit.sentences import Lead, leads
 from nlgeval_lib.papers.tables import load, marks, nearest, strings
 
 VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told yet")
@@ -106,13 +105,9 @@ def _decided(one: Mapping[str, str], tables: Tables, data: Any, computed: Mappin
     if kind == "public data" and not one["check"]:
         return _public(computed, one["lacking"])
     wanted = _options(one, "check").get("audit", "")
-    said: list[tuple[str, str]] = []
-    found: list[Finding] = []
-    for relation in _relations(one):
-        if relation["rule"] == "sentence":
-            said += _sentence(relation, tables)
-        else:
-            found += findings(relation, tables, data)
+    known = _relations(one)
+    said = [it for relation in known if relation["rule"] == "sentence" for it in _sentence(relation, tables)]
+    found = [it for relation in known if relation["rule"] != "sentence" for it in findings(relation, tables, data)]
     return _together(said + [_found(it) for it in [it for it in found if it.place == wanted] or found])
 
 
@@ -153,7 +148,7 @@ def _found(it: Finding) -> tuple[str, str]:
     against = IN_PART if "cut off" in it.note else FAILS  # digits cut off instead of rounded
     verdict = {AGAINST: against, UNDECIDED: UNTOLD}.get(it.verdict, HOLDS)
     printed = f", printed {it.printed}" if it.printed else ""
-    number = "" if math.isnan(it.recomputed) else f", {it.relation} {it.recomputed:,.5g}"
+    number = "" if it.value is None else f", {it.relation} {it.numbers[0]:,.5g}"
     return verdict, f"{it.place}{printed}{number}" + (f" ({it.note})" if it.note else "")
 
 
@@ -161,14 +156,11 @@ def _sentence(relation: Mapping[str, Any], tables: Tables) -> Iterator[tuple[str
     """Of each reading of a sentence, whether it holds, in which cells not, and by how little it does."""
     outer = {"rule", "table", "says", "place", "how_many", "readings", *SAID_OF}
     shared = {name: option for name, option in relation.items() if name not in outer}
-    cells, how_many = tables[relation["table"]], relation.get("how_many", "all")
+    how_many, why = relation.get("how_many", "all"), relation.get("assumes")
     for name, options in (relation.get("readings") or {"": {}}).items():
         what = shared | dict(options)
-        found = gaps(cells, **what)
-        numbers = _numbers(cells, found, **what)
-        order = sorted(found, key=lambda where: found[where].face)
-        behind = [where for where in order if found[where].high <= 0]
-        ahead = sum(gap.face > 0 for gap in found.values())
+        found = sorted(leads(tables[relation["table"]], **what), key=lambda one: one.gap.face)
+        behind, ahead = [one for one in found if one.gap.high <= 0], sum(one.gap.face > 0 for one in found)
         if how_many == "most":
             verdict = HOLDS if 2 * ahead > len(found) else FAILS
         elif how_many == "all":
@@ -176,29 +168,24 @@ def _sentence(relation: Mapping[str, Any], tables: Tables) -> Iterator[tuple[str
         else:
             where, key = tables.one(how_many)
             verdict = HOLDS if where[key].face == ahead else FAILS
-        told = ", ".join(f"{where} {numbers[where]}" for where in (behind or order[:1])[:SHOWN])
+        told = ", ".join(f"{one.where} {_against(one, what)}" for one in (behind or found[:1])[:SHOWN])
         more = f" and {len(behind) - SHOWN} more" if len(behind) > SHOWN else ""
         within = f", {within} more within rounding" if (within := len(found) - ahead - len(behind)) else ""
         text = f"{ahead} of {len(found)}{within}; {'not' if behind else 'closest'}: {told}{more}"
-        if (why := relation.get("assumes")) and verdict != HOLDS:
+        if why and verdict != HOLDS:
             verdict, text = UNTOLD, f"{text}; {why}"
         yield verdict, f"{name}, {text}" if name else text
 
 
-def _numbers(cells: Any, found: Mapping[str, Quantity], **what: Any) -> dict[str, str]:
-    """What each place of `gaps` holds against what, in words."""
-    least = what.pop("least", 0)
-    if what.pop("mean", False):
-        return {where: f"by {float(gap.face):.5g}" for where, gap in found.items()}
-    what.pop("ties", None)
-    alone = not what.get("over") and not what.get("falling")
-    limit = "" if alone or not least else f" ({'allowed' if least < 0 else 'needed'}: {least:+g})"
-    told = {}
-    for who, pairs in sides(cells, **what):
-        for line, (ours, theirs) in pairs.items():
-            other = least if alone else float(theirs.face)
-            told[place(who, *line)] = f"{float(ours.face):.5g} against {other:.5g}{limit}"
-    return told
+def _against(one: Lead, what: Mapping[str, Any]) -> str:
+    """The two numbers of a lead, in words."""
+    if what.get("mean"):
+        return f"by {float(one.gap.face):.5g}"
+    least = what.get("least", 0)
+    if not what.get("over") and not what.get("falling"):
+        return f"{float(one.ours.face):.5g} against {least:.5g}"
+    limit = f" ({'allowed' if least < 0 else 'needed'}: {least:+g})" if least else ""
+    return f"{float(one.ours.face):.5g} against {float(one.theirs.face):.5g}{limit}"
 
 
 def _public(computed: Mapping[str, Any], lacking: str) -> tuple[str, str]:
@@ -227,10 +214,9 @@ def _inferred(one: Mapping[str, str], tables: Tables) -> str:
     what = next(iter(_relations(one)))
     what = {**what, **next(iter(what.get("readings", {}).values()), {}), **test}
     picks = {pick: what[pick] for pick in PICKS if pick in what}
-    if rival := test.get("rival"):
+    if rival := test.pop("rival", None):
         best = {row: cells.best(row, rival, what["statistics"]).face for row in picks["over"]}
         picks["over"] = [max(best, key=lambda row: best[row])]
-    compared = [(*line, ours, theirs) for _, pairs in sides(cells, **picks) for line, (ours, theirs) in pairs.items()]
-    options = {option: value for option, value in test.items() if option not in (*PICKS, "rival")}
-    said = inference.TESTS[name](compared, **options)
+    options = {option: value for option, value in test.items() if option not in PICKS}
+    said = inference.TESTS[name](leads(cells, **picks), **options)
     return f"{said}, against {picks['over'][0]}" if rival else said

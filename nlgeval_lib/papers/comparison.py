@@ -64,18 +64,19 @@ def compare(
     values.
     """
     printed = load(paper, table)
-    ours = _checked(ours, paper, table)
-    records = printed.to_dict("records")
-    numeric = {_key(record): record["printed"] for record in records if not math.isnan(record["number"])}
-    wordy = {_key(record): record["printed"] for record in records if math.isnan(record["number"])}
-    rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for mine in ours.to_dict("records"):
+    texts = {_key(record): record["printed"] for record in printed.to_dict("records")}
+    numeric = {key: text for key, text in texts.items() if parse(text).value is not None}
+    rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    values: dict[str, dict[tuple[str, ...], Any]] = {}
+    for mine in _checked(ours, paper, table).to_dict("records"):
         rows.setdefault(_key(mine), []).append(mine)
-    places = {place for row, column, _ in numeric | wordy for place in ((row, column), row, column)}
+        if exact(mine["value"]) is not None:
+            mine["route"] = mine["route"] or route
+            values.setdefault(mine["route"], {})[_key(mine)] = mine["value"]
+    places = {place for row, column, _ in texts for place in ((row, column), row, column)}
     if unprinted := sorted({*(lacking or {})} - places, key=str):
         raise ValueError(f"{paper} {table} prints no row or column {unprinted}")
-    constructed, known = by_construction(), habits_of(paper)
-    if unknown := [key for key in rows if key not in numeric | wordy and not rows[key][0]["extra"]]:
+    if unknown := [key for key in rows if key not in texts and not rows[key][0]["extra"]]:
         hints = [
             f"{name} {bad!r} (nearest: {nearest(bad, printed[name].unique())})"
             for name, names in zip(KEY, zip(*unknown, strict=True), strict=True)
@@ -87,45 +88,41 @@ def compare(
         )
     if clash := [key for key in rows if key in numeric and rows[key][0]["extra"]]:
         raise ValueError(f"{paper} {table} prints these cells, yet they are marked extra: {keys_in_words(clash)}")
-    values: dict[str, dict[tuple[str, str, str], Any]] = {}
-    for key, beside in rows.items():
-        for mine in beside:
-            if exact(mine["value"]) is not None:
-                mine["route"] = mine.get("route") or route
-                values.setdefault(mine["route"], {})[key] = mine["value"]
+    constructed, known = by_construction(), habits_of(paper)
+    blank = {"value": None, "route": "", "signature": ""}
     out = []
     for key, text in numeric.items():
-        beside = rows.get(key, [{"reason": _why(key, lacking or {}, reason)}])
-        there = [mine for mine in beside if exact(mine.get("value")) is not None]
+        absent = dict(zip(KEY, key, strict=True)) | blank | {"reason": _why(key, lacking or {}, reason)}
+        beside = rows.get(key, [absent])
+        there = [mine for mine in beside if exact(mine["value"]) is not None]
         for mine in sorted(there, key=lambda one: one["route"] == "run") or beside[:1]:
-            gap, of_route = difference(mine.get("value"), text), mine.get("route", "")
+            gap, why = difference(mine["value"], text), mine["reason"]
             equal = gap is not None and abs(gap) <= TOLERANCE * parse(text).unit
             if gap is None:
-                why = mine.get("reason") or "the value is NaN and no reason was given"
-                filled = {"verdict": "missing", "reason": why}
-            elif equal and (why := constructed.get((paper, table, *key, of_route))):
-                filled = {"verdict": "construction", "reason": f"by construction: {why}"}
-            elif not equal and (habit := explains(known, values[of_route], key, text)):
-                filled = {"verdict": "equal", "reason": f"equal by the paper's rounding: {habit}"}
+                verdict, why = "missing", why or "the value is NaN and no reason was given"
+            elif equal and (told := constructed.get((paper, table, *key, mine["route"]))):
+                verdict, why = "construction", f"by construction: {told}"
+            elif not equal and (habit := explains(known, values[mine["route"]], key, text)):
+                verdict, why = "equal", f"equal by the paper's rounding: {habit}"
             else:
-                filled = {"verdict": "equal" if equal else _unequal(mine, text)}
-            out.append(_row(paper, table, key, mine) | {"printed": text, "difference": _float(gap)} | filled)
+                verdict = "equal" if equal else _unequal(mine, text)
+            out.append(mine | {"printed": text, "difference": gap, "verdict": verdict, "reason": why})
     for key, mine in [(key, mine) for key, beside in rows.items() if key not in numeric for mine in beside]:
-        filled = {"verdict": "extra", "printed": wordy.get(key, "")}
-        if key in wordy:
-            filled["reason"] = mine.get("reason") or f"the printed cell holds no number: {wordy[key]!r}"
-        out.append(_row(paper, table, key, mine) | filled)
-    frame = pd.DataFrame(out, columns=list(RESULT))
-    return frame.astype({"ours": float, "difference": float, "ci_low": float, "ci_high": float, "n": "Int64"})
+        why = mine["reason"] or (f"the printed cell holds no number: {texts[key]!r}" if key in texts else "")
+        out.append(mine | {"printed": texts.get(key, ""), "verdict": "extra", "reason": why})
+    frame = pd.DataFrame(out, columns=[*KEY, "value", "printed", "difference", "verdict", *OPTIONAL])
+    frame = frame.assign(paper=paper, table=table, ours=[_float(value) for value in frame["value"]])
+    frame["n"] = frame["n"].astype(object).where(frame["n"].notna(), pd.NA)
+    return frame[list(RESULT)].astype(dict.fromkeys(("difference", "ci_low", "ci_high"), float) | {"n": "Int64"})
 
 
 def _why(key: tuple[str, str, str], lacking: Mapping[Any, str], otherwise: str) -> str:
     return next((lacking[one] for one in (key[:2], key[1], key[0]) if one in lacking), otherwise)
 
 
-def _unequal(mine: dict[str, Any], printed: str) -> str:
+def _unequal(mine: Mapping[str, Any], printed: str) -> str:
     """The verdict on a number that is not the printed one: by its interval where another draw would give another."""
-    low, high = (exact(mine.get(name)) for name in ("ci_low", "ci_high"))
+    low, high = (exact(mine[name]) for name in ("ci_low", "ci_high"))
     if mine["route"] not in SAMPLED or low is None or high is None:
         return "orientation" if mine["route"] == "recorded" else "differs"
     number, room = exact(parse(printed).value), TOLERANCE * parse(printed).unit
@@ -133,14 +130,8 @@ def _unequal(mine: dict[str, Any], printed: str) -> str:
     return "within" if low - room <= number <= high + room else "outside"
 
 
-def _key(record: dict[str, Any]) -> tuple[str, str, str]:
-    return record["row"], record["column"], record["statistic"]
-
-
-def _row(paper: str, table: str, key: tuple[str, str, str], mine: dict[str, Any]) -> dict[str, Any]:
-    row = {"paper": paper, "table": table, **dict(zip(KEY, key, strict=True)), "ours": _float(mine.get("value"))}
-    row |= dict(difference=math.nan, n=pd.NA, ci_low=math.nan, ci_high=math.nan, signature="", route="", reason="")
-    return row | {name: mine[name] for name in OPTIONAL if name in mine}
+def _key(record: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(record[name] for name in KEY)
 
 
 def _float(value: Any) -> float:
@@ -149,7 +140,7 @@ def _float(value: Any) -> float:
 
 
 def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
-    """`ours` with its columns checked, texts instead of gaps, and a boolean `extra`."""
+    """`ours` checked and with all columns, texts instead of gaps, and a boolean `extra`."""
     needed = [*KEY, "value"]
     lacking = [name for name in needed if name not in ours.columns]
     unknown = [name for name in ours.columns if name not in (*needed, *OPTIONAL, "paper", "table", "extra")]
@@ -161,7 +152,6 @@ def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
     for name, wanted in (("paper", paper), ("table", table)):
         if name in ours.columns and (ours[name] != wanted).any():
             raise ValueError(f"ours has {name} {sorted(set(ours[name]) - {wanted})}, compared with {wanted!r}")
-    ours = ours.drop(columns=["paper", "table"], errors="ignore").reset_index(drop=True)
     if (double := ours.duplicated([*KEY, *({"route"} & {*ours.columns})])).any():
         keys = ours.loc[double, list(KEY)].to_numpy().tolist()
         raise ValueError(f"ours for {paper} {table} has keys twice: {keys_in_words(keys)}")
@@ -170,9 +160,9 @@ def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
             exact(value)
         except ValueError as error:
             raise ValueError(f"ours for {paper} {table}, {keys_in_words([key])}: {error}") from None
-    for name in {"reason", "route", "signature"} & {*ours.columns}:
-        ours[name] = ours[name].astype(object).where(ours[name].notna(), "")
-    return ours.assign(extra=ours["extra"].fillna(False).astype(bool) if "extra" in ours.columns else False)
+    ours = ours.reindex(columns=[*needed, *OPTIONAL, "extra"])
+    texts = {name: ours[name].astype(object).where(ours[name].notna(), "") for name in ("reason", "route", "signature")}
+    return ours.assign(extra=ours["extra"].fillna(False).astype(bool), **texts)
 
 
 def by_construction() -> dict[tuple[str, ...], str]:
@@ -206,7 +196,7 @@ def mean_of_rounded(values: Iterable[Any], printed: str, times: int = 1) -> Deci
     return sum(parts, Decimal(0)) / len(parts)
 
 
-def explains(known: set[str], rows: Mapping[tuple[str, str, str], Any], key: tuple[str, str, str], printed: str) -> str:
+def explains(known: set[str], rows: Mapping[tuple[str, ...], Any], key: tuple[str, ...], printed: str) -> str:
     """By which of a paper's known habits the value at `key` is the printed number, in words; empty where by none.
 
     rows: the values by (row, column, statistic); an average needs the other columns of its row and statistic.
@@ -221,7 +211,7 @@ def explains(known: set[str], rows: Mapping[tuple[str, str, str], Any], key: tup
     return f"{MEAN}{', each rounded twice' if times == 2 else ''}" if found else ""
 
 
-def _parts(rows: Mapping[tuple[str, str, str], Any], key: tuple[str, str, str]) -> list[Any]:
+def _parts(rows: Mapping[tuple[str, ...], Any], key: tuple[str, ...]) -> list[Any]:
     """The values that an average is of; empty where one is missing."""
     values = [value for (row, column, kind), value in rows.items() if (row, kind) == key[::2] and column != AVERAGE]
     return [] if any(exact(value) is None for value in values) else values
@@ -239,18 +229,16 @@ def tried(cells: pd.DataFrame) -> pd.DataFrame:
     out = []
     for paper, part in cells.groupby("paper", sort=False):
         whole, averages = part[part["column"] != AVERAGE], part[part["column"] == AVERAGE]
-        pairs = list(zip(whole["ours"], whole["printed"], strict=True))
+        pairs, times = list(zip(whole["ours"], whole["printed"], strict=True)), 2 if TWICE in habits_of(paper) else 1
         once, twice = (np.array([rounded(a, b, n) == parse(b).value for a, b in pairs], dtype=bool) for n in (1, 2))
         row = {"paper": paper, "coefficients": len(whole), "once": once.sum(), "twice": twice.sum()}
         row |= {"lost": (once & ~twice).sum(), "won": (~once & twice).sum(), "averages": len(averages)}
         row |= {"mean of values": 0, "mean of rounded": 0}
-        values = {(one.table, (one.row, one.column, one.statistic)): one.ours for one in part.itertuples()}
         for one in averages.itertuples():
-            table = {key: value for (name, key), value in values.items() if name == one.table}
-            parts = _parts(table, (one.row, one.column, one.statistic))
+            parts = whole.loc[(whole[["table", "row", "statistic"]] == (one.table, one.row, one.statistic)).all(axis=1)]
             row["mean of values"] += agrees(one.ours, one.printed)
-            times = 2 if TWICE in habits_of(paper) else 1
-            row["mean of rounded"] += bool(parts) and agrees(mean_of_rounded(parts, one.printed, times), one.printed)
+            mean = mean_of_rounded(parts["ours"], one.printed, times) if len(parts) else None
+            row["mean of rounded"] += agrees(mean, one.printed)
         out.append(row)
     return pd.DataFrame(out)
 

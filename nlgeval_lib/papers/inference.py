@@ -1,7 +1,7 @@
 """What printed numbers alone say about chance: the least that two judges must share, and exact tests.
 
-A pair is (column, statistic, ours, theirs), the two numbers as `Quantity`. Each test answers in words that begin with
-yes (p at most .05 in each of the cells where the first is ahead), no, or what is needed.
+A test takes the `Lead`s of a sentence and answers in words that begin with yes (p at most .05 in each of the cells
+where the first is ahead), no, or what is needed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from nlgeval_lib import meta
-from nlgeval_lib.papers.audit.cells import Cells, Quantity
+from nlgeval_lib.papers.audit.cells import Cells
+from nlgeval_lib.papers.audit.sentences import Lead
 
 ALPHA = 0.05
-Pair = tuple[str, str, Quantity, Quantity]
 
 
 def least_between(first: float, second: float, n: int) -> float:
@@ -39,14 +39,14 @@ def least_between(first: float, second: float, n: int) -> float:
     return float(optimize.brentq(excess, shared, most)) if excess(most) <= 0 else math.inf
 
 
-def williams(pairs: Sequence[Pair], n: Any, scale: float = 1) -> str:
+def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
     """Which differences of correlations are significant, given how far the judges agree; rows as if independent.
 
     "Whatever r": already where the judges share no more than both following the ratings makes them share.
     n: items, or column -> items; other columns and taus are left out. scale: what a printed 1 stands for.
     """
     needs = []
-    for column, statistic, ours, theirs in pairs:
+    for _, (column, statistic), ours, theirs, _ in leads:
         size = n.get(column) if isinstance(n, Mapping) else n
         if size and statistic in ("pearson", "spearman") and ours.face > theirs.face:
             first, second = float(ours.face) / scale, float(theirs.face) / scale
@@ -64,14 +64,14 @@ def williams(pairs: Sequence[Pair], n: Any, scale: float = 1) -> str:
     return f"needs r >= {max(open_ones):.3f} between the judges: {plain}, {len(open_ones)} from {ends} on ({sizes})"
 
 
-def flips(pairs: Sequence[Pair], unit: str = "tasks") -> str:
+def flips(leads: Sequence[Lead], unit: str = "tasks") -> str:
     """Whether one is ahead on average over tasks or aspects: signs of the differences exchanged, all patterns."""
-    differences = np.array([float(ours.face - theirs.face) for _, _, ours, theirs in pairs])
+    differences = np.array([float(one.gap.face) for one in leads])
     p = _sign_p(differences)
     if differences.sum() <= 0:
-        return f"no: not ahead on average over {len(pairs)} {unit}"
-    words = f"{'yes' if p <= ALPHA else 'no'}: {p_in_words(p)} over {len(pairs)} {unit} (exact, signs exchanged)"
-    return words + (f"; fewer than 6 {unit} cannot reach .05" if len(pairs) < 6 else "")
+        return f"no: not ahead on average over {len(leads)} {unit}"
+    words = f"{'yes' if p <= ALPHA else 'no'}: {p_in_words(p)} over {len(leads)} {unit} (exact, signs exchanged)"
+    return words + (f"; fewer than 6 {unit} cannot reach .05" if len(leads) < 6 else "")
 
 
 def _sign_p(differences: np.ndarray) -> float:
@@ -79,12 +79,12 @@ def _sign_p(differences: np.ndarray) -> float:
     return float(np.mean(np.abs(signs @ differences) >= abs(differences.sum()) - 1e-9))
 
 
-def preferred(pairs: Sequence[Pair], most: int) -> str:
+def preferred(leads: Sequence[Lead], most: int) -> str:
     """Whether a share of votes is above one half, for every count up to `most` that would print so (binomial)."""
     from scipy import stats
 
     said = []
-    for *_, share, _ in pairs:
+    for share in (one.ours for one in leads):
         fits = []
         for n in range(1, most + 1):
             k = round(share.face * n / 100)
@@ -97,7 +97,7 @@ def preferred(pairs: Sequence[Pair], most: int) -> str:
     return "; ".join(said)
 
 
-def accuracies(pairs: Sequence[Pair], n: Mapping[str, int]) -> str:
+def accuracies(leads: Sequence[Lead], n: Mapping[str, int]) -> str:
     """At how many items two accuracies on the same items may disagree for the difference to be significant.
 
     n: column -> items. Exact McNemar test; it depends on the items on which just one of the two is right.
@@ -105,8 +105,8 @@ def accuracies(pairs: Sequence[Pair], n: Mapping[str, int]) -> str:
     from scipy import stats
 
     said = []
-    for column, _, ours, theirs in pairs:
-        if not (size := n.get(column)) or ours.face <= theirs.face:
+    for _, line, ours, theirs, _ in leads:
+        if not (size := n.get(line[0])) or ours.face <= theirs.face:
             continue
         first, second = (round(one.face * size / 100) for one in (ours, theirs))
         gap, spare = abs(first - second), 2 * min(first, second, size - first, size - second)

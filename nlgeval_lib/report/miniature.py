@@ -114,7 +114,7 @@ def measured_scores(form: str, like: JudgeScores) -> JudgeScores:
     """What the miniature judge said of its held-out outputs when it was measured, read and not asked again.
 
     form: one of its card's, such as "error analysis". like: scores that it was just asked for; the same inputs, and the
-    same model and revision, are taken. Raises: JudgeUnavailable without its checkpoint; ValueError for another form.
+    same model and revision, are taken. Raises: Unavailable without its checkpoint; ValueError for another form.
     """
     from nlgeval_lib.training import mini
 

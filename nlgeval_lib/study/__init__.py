@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nlgeval_lib.study.judges import MINI, EngineOptions, JudgeScores, JudgeUnavailable, engine, judge_scores
+    from nlgeval_lib.study.judges import MINI, EngineOptions, JudgeScores, Unavailable, engine, judge_scores
 
-__all__ = ["MINI", "EngineOptions", "JudgeScores", "JudgeUnavailable", "engine", "judge_scores"]
+__all__ = ["MINI", "EngineOptions", "JudgeScores", "Unavailable", "engine", "judge_scores"]
 
 
 def __getattr__(name: str) -> Any:  # the runner reads the catalogue alone, and loads no pandas for it

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import meta
 from nlgeval_lib.study import recorded_judges
 
 CHAT_SCALES = {"coherence": (1, 3), "engagingness": (1, 3), "groundedness": (0, 1), "naturalness": (1, 3)}
@@ -20,26 +20,14 @@ DIRECT, OTHERS, ALL = "direct", "mean of the others", "mean of all"
 RIDGE_OTHERS, RIDGE_ALL = "fitted on the others", "fitted on all"
 
 
-def draw_means(
-    items: pd.DataFrame, prompt_forms: Sequence[str] = (), draws: int = 20
-) -> dict[str, dict[str, np.ndarray]]:
-    """gpt-3.5-turbo's recorded scores of Topical-Chat outputs: {prompt form: {aspect: mean of the draws an item}}.
+def chat_scores(items: pd.DataFrame, prompt_form: str = "analyze_rate") -> dict[str, np.ndarray]:
+    """gpt-3.5-turbo's recorded scores of Topical-Chat outputs, the mean of the draws: {aspect: a value an item}.
 
-    items: a row an output. prompt_forms: all where none is named. Texts without a number count as missing.
+    items: a row an output. Values are from 0 to 1; texts without a number count as missing.
     Source: Chiang and Lee 2023, A Closer Look into Automatic Evaluation Using LLMs (the recording).
     """
-    options = {"prompt_forms": tuple(prompt_forms)} if prompt_forms else {}
-    texts = datasets.recordings.load("acloserlook", **options)
-    texts = texts[texts["input_id"].isin(set(items["input_id"])) & (texts["draw"] < draws)]
-    read = recorded_judges.read_ratings(texts, CHAT_SCALES)
-    keys = ["prompt_form", "aspect", "input_id", "system_id"]
-    means = read.groupby(keys, sort=False)["value"].mean().reset_index()
-    return recorded_judges.scores(items, means.rename(columns={"prompt_form": "judge"}))
-
-
-def chat_scores(items: pd.DataFrame, prompt_form: str = "analyze_rate") -> dict[str, np.ndarray]:
-    """`draw_means` of one prompt form, each aspect's scale brought to 0 to 1: {aspect: a value an item}."""
-    given = draw_means(items, (prompt_form,))[prompt_form]
+    how: dict[str, Any] = {"by": "prompt_form", "prompt_forms": (prompt_form,)}
+    given = recorded_judges.scores(items, "acloserlook", CHAT_SCALES, **how)[prompt_form]
     return {name: _unit(given[name], *ends) for name, ends in CHAT_SCALES.items()}
 
 

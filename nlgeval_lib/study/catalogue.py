@@ -8,6 +8,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -86,27 +87,6 @@ class Row:
 
 
 @dataclass(frozen=True, config=_STRICT)
-class Judge:
-    """A language model as a judge of a data set, declared once: evaluator, its settings, and the model of the paper.
-
-    settings: as `nlgeval score --set`. api: the model is served, its weights are not public.
-    """
-
-    id: str
-    evaluator: str
-    data: str
-    model: Words
-    revision: str = ""
-    settings: Pairs = ()
-    api: bool = False
-
-    @property
-    def engine(self) -> str:
-        """The engine that runs it by default."""
-        return "openai" if self.api else "vllm"
-
-
-@dataclass(frozen=True, config=_STRICT)
 class Metric:
     """A metric that a model's weights give, declared once: evaluator, its settings, and the model that a paper names.
 
@@ -119,16 +99,30 @@ class Metric:
     settings: Pairs = ()
 
 
-@dataclass(frozen=True)
-class Question:
-    """What an output reads of a judge, as `Read`."""
+@dataclass(frozen=True, config=_STRICT, kw_only=True)
+class Judge(Metric):
+    """A language model as a judge of a data set, declared once as a metric is.
+
+    api: the model is served, its weights are not public.
+    """
+
+    data: str
+    revision: str = ""
+    api: bool = False
+
+    @property
+    def engine(self) -> str:
+        """The engine that runs it by default."""
+        return "openai" if self.api else "vllm"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question(Read):
+    """What an output reads of a judge."""
 
     output: str
     name: str  # unique within the output
-    judge: Judge
-    map: tuple[str, ...] = ()
-    fill: tuple[str, ...] = ()
-    where: tuple[str, ...] = ()
+    judge: Judge  # type: ignore[assignment]  # found by the id that was read
 
     @property
     def asked(self) -> tuple[Any, ...]:
@@ -206,7 +200,7 @@ def load(path: Path | None = None) -> Catalogue:
         raise CatalogueError(f"{path.name}: {len(faults)} fault(s)\n" + "\n".join(f"  {fault}" for fault in faults))
     judges = {judge.id: judge for judge in read.judge}
     questions = [
-        Question(entry.id, name, judges[one.judge], one.map, one.fill, one.where)
+        Question(**vars(one) | {"output": entry.id, "name": name, "judge": judges[one.judge]})
         for entry in read.output
         for name, one in entry.judges.items()
     ]
@@ -239,11 +233,10 @@ def _told(raw: Mapping[str, Any], loc: Sequence[Any], msg: str, input: Any, **_:
 def _faults(read: _File, folder: Path) -> Iterator[str]:
     """What is wrong with entries that could all be read."""
     printed = {paper: _printed(paper) for paper in PAPERS}
-    ids, judges = [entry.id for entry in read.output], [judge.id for judge in read.judge]
-    metrics = [metric.id for metric in read.metric]
+    ids, judges, metrics = ([one.id for one in part] for part in (read.output, read.judge, read.metric))
     named = [f"output {name!r}" for name in ids] + [f"judge {name!r}" for name in judges]
-    named += [f"metric {name!r}" for name in metrics]
-    for name, count in Counter([*named, *(f"row {row.paper}/{row.id}" for row in read.row)]).items():
+    named += [f"metric {name!r}" for name in metrics] + [f"row {row.paper}/{row.id}" for row in read.row]
+    for name, count in Counter(named).items():
         if count > 1:
             yield f"{name} is there {count} times"
     for entry in read.output:
@@ -255,38 +248,35 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
             yield f"{where}: notebook {entry.notebook!r} is not the path of an .ipynb below notebooks/"
         elif not (folder / notebook).is_file():
             yield f"{where}: there is no notebooks/{entry.notebook}"
-        for name in sorted({*entry.covers} - {*known}):
-            listed = f"data/paper_tables/{entry.paper}/index.csv"
-            yield f"{where}: covers {name!r}, which {listed} does not list{_near(name, known)}"
         for name in sorted({*entry.parameters} & {*RESERVED}):
             yield f"{where}: parameter {name!r} is set by the runner; leave it out"
-        for name in sorted({*entry.after} - ({*ids} - {entry.id})):
-            yield f"{where}: after names {name!r}, which is no other output{_near(name, ids)}"
-        for name, one in entry.judges.items():
-            if one.judge not in judges:
-                yield f"{where}: judges {name!r}: there is no [[judge]] {one.judge!r}{_near(one.judge, judges)}"
-        for name in sorted(_metrics(entry) - {*metrics}):
-            yield f"{where}: metrics: there is no [[metric]] {name!r}{_near(name, metrics)}"
+        listed = f"data/paper_tables/{entry.paper}/index.csv"
+        asked = {one.judge: name for name, one in reversed([*entry.judges.items()])}
+        for names, there, said in (
+            (entry.covers, known, f"covers {{!r}}, which {listed} does not list"),
+            (entry.after, [name for name in ids if name != entry.id], "after names {!r}, which is no other output"),
+            (asked, judges, "judges {1!r}: there is no [[judge]] {0!r}"),
+            (_metrics(entry), metrics, "metrics: there is no [[metric]] {!r}"),
+        ):
+            for name in sorted({*names} - {*there}):
+                yield f"{where}: {said.format(name, asked.get(name))}{_near(name, there)}"
     for row in read.row:
         if row.id not in printed[row.paper]:
             yield f"row {row.paper}/{row.id}: not listed in data/paper_tables/{row.paper}/index.csv"
-    asked = {one.judge for entry in read.output for one in entry.judges.values()}.union(*map(_metrics, read.output))
-    declared: tuple[Judge | Metric, ...] = (*read.judge, *read.metric)
-    for scorer in declared:
+    asking = {one.judge for entry in read.output for one in entry.judges.values()}.union(*map(_metrics, read.output))
+    for scorer in (*read.judge, *read.metric):
         from nlgeval_lib import datasets, evaluators  # which load pandas: not where no judge is declared
 
         kind = type(scorer).__name__.lower()
         for key, all_of in (("evaluator", evaluators.names()), ("data", [*datasets.NAMES])):
             if (given := getattr(scorer, key, None)) not in (None, *all_of):
                 yield f"{kind} {scorer.id!r}: unknown {key} {given!r}{_near(given, all_of)}"
-        if scorer.id not in asked:
+        if scorer.id not in asking:
             yield f"{kind} {scorer.id!r} is read by no output"
-    waits = {entry.id: {*entry.after} & {*ids} for entry in read.output}
-    while ready := [name for name, others in waits.items() if not others & waits.keys()]:
-        for name in ready:
-            del waits[name]
-    if waits:
-        yield f"these outputs wait for each other in a circle: {', '.join(sorted(waits))}"
+    try:
+        TopologicalSorter({entry.id: {*entry.after} & {*ids} for entry in read.output}).prepare()
+    except CycleError as error:
+        yield f"these outputs wait for each other in a circle: {', '.join(sorted(set(error.args[1])))}"
 
 
 def _metrics(entry: Entry) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -18,132 +18,99 @@ from nlgeval_lib.scoring import Job
 from nlgeval_lib.scoring.asking import ProgressBar, duration
 from nlgeval_lib.study import catalogue, judges
 from nlgeval_lib.study.catalogue import Catalogue, Question
-from nlgeval_lib.study.judges import EngineOptions, JudgeUnavailable
+from nlgeval_lib.study.judges import EngineOptions
 
 CHARACTERS_A_TOKEN = 4
 COUNTS = ("requests", "completions", "stored", "to_ask", "prompt_tokens", "new_tokens", "limit")
 _ENOUGH = 20  # stored completions of a stage from which their mean length says something
 GUESS = 0.2  # of the limit, where fewer are stored: limits are set so that no answer is cut
-_NOT_HERE = (JudgeUnavailable, DataError, Unavailable)
-
-
-@dataclass(frozen=True, slots=True)
-class StagePlan:
-    """One stage of a run. Token counts are of the completions that are still to be asked.
-
-    repeated: completions that another request of the run asks for too. counted: whether prompt tokens are a tokenizer's
-    count; else they are characters divided by four. new_tokens: expected ones, from the mean length of `seen` stored
-    completions of this stage, or a fifth of the limit where fewer than 20 are stored; limit: at most. exact: whether
-    the requests are known; else they depend on answers that are not there yet.
-    """
-
-    name: str
-    requests: int
-    completions: int
-    repeated: int
-    stored: int
-    to_ask: int
-    prompt_tokens: float
-    counted: bool
-    new_tokens: float
-    limit: int
-    seen: int
-    exact: bool
+_NOT_HERE = (DataError, Unavailable)
 
 
 def plan(
     stages: Sequence[Stage], engine: Engine, store: Store | None = None, known: set[str] | None = None
-) -> list[StagePlan]:
-    """A line for every stage, in order; equal stages of one name are one line.
+) -> pd.DataFrame:
+    """What each stage of a run would ask, in order; equal stages of one name are one row.
 
-    known: keys that are counted elsewhere; those of these stages are added.
+    known: keys that are counted elsewhere; those of these stages are added. Columns, token counts being of the
+    completions that are still to be asked: `stage, requests, completions, stored, to_ask, prompt_tokens, new_tokens`
+    (expected ones), `limit` (at most), `repeated` (completions that another request asks for too), `counted` (whether
+    prompt tokens are a tokenizer's count; else characters divided by four), `seen` (stored completions of the stage,
+    whose mean length is expected; a fifth of the limit where fewer than 20 are), `guessed` (whether it is that fifth),
+    `exact` (whether the requests are known; else they depend on answers that are not there yet).
     """
     known = set() if known is None else known
-    named: dict[str, list[Stage]] = {}
-    for stage in stages:
-        named.setdefault(stage.name, []).append(stage)
-    return [_plan_of(name, parts, engine, store, known) for name, parts in named.items()]
-
-
-def _plan_of(name: str, parts: Sequence[Stage], engine: Engine, store: Store | None, known: set[str]) -> StagePlan:
-    requests: list[Request] = []
-    draws: list[int] = []
-    lengths: list[int] = []
-    total = repeated = limit = 0
-    for stage, request in [(part, one) for part in parts for one in part.requests]:
-        asks = Ask.all(request, request.body(engine, stage.sampling), stage.sampling)
-        fresh = [ask.key for ask in asks if ask.key not in known]
-        total, repeated = total + len(asks), repeated + len(asks) - len(fresh)
-        known.update(fresh)
-        here = store.get_many(fresh) if store is not None else {}
-        lengths += [one.completion_tokens for one in here.values() if one.completion_tokens > 0]
-        if len(here) < len(fresh):
-            requests.append(request)
-            draws.append(len(fresh) - len(here))
-            limit += stage.sampling.max_tokens * draws[-1]
-    paid = [1] * len(draws) if getattr(engine, "group_draws", False) else draws
-    tokens = engine.count_tokens(requests) if requests else []
-    sizes = [len(request.text()) / CHARACTERS_A_TOKEN for request in requests] if tokens is None else tokens
-    to_ask = sum(draws)
-    return StagePlan(
-        name=name,
-        requests=sum(len(stage.requests) for stage in parts),
-        completions=total,
-        repeated=repeated,
-        stored=total - repeated - to_ask,
-        to_ask=to_ask,
-        prompt_tokens=sum(size * count for size, count in zip(sizes, paid, strict=True)),
-        counted=tokens is not None,
-        new_tokens=min(sum(lengths) / len(lengths) * to_ask, limit) if len(lengths) >= _ENOUGH else GUESS * limit,
-        limit=limit,
-        seen=len(lengths),
-        exact=all(stage.exact for stage in parts),
-    )
+    rows = []
+    for name in dict.fromkeys(stage.name for stage in stages):
+        parts = [stage for stage in stages if stage.name == name]
+        lacking: list[tuple[Request, int]] = []
+        lengths: list[int] = []
+        total = repeated = limit = 0
+        for stage, request in [(part, one) for part in parts for one in part.requests]:
+            asks = Ask.all(request, request.body(engine, stage.sampling), stage.sampling)
+            fresh = [ask.key for ask in asks if ask.key not in known]
+            total, repeated = total + len(asks), repeated + len(asks) - len(fresh)
+            known.update(fresh)
+            here = store.get_many(fresh) if store is not None else {}
+            lengths += [one.completion_tokens for one in here.values() if one.completion_tokens > 0]
+            if lack := len(fresh) - len(here):
+                lacking.append((request, lack))
+                limit += stage.sampling.max_tokens * lack
+        todo = [request for request, _ in lacking]
+        tokens = engine.count_tokens(todo) if todo else []
+        sizes = [len(request.text()) / CHARACTERS_A_TOKEN for request in todo] if tokens is None else tokens
+        once = getattr(engine, "group_draws", False)  # a prompt is paid once for all its draws
+        to_ask, enough = sum(lack for _, lack in lacking), len(lengths) >= _ENOUGH
+        row = {"stage": name, "requests": sum(len(part.requests) for part in parts), "completions": total}
+        row |= {"repeated": repeated, "stored": total - repeated - to_ask, "to_ask": to_ask}
+        row["prompt_tokens"] = sum(size * (1 if once else lack) for size, (_, lack) in zip(sizes, lacking, strict=True))
+        row["new_tokens"] = min(sum(lengths) / len(lengths) * to_ask, limit) if enough else GUESS * limit
+        row |= {"limit": limit, "counted": tokens is not None, "seen": len(lengths)}
+        rows.append(row | {"guessed": bool(to_ask) and not enough, "exact": all(part.exact for part in parts)})
+    return pd.DataFrame(rows, columns=["stage", "repeated", *COUNTS, "counted", "seen", "guessed", "exact"])
 
 
 def in_words(
-    plans: Sequence[StagePlan],
+    planned: pd.DataFrame,
     rate: float | None = None,
     prices: tuple[float, float] | None = None,
     new_tokens: float | None = None,
 ) -> Iterator[str | pd.DataFrame]:
-    """The plan: a table of the stages, then lines.
+    """A plan of stages (`plan`): a table, then lines.
 
     rate: tokens written a second. prices: for a million prompt tokens and a million new tokens. new_tokens: how long a
     completion is expected to be, in tokens.
     """
 
-    def new(one: StagePlan) -> str:
+    def new(one: Any) -> str:
         if new_tokens is not None:
             return f"{one.to_ask * new_tokens:,.0f} (as given)"
-        how = f"as {one.seen} stored" if one.seen >= _ENOUGH else "a guess"
+        how = "a guess" if one.guessed else f"as {one.seen} stored"
         return f"{one.new_tokens:,.0f} ({how})" if one.to_ask else "0"
 
     def both(likely: float, most: float, form: Callable[[float], str]) -> str:
         return ("" if form(likely) == form(most) else f"{form(likely)} expected, ") + f"{form(most)} at most"
 
-    counts = ("requests", "completions", "repeated", "stored", "to_ask", "prompt_tokens")
-    table = {"stage": [one.name + ("" if one.exact else " (estimate)") for one in plans]}
-    table |= {name.replace("_", " "): [f"{getattr(one, name):,.0f}" for one in plans] for name in counts}
-    yield pd.DataFrame(table | {"new tokens": [new(one) for one in plans]})
-    summed = ("to_ask", "stored", "limit", "prompt_tokens", "new_tokens")
-    asked, stored, limit, prompt, expected = (sum(getattr(one, name) for one in plans) for name in summed)
-    yield f"\n{asked:,} completions to ask, {stored:,} stored already"
+    counts = ["requests", "completions", "repeated", "stored", "to_ask", "prompt_tokens"]
+    table = planned[counts].map("{:,.0f}".format).rename(columns=lambda name: name.replace("_", " "))
+    table.insert(0, "stage", planned["stage"] + planned["exact"].map({True: "", False: " (estimate)"}))
+    yield table.assign(**{"new tokens": [new(one) for one in planned.itertuples()]})
+    asked, stored, limit, prompt, expected = planned[["to_ask", "stored", "limit", "prompt_tokens", "new_tokens"]].sum()
+    yield f"\n{asked:,.0f} completions to ask, {stored:,.0f} stored already"
     if not asked:
         return
     expected = expected if new_tokens is None else asked * new_tokens
-    counted = all(one.counted for one in plans if one.to_ask)
+    counted = (planned["counted"] | ~planned["to_ask"].astype(bool)).all()
     how = "counted by the tokenizer" if counted else f"estimated: {CHARACTERS_A_TOKEN} characters a token"
     yield f"prompt tokens: {prompt:,.0f} ({how})"
-    guessed = new_tokens is None and any(one.to_ask and one.seen < _ENOUGH for one in plans)
-    how = f"; a guess is {GUESS:.0%} of the limit" if guessed else ""
-    yield f"new tokens: {limit:,} at most" + ("" if expected == limit else f", {expected:,.0f} expected{how}")
+    how = f"; a guess is {GUESS:.0%} of the limit" if new_tokens is None and planned["guessed"].any() else ""
+    yield f"new tokens: {limit:,.0f} at most" + ("" if expected == limit else f", {expected:,.0f} expected{how}")
     if rate is not None:
         yield f"time at {rate:,.0f} tokens a second: {both(expected / rate, limit / rate, duration)}"
     if prices is not None:
         cost, most = ((prompt * prices[0] + tokens * prices[1]) / 1e6 for tokens in (expected, limit))
         yield f"cost at {prices[0]:g} and {prices[1]:g} a million: {both(cost, most, '{:,.2f}'.format)}"
-    if not all(one.exact for one in plans):
+    if not planned["exact"].all():
         yield "stages marked as estimates depend on answers that are not stored yet"
 
 
@@ -171,39 +138,35 @@ def select(
     return fit, [one for one in chosen if one not in fit]
 
 
-def by_model(questions: Sequence[Question], options: EngineOptions) -> list[tuple[str, list[list[Question]]]]:
-    """The questions model by model, in order; outputs that ask the very same of the same rows stand together."""
-    found: dict[tuple[str, str], dict[tuple[Any, ...], list[Question]]] = {}
-    for one in questions:
-        found.setdefault(options.model_of(one), {}).setdefault(one.asked, []).append(one)
-    return [(model, list(part.values())) for (model, _), part in found.items()]
-
-
 def plan_catalogue(questions: Sequence[Question], options: EngineOptions) -> pd.DataFrame:
     """A row a judge and its rows: what it would ask, what of that is stored; nothing is asked, no weights are loaded.
 
-    options: with `planning`. Columns: model, judge, paper, outputs, COUNTS, counted, exact, `guessed` (whether a length
-    is), `why` it cannot be planned here. A completion that two judges of a model ask counts for the first one.
+    options: with `planning`. Columns: model, revision, judge, `question` (the first of those that ask the very same of
+    the same rows), paper, outputs, COUNTS, counted, exact, `guessed` (whether a length is), `why` it cannot be planned
+    here. Models stand together; a completion that two judges of a model ask counts for the first one.
     """
     entries = {entry.id: entry for entry in catalogue.load().outputs}
+    alike: dict[tuple[str, str], dict[tuple[Any, ...], list[Question]]] = {}
+    for one in questions:
+        alike.setdefault(options.model_of(one), {}).setdefault(one.asked, []).append(one)
     rows: list[dict[str, Any]] = []
     data: dict[tuple[Any, ...], Any] = {}
-    for model, part in by_model(questions, options):
+    for (model, revision), part in alike.items():
         known: set[str] = set()
         ready: Engine | None = None
-        for same in part:
+        for same in part.values():
             outputs = ", ".join(dict.fromkeys(one.output for one in same))
             papers = sorted({entries[one.output].paper for one in same}, key=lambda paper: paper == catalogue.META)
-            row: dict[str, Any] = {"model": model, "judge": str(same[0]), "paper": papers[0], "outputs": outputs}
-            row |= {**dict.fromkeys(COUNTS, 0), "counted": True, "exact": True, "guessed": False, "why": ""}
+            row: dict[str, Any] = {"model": model, "revision": revision, "judge": str(same[0]), "question": same[0]}
+            row |= {"paper": papers[0], "outputs": outputs, **dict.fromkeys(COUNTS, 0)}
+            row |= {"counted": True, "exact": True, "guessed": False, "why": ""}
             try:
                 job = judges.job(same[0], options, ready, known=data)
                 ready = job.engine
-                for stage in plan(job.planned(), job.engine, job.store, known):
-                    row |= {name: row[name] + getattr(stage, name) for name in COUNTS}
-                    row["counted"] &= stage.counted or not stage.to_ask
-                    row["exact"] &= stage.exact
-                    row["guessed"] |= bool(stage.to_ask) and stage.seen < _ENOUGH
+                stages = plan(job.planned(), job.engine, job.store, known)
+                row |= stages[list(COUNTS)].sum().to_dict()
+                row["counted"] = (stages["counted"] | stages["to_ask"].eq(0)).all()
+                row |= {"exact": stages["exact"].all(), "guessed": stages["guessed"].any()}
             except (*_NOT_HERE, ValueError, EngineError) as error:
                 row["why"] = str(error)
             rows.append(row)
@@ -217,23 +180,20 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
     rows. Raises: KeyboardInterrupt with everything finished stored.
     """
     planned = plan_catalogue(questions, replace(options, planning=True))
-    models = by_model(questions, options)
     bar = ProgressBar("the plan", quiet, plan=int(planned["to_ask"].sum()))
-    unfinished, made, number = 0, 0, 0
-    for model, part in models:
+    unfinished, made = 0, 0
+    for (model, _), part in planned.groupby(["model", "revision"], sort=False):
         ready: Engine | None = None
         try:
-            for same in part:
-                row = planned.iloc[number]
-                number += 1
-                head = f"[{number}/{len(planned)}] {same[0]}"
+            for row in part.itertuples():
+                head = f"[{row.Index + 1}/{len(planned)}] {row.judge}"
                 job: Job | None = None
                 try:
-                    complete = row["exact"] and not row["to_ask"] and not row["why"]
+                    complete = row.exact and not row.to_ask and not row.why
                     if ready is None and not options.ask_again and complete:
                         say(f"{head}: all stored")
                         continue
-                    job = judges.job(same[0], options, ready)
+                    job = judges.job(row.question, options, ready)
                     if ready is None and options.ask_again == "failed":
                         judges.forget_refusals(job.store.folder, job.engine)
                     ready = job.engine

@@ -18,7 +18,7 @@ from nlgeval_lib import datasets, meta
 from nlgeval_lib.evaluators import hdeval
 from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import recorded_judges
-from nlgeval_lib.study.aspect_scores import draw_means
+from nlgeval_lib.study.aspect_scores import CHAT_SCALES
 from nlgeval_lib.study.judges import JudgeScores
 from nlgeval_lib.training import mini
 
@@ -96,7 +96,8 @@ def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaS
     if name == "summeval":
         scores, what = recorded_judges.scores(items, "alttest_summeval"), "six LLM judges x four aspects"
     else:
-        scores, what = draw_means(items, draws=draws), "gpt-3.5-turbo, seven prompts x four aspects"
+        scores = recorded_judges.scores(items, "acloserlook", CHAT_SCALES, by="prompt_form", draws=draws)
+        what = "gpt-3.5-turbo, seven prompts x four aspects"
     X = pd.DataFrame({f"{judge} {aspect}": scores[judge][aspect] for judge in scores for aspect in aspects})
     own = {aspect: tuple(f"{judge} {aspect}" for judge in scores) for aspect in aspects}
     return _criteria(name, items, X, own, what)
@@ -155,15 +156,9 @@ def tables_1_to_3(given: CriteriaScores, columns: Sequence[str], seed: int = 42)
 
     given: of `criteria_scores.of_judge`. columns: the table's names of the rated aspects, in their order.
     """
-    test = given.test_rows("row", seed)
-    shares = {"25% data | HD-Eval-NN": 0.5, "50% data | HD-Eval-NN": 1.0}  # of the training half
-    names = dict(zip(given.Y, columns, strict=True))
-    scores = {
-        row: {names[target]: values for target, values in _fitted(given, test, "mlp", seed, share).items()}
-        for row, share in shares.items()
-    }
-    human = {column: f"human_{target}" for target, column in names.items()}
-    return correlations.table(given.items.iloc[test].reset_index(drop=True), scores, human)
+    rows = {"25% data | HD-Eval-NN": {"kind": "mlp", "share": 0.5}, "50% data | HD-Eval-NN": {"kind": "mlp"}}
+    made = _cells(given, rows, seed)
+    return made.assign(column=made["column"].map(dict(zip(given.Y, columns, strict=True))))
 
 
 def tables_4_and_5(
@@ -179,28 +174,13 @@ def tables_4_and_5(
     of each item, asked for the aspect alone}, for the row without any layer. Returns the cells of both tables, with
     intervals, in the keys of the printed ones: the average over the aspects.
     """
-    test = given.test_rows("row", seed)
     names = {kind: f"HD-Eval-{PRINTED_NAMES.get(kind, kind)}" for kind in kinds}
-    scores = {f"50% data | {name}": _fitted(given, test, kind, seed) for kind, name in names.items()}
-    scores |= {f"25% data | {name}": _fitted(given, test, kind, seed, 0.5) for kind, name in names.items()}
-    scores["50% data | w/o Layer 3"] = _fitted(given, test, "mlp", seed, up_to=2)
-    scores["50% data | w/o Layer 2,3"] = _fitted(given, test, "mlp", seed, up_to=1)
-    scores["50% data | w/o Aggregator"] = _by_target(unfitted(given, test).query("kind == @ALL"))
-    if alone is not None:
-        scores["50% data | w/o Layer 1,2,3"] = {target: alone[target][test] for target in given.Y}
-    human = {target: f"human_{target}" for target in given.Y}
-    part = given.items.iloc[test].reset_index(drop=True)
-    return correlations.averaged(correlations.table(part, scores, human), column)
-
-
-def _fitted(
-    given: CriteriaScores, test: np.ndarray, kind: str, seed: int, share: float = 1.0, up_to: int | None = None
-) -> dict[str, np.ndarray]:
-    """{target: an aggregator's predictions for the test rows}; share: of the training rows; up_to: the last layer."""
-    layer = given.layers or {}
-    X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
-    how = {"kinds": [kind], "shares": [share], "seeds": [seed], **given.settings}
-    return _by_target(hdeval.predictions(X, given.Y, test, **how))
+    rows: dict[str, Any] = {f"50% data | {name}": {"kind": kind} for kind, name in names.items()}
+    rows |= {f"25% data | {name}": {"kind": kind, "share": 0.5} for kind, name in names.items()}
+    rows["50% data | w/o Layer 3"] = {"kind": "mlp", "up_to": 2}
+    rows["50% data | w/o Layer 2,3"] = {"kind": "mlp", "up_to": 1}
+    rows["50% data | w/o Aggregator"] = dict.fromkeys(given.Y, given.X.mean(axis=1).to_numpy())
+    return correlations.averaged(_cells(given, rows, seed, {"50% data | w/o Layer 1,2,3": alone}), column)
 
 
 def tables_6_and_7(
@@ -216,17 +196,34 @@ def tables_6_and_7(
     label: the block, such as "50% data | Llama2-7B-Chat". alone: as `tables_4_and_5`. The other rows test. Keys as
     printed, a cell an aspect.
     """
-    test = given.test_rows("row", seed, 1 - share)
-    part = given.items.iloc[test].reset_index(drop=True)
-    scores = {} if alone is None else {label: {target: alone[target][test] for target in given.Y}}
-    for kind in kinds:
-        scores[f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}"] = _fitted(given, test, kind, seed)
+    rows = {f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}": {"kind": kind} for kind in kinds}
+    return _cells(given, rows, seed, {label: alone}, 1 - share).drop(columns="replicates", errors="ignore")
+
+
+def _cells(
+    given: CriteriaScores, rows: Mapping[str, Any], seed: int, alone: Mapping[str, Any] | None = None, size: float = 0.5
+) -> pd.DataFrame:
+    """The correlations of a table's rows, a cell an aspect, on the test rows of one row split, `size` of all.
+
+    rows: {row: how an aggregator is fitted, or {target: a value an item}}; alone: the same, left out where None.
+    """
+    test = given.test_rows("row", seed, size)
+    scores = {}
+    for row, how in {**rows, **(alone or {})}.items():
+        if how is not None:
+            own = _fitted(given, test, seed=seed, **how) if "kind" in how else {t: how[t][test] for t in given.Y}
+            scores[row] = own
     human = {target: f"human_{target}" for target in given.Y}
-    return correlations.table(part, scores, human).drop(columns="replicates", errors="ignore")
+    return correlations.table(given.items.iloc[test].reset_index(drop=True), scores, human)
 
 
-def _by_target(predicted: pd.DataFrame) -> dict[str, np.ndarray]:
-    """{target: predictions in the order of the test rows}."""
+def _fitted(
+    given: CriteriaScores, test: np.ndarray, kind: str, seed: int, share: float = 1.0, up_to: int | None = None
+) -> dict[str, np.ndarray]:
+    """{target: an aggregator's predictions for the test rows}; share: of the training rows; up_to: the last layer."""
+    layer = given.layers or {}
+    X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
+    predicted = hdeval.predictions(X, given.Y, test, kinds=[kind], shares=[share], seeds=[seed], **given.settings)
     ordered = predicted.sort_values("row", kind="stable")
     return {str(target): rows["predicted"].to_numpy() for target, rows in ordered.groupby("target", sort=False)}
 
@@ -237,14 +234,12 @@ def unfitted(given: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
     "average of all": every score counts for every target, as in Table 4 without aggregator. "average of the own
     aspect": only the scores of the target's aspect. Missing scores are left out of a mean.
     """
-    part, made = given.X.iloc[test], []
+    made = []
     for target in given.Y:
-        human = given.Y[target].to_numpy()[test]
-        for kind, names in ((ALL, [*part]), (OWN, list(given.own[target]))):
-            predicted = part[names].mean(axis=1).to_numpy()
-            made.append(
-                pd.DataFrame(dict(kind=kind, seed=0, row=test, target=target, predicted=predicted, human=human))
-            )
+        for kind, names in ((ALL, [*given.X]), (OWN, [*given.own[target]])):
+            predicted, human = given.X[names].mean(axis=1), given.Y[target]
+            part = pd.DataFrame({"kind": kind, "seed": 0, "row": test, "target": target})
+            made.append(part.assign(predicted=predicted.to_numpy()[test], human=human.to_numpy()[test]))
     return pd.concat(made, ignore_index=True)
 
 

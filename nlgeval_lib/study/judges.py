@@ -34,10 +34,6 @@ _OF_DATA = ("task", "low", "high", "targets", "aspects", "criteria", "instructio
 _SAMPLING = ("temperature", "top_p", "top_k", "n", "max_tokens", "repetition_penalty", "seed", "stop")
 
 
-class JudgeUnavailable(RuntimeError):
-    """What a judge needs is not here; the message says what, and how to get it."""
-
-
 @dataclass(frozen=True)
 class EngineOptions(EngineChoice):
     """How the catalogue's models are asked; model, revision: "" is the catalogue's, "mini" the miniature judge.
@@ -100,27 +96,24 @@ def job(
     ready: an engine that is loaded. aspects: only rows of these; the miniature judge is asked for the overall quality
     alone where none are named (hdeval, whose aggregator learns from all ratings, for all). known: rows of other
     questions, by data, map and fill; those of this one are added.
-    Raises: JudgeUnavailable without the miniature judge's checkpoint; and what `scoring.prepared` raises.
+    Raises: Unavailable without the miniature judge's checkpoint; and what `scoring.prepared` raises.
     """
-    judge, mini = question.judge, options.model == MINI
-    model, revision = options.model_of(question)
-    choice = replace(options, model=model, revision=revision)
-    name, fill, settings = judge.data, question.fill, judge.settings
-    given: dict[str, Any] = {}
-    if mini:
-        choice = replace(choice, model=_miniature(options.engine)[0], revision=options.revision)
-        name, fill = "mini_judge", ()
-        settings, given = _mini_settings(question)
-        aspects = aspects or (() if judge.evaluator == "hdeval" else ("overall",))
+    (model, revision), given = options.model_of(question), dict[str, Any]()
+    settings = options.settings
+    if options.model == MINI:
+        aspects = aspects or (() if question.judge.evaluator == "hdeval" else ("overall",))
+        question, given = _of_miniature(question)
+        model, revision = _miniature(options.engine)[0], options.revision
     elif folder := options.folders.get(model, ""):
-        choice = replace(choice, settings=(*options.settings, f"name={model}"), model=folder, revision=options.revision)
+        settings, model, revision = (*settings, f"name={model}"), folder, options.revision
     elif options.planning and not options.revision:
-        choice = replace(choice, revision=_stored_elsewhere(model, revision, options))
-    known, key = {} if known is None else known, (name, question.map, fill)
-    if key not in known:
-        known[key] = chosen_rows(data=name, mapping=question.map, fill=fill).whole()
-    made = prepared(known[key], judge.evaluator, settings, choice, skip_incomplete=True, ready=ready, given=given)
-    rows = made.data.whole() if mini else _chosen(made.data.whole(), question)
+        revision = _stored_elsewhere(model, revision, options)
+    choice = replace(options, model=model, revision=revision, settings=settings)
+    judge, known = question.judge, {} if known is None else known
+    if (key := (judge.data, question.map, question.fill)) not in known:
+        known[key] = chosen_rows(data=judge.data, mapping=question.map, fill=question.fill).whole()
+    made = prepared(known[key], judge.evaluator, judge.settings, choice, skip_incomplete=True, ready=ready, given=given)
+    rows = _chosen(made.data.whole(), question)
     if aspects:
         rows = rows.take(rows.frame["aspect"].isin(list(aspects)).to_numpy())
     if options.mode == "quick":
@@ -131,10 +124,10 @@ def job(
 
 
 def checkpoint() -> Path:
-    """The miniature judge's folder. Raises: JudgeUnavailable where it has no checkpoint."""
+    """The miniature judge's folder. Raises: Unavailable where it has no checkpoint."""
     folder = files.data() / "mini" / "judge"
     if not (folder / "config.json").is_file():
-        raise JudgeUnavailable("no checkpoint in data/mini/judge; make mini-judge")
+        raise Unavailable("no checkpoint in data/mini/judge; make mini-judge")
     return folder
 
 
@@ -142,7 +135,7 @@ def engine(name: str, model: str, revision: str = "", base_url: str = "") -> Eng
     """A model to ask outside of the catalogue's judges; "mini" is the miniature one, `replay` answers from the store.
 
     name: replay, vllm, transformers or openai.
-    Raises: JudgeUnavailable without the miniature judge; InputError; EngineError.
+    Raises: Unavailable without the miniature judge; InputError; EngineError.
     """
     if model == MINI:
         model, revision = _miniature(name)
@@ -152,7 +145,7 @@ def engine(name: str, model: str, revision: str = "", base_url: str = "") -> Eng
 def _miniature(engine: str) -> tuple[str, str]:
     """Name and revision of the miniature judge as an engine has them: a replay those in the store, others its folder.
 
-    Raises: JudgeUnavailable.
+    Raises: Unavailable.
     """
     if engine != "replay":
         return str(checkpoint()), ""
@@ -160,17 +153,19 @@ def _miniature(engine: str) -> tuple[str, str]:
     return name, revision or ""
 
 
-def _mini_settings(question: Question) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """The catalogue's settings but those of its data, and the miniature judge's own for the rest."""
+def _of_miniature(question: Question) -> tuple[Question, dict[str, Any]]:
+    """The question about the miniature judge's own data: catalogue's settings but those of its data, its own beside."""
     from nlgeval_lib.training import mini
 
     try:
         own = dict(mini.settings(question.judge.evaluator))
     except ValueError as error:
-        raise JudgeUnavailable(str(error)) from None
+        raise Unavailable(str(error)) from None
     replaced = (*_OF_DATA, *(_SAMPLING if "sampling" in own else ()))
     kept = {text: name for text in question.judge.settings if (name := pair(text)[0]) not in replaced}
-    return tuple(kept), {name: value for name, value in own.items() if name not in kept.values()}
+    judge = replace(question.judge, data="mini_judge", settings=tuple(kept))
+    given = {name: value for name, value in own.items() if name not in kept.values()}
+    return replace(question, judge=judge, fill=(), where=()), given
 
 
 def _stored_elsewhere(model: str, revision: str, options: EngineOptions) -> str:
@@ -230,7 +225,7 @@ def judge_scores(
         if engine == "replay":
             options = replace(options, revision=_stored_revision(question, options))
         made = job(question, options, ready=_held.get(held), aspects=aspects)
-    except (JudgeUnavailable, DataError, Unavailable) as error:
+    except (DataError, Unavailable) as error:
         return JudgeScores(False, str(error), route=route)
     if engine != "replay":
         for other in [other for other in _held if other != held]:
@@ -293,7 +288,7 @@ def _read(job: Job, route: str, question: Question) -> JudgeScores:
 def _stored_revision(question: Question, options: EngineOptions) -> str:
     """The revision to read: the one that was asked for, else the only one that the store has.
 
-    Raises: JudgeUnavailable.
+    Raises: Unavailable.
     """
     mini = options.model == MINI
     name, own = _miniature("replay") if mini else options.model_of(question)
@@ -305,10 +300,10 @@ def _stored_revision(question: Question, options: EngineOptions) -> str:
         held = [rev for rev in held if not is_marked(rev)] or held
     if (own and own not in held) or not held:
         asked = _of(question, name + (f"@{own}" if own else ""), question.judge.data)
-        raise JudgeUnavailable(f"the store has no completions of {asked}; {_way(question, options.model)}")
+        raise Unavailable(f"the store has no completions of {asked}; {_way(question, options.model)}")
     if not own and len(held) > 1:
         there = f"{len(held)} revisions of {name}: {', '.join(held)}"
-        raise JudgeUnavailable(f"the store has {there}; name one with revision")
+        raise Unavailable(f"the store has {there}; name one with revision")
     return own or held[0]
 
 

@@ -10,6 +10,7 @@ Scores of a recording need no store: `read_ratings` reads its texts, `scores` pl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -27,6 +28,7 @@ from nlgeval_lib.names import meant
 from nlgeval_lib.records import Completion
 
 REVISION = "recorded"
+OUTPUT = ["input_id", "system_id"]
 _ASKED = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]  # what one request is about
 _ANSWER = "Your evaluation output:"  # the last words of TIGERScore's prompt
 
@@ -73,24 +75,37 @@ def read_ratings(recorded: pd.DataFrame, scale: Mapping[str, tuple[float, float]
     return recorded.assign(value=[one.value for one in read], status=[one.status.value for one in read])
 
 
-def scores(items: pd.DataFrame, name: str | pd.DataFrame, **options: Any) -> dict[str, dict[str, np.ndarray]]:
+def scores(
+    items: pd.DataFrame,
+    name: str | pd.DataFrame,
+    scale: Mapping[str, tuple[float, float]] | None = None,
+    by: str = "judge",
+    draws: int | None = None,
+    **options: Any,
+) -> dict[str, dict[str, np.ndarray]]:
     """The scores that recorded judges gave the outputs: {judge: {aspect: a value an item}}, NaN where there is none.
 
-    items: a row an output; name: a recording with values, e.g. "alttest_summeval", or its frame (see `read_ratings`);
-    options: those of its loader.
+    items: a row an output; name: a recording, e.g. "alttest_summeval", or its frame (see `read_ratings`); options:
+    those of its loader. scale: as `read_ratings`, for a recording of texts: the mean of what is read in the first
+    `draws` (None: all). by: "judge", or "prompt_form" for a recording of one judge's prompts.
     Raises: ValueError where the recording holds texts only, or several values for one judge, output and aspect.
     """
     recorded = recordings.load(name, **options) if isinstance(name, str) else name
+    keys = [by, "aspect", *OUTPUT]
+    if scale is not None:
+        kept = recorded["input_id"].isin(items["input_id"]) & (recorded["draw"] < (draws or math.inf))
+        read = read_ratings(recorded[kept], scale)
+        recorded = read.groupby(keys, sort=False)["value"].mean().reset_index()
     if "value" not in recorded or recorded["value"].isna().all():
         raise ValueError("the recording holds texts, not values; parse them first")
-    if double := int(recorded.duplicated(["judge", "aspect", "input_id", "system_id"]).sum()):
+    if double := int(recorded.duplicated(keys).sum()):
         said = f"{double} values beyond the first for one judge, aspect and output"
         raise ValueError(f"{said}; choose a prompt form and reduce the draws")
-    wanted = pd.MultiIndex.from_frame(items[["input_id", "system_id"]])
+    wide = recorded.pivot(index=OUTPUT, columns=[by, "aspect"], values="value")
+    wide = wide.reindex(pd.MultiIndex.from_frame(items[OUTPUT]))
     found: dict[str, dict[str, np.ndarray]] = {}
-    for (judge, aspect), part in recorded.groupby(["judge", "aspect"], sort=False):
-        values = part.set_index(["input_id", "system_id"])["value"].reindex(wanted)
-        found.setdefault(str(judge), {})[str(aspect)] = values.to_numpy(dtype=float)
+    for judge, aspect in recorded[[by, "aspect"]].drop_duplicates().itertuples(index=False, name=None):
+        found.setdefault(str(judge), {})[str(aspect)] = wide[judge, aspect].to_numpy(dtype=float)
     return found
 
 

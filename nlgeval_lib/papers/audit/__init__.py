@@ -19,7 +19,17 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib.papers.audit import attainable, sentences, values
-from nlgeval_lib.papers.audit.cells import CONTRADICTS, HOLDS, ROUNDED, UNTOLD, VERDICTS, Finding, Quantity, Tables
+from nlgeval_lib.papers.audit.cells import (
+    CONTRADICTS,
+    HOLDS,
+    ROUNDED,
+    UNTOLD,
+    VERDICTS,
+    Finding,
+    Quantity,
+    Tables,
+    joined,
+)
 from nlgeval_lib.papers.tables import PAPERS, folder, index, load, marks, nearest
 from nlgeval_lib.papers.tables import tables as printed_tables
 
@@ -51,22 +61,19 @@ RULES: dict[str, Callable[..., Iterable[Finding]]] = {
     "not printed": sentences.not_printed,
 }
 SAID_OF = ("note", "finding", "assumes")
-
-
-def written_out(options: dict[str, Any], paper: str) -> dict[str, Any]:
-    """Options of a relation with the entries of a paper's `[names]` put where "@name" stands.
-
-    Raises: ValueError for a name that is not known.
-    """
-    known = _read(paper).get("names", {})
-    return {name: _filled(option, known, "@") for name, option in options.items()}
+_parsed = functools.lru_cache(maxsize=16)(tomllib.loads)  # as it is asked for with every claim
 
 
 def _read(paper: str) -> dict[str, Any]:
     return _parsed((folder() / paper / "relations.toml").read_text(encoding="utf-8"))
 
 
-_parsed = functools.lru_cache(maxsize=16)(tomllib.loads)  # as it is asked for with every claim
+def written_out(options: Mapping[str, Any], paper: str) -> dict[str, Any]:
+    """Options of a relation with the entries of a paper's `[names]` put where "@name" stands.
+
+    Raises: ValueError for a name that is not known.
+    """
+    return _filled(options, {f"@{name}": value for name, value in _read(paper).get("names", {}).items()})
 
 
 def relations(paper: str) -> list[dict[str, Any]]:
@@ -74,34 +81,30 @@ def relations(paper: str) -> list[dict[str, Any]]:
 
     Raises: ValueError for a rule or name that is not known.
     """
-    read = _read(paper)
     out = []
-    for one in read["relation"]:
-        one = dict(one)
-        for settings in one.pop("each", [{}]):
-            relation = _filled(_filled(one, settings, "{}"), read.get("names", {}), "@")
+    for one in _read(paper)["relation"]:
+        plain = {key: value for key, value in one.items() if key != "each"}
+        for settings in one.get("each", [{}]):
+            filled = _filled(plain, {f"{{{name}}}": value for name, value in settings.items()}, within=True)
+            relation = written_out(filled, paper)
             if relation.get("rule") not in RULES:
                 raise ValueError(f"{paper}, relations.toml: no rule {relation.get('rule')!r}; allowed: {list(RULES)}")
             out.append(relation)
     return out
 
 
-def _filled(node: Any, known: Mapping[str, Any], sign: str) -> Any:
-    """A part of a relation with known names put in; a list in a list is put in item by item."""
+def _filled(node: Any, known: Mapping[str, Any], within: bool = False) -> Any:
+    """A part of a relation with known names put in, also `within` a text; a list in a list is put in item by item."""
     if isinstance(node, Mapping):
-        return {_filled(key, known, sign): _filled(item, known, sign) for key, item in node.items()}
+        return {_filled(key, known, within): _filled(item, known, within) for key, item in node.items()}
     if isinstance(node, list):
-        return [_filled(item, known, sign) for item in node]
-    if not isinstance(node, str):
-        return node
-    if sign == "@" and node.startswith("@"):
-        if node[1:] not in known:
-            raise ValueError(f"no name {node!r} among {sorted(known)}")
-        return _filled(known[node[1:]], known, sign)
-    for name, value in known.items() if sign == "{}" else ():
-        if node == f"{{{name}}}":
-            return value
-        node = node.replace(f"{{{name}}}", str(value))
+        return [_filled(item, known, within) for item in node]
+    if isinstance(node, str) and node in known:
+        return known[node] if within else _filled(known[node], known)
+    if isinstance(node, str) and not within and node.startswith("@"):
+        raise ValueError(f"no name {node!r} among {sorted(known)}")
+    for name in known if isinstance(node, str) and within else ():
+        node = node.replace(name, str(known[name]))
     return node
 
 
@@ -110,18 +113,16 @@ def findings(relation: Mapping[str, Any], tables: Tables, data: Callable[..., An
     options = {name: value for name, value in relation.items() if name not in ("rule", *SAID_OF)}
     if relation["rule"] == "data":
         options["data"] = data
-    found = list(RULES[relation["rule"]](tables, **options))
-    if not found:
-        raise ValueError(f"it finds nothing to check: {options}")
     out = []
-    for one in found:
-        note, name, assumes = (
-            said.get(one.place, "") if isinstance(said := relation.get(what, ""), Mapping) else said for what in SAID_OF
-        )
-        told: dict[str, Any] = {"verdict": UNTOLD} if assumes and one.verdict == CONTRADICTS else {}
-        notes = "; ".join(part for part in (one.note, note, assumes if told else "") if part)
+    for one in RULES[relation["rule"]](tables, **options):
+        said = (relation.get(what, "") for what in SAID_OF)
+        note, name, assumes = (text.get(one.place, "") if isinstance(text, Mapping) else text for text in said)
+        assumes = assumes if one.verdict == CONTRADICTS else ""
         name = name or f"{relation['table']}: {one.place}: {one.relation}"
-        out.append(dataclasses.replace(one, note=notes, name=name, **told))
+        verdict = UNTOLD if assumes else one.verdict
+        out.append(dataclasses.replace(one, note=joined(one.note, note, assumes), name=name, verdict=verdict))
+    if not out:
+        raise ValueError(f"it finds nothing to check: {options}")
     return out
 
 
@@ -153,16 +154,15 @@ def audit(
     for one in papers:
         of_paper = Tables(functools.partial(load, one), marks(one))
         for relation in relations(one):
-            if tables is not None and relation["table"] not in chosen:
+            table, rule = relation["table"], relation["rule"]
+            if tables is not None and table not in chosen:
                 continue
             try:
                 found = findings(relation, of_paper, data)
             except (TypeError, ValueError) as error:
-                raise ValueError(f"{one} {relation['table']}, rule {relation['rule']!r}: {error}") from error
-            rows += [
-                (one, relation["table"], it.place, relation["rule"], it.relation, it.printed, it.recomputed, it.low,
-                 it.high, it.verdict, it.note, it.name)
-                for it in found
-            ]  # fmt: skip
+                raise ValueError(f"{one} {table}, rule {rule!r}: {error}") from error
+            for it in found:
+                said = (it.place, rule, it.relation, it.printed, *it.numbers, it.verdict, it.note, it.name)
+                rows.append((one, table, *said))
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame if verdict is None else frame[frame["verdict"] == verdict].reset_index(drop=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from .cells import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, Tables, finding, place
+from .cells import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, Tables, place
 
 FEW = 5  # items whose orders, ties included, are all tried
 
@@ -48,15 +48,6 @@ def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int])
         yield cells.check(line[result], f"share of all {sum(n.values())}", right * 100 / sum(n.values()))
 
 
-def partitions(n: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
-    """The ways in which n items fall into groups of equal ones, by the sizes of the groups."""
-    if n == 0:
-        yield ()
-    for size in range(min(n, most or n), 0, -1):
-        for rest in partitions(n - size, size):
-            yield (size, *rest)
-
-
 @functools.cache
 def attained(n: int) -> dict[float, int]:
     """Every tau-b of n items, ties in both orders included, and the fewest tied pairs that it needs: all are tried."""
@@ -74,22 +65,21 @@ def attained(n: int) -> dict[float, int]:
 
 
 @functools.cache
-def one_sided(n: int) -> tuple[tuple[str, float, int, int], ...]:
-    """How Kendall's taus of n items count, with ties in at most one order: variant, pairs that 1 stands for, tied
-    pairs, and the highest concordant less discordant.
+def one_sided(n: int) -> tuple[tuple[str, float, int], ...]:
+    """How taus of n items count, with ties in at most one order: variant, pairs that 1 stands for, tied pairs.
 
-    That difference takes every second value down from the highest: each number of inversions of a row of tied groups
-    occurs. Tau-a divides by all pairs, tau-b by the geometric mean of both orders' untied pairs, tau-c by
-    n^2 (m - 1) / 2m with m groups.
+    Tau-a divides by all pairs, tau-b by the geometric mean of both orders' untied pairs, tau-c by n^2 (m - 1) / 2m with
+    m groups.
     """
-    pairs = math.comb(n, 2)
+    pairs, groupings = math.comb(n, 2), {(0, 0)}  # tied pairs and number of groups, by the items that are grouped
+    reached = {0: groupings} | {k: set() for k in range(1, n + 1)}
+    for items, size in itertools.product(range(n), range(1, n + 1)):
+        if items + size <= n:
+            reached[items + size] |= {(tied + math.comb(size, 2), m + 1) for tied, m in reached[items]}
     ways = set()
-    for groups in partitions(n):
-        tied, m = sum(math.comb(size, 2) for size in groups), len(groups)
-        if m > 1:
-            ways |= {("b", math.sqrt(pairs * (pairs - tied)), tied, pairs - tied),
-                     ("a", float(pairs), tied, pairs - tied),
-                     ("c", n * n * (m - 1) / (2 * m), tied, pairs - tied)}  # fmt: skip
+    for tied, m in reached[n] - {(pairs, 1)}:
+        below = {"a": float(pairs), "b": math.sqrt(pairs * (pairs - tied)), "c": n * n * (m - 1) / (2 * m)}
+        ways |= {(variant, of, tied) for variant, of in below.items()}
     return tuple(sorted(ways, key=lambda way: (way[2], way[0] != "b", way)))
 
 
@@ -103,7 +93,8 @@ def attains(n: int, low: float, high: float) -> dict[str, int]:
         ties = [tied for value, tied in attained(n).items() if low <= value <= high]
         return {"b": min(ties)} if ties else {}
     ways: dict[str, int] = {}
-    for variant, below, tied, highest in one_sided(n):
+    for variant, below, tied in one_sided(n):
+        highest = math.comb(n, 2) - tied  # concordant less discordant, down from there in steps of 2: all occur
         count = highest - 2 * math.ceil((highest - high * below) / 2)
         if variant not in ways and count >= low * below and abs(count) <= highest:
             ways[variant] = tied
@@ -172,7 +163,7 @@ def permutations(tables: Tables, table: str) -> Iterator[Finding]:
         ranks = sorted(cells[key].face for key in cells.pick(column=column, statistic="rank"))
         said = HOLDS if ranks == list(range(1, len(ranks) + 1)) else CONTRADICTS
         words, text = f"ranks 1 to {len(ranks)}, each once", ", ".join(map(str, ranks))
-        yield finding(place(column, "rank"), words, text, Quantity.exactly(len(ranks)), said)
+        yield Finding(place(column, "rank"), words, text, Quantity.exactly(len(ranks)), said)
 
 
 def bounds(tables: Tables, table: str, scale: int = 1) -> Iterator[Finding]:
@@ -191,4 +182,4 @@ def bounds(tables: Tables, table: str, scale: int = 1) -> Iterator[Finding]:
         yield cells.finding(key, f"from {low} to {high}", value, CONTRADICTS)
     if within and not beyond:
         value = Quantity.exactly(len(within))
-        yield finding("all cells", "within their bounds", f"{len(within)} cells", value, HOLDS)
+        yield Finding("all cells", "within their bounds", f"{len(within)} cells", value, HOLDS)

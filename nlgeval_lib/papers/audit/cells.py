@@ -27,7 +27,7 @@ Pick = str | Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A value at its face, and the range `low` to `high` that rounding leaves open."""
+    """A value at its face, and the range `low` to `high` that rounding leaves open. Plain numbers count as exact."""
 
     face: Fraction
     low: Fraction
@@ -36,6 +36,8 @@ class Quantity:
     @classmethod
     def exactly(cls, value: Any) -> Quantity:
         """A value without rounding; a float by its shortest decimal form."""
+        if isinstance(value, Quantity):
+            return value
         value = Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
         return cls(value, value, value)
 
@@ -53,23 +55,21 @@ class Quantity:
         half = Fraction(0) if exact and number.decimals == 0 else Fraction(number.unit) / 2
         return cls(face, face - half, face + half)
 
-    def __add__(self, other: Quantity) -> Quantity:
+    def __add__(self, other: Any) -> Quantity:
+        other = self.exactly(other)
         return Quantity(self.face + other.face, self.low + other.low, self.high + other.high)
 
-    def __neg__(self) -> Quantity:
-        return Quantity(-self.face, -self.high, -self.low)
-
-    def __sub__(self, other: Quantity) -> Quantity:
-        return self + -other
+    def __sub__(self, other: Any) -> Quantity:
+        return self + self.exactly(other) * -1
 
     def __mul__(self, other: Any) -> Quantity:
-        other = other if isinstance(other, Quantity) else Quantity.exactly(other)
+        other = self.exactly(other)
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
         return Quantity(self.face * other.face, min(ends), max(ends))
 
     def __truediv__(self, other: Any) -> Quantity:
         """Raises: ZeroDivisionError where the divisor may be 0."""
-        other = other if isinstance(other, Quantity) else Quantity.exactly(other)
+        other = self.exactly(other)
         if other.low <= 0 <= other.high:
             raise ZeroDivisionError(f"the divisor may be 0: {float(other.low)} to {float(other.high)}")
         return self * Quantity(1 / other.face, 1 / other.high, 1 / other.low)
@@ -88,8 +88,7 @@ class Quantity:
     @classmethod
     def largest(cls, values: Iterable[Quantity]) -> Quantity:
         """The largest of several: every value that it may have."""
-        faces, lows, highs = zip(*((one.face, one.low, one.high) for one in values), strict=True)
-        return cls(max(faces), max(lows), max(highs))
+        return cls(*map(max, zip(*((one.face, one.low, one.high) for one in values), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +98,21 @@ class Finding:
     place: str
     relation: str
     printed: str
+    value: Quantity | None  # what follows; None where words or marks are compared
     verdict: str
     note: str = ""
-    recomputed: float = math.nan  # NaN where words or marks are compared
-    low: float = math.nan
-    high: float = math.nan
     name: str = ""  # of the fact, the same in every row that shows it
 
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """What follows at face value, and the ends of its range; NaN where words or marks are compared."""
+        value = self.value
+        return (math.nan,) * 3 if value is None else (float(value.face), float(value.low), float(value.high))
 
-def finding(place: str, relation: str, text: str, value: Quantity | None, verdict: str, note: str = "") -> Finding:
-    """A finding with its numbers as floats; no value where words or marks are compared."""
-    ends = () if value is None else (float(value.face), float(value.low), float(value.high))
-    return Finding(place, relation, text, verdict, note, *ends)
+
+def joined(*notes: str) -> str:
+    """Notes in one line."""
+    return "; ".join(filter(None, notes))
 
 
 def verdict(printed: Quantity, recomputed: Quantity) -> str:
@@ -142,47 +144,24 @@ def same(first: Quantity, second: Quantity) -> str:
     return ROUNDED if low < high or (exact and low == high) else CONTRADICTS
 
 
-def check(
-    place: str, relation: str, text: str, readings: Quantity | Mapping[str, Quantity], exact: bool = False
-) -> Finding:
-    """The verdict on one printed result.
-
-    Where a relation may be read in several ways, `readings` names them all: the best verdict counts, then the first.
-    """
-    named = {"": readings} if isinstance(readings, Quantity) else dict(readings)
-    printed, unit = Quantity.printed(text, exact), Fraction(parse(text).unit)
-    found = {name: verdict(printed, value) for name, value in named.items()}
-    name = min(found, key=lambda one: VERDICTS.index(found[one]))
-    faces = {one: f"{one} {float(value.face):.6g}" for one, value in named.items()}
-    notes = []
-    if found[name] != CONTRADICTS and len(named) > 1:
-        notes.append(f"read as {name}; otherwise {', '.join(faces[one] for one in faces if one != name)}")
-    if found[name] == CONTRADICTS and len({one.face for one in named.values()}) > 1:
-        notes.append("in no reading: " + ", ".join(faces.values()))
-    if found[name] == CONTRADICTS and printed.face in [math.trunc(one.face / unit) * unit for one in named.values()]:
-        notes.append("cut off, not rounded")
-    return finding(place, relation, text, named[name], found[name], "; ".join(notes))
-
-
-def is_exact(statistic: str) -> bool:
-    """Whether whole numbers of a statistic are counted, not rounded."""
-    return statistic.split("_")[0] in ("count", "rank", "setting") or statistic == "score_reduction"
-
-
 class Cells:
     """The printed cells of one table, as `papers.load` gives it."""
 
     def __init__(self, frame: pd.DataFrame, name: str = "") -> None:
-        keys = list(zip(*(frame[one] for one in KEY), strict=True))
         self.name = name
-        self.all = {key: str(text) for key, text in zip(keys, frame["printed"], strict=True)}
+        self.all: dict[Key, str] = frame.set_index(list(KEY))["printed"].to_dict()
         self.text = {key: text for key, text in self.all.items() if parse(text).value is not None}
 
     def __getitem__(self, key: Key) -> Quantity:
-        return Quantity.printed(self.text[key], is_exact(key[2]))
+        return Quantity.printed(self.text[key], self.counted(key))
 
     def __contains__(self, key: object) -> bool:
         return key in self.text
+
+    @staticmethod
+    def counted(key: Key) -> bool:
+        """Whether whole numbers of a cell's statistic are exact, not rounded."""
+        return key[2].split("_")[0] in ("count", "rank", "setting") or key[2] == "score_reduction"
 
     def names(self, axis: str, words: bool = False) -> list[str]:
         """The rows, columns or statistics in printed order: those with a number, with `words` all."""
@@ -190,8 +169,9 @@ class Cells:
 
     def known(self, axis: str, names: Iterable[str], words: bool = False) -> None:
         """Raises: ValueError naming the nearest, where the table has no such row, column or statistic."""
+        have = self.names(axis, words)
         for name in names:
-            if name not in (have := self.names(axis, words)):
+            if name not in have:
                 raise ValueError(f"no {axis} {name!r} with a number; nearest: {nearest(name, have)}")
 
     def pick(self, row: Pick = ANY, column: Pick = ANY, statistic: Pick = ANY, *, words: bool = False) -> list[Key]:
@@ -199,37 +179,52 @@ class Cells:
 
         Raises: ValueError for a name that is not there.
         """
-        wanted = {}
-        for axis, pick in zip(KEY, (row, column, statistic), strict=True):
+        keys = list(self.all if words else self.text)
+        for place, pick in enumerate((row, column, statistic)):
             if pick != ANY:
-                wanted[axis] = {pick} if isinstance(pick, str) else set(pick)
-                self.known(axis, wanted[axis], words)
-        cells = self.all if words else self.text
-        return [key for key in cells if all(key[KEY.index(axis)] in names for axis, names in wanted.items())]
+                wanted = {pick} if isinstance(pick, str) else {*pick}
+                self.known(KEY[place], wanted, words)
+                keys = [key for key in keys if key[place] in wanted]
+        return keys
 
     def best(self, *pick: Pick) -> Quantity:
         """The largest of the picked cells."""
         return Quantity.largest(self[key] for key in self.pick(*pick))
 
-    def lines(self, axis: str) -> Iterator[tuple[tuple[str, str], dict[str, Key]]]:
+    def lines(self, axis: str) -> Iterator[tuple[Key, dict[str, Key]]]:
         """Every line along `axis` ("row" or "column"): the two other names, and name on the axis -> key."""
         place = KEY.index(axis)
-        found: dict[tuple[str, str], dict[str, Any]] = {}
+        found: dict[Key, dict[str, Key]] = {}
         for key in self.text:
             found.setdefault(key[:place] + key[place + 1 :], {})[key[place]] = key
         yield from found.items()
 
-    def where(self, key: Key) -> str:
-        """Where a cell is; of the running text, its row says it all."""
-        return key[0] if self.name == SAID else place(*key)
+    def finding(self, key: Key, relation: str, value: Quantity | None, verdict: str, note: str = "") -> Finding:
+        """What was found of one of the cells; of the running text, its row says where it is."""
+        where = key[0] if self.name == SAID else place(*key)
+        return Finding(where, relation, self.all[key], value, verdict, note)
 
     def check(self, key: Key, relation: str, readings: Quantity | Mapping[str, Quantity]) -> Finding:
-        """The verdict on one of the cells."""
-        return check(self.where(key), relation, self.text[key], readings, is_exact(key[2]))
+        """The verdict on one of the cells as the printed result of others.
 
-    def finding(self, key: Key, relation: str, value: Quantity | None, verdict: str, note: str = "") -> Finding:
-        """What was found of one of the cells."""
-        return finding(self.where(key), relation, self.all[key], value, verdict, note)
+        Where a relation may be read in several ways, `readings` names them all: the best verdict counts, then the
+        first.
+        """
+        named = {"": readings} if isinstance(readings, Quantity) else readings
+        printed, unit = self[key], Fraction(parse(self.text[key]).unit)
+        found = {name: verdict(printed, value) for name, value in named.items()}
+        name = min(found, key=lambda one: VERDICTS.index(found[one]))
+        faces = {one: f"{one} {float(value.face):.6g}" for one, value in named.items()}
+        notes = []
+        if found[name] != CONTRADICTS and len(named) > 1:
+            notes.append(f"read as {name}; otherwise {', '.join(faces[one] for one in faces if one != name)}")
+        if found[name] == CONTRADICTS and len({one.face for one in named.values()}) > 1:
+            notes.append("in no reading: " + ", ".join(faces.values()))
+        if found[name] == CONTRADICTS and printed.face in [
+            math.trunc(one.face / unit) * unit for one in named.values()
+        ]:
+            notes.append("cut off, not rounded")
+        return self.finding(key, relation, named[name], found[name], joined(*notes))
 
 
 class Tables:
@@ -263,10 +258,10 @@ class Tables:
 
     def marked(self, table: str, mark: str) -> set[Key]:
         """The cells of a table that carry a typographic mark: bold or underline."""
-        here = self._marks[(self._marks["table"] == table) & (self._marks["mark"] == mark)]
+        here = self._marks.query("table == @table and mark == @mark")
         return set(here[list(KEY)].itertuples(index=False, name=None))
 
 
 def place(*names: str) -> str:
     """Names in words."""
-    return " / ".join(name for name in names if name)
+    return " / ".join(filter(None, names))

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -25,12 +25,58 @@ from .cells import (
     Quantity,
     Tables,
     above,
-    finding,
+    joined,
     place,
 )
 
 NEAR = 10  # units of the last digit within which two numbers are near each other
 RARE = 0.001  # a repetition less likely than this is no accident
+
+
+class Lead(NamedTuple):
+    """Where one is said to be above another: the two numbers, and by how much more than is needed."""
+
+    where: str
+    line: tuple[str, ...]  # column and statistic
+    ours: Quantity
+    theirs: Quantity
+    gap: Quantity
+
+
+def leads(
+    cells: Cells, rows: Sequence[str] = (), best: Sequence[str] = (), over: Sequence[str] = (),
+    falling: Sequence[Sequence[str]] = (), columns: Pick = ANY, statistics: Pick = ANY, mean: bool = False,
+    least: float = 0, ties: bool = False, minus: Mapping[str, str] | None = None,
+) -> list[Lead]:  # fmt: skip
+    """By how much some rows are above others, a place each.
+
+    Each of `rows`, or the `best` of some, over the best of `over`, or over 0; `falling`: chains of rows, each over the
+    next. `mean`: means over the columns instead of each. `least`: what is taken off; `ties`: a gap of 0 is ahead.
+    `minus`: row -> row whose number is taken off its own first.
+    """
+
+    def largest(side: list[str], line: Key) -> Quantity:
+        less = {row: cells[other, *line] if (other := (minus or {}).get(row)) else 0 for row in side}
+        return Quantity.largest(cells[row, *line] - less[row] for row in side) if side else Quantity.exactly(0)
+
+    pairs = [([one], list(over)) for one in rows] + [(list(best), list(over))] * bool(best)
+    pairs += [([a], [b]) for chain in falling for a, b in itertools.pairwise(chain)]
+    cells.known("row", [name for pair in pairs for side in pair for name in side])
+    lines = dict.fromkeys(key[1:] for key in cells.pick(ANY, columns, statistics))
+    found: list[Lead] = []
+    for ours, theirs in pairs:
+        who = f"{ours[0]} over {theirs[0]}" if falling else ours[0] if len(ours) == 1 else "best"
+        shared = [line for line in lines if all((name, *line) in cells for name in (*ours, *theirs))]
+        if not shared:
+            raise ValueError(f"no column has {ours} and {theirs}")
+        sides = {line: (largest(ours, line), largest(theirs, line)) for line in shared}
+        if mean:
+            firsts, seconds = zip(*sides.values(), strict=True)
+            sides = {("mean",): (Quantity.mean(firsts), Quantity.mean(seconds))}
+        found += [Lead(place(who, *line), line, a, b, a - b - least) for line, (a, b) in sides.items()]
+    if ties:
+        return [one._replace(gap=dataclasses.replace(one.gap, face=one.gap.face or Fraction(1))) for one in found]
+    return found
 
 
 def ahead(
@@ -39,75 +85,27 @@ def ahead(
 ) -> Iterator[Finding]:  # fmt: skip
     """Whether some rows are above others in all, most or a printed number of columns; in every column, one by one.
 
-    `what` (or each of `readings`: the best verdict counts, and the others are told): see `gaps`. `how_many`: "all",
+    `what` (or each of `readings`: the best verdict counts, and the others are told): see `leads`. `how_many`: "all",
     "most" (more than half), or the pick of a printed number of columns.
     """
-    results = []
+    results = {}
     for name, options in (readings or {"": {}}).items():
-        found = gaps(tables[table], **(what | dict(options)))
-        ends = zip(*((gap.face > 0, gap.low > 0, gap.high > 0) for gap in found.values()), strict=True)
+        found = leads(tables[table], **(what | dict(options)))
+        ends = zip(*((one.gap.face > 0, one.gap.low > 0, one.gap.high > 0) for one in found), strict=True)
         count = Quantity(*(Fraction(sum(end)) for end in ends))
-        behind = ", ".join(f"{where} {float(gap.face):+.4g}" for where, gap in found.items() if gap.face <= 0)
+        behind = ", ".join(f"{one.where} {float(one.gap.face):+.4g}" for one in found if one.gap.face <= 0)
         note = f"not ahead: {behind}" if behind else ""
         if isinstance(how_many, str):
             need = len(found) if how_many == "all" else len(found) // 2 + 1
-            said = above(count - Quantity.exactly(need - 1))
-            one = finding(place, says, f"{how_many} of {len(found)}", count, said, note)
+            one = Finding(place, says, f"{how_many} of {len(found)}", count, above(count - (need - 1)), note)
         else:
             cells, key = tables.one(how_many)
             one = cells.check(key, says, count)
-        results.append((name, one, note))
-    name, best, note = min(results, key=lambda result: VERDICTS.index(result[1].verdict))
-    others = [f"read as {other}: {more or 'ahead'}" for other, one, more in results if other != name]
-    notes = [f"read as {name}"] * bool(name) + [note] * bool(note) + others
-    yield dataclasses.replace(best, note="; ".join(notes))
-
-
-def gaps(
-    cells: Cells, rows: Sequence[str] = (), best: Sequence[str] = (), over: Sequence[str] = (),
-    falling: Sequence[Sequence[str]] = (), columns: Pick = ANY, statistics: Pick = ANY, mean: bool = False,
-    least: float = 0, ties: bool = False, minus: Mapping[str, str] | None = None,
-) -> dict[str, Quantity]:  # fmt: skip
-    """By how much some rows are above others, a place each.
-
-    Each of `rows`, or the `best` of some, over the best of `over`, or over 0; `falling`: chains of rows, each over the
-    next. `mean`: means over the columns instead of each. `least`: what is taken off; `ties`: a gap of 0 is ahead.
-    `minus`: row -> row whose number is taken off its own first.
-    """
-    found: dict[str, Quantity] = {}
-    for who, pairs in sides(cells, rows, best, over, falling, columns, statistics, minus):
-        here = {place(who, *line): ours - theirs - Quantity.exactly(least) for line, (ours, theirs) in pairs.items()}
-        found |= {place(who, "mean"): Quantity.mean(here.values())} if mean else here
-    if ties:
-        return {where: Quantity(gap.face or Fraction(1), gap.low, gap.high) for where, gap in found.items()}
-    return found
-
-
-def sides(
-    cells: Cells, rows: Sequence[str] = (), best: Sequence[str] = (), over: Sequence[str] = (),
-    falling: Sequence[Sequence[str]] = (), columns: Pick = ANY, statistics: Pick = ANY,
-    minus: Mapping[str, str] | None = None,
-) -> Iterator[tuple[str, dict[tuple[str, ...], tuple[Quantity, Quantity]]]]:  # fmt: skip
-    """What `gaps` holds against each other: who is said to be above, and the two numbers by column and statistic."""
-
-    def number(row: str, line: tuple[str, ...]) -> Quantity:
-        less = (minus or {}).get(row)
-        return cells[row, *line] - cells[less, *line] if less else cells[row, *line]
-
-    pairs = [([one], list(over)) for one in rows] + [(list(best), list(over))] * bool(best)
-    pairs += [([a], [b]) for chain in falling for a, b in itertools.pairwise(chain)]
-    cells.known("row", [name for pair in pairs for side in pair for name in side])
-    lines = dict.fromkeys(key[1:] for key in cells.pick(ANY, columns, statistics))
-    for ours, theirs in pairs:
-        who = f"{ours[0]} over {theirs[0]}" if falling else ours[0] if len(ours) == 1 else "best"
-        here = {}
-        for line in lines:
-            if all((name, *line) in cells for name in (*ours, *theirs)):
-                against = Quantity.largest(number(name, line) for name in theirs) if theirs else Quantity.exactly(0)
-                here[line] = Quantity.largest(number(name, line) for name in ours), against
-        if not here:
-            raise ValueError(f"no column has {ours} and {theirs}")
-        yield who, here
+        results[name] = one, note
+    name = min(results, key=lambda name: VERDICTS.index(results[name][0].verdict))
+    best, note = results.pop(name)
+    others = [f"read as {other}: {more or 'ahead'}" for other, (_, more) in results.items()]
+    yield dataclasses.replace(best, note=joined(name and f"read as {name}", note, *others))
 
 
 def marks(
@@ -139,7 +137,7 @@ def marks(
                 said, note = UNTOLD, "no mark in the text of the paper, which may have lost it"
             words = f"{mark} is the {('best', 'second')[rank - 1]} of {len(keys)}, {group[0]} to {group[-1]}"
             shown = ", ".join(cells.text[key] for key in here) or "none"
-            yield finding(place(*names), words, shown, cells[right[0]], said, note)
+            yield Finding(place(*names), words, shown, cells[right[0]], said, note)
 
 
 def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Finding]:
@@ -150,42 +148,41 @@ def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Fin
     to be near. Of a group of equal ones all but the first are counted. So many that chance gives them less than `RARE`
     times are no accident.
     """
-    runs: dict[Any, list[tuple[str, tuple[Key, Key], list[Quantity]]]] = {}
-    for name in (*also, table):
-        cells = tables[name]
-        for keys in itertools.pairwise(cells.text):
-            if keys[0][0] == keys[1][0]:
-                runs.setdefault(tuple(key[1:] for key in keys), []).append((name, keys, [cells[key] for key in keys]))
-    near, pairs, equal = 0, 0, []
-    for places in runs.values():
-        for at, (name, keys, values) in enumerate(places):
-            for other, theirs, others in places[:at]:
-                if table not in (name, other):
-                    continue
-                pairs += 1
-                units = [abs(a.face - b.face) / (a.high - a.low or 1) for a, b in zip(values, others, strict=True)]
-                if not any(units):
-                    equal.append((name, keys, other, theirs))
-                near += 0 < max(units) <= NEAR
-    expected = (near + 1) / ((2 * NEAR + 1) ** 2 - 1)
-    words = f"{pairs} pairs of neighbours; {expected:.2g} equal by chance expected"
-    if not equal:
-        yield finding("all rows", "no two neighbouring numbers twice", "none", None, HOLDS, words)
-    first = {(name, keys): (other, theirs) for name, keys, other, theirs in reversed(equal)}
     from scipy import stats
 
+    runs: dict[Any, list[tuple[str, tuple[Key, Key]]]] = {}  # neighbours by their columns
+    for name in (*also, table):
+        for keys in itertools.pairwise(tables[name].text):
+            if keys[0][0] == keys[1][0]:
+                runs.setdefault(tuple(key[1:] for key in keys), []).append((name, keys))
+    near, pairs = 0, 0
+    first: dict[tuple[str, tuple[Key, Key]], tuple[str, tuple[Key, Key]]] = {}  # where equal ones stand before
+    for places in runs.values():
+        values = [[tables[name][key] for key in keys] for name, keys in places]
+        for at, before in itertools.product(range(len(places)), repeat=2):
+            if before >= at or table not in (places[at][0], places[before][0]):
+                continue
+            both = zip(values[at], values[before], strict=True)
+            units = [abs(a.face - b.face) / (a.high - a.low or 1) for a, b in both]
+            pairs, near = pairs + 1, near + (0 < max(units) <= NEAR)
+            if not any(units):
+                first.setdefault(places[at], places[before])
+    expected = (near + 1) / ((2 * NEAR + 1) ** 2 - 1)
+    words = f"{pairs} pairs of neighbours; {expected:.2g} equal by chance expected"
+    if not first:
+        yield Finding("all rows", "no two neighbouring numbers twice", "none", None, HOLDS, words)
     likely = stats.poisson.sf(len(first) - 1, expected)
-    said = CONTRADICTS if likely < RARE else UNTOLD
-    for (name, keys), (other, theirs) in reversed(first.items()):
+    for (name, keys), (other, theirs) in first.items():
         text = ", ".join(tables[name].text[key] for key in keys)
         there = place(other if other != table else "", theirs[0][0])
         note = f"as in {there}; {len(first)} such among {words}, p = {likely:.1g}"
-        yield finding(place(*keys[0][:2]), "has numbers of its own", text, None, said, note)
+        said = CONTRADICTS if likely < RARE else UNTOLD
+        yield Finding(place(*keys[0][:2]), "has numbers of its own", text, None, said, note)
 
 
 def in_data(
-    tables: Tables, data: Any, table: str, cell: Sequence[Any], dataset: str, take: str,
-    where: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None,
+    tables: Tables, table: str, cell: Sequence[Any], dataset: str, take: str,
+    where: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None, data: Any = None,
 ) -> Iterator[Finding]:  # fmt: skip
     """Whether printed counts or ratings are those of the public data.
 
@@ -194,7 +191,6 @@ def in_data(
     """
     cells, key = tables.one(cell)
     frame: pd.DataFrame | None = data(dataset, **(options or {})) if data and dataset else None
-    words = f"{take} of {dataset}" if dataset else "of the data"
     if frame is None:
         why = "not checked here: " + (f"{dataset} is not at hand" if dataset else take)
         yield cells.finding(key, "as in the data", None, UNTOLD, why)
@@ -212,9 +208,9 @@ def in_data(
         count = sum(name.startswith(column) for name in frame.columns)
     else:
         count = Fraction(frame[column].mean()).limit_denominator(1000)
-    yield cells.check(key, words, Quantity.exactly(count))
+    yield cells.check(key, f"{take} of {dataset}", Quantity.exactly(count))
 
 
 def not_printed(tables: Tables, table: str, says: str, place: str, why: str) -> Iterator[Finding]:
     """A sentence that the printed numbers can neither show nor exclude."""
-    yield finding(place, says, "", None, UNTOLD, why)
+    yield Finding(place, says, "", None, UNTOLD, why)

@@ -13,9 +13,8 @@ from typing import Any
 
 from nlgeval_lib.papers.tables import KEY
 
-from .cells import ANY, CONTRADICTS, HOLDS, SAID, Finding, Key, Quantity, Tables, above, finding, place, same
+from .cells import ANY, CONTRADICTS, HOLDS, SAID, Finding, Quantity, Tables, above, joined, place, same
 
-SUMMARY = {"mean": Quantity.mean, "total": Quantity.total}
 PARTS = {"rows": slice(0, 1), "columns": slice(1, 2), "cells": slice(0, 3)}
 
 
@@ -27,12 +26,18 @@ def summaries(
 
     `only`: the statistic of the lines that count (none: all).
     """
-    cells = tables[table]
+    cells, made = tables[table], {"mean": Quantity.mean, "total": Quantity.total}[kind]
     cells.known(axis, [result, *parts])
     for (_, statistic), line in cells.lines(axis):
-        if only in ("", statistic) and result in line and all(name in line for name in parts):
-            value = SUMMARY[kind](cells[line[name]] for name in parts)
-            yield cells.check(line[result], f"{kind} of {len(parts)} {axis}s", value)
+        if only in ("", statistic) and line.keys() >= {result, *parts}:
+            yield cells.check(
+                line[result], f"{kind} of {len(parts)} {axis}s", made(cells[line[name]] for name in parts)
+            )
+
+
+def least_contradicted(found: Mapping[str, Sequence[Finding]]) -> str:
+    """The first of the readings of a whole table that contradict least."""
+    return min(found, key=lambda name: sum(one.verdict == CONTRADICTS for one in found[name]))
 
 
 def differences(
@@ -49,18 +54,11 @@ def differences(
     for name, (result, others) in itertools.product(readings, results.items()):
         for key in cells.pick(result):
             ours, theirs = (cells.best(group, key[1], statistic) for group in (readings[name], others))
-            words = f"{name} - best of {len(others)} rows"
-            found[name].append(cells.check(key, words, ours - theirs))
-    chosen = least_contradicted(found)
-    for at, one in enumerate(found[chosen]):
-        values = {name: other[at].recomputed for name, other in found.items()}
-        others = [f"{name} gives {value:.6g}" for name, value in values.items() if value != one.recomputed]
-        yield dataclasses.replace(one, note="; ".join(filter(None, [one.note, *others])))
-
-
-def least_contradicted(found: Mapping[str, Sequence[Finding]]) -> str:
-    """The first of the readings that contradict least."""
-    return min(found, key=lambda name: sum(one.verdict == CONTRADICTS for one in found[name]))
+            found[name].append(cells.check(key, f"{name} - best of {len(others)} rows", ours - theirs))
+    for at, one in enumerate(found[least_contradicted(found)]):
+        values = {name: other[at].numbers[0] for name, other in found.items()}
+        others = [f"{name} gives {value:.6g}" for name, value in values.items() if value != one.numbers[0]]
+        yield dataclasses.replace(one, note=joined(one.note, *others))
 
 
 def percent_changes(
@@ -73,25 +71,23 @@ def percent_changes(
     """
     cells = tables[table]
     cells.known("row", [result, old, *new])
-    keys = [key for key in cells.pick(result) if key[2] in statistics]
+    lines = {key: (key[1], statistics[key[2]]) for key in cells.pick(result) if key[2] in statistics}
     found: dict[str, list[Finding]] = {row: [] for row in new}
-    for row, key in itertools.product(new, keys):
-        now, before = (cells[one, key[1], statistics[key[2]]] for one in (row, old))
-        value = (now / before - Quantity.exactly(1)) * 100
+    for row, (key, line) in itertools.product(new, lines.items()):
+        value = (cells[row, *line] / cells[old, *line] - 1) * 100
         found[row].append(cells.check(key, f"percent change from {old} to {row}", value))
     chosen = least_contradicted(found)
     yield from found[chosen]
     if len(new) == 1:
         return
-    level = {}
+    means: dict[str, dict[str, Quantity]] = {}
     for name in (*statistics.values(), "all"):
-        those = [key for key in keys if name in ("all", statistics[key[2]])]
-        level[name] = {row: Quantity.mean(cells[row, key[1], statistics[key[2]]] for key in those) for row in new}
-    best = {name: max(level[name], key=lambda row: level[name][row].face) for name in level}
-    means = ", ".join(f"{row.rpartition(' | ')[2]} {float(one.face):.4f}" for row, one in level["all"].items())
+        those = [line for line in lines.values() if name in ("all", line[1])]
+        means[name] = {row: Quantity.mean(cells[row, *line] for line in those) for row in new}
+    best = {name: max(level, key=lambda row: level[row].face) for name, level in means.items()}
+    told = ", ".join(f"{row.rpartition(' | ')[2]} {float(one.face):.4f}" for row, one in means["all"].items())
     said = HOLDS if chosen in best.values() else CONTRADICTS
-    overall = level["all"][best["all"]]
-    yield finding(result, "of the best overall row", chosen, overall, said, f"means {means}")
+    yield Finding(result, "of the best overall row", chosen, means["all"][best["all"]], said, f"means {told}")
 
 
 def repeats(
@@ -136,32 +132,31 @@ def equal(tables: Tables, table: str, of: Sequence[Any], factors: Sequence[int] 
 def value(tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str] = (), mean: bool = False) -> Quantity:
     """What the cells of some picks give: a pick is (table, row, column, statistic), or an exact number.
 
-    `difference`, `percent`, `loss`: of the best (`mean`: the mean) of the first pick and of the second; `share`: the
-    sum of the first in percent of that of the second; `rows`, `columns`, `cells`: how many with a number, those of
-    `without` left out; `names`: how many different ones stand in cells of comma-separated names.
+    `total`, `product`: of all; `difference`, `percent`, `loss`: of the best (`mean`: the mean) of the first pick and of
+    the second; `share`: the sum of the first in percent of that of the second; `rows`, `columns`, `cells`: how many
+    with a number, those of `without` left out; `names`: how many different ones stand in cells of comma-separated
+    names.
     """
-    if kind in ("rows", "columns", "cells", "names"):
+    if kind in (*PARTS, "names"):
         picked = [(cells, key) for pick in of for cells, keys in [tables.pick(pick, kind == "names")] for key in keys]
         if kind == "names":
             return Quantity.exactly(len({name.strip() for cells, key in picked for name in cells.all[key].split(",")}))
-        kept = {(cells.name, *key[PARTS[kind]]) for cells, key in picked if not {*key} & {*without}}
-        return Quantity.exactly(len(kept))
+        return Quantity.exactly(
+            len({(cells.name, *key[PARTS[kind]]) for cells, key in picked if not {*key} & {*without}})
+        )
     groups = []
     for pick in of:
-        if isinstance(pick, int | float):
-            groups.append([Quantity.exactly(pick)])
-        else:
-            cells, keys = tables.pick(pick)
-            groups.append([cells[key] for key in keys])
-    if kind in ("total", "product"):
-        every = itertools.chain.from_iterable(groups)
-        return Quantity.total(every) if kind == "total" else math.prod(every, start=Quantity.exactly(1))
+        number = isinstance(pick, int | float)
+        cells, keys = (None, []) if number else tables.pick(pick)
+        groups.append([Quantity.exactly(pick)] if cells is None else [cells[key] for key in keys])
+    if kind == "total":
+        return Quantity.total(itertools.chain(*groups))
+    if kind == "product":
+        return math.prod(itertools.chain(*groups), start=Quantity.exactly(1))
     if kind == "share":
         return Quantity.total(groups[0]) / Quantity.total(groups[1]) * 100
     new, old = map(Quantity.mean if mean else Quantity.largest, groups)
-    if kind == "difference":
-        return new - old
-    return (new / old - Quantity.exactly(1)) * {"percent": 100, "loss": -100}[kind]
+    return new - old if kind == "difference" else (new / old - 1) * {"percent": 100, "loss": -100}[kind]
 
 
 def follows(
@@ -181,15 +176,16 @@ def follows(
             yield cells.check(key, words, values.get("", values))
         else:
             best = Quantity.largest(values.values())
-            yield cells.finding(key, f"{words} is over it", best, above(best - Quantity.exactly(cells[key].face)))
+            yield cells.finding(key, f"{words} is over it", best, above(best - cells[key].face))
 
 
 def different(tables: Tables, table: str, of: Sequence[Any], says: str) -> Iterator[Finding]:
     """Whether worked examples that are told apart have texts of their own: no two of the picked cells are equal."""
     cells, keys = tables.pick(of, words=True)
-    seen: dict[str, Key] = {}
-    for key in keys:
-        if (first := seen.setdefault(cells.all[key], key)) != key:
-            yield cells.finding(key, says, None, CONTRADICTS, f"the same in {cells.where(first)}")
+    found = [cells.finding(key, says, None, CONTRADICTS) for key in keys]
+    seen: dict[str, Finding] = {}
+    for one in found:
+        if (first := seen.setdefault(one.printed, one)) is not one:
+            yield dataclasses.replace(one, note=f"the same in {first.place}")
     if len(seen) == len(keys):
-        yield finding(cells.where(keys[0]), says, f"{len(keys)} texts", None, HOLDS)
+        yield dataclasses.replace(found[0], printed=f"{len(keys)} texts", verdict=HOLDS)
