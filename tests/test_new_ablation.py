@@ -96,6 +96,11 @@ def test_the_transcript_of_extending(nl):
     aspects, parts, joined = found.values()
     assert (aspects["p_holm"] < 0.001).all() and (aspects["difference"] > 0.1).all()
     assert (joined["p_holm"] < 0.05).all()
+    values, none = (saved(shlex.split(MADE[n])[2])[0]["value"] for n in (0, 2))
+    page = " ".join((ROOT / "EXTENDING.md").read_text("utf-8").split())
+    assert f"({', '.join(f'{value:.2f}'[1:] for value in values)})" in page  # the numbers that the page has
+    lost = sorted(f"{-gap:.2f}"[1:] for gap in joined["difference"])
+    assert f"loses {' to '.join(lost)} against the plain average ({none[0]:.2f}".replace("(0", "(") in page
     without = parts.xs("fluency").filter(like="rubric=no", axis=0)
     assert (without["p_holm"] < 0.001).all() and (without["difference"] < -0.5).all()
     assert parts.loc[("fluency", "rubric=yes reference=no"), "difference"] == pytest.approx(0, abs=0.03)
