@@ -54,9 +54,11 @@ def new_ablation(
     swept = {key: [_value(text) for text in trials.values(texts)] for key, texts in map(pair, sweep)}
     fixed, first = ({key: _value(text) for key, text in map(pair, texts or ())} for texts in (setting, base))
     made = ablations.variants(evaluator, swept, fixed, model)
-    ablations.check(made, data)
+    inputs = [ablations.check(made, data)]
     if first and ablations.label(first) not in made:
         raise ValueError(f"--base {ablations.label(first)!r} is no variant; variants: {', '.join(made)}")
+    if not name.replace("_", "").isalnum():
+        raise ValueError(f"{name!r}: an id is lower-case letters and digits joined by single underscores")
     folder = files.notebooks()
     path, listed = folder / "ablations" / f"{name}.ipynb", files.committed(folder / "catalogue.toml")
     if path.exists() or name in {entry.id for entry in catalogue.load().outputs}:
@@ -66,8 +68,7 @@ def new_ablation(
     title = f"Ablation: {evaluator or 'evaluators'}, " + "; ".join(
         f"{k} = {', '.join(map(str, v))}" for k, v in swept.items()
     )
-    inputs = sorted({one.data(data) for one in made.values()})
-    route = "mini" if {"mini", "mini_judge"} & {data, model} else "run"
+    route = "mini" if inputs[0] in (ablations.MINI, ablations.OWN) else "run"
     entry = {"id": name, "paper": "meta", "notebook": f"ablations/{name}.ipynb", "route": route, "inputs": inputs}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in {**entry, "title": title}.items()]
     given = {"evaluator": evaluator, "sweep": swept, "data": data, "settings": fixed}

@@ -7,6 +7,7 @@ print(ablations.reading(tests))
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ from nlgeval_lib.study.variant_tests import VariantScores
 from nlgeval_lib.training import mini
 
 FOLDS = 5  # of inputs, where an evaluator learns from ratings
+OWN = "mini_judge"  # what "mini" stands for where a model is asked: the miniature judge's own data
 EVALUATOR, JUDGE = "evaluator", "judge"  # may be swept beside settings: another evaluator; another model
 OVERALL = "overall"
 
@@ -39,13 +41,9 @@ class Variant:
     model: str
     settings: tuple[str, ...] = ()
 
-    def data(self, data: str) -> str:
-        """The data set by name: "mini" is the miniature judge's own for what asks a model."""
-        return "mini_judge" if data == MINI and named.asks(self.evaluator) else data
-
     def given(self, data: str) -> dict[str, Any]:
         """Arguments of the evaluator that belong to the miniature judge's own data, but those that are set."""
-        if self.data(data) != "mini_judge" or not named.asks(self.evaluator):
+        if data != OWN or not named.asks(self.evaluator):
             return {}
         told = {pair(text)[0] for text in self.settings}
         return {name: value for name, value in mini.settings(self.evaluator).items() if name not in told}
@@ -75,11 +73,14 @@ def variants(
     return found
 
 
-def check(made: Mapping[str, Variant], data: str) -> None:
-    """Passes where every variant can be made. Raises: ValueError naming the evaluator, the setting or the data."""
+def check(made: Mapping[str, Variant], data: str) -> str:
+    """The data set's name, where every variant can be made. Raises: ValueError naming evaluator, setting or data."""
+    data = OWN if data == MINI and any(named.asks(one.evaluator) for one in made.values()) else data
+    datasets.spec(data)
     for one in made.values():
-        datasets.spec(one.data(data))
-        named.evaluator(one.evaluator, one.settings, **one.given(data))
+        with contextlib.suppress(Unavailable):  # what cannot work here is told with its scores
+            named.evaluator(one.evaluator, one.settings, **one.given(data))
+    return data
 
 
 def scored(
@@ -102,8 +103,10 @@ def scored(
     (HD-Eval) scores each input as fitted on the other folds of inputs. mode "quick": 20 inputs.
     Raises: ValueError for a setting that there is not; DataError; EngineError.
     """
-    made, ready = {}, dict[str, Engine]()
-    for name, one in variants(evaluator, sweep, settings or {}, model).items():
+    asked = variants(evaluator, sweep, settings or {}, model)
+    data = check(asked, data)
+    rows, made, ready = _rows(data, aspects, mode), {}, dict[str, Engine]()
+    for name, one in asked.items():
         asks = named.asks(one.evaluator)
         try:
             if asks and one.model not in ready:
@@ -111,7 +114,6 @@ def scored(
                     ready.pop(other).close()
                 ready[one.model] = judges.engine(engine, one.model, revision, base_url)
             choice = EngineChoice(engine if asks else "", one.model if asks else "")
-            rows = _rows(one.data(data), aspects, mode)
             held = ready[one.model] if asks else None
             job = prepared(
                 rows, one.evaluator, one.settings, choice, skip_incomplete=True, ready=held, given=one.given(data)
@@ -125,7 +127,7 @@ def scored(
         made[name] = JudgeScores(
             True,
             frame=rows.frame.drop(columns=[*found.columns.intersection(rows.frame.columns)]).join(found),
-            route="mini" if MINI in (data, one.model) or data == "mini_judge" else "run" if asks else "public",
+            route="mini" if data in (MINI, OWN) else "run" if asks else "public",
             signature=found.attrs.get("signature", ""),
             coverage=f"{there:,} of {len(found):,}",
         )
