@@ -23,7 +23,7 @@ from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.names import pair
 from nlgeval_lib.scoring import EngineChoice, ProgressBar, chosen_rows, named, prepared
 from nlgeval_lib.study import judges, variant_tests
-from nlgeval_lib.study.judges import MINI, JudgeScores, JudgeUnavailable
+from nlgeval_lib.study.judges import MINI, JudgeScores
 from nlgeval_lib.study.variant_tests import VariantScores
 from nlgeval_lib.training import mini
 
@@ -101,7 +101,7 @@ def scored(
     sweep, settings: as `variants`. data: a data set by name; "mini" for what asks a model is the miniature judge's own.
     aspects: whose ratings count; none: the overall quality where it is rated, else all. What learns from ratings
     (HD-Eval) scores each input as fitted on the other folds of inputs. mode "quick": 20 inputs.
-    Raises: ValueError for a setting that there is not; DataError; EngineError.
+    Raises: ValueError for an unknown setting; DataError; EngineError; RuntimeError without the miniature judge.
     """
     asked = variants(evaluator, sweep, settings or {}, model)
     data = check(asked, data)
@@ -120,7 +120,7 @@ def scored(
             )
             bar = ProgressBar(name, quiet=engine == "replay" or bool(os.environ.get("NLGEVAL_RECORD")))
             found = job.cross_fit(FOLDS, bar) if job.unfitted() else job.score(bar)
-        except (JudgeUnavailable, Unavailable) as error:
+        except Unavailable as error:
             made[name] = JudgeScores(False, str(error))
             continue
         there = int((found["status"] == "ok").sum())
