@@ -18,17 +18,12 @@ import pytest
 import tiny_model
 
 from nlgeval_lib import engines
-from nlgeval_lib.engines import models
+from nlgeval_lib.engines import models, vllm
 
 CONTEXT = 4096  # tokens: a published prompt has 400 to 2500 of the tiny tokenizer's
 CACHE = 64 << 20  # bytes of keys and values, 16 contexts: vLLM does not start where this much memory is not free
 os.environ.setdefault("VLLM_CONFIGURE_LOGGING", "0")  # its handler would keep the output that a first test captured
-ENVIRONMENT = {
-    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    "VLLM_NO_USAGE_STATS": "1",
-    "DO_NOT_TRACK": "1",
-    "HF_HUB_OFFLINE": "1",
-}
+ENVIRONMENT = {**vllm.CPU_ENVIRONMENT, "VLLM_ENABLE_V1_MULTIPROCESSING": "1", "HF_HUB_OFFLINE": "1"}
 
 
 def told(run):

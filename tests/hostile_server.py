@@ -7,6 +7,7 @@ import socket
 import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 BIG = 10_000_000
@@ -55,16 +56,20 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         pass
 
-    def do_POST(self) -> None:
+    def taken(self) -> tuple[dict[str, Any], str, int]:
+        """What is asked, its prompt, and the how-manieth time; noted."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        chat = "messages" in body
-        prompt = body["messages"][-1]["content"] if chat else body["prompt"]
-        server = self.server
+        prompt, server = prompt_of(body), self.server
         with server.lock:
             server.asked[prompt] += 1
-            count = server.asked[prompt]
             server.bodies.append(body)
             server.sent_keys.add(self.headers["authorization"])
+            return body, prompt, server.asked[prompt]
+
+    def do_POST(self) -> None:
+        body, prompt, count = self.taken()
+        server = self.server
+        with server.lock:
             server.at_once += 1
             server.most_at_once = max(server.most_at_once, server.at_once)
         try:
@@ -77,7 +82,7 @@ class Handler(BaseHTTPRequestHandler):
             if times.isdigit() and count <= int(times):
                 getattr(self, f"do_{what}", self.do_status)(body, what)
             else:
-                self.send(200, answer(body, chat, prompt))
+                self.send(200, answer(body, prompt))
         finally:
             with server.lock:
                 server.at_once -= 1
@@ -124,7 +129,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def do_huge(self, body: dict, what: str) -> None:
-        self.send(200, answer(body, "messages" in body, "x" * BIG))
+        self.send(200, answer(body, "x" * BIG))
 
     def do_flood(self, body: dict, what: str) -> None:
         """10 MB without saying how much it will be."""
@@ -137,54 +142,38 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_bad(self, body: dict, what: str) -> None:
         """One of the answers that are no completion, by the prompt's text after the colon."""
-        prompt = body["prompt"] if "prompt" in body else body["messages"][-1]["content"]
-        self.send(200, BAD[prompt.split(": ", 1)[1]])
+        self.send(200, BAD[prompt_of(body).split(": ", 1)[1]])
 
 
-BAD: dict[str, Any] = {
-    "json": b'{"choices": [{"text": "cut o',
-    "html": b"<html>gateway</html>",
-    "nothing": b"",
-    "bytes": b"\xff\xfe\x00",
-    "deep": b"[" * 100_000,
-    "list": [],
-    "null": b"null",
-    "error": {"error": {"message": "the model is on fire"}},
-    "no choices": {"id": "x"},
-    "empty choices": {"choices": []},
-    "null choice": {"choices": [None]},
-    "two choices": {"choices": [{"text": "a"}, {"text": "b"}]},
-    "filtered": {
-        "choices": [{"text": "a", "message": {"content": "a"}, "finish_reason": "content_filter"}],
-    },
-    "null content": {"choices": [{"message": {"content": None}, "finish_reason": "stop"}]},
-    "no text": {"choices": [{"finish_reason": "stop"}]},
-    "number": {"choices": [{"text": 5}]},
-    "odd reason": {"choices": [{"text": "a", "finish_reason": 7}]},
-}
+def _bad(case: dict[str, Any]) -> Any:
+    return (case["raw"] * case.get("times", 1)).encode("latin-1") if "raw" in case else case["answer"]
 
 
-def answer(body: dict, chat: bool, text: str) -> dict:
+CASES = Path(__file__).parent / "cases" / "bad_answers.jsonl"  # what is no completion: as it is sent, or as JSON
+BAD = {case["name"]: _bad(case) for case in map(json.loads, CASES.open())}
+
+
+def prompt_of(body: dict[str, Any]) -> str:
+    return body["messages"][-1]["content"] if "messages" in body else body["prompt"]
+
+
+def choice(body: dict[str, Any], said: str) -> dict[str, Any]:
+    """One choice that says so, with log-probabilities where they are asked."""
+    likely = {"4": -0.1, "5": -2}
+    rows = [{"token": token, "logprob": value} for token, value in likely.items()]
+    if "messages" in body:
+        one: dict[str, Any] = {"message": {"role": "assistant", "content": said}}
+        table: dict[str, Any] = {"content": [{**rows[0], "top_logprobs": rows}]}
+    else:
+        one, table = {"text": said}, {"tokens": ["4"], "token_logprobs": [-0.1], "top_logprobs": [likely]}
+    return {"index": 0, "finish_reason": "stop", **one, **({"logprobs": table} if "logprobs" in body else {})}
+
+
+def answer(body: dict[str, Any], text: str) -> dict[str, Any]:
     """A proper answer that echoes the prompt."""
-    choices = []
-    for i in range(body.get("n", 1)):
-        said = f"{text} -> {i}" if body.get("n", 1) > 1 else f"echo of {text}"
-        choice: dict[str, Any] = {"index": i, "finish_reason": "stop"}
-        if chat:
-            choice["message"] = {"role": "assistant", "content": said}
-            if body.get("logprobs"):
-                row = {
-                    "token": "4",
-                    "logprob": -0.1,
-                    "top_logprobs": [{"token": "4", "logprob": -0.1}, {"token": "5", "logprob": -2}],
-                }
-                choice["logprobs"] = {"content": [row]}
-        else:
-            choice["text"] = said
-            if body.get("logprobs") is not None:
-                choice["logprobs"] = {"tokens": ["4"], "token_logprobs": [-0.1], "top_logprobs": [{"4": -0.1, "5": -2}]}
-        choices.append(choice)
-    usage = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
+    n = body.get("n", 1)
+    choices = [choice(body, f"{text} -> {i}" if n > 1 else f"echo of {text}") for i in range(n)]
+    usage: dict[str, Any] = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
     if "miscounted" in text:
         usage = {"prompt_tokens": -3, "completion_tokens": "many"}
     return {"id": "1", "model": "served-name", "choices": choices, "usage": usage}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from typing import Any
 
-from hostile_server import Handler, HostileServer
+from hostile_server import Handler, HostileServer, choice, prompt_of
 
 Reply = Callable[[str], str | int]  # the text of the answer, or the status of a failure
 
@@ -23,30 +21,19 @@ class JudgeServer(HostileServer):
     @property
     def prompts(self) -> list[str]:
         """Every prompt that was asked, in order."""
-        return [_prompt(body) for body in self.bodies]
+        return list(map(prompt_of, self.bodies))
 
 
 class JudgeHandler(Handler):
     server: JudgeServer
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        prompt, server = _prompt(body), self.server
-        with server.lock:
-            server.asked[prompt] += 1
-            server.bodies.append(body)
-            server.sent_keys.add(self.headers["authorization"])
-        said = server.reply(prompt)
+        body, prompt, _ = self.taken()
+        said = self.server.reply(prompt)
         if isinstance(said, int):
             self.send(said, {"error": {"message": f"refused for {self.headers['authorization']}", "code": None}})
             return
-        choice: dict[str, Any] = {"index": 0, "finish_reason": "stop"}
-        choice |= {"message": {"role": "assistant", "content": said}} if "messages" in body else {"text": said}
         usage = {"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14}
-        self.send(200, {"id": "1", "model": "judge-served", "choices": [choice], "usage": usage})
-        with server.lock:
-            server.answered.append(prompt)
-
-
-def _prompt(body: dict[str, Any]) -> str:
-    return body["messages"][-1]["content"] if "messages" in body else body["prompt"]
+        self.send(200, {"id": "1", "model": "judge-served", "choices": [choice(body, said)], "usage": usage})
+        with self.server.lock:
+            self.server.answered.append(prompt)

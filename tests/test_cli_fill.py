@@ -22,7 +22,7 @@ from nlgeval_lib.runner import pool, session, stale
 from nlgeval_lib.runner.session import Progress
 from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.scoring import EngineChoice
-from nlgeval_lib.scoring.asking import PlanBar
+from nlgeval_lib.scoring.asking import ProgressBar
 from nlgeval_lib.study import EngineOptions, catalogue, completions, judge_scores, judges, plan_totals
 
 LLAMA, PROMETHEUS, API = "meta-llama/Llama-2-7b-chat-hf", "kaist-ai/prometheus-7b-v1.0", "gpt-4-0613"
@@ -196,7 +196,7 @@ def test_the_gpus_that_hold_a_model(billions, layers, kv_width, gpus):
 
 def test_one_line_tells_of_the_whole_plan():
     shown = io.StringIO()
-    bar = PlanBar(30, stream=shown)
+    bar = ProgressBar("the plan", stream=shown, plan=30)
     for stage, count in (("first", 10), ("second", 20)):
         bar.start(stage)
         bar.report(Came(total=count, stored=0))

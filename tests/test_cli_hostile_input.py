@@ -36,12 +36,9 @@ def test_names_are_shown_and_never_run(rated, tmp_path):
 @pytest.mark.parametrize(
     "call",
     [
-        ("meta", "rows.csv", "-o", "rows.csv"),
         ("meta", "rows.csv", "-o", "link.csv"),
         ("parse", "-p", "first_number", "--column", "output", "rows.csv", "-o", "./rows.csv"),
-        ("score", "-e", "bleu", "-i", "rows.csv", "--column", "s", "-o", "rows.csv", "--limit", "2"),
         ("score", "-e", "bleu", "-i", "rows.csv", "--column", "s", "-o", "rows.csv", "--only-scores"),
-        ("score", "-e", "bleu", "-i", "rows.csv", "--column", "s", "-o", "s.csv", "--raw", "rows.csv"),
         ("score", "-e", "bleu", "-i", "rows.csv", "--column", "s", "-o", "s.csv", "--raw", "s.csv"),
     ],
 )

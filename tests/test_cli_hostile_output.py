@@ -14,10 +14,8 @@ import pandas as pd
 import pytest
 from cli_tools import RUBRIC, asks, jsonl, rows
 
-from nlgeval_lib import cli, evaluators, scoring
+from nlgeval_lib import cli, evaluators
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.records import Judgment, Status
-from nlgeval_lib.scoring import score_files
 
 HALF = "Feedback: half \ud800 a character. [RESULT] 4"
 
@@ -39,23 +37,6 @@ def test_half_a_character_of_a_judge_loses_no_scores(mine, judge, tmp_path, endi
     again = mine("parse", "-p", "last_number", "--column", "feedback", f"s.{ending}")
     assert again.code == 1 and "3 texts: 3 unparsed" in again.out  # read back: the feedback has no number
     assert "half \ufffd a" in (tmp_path / "raw.jsonl").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
-def test_half_a_character_of_a_parser_is_spelt_out(tmp_path, ending):
-    """A judge that writes JSON may escape one in its text, which is read later."""
-    half = "half \ud800"
-    data = scoring.checked(scoring.of_frame(pd.DataFrame({"output": ["a", "b"]}), "mine"))
-    judgments = [Judgment(4.0, details={"note": half, half: [half, {half: 1}]}), Judgment.missing(Status.EMPTY, half)]
-    scored = evaluators.score_frame(data.frame.index, judgments)
-    scored = scored.assign(details=pd.Series([dict(one.details) for one in judgments], scored.index, dtype=object))
-    path = tmp_path / f"s.{ending}"
-    file = score_files.ScoreFile(str(path))
-    file.keep(0, data, scored)
-    file.write(data)
-    found = scoring.read(path).frame
-    assert found["reason"].tolist()[1] == found["note"].tolist()[0] == r"half \ud800"
-    assert "half" in str(found["details"].tolist()[0])
 
 
 @pytest.mark.parametrize("place", ["folder.csv", "taken/s.csv", "taken/deeper/s.csv", "n" * 300 + ".csv"])

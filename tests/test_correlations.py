@@ -54,14 +54,6 @@ def test_the_order_of_the_outputs_does_not_matter(order: list[int]) -> None:
     assert np.allclose(first, second, atol=1e-12)
 
 
-def test_places_without_an_output_are_not_missing_scores() -> None:
-    items = outputs().drop(index=[3, 4]).reset_index(drop=True)
-    items.loc[0, "score"] = np.nan
-    table = correlations.table(items, {"judge": items["score"]}, {"a": "human_a"})
-    assert all("nan:drop(1/58)" in text for text in table["signature"])
-    assert (table["n"] == 57).all()
-
-
 def test_the_average_is_of_coefficients_and_its_interval_of_their_resamples() -> None:
     items = outputs()
     human = {"a": "human_a", "b": "human_b"}
@@ -173,17 +165,18 @@ def test_values_in_another_order_than_the_items_are_refused():
     assert grid.matrix(aligned).tolist() == [[1, 3], [2, 4]]
 
 
-def test_places_without_an_output_are_no_missing_scores_under_error():
+def test_places_without_an_output_are_no_missing_scores():
     items = pd.DataFrame([(s, i) for s in "abc" for i in range(5) if (s, i) != ("a", 0)])
     items.columns = ["system_id", "input_id"]
     scores, human = np.random.default_rng(4).normal(size=(2, 14))
-    settings = dict(coefs=("pearson",), nan="error")
-    found = correlations.table(items, {"judge": scores}, {"all": human}, **settings)
-    assert "nan:error(0/14)" in found["signature"][0]
-    assert found["value"][0] == pytest.approx(np.corrcoef(scores, human)[0, 1])
-    scores = np.where(np.arange(14) == 3, np.nan, scores)
+    gap = np.where(np.arange(14) == 3, np.nan, scores)
+    for judged, nan, n in ((scores, "error", 14), (scores, "drop", 14), (gap, "drop", 13)):
+        found = correlations.table(items, {"judge": judged}, {"all": human}, coefs=("pearson",), nan=nan)
+        assert f"nan:{nan}({14 - n}/14)" in found["signature"][0] and found["n"][0] == n
+        known = ~np.isnan(judged)
+        assert found["value"][0] == pytest.approx(np.corrcoef(judged[known], human[known])[0, 1])
     with pytest.raises(ValueError, match="1 rated rows have no score"):
-        correlations.table(items, {"judge": scores}, {"all": human}, **settings)
+        correlations.table(items, {"judge": gap}, {"all": human}, coefs=("pearson",), nan="error")
 
 
 def test_a_system_with_several_outputs_for_an_input_stays_one_system():

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 import tiny_model
 
-from nlgeval_lib.engines import Request, Sampling
+from nlgeval_lib.engines import Request, Sampling, TransformersEngine, complete
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.scoring import EngineChoice, prepared
-from nlgeval_lib.scoring.rows import checked, of_frame
+from nlgeval_lib.scoring.rows import of_frame
 from nlgeval_lib.training import finetune as ft
 from nlgeval_lib.training import pipeline
 from nlgeval_lib.training.finetune import IGNORED, chosen, encode
@@ -50,23 +50,6 @@ def test_examples_of_the_ablations_are_table_2s() -> None:
         assert config.examples == total and config.keep == {"task": (task,)}
 
 
-def test_wrong_settings_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="did you mean 'tigerscore-7b"):
-        ft.named("tigerscore-7")
-    config = ft.named("tigerscore-7b")
-    for wrong, said in (
-        ({"learning_rat": 1}, "did you mean 'learning_rate'"),
-        ({"epochs": 0}, "epochs=0"),
-        ({"batch": 0}, "batch=0"),
-        ({"warmup": 1}, "warmup=1"),
-        ({"scheduler": "cos"}, "allowed: cosine"),
-        ({"lora": {"rank": 4}}, "no setting rank"),
-        ({"chat": "llama"}, "allowed"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            config.changed(**wrong)
-
-
 def test_the_sharding_file_is_one_that_accelerate_reads() -> None:
     from accelerate.commands.config.config_args import load_config_from_file
 
@@ -81,34 +64,22 @@ def test_the_sharding_file_is_one_that_accelerate_reads() -> None:
 # -- ids and labels ----------------------------------------------------------------------------------------------------
 
 
-def test_the_loss_is_on_the_answer_and_the_prompt_is_what_an_engine_sends() -> None:
-    words = tiny_model.tokenizer()
-    for chat in ("raw", "prometheus-v1", "messages"):
-        row = encode("What is red?", "The bus. [RESULT] 3", words, chat)
-        at = row["labels"].index(next(label for label in row["labels"] if label != IGNORED))
-        assert row["labels"][:at] == [IGNORED] * at and row["labels"][at:] == row["input_ids"][at:]
-        assert row["input_ids"][-1] == words.eos_token_id
-        assert words.decode(row["input_ids"][at:-1]).strip() == "The bus. [RESULT] 3"
-        if chat == "messages":
-            sent = words.apply_chat_template([{"role": "user", "content": "What is red?"}], add_generation_prompt=True)
-            sent = sent["input_ids"]
-        else:
-            judge = Prometheus(chat="prometheus-v1") if chat == "prometheus-v1" else TigerScore()
-            sent = words(judge.chat.request("What is red?").prompt)["input_ids"]
-        assert row["input_ids"][:at] == sent
+ASKED = [{"role": "user", "content": "What is red?"}]
 
 
-def test_a_checkpoint_keeps_the_wrapping_of_its_examples() -> None:
-    """Asked by messages, as a server or a judge that does not know it asks, it reads the ids that it was trained on."""
+@pytest.mark.parametrize("chat", ["raw", "prometheus-v1", "mistral", "messages"])
+def test_the_loss_is_on_the_answer_and_the_prompt_is_what_an_engine_sends(chat) -> None:
+    """By messages too, as a server or a judge that does not know the wrapping asks a checkpoint."""
     words = tiny_model.tokenizer()
-    for chat in ("raw", "prometheus-v1", "mistral"):
-        trained = encode("What is red?", "The bus. [RESULT] 3", words, chat)
-        words.chat_template = ft.chat_template(chat, words)
-        messages = [{"role": "user", "content": "What is red?"}]
-        sent = words.apply_chat_template(messages, add_generation_prompt=True)["input_ids"]
-        assert sent == trained["input_ids"][: trained["labels"].count(IGNORED)], chat
-    own = tiny_model.tokenizer()
-    assert ft.chat_template("messages", own) == own.chat_template
+    row = encode("What is red?", "The bus. [RESULT] 3", words, chat)
+    at = row["labels"].count(IGNORED)
+    assert row["labels"] == [IGNORED] * at + row["input_ids"][at:] and row["input_ids"][-1] == words.eos_token_id
+    assert words.decode(row["input_ids"][at:-1]).strip() == "The bus. [RESULT] 3"
+    if chat != "messages":
+        judge = Prometheus(chat=chat) if chat == "prometheus-v1" else TigerScore(chat=chat)
+        assert row["input_ids"][:at] == words(judge.chat.request("What is red?").prompt)["input_ids"]
+    words.chat_template = ft.chat_template(chat, words)
+    assert row["input_ids"][:at] == words.apply_chat_template(ASKED, add_generation_prompt=True)["input_ids"]
 
 
 def test_long_examples_are_left_out_whole_and_counted() -> None:
@@ -122,9 +93,8 @@ def test_long_examples_are_left_out_whole_and_counted() -> None:
 
 
 def test_examples_are_chosen_by_their_columns() -> None:
-    frame = pd.DataFrame(
-        {"id": list("abc"), "channel": ["real", "synthetic", "real"], "prompt": "p", "completion": "c"}
-    )
+    channels = ["real", "synthetic", "real"]
+    frame = pd.DataFrame({"id": list("abc"), "channel": channels, "prompt": "p", "completion": "c"})
     kept = chosen(frame, ft.Config("t", "b", keep={"channel": "real"}))
     assert kept["id"].tolist() == ["a", "c"]
     with pytest.raises(ValueError, match="channel of other"):
@@ -159,15 +129,13 @@ def test_sizes_are_those_of_the_models(tmp_path) -> None:
     model = LlamaForCausalLM.from_pretrained(base)
     assert ft.size_of(base).parameters == sum(p.numel() for p in model.parameters())
     known = configs.sizes()["llama-2-7b"]
-    LlamaConfig(hidden_size=4096, intermediate_size=11008, num_attention_heads=32, vocab_size=32000).save_pretrained(
-        tmp_path / "seven"
-    )
+    seven = LlamaConfig(hidden_size=4096, intermediate_size=11008, num_attention_heads=32, vocab_size=32000)
+    seven.save_pretrained(tmp_path / "seven")
     assert ft.size_of(tmp_path / "seven").parameters == known["parameters"]
     from peft import LoraConfig, get_peft_model
 
-    wide = LlamaConfig(
-        hidden_size=128, intermediate_size=344, num_hidden_layers=2, num_attention_heads=4, vocab_size=64
-    )
+    how = {"hidden_size": 128, "intermediate_size": 344, "num_hidden_layers": 2, "num_attention_heads": 4}
+    wide = LlamaConfig(vocab_size=64, **how)
     rank_4 = LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM")
     adapted = get_peft_model(LlamaForCausalLM(wide), rank_4)
     wide.save_pretrained(tmp_path / "wide")
@@ -201,18 +169,16 @@ def weights(folder: Path) -> dict:
     return load_file(folder / "model.safetensors")
 
 
-class Stop:
+def stop(at: int):
     """A trainer callback that ends the run at a step, as Ctrl-C would."""
+    from transformers import TrainerCallback
 
-    def __new__(cls, step: int):
-        from transformers import TrainerCallback
+    class Stop(TrainerCallback):
+        def on_step_end(self, args, state, control, **kwargs) -> None:
+            if state.global_step == at:
+                raise KeyboardInterrupt
 
-        class Stopping(TrainerCallback):
-            def on_step_end(self, args, state, control, **kwargs) -> None:
-                if state.global_step == step:
-                    raise KeyboardInterrupt
-
-        return Stopping()
+    return Stop()
 
 
 def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(one_thread, base, examples, tmp_path) -> None:
@@ -225,7 +191,7 @@ def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(one_thread, base, 
 
     stopped = tmp_path / "stopped"
     with pytest.raises(KeyboardInterrupt):
-        ft.finetune(config, examples, stopped, callbacks=[Stop(5)], **how)
+        ft.finetune(config, examples, stopped, callbacks=[stop(5)], **how)
     assert ft.last_whole(stopped).name == "checkpoint-4" and not (stopped / "model").exists()
     # a checkpoint that was being written when the process died
     shutil.copytree(stopped / "checkpoint-4", stopped / "checkpoint-6")
@@ -245,8 +211,6 @@ def test_loss_falls_and_a_killed_run_ends_in_the_same_weights(one_thread, base, 
     with pytest.raises(ValueError, match="examples was"):
         ft.finetune(config, frame.tail(8), stopped, **how)
 
-    from nlgeval_lib.engines import TransformersEngine, complete
-
     engine = TransformersEngine(str(whole.model), dtype="float32")
     [[said]] = complete(engine, [Request(prompt=frame["prompt"][0])], Sampling(max_tokens=4))
     assert said.finish_reason in ("length", "stop")
@@ -263,14 +227,14 @@ def test_adapters_are_trained_and_merged(one_thread, base, examples, tmp_path) -
     choice = EngineChoice("transformers", str(made.model), store=str(tmp_path / "store"))
     row = {"input_id": "1", "system_id": "s", "instruction": "Say it.", "output": "It.", "references": ["It!"]}
     rows = of_frame(pd.DataFrame([row]), "one")
-    job = prepared(checked(rows), "prometheus", ["max_tokens=4"], choice)
+    job = prepared(rows, "prometheus", ["max_tokens=4"], choice)
     [stage] = job.planned()
     [request] = stage.requests
     assert not job.evaluator.with_rubric and "rubric" not in job.evaluator.needs
     sent = job.engine._tokenizer.decode(job.engine._ids(request))
     assert "<<SYS>>\nYou are a fair evaluator language model.\n<</SYS>>" in sent and "[/INST]" in sent
     rows = of_frame(pd.DataFrame([row | {"rubric": "[A]\nScore 1: b\nScore 2: c"}]), "one")
-    assert prepared(checked(rows), "prometheus", ["rubric=yes"], choice, ready=job.engine).evaluator.with_rubric
+    assert prepared(rows, "prometheus", ["rubric=yes"], choice, ready=job.engine).evaluator.with_rubric
     assert made.log["loss"].iloc[-1] < made.log["loss"].iloc[0]
     assert (tmp_path / "adapter" / "adapter_config.json").exists()
     before, after = weights(base), weights(made.model)

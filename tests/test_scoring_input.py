@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import evaluators
 from nlgeval_lib.engines import OpenAIEngine, Sampling
-from nlgeval_lib.scoring import checked, named, of_frame, read, score_files, settings
-from nlgeval_lib.scoring import rows as table
+from nlgeval_lib.scoring import chosen_rows, named, of_frame, read, score_files, settings
 
 
 def written(tmp_path, name, content):
@@ -77,22 +76,22 @@ def test_csv_is_read_as_it_was_written(rows):
 # -- columns ----------------------------------------------------------------------------------------------------------
 
 
-def rows_of(**values):
-    return of_frame(pd.DataFrame(values, dtype=object), "mine")
+def frame_of(**values):
+    return of_frame(pd.DataFrame(values, dtype=object), "mine").whole().frame
 
 
 def test_references_as_a_json_list_in_one_field():
     texts = ['["a", "b"]', "[1] a plain text", '["a", 3]', "[]"]
-    found = checked(rows_of(references=texts)).frame["references"].tolist()
+    found = frame_of(references=texts)["references"].tolist()
     assert found == [("a", "b"), *texts[1:]]
-    assert checked(rows_of(reference=['["a", "b"]'])).frame["reference"].tolist() == ['["a", "b"]']
+    assert frame_of(reference=['["a", "b"]'])["reference"].tolist() == ['["a", "b"]']
 
 
 def test_ratings_become_numbers():
     given = ["1", " 2.5 ", "", "NaN", "n/a", None, 3, 4.0]
-    found = checked(rows_of(human=given)).frame["human"].to_numpy()
+    found = frame_of(human=given)["human"].to_numpy()
     np.testing.assert_array_equal(found, [1, 2.5, math.nan, math.nan, math.nan, math.nan, 3, 4])
-    assert checked(rows_of(rater_1=["2"])).frame["rater_1"].tolist() == [2.0]
+    assert frame_of(rater_1=["2"])["rater_1"].tolist() == [2.0]
 
 
 # -- settings ---------------------------------------------------------------------------------------------------------
@@ -123,15 +122,18 @@ def test_an_unloaded_model_has_the_key_of_the_loaded_one_and_counts_its_tokens(t
 
 # -- writing ----------------------------------------------------------------------------------------------------------
 
+HALF, SPELT = "half \ud800", r"half \ud800"  # a judge that writes JSON may escape one in its text
+
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
-def test_what_is_written_can_be_read(tmp_path, ending):
+def test_what_is_written_can_be_read_and_half_a_character_is_spelt_out(tmp_path, ending):
     frame = pd.DataFrame(
         {
             "text": ['a "quoted"\nline', "b, c"],
             "value": [1.5, math.nan],
             "refs": [("x", "y"), ("z",)],
-            "mixed": [{"a": math.nan}, None],
+            "mixed": [{"a": math.nan, HALF: [HALF]}, None],
+            "half": pd.Series([HALF, "whole"], dtype=object),
             "either": [3, "three"],
         }
     )
@@ -139,10 +141,13 @@ def test_what_is_written_can_be_read(tmp_path, ending):
     score_files.write(frame, str(path))
     found = read(path).frame
     assert found["text"].tolist() == frame["text"].tolist()
-    numbers = table.numbers(checked(read(path), ["human=value"]), "human")
+    numbers = chosen_rows(str(path), mapping=["human=value"]).whole().frame["human"]
     np.testing.assert_array_equal(numbers, [1.5, math.nan])
     if ending in ("csv", "tsv"):
-        assert found["refs"].iloc[0] == '["x", "y"]' and found["mixed"].tolist() == ['{"a": null}', ""]
+        mixed = f'{{"a": null, {json.dumps(SPELT)}: {json.dumps([SPELT])}}}'
+        assert found["refs"].iloc[0] == '["x", "y"]' and found["mixed"].tolist() == [mixed, ""]
     if ending == "jsonl":
-        assert found["refs"].iloc[0] == ["x", "y"] and found["mixed"].tolist() == [{"a": None}, None]
+        mixed = {"a": None, SPELT: [SPELT]}
+        assert found["refs"].iloc[0] == ["x", "y"] and found["mixed"].tolist() == [mixed, None]
+    assert found["half"].tolist() == [SPELT, "whole"]
     assert [p.name for p in tmp_path.iterdir()] == [path.name]

@@ -11,8 +11,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import zlib
+from concurrent import futures
 from pathlib import Path
 
 import pytest
@@ -187,11 +187,8 @@ def test_many_processes_lose_nothing(tmp_path):
 
 def test_threads_share_a_store_and_a_forked_child_writes_to_it(tmp_path):
     store = Store(tmp_path)
-    threads = [threading.Thread(target=lambda t=t: [store.put(done(f"{t}-{i}")) for i in range(200)]) for t in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with futures.ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(lambda i: store.put(done(f"thread {i}")), range(800)))
     children = []
     for child in range(3):
         children.append(os.fork())
@@ -329,19 +326,17 @@ def test_a_full_disk_keeps_what_was_stored(tmp_path):
     """A limit on the size of files stands for the full disk; with room again, only the rest is written."""
     with Store(tmp_path) as store:
         store.put(done("first"))
+    batches = [[done(f"{i}-{j}", "x" * 1000) for j in range(10)] for i in range(100)]
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-            store = Store(tmp_path)
-            try:
-                for i in range(100):
-                    store.put_many(done(f"{i}-{j}", "x" * 1000) for j in range(10))
-            except StoreError as error:
-                assert "cannot use the store" in str(error) and "free the disk" in str(error), error
-                assert 1 < len(store) < 1000 and len(store) % 10 == 1, len(store)
-                code = 0
+            with Store(tmp_path) as store, pytest.raises(StoreError, match=r"cannot use the store .*free the disk"):
+                for batch in batches:
+                    store.put_many(batch)
+            assert 1 < len(store) < 1000 and len(store) % 10 == 1, len(store)
+            code = 0
         except BaseException as error:
             os.write(2, repr(error).encode())
         finally:
@@ -349,5 +344,8 @@ def test_a_full_disk_keeps_what_was_stored(tmp_path):
     assert os.waitpid(pid, 0)[1] == 0
     with Store(tmp_path) as store:
         before = len(store)
-        new = store.put_many(done(f"{i}-{j}", "x" * 1000) for i in range(100) for j in range(10))
-        assert before > 1 and new == 1001 - before and store.verify() == []
+        assert (
+            before > 1
+            and store.put_many(one for batch in batches for one in batch) == 1001 - before
+            and store.verify() == []
+        )

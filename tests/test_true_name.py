@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from cli_tools import asks, jsonl, rows
@@ -107,19 +110,10 @@ def test_what_gave_nothing_is_asked_again_when_told_to(nl, judge, tmp_path, whic
 # -- in the papers' tables ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("named", "model", "revision", "own"),
-    [
-        ("", "gpt-4", "", True),
-        ("", "gpt-4", "sha256:ab", True),
-        ("c0ffee", "gpt-4", "c0ffee", True),
-        ("c0ffee", "gpt-4", "main", False),
-        ("", "my-gpt", "", False),
-        ("", "gpt-4", "at:127.0.0.1:8000+owner:vllm", False),
-        ("", "gpt-4", 'extra:{"a":1}', False),
-        ("", "gpt-4", "c0ffee+quantization=fp8", False),
-    ],
-)
-def test_who_is_the_papers_judge(named, model, revision, own):
-    question = Question("one", "two", Judge("id", "geval", "summeval", "gpt-4", named))
-    assert judges.is_own(question, model, revision) is own
+OWN = [json.loads(line) for line in (Path(__file__).parent / "cases" / "own_judges.jsonl").open()]
+
+
+@pytest.mark.parametrize("case", OWN, ids=json.dumps)
+def test_who_is_the_papers_judge(case):
+    question = Question("one", "two", Judge("id", "geval", "summeval", "gpt-4", case["named"]))
+    assert judges.is_own(question, case["model"], case["revision"]) is case["own"]

@@ -49,13 +49,11 @@ class Asking:
     """Who is asked."""
 
     dry_run, tokenizer, ask_again, on, replicas, shard = False, "", None, "", 1, ""  # no options of all that ask
-    engine: Annotated[str, option("--engine", help="openai, vllm, transformers or replay.")] = ""
+    engine: Annotated[str, option(help="openai, vllm, transformers or replay.")] = ""
     model: Annotated[str, option("--model", "-m", help="The engine's model, or the metric's own.")] = ""
-    base_url: Annotated[str, option("--base-url", help="The server's address, to and with /v1.")] = ""
-    revision: Annotated[str, option("--revision", help="The model's revision.")] = ""
-    engine_set: Annotated[
-        Several, option("--engine-set", metavar="NAME=VALUE", help="An option of the engine (repeatable).")
-    ] = None
+    base_url: Annotated[str, option(help="The server's address, to and with /v1.")] = ""
+    revision: Annotated[str, option(help="The model's revision.")] = ""
+    engine_set: Annotated[Several, option(metavar="NAME=VALUE", help="An option of the engine (repeatable).")] = None
     store: StoreFolder = ""
     quiet: Quiet = False
 
@@ -65,9 +63,9 @@ class Asking:
 
         if self.ask_again and self.dry_run:
             raise ValueError("--ask-again removes stored completions; leave it out of a dry run")
-        who = (self.engine, self.model, self.revision, self.base_url, self.engine_set or (), self.store)
         if self.replicas > 1 and not self.on:
             raise ValueError("--replicas is for --on ray; vLLM alone takes --engine-set tensor_parallel_size=N")
+        who = (self.engine, self.model, self.revision, self.base_url, self.engine_set or (), self.store)
         how = (self.tokenizer, self.dry_run, self.ask_again or "", self.on, self.replicas, part(self.shard))
         return EngineChoice(*who, *how)
 
@@ -76,14 +74,10 @@ class Planning(Asking):
     """Who is asked, and what a dry run is to say."""
 
     dry_run: DryRun = False
-    rate: Annotated[float | None, option("--rate", min=1, help="Dry run: new tokens a second, for the time.")] = None
-    price: Annotated[
-        str, option("--price", metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens.")
-    ] = ""
-    new_tokens: Annotated[
-        float | None, option("--new-tokens", min=1, help="Dry run: expected length of a completion.")
-    ] = None
-    tokenizer: Annotated[str, option("--tokenizer", help="Dry run: a tokenizer to count with.")] = ""
+    rate: Annotated[float | None, option(min=1, help="Dry run: new tokens a second, for the time.")] = None
+    price: Annotated[str, option(metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens.")] = ""
+    new_tokens: Annotated[float | None, option(min=1, help="Dry run: expected length of a completion.")] = None
+    tokenizer: Annotated[str, option(help="Dry run: a tokenizer to count with.")] = ""
 
     def plan(self, who: str, stages: Sequence[Stage], engine: Any, store: Any) -> None:
         """Print what stages would ask. Raises: InputError."""
@@ -99,29 +93,27 @@ class Scoring(Planning):
 
     evaluator: Annotated[str, option("--evaluator", "-e", help="Its name; see `nlgeval score --list`.")] = ""
     input: Annotated[str, option("--input", "-i", help="JSONL, JSON, CSV, TSV or parquet; - is stdin.")] = ""
-    data: Annotated[str, option("--data", help="In place of a file: a data set (`nlgeval data`).")] = ""
-    format: Annotated[str, option("--format", help="The input's format, where its name does not say.")] = ""
+    data: Annotated[str, option(help="In place of a file: a data set (`nlgeval data`).")] = ""
+    format: Annotated[str, option(help="The input's format, where its name does not say.")] = ""
     delimiter: Delimiter = ""
     map: Mapping = None
     fill: Annotated[
-        Several, option("--fill", metavar="COLUMN=TEXT", help="A text for all rows; @FILE reads it (repeatable).")
+        Several, option(metavar="COLUMN=TEXT", help="A text for all rows; @FILE reads it (repeatable).")
     ] = None
-    rubric: Annotated[str, option("--rubric", help="A rubric for all rows: TOML, JSON or YAML (prometheus).")] = ""
+    rubric: Annotated[str, option(help="A rubric for all rows: TOML, JSON or YAML (prometheus).")] = ""
     set: Settings = None
     ask_again: Annotated[
         Literal["empty", "failed", "unparsed"] | None,
-        option("--ask-again", help="Ask again for what is stored without text, what failed, what gives no score."),
+        option(help="Ask again for what is stored without text, what failed, what gives no score."),
     ] = None  # type: ignore[assignment]
-    on: Annotated[str, option("--on", metavar="ray[=ADDRESS]", help="Replicas here, or on the cluster there.")] = ""
-    replicas: Annotated[int, option("--replicas", min=1, help="With --on: how many times the model is loaded.")] = 1
-    load: Annotated[str, option("--load", help="A fitted evaluator's file (hdeval).")] = ""
+    on: Annotated[str, option(metavar="ray[=ADDRESS]", help="Replicas here, or on the cluster there.")] = ""
+    replicas: Annotated[int, option(min=1, help="With --on: how many times the model is loaded.")] = 1
+    load: Annotated[str, option(help="A fitted evaluator's file (hdeval).")] = ""
     skip_incomplete: Annotated[
         bool, typer.Option("--skip-incomplete", help="Leave rows that lack a needed text without a score.")
     ] = False
-    limit: Annotated[int | None, option("--limit", min=1, help="Only the first rows, for a trial.")] = None
-    plugin: Annotated[
-        Several, option("--plugin", help="A Python file with evaluators; its code is run (repeatable).")
-    ] = None
+    limit: Annotated[int | None, option(min=1, help="Only the first rows, for a trial.")] = None
+    plugin: Annotated[Several, option(help="A Python file with evaluators; its code is run (repeatable).")] = None
 
     def plugins(self) -> None:
         """Run the plugins' files."""
@@ -164,9 +156,9 @@ class Scoring(Planning):
 
 
 def command(
-    name: str, group: typer.Typer = app, help: str | None = None
+    name: str, group: typer.Typer = app, more: str = ""
 ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
-    """Add a subcommand: the fields of its function's class are the options, its docstring (or `help`) is the help.
+    """Add a subcommand: the fields of its function's class are the options, its docstring and `more` are the help.
 
     A field has its option or argument of typer's in its annotation, and a default unless it must be given. Those that
     say who is asked come last.
@@ -194,7 +186,7 @@ def command(
 
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = types
-        group.command(name, help=help or function.__doc__)(called)
+        group.command(name, help=inspect.cleandoc(function.__doc__ or "") + f"\n{more}")(called)
         return function
 
     return add

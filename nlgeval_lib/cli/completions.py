@@ -17,15 +17,13 @@ OF_EVALUATOR = ("data", "input", "set", "map", "fill", "load", "limit", "format"
 class Completions(Scoring):
     """The options of `completions`: of one evaluator, or (in OF_CATALOGUE) of the catalogue's judges."""
 
-    output: Annotated[Several, option("--output", help="Judges of this output (repeatable).")] = None
-    paper: Annotated[Several, option("--paper", help="Judges of this paper's outputs.")] = None
-    for_model: Annotated[Several, option("--for-model", help="Judges of this model.")] = None
+    output: Annotated[Several, option(help="Judges of this output (repeatable).")] = None
+    paper: Annotated[Several, option(help="Judges of this paper's outputs.")] = None
+    for_model: Annotated[Several, option(help="Judges of this model.")] = None
     model_path: Annotated[Several, option(metavar="ID=FOLDER", help="Where a model's weights are.")] = None
     mode: Annotated[Literal["full", "quick"], option(help="quick: 20 inputs a judge.")] = "full"
-    shard: Annotated[str, option("--shard", metavar="I/N", help="Ask only part I of N, by key: a job of an array.")] = (
-        ""
-    )
-    prices: Annotated[str, option("--prices", metavar="FILE", help="Dry run: in place of data/prices.csv.")] = ""
+    shard: Annotated[str, option(metavar="I/N", help="Ask only part I of N, by key: a job of an array.")] = ""
+    prices: Annotated[str, option(metavar="FILE", help="Dry run: in place of data/prices.csv.")] = ""
 
 
 @command("completions")
@@ -97,7 +95,7 @@ def _all(asked: Completions) -> int:
     """Plan or fill the catalogue's judges; the exit code. Raises: ValueError."""
     import pandas as pd
 
-    from nlgeval_lib.scoring.rows import pairs
+    from nlgeval_lib.scoring.settings import pairs
     from nlgeval_lib.study import EngineOptions, catalogue, completions, metrics, plan_totals
 
     if not asked.engine and not asked.dry_run:

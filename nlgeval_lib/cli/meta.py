@@ -16,25 +16,24 @@ if TYPE_CHECKING:
 
 SETTINGS = ("nan", "ci", "n_boot", "n_perm", "seed", "correct", "compare", "baselines", "raters")
 _NUMBER = re.compile(r"[+-]?[0-9.]+")
-_MARKS = re.compile(r"[\\|`*\[\]]")  # what markdown would take for its own
 
 
 class Meta:
     """The options of `meta`."""
 
     file: Annotated[str, typer.Argument(help="CSV, TSV, JSONL, JSON or parquet with scores and ratings.")]
-    score: Annotated[Several, option("--score", help="A column with scores (repeatable).")] = None
-    human: Annotated[str, typer.Option("--human", help="The column with the ratings.")] = "human"
-    level: Annotated[Several, option("--level", help="dataset, input, system (repeatable).")] = None
+    score: Annotated[Several, option(help="A column with scores (repeatable).")] = None
+    human: Annotated[str, typer.Option(help="The column with the ratings.")] = "human"
+    level: Annotated[Several, option(help="dataset, input, system (repeatable).")] = None
     coef: Annotated[Several, option(help="pearson, spearman, kendall-a, -b, -c, acc-eq (repeatable).")] = None
-    by: Annotated[str | None, option("--by", help="Groups of rows; default aspect, '' for none.")] = None
+    by: Annotated[str | None, option(help="Groups of rows; default aspect, '' for none.")] = None
     map: Mapping = None
     nan: Annotated[str, typer.Option(help="Missing scores: drop, error, zero, mean, min, max, constant-zero.")] = "drop"
     ci: Annotated[str, typer.Option(help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both.")] = "auto"
     n_boot: Annotated[int, typer.Option(min=1, help="Resamples of an interval that resamples.")] = 1000
     n_perm: Annotated[int, typer.Option(min=1, help="Exchanges of systems, at system level.")] = 1000
     seed: Annotated[int, typer.Option(min=0, help="Of every resampling.")] = 0
-    correct: Annotated[str, typer.Option("--correct", help="none, bonferroni, holm, bh, by.")] = "holm"
+    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh, by.")] = "holm"
     compare: Annotated[bool, typer.Option(help="Compare the scores with each other.")] = True
     baselines: Annotated[bool, typer.Option(help="Output length and random scores beside them.")] = True
     raters: Annotated[str, typer.Option(help="How columns of single raters begin; '' for none.")] = "rater_"
@@ -80,7 +79,7 @@ def correlations(asked: Meta) -> None:
     mapping = [*(asked.map or ()), *([] if asked.human == "human" else [f"human={asked.human}"])]
     rows = chosen_rows(asked.file, "", asked.input_format, asked.delimiter, mapping)
     note(rows.told())
-    scores = rated_files.score_columns(rows, asked.score or (), asked.file)
+    scores = rated_files.score_columns(rows, asked.score or ())
     needed = rated_files.needed(scores, settings, asked.by)
     found = rated_files.correlate(rows.only(needed).whole(), scores, settings, asked.by)
     text = shown(found, asked.format)
@@ -147,12 +146,11 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
 
 def _cell(value: Any) -> str:
     """A value in a table of Markdown."""
-    from nlgeval_lib.files import printable
-    from nlgeval_lib.report.tables import esc
+    from nlgeval_lib.report.tables import for_markdown
     from nlgeval_lib.scoring.table_files import is_missing
 
     if is_missing(value):
         return "–"
     if isinstance(value, float):
         return f"{value:.3f}"
-    return _MARKS.sub(r"\\\g<0>", esc(" ".join(printable(str(value)).split())))
+    return for_markdown(" ".join(str(value).split()))

@@ -14,17 +14,17 @@ class Parse:
 
     file: Annotated[str, typer.Argument(help="JSONL, JSON, CSV, TSV, parquet, or .txt.")] = "-"
     parser: Annotated[str, option("--parser", "-p", help="Its name; --list has all.")] = ""
-    low: Annotated[str, option("--low", help="The scale's lowest score.")] = ""
-    high: Annotated[str, option("--high", help="The scale's highest score.")] = ""
-    label: Annotated[str, option("--label", help="The name of the score to read.")] = ""
+    low: Annotated[str, option(help="The scale's lowest score.")] = ""
+    high: Annotated[str, option(help="The scale's highest score.")] = ""
+    label: Annotated[str, option(help="The name of the score to read.")] = ""
     set: Settings = None
-    column: Annotated[str, option("--column", help="Where the texts are.  [text, completion, ...]")] = ""
-    format: Annotated[str, option("--format", help="jsonl, json, csv, tsv, parquet, text, lines.")] = ""
+    column: Annotated[str, option(help="Where the texts are.  [text, completion, ...]")] = ""
+    format: Annotated[str, option(help="jsonl, json, csv, tsv, parquet, text, lines.")] = ""
     delimiter: Delimiter = ""
-    store: Annotated[str, option("--store", help="In place of a file: a store.")] = ""
-    model: Annotated[str, option("--model", help="Of the store, only this model.")] = ""
+    store: Annotated[str, option(help="In place of a file: a store.")] = ""
+    model: Annotated[str, option(help="Of the store, only this model.")] = ""
     output: Annotated[str, option("--output", "-o", help="Every reading: CSV, TSV, JSONL, parquet.")] = ""
-    examples: Annotated[int, typer.Option("--examples", min=0, help="Texts to show for each rule.")] = 0
+    examples: Annotated[int, typer.Option(min=0, help="Texts to show for each rule.")] = 0
     trace: Annotated[
         bool, typer.Option("--trace", help="How ratings are read: each number, its cue, what takes it back.")
     ] = False

@@ -76,7 +76,7 @@ def sweep(
     parameter: Annotated[Several, option("-p", "--parameter", metavar="NAME=A,B,...", help="Values.")] = None,
     mode: Mode = "full",
     jobs: Jobs = None,
-    table: Annotated[str, option("--table", help="Which table to print.")] = "",
+    table: Annotated[str, option(help="Which table to print.")] = "",
     force: Force = False,
     dry_run: DryRun = False,
     timeout: Timeout = None,

@@ -14,17 +14,13 @@ class Score(Scoring):
     """The options of `score`."""
 
     output: Annotated[str, option("--output", "-o", help="CSV, TSV, JSONL or parquet, by its name.")] = ""
-    column: Annotated[str, typer.Option("--column", help="What the score is called in the output.")] = "value"
+    column: Annotated[str, typer.Option(help="What the score is called in the output.")] = "value"
     only_scores: Annotated[bool, typer.Option("--only-scores", help="Leave the texts out of the output.")] = False
-    max_missing: Annotated[
-        float, typer.Option("--max-missing", min=0, max=1, help="Share of rows that may have no score.")
-    ] = 0.05
-    raw: Annotated[str, option("--raw", help="Raw completions as JSONL.")] = ""
-    fit: Annotated[str, option("--fit", help="Rated rows to fit the evaluator on first (hdeval).")] = ""
-    cross_fit: Annotated[
-        int | None, option("--cross-fit", min=2, help="Fit on the other folds, by input, in place of --fit.")
-    ] = None
-    save: Annotated[str, option("--save", help="Keep the fitted evaluator here.")] = ""
+    max_missing: Annotated[float, typer.Option(min=0, max=1, help="Share of rows that may have no score.")] = 0.05
+    raw: Annotated[str, option(help="Raw completions as JSONL.")] = ""
+    fit: Annotated[str, option(help="Rated rows to fit the evaluator on first (hdeval).")] = ""
+    cross_fit: Annotated[int | None, option(min=2, help="Fit on the other folds, by input, in place of --fit.")] = None
+    save: Annotated[str, option(help="Keep the fitted evaluator here.")] = ""
     list_all: Annotated[bool, typer.Option("--list", help="List the evaluators.")] = False
     options: Annotated[bool, typer.Option("--options", help="List the evaluator's options.")] = False
 
@@ -61,17 +57,22 @@ def score(asked: Score) -> None:
     NAME.unscored is written beside it); 2 the call, the file or a column is wrong, and nothing was asked; 130 stopped
     by Ctrl-C.
     """
-    from nlgeval_lib import files
-    from nlgeval_lib.scoring import ProgressBar, provenance, score_files
+    import pandas as pd
+
+    from nlgeval_lib import evaluators, files
+    from nlgeval_lib.scoring import ProgressBar, named, provenance, score_files, settings
 
     asked.plugins()
     if asked.list_all:
-        _list()
+        for name in evaluators.names():
+            first = (evaluators.get(name).__doc__ or "").strip().split("\n")[0]
+            typer.echo(f"{name:22} {'asks a model' if named.asks(name) else 'no model asked':16} {first}")
         return
     if not asked.evaluator:
         raise ValueError("which evaluator? Give --evaluator, or --list")
     if asked.options:
-        _options(asked.evaluator)
+        known = settings.described(evaluators.get(asked.evaluator))
+        echo([pd.DataFrame(known, columns=["option", "takes", "default"])])
         return
     if not asked.output and not asked.dry_run:
         raise ValueError("where to? Give --output, a file ending in .csv, .tsv, .jsonl or .parquet")
@@ -85,8 +86,10 @@ def score(asked: Score) -> None:
         for path in filter(None, (asked.raw, asked.save)):
             score_files.check_output(path, *read, asked.output, why=" of this run")
     data = asked.rows()
-    if asked.output:
-        score_files.check_columns(data, asked.column)
+    taken = [name for name in score_files.score_columns(asked.column) if asked.output and name in data.columns]
+    if taken:
+        said = f"{data.name} has a column {taken[0]!r} already, which the scores have too"
+        raise ValueError(f"{said}; give them a name: --column NAME")
     job = asked.job(data)
     if asked.dry_run:
         asked.plan_job(job)
@@ -100,7 +103,6 @@ def score(asked: Score) -> None:
     if asked.fit:
         job.fit(asked.rows(asked.fit), bar)
     file = score_files.ScoreFile(asked.output, asked.column, asked.only_scores, "" if asked.cross_fit else job.key())
-    earlier = provenance.record_of(asked.input) if asked.input else {}
     with contextlib.ExitStack() as stack:
         stack.push(lambda kind, *_: file.clear(ended=kind is None))
         raw = None
@@ -114,7 +116,7 @@ def score(asked: Score) -> None:
                 job.run.raw = []
         place = asked.output if tally.ok else score_files.beside(asked.output)
         file.write(job.data, place)
-    provenance.write_record(place, earlier, asked.column, job.record(tally))
+    provenance.write_record(place, data.earlier, asked.column, job.record(tally))
     if asked.save:
         job.evaluator.save(asked.save)
     failures(job.run)
@@ -123,22 +125,3 @@ def score(asked: Score) -> None:
         typer.echo(line)
     failed = job.run.failures or tally.statuses["failed"] or tally.statuses["unavailable"]
     raise typer.Exit(1 if failed or 1 - tally.ok / tally.rows > asked.max_missing else 0)
-
-
-def _list() -> None:
-    from nlgeval_lib import evaluators
-    from nlgeval_lib.scoring import named
-
-    for name in evaluators.names():
-        first = (evaluators.get(name).__doc__ or "").strip().split("\n")[0]
-        typer.echo(f"{name:22} {'asks a model' if named.asks(name) else 'no model asked':16} {first}")
-
-
-def _options(evaluator: str) -> None:
-    import pandas as pd
-
-    from nlgeval_lib import evaluators
-    from nlgeval_lib.scoring import settings
-
-    rows = settings.described(evaluators.get(evaluator))
-    echo([pd.DataFrame(rows, columns=["option", "takes", "default"])])

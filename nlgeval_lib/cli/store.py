@@ -66,7 +66,7 @@ def merge(
 @group.command()
 def forget(
     model: Annotated[str, typer.Option("--model", "-m", help="Whose completions.")],
-    revision: Annotated[str, option("--revision", help="Only of this revision.")] = "",
+    revision: Annotated[str, option(help="Only of this revision.")] = "",
     store: StoreFolder = "",
 ) -> None:
     """Remove a model's completions, so that they are asked again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -134,7 +135,6 @@ def _kinds() -> dict[str, TypeAdapter[Any]]:
 
 
 def _schema(value: Mapping[str, Any] | str) -> str:
-    """A JSON schema as canonical text."""
     try:
         schema = json.loads(value) if isinstance(value, str) else dict(value)
     except ValueError as error:
@@ -198,8 +198,7 @@ class Ask:
     @classmethod
     def all(cls, request: Request, body: Mapping[str, Any], sampling: Sampling) -> list[Ask]:
         """The n draws of one request. A draw's seed is made from its key, so no two draws share their noise."""
-        keys = draw_keys(body, range(sampling.n))
-        return [cls.of(request, draw, key, sampling) for draw, key in enumerate(keys)]
+        return [cls.of(request, draw, key, sampling) for draw, key in enumerate(draw_keys(body, range(sampling.n)))]
 
     @classmethod
     def of(cls, request: Request, draw: int, key: str, sampling: Sampling) -> Ask:
@@ -208,7 +207,7 @@ class Ask:
         return cls(request, draw, key, int(key[:8], 16) >> 1 if seeded else None)
 
 
-class Engine(ABC):
+class Engine(contextlib.AbstractContextManager["Engine"], ABC):
     """Something that completes prompts with one model.
 
     Attributes: `name`, the engine's short name; `model` and `revision`, which enter every key. `streams`: whether
@@ -222,7 +221,7 @@ class Engine(ABC):
     model: str
     revision: str
 
-    def check(self, sampling: Sampling) -> None:  # noqa: B027 - most engines honour all
+    def check(self, sampling: Sampling) -> None:
         """Nothing if the backend honours every setting. Raises: UnsupportedSetting naming the one that it does not."""
 
     @abstractmethod
@@ -246,14 +245,15 @@ class Engine(ABC):
         package = sys.modules.get(self.name)
         return f"{self.name} {getattr(package, '__version__', '')}".rstrip()
 
-    def close(self) -> None:  # noqa: B027 - most engines hold nothing
+    def close(self) -> None:
         """Free what the engine holds."""
-
-    def __enter__(self) -> Engine:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _made(self, ask: Ask, text: str, **more: Any) -> Completion:
+        """A finished completion of this engine's model; more: its finish reason, token counts and log-probabilities."""
+        return Completion(ask.key, text, model=self.model, revision=self.revision, **more)
 
     def _refuse(self, sampling: Sampling, *names: str, why: str = "") -> None:
         """Raise UnsupportedSetting if one of the settings `names` is not at its default."""

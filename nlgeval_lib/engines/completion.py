@@ -105,7 +105,6 @@ class Answers(Sequence[tuple[Completion, ...]]):
             yield from self._draws(range(start, min(start + _AT_ONCE, len(self))))
 
     def _draws(self, places: Sequence[int]) -> list[tuple[Completion, ...]]:
-        """The completions of some requests."""
         keys = [self._keys[place * self._n : (place + 1) * self._n] for place in places]
         elsewhere = [key for draws in keys for key in draws if key not in self._held]
         found = self._store.get_many(elsewhere) if elsewhere and self._store is not None else {}

@@ -6,48 +6,29 @@ import asyncio
 import contextlib
 import functools
 import itertools
-import math
+import operator
 import os
-import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from concurrent import futures
 from typing import Any
 
 from nlgeval_lib.engines import _protocol, _server
-from nlgeval_lib.engines._protocol import MOST_WAIT, AttemptFailed
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, failed
+from nlgeval_lib.engines._protocol import MOST_WAIT, SECRET, AttemptFailed
+from nlgeval_lib.engines.base import Ask, Engine, Sampling, failed
 from nlgeval_lib.records import Completion
 
 DIALECTS = ("auto", "openai", "vllm")
 _BEYOND = ("top_k", "repetition_penalty", "choice", "regex")  # settings that OpenAI's own protocol does not have
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 _BEAT = 5.0  # seconds after which the asking thread hears of it that nothing has come
-_FEW, _HOLD = 16, 8  # requests that are open at first; rounds after which more are tried again
 _APART, _RAMP = 0.004, 0.25  # seconds between the first requests of two workers, and of the first and the last
 
 
-@dataclass
-class Usage:
-    """What an engine's calls came to; `cost` is in the prices' unit."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float = 0.0
-
-    def add(self, prompt: int, written: int, prices: tuple[float, float] | None) -> None:
-        """Note one answer's tokens."""
-        self.prompt_tokens += prompt
-        self.completion_tokens += written
-        if prices is not None:
-            self.cost += (prompt * prices[0] + written * prices[1]) / 1e6
-
-
 class OpenAIEngine(Engine):
-    """A model behind an OpenAI-compatible server, asked by as many requests at a time as it takes (`Pace`).
+    """A model behind an OpenAI-compatible server, asked by as many requests at a time as it takes.
 
     base_url        the server's address up to and with `/v1`; if left out OPENAI_BASE_URL (which is told), or OpenAI's
     server          what the server is called in keys, in place of its host and port, where these change
@@ -60,13 +41,14 @@ class OpenAIEngine(Engine):
     give_up_after   so many requests failed for good in a row, and the rest is not asked any more; nor is it where no
                     request at all was answered for two timeouts
     group_draws     ask all missing draws of a prompt in one call (the server's `n`): cheaper where prompts cost
-    prices          for a million prompt and completion tokens, for `usage.cost`
+    prices          for a million prompt and completion tokens, for `cost`
     plain_http      send the key over http to a host that is not this one
     extra_body      more of each call's JSON, such as {"chat_template_kwargs": {"enable_thinking": false}}
 
-    Raw prompts go to `/completions`, messages to `/chat/completions`. `usage` counts what was used, `served` holds the
-    model names that the server answered with, `about` what it tells of itself. Server and `extra_body` are a part of
-    `revision`, and so of the keys: two servers never share completions. OpenAI's own, asked plainly, is named by none.
+    Raw prompts go to `/completions`, messages to `/chat/completions`. `about` has what the server tells of itself,
+    `served` the model names that it answered with, `cost` what was used, in the prices' unit. Server and `extra_body`
+    are a part of `revision`, and so of the keys: two servers never share completions. OpenAI's own, asked plainly, is
+    named by none.
     Raises: ValueError for an option out of range; EngineError, when a run begins or `revision` is first read, where
     nobody answers, OpenAI's own server is meant and there is no key, or for a key that no header can hold.
     """
@@ -97,27 +79,24 @@ class OpenAIEngine(Engine):
     ) -> None:
         if dialect not in DIALECTS:
             raise ValueError(f"dialect {dialect!r}: allowed are {', '.join(DIALECTS)}")
-        least = {"concurrency": (concurrency, 1), "max_retries": (max_retries, 0), "give_up_after": (give_up_after, 1)}
-        for option, (value, low) in least.items():
-            if value < low:
-                raise ValueError(f"{option}={value}: at least {low} is needed")
-        if not timeout > 0:
-            raise ValueError(f"timeout={timeout}: a number above 0 is needed")
+        given = {"concurrency": concurrency, "max_retries": max_retries, "give_up_after": give_up_after}
+        for option, value in {**given, "timeout": timeout}.items():
+            if value < (least := {"max_retries": 0, "timeout": 0.001}.get(option, 1)):
+                raise ValueError(f"{option}={value}: at least {least} is needed")
         if base_url is None and (base_url := os.environ.get("OPENAI_BASE_URL") or None):
             warnings.warn(f"OPENAI_BASE_URL is set: {_server.place(base_url) or 'OpenAI'} is asked", stacklevel=2)
         if base_url is not None:
-            _protocol.check_address(base_url)
+            _server.check_address(base_url)
         self.model, self._named, self._called = name or model, revision, server
         self.base_url, self.api_key_env, self.dialect = base_url, api_key_env, dialect
         self.concurrency, self.timeout, self.max_retries = concurrency, timeout, max_retries
-        self.give_up_after, self.group_draws, self.prices = give_up_after, group_draws, prices
+        self.give_up_after, self.group_draws = give_up_after, group_draws
         self.max_tokens_field, self.extra_body = max_tokens_field, dict(extra_body or {})
-        self.usage = Usage()
-        self.served: set[str] = set()
-        self.about: dict[str, str] = {}
-        self._probed = False
         self._asked_model, self._plain_http = model, plain_http
-        self._hung = False  # the last run was given up for want of any answer
+        self.prices, self.cost = prices or (0.0, 0.0), 0.0
+        self.about: dict[str, str] = {}
+        self.served: set[str] = set()
+        self._probed = self._hung = False  # hung: the last run was given up for want of any answer
         self._run: _Run | None = None
 
     @functools.cached_property
@@ -134,21 +113,13 @@ class OpenAIEngine(Engine):
         self.about = found | ({"server": self._called} if self._called else {})
 
     def _key(self) -> str:
-        key = os.environ.get(self.api_key_env, "").strip()  # a file's line break often comes with it
-        if not (key.isascii() and key.isprintable()):
-            raise EngineError(f"the key in {self.api_key_env} has a character that no key has; set it again")
-        if not key and not _server.place(self.base_url):
-            raise EngineError(f"no API key: set the environment variable {self.api_key_env}, or name a base_url")
-        if len(key) >= _protocol.SECRET and not self._plain_http:
-            _protocol.check_way(self.base_url, self.api_key_env)
-        return key
+        return _server.key(self.api_key_env, self.base_url, self._plain_http)
 
     @property
     def beyond(self) -> bool:
         """Whether vLLM's settings are sent: by the dialect, by what the server told, or by the probe of `check`."""
-        return self.dialect == "vllm" or (
-            self.dialect == "auto" and (self._probed or self.about.get("owner") == "vllm")
-        )
+        found = self._probed or self.about.get("owner") == "vllm"
+        return self.dialect == "vllm" or (self.dialect == "auto" and found)
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting for what this server does not take; EngineError where nobody answers."""
@@ -198,23 +169,23 @@ class OpenAIEngine(Engine):
         if not self.about:  # once; and again after a run that was given up
             self._meet()
         run = self._run = _Run(self, asks, sampling, key)
-        thread = threading.Thread(target=run.main, name="nlgeval-openai", daemon=True)
-        thread.start()
-        try:
-            last = time.monotonic()
-            while not run.over.wait(_HAND_OVER):
-                if (batch := run.taken()) or time.monotonic() - last >= _BEAT:  # an empty one lets the progress be told
-                    yield batch
-                    last = time.monotonic()
-        except KeyboardInterrupt as error:  # what has arrived is paid for: hand it over before the end
-            run.crash = error
-        finally:
-            run.stop()
-            thread.join()
+        crash: BaseException | None = None
+        with futures.ThreadPoolExecutor(1, "nlgeval-openai") as threads:
+            over = threads.submit(asyncio.run, run.main())
+            try:
+                last = time.monotonic()
+                while futures.wait([over], _HAND_OVER).not_done:
+                    if (batch := run.taken()) or time.monotonic() - last >= _BEAT:  # an empty one: progress is told
+                        yield batch
+                        last = time.monotonic()
+            except KeyboardInterrupt as error:  # what has arrived is paid for: hand it over before the end
+                crash = error
+            finally:
+                run.stop()
         if batch := run.taken():
             yield batch
-        if run.crash is not None:
-            raise run.crash
+        if crash := crash or over.exception():
+            raise crash
         if run.hopeless:
             self.about, self._hung = {}, run.silent > 0
 
@@ -228,72 +199,6 @@ class OpenAIEngine(Engine):
         if self._run is not None:
             self._run.stop()
 
-    def _completions(self, draws: Sequence[Ask], answer: _protocol.Answer) -> list[Completion]:
-        """The completions, and their tokens on the account. A call's tokens are shared out by length of text."""
-        prompt, written = answer.prompt_tokens or 0, answer.completion_tokens or 0
-        self.usage.add(prompt, written, self.prices)
-        if answer.model:
-            self.served.add(answer.model)
-        lengths = [len(choice.text) for choice in answer.choices]
-        if not any(lengths):
-            lengths = [1] * len(lengths)
-        bounds = [round(written * so_far / sum(lengths)) for so_far in itertools.accumulate(lengths, initial=0)]
-        return [
-            Completion(
-                key=ask.key,
-                text=choice.text,
-                finish_reason=choice.finish_reason,
-                prompt_tokens=prompt if i == 0 else 0,
-                completion_tokens=bounds[i + 1] - bounds[i],
-                logprobs=choice.logprobs,
-                model=self.model,
-                revision=self.revision,
-            )
-            for i, (ask, choice) in enumerate(zip(draws, answer.choices, strict=True))
-        ]
-
-
-class Pace:
-    """How many requests may be open, up to `most`: twice as many while that pays, half as many when the server is hurt.
-
-    A round is two answers for each open request. One with a tenth more answers a second than the one before was worth
-    it; one that was not is taken back, and tried again after a while. After a push-back (429, 5xx, a timeout, a lost
-    connection) steps are small. Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
-    """
-
-    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
-        self.most, self.open, self._now = most, min(_FEW, most), now
-        self._factor, self._best = 2.0, 0.0
-        self._before = self._held = 0
-        self._cut = -math.inf  # when the last push-back came
-        self._round()
-
-    def answered(self) -> None:
-        """Note an answer."""
-        self._done += 1
-        if self._done < 2 * self.open:
-            return
-        rate = self._done / max(self._now() - self._since, 1e-9)
-        paid = rate > 1.1 * self._best
-        if self._before and not paid:
-            self.open, self._before, self._held = self._before, 0, 0
-        else:
-            self._best, self._held = rate, self._held + 1
-            grows = paid or self._held > _HOLD
-            self._before = self.open if grows else 0
-            self.open = min(self.most, max(self.open + 1, int(self.open * self._factor))) if grows else self.open
-        self._round()
-
-    def pushed_back(self, sent: float) -> None:
-        """Note that a request that was sent then was not taken; those that were open together count once."""
-        if sent > self._cut:
-            self.open, self._factor, self._cut = max(1, self.open // 2), 1.125, self._now()
-            self._before = self._held = 0
-            self._round()
-
-    def _round(self) -> None:
-        self._done, self._since = 0, self._now()
-
 
 class _Run:
     """One call of `generate`: the workers, what they have finished, and what ends them."""
@@ -303,28 +208,13 @@ class _Run:
         groups = itertools.groupby(asks, lambda ask: id(ask.request) if engine.group_draws else ask.key)
         self.todo = deque(list(draws) for _, draws in groups)
         self.arrived: deque[Completion] = deque()
-        self.over = threading.Event()
-        self.crash: BaseException | None = None
         self.hopeless = ""
-        self.in_a_row = 0
-        self.silent = 0  # attempts since the last answer of any kind
+        self.in_a_row = self.silent = 0  # requests that failed; attempts since the last answer of any kind
         self.quiet_until = 0.0  # the server wants no request before
-        self.pace = Pace(min(engine.concurrency, len(self.todo)))
+        self.pace = _server.Pace(min(engine.concurrency, len(self.todo)))
         self.workers = 0
         self._task: asyncio.Task[None] | None = None
-        self._group: asyncio.TaskGroup | None = None
         self._stopped = False
-
-    def main(self) -> None:
-        """The thread: everything until the last answer, or until `stop`."""
-        try:
-            asyncio.run(self._all())
-        except asyncio.CancelledError:
-            pass
-        except BaseException as error:
-            self.crash = error
-        finally:
-            self.over.set()
 
     def stop(self) -> None:
         """End the workers, from any thread; nothing happens if they have ended."""
@@ -337,23 +227,22 @@ class _Run:
         """What has arrived since the last call."""
         return [self.arrived.popleft() for _ in range(len(self.arrived))]
 
-    async def _all(self) -> None:
+    async def main(self) -> None:
+        """Everything until the last answer, or until `stop`."""
         self._task = asyncio.current_task()
-        if self._stopped:
-            return
-        engine = self.engine
-        client = _protocol.client(engine.base_url, self.key, engine.timeout, self.pace.most)
-        async with client, asyncio.TaskGroup() as self._group:
-            self._hire(client)
+        if not self._stopped:
+            self._client = _server.client(self.engine.base_url, self.key, self.engine.timeout, self.pace.most)
+            with contextlib.suppress(asyncio.CancelledError):
+                async with self._client, asyncio.TaskGroup() as self._group:
+                    self._hire()
 
-    def _hire(self, client: Any) -> None:
+    def _hire(self) -> None:
         """As many workers as the pace allows. Those that start together stay together, and queue up."""
-        assert self._group is not None
         for number in range(min(self.pace.open - self.workers, len(self.todo))):
             self.workers += 1
-            self._group.create_task(self._work(client, after=min(number * _APART, _RAMP)))
+            self._group.create_task(self._work(after=min(number * _APART, _RAMP)))
 
-    async def _work(self, client: Any, after: float) -> None:
+    async def _work(self, after: float) -> None:
         """Take groups of draws until there are none, or there are more workers than the pace allows."""
         await asyncio.sleep(after)
         while self.todo and self.workers <= self.pace.open:
@@ -361,7 +250,7 @@ class _Run:
             try:
                 if self.hopeless:
                     raise AttemptFailed(f"not asked: {self.hopeless}", passing=True)
-                done = await self._ask(client, draws)
+                done = await self._ask(draws)
                 self.in_a_row = 0
                 self.pace.answered()
             except AttemptFailed as error:
@@ -370,10 +259,10 @@ class _Run:
                     self.hopeless = f"{self.in_a_row} requests failed one after another, the last with: {error}"
                 done = [failed(ask, str(error), error.passing) for ask in draws]
             self.arrived.extend(done)
-            self._hire(client)
+            self._hire()
         self.workers -= 1
 
-    async def _ask(self, client: Any, draws: list[Ask]) -> list[Completion]:
+    async def _ask(self, draws: list[Ask]) -> list[Completion]:
         """The completions of the draws of one request, after as many attempts as it takes. Raises: AttemptFailed."""
         import tenacity
 
@@ -386,13 +275,13 @@ class _Run:
             reraise=True,
         )
         try:
-            return await attempts(self._attempt, client, draws)
+            return await attempts(self._attempt, draws)
         except AttemptFailed as error:
             if error.wait is None:
                 raise
             raise AttemptFailed(f"{error} ({most} attempts)", passing=True) from None
 
-    async def _attempt(self, client: Any, draws: list[Ask]) -> list[Completion]:
+    async def _attempt(self, draws: list[Ask]) -> list[Completion]:
         """One attempt, not before the server wants one again. Raises: AttemptFailed."""
         import httpx2
 
@@ -401,17 +290,15 @@ class _Run:
             await engine._sleep(delay)
         if self.hopeless:
             raise AttemptFailed(f"not asked again: {self.hopeless}", passing=True)
-        engine.usage.calls += 1
-        sent = time.monotonic()
-        chat = draws[0].request.messages is not None
-        path, body = "/chat/completions" if chat else "/completions", engine.body(draws, self.sampling)
+        path = "/completions" if draws[0].request.messages is None else "/chat/completions"
+        body, sent = engine.body(draws, self.sampling), time.monotonic()
         try:
             async with asyncio.timeout(engine.timeout):
-                response = await client.post(path, cast_to=httpx2.Response, body=body)
-            if len(self.key) >= _protocol.SECRET and self.key.encode() in response.content:
+                response = await self._client.post(path, cast_to=httpx2.Response, body=body)
+            if len(self.key) >= SECRET and self.key.encode() in response.content:
                 raise AttemptFailed("the answer repeats the API key; nothing of it is kept")
-            wanted = self.sampling.logprobs is not None
-            answer = _protocol.read(response.content, chat=chat, count=len(draws), logprobs=wanted)
+            who = {"model": engine.model, "revision": engine.revision}
+            made, named = _protocol.read(response.content, draws, self.sampling.logprobs is not None, **who)
         except Exception as error:
             fault = _protocol.fault(error, engine, self.key)
             self.hopeless = self.hopeless or (str(fault) if fault.hopeless else "")
@@ -424,4 +311,8 @@ class _Run:
             self.quiet_until = max(self.quiet_until, engine._now() + (fault.wait or 0.0))
             raise fault from None
         self.silent = 0
-        return engine._completions(draws, answer)
+        engine.served |= {named} - {""}
+        for one in made:
+            tokens = one.prompt_tokens, one.completion_tokens
+            engine.cost += sum(map(operator.mul, tokens, engine.prices)) / 1e6
+        return made

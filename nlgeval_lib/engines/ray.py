@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import os
 import queue
 import threading
@@ -56,21 +55,18 @@ class Replica:
 
     def answer(self, asks: list[Ask], sampling: Sampling) -> Iterator[tuple[list[Completion], str | None]]:
         """A block's completions as they are finished, and None; or why there will be no more ("": it said nothing)."""
-        box: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        box: queue.SimpleQueue[Completion | str] = queue.SimpleQueue()
         self._inbox.put((asks, sampling, box))
-        left = len(asks)
-        while left:
-            came: list[Completion] = []
-            end, until = None, None
+        left, end = len(asks), None
+        while left and end is None:
+            said: list[Any] = [box.get()]
+            until = time.monotonic() + _HAND_OVER
             with contextlib.suppress(queue.Empty):
-                while len(came) < left and end is None:
-                    one = box.get(timeout=until and max(0.0, until - time.monotonic()))
-                    until = until or time.monotonic() + _HAND_OVER
-                    came, end = (came + one, None) if isinstance(one, list) else (came, one)
-            left -= len(came)
-            yield came, end
-            if end is not None:
-                return
+                while len(said) < left and not isinstance(said[-1], str):
+                    said.append(box.get(timeout=max(0.0, until - time.monotonic())))
+            end = said.pop() if isinstance(said[-1], str) else None
+            left -= len(said)
+            yield said, end
 
     def drop(self) -> None:
         """Forget what is open."""
@@ -90,7 +86,7 @@ class Replica:
                 with contextlib.closing(batches):
                     for batch in batches:
                         for completion in batch:
-                            boxes.pop(completion.key, box).put([completion])
+                            boxes.pop(completion.key, box).put(completion)
                         if drops != self._drops:
                             break
             except Exception as error:
@@ -115,13 +111,6 @@ class _Block:
     asks: dict[str, Ask]
     attempts: int = 0
 
-    def parts(self) -> list[_Block]:
-        """The same in parts."""
-        left = list(self.asks.values())
-        size = -(-len(left) // _PARTS)
-        parts = (left[start : start + size] for start in range(0, len(left), size))
-        return [_Block({ask.key: ask for ask in part}, self.attempts) for part in parts]
-
 
 @dataclass(eq=False)
 class _Held:
@@ -137,7 +126,7 @@ class RayEngine(Engine):
 
     make            a function without arguments that gives the engine, called in each replica; it must be picklable
     address         of a Ray cluster; without one, a cluster of this machine is started that only loopback reaches
-    gpus, cpus      that a replica takes; no GPU where the cluster has none
+    gpus            that a replica takes; none where the cluster has none
     patience        seconds to wait for a replica to be placed and loaded where none is at work
 
     A block of prompts that is lost with its replica is asked of another, three times in all, then failed by name; a
@@ -152,7 +141,6 @@ class RayEngine(Engine):
         replicas: int = 1,
         address: str = "",
         gpus: float = 0,
-        cpus: float = 1,
         patience: float = 1800.0,
     ) -> None:
         if replicas < 1:
@@ -165,19 +153,19 @@ class RayEngine(Engine):
         except ImportError as error:
             raise EngineError(f"Ray cannot be imported ({error}): install the extra `ray`") from error
         self._ray, self._mine = ray, not ray.is_initialized()
-        if self._mine:
-            here = {"num_cpus": max(os.cpu_count() or 1, math.ceil(replicas * cpus)), "include_dashboard": False}
-            how: dict[str, Any] = {"address": address} if address else {"address": "local", **here}
-            for attempt in range(1 if address else 3):  # a busy machine starts one more slowly than Ray waits for it
-                try:
-                    ray.init(**how, log_to_driver=False, logging_level=logging.ERROR)
-                    break
-                except Exception as error:  # of many kinds: no such address, no token, another version
-                    if address or attempt == 2:
-                        raise EngineError(f"no Ray cluster at {address or 'this machine'}: {error}") from error
-                    ray.shutdown()
+        here = {"num_cpus": max(os.cpu_count() or 1, replicas), "include_dashboard": False}
+        how: dict[str, Any] = {"address": address} if address else {"address": "local", **here}
+        attempts = 1 if address else 3  # a busy machine starts a cluster more slowly than Ray waits for it
+        while self._mine and not ray.is_initialized():
+            try:
+                ray.init(**how, log_to_driver=False, logging_level=logging.ERROR)
+            except Exception as error:  # of many kinds: no such address, no token, another version
+                attempts -= 1
+                if not attempts:
+                    raise EngineError(f"no Ray cluster at {address or 'this machine'}: {error}") from error
+                ray.shutdown()
         self._make, self._patience, self._fruitless = make, patience, 0
-        needs = {"num_gpus": gpus if ray.cluster_resources().get("GPU") else 0, "num_cpus": cpus}
+        needs = {"num_gpus": gpus if ray.cluster_resources().get("GPU") else 0, "num_cpus": 1}
         self._actor: Any = ray.remote(Replica).options(**needs, max_concurrency=_OPEN + 2)
         self.slice = max(Engine.slice, replicas << 14)
         self._replicas = [self._start() for _ in range(replicas)]
@@ -212,20 +200,14 @@ class RayEngine(Engine):
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """Completions as the replicas send them."""
-        fresh = deque(sorted(asks, key=lambda ask: ask.request.text()))
-        lost: list[_Block] = []
+        self._fresh = deque(sorted(asks, key=lambda ask: ask.request.text()))
+        self._lost: list[_Block] = []
         try:
-            while fresh or lost or any(held.open for held in self._replicas):
-                self._feed(fresh, lost, sampling)
+            while self._fresh or self._lost or any(held.open for held in self._replicas):
+                self._feed(sampling)
                 for held, reference in self._heard():
-                    came, gone, why = self._read(held, reference)
-                    if came:
+                    if came := self._read(held, reference):
                         yield came
-                    if given_up := [block for block in gone if block.attempts >= _ATTEMPTS]:
-                        reason = f"given up after {_ATTEMPTS} attempts; the last replica said: {why}"
-                        yield [failed(ask, reason, passing=True) for block in given_up for ask in block.asks.values()]
-                        self._count(why, len(given_up))
-                    lost += [part for block in gone if block not in given_up for part in block.parts()]
         finally:
             for held in self._replicas:
                 if held.open:
@@ -247,86 +229,92 @@ class RayEngine(Engine):
         actor: Any = self._actor.remote(self._make)
         return _Held(actor, actor.start.remote())
 
-    def _feed(self, fresh: deque[Ask], lost: list[_Block], sampling: Sampling) -> None:
+    def _feed(self, sampling: Sampling) -> None:
         """Give blocks to the replicas that are up. What was lost is asked first, and alone: it may be to blame."""
         for held in self._replicas:
-            while held.coming is None and (fresh or lost):
-                alone = lost or any(block.attempts for block in held.open.values())
+            while held.coming is None and (self._fresh or self._lost):
+                alone = self._lost or any(block.attempts for block in held.open.values())
                 if len(held.open) >= (1 if alone else _OPEN):
                     break
-                size = max(1, min(_BLOCK, len(fresh) // (2 * _OPEN * len(self._replicas))))  # small ones at the end
-                block = lost.pop() if lost else _Block({ask.key: ask for ask in (fresh.popleft() for _ in range(size))})
+                size = max(1, min(_BLOCK, len(self._fresh) // (2 * _OPEN * len(self._replicas))))  # small at the end
+                if self._lost:
+                    block = self._lost.pop()
+                else:
+                    block = _Block({ask.key: ask for ask in (self._fresh.popleft() for _ in range(size))})
                 stream = held.actor.answer.options(num_returns="streaming")
                 held.open[stream.remote(list(block.asks.values()), sampling)] = block
 
     def _heard(self) -> list[tuple[_Held, Any]]:
         """The replicas that have something to say, and the reference to it. Raises: EngineError after long silence."""
         until = time.monotonic() + self._patience
-        while True:
-            waited = {
-                one: held for held in self._replicas for one in (held.open if held.coming is None else [held.coming])
-            }
-            ready, _ = self._ray.wait(list(waited), num_returns=1, timeout=_POLL)
-            if ready:
-                ready, _ = self._ray.wait(list(waited), num_returns=len(waited), timeout=0)
-                return [(waited[one], one) for one in ready]
-            if any(held.open for held in self._replicas):
-                until = time.monotonic() + self._patience
-            elif time.monotonic() > until:
+        waited = {one: held for held in self._replicas for one in (held.open if held.coming is None else [held.coming])}
+        while not self._ray.wait(list(waited), timeout=_POLL)[0]:
+            if time.monotonic() > until and not any(held.open for held in self._replicas):
                 has = {name: count for name, count in self._ray.cluster_resources().items() if name in ("CPU", "GPU")}
                 raise EngineError(f"no replica came up within {self._patience:.0f} s; the cluster has {has}")
+        return [(waited[one], one) for one in self._ray.wait(list(waited), num_returns=len(waited), timeout=0)[0]]
 
-    def _read(self, held: _Held, reference: Any) -> tuple[list[Completion], list[_Block], str]:
-        """What a replica said: completions; or the blocks that were lost with it, and why."""
+    def _read(self, held: _Held, reference: Any) -> list[Completion]:
+        """The completions that a replica sent, those of blocks that are given up among them; or take in who it is."""
         if held not in self._replicas:  # it was lost a moment ago
-            return [], [], ""
+            return []
+        why: str | None
+        came: list[Completion] = []
         try:
             if held.coming is not None:
                 return self._met(held, self._ray.get(reference))
             came, why = self._ray.get(next(reference))
         except StopIteration:  # the end of a block
             held.open.pop(reference, None)
-            return [], [], ""
+            return []
         except self._ray.exceptions.RayError as error:
             if held.coming is not None:
                 return self._met(held, f"a replica died as it was started: {error}")
-            return [], self._lose(held, str(error)), str(error)
+            why = str(error)
         self._fruitless = 0 if came else self._fruitless
         block = held.open[reference]
         for completion in came:
             block.asks.pop(completion.key, None)
         if not block.asks or why == "":
             del held.open[reference]
-        return came, self._lose(held, why) if why else [], why or ""
+        return came + (self._lose(held, why) if why else [])
 
-    def _met(self, held: _Held, said: Any) -> tuple[list[Completion], list[_Block], str]:
+    def _met(self, held: _Held, said: Any) -> list[Completion]:
         """Take in a replica that is up, or replace one that is not."""
         if isinstance(said, tuple):
             if said[:3] != getattr(self, "_who", said[:3]):
                 raise EngineError(f"the replicas differ: {self.signature()} before, {said[:3]} on another")
             self._who = self.name, self.model, self.revision = said[:3]
             self._maker, held.coming = said[3], None
-        elif not hasattr(self, "_who"):
+            return []
+        if not hasattr(self, "_who"):
             raise EngineError(said)
-        else:
-            self._count(said)
-            self._lose(held, said)
-        return [], [], ""
+        self._count(said)
+        return self._lose(held, said)
 
-    def _lose(self, held: _Held, why: str) -> list[_Block]:
-        """Start a replica in the place of one that is gone, and give back its blocks."""
+    def _lose(self, held: _Held, why: str) -> list[Completion]:
+        """Start a replica in the place of one that is gone; its blocks are asked again, in parts, or given up."""
         with contextlib.suppress(Exception):
             self._ray.kill(held.actor)
         self._replicas[self._replicas.index(held)] = self._start()
         count = sum(len(block.asks) for block in held.open.values())
         said = " ".join(why.split())[:200]
         warnings.warn(f"a replica is lost, its {count} open prompts go to others: {said}", stacklevel=2)
+        given_up: list[Completion] = []
         for block in held.open.values():
-            block.attempts += 1
-        blocks, held.open = list(held.open.values()), {}
-        return blocks
+            left, attempts = list(block.asks.values()), block.attempts + 1
+            if attempts < _ATTEMPTS:
+                size = -(-len(left) // _PARTS)
+                parts = (left[start : start + size] for start in range(0, len(left), size))
+                self._lost += [_Block({ask.key: ask for ask in part}, attempts) for part in parts]
+            else:
+                reason = f"given up after {_ATTEMPTS} attempts; the last replica said: {why}"
+                given_up += [failed(ask, reason, passing=True) for ask in left]
+                self._count(why)
+        held.open.clear()
+        return given_up
 
-    def _count(self, why: str, more: int = 1) -> None:
-        self._fruitless += more
+    def _count(self, why: str) -> None:
+        self._fruitless += 1
         if self._fruitless >= _HOPELESS:
             raise EngineError(f"nothing works any more: {self._fruitless} failures in a row, the last: {why}")

@@ -103,11 +103,5 @@ class ScriptedEngine(Engine):
                 return failed(ask, f"{type(error).__name__}: {error}")
         if isinstance(answer, Completion):
             return replace(answer, key=ask.key, model=self.model, revision=self.revision)
-        return Completion(
-            key=ask.key,
-            text=answer,
-            prompt_tokens=len(ask.request.text().split()),
-            completion_tokens=len(answer.split()),
-            model=self.model,
-            revision=self.revision,
-        )
+        [words] = self.count_tokens([ask.request])
+        return self._made(ask, answer, prompt_tokens=words, completion_tokens=len(answer.split()))

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from nlgeval_lib import files
 from nlgeval_lib.engines import keys as records
@@ -55,8 +55,6 @@ WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key AND ({_WHOLE
 """
 _AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
-
-# -- the store ---------------------------------------------------------------------------------------------------------
 
 
 class Store:
@@ -96,12 +94,11 @@ class Store:
         for start in range(0, len(wanted), _AT_ONCE):
             part = [bytes.fromhex(key) for key in wanted[start : start + _AT_ONCE]]
             marks = ",".join("?" * len(part))
-            for row in self._rows(f"SELECT key, crc, record FROM records WHERE key IN ({marks})", part):
+            for key, *row in self._rows(f"SELECT key, crc, record FROM records WHERE key IN ({marks})", part):
                 try:
-                    completion = records.completion(*row)
-                    found[completion.key] = completion
+                    found[key.hex()] = records.completion(key, *row)
                 except (ValueError, KeyError, TypeError):
-                    damaged.append(row[0].hex())
+                    damaged.append(key.hex())
         if damaged:
             said = f"{len(damaged):,} stored answers failed their checksum and will be asked again"
             warnings.warn(f"{self.path}: {said} (such as {damaged[0][:12]})", stacklevel=2)
@@ -161,7 +158,7 @@ class Store:
         asked = [records.row({"key": records.request_key(body), "request": dict(body), **made}) for body in bodies]
         return self._put(rows, asked) if rows or asked else 0
 
-    def _put(self, rows: list[Row], asked: list[Row]) -> int:
+    def _put(self, rows: list[Row], asked: Sequence[Row] = ()) -> int:
         with self._writing() as database:
             database.executemany(_PUT, asked)
             return database.executemany(_PUT, rows).rowcount if rows else 0
@@ -191,7 +188,7 @@ class Store:
         name = os.urandom(8).hex()
         with self._writing():  # nobody looks for claimants that are gone meanwhile
             held = open(self.folder / f"{name}.claims", "wb")  # noqa: SIM115 - closed below, which frees the claims
-            _locked(held)
+            fcntl.flock(held, fcntl.LOCK_EX)
         with held:
             try:
                 yield name
@@ -203,9 +200,9 @@ class Store:
         wanted = [(bytes.fromhex(key), name) for key in keys]
         with self._writing() as database:
             for path in self.folder.glob("*.claims"):
-                with contextlib.suppress(FileNotFoundError), open(path, "rb") as other:
-                    if _locked(other):
-                        path.unlink()
+                with contextlib.suppress(FileNotFoundError, BlockingIOError), open(path, "rb") as other:
+                    fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody's: a lock ends with its process
+                    path.unlink()
             there = [path.stem for path in self.folder.glob("*.claims")]
             database.execute(f"DELETE FROM claims WHERE owner NOT IN ({','.join('?' * len(there))})", there)
             database.executemany(_CLAIM, wanted)
@@ -242,8 +239,8 @@ class Store:
         """
         if Path(source).is_dir():
             with tempfile.TemporaryDirectory() as folder, Store(source) as other:
-                other.export(Path(folder) / "all.jsonl")
-                return self.merge(Path(folder) / "all.jsonl")
+                other.export(f"{folder}/all.jsonl")
+                return self.merge(f"{folder}/all.jsonl")
         new, damaged = 0, 0
         rows: list[Row] = []
         with open(source, "rb") as lines:
@@ -253,10 +250,10 @@ class Store:
                 except (ValueError, KeyError, TypeError):
                     damaged += line.endswith(b"\n")
                 if len(rows) == _AT_ONCE:
-                    new, rows = new + self._put(rows, []), []
+                    new, rows = new + self._put(rows), []
         if damaged:
             warnings.warn(f"{source}: {damaged} damaged lines are left out", stacklevel=2)
-        return new + self._put(rows, [])
+        return new + self._put(rows)
 
     # -- SQLite --------------------------------------------------------------------------------------------------------
 
@@ -336,15 +333,6 @@ def _create(path: Path) -> None:
         os.unlink(name)
 
 
-def _locked(file: IO[bytes]) -> bool:
-    """Lock a claimant's file, if nobody has it. A lock ends with its process."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 # SQLite's connections must not be carried into a forked process: they are closed before, and opened again when used
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()
 
@@ -354,5 +342,4 @@ def _let_go() -> None:
         store.close()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_let_go)
+os.register_at_fork(before=_let_go)

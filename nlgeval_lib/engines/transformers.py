@@ -146,11 +146,11 @@ class TransformersEngine(models.LocalEngine):
         results = [LogLikelihood((), self._unscorable(*pair)) for pair in pairs]
         ready = [i for i, result in enumerate(results) if not result.reason]
         ready.sort(key=lambda i: -(len(pairs[i][0]) + len(pairs[i][1])))
-        size, score = batch_size or self.batch_size, self._score_seq2seq if self.seq2seq else self._score_causal
+        size = batch_size or self.batch_size
         for start in range(0, len(ready), size):
             rows = ready[start : start + size]
             with torch.inference_mode():
-                for i, values in zip(rows, score([pairs[i] for i in rows]), strict=True):
+                for i, values in zip(rows, self._score([pairs[i] for i in rows]), strict=True):
                     results[i] = LogLikelihood(tuple(values))
         return results
 
@@ -164,12 +164,11 @@ class TransformersEngine(models.LocalEngine):
                 torch.cuda.empty_cache()
 
     def _run(self, batch: list[tuple[Ask, list[int]]], sampling: Sampling, room: int) -> list[Completion]:
-        """One batch through the model."""
         import torch
 
         from nlgeval_lib.engines._sampler import Sampler, StopTexts
 
-        tokens, mask = self._padded([ids for _, ids in batch], left=True)
+        tokens, mask = self._padded([ids for _, ids in batch], "left")
         first = 1 if self.seq2seq else tokens.shape[1]
         sampler = Sampler(sampling, [ask.seed for ask, _ in batch], None if self.seq2seq else mask)
         with torch.inference_mode():
@@ -186,17 +185,14 @@ class TransformersEngine(models.LocalEngine):
             for row, ((ask, ids), written) in enumerate(zip(batch, out[:, first:].tolist(), strict=True))
         ]
 
-    def _padded(self, rows: list[list[int]], left: bool = False) -> tuple[Any, Any]:
-        """Tokens and mask of a batch, padded on one side."""
+    def _padded(self, rows: list[list[int]], side: str = "right") -> tuple[Any, Any]:
         import torch
+        from torch.nn.utils.rnn import pad_sequence
 
-        width = max(map(len, rows))
-        tokens, mask = [], []
-        for row in rows:
-            pad, ones, zeros = [self._pad] * (width - len(row)), [1] * len(row), [0] * (width - len(row))
-            tokens.append(pad + row if left else row + pad)
-            mask.append(zeros + ones if left else ones + zeros)
-        return torch.tensor(tokens, device=self.device), torch.tensor(mask, device=self.device)
+        tokens, ones = [torch.tensor(row) for row in rows], [torch.ones(len(row), dtype=torch.long) for row in rows]
+        padded = (pad_sequence(each, True, pad, side) for each, pad in ((tokens, self._pad), (ones, 0)))
+        whole, mask = (each.to(self.device) for each in padded)
+        return whole, mask
 
     def _completion(
         self,
@@ -216,27 +212,21 @@ class TransformersEngine(models.LocalEngine):
             while count > 1 and any(stop in self._text(prompt, written[: count - 1]) for stop in sampling.stop):
                 count -= 1
             text = text[: min(text.find(stop) for stop in sampling.stop if stop in text)]
-        return Completion(
-            key=ask.key,
-            text=text,
+        return self._made(
+            ask,
+            text,
             finish_reason=reason,
             prompt_tokens=len(prompt),
             completion_tokens=count,
             logprobs=None if logprobs is None else logprobs[:count],
-            model=self.model,
-            revision=self.revision,
         )
 
     def _text(self, prompt: list[int], written: list[int]) -> str:
         """The text of the new tokens as it continues the prompt: some tokenizers drop a text's leading blank."""
-        if self.seq2seq:
-            return self._tokenizer.decode(written, skip_special_tokens=True)
-        context = prompt[-8:]
-        before = self._tokenizer.decode(context, skip_special_tokens=True)
-        both = self._tokenizer.decode(context + written, skip_special_tokens=True)
-        if both.startswith(before):
-            return both[len(before) :]
-        return self._tokenizer.decode(written, skip_special_tokens=True)
+        context = [] if self.seq2seq else prompt[-8:]
+        texts = [self._tokenizer.decode(ids, skip_special_tokens=True) for ids in (context, context + written, written)]
+        before, both, alone = texts
+        return both[len(before) :] if both.startswith(before) else alone
 
     # -- the likelihood of given texts ---------------------------------------------------------------------------------
 
@@ -270,22 +260,22 @@ class TransformersEngine(models.LocalEngine):
             return "the prompt has no tokens"
         return "one token, and nothing before it" if len(context) + len(target) == 1 else ""
 
-    def _score_causal(self, pairs: list[tuple[list[int], list[int]]]) -> list[list[float]]:
-        """Scores of one batch; a causal model never looks at what stands on the right."""
-        tokens, mask = self._padded([context + target for context, target in pairs])
-        logits = self._model(input_ids=tokens, attention_mask=mask).logits
+    def _score(self, pairs: list[tuple[list[int], list[int]]]) -> list[list[float]]:
+        """Scores of one batch of tokens that are read and tokens that are scored.
+
+        A causal model never looks at what stands on the right; a seq2seq model shifts the labels itself.
+        """
+        if self.seq2seq:
+            tokens, mask = self._padded([context for context, _ in pairs])
+            labels, _ = self._padded([target for _, target in pairs])
+            logits = self._model(input_ids=tokens, attention_mask=mask, labels=labels).logits
+        else:
+            tokens, mask = self._padded([context + target for context, target in pairs])
+            logits, labels = self._model(input_ids=tokens, attention_mask=mask).logits, tokens[:, 1:]
         values = []
         for row, (context, target) in enumerate(pairs):
-            start = max(len(context), 1)  # without context the first token has nothing before it
-            end = len(context) + len(target)
-            table = logits[row, start - 1 : end - 1].float().log_softmax(-1)
-            values.append(table.gather(1, tokens[row, start:end, None])[:, 0].tolist())
+            start = 0 if self.seq2seq else max(len(context) - 1, 0)  # without context the first has nothing before it
+            end = len(target) if self.seq2seq else len(context) + len(target) - 1
+            table = logits[row, start:end].float().log_softmax(-1)
+            values.append(table.gather(1, labels[row, start:end, None])[:, 0].tolist())
         return values
-
-    def _score_seq2seq(self, pairs: list[tuple[list[int], list[int]]]) -> list[list[float]]:
-        """Scores of one batch: the model shifts the labels itself."""
-        tokens, mask = self._padded([context for context, _ in pairs])
-        labels, _ = self._padded([target for _, target in pairs])
-        logits = self._model(input_ids=tokens, attention_mask=mask, labels=labels).logits
-        table = logits.float().log_softmax(-1).gather(2, labels[:, :, None])[:, :, 0]
-        return [table[row, : len(target)].tolist() for row, (_, target) in enumerate(pairs)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nlgeval_lib.engines import models
@@ -18,13 +18,6 @@ CPU_ENVIRONMENT = {
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
 }
-
-
-def has_gpu() -> bool:
-    """Whether a CUDA or ROCm device is visible, asked in a way that leaves the device untouched."""
-    import torch
-
-    return torch.cuda.device_count() > 0
 
 
 class VLLMEngine(models.LocalEngine):
@@ -52,7 +45,9 @@ class VLLMEngine(models.LocalEngine):
     ) -> None:
         self.model, found = models.identify(model, revision, name)
         self.chat_template = chat_template
-        if not has_gpu():
+        import torch
+
+        if not torch.cuda.device_count():  # of CUDA or ROCm; this leaves the device untouched
             for variable, value in CPU_ENVIRONMENT.items():
                 os.environ.setdefault(variable, value)
             # a prompt that is read in parts moves its seeded generator back, which vLLM 0.32 cannot do on a CPU
@@ -94,8 +89,7 @@ class VLLMEngine(models.LocalEngine):
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """Completions as their sequences finish."""
         engine = self._llm.llm_engine
-        in_order = sorted(asks, key=lambda ask: ask.request.text()) if isinstance(asks, Sequence) else asks
-        waiting = iter(in_order)
+        waiting = iter(sorted(asks, key=lambda ask: ask.request.text()) if isinstance(asks, Sequence) else asks)
         running: dict[str, Ask] = {}
         try:
             while True:
@@ -137,7 +131,6 @@ class VLLMEngine(models.LocalEngine):
         return refused
 
     def _params(self, sampling: Sampling, seed: int | None) -> Any:
-        """One draw's settings in vLLM's terms."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
@@ -156,26 +149,20 @@ class VLLMEngine(models.LocalEngine):
         )
 
     def _completion(self, ask: Ask, output: Any, sampling: Sampling) -> Completion:
-        """vLLM's output as a completion."""
         [made] = output.outputs
         if made.finish_reason not in ("stop", "length"):
             return failed(ask, f"vLLM ended the completion with {made.finish_reason!r}", passing=True)
-        return Completion(
-            key=ask.key,
-            text=made.text,
+        return self._made(
+            ask,
+            made.text,
             finish_reason=made.finish_reason,
             prompt_tokens=len(output.prompt_token_ids),
             completion_tokens=len(made.token_ids),
-            logprobs=None if sampling.logprobs is None else _logprobs(made.token_ids, made.logprobs),
-            model=self.model,
-            revision=self.revision,
+            logprobs=None if sampling.logprobs is None else tuple(map(_step, made.token_ids, made.logprobs)),
         )
 
 
-def _logprobs(tokens: Sequence[int], positions: Iterable[Any]) -> tuple[dict[str, float], ...]:
-    """For every token that was written: its text and log-probability first, then the alternatives'."""
-    table = []
-    for token, position in zip(tokens, positions, strict=True):
-        entries = [position[token], *(entry for other, entry in position.items() if other != token)]
-        table.append(likeliest((entry.decoded_token or "", entry.logprob) for entry in entries))
-    return tuple(table)
+def _step(token: int, position: Mapping[int, Any]) -> dict[str, float]:
+    """The text and log-probability of a token that was written first, then the alternatives'."""
+    entries = [position[token], *(entry for other, entry in position.items() if other != token)]
+    return likeliest((entry.decoded_token or "", entry.logprob) for entry in entries)

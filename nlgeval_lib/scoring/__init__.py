@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from nlgeval_lib.scoring.asking import ProgressBar
     from nlgeval_lib.scoring.job import Job, prepared
     from nlgeval_lib.scoring.named import EngineChoice
-    from nlgeval_lib.scoring.rows import Rows, checked, chosen_rows, of_frame, read
+    from nlgeval_lib.scoring.rows import Rows, chosen_rows, of_frame, read
     from nlgeval_lib.scoring.table_files import InputError
 
 __all__ = ["EngineChoice", "InputError", "Job", "ProgressBar", "Rows"]
-__all__ += ["checked", "chosen_rows", "of_frame", "prepared", "read"]
+__all__ += ["chosen_rows", "of_frame", "prepared", "read"]
 _MODULES = {"ProgressBar": "asking", "Job": "job", "prepared": "job", "EngineChoice": "named"}
 
 

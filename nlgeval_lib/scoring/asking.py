@@ -176,15 +176,21 @@ class ProgressBar:
     """How the completions of a run come in: a live line on a terminal, elsewhere a line now and then.
 
     Pass `bar.report` as `progress` to `engines.complete` or to an evaluator. Without `reads` no parse rate is shown;
-    nothing is shown where nothing has to be asked, or with `quiet`.
+    nothing is shown where nothing has to be asked, or with `quiet`. plan: how many completions a plan of many runs
+    asks; one line then goes on from stage to stage, and says how much of the whole is made.
     """
 
-    def __init__(self, name: str = "completions", quiet: bool = False, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, name: str = "completions", quiet: bool = False, stream: TextIO | None = None, plan: int | None = None
+    ) -> None:
         self.stream = stream or sys.stderr
         self.quiet = quiet or self.stream.closed
         self._within = ""
         self._began = self._told = time.monotonic()
+        self._plan: int | None = None
         self.start(name)
+        self._plan = plan
+        self._before = self._sum = Progress(total=0, stored=0)  # of a plan's stages that ended, and with this one
 
     def part(self, name: str, done: int, total: int, rows: int) -> None:
         """A new part of the rows: `done` of all are scored, and these are so many; told where there are several."""
@@ -197,15 +203,21 @@ class ProgressBar:
 
     def start(self, name: str, reads: Reads | None = None) -> None:
         """A new stage of the run. reads: says whether a completion can be read."""
-        self.name, self.reads = name + self._within, reads
-        self.read = self.came = 0
-        self.fault = ""
+        self.reads, self.read, self.came = reads, 0, 0
+        if self._plan is not None:
+            return
+        self.name, self.fault = name + self._within, ""
         self._heard = time.monotonic()
         self._bar: Any = None
         self._next = -math.inf
 
     def report(self, progress: Progress, batch: Sequence[Completion] = ()) -> None:
         """What `engines.complete` calls at the start and after each batch."""
+        if self._plan is not None:
+            names = ("done", "failed", "prompt_tokens", "completion_tokens", "seconds")
+            sums = {name: getattr(self._before, name) + getattr(progress, name) for name in names}
+            total = max(self._plan, sums["done"] + sums["failed"] + progress.left)  # later stages are estimated
+            progress = self._sum = Progress(total=total, stored=0, **sums)
         if self.reads is not None:
             came = [self.reads(completion) for completion in batch if completion.finish_reason != "error"]
             self.read, self.came = self.read + sum(came), self.came + len(came)
@@ -215,8 +227,9 @@ class ProgressBar:
             (self._draw if self.stream.isatty() else self._say)(progress)
 
     def close(self) -> None:
-        """Leave the line as it stands."""
-        if self._bar is not None:
+        """Leave the line as it stands; that of a plan is for the next stage too."""
+        self._before = self._sum
+        if self._bar is not None and self._plan is None:
             self._bar.close()
             self._bar = None
 
@@ -255,33 +268,6 @@ class ProgressBar:
             self._next, said = now + _EVERY, self.line(progress)
         if said:
             print(f"{self.name}: {said}", file=self.stream, flush=True)
-
-
-class PlanBar(ProgressBar):
-    """One line for a plan of many runs: how much of the whole was made, and when it would be done at this rate."""
-
-    def __init__(self, whole: int, quiet: bool = False, stream: TextIO | None = None) -> None:
-        self._whole = whole
-        self._before = self._sum = Progress(total=whole, stored=0)  # of the stages that ended, and with this one
-        super().__init__("the plan", quiet, stream)
-
-    def start(self, name: str, reads: Reads | None = None) -> None:
-        """A new stage of one of the runs: the line goes on."""
-        if not hasattr(self, "_next"):
-            super().start("the plan")
-        self.reads, self.read, self.came = reads, 0, 0
-
-    def report(self, progress: Progress, batch: Sequence[Completion] = ()) -> None:
-        """What came of this stage, added to what came before it."""
-        names = ("done", "failed", "prompt_tokens", "completion_tokens", "seconds")
-        sums = {name: getattr(self._before, name) + getattr(progress, name) for name in names}
-        total = max(self._whole, sums["done"] + sums["failed"] + progress.left)  # later stages can only be estimated
-        self._sum = Progress(total=total, stored=0, **sums)
-        super().report(self._sum, batch)
-
-    def close(self) -> None:
-        """The end of a stage: the line stays for the next one."""
-        self._before = self._sum
 
 
 def duration(seconds: float) -> str:

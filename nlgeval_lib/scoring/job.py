@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,10 +26,10 @@ from nlgeval_lib.evaluators.metric import PairMetric
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import pair
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
-from nlgeval_lib.scoring import named, table_files
+from nlgeval_lib.scoring import named, provenance, row_checks, rows, table_files
 from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
 from nlgeval_lib.scoring.named import EngineChoice
-from nlgeval_lib.scoring.rows import KNOWN, RATINGS, InputError, Parts, Repeated, Rows, incomplete
+from nlgeval_lib.scoring.rows import InputError, Parts, Rows
 from nlgeval_lib.scoring.score_files import ScoreFile, Tally
 
 # stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses and the like
@@ -73,28 +74,28 @@ class Job:
         Raises: InputError for a column that is not there, and, unless incomplete rows are to be skipped, for the first
         row that lacks something; and as the parts of the data do.
         """
-        first, count, seen = "", 0, Repeated()
+        first, count, keys = "", 0, []
         for part in self.data:
             gone = self._lacking(part)
             first, count = first or (gone[min(gone)] if gone else ""), count + len(gone)
-            seen.add(part)
+            keys.append(row_checks.keys_of(part))
         if count and not self.skip_incomplete:
             many = f" ({count - 1} more rows lack something; --skip-incomplete leaves them without a score)"
             raise InputError(first + (many if count > 1 else "; --skip-incomplete leaves it without a score"))
-        self.repeated = seen.said(self.data)
+        self.repeated = row_checks.repeated(self.data, keys)
 
     def _lacking(self, part: Rows) -> dict[int, str]:
         """The positions in a part that cannot be scored, and why."""
         if self.judge:
-            return incomplete(part, ("output", *self.evaluator.needs), self.name)
+            return row_checks.incomplete(part, ("output", *self.evaluator.needs), self.name)
         if isinstance(self.evaluator, PairMetric):
-            return incomplete(part, ("output", "references"), self.name, empty_is_missing=False)
+            return row_checks.incomplete(part, ("output", "references"), self.name, empty_is_missing=False)
         return {}
 
-    def _complete(self, part: Rows) -> pd.DataFrame:
-        """The rows of a part that can be scored."""
+    def _complete(self, part: Rows) -> tuple[pd.DataFrame, dict[int, str]]:
+        """The rows of a part that can be scored, and the others."""
         gone = self._lacking(part)
-        return part.frame.iloc[[row for row in range(len(part)) if row not in gone]] if gone else part.frame
+        return part.frame.iloc[[at for at in range(len(part)) if at not in gone]] if gone else part.frame, gone
 
     def parts(self, bar: ProgressBar, kept: ScoreFile | None = None) -> Iterator[pd.DataFrame]:
         """`value, status, reason` and perhaps `details` for every row, part by part; those in `kept` are made already.
@@ -105,46 +106,37 @@ class Job:
         done = 0
         for number, part in enumerate(self.data):
             bar.part(self.name, done, len(self.data), len(part))
-            scored = kept.done(number, part) if kept else None
-            if scored is None:
-                scored = self._scored(part, bar)
+            make = functools.partial(self._scored, part, bar)
+            yield kept.scores(number, part, make) if kept else make()
             done += len(part)
-            if kept:
-                kept.keep(number, part, scored)
-            yield scored
 
     def score(self, bar: ProgressBar) -> pd.DataFrame:
         """All parts as one frame. Raises: as `parts`."""
-        parts = list(self.parts(bar))
-        whole = pd.concat(parts) if len(parts) > 1 else parts[0]
-        whole.attrs = dict(parts[0].attrs)
-        return whole
+        return _joined(list(self.parts(bar)))
 
-    def _scored(self, rows: Rows, bar: ProgressBar) -> pd.DataFrame:
-        part = self._complete(rows)
+    def _scored(self, part: Rows, bar: ProgressBar) -> pd.DataFrame:
+        frame, gone = self._complete(part)
         if self.judge:
             judge = self.evaluator.for_engine(self.engine)
-            given = judge.given(part)
-            scored = judge.framed(part.index, self._ask(judge.stages(given), judge, given, bar), self.engine)
+            given = judge.given(frame)
+            scored = judge.framed(frame.index, self._ask(judge.stages(given), judge, given, bar), self.engine)
         else:
-            scored = self.evaluator.score(part)
-        if len(part) == len(rows):
+            scored = self.evaluator.score(frame)
+        if not gone:
             return scored
-        index, gone = rows.frame.index, self._lacking(rows)
-        lost = score_frame(index[sorted(gone)], [Judgment.missing(Status.EMPTY, gone[row]) for row in sorted(gone)])
+        index = part.frame.index
+        lost = score_frame(index[sorted(gone)], [Judgment.missing(Status.EMPTY, gone[at]) for at in sorted(gone)])
         if "details" in scored.columns:
-            lost["details"] = [{} for _ in range(len(lost))]
-        whole = pd.concat([scored, lost]).loc[index]
-        whole.attrs = dict(scored.attrs)
-        return whole
+            lost["details"] = [{} for _ in gone]
+        return _joined([scored, lost]).loc[index]
 
-    def fit(self, rows: Rows | Parts, bar: ProgressBar) -> None:
+    def fit(self, rated: Rows | Parts, bar: ProgressBar) -> None:
         """Fit the evaluator on rated rows. Raises: ValueError where it learns nothing or the rows do not serve."""
         if not hasattr(self.evaluator, "fit"):
             raise InputError(f"{self.name} is not fitted on ratings; leave --fit out")
         bar.start(f"{self.name} training")
         with contextlib.closing(bar):
-            self.evaluator.fit(rows.whole().frame, engine=self.engine, store=self.store, progress=bar.report)
+            self.evaluator.fit(rated.whole().frame, engine=self.engine, store=self.store, progress=bar.report)
 
     def cross_fit(self, folds: int, bar: ProgressBar, kept: ScoreFile | None = None) -> pd.DataFrame:
         """As `score`, each row by the evaluator as fitted on the rows of the other folds; an input is in one fold.
@@ -165,11 +157,9 @@ class Job:
             fitted.append(self.evaluator.fitted_on)
             parts.append(dataclasses.replace(self, data=data.take(fold == number)).score(bar))
         self.evaluator.fitted_on = f"{folds} folds by input, {'+'.join(fitted)}"
-        whole = pd.concat(parts).loc[frame.index]
-        whole.attrs = {**parts[0].attrs, "signature": self.evaluator.signature(self.engine)}
-        if kept:
-            kept.keep(0, data, whole)
-        return whole
+        whole = _joined(parts).loc[frame.index]
+        whole.attrs["signature"] = self.evaluator.signature(self.engine)
+        return kept.scores(0, data, lambda: whole) if kept else whole
 
     def fill(self, bar: ProgressBar) -> str:
         """Make and store the completions of all rows; what could be read from them, in words.
@@ -182,28 +172,27 @@ class Job:
                 tally.add(scored)
             return tally.lines()[0]
         table = self.criteria(bar)
-        rows, criteria = table.shape
+        count, criteria = table.shape
         read = int(table.notna().to_numpy().sum())
-        return f"{rows:,} rows x {criteria} criteria: {read:,} of {table.size:,} scores could be read"
+        return f"{count:,} rows x {criteria} criteria: {read:,} of {table.size:,} scores could be read"
 
     def criteria(self, bar: ProgressBar) -> pd.DataFrame:
         """The scores of every row that can be scored on every criterion of an HD-Eval that is not fitted; NaN: missing.
 
         Raises: as `score`.
         """
-        part = self._complete(self.data.whole())
-        given = self.evaluator.given(part)
+        frame, _ = self._complete(self.data.whole())
+        given = self.evaluator.given(frame)
         stages = self.evaluator.criteria_stages(given, self.evaluator.used())
-        return self._ask(stages, self.evaluator, given, bar).frame(part.index)
+        return self._ask(stages, self.evaluator, given, bar).frame(frame.index)
 
     def planned(self) -> list[Stage]:
         """The stages that would be asked, none of them asked. Raises: ValueError for what the evaluator refuses."""
-        part = self._complete(self.data.whole())
+        frame, _ = self._complete(self.data.whole())
         judge, engine = self.evaluator.for_engine(self.engine), self.engine
-        if self.unfitted():
-            stages = staged.plan(judge.criteria_stages(judge.given(part), judge.used()), engine, self.store)
-        else:
-            stages = judge.plan(part, engine, self.store)
+        given = judge.given(frame)
+        asked = judge.criteria_stages(given, judge.used()) if self.unfitted() else judge.stages(given)
+        stages = staged.plan(asked, engine, self.store)
         for stage in stages:
             engine.check(stage.sampling)  # what the run would refuse, the plan does
         return stages
@@ -243,29 +232,22 @@ class Job:
         """What determines the scores of the rows, where they are the evaluator's alone; empty where a model is asked,
         whose completions are stored.
         """
-        if self.judge or not isinstance(self.data, Parts) or not self.data.sha256:
+        data = self.data
+        if self.judge or isinstance(data, Rows) or not data.sha256:
             return ""
+        told: list[Any] = [data.sha256, data.sources, data.filled, data.read_as, len(data), self.skip_incomplete]
+        told += [self.evaluator.signature(), table_files.ROWS, table_files.BYTES, nlgeval_lib.__version__]
         code = inspect.getsourcefile(type(self.evaluator))
-        told: list[Any] = [self.data.sha256, dataclasses.asdict(self.data.sources), len(self.data)]
-        told += [
-            self.skip_incomplete,
-            self.evaluator.signature(),
-            table_files.ROWS,
-            table_files.BYTES,
-            nlgeval_lib.__version__,
-        ]
         return json.dumps([*told, Path(code).read_text("utf-8") if code else ""])
 
     def record(self, tally: Tally) -> dict[str, Any]:
         """What is to be known of these scores: evaluator, engine, input, counts, versions."""
-        from nlgeval_lib.scoring import provenance
-
         found: dict[str, Any] = {
             "signature": tally.signature,
             "evaluator": self.name,
             "input": Path(self.data.name).name,
             "input_sha256": self.data.sha256,
-            "columns": {n: name for n, name in self.data.theirs.items() if n in KNOWN or n.startswith(RATINGS)},
+            "columns": {ours: theirs for ours, theirs in self.data.theirs.items() if rows.known(ours)},
             "rows": tally.rows,
             "statuses": dict(tally.statuses.most_common()),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -292,9 +274,8 @@ class Job:
         lines = tally.lines()
         if self.run.counts:
             lines.append(self.run.summary())
-            usage = getattr(self.engine, "usage", None)
-            if usage is not None and usage.cost:
-                lines.append(f"cost: {usage.cost:,.4f}")
+            if cost := getattr(self.engine, "cost", 0.0):
+                lines.append(f"cost: {cost:,.4f}")
         return [*lines, f"signature: {tally.signature}"]
 
 
@@ -339,6 +320,13 @@ def prepared(
         if ready is None:
             named.check_stand_in(job.engine, choice.model, job.store, choice.planning)
     return job
+
+
+def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Score frames as one, with what is told of the first."""
+    whole = pd.concat(parts) if len(parts) > 1 else parts[0]
+    whole.attrs = dict(parts[0].attrs)
+    return whole
 
 
 def _untrained(model: str) -> list[str]:

@@ -180,12 +180,13 @@ def evaluator(name: str, settings: Iterable[str] = (), load: str = "", **given: 
     """
     cls: Any = evaluators.get(name)
     names = [parameter for parameter, _, _ in parameters(cls)]
-    if "engine" in given and "engine" not in names:
-        raise InputError(f"{name} asks no language model; leave the engine out")
-    if "model" in given and "model" not in names:
-        raise InputError(f"{name} takes no model of its own; which engine is to run {given['model']}? Give --engine")
-    if "rubric" in given and "rubric" not in names:
-        raise InputError(f"{name} grades by no rubric; leave --rubric out")
+    for one, said in {
+        "engine": "asks no language model; leave the engine out",
+        "model": f"takes no model of its own; which engine is to run {given.get('model')}? Give --engine",
+        "rubric": "grades by no rubric; leave --rubric out",
+    }.items():
+        if one in given and one not in names:
+            raise InputError(f"{name} {said}")
     arguments = parsed(cls, settings, name, given=given)
     if load and not hasattr(cls, "load"):
         raise InputError(f"{name}: {name} is not kept in files; leave --load out")

@@ -66,7 +66,7 @@ def texts(path: str, format: str = "", column: str = "", delimiter: str = "") ->
     if not content.strip():
         raise InputError(f"{name} is empty: there is no text in it")
     lines = content.splitlines() if format == "lines" else [content]
-    return rows.of_frame(pd.DataFrame({"text": lines}), name), "text"
+    return rows.of_frame(pd.DataFrame({"text": lines}), name).whole(), "text"
 
 
 def stored(folder: str, model: str = "") -> tuple[Rows, str]:
@@ -78,7 +78,9 @@ def stored(folder: str, model: str = "") -> tuple[Rows, str]:
         models = ", ".join(sorted({one.model for one in found})) or "no completions"
         raise InputError(f"the store {folder} has nothing{f' of {model!r}' if model else ''}; it has {models}")
     names = ("key", "model", "revision", "text")
-    return rows.of_frame(pd.DataFrame({name: [getattr(one, name) for one in mine] for name in names}), folder), "text"
+    return rows.of_frame(
+        pd.DataFrame({name: [getattr(one, name) for one in mine] for name in names}), folder
+    ).whole(), "text"
 
 
 def readings(texts: Rows, column: str, parse: Callable[[str | None], Parsed]) -> pd.DataFrame:

@@ -184,21 +184,17 @@ def _sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def record_of(path: str | Path) -> dict[str, Any]:
-    """What was recorded beside a file of scores; empty where nothing was, or where the file has changed."""
-    beside = Path(f"{path}{RECORD}")
+def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
+    """What was recorded beside a file of scores; empty where nothing was, or where the file has changed.
+
+    sha256: of the file's bytes, where it is known.
+    """
     try:
-        found = json.loads(beside.read_text(encoding="utf-8"))
-        same = found["sha256"] == _sha256(path)
+        found = json.loads(Path(f"{path}{RECORD}").read_text(encoding="utf-8"))
+        same = found["sha256"] == (sha256 or _sha256(path))
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return found if same and isinstance(found.get("scores"), dict) else {}
-
-
-def columns_of(path: str | Path) -> dict[str, str]:
-    """Our column -> the user's name for it in the runs that wrote a file of scores; empty as `record_of`."""
-    runs = record_of(path).get("scores", {}).values()
-    return {ours: theirs for one in runs for ours, theirs in dict(one.get("columns", {})).items()}
 
 
 def write_record(path: str, earlier: Mapping[str, Any], column: str, facts: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Somebody's own rows: read once, under the project's column names; every cell that is used is checked, once."""
+"""Somebody's own rows, part by part: under the project's column names, every cell that is used is checked, once."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nlgeval_lib import datasets
-from nlgeval_lib.names import meant, near, pair, plain
+from nlgeval_lib.names import meant, near, plain
 from nlgeval_lib.scoring import provenance, table_files
-from nlgeval_lib.scoring.table_files import InputError, TableFile, as_id, as_number, as_references, as_text, is_missing
+from nlgeval_lib.scoring.settings import pairs, text_or_file
+from nlgeval_lib.scoring.table_files import InputError, TableFile, as_id, as_number, as_references, as_text
 
 TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
 REFERENCES = ("references", "reference")
@@ -40,38 +40,68 @@ _OTHERS = {
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of a file or a data set.
+class Table:
+    """What is known of rows before one is read.
 
-    given: the columns as they were written, a missing value as None; the index names each row's place. name: the file
-    as the user named it; sha256: that of its bytes, "" for a data set. frame: the columns under the project's names,
-    checked; before `checked`, those given. theirs: our column -> the user's name for it; where several became the
-    references, their names joined. written: the names of all columns, where `given` has some of them. before: `theirs`
-    of the run that wrote the file. read_as: the part of `theirs` that is from there or by the look of a name.
+    name: the file as the user named it; columns: the names as they were written; sha256: of the file's bytes, "" for a
+    data set. earlier: what was recorded beside the file. sources: our column -> the columns it is made of; filled: our
+    column -> one text for all rows; read_as: our column -> the user's, where no word of the user says so.
+    """
+
+    name: str
+    columns: Sequence[str]
+    sha256: str = ""
+    earlier: Mapping[str, Any] = field(default_factory=dict)
+    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    filled: Mapping[str, str] = field(default_factory=dict)
+    read_as: Mapping[str, str] = field(default_factory=dict)
+
+    @functools.cached_property
+    def theirs(self) -> dict[str, str]:
+        """Our column -> how a message calls it: the user's name; where several became the references, all of them."""
+        named = {ours: " + ".join(names) for ours, names in self.sources.items()}
+        return named | {ours: f"--fill {ours}" for ours in self.filled}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What rows of this table are made with."""
+        return {one.name: getattr(self, one.name) for one in dataclasses.fields(Table)}
+
+    def told(self) -> str:
+        """What was taken for our columns without a word of the user, in one line; empty where nothing was."""
+        said = ", ".join(f"{ours} = {theirs}" for ours, theirs in self.read_as.items())
+        return said and f"{self.name} is read with {said} (--map OURS=COLUMN for another)"
+
+    def lacks(self, column: str) -> str:
+        """That there is no such column, with the nearest name and all there are."""
+        columns = ", ".join(self.columns)
+        return f"{self.name} has no column {column!r}{meant(column, self.columns, '.')} Its columns: {columns}"
+
+    def checked(self, given: pd.DataFrame) -> Rows:
+        """Rows as they were written, and under our names. Raises: InputError naming the row and the column."""
+        columns = {ours: self.cells(given, ours) for ours in self.sources}
+        columns |= {ours: _read([text] * len(given), ours, self, given) for ours, text in self.filled.items()}
+        return Rows(**self.facts, given=given, frame=pd.DataFrame(columns, given.index))
+
+    def cells(self, given: pd.DataFrame, ours: str) -> Any:
+        """One of our columns, each cell checked. Raises: InputError naming the row and the column."""
+        names = list(self.sources[ours])
+        return _read(given[names if len(names) > 1 else names[0]].to_numpy().tolist(), ours, self, given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows(Table):
+    """Rows in memory.
+
+    given: the columns as they were written, a missing value as None; the index names each row's place. frame: the
+    columns under the project's names, checked; of `read` those given.
     """
 
     given: pd.DataFrame
-    name: str
-    sha256: str = ""
-    frame: pd.DataFrame = field(default_factory=pd.DataFrame)
-    theirs: Mapping[str, str] = field(default_factory=dict)
-    written: Sequence[str] = ()
-    before: Mapping[str, str] = field(default_factory=dict)
-    read_as: Mapping[str, str] = field(default_factory=dict)
+    frame: pd.DataFrame
 
     def __len__(self) -> int:
         return len(self.given)
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns as they were written."""
-        return list(self.written) or [str(name) for name in self.given.columns]
-
-    def place(self, position: int, column: str = "") -> str:
-        """How a message names a row, or a cell of it by one of our columns."""
-        name = self.theirs.get(column, column)
-        ours = f" ({column})" if name != column else ""
-        return f"{self.name}, {self.given.index[position]}" + (f", column {name!r}{ours}" if column else "")
 
     def __iter__(self) -> Iterator[Rows]:
         """One part: all of them, as `Parts` has more."""
@@ -85,105 +115,54 @@ class Rows:
         """Some rows: a slice, their positions, or a mask."""
         return dataclasses.replace(self, given=self.given.iloc[rows], frame=self.frame.iloc[rows])
 
-    def lacks(self, column: str) -> str:
-        """That there is no such column, with the nearest name and all there are."""
-        return lacks(self.name, self.columns, column)
+    def place(self, position: int, column: str = "") -> str:
+        """How a message names a row, or a cell of it by one of our columns."""
+        return _place(self, self.given, position, column)
 
 
-def lacks(name: str, columns: Sequence[str], column: str) -> str:
-    """That rows called `name` have no such column, with the nearest name and all there are."""
-    return f"{name} has no column {column!r}{meant(column, columns, '.')} Its columns: {', '.join(columns)}"
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What our columns are made of: columns of a file, or one text (`filled`); `read_as` as `Rows` has it."""
-
-    columns: Mapping[str, list[str]]
-    filled: Mapping[str, str]
-    read_as: Mapping[str, str]
-
-    @property
-    def theirs(self) -> dict[str, str]:
-        """Our column -> how a message calls it."""
-        named = {ours: " + ".join(names) for ours, names in self.columns.items()}
-        return named | {ours: f"--fill {ours}" for ours in self.filled}
-
-    def only(self, wanted: Callable[[str], bool]) -> Sources:
-        """Those of our columns that are wanted."""
-        return Sources(
-            *({ours: one for ours, one in part.items() if wanted(ours)} for part in dataclasses.astuple(self))
-        )
-
-    def fitting(self, frames: Iterable[pd.DataFrame], name: str) -> Sources:
-        """Without the columns that only their names speak for, and that have a cell which will not do."""
-        odd = set()
-        for frame in frames if self.read_as else ():
-            rows = _rows(frame, name)
-            for ours in self.read_as:
-                try:
-                    _cells(_values(rows, self.columns[ours]), _reader(ours), rows, ours)
-                except InputError:
-                    odd.add(ours)
-        return self.only(lambda ours: ours not in odd)
-
-
-@dataclass(frozen=True)
-class Parts:
+@dataclass(frozen=True, kw_only=True)
+class Parts(Table):
     """The rows of a file or a data set, each part read and checked as it is needed, as often as wanted.
 
-    name, sha256, theirs, read_as: as `Rows` have them. columns: the names as they were written. rows: how many.
-    frames: gives the parts of these columns as they were written.
+    rows: how many. frames: gives the parts of these columns as they were written. narrow: whether only the columns are
+    read that ours are made of.
     """
 
-    name: str
-    sha256: str
-    columns: list[str]
     rows: int
-    sources: Sources
-    frames: Callable[[list[str]], Iterator[pd.DataFrame]]
-    reads: Sequence[str] | None = None  # of `columns`; None: all
+    frames: Callable[[list[str]], Iterable[pd.DataFrame]]
+    narrow: bool = False
 
     def __len__(self) -> int:
         return self.rows
 
-    @property
-    def theirs(self) -> dict[str, str]:
-        """Our column -> the user's name for it."""
-        return self.sources.theirs
-
-    @property
-    def read_as(self) -> Mapping[str, str]:
-        """The part of `theirs` that no word of the user is for."""
-        return self.sources.read_as
-
-    def told(self) -> str:
-        """What was taken for our columns without a word of the user, in one line; empty where nothing was."""
-        said = ", ".join(f"{ours} = {theirs}" for ours, theirs in self.read_as.items())
-        return said and f"{self.name} is read with {said} (--map OURS=COLUMN for another)"
-
     def __iter__(self) -> Iterator[Rows]:
         left = self.rows
-        for frame in self.frames(self.columns if self.reads is None else list(self.reads)):
-            part = dataclasses.replace(_rows(frame.iloc[:left], self.name, self.sha256), written=self.columns)
-            yield _under_our_names(part, self.sources)
+        used = {name for names in self.sources.values() for name in names}
+        for frame in self.frames([name for name in self.columns if name in used or not self.narrow]):
+            part = self.checked(_plain(frame.iloc[:left]))
+            yield part
             left -= len(part)
             if not left:
                 return
 
     def whole(self) -> Rows:
         """All rows at once."""
-        parts = list(self)
-        if len(parts) == 1:
-            return parts[0]
-        given, frame = (pd.concat([getattr(part, name) for part in parts]) for name in ("given", "frame"))
-        return dataclasses.replace(parts[0], given=given, frame=frame)
+        first, *others = self
+        if not others:
+            return first
+        given, frame = (pd.concat([getattr(part, name) for part in (first, *others)]) for name in ("given", "frame"))
+        return dataclasses.replace(first, given=given, frame=frame)
 
     def only(self, wanted: Callable[[str], bool]) -> Parts:
         """The same rows with those of our columns that are wanted; no other cell is read."""
-        sources = self.sources.only(wanted)
-        used = {name for names in sources.columns.values() for name in names}
-        return dataclasses.replace(self, reads=[name for name in self.columns if name in used], sources=sources)
+        parts = {name: getattr(self, name) for name in ("sources", "filled", "read_as")}
+        kept: dict[str, Any] = {n: {k: one for k, one in part.items() if wanted(k)} for n, part in parts.items()}
+        return dataclasses.replace(self, **kept, narrow=True)
+
+
+def known(name: str) -> bool:
+    """Whether it is the name of a column that has a meaning here."""
+    return name in KNOWN or name.startswith(RATINGS)
 
 
 def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") -> Rows:
@@ -192,9 +171,9 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     delimiter: what separates the fields of CSV, where it is not a comma.
     Raises: InputError naming the file and the line for what cannot be read, and for a file without rows.
     """
-    found = TableFile(str(path), format, delimiter)
-    rows = _rows(pd.concat(list(found.parts())), found.name, found.sha256)
-    return dataclasses.replace(rows, before=provenance.columns_of(str(path)))
+    file = TableFile(str(path), format, delimiter)
+    given = _plain(pd.concat(list(file.parts())))
+    return Rows(file.name, file.columns, file.sha256, given=given, frame=given)
 
 
 def chosen_rows(
@@ -208,44 +187,6 @@ def chosen_rows(
 ) -> Parts:
     """The rows of a file (`input`), or of a data set or a file by name (`data`); the first `limit` of them.
 
-    Raises: as `read`, and as `checked` for the names; its parts raise as `checked` for their cells. UnknownName and
-    DataUnavailable where a data set cannot be had.
-    """
-    if bool(input) == bool(data):
-        raise InputError("give either a file (--input) or a data set (--data)")
-    path = input or (data if data not in datasets.NAMES and Path(data).is_file() else "")
-    if path:
-        file = TableFile(path, format, delimiter)
-        sources = _sources(file.columns, file.name, mapping, fill, provenance.columns_of(path), usual=True)
-        sources = sources.fitting(file.parts([name for one in sources.read_as for name in sources.columns[one]]), path)
-        return Parts(file.name, file.sha256, file.columns, min(file.rows, limit or file.rows), sources, file.parts)
-    whole = of_frame(datasets.load(data), data)
-
-    def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
-        for start in range(0, len(whole), table_files.ROWS):
-            yield whole.given[wanted].iloc[start : start + table_files.ROWS]
-
-    sources = _sources(whole.columns, data, mapping, fill)
-    return Parts(data, "", whole.columns, min(len(whole), limit or len(whole)), sources, frames)
-
-
-def of_frame(frame: pd.DataFrame, name: str) -> Rows:
-    """A frame that is here already, such as a data set's: a missing value becomes None."""
-    return _rows(frame.set_axis([f"row {number}" for number in range(1, len(frame) + 1)]), name)
-
-
-def _rows(frame: pd.DataFrame, name: str, sha256: str = "") -> Rows:
-    given = frame.rename(columns=str).astype(object)
-    given = given.where(given.notna(), None)
-    return Rows(given, name, sha256, given)
-
-
-# -- under our names ---------------------------------------------------------------------------------------------------
-
-
-def checked(rows: Rows, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -> Rows:
-    """The rows under the project's column names, every known column checked.
-
     mapping: `ours=theirs`, such as `output=response`; `references` may be given several times, and has then as many
     references a row. fill: `column=text`, one text for all rows; `@file` in place of the text reads it from a file.
     What a file of scores was made with holds on; other columns of a file are known by usual names too, in small or
@@ -253,27 +194,50 @@ def checked(rows: Rows, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -
 
     Texts may be missing here (an evaluator says what it needs); ratings become numbers, NaN where missing; identifiers
     become text. In CSV, `references` may hold a JSON list of texts.
-    Raises: InputError naming the row and the column.
+    Raises: as `read`; InputError for names that do not fit, and from the parts, naming row and column, for a cell that
+    will not do; UnknownName and DataUnavailable where a data set cannot be had.
     """
-    sources = _sources(rows.columns, rows.name, mapping, fill, rows.before, usual=bool(rows.sha256))
-    return _under_our_names(rows, sources.fitting([rows.given], rows.name))
+    if bool(input) == bool(data):
+        raise InputError("give either a file (--input) or a data set (--data)")
+    path = input or (data if data not in datasets.NAMES and Path(data).is_file() else "")
+    if not path:
+        found = of_frame(datasets.load(data), data, mapping, fill)
+    else:
+        file = TableFile(path, format, delimiter)
+        table = Table(file.name, file.columns, file.sha256, provenance.record_of(path, file.sha256))
+        found = Parts(**_named(table, mapping, fill, file).facts, rows=file.rows, frames=file.parts)
+    return dataclasses.replace(found, rows=min(found.rows, limit or found.rows))
 
 
-def _sources(
-    columns: Sequence[str],
-    name: str,
-    mapping: Iterable[str],
-    fill: Iterable[str],
-    before: Mapping[str, str] = MappingProxyType({}),
-    usual: bool = False,
-) -> Sources:
-    """What our columns are made of; `usual`: by usual names too. Raises: InputError."""
+def of_frame(frame: pd.DataFrame, name: str, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -> Parts:
+    """The rows of a frame that is here already, such as a data set's. mapping, fill, Raises: as `chosen_rows`."""
+    given = _plain(frame.set_axis([f"row {number}" for number in range(1, len(frame) + 1)]))
+    table = _named(Table(name, list(given.columns)), mapping, fill)
+
+    def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
+        for start in range(0, len(given), table_files.ROWS):
+            yield given[wanted].iloc[start : start + table_files.ROWS]
+
+    return Parts(**table.facts, rows=len(given), frames=frames)
+
+
+def _plain(frame: pd.DataFrame) -> pd.DataFrame:
+    given = frame.rename(columns=str).astype(object)
+    return given.where(given.notna(), None)
+
+
+# -- under our names ---------------------------------------------------------------------------------------------------
+
+
+def _named(table: Table, mapping: Iterable[str], fill: Iterable[str], file: TableFile | None = None) -> Table:
+    """The table with what our columns are made of, by usual names too where it is a file. Raises: InputError."""
+    columns = table.columns
     sources: dict[str, list[str]] = {}
     filled: dict[str, str] = {}
     for ours, theirs in pairs(mapping, "map", "ours=theirs, such as output=response"):
         ours = _ALIAS.get(ours, ours)
         if theirs not in columns:
-            raise InputError(f"map {f'{ours}={theirs}'!r}: {lacks(name, columns, theirs)}")
+            raise InputError(f"map {f'{ours}={theirs}'!r}: {table.lacks(theirs)}")
         if ours in sources and ours != "references":
             said = f"{ours} is mapped twice; only references may have several columns"
             raise InputError(f"map {f'{ours}={theirs}'!r}: {said}")
@@ -286,30 +250,31 @@ def _sources(
             raise InputError(f"column {ours!r} is both mapped and filled; give one of them")
         filled[ours] = text_or_file(value)
     used = {theirs for names in sources.values() for theirs in names}
-    read_as = {}
-    for ours, theirs in before.items():
-        names = theirs.split(" + ")
-        if ours not in (*sources, *filled, theirs) and set(names) <= set(columns):
-            sources[ours], read_as[ours] = names, theirs
+    runs = table.earlier.get("scores", {}).values()
+    before = {ours: theirs for one in runs for ours, theirs in one.get("columns", {}).items()}
+    read_as = {
+        ours: theirs
+        for ours, theirs in before.items()
+        if ours not in (*sources, *filled, theirs) and {*theirs.split(" + ")} <= {*columns}
+    }
+    sources |= {ours: theirs.split(" + ") for ours, theirs in read_as.items()}
     for theirs in columns:
         ours = _ALIAS.get(theirs, theirs)
-        if theirs not in used and ours not in sources and (ours == theirs or ours not in columns):
+        if theirs not in used and ours not in (*sources, *filled) and (ours == theirs or ours not in columns):
             sources[ours] = [theirs]
-    read_as |= _usual(columns, {*sources, *filled}, used) if usual else {}
-    sources |= {ours: read_as[ours].split(" + ") for ours in read_as if ours not in sources}
-    return Sources({ours: names for ours, names in sources.items() if ours not in filled}, filled, read_as)
-
-
-def _under_our_names(rows: Rows, sources: Sources) -> Rows:
-    """The rows under our names, every known column checked. Raises: InputError naming the row and the column."""
-    columns: dict[str, Any] = {}
-    for ours, names in sources.columns.items():
-        columns[ours] = _values(rows, names)
-    columns |= {ours: [text] * len(rows) for ours, text in sources.filled.items()}
-    named = dataclasses.replace(rows, theirs=sources.theirs, read_as=sources.read_as)
-    for ours, values in columns.items():
-        columns[ours] = _cells(values, _reader(ours), named, ours)
-    return dataclasses.replace(named, frame=pd.DataFrame(columns, rows.given.index))
+    if file is None:
+        return dataclasses.replace(table, sources=sources, filled=filled, read_as=read_as)
+    usual = _usual(columns, {*sources, *filled}, used)
+    read_as |= usual
+    sources |= {ours: [theirs] for ours, theirs in usual.items()}
+    named = dataclasses.replace(table, sources=sources, filled=filled, read_as=read_as)
+    for given in file.parts([name for ours in read_as for name in sources[ours]]) if read_as else ():
+        for ours in [*read_as]:
+            try:
+                named.cells(given, ours)
+            except InputError:  # only its name spoke for it
+                del read_as[ours], sources[ours]
+    return named
 
 
 def _usual(columns: Sequence[str], there: set[str], used: set[str]) -> dict[str, str]:
@@ -324,28 +289,20 @@ def _usual(columns: Sequence[str], there: set[str], used: set[str]) -> dict[str,
     return found
 
 
-def pairs(texts: Iterable[str] | None, flag: str, form: str = "name=value") -> Iterator[tuple[str, str]]:
-    """The two sides of each text of a repeatable option. Raises: InputError."""
-    for given in texts or ():
-        try:
-            yield pair(given, form)
-        except ValueError as error:
-            raise InputError(f"{flag} {error}") from None
+def choices(need: str) -> tuple[str, ...]:
+    """The columns that serve a need: any of the references for references."""
+    return REFERENCES if need in REFERENCES else (need,)
 
 
-def text_or_file(value: str) -> str:
-    """The value itself, or for `@path` the text of that file; `@@...` is a text that begins with one @.
+def nearest(table: Table, need: str) -> str:
+    """The column, none of those that have a use, whose name is most like one that is usual for ours; "" without one."""
+    used = {name for ours, names in table.sources.items() if ours in KNOWN for name in names}
+    free = [name for name in table.columns if name not in used]
+    names = [name for ours in reversed(choices(need)) for name in (ours, *_OTHERS.get(ours, ()))]
+    return next((found[0] for name in names if (found := near(name, free, 1))), "")
 
-    Raises: InputError for a file that cannot be read.
-    """
-    if not value.startswith("@"):
-        return value
-    if value.startswith("@@"):
-        return value[1:]
-    try:
-        return Path(value[1:]).read_text(encoding="utf-8-sig").removesuffix("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {value[1:]}: {error}") from None
+
+# -- cells -------------------------------------------------------------------------------------------------------------
 
 
 def numbers(rows: Rows, column: str) -> np.ndarray:
@@ -353,107 +310,27 @@ def numbers(rows: Rows, column: str) -> np.ndarray:
 
     Raises: InputError naming the cell that is no finite number.
     """
-    return np.asarray(_cells(rows.frame[column].tolist(), as_number, rows, column))
+    return np.asarray(_read(rows.frame[column].tolist(), column, rows, rows.given, as_number))
 
 
-class Repeated:
-    """Which rows have the input, system and aspect of an earlier one; 8 bytes a row are kept of those seen."""
-
-    def __init__(self) -> None:
-        self._seen: list[np.ndarray] = []
-
-    def add(self, part: Rows) -> None:
-        """The next rows."""
-        if keys := self._keys(part):
-            self._seen.append(pd.util.hash_pandas_object(part.frame[keys], index=False).to_numpy())
-
-    def said(self, rows: Rows | Parts) -> str:
-        """What of these rows was there twice, in words; empty where nothing was."""
-        hashes = np.concatenate(self._seen) if self._seen else np.empty(0)
-        doubled = np.flatnonzero(pd.Series(hashes).duplicated())
-        if not len(doubled):
-            return ""
-        first, second = (_row(rows, at) for at in (int(np.argmax(hashes == hashes[doubled[0]])), int(doubled[0])))
-        keys = self._keys(second)
-        what = ", ".join(f"{rows.theirs[key]} {second.frame[key].iloc[0]!r}" for key in keys)
-        said = f"{len(doubled)} rows have the {', '.join(keys)} of an earlier one, first {second.place(0)}"
-        return f"{said}: {what} as in {first.given.index[0]}"
-
-    @staticmethod
-    def _keys(part: Rows) -> list[str]:
-        keys = [key for key in (*IDS, "aspect") if key in part.frame.columns]
-        return keys if set(keys) >= set(IDS) else []
-
-
-def _row(rows: Rows | Parts, position: int) -> Rows:
-    """One row, by its position among all."""
-    for part in rows:
-        if position < len(part):
-            return part.take(slice(position, position + 1))
-        position -= len(part)
-    raise IndexError(position)
-
-
-def incomplete(rows: Rows, needs: Sequence[str], who: str, empty_is_missing: bool = True) -> dict[int, str]:
-    """Position -> why a row cannot be shown to an evaluator that needs these columns.
-
-    The output may be an empty text, other texts may not unless `empty_is_missing` is off.
-    Raises: InputError for a column that is not there at all.
-    """
-    found: dict[int, str] = {}
-    held = {need: next((n for n in _choices(need) if n in rows.frame.columns), "") for need in dict.fromkeys(needs)}
-    if lacking := [need for need, column in held.items() if not column]:
-        wanted = " and ".join("a column " + " or ".join(map(repr, _choices(need))) for need in lacking)
-        maps = " ".join(f"--map {need}={nearest(rows, need) or 'COLUMN'}" for need in lacking)
-        fills = " ".join(
-            "--rubric FILE, or -s rubric=no" if need == "rubric" else f"--fill {need}=TEXT" for need in lacking
-        )
-        raise InputError(
-            f"{who} needs {wanted}, and {rows.name} has {', '.join(rows.columns)}; say which it is ({maps}), or give "
-            f"one text for all rows ({fills})"
-        )
-    for need, column in held.items():
-        for row, value in enumerate(rows.frame[column]):
-            gone = is_missing(value) or value == ()
-            if gone or (empty_is_missing and need != "output" and value in ("", ("",))):
-                found.setdefault(row, f"{rows.place(row, column)} is {'missing' if gone else 'empty'}; {who} needs it")
-    return found
-
-
-def _choices(need: str) -> tuple[str, ...]:
-    return REFERENCES if need in REFERENCES else (need,)
-
-
-def nearest(rows: Rows, need: str) -> str:
-    """The column, none of those that have a use, whose name is most like one that is usual for ours; "" without one."""
-    used = {name for ours, names in rows.theirs.items() if ours in KNOWN for name in names.split(" + ")}
-    free = [name for name in rows.columns if name not in used]
-    names = [name for ours in reversed(_choices(need)) for name in (ours, *_OTHERS.get(ours, ()))]
-    return next((found[0] for name in names if (found := near(name, free, 1))), "")
-
-
-# -- cells -------------------------------------------------------------------------------------------------------------
-
-
-def _values(rows: Rows, names: list[str]) -> list[Any]:
-    return rows.given[names if len(names) > 1 else names[0]].to_numpy().tolist()
-
-
-def _reader(ours: str) -> Callable[[Any], Any]:
-    rating = ours == RATING or ours.startswith(RATINGS)
-    return as_number if rating else _READERS.get(ours, lambda cell: cell)
-
-
-def _cells(values: list[Any], read: Callable[[Any], Any], rows: Rows, column: str) -> Any:
-    """The values as they are used. Raises: InputError naming the first that will not do."""
+def _read(values: list[Any], ours: str, table: Table, given: pd.DataFrame, read: Any = None) -> Any:
+    """The values of a column as they are used. Raises: InputError naming the first that will not do."""
     found: list[Any] = []
+    read = read or (as_number if ours.startswith(RATINGS) else _READERS.get(ours, lambda cell: cell))
     try:
         for value in values:
             found.append(read(value))
     except ValueError as error:
-        raise InputError(f"{rows.place(len(found), column)}{error}") from None
-    return np.array(found, dtype=float) if read is as_number else pd.Series(found, rows.given.index, dtype=object)
+        raise InputError(f"{_place(table, given, len(found), ours)}{error}") from None
+    return np.array(found, dtype=float) if read is as_number else pd.Series(found, given.index, dtype=object)
+
+
+def _place(table: Table, given: pd.DataFrame, position: int, column: str = "") -> str:
+    name = table.theirs.get(column, column)
+    ours = f" ({column})" if name != column else ""
+    return f"{table.name}, {given.index[position]}" + (f", column {name!r}{ours}" if column else "")
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {**dict.fromkeys(TEXTS, as_text), **dict.fromkeys(IDS, as_id)}
 _READERS |= {"reference": functools.partial(as_references, packed=False), "references": as_references}
+_READERS |= {RATING: as_number}

@@ -21,22 +21,13 @@ import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.records import Status
-from nlgeval_lib.scoring.rows import IDS, RATING, REFERENCES, TEXTS, Parts, Rows
-from nlgeval_lib.scoring.table_files import InputError, format_of, is_missing, present
+from nlgeval_lib.scoring.rows import IDS, RATING, REFERENCES, TEXTS, Rows
+from nlgeval_lib.scoring.table_files import InputError, format_of, is_missing
 
 
 def score_columns(column: str) -> tuple[str, ...]:
     """The columns that a run adds: value, status, reason, details; or NAME, NAME_status, NAME_reason, NAME_details."""
     return (column, *((part if column == "value" else f"{column}_{part}") for part in ("status", "reason", "details")))
-
-
-def check_columns(data: Rows | Parts, column: str) -> None:
-    """Passes where the scores have columns of their own. Raises: InputError naming the column that is taken."""
-    taken = [name for name in score_columns(column) if name in data.columns]
-    if taken:
-        raise InputError(
-            f"{data.name} has a column {taken[0]!r} already, which the scores have too; give them a name: --column NAME"
-        )
 
 
 class ScoreFile:
@@ -58,29 +49,27 @@ class ScoreFile:
         self._details: dict[str, set[type]] = {}
         self._told: set[str] = set()  # details that say something, for some row
 
-    def done(self, number: int, part: Rows) -> pd.DataFrame | None:
-        """The scores of a part that an earlier run has made, or None."""
-        try:
-            held = json.loads((self._folder / f"{number}.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        cells = {name: pd.Series(values, part.given.index, dtype=object) for name, values in held["cells"].items()}
-        scored = pd.DataFrame(cells).astype({"value": float})
-        scored.attrs.update(held["attrs"])
-        return scored
-
-    def keep(self, number: int, part: Rows, scored: pd.DataFrame) -> None:
-        """The scores of a part. Raises: OSError."""
-        cells = {name: files.plain(scored[name].tolist()) for name in scored.columns}
-        attrs = {"signature": scored.attrs.get("signature", "")}
-        files.write_text(self._folder / f"{number}.json", json.dumps({"cells": cells, "attrs": attrs}))
+    def scores(self, number: int, part: Rows, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+        """The scores of a part that an earlier run has made; else those of `make`, which are kept. Raises: OSError."""
+        place = self._folder / f"{number}.json"
+        if place.exists():
+            held = json.loads(place.read_text(encoding="utf-8"))
+            cells = held["cells"]
+            columns = {name: pd.Series(values, part.given.index, dtype=object) for name, values in cells.items()}
+            scored = pd.DataFrame(columns).astype({"value": float})
+            scored.attrs.update(held["attrs"])
+        else:
+            scored = make()
+            cells = {name: files.plain(scored[name].tolist()) for name in scored.columns}
+            attrs = {"signature": scored.attrs.get("signature", "")}
+            files.write_text(place, json.dumps({"cells": cells, "attrs": attrs}))
         for name, values in self._own(part, cells).items():
             self._kinds.setdefault(name, set()).update(kinds(values))
-        for row in cells.get("details", ()):
-            for name, value in row.items():
-                self._details.setdefault(name, set()).update(kinds((value,)))
-                if value not in _NOTHING:
-                    self._told.add(name)
+        for name, value in (cell for row in cells.get("details", ()) for cell in row.items()):
+            self._details.setdefault(name, set()).update(kinds((value,)))
+            if value not in _NOTHING:
+                self._told.add(name)
+        return scored
 
     def write(self, data: Iterable[Rows], path: str = "") -> None:
         """The file, or in its place another one: rows and scores of every part. Raises: OSError."""
@@ -117,7 +106,7 @@ class ScoreFile:
         kept: dict[str, Any] = {name: part.given[name].tolist() for name in part.given.columns if name not in texts}
         for name in (*IDS, "aspect", RATING):
             if name in part.frame.columns and part.theirs.get(name) != name and name not in (*kept, *part.read_as):
-                kept[name] = present(part.frame[name])
+                kept[name] = [None if is_missing(value) else value for value in part.frame[name]]
         return kept | dict(zip(score_columns(self.column), (cells[one] for one in _SCORED), strict=False))
 
 

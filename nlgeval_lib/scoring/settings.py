@@ -9,11 +9,12 @@ import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nlgeval_lib.engines import Sampling
-from nlgeval_lib.names import meant
-from nlgeval_lib.scoring.rows import InputError, pairs, text_or_file
+from nlgeval_lib.names import meant, pair
+from nlgeval_lib.scoring.table_files import InputError
 
 _HELD = ("engine", "store", "progress", "text")  # arguments that the command itself gives
 _WORDS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False, "none": None, "null": None}
@@ -40,6 +41,28 @@ class Setting:
         return ", ".join(said for kind, said in _SAID.items() if kind in kinds) or "anything"
 
 
+def pairs(texts: Iterable[str] | None, flag: str, form: str = "name=value") -> Iterator[tuple[str, str]]:
+    """The two sides of each text of a repeatable option. Raises: InputError."""
+    for given in texts or ():
+        try:
+            yield pair(given, form)
+        except ValueError as error:
+            raise InputError(f"{flag} {error}") from None
+
+
+def text_or_file(value: str) -> str:
+    """The value itself, or for `@path` the text of that file; `@@...` is a text that begins with one @.
+
+    Raises: InputError for a file that cannot be read.
+    """
+    if not value.startswith("@") or value.startswith("@@"):
+        return value[value.startswith("@@") :]
+    try:
+        return Path(value[1:]).read_text(encoding="utf-8-sig").removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {value[1:]}: {error}") from None
+
+
 def settings_of(target: Any) -> dict[str, Setting]:
     """The settings of a class or function that can be written as text, its bases' included where it passes them on.
 
@@ -51,14 +74,14 @@ def settings_of(target: Any) -> dict[str, Setting]:
     for name, default, takes in parameters(target):
         if name == "sampling" or name.endswith("_sampling"):
             samplings.append(name)
-        elif name not in _HELD and name not in found and set(takes) - {type(None)}:
-            found[name] = Setting(name, takes, default)
+        elif name not in _HELD and set(takes) - {type(None)}:
+            found.setdefault(name, Setting(name, takes, default))
     own = {*found}
     for holder in samplings:
         for name, default, takes in parameters(Sampling):
-            found[f"{holder}.{name}"] = Setting(name, takes, default, holder)
+            one = found[f"{holder}.{name}"] = Setting(name, takes, default, holder)
             if holder == "sampling" and name not in own:
-                found[name] = found[f"{holder}.{name}"]
+                found[name] = one
     return found
 
 

@@ -12,7 +12,7 @@ import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -265,11 +265,6 @@ def _once(names: Sequence[str], place: str) -> None:
 def is_missing(value: Any) -> bool:
     """Whether a cell has no value: None, NaN, pandas' marks of a missing one."""
     return value is None or (not isinstance(value, str) and pd.api.types.is_scalar(value) and bool(pd.isna(value)))
-
-
-def present(values: Iterable[Any]) -> list[Any]:
-    """The values of a column, None where one is missing."""
-    return [None if is_missing(value) else value for value in values]
 
 
 # -- a cell as it is used: each raises ValueError with what a message says after the place -----------------------------

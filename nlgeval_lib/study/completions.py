@@ -15,7 +15,7 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.evaluators.stages import Stage
 from nlgeval_lib.scoring import Job
-from nlgeval_lib.scoring.asking import PlanBar, duration
+from nlgeval_lib.scoring.asking import ProgressBar, duration
 from nlgeval_lib.study import catalogue, judges
 from nlgeval_lib.study.catalogue import Catalogue, Question
 from nlgeval_lib.study.judges import EngineOptions, JudgeUnavailable
@@ -218,7 +218,7 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
     """
     planned = plan_catalogue(questions, replace(options, planning=True))
     models = by_model(questions, options)
-    bar = PlanBar(int(planned["to_ask"].sum()), quiet=quiet)
+    bar = ProgressBar("the plan", quiet, plan=int(planned["to_ask"].sum()))
     unfinished, made, number = 0, 0, 0
     for model, part in models:
         ready: Engine | None = None

@@ -13,7 +13,7 @@ import pandas as pd
 
 from nlgeval_lib import meta
 from nlgeval_lib.names import meant
-from nlgeval_lib.scoring import provenance, rows, score_files
+from nlgeval_lib.scoring import rows, score_files
 from nlgeval_lib.scoring.correlations import Grid
 from nlgeval_lib.scoring.rows import Parts, Rows
 from nlgeval_lib.scoring.table_files import InputError, is_missing
@@ -84,7 +84,7 @@ class Result:
     notes: tuple[str, ...] = ()
 
 
-def score_columns(data: Rows | Parts, asked: Sequence[str], path: str = "") -> list[str]:
+def score_columns(data: Rows | Parts, asked: Sequence[str]) -> list[str]:
     """The columns with scores: those asked for; else those recorded beside the file, or that have a status beside them.
 
     Raises: InputError for a column that is not there, or where none can be told.
@@ -92,11 +92,10 @@ def score_columns(data: Rows | Parts, asked: Sequence[str], path: str = "") -> l
     there = list(data.theirs)
     for name in asked:
         if name not in there:
-            raise InputError(f"--score {rows.lacks(data.name, data.columns, name)}")
+            raise InputError(f"--score {data.lacks(name)}")
     if asked:
         return list(dict.fromkeys(asked))
-    recorded = provenance.record_of(path).get("scores", {}) if path else {}
-    known = [name for name in recorded if name in there]
+    known = [name for name in data.earlier.get("scores", {}) if name in there]
     known += [n for n in there if n not in known and score_files.score_columns(n)[1] in there and n != "status"]
     if not known and "value" not in there:
         raise InputError(f"{data.name}: which column has the scores? Give --score; columns: {', '.join(there)}")

@@ -71,10 +71,10 @@ def sample_outputs(
         for row, draws in zip(rows, answers, strict=True):
             for draw, completion in enumerate(draws):
                 failure = no_text(completion)
-                text = "" if failure else completion.text.strip()
-                made.append({**row, "system_id": name, "draw": draw, "output": text, "failure": failure})
+                told = {"output": "" if failure else completion.text.strip(), "failure": failure}
+                made.append({**row, "system_id": name, "draw": draw, **told})
     added = ["system_id", "draw", "output", "failure"]
-    return pd.DataFrame(made, columns=[*(name for name in frame.columns if name not in added), *added])
+    return pd.DataFrame(made, columns=[*frame.columns.difference(added, sort=False), *added])
 
 
 def least_likely(frame: pd.DataFrame, metric: Any, keep: int = 1) -> tuple[pd.DataFrame, Filters]:

@@ -242,17 +242,12 @@ def heuristic_rules(
 
 def check_rules(verdicts: Mapping[str, Judgment]) -> list[Rule]:
     """What the second question to the teacher removes; verdicts: by a candidate's id, 1 for reasonable, 0 for not."""
-
-    def unread(candidate: Candidate) -> str:
-        said = verdicts[candidate.id]
-        return "" if said.value in (0, 1) else said.reason or said.status.value
-
-    def unreasonable(candidate: Candidate) -> str:
-        return "the teacher says no" if verdicts[candidate.id].value == 0 else ""
-
+    unread = {id: "" if said.value in (0, 1) else said.reason or said.status.value for id, said in verdicts.items()}
+    no = {id: "the teacher says no" if said.value == 0 else "" for id, said in verdicts.items()}
+    says = "whether the analysis is reasonable could not be had or read"
     return [
-        Rule("unchecked", "whether the analysis is reasonable could not be had or read", unread, "ours"),
-        Rule("unreasonable", "the teacher calls the analysis unreasonable (Table 20)", unreasonable),
+        Rule("unchecked", says, lambda one: unread[one.id], "ours"),
+        Rule("unreasonable", "the teacher calls the analysis unreasonable (Table 20)", lambda one: no[one.id]),
     ]
 
 

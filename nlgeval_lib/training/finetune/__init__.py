@@ -23,6 +23,7 @@ from typing import Any
 
 import pandas as pd
 
+from nlgeval_lib.engines import models
 from nlgeval_lib.evaluators.judge import ChatFormat
 from nlgeval_lib.files import write_text
 from nlgeval_lib.training import pipeline
@@ -103,15 +104,10 @@ def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
 
 def encode(prompt: str, completion: str, tokenizer: Any, chat: str = "raw") -> dict[str, list[int]]:
     """`input_ids` and `labels` of one example."""
-    form = ChatFormat.named(chat)
-    if form.style == "messages":
-        messages = [dict(message) for message in form.request(prompt).messages or ()]
-        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        before, said = tokenizer(text, add_special_tokens=False)["input_ids"], completion
-    else:
-        text = form.text(prompt)
-        before, said = tokenizer(text)["input_ids"], completion if text[-1:].isspace() else f" {completion}"
-    after = [*tokenizer(said, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+    request = ChatFormat.named(chat).request(prompt)
+    before = models.token_ids(tokenizer, request, None, "the base")
+    blank = "" if request.messages or request.text()[-1:].isspace() else " "
+    after = [*tokenizer(blank + completion, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
     return {"input_ids": [*before, *after], "labels": [*[IGNORED] * len(before), *after]}
 
 

@@ -1,0 +1,285 @@
+"""`nlgeval finetune`: an evaluator by a named configuration; `build`: the papers' training sets, by any teacher."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from nlgeval_lib.cli._options import Asking, DryRun, Planning, Quiet, Settings, app, command, echo, failures, option
+
+
+class Finetune:
+    """The options of `finetune`."""
+
+    name: Annotated[str, typer.Argument(metavar="[CONFIG]", help="A configuration; --list has all.")] = ""
+    data: Annotated[str, option(help="A set's folder, or JSONL.")] = ""
+    output: Annotated[str, option("--output", "-o", help="Folder for checkpoints and model.")] = ""
+    base: Annotated[str, option(help="Another base: an id or a folder.")] = ""
+    set: Settings = None
+    micro_batch: Annotated[int, typer.Option(min=1, help="Examples a GPU at once.")] = 1
+    save_every: Annotated[int, typer.Option(min=1, help="Updates between checkpoints.")] = 100
+    precision: Annotated[str, typer.Option(help="auto, bf16 or fp32.")] = "auto"
+    most_updates: Annotated[int, typer.Option(help="For a trial; -1 for all.")] = -1
+    seed: Annotated[int, typer.Option(min=0, help="Of order and adapters.")] = 0
+    gpu: Annotated[str, option(help="Dry run: another GPU.")] = ""
+    gpus: Annotated[int | None, option(min=1, help="Dry run: how many.")] = None
+    mfu: Annotated[float, typer.Option(help="Dry run: share of the peak speed that is reached.")] = 0.4
+    dry_run: DryRun = False
+    list_all: Annotated[bool, typer.Option("--list", help="List the configurations.")] = False
+    quiet: Quiet = False
+
+
+@command("finetune")
+def finetune(asked: Finetune) -> None:
+    """Fine-tune an evaluator by a named configuration: the papers' settings, and variants marked as ours.
+
+    Examples come from a set that `nlgeval build` made, or a JSONL file of objects with prompt and completion. The loss
+    is on the completion alone. A killed run goes on from its last whole checkpoint when the same command is given
+    again.
+
+    \b
+    Examples:
+      nlgeval finetune --list                                        all configurations
+      nlgeval finetune tigerscore-7b --dry-run                       tokens, memory, hours: upper bounds without data
+      nlgeval finetune prometheus-7b-lora --data sets/feedback_collection --dry-run --gpu h100-80gb
+      nlgeval finetune tigerscore-7b-lora --data sets/metricinstruct --output runs/tiger-lora
+      nlgeval finetune tigerscore-7b --base DIR --set epochs=1 --set batch=8 --data my.jsonl --output runs/trial
+      accelerate launch --config_file nlgeval_lib/training/finetune/fsdp.yaml --num_processes 4 \\
+        --no_python nlgeval finetune tigerscore-7b --data sets/metricinstruct --output runs/tiger
+
+    \b
+    Exit codes: 0 trained, or said what it would take; 1 the run failed; 2 the call, the data or the folder are wrong;
+    130 stopped by Ctrl-C.
+    """
+    from nlgeval_lib.scoring import settings
+    from nlgeval_lib.training import finetune as tuning
+
+    if asked.list_all:
+        for config in map(tuning.named, tuning.names()):
+            typer.echo(f"{config.name:28} {config.title}{'' if config.origin == 'paper' else '  [ours]'}")
+            typer.echo(f"{'':28} {config.base}; {config.source}")
+        return
+    if not asked.name:
+        raise ValueError("which configuration? Give its name, or --list")
+    config = tuning.named(asked.name).changed(**settings.parsed(tuning.Config, asked.set or (), "a configuration"))
+    if asked.base:
+        config = config.changed(base=asked.base, size="")
+    config = config.changed(gpu=asked.gpu or config.gpu, gpus=asked.gpus or config.gpus)
+    if asked.dry_run:
+        typer.echo("\n".join(_plan(config, asked)))
+        return
+    if not asked.data or not asked.output:
+        raise ValueError("--data and --output are needed, or --dry-run")
+    names = ("micro_batch", "save_every", "precision", "most_updates", "seed", "quiet")
+    done = tuning.finetune(config, asked.data, asked.output, **{name: getattr(asked, name) for name in names})
+    left_out = done.facts["left_out"]
+    typer.echo(f"{done.facts['examples']:,} examples, {left_out:,} left out; {done.facts['updates']:,} updates")
+    if len(done.log):
+        typer.echo(f"loss {done.log['loss'].iloc[0]:.3f} at first, {done.log['loss'].iloc[-1]:.3f} at last")
+    typer.echo(f"model: {done.model}")
+
+
+def _plan(config: Any, asked: Finetune) -> list[str]:
+    """The plan's lines, with the data's own numbers where they are given, and the command."""
+    from nlgeval_lib.training import finetune as tuning
+
+    known: dict[str, Any] = {}
+    local = Path(config.base).is_dir()
+    if asked.data:
+        frame = tuning.examples(asked.data)
+        if local:
+            from transformers import AutoTokenizer
+
+            tokens = tuning.tokenized(frame, AutoTokenizer.from_pretrained(config.base), config)
+            known = {"examples": len(tokens.rows), "tokens": tokens.total}
+            note = f"{tokens.answers:,} tokens of answers; longest example {tokens.longest:,}"
+        else:
+            kept = tuning.chosen(frame, config)
+            known = {"examples": len(kept), "tokens": int((kept["prompt"] + kept["completion"]).str.len().sum()) // 4}
+            note = "tokens: characters divided by four, as the base's tokenizer is not here"
+        known["notes"] = (f"{note}; {len(frame) - known['examples']:,} examples left out",)
+    size = tuning.size_of(config.base) if local else None
+    made = tuning.plan(config, size=size, micro_batch=asked.micro_batch, mfu=asked.mfu, **known)
+    command = tuning.launch_command(config, asked.data or "DATA", asked.output or "OUTPUT")
+    return [*made.lines, f"  command       {command}"]
+
+
+# -- training sets -----------------------------------------------------------------------------------------------------
+
+group = typer.Typer(
+    help="Build a paper's training set: what a teacher writes, filtered by named rules, with a report of what each "
+    "removed.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(group, name="build")
+Folder = Annotated[str, option("--output", "-o", help="The set's folder; of `outputs` a file.")]
+Rows = Annotated[str, option(help="JSONL, JSON, CSV, TSV or parquet.")]
+_COMMON = """
+Completions go through the store as everywhere: Ctrl-C stops cleanly, and the same command goes on from there. The
+folder gets train.jsonl (prompt, completion), removed.jsonl (what was removed, by which rule, why), report.json and
+report.md.
+
+\b
+Exit codes: 0 built; 1 nothing was left, or some completions could not be had (the same command asks them again);
+2 the call or the data are wrong; 130 stopped by Ctrl-C.
+"""
+
+
+class Building(Planning):
+    """A set to build, or to plan."""
+
+    output: Folder = ""
+    set: Settings = None
+
+    def build(self, kind: Any, asked: dict[str, Any], **view: Any) -> None:
+        """Build the set of a pipeline's class, or say what it would ask. asked: as for its `stages`."""
+        from nlgeval_lib.scoring import ProgressBar, settings
+        from nlgeval_lib.scoring.asking import Run, ask
+
+        pipeline = kind(**settings.parsed(kind, self.set or (), kind.name))
+        engine, store = _teacher(self)
+        asked |= {"teacher": self.model}
+        if self.dry_run:
+            self.plan(f"{pipeline.name}: ", pipeline.plan(engine, store, **asked), engine, store)
+            return
+        if not self.output:
+            raise ValueError("where to? Give --output, a folder")
+        run, bar = Run(), ProgressBar(pipeline.name, quiet=self.quiet)
+        built = ask(pipeline.stages(**asked), pipeline.name, engine, store, bar, run)
+        failures(run)
+        folder = built.save(self.output, **view)
+        echo(_removed(built.filters))
+        typer.echo(f"{len(built.kept):,} kept, {len(built.filters.removed):,} removed; written: {folder}")
+        raise typer.Exit(1 if run.failures or not built.kept else 0)
+
+
+class Outputs(Asking):
+    """The options of `outputs`."""
+
+    input: Annotated[str, option("--input", "-i", help="JSONL, JSON, CSV, TSV or parquet; - is stdin.")] = ""
+    output: Folder = ""
+    set: Settings = None
+    likelihood: Annotated[str, option(help="A model for BARTScore; none: every output is kept.")] = ""
+    direction: Annotated[str, typer.Option(help="What BARTScore is given: precision (the reference) or source.")] = (
+        "precision"
+    )
+    keep: Annotated[int, typer.Option(min=1, help="How many of each input and system.")] = 1
+
+
+@command("outputs", group)
+def outputs(asked: Outputs) -> None:
+    """Sample system outputs for MetricInstruct's real-world channel, and keep the least likely of each five.
+
+    The input has instruction and source; the output file has a row for each output that was kept, for --real.
+
+    \b
+    Examples:
+      nlgeval build outputs -i inputs.jsonl --engine vllm -m NAME --likelihood facebook/bart-large-cnn -o outputs.jsonl
+      nlgeval build outputs -i inputs.jsonl --engine openai -m NAME -s n=3 -s temperature=0.8 -o all.jsonl
+
+    \b
+    Exit codes: 0 made; 1 nothing was left; 2 the call or the data are wrong; 130 stopped by Ctrl-C.
+    """
+    from nlgeval_lib.engines import Sampling
+    from nlgeval_lib.evaluators import BartScore
+    from nlgeval_lib.scoring import ProgressBar, score_files, settings
+    from nlgeval_lib.training.metricinstruct import least_likely, sample_outputs
+
+    if not asked.input or not asked.output:
+        raise ValueError("--input and --output are needed")
+    frame = _frame(asked.input)
+    if "input_id" not in frame.columns:
+        frame = frame.assign(input_id=[str(row) for row in range(len(frame))])
+    system, kept = _teacher(asked)
+    how = {"store": kept, "sampling": settings.parsed(Sampling, asked.set or (), "sampling")}
+    with contextlib.closing(ProgressBar("outputs", quiet=asked.quiet)) as bar:
+        made = sample_outputs(frame, {asked.model: system}, **how, progress=bar.report)
+        if asked.likelihood:
+            metric = BartScore(model=asked.likelihood, direction=asked.direction)
+            made, filters = least_likely(made, metric, asked.keep)
+            echo(_removed(filters))
+    score_files.write(made, asked.output)
+    typer.echo(f"{len(made):,} outputs; written: {asked.output}")
+    raise typer.Exit(0 if len(made) else 1)
+
+
+class MetricInstruct(Building):
+    """The options of `metricinstruct`."""
+
+    real: Rows = ""
+    synthetic: Rows = ""
+    free: Rows = ""
+
+
+@command("metricinstruct", group, _COMMON)
+def metricinstruct(asked: MetricInstruct) -> None:
+    """Build MetricInstruct, TIGERScore's set (its section 3).
+
+    --real: rows with task, instruction, source, reference, output (and dataset, system_id, input_id). --synthetic: rows
+    whose reference the teacher spoils in aspects that are rare so far. --free: the same in aspects of the teacher's
+    own. Tasks: Summ, Trans, D2T, LF-QA, MathQA, Instruct.
+
+    \b
+    Examples:
+      nlgeval build metricinstruct --real outputs.jsonl --engine openai -m gpt-4 --output sets/metricinstruct --dry-run
+      nlgeval build metricinstruct --real a.jsonl --synthetic b.jsonl --free c.jsonl --engine vllm -m NAME -o sets/mi
+      nlgeval build metricinstruct --synthetic b.jsonl -s most_errors=2 -s check=false --engine vllm -m NAME -o sets/syn
+    """
+    from nlgeval_lib.training.metricinstruct import MetricInstruct as Pipeline
+
+    named = {"real": asked.real, "synthetic": asked.synthetic, "free": asked.free}
+    if not any(named.values()):
+        raise ValueError("which inputs? Give --real, --synthetic or --free")
+    asked.build(Pipeline, {name: _frame(path) for name, path in named.items() if path})
+
+
+class Collection(Building):
+    """The options of `feedback-collection`."""
+
+    seeds: Annotated[str, option(help="Seed rubrics, JSON or JSONL.")] = ""
+    view: Annotated[Literal["full", "no_rubric", "no_reference", "no_feedback"], typer.Option()] = "full"
+
+
+@command("feedback-collection", group, _COMMON)
+def feedback_collection(asked: Collection) -> None:
+    """Build a feedback collection, Prometheus' set (its section 3.1).
+
+    --seeds: rubrics as JSON or JSONL with criteria and score1_description to score5_description; twelve are built in.
+    --view: what the prompt and the completion have: full, no_rubric, no_reference, no_feedback (the paper's Table 6).
+
+    \b
+    Examples:
+      nlgeval build feedback-collection --engine openai -m gpt-4 --output sets/feedback --dry-run
+      nlgeval build feedback-collection -s rounds=1 -s per_round=8 -s instructions=2 --engine vllm -m NAME -o sets/small
+      nlgeval build feedback-collection --seeds mine.jsonl --view no_reference --engine vllm -m NAME -o sets/no_refs
+    """
+    from nlgeval_lib.training.feedback_collection import FeedbackCollection
+    from nlgeval_lib.training.feedback_pieces import seeds
+
+    asked.build(FeedbackCollection, {"seeds": seeds(asked.seeds or None)}, view=asked.view)
+
+
+def _teacher(asked: Asking) -> tuple[Any, Any]:
+    """The engine and the store."""
+    from nlgeval_lib.scoring import named
+
+    if not asked.engine:
+        raise ValueError("which teacher? Give --engine and --model")
+    kept = named.store(asked.store)
+    return asked.choice().start(kept), kept
+
+
+def _frame(path: str) -> Any:
+    from nlgeval_lib.scoring import read
+
+    return read(path).frame.reset_index(drop=True)
+
+
+def _removed(filters: Any) -> list[str]:
+    """How many each rule removed, a line each."""
+    rows = [row for row in filters.table().to_dict("records") if row["removed"]]
+    return [f"{row['rule']:16} {row['removed']:,} of {row['reached']:,}: {row['says']}" for row in rows]
