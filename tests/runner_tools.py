@@ -125,7 +125,7 @@ def _run(job: Any) -> dict[str, Any]:
     shutil.copy(job.source, job.target)
     space: dict[str, Any] = {"display": lambda *things: None}
     for number, cell in enumerate(document["cells"]):
-        source = "".join(cell["source"])
+        source = "".join(cell["source"]) if cell["cell_type"] == "code" else ""
         try:
             with mock.patch.dict(os.environ, job.environment), contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(source, "cell", "exec"), space)

@@ -36,7 +36,7 @@ def test_the_page_runs_from_top_to_bottom(elsewhere, monkeypatch, capsys):
                 assert name == "nlgeval"
                 got = call(monkeypatch, capsys, *arguments)
                 assert got.code == 0, (line, got.err)
-    assert {language for language, _ in BLOCKS} == {"python", "sh", "toml"}
+    assert {language for language, _ in BLOCKS} == {"python", "sh", "toml", "bash"}  # bash: tests/test_new_ablation.py
 
 
 def test_the_evaluator_is_a_plugin_as_it_stands(elsewhere, monkeypatch, capsys):
@@ -62,4 +62,4 @@ def test_commands_of_the_page_exist():
     from nlgeval_lib.cli import app
 
     known = typer.main.get_command(app).commands
-    assert set(re.findall(r"`?nlgeval ([a-z]+) ", PAGE.read_text(encoding="utf-8"))) <= known.keys()
+    assert set(re.findall(r"`?nlgeval ([a-z-]+) ", PAGE.read_text(encoding="utf-8"))) <= known.keys()

@@ -14,7 +14,7 @@ from scipy import stats
 
 from nlgeval_lib import datasets, files, papers, report
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.report import miniature
+from nlgeval_lib.report import miniature, notebook
 from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import JudgeScores, catalogue, criteria_scores, judges
 from nlgeval_lib.training import mini
@@ -154,7 +154,7 @@ def test_every_notebook_that_asks_a_model_says_what_the_miniature_one_gives():
     for name in sorted(asking):
         text = code(LISTED[name])
         assert "miniature." in text or "variant_tests.of_judges" in text, name
-        assert "model = " in text and "engine = " in text, name
+        assert {"model", "engine"} <= notebook.read(LISTED[name].path).parameters.keys(), name
 
 
 def test_every_notebook_of_a_table_with_relations_shows_its_audit():
@@ -165,12 +165,13 @@ def test_every_notebook_of_a_table_with_relations_shows_its_audit():
 
 
 def test_the_template_of_an_ablation_runs_as_it_stands(apart):
-    left = notebook_cells.run(files.root() / "notebooks" / "template_ablation.ipynb", mode="quick", base="rouge2")
+    given = {"mode": "quick", "base": {"type": "rouge2"}}
+    asked = notebook_cells.run(files.root() / "notebooks" / "template_ablation.ipynb", **given)["asked"]
     table = pd.read_csv(apart / "results" / "partial" / "meta" / "template_ablation__table.csv").set_index("variant")
     tests = pd.read_csv(apart / "results" / "partial" / "meta" / "template_ablation__tests.csv")
-    assert set(table.index) == set(left["VARIANTS"]) and tests["variant"].tolist() == ["rouge1", "rougeL"]
-    for name, values in left["scores"].items():
-        tau = stats.kendalltau(values, left["items"]["human_quality"]).statistic
+    assert set(table.index) == set(asked.scores) and tests["variant"].tolist() == ["type=rouge1", "type=rougeL"]
+    for name, values in asked.scores.items():
+        tau = stats.kendalltau(values, asked.items["human"]).statistic
         assert table.loc[name, "value"] == pytest.approx(tau) and table.loc[name, "ci_low"] < tau
     assert (apart / "figures" / "partial" / "meta" / "template_ablation.png").stat().st_size > 5000
 

@@ -44,10 +44,10 @@ def test_a_notebook_is_one_that_a_reader_can_follow(path: Path) -> None:
     code, prose = cells_of(path, "code"), cells_of(path, "markdown")
     tagged = [cell for cell in code if "parameters" in cell["metadata"].get("tags", [])]
     assert len(tagged) == 1, "one cell tagged parameters"
-    for line in tagged[0]["source"]:
-        assert re.match(r"^\w+(: [^=]+)? = .+  # \S", line), (
-            f"a parameter is a plain assignment with a comment: {line!r}"
-        )
+    told = papermill.inspect_notebook(path)  # as `papermill --help-notebook` shows it
+    assert told.keys() == notebook.read(path).parameters.keys(), "an assignment a line, with one = in it"
+    for name, one in told.items():
+        assert one["inferred_type_name"] != "None" and one["help"], f"{name}: TYPE = VALUE  # comment"
     assert "".join(prose[0]["source"]).startswith("# ")
     assert len(code) + len(prose) <= 40, "longer than a reader's patience; move logic to the library"
     before = [bool(SHOWN.search("".join(cell["source"]))) for cell in code]

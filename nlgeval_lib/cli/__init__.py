@@ -17,7 +17,7 @@ from nlgeval_lib.cli._options import app
 from nlgeval_lib.files import printable
 from nlgeval_lib.names import extra
 
-MODULES = ("run", "data", "score", "meta", "parse", "completions", "training", "store")
+MODULES = ("run", "new_ablation", "data", "score", "meta", "parse", "completions", "training", "store")
 for _name in MODULES:
     importlib.import_module(f"{__name__}.{_name}")
 

@@ -45,20 +45,24 @@ def run(
       nlgeval run hdeval_table_01 --force           one output, whatever changed
       nlgeval run hdeval_table_01 --replace         let it shrink: less than the saved result has
       nlgeval run meta_split -p seed=7              a trial; results go to results/partial/
+      nlgeval run -p n_boot=100                     the same for every output that has this parameter
       nlgeval run --mode quick                      a share of the data; results go to results/quick/
       nlgeval run --dry-run                         what would run, and why
     """
+    from nlgeval_lib.report import notebook
     from nlgeval_lib.runner.session import Session, listing
     from nlgeval_lib.runner.stale import Options
     from nlgeval_lib.study import catalogue
 
     if replace and not ids:
         raise ValueError("--replace: name the outputs whose results may shrink")
-    if parameter and not ids:
-        raise ValueError("--parameter: a trial needs the ids of its outputs")
-    listed = catalogue.load()
+    listed, given = catalogue.load(), _values(parameter)
     entries = listed.select(ids or (), paper or ())
-    options = Options(mode, _jobs(jobs), force, replace, timeout, _values(parameter))
+    if given and not ids:
+        entries = [entry for entry in entries if given.keys() <= notebook.read(entry.path).parameters.keys()]
+        if not entries:
+            raise ValueError(f"--parameter: no output has {' and '.join(given)}")
+    options = Options(mode, _jobs(jobs), force, replace, timeout, given)
     if dry_run:
         for line in listing(listed, options, entries):
             typer.echo(line)

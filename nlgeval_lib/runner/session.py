@@ -291,7 +291,8 @@ def listing(catalogue: Catalogue, options: Options, entries: Sequence[Entry]) ->
     """What a run would do, a line an output; nothing is run, fetched or written."""
     stale.forget()
     due: set[str] = set()
-    for entry in [*entries, *([scoreboard_entry()] if scoreboard_entry().path.exists() else [])]:
+    shown = scoreboard_entry().path.exists() and not options.aside
+    for entry in [*entries, *([scoreboard_entry()] if shown else [])]:
         decided = step(entry, catalogue, options)
         action, reason = decided.action, decided.reason
         if action == "cached" and waits_for(entry, catalogue) & due:

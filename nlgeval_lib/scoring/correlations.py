@@ -92,7 +92,8 @@ class Grid:
         """The paired test of two scores on the items that both have. settings, Raises: those of `meta.compare`."""
         policy = self._policy(nan, human, first, second)
         x, y, rated = (self.matrix(values) for values in (first, second, human))
-        return self._counted(meta.compare(x, y, rated, units=self.interval(), nan=policy, **settings), nan)
+        settings = {"units": self.interval(), **settings}
+        return self._counted(meta.compare(x, y, rated, nan=policy, **settings), nan)
 
     def ceiling(self, raters: Sequence[Scores], coef: str, level: str, ci: str | None, n_boot: int, seed: int) -> Any:
         """How well each rater follows the mean of the others: what a judge can be expected to reach."""

@@ -84,10 +84,12 @@ def compare(
     human: str = "human",
     *,
     coef: str = "spearman",
+    units: str = "auto",
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """How well each variant follows the ratings, with its interval; and each against `base`, paired, Holm over all.
 
     items: a row an output, with `input_id`, `system_id` and the ratings `human`; scores: {variant: a value an item}.
+    units: of interval and test, as `meta.compare`.
     Columns: `variant, value, n, ci_low, ci_high, signature, reason`; and `variant, first, second, difference, ci_low,
     ci_high, n, p, p_holm, signature, reason`, where first is the variant and second the base (no row for the base
     itself). The second is empty where the base is the only variant.
@@ -98,13 +100,13 @@ def compare(
     if human not in items.columns:
         raise ValueError(f"items have no column {human!r} with ratings; theirs: {', '.join(map(str, items.columns))}")
     ratings = items[human].to_numpy(float)
-    table = correlations.table(items, scores, {"human": ratings}, coefs=(coef,))
+    table = correlations.table(items, scores, {"human": ratings}, coefs=(coef,), ci=units)
     table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
     pairs: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray, np.ndarray]]
     pairs = {(name,): (values, scores[base], ratings) for name, values in scores.items() if name != base}
     if not pairs:
         return table, pd.DataFrame()
-    return table, paired_tests(items, pairs, ("variant",), coef=coef)
+    return table, paired_tests(items, pairs, ("variant",), coef=coef, units=units)
 
 
 def paired_tests(
@@ -114,18 +116,19 @@ def paired_tests(
     *,
     coef: str = "spearman",
     family: str | None = None,
+    units: str = "auto",
 ) -> pd.DataFrame:
     """Do the first scores follow the ratings more closely than the second? One row a pair, p-values corrected by Holm.
 
     pairs: {key: (first scores, second scores, ratings)}, a value an item; names: what the parts of a key are called.
-    family: the name whose values are corrected apart; None corrects all pairs together. Test and interval are
-    the defaults of `meta.compare`.
+    family: the name whose values are corrected apart; None corrects all pairs together. units: of test and
+    interval, as `meta.compare`.
     Returns the names, `first, second, difference, ci_low, ci_high, n, p, p_holm, signature, reason`.
     """
     grid = correlations.Grid(items)
     rows = []
     for key, sides in pairs.items():
-        found = grid.compare(*sides, coef=coef, ci=grid.interval())
+        found = grid.compare(*sides, coef=coef, ci=grid.interval(units), units=grid.interval(units))
         row = dict(zip(names, key, strict=True)) | {"first": found.first, "second": found.second}
         row |= {"difference": found.difference, "ci_low": found.low, "ci_high": found.high, "n": found.n, "p": found.p}
         rows.append(row | {"signature": found.signature(), "reason": found.reason})

@@ -55,6 +55,7 @@ def text(folder: Path) -> str:
         + f"\n\nRevision under which completions are stored: `sha256:{models.folder_hash(folder)[:16]}`.",
         _data(),
         _measured(head, table, beside, kinds),
+        _TELLS,
         _LIMITS,
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
@@ -67,6 +68,16 @@ A Llama of a few million parameters, trained from nothing by this repository on 
 that every LLM evaluator can run for real on a machine without a model hub. It knows one small made-up world: records of
 3 to 6 attributes and short texts about them. **Its numbers carry the route `mini` and are never set beside a paper's as
 if they could be compared.** Its model id for any engine is the path of this folder. Licence: that of the repository.
+"""
+
+_TELLS = """
+## What an ablation with it can tell
+
+On these 300 texts a paired test over inputs sees how many aspects are in a mean of aspect scores (CoAScore's variant
+`average`), whether a rubric names the aspect (asked of an aspect, not of the overall quality), and what joins criteria
+scores (HD-Eval). It sees nothing of a reference, of a feedback, and of the chain before CoAScore's last score: every
+error shows in record and text, and the judge has learnt to find it there in one step, so that all forms above are alike.
+With six systems a test over systems as well sees next to nothing. `EXTENDING.md` has the commands.
 """
 
 _LIMITS = """
