@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import files
-from nlgeval_lib.report import Output, answers, readings
+from nlgeval_lib.report import Output, answers
 from nlgeval_lib.study import catalogue
 
 # a notebook whose reading is about the miniature judge is measured by what is committed with that judge
 ENTRIES = {entry.notebook: entry for entry in catalogue.load().outputs if not entry.notebook.startswith("ablations/")}
-LINES = readings.backing()
+LINES = answers.backing()
 # tables, sections, models and packages by name, code, confidence: numbers that stand for no result
 NAMES = re.compile(
     r"`[^`]*`|\b(Tables?|Figures?|sections?|layers?|level|epsilon) [A-Z]?\.?\d[\d.]*((, | and | to )\d+)*"
@@ -42,16 +42,16 @@ def numbers(text: str) -> list[str]:
 
 
 def frame_of(line: dict[str, str]) -> pd.DataFrame:
-    return readings.frame(line["file"], 0)
+    return answers.saved_table(line["file"], 0)
 
 
 @pytest.mark.parametrize("notebook", sorted({line["notebook"] for line in LINES}))
 def test_each_point_is_borne_out(notebook: str) -> None:
-    lines = readings.backing(notebook)
+    lines = answers.backing(notebook)
     said = points(notebook)
     for line in lines:
         assert sum(line["said"] in point for point in said) == 1, f"not in the reading, or twice: {line['said']!r}"
-        assert not line["value"] or readings.holds(line, frame_of(line)), line
+        assert not line["value"] or answers.holds(line, frame_of(line)), line
     for point in said:
         mine = [line for line in lines if line["said"] in point]
         assert mine, f"nothing in notebooks/readings.csv says what this rests on: {point}"
@@ -90,7 +90,7 @@ def test_a_changed_result_is_noticed() -> None:
             frame = frame_of(line)
             keys = {name for names in KEYS.findall(line["where"]) for name in names if name} - VERDICTS
             others = itertools.chain((changed(frame, by, keys) for by in (1.3, -1.7, 4, 0)), [frame.iloc[::2]])
-            if all(readings.holds(line, other) for other in others):
+            if all(answers.holds(line, other) for other in others):
                 deaf.append(line["said"])
     assert not deaf
 
@@ -99,8 +99,8 @@ def test_a_page_leaves_out_what_does_not_hold(tmp_path, monkeypatch) -> None:
     notebook = "tigerscore/table_07_hallucination.ipynb"
     entry = ENTRIES[notebook]
     whole = answers.Answer(entry, {}).reading
-    assert readings.backed(whole, notebook) == whole
-    for name in {line["file"] for line in readings.backing(notebook) if line["file"]}:
+    assert answers.backed(whole, notebook) == whole
+    for name in {line["file"] for line in answers.backing(notebook) if line["file"]}:
         place = tmp_path / name
         place.parent.mkdir(parents=True, exist_ok=True)
         frame = pd.read_csv(files.located(name))

@@ -57,7 +57,7 @@ def run(
     if replace and not ids:
         raise ValueError("--replace: name the outputs whose results may shrink")
     listed, given = catalogue.load(), _values(parameter)
-    entries = listed.select(ids or (), paper or ())
+    entries = [*listed.select(ids or (), paper or ())]
     if given and not ids:
         entries = [entry for entry in entries if given.keys() <= notebook.read(entry.path).parameters.keys()]
         if not entries:

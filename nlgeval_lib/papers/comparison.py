@@ -116,7 +116,7 @@ def compare(
     return frame[list(RESULT)].astype(dict.fromkeys(("difference", "ci_low", "ci_high"), float) | {"n": "Int64"})
 
 
-def _why(key: tuple[str, str, str], lacking: Mapping[Any, str], otherwise: str) -> str:
+def _why(key: tuple[str, ...], lacking: Mapping[Any, str], otherwise: str) -> str:
     return next((lacking[one] for one in (key[:2], key[1], key[0]) if one in lacking), otherwise)
 
 

@@ -1,24 +1,31 @@
 """The answer of an output on one page: claim, verdict, printed beside ours, figure, reading, what is missing.
 
 A page is made of what is saved: the notebook's own words and the result. Markdown beside the results, for a code host;
-`report.pages` puts the same before the notebook.
+`report.pages` puts the same before the notebook. Of a reading only what the saved results bear out is shown:
+`notebooks/readings.csv` has a line for each number and comparison. `said`: words of the notebook's section Reading;
+`value`: the number as it is written, a bound (`>0`, `<=.05`) or a text; `file`: a result; `where` and `take`: which of
+its rows and what of them, in pandas' query language; `of`: what makes one of several rows. A line without `value` says
+that its sentence rests on no result.
 """
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib import files, papers
-from nlgeval_lib.report import readings, saving, tables
+from nlgeval_lib.report import saving, tables
 from nlgeval_lib.study.catalogue import Entry
 
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
@@ -66,7 +73,7 @@ class Answer:
     def reading(self) -> str:
         """What the result means: Markdown, only what the saved numbers bear out."""
         said = self._sections.get("Reading", "")
-        return readings.backed(said, self.entry.notebook, self.record.get("mode", "full"))
+        return backed(said, self.entry.notebook, self.record.get("mode", "full"))
 
     @cached_property
     def cells(self) -> pd.DataFrame | None:
@@ -176,3 +183,65 @@ def pages(entries: tuple[Entry, ...]) -> dict[str, bytes]:
         if record := saving.read_json(f"{base(entry)}.json"):
             made[f"{base(entry)}.md"] = markdown(Answer(entry, record)).encode()
     return made
+
+
+# -- what backs a reading --------------------------------------------------------------------------------------------
+
+_BOUNDS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+_ONE: dict[str, Callable[[pd.Series], Any]] = {
+    "": lambda values: values.item(),
+    "count": len,
+    "distinct": lambda values: values.nunique(),
+    "gap": lambda values: values.iloc[0] - values.iloc[-1],  # the first row less the last
+    **{name: operator.methodcaller(name) for name in ("min", "max", "mean", "sum")},
+}
+
+
+def backing(notebook: str = "") -> list[dict[str, str]]:
+    """What backs the reading of a notebook (its path below `notebooks/`), or of all."""
+    return [line for line in _lines(files.notebooks() / "readings.csv") if notebook in ("", line["notebook"])]
+
+
+@functools.lru_cache(maxsize=2)
+def _lines(path: Path) -> list[dict[str, str]]:
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records") if path.is_file() else []
+
+
+def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
+    """Whether these rows give what `line` says of them, to the digits that it says."""
+    try:
+        rows = frame.query(line["where"], engine="python", local_dict={}) if line["where"] else frame
+        found = _ONE[line["of"]](rows.eval(line["take"], engine="python", local_dict={}) if line["take"] else rows)
+    except (ValueError, IndexError):  # no such row, or several
+        return False
+    said = line["value"]
+    if isinstance(found, str):
+        return found == said
+    for sign, holds_for in _BOUNDS.items():
+        if said.startswith(sign):
+            return bool(holds_for(found, float(said.removeprefix(sign))))
+    return papers.agrees(found, said)
+
+
+def backed(text: str, notebook: str, mode: str = "full") -> str:
+    """The sentences of a reading that the saved results back; how many others there are is said at the end."""
+    kept, left = [], 0
+    for part in text.split("\n- "):
+        lines = [line for line in backing(notebook) if line["value"] and line["said"] in part]
+        if all(_saved(line, mode) for line in lines):
+            kept.append(part)
+        else:
+            left += 1
+    more = f"\n\n({left} further points are left out: the saved numbers do not bear them out.)" if left else ""
+    return "\n- ".join(kept) + more
+
+
+def _saved(line: Mapping[str, str], mode: str) -> bool:
+    name = line["file"].replace("results/", "results/quick/", 1) if mode == "quick" else line["file"]
+    return files.located(name).is_file() and holds(line, saved_table(name, files.located(name).stat().st_mtime_ns))
+
+
+@functools.lru_cache(maxsize=256)
+def saved_table(name: str, modified: int) -> pd.DataFrame:
+    """A saved table by the name that records give it; `modified`: read again where this is another."""
+    return pd.read_csv(files.located(name), keep_default_na=False, na_values=[""])

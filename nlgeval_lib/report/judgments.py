@@ -52,12 +52,12 @@ def of_question(output: str, name: str, *, mode: str = "full", **asked: Any) -> 
     """The judge that a catalogue's output reads as `name`: how it is called, and its judgments.
 
     asked: engine, model, revision, aspects, as `study.judge_scores` takes them; replay reads the store alone.
-    Raises: JudgeUnavailable where the store lacks some; what `study.judge_scores` raises.
+    Raises: Unavailable where the store lacks some; what `study.judge_scores` raises.
     """
     question = catalogue.load().question(output, name)
     found = judges.judge_scores(output, name, mode=mode, **asked)
     if not found.available:
-        raise judges.JudgeUnavailable(found.why)
+        raise judges.Unavailable(found.why)
     options = EngineOptions(
         "replay", asked.get("model", ""), found.revision, store=files.state("completions"), mode=mode
     )

@@ -70,10 +70,10 @@ class Output:
         """What was saved last, verdict and first table: what a notebook begins with; its own run's follow below."""
         record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
         if record is None:
-            return tables.lines([f"Nothing is saved yet, mode {self.mode}: what this run gives stands below."])
+            return tables.joined([], [f"Nothing is saved yet, mode {self.mode}: what this run gives stands below."])
         saved = answers.Answer(self.entry, record)
         said = f"As saved on {record['date'][:10]}: {saved.verdict}"
-        parts = [tables.lines([said]), *saved.shown[:1]]
+        parts = [tables.joined([], [said]), *saved.shown[:1]]
         return tables.Table("".join(part.html for part in parts), "\n".join(part.text for part in parts))
 
     def compare(

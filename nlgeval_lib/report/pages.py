@@ -23,7 +23,7 @@ from nlgeval_lib.report import answers, judgments, notebook, saving, scoreboard,
 from nlgeval_lib.report.explorer import Explorer
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import META, PAPERS, Catalogue, Entry
-from nlgeval_lib.study.judges import JudgeUnavailable
+from nlgeval_lib.study.judges import Unavailable
 
 JUDGMENTS = "judgments"  # the folder of the judges' pages
 
@@ -152,7 +152,7 @@ def _explorers(listed: Catalogue) -> Iterator[tuple[list[str], Explorer]]:
     for (_, model), (output, name, *others) in asked.items():
         try:
             who, frame = judgments.of_question(output, name, model=model)
-        except (JudgeUnavailable, datasets.DataError, EngineError):
+        except (Unavailable, datasets.DataError, EngineError):
             continue
         yield [output, *others[::2]], Explorer(who, frame)
 

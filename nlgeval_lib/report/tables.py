@@ -86,7 +86,7 @@ def show(
         [_td(_plain(value, digits), value, classes(name, value)) for name, value in zip(names, values, strict=True)]
         for values in frame.itertuples(index=False, name=None)
     ]
-    return _joined([_drawn(names, _head(names), body, caption)], notes)
+    return joined([_drawn(names, _head(names), body, caption)], notes)
 
 
 def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = (), layout: str = "auto") -> Table:
@@ -110,7 +110,7 @@ def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()
             parts.append(_drawn(*(_wide if wide else _long)(part, reasons), title))
             title = ""
     numbered = [f"({number}) {reason}" for reason, number in reasons.items()]
-    return _joined(parts, [LEGEND, summary(cells), *numbered, *_signatures(cells), *notes], "\n\n")
+    return joined(parts, [LEGEND, summary(cells), *numbered, *_signatures(cells), *notes], "\n\n")
 
 
 def _blocks(part: pd.DataFrame) -> list[pd.DataFrame]:
@@ -279,7 +279,7 @@ def _drawn(heads: list[str], top: str, body: list[list[_Cell]], caption: str) ->
     return Table(f'<div class="nlgeval-box"><table class="nlgeval">{inner}</table></div>', text, markdown)
 
 
-def _joined(parts: Sequence[Table], notes: Sequence[str], between: str = "\n") -> Table:
+def joined(parts: Sequence[Table], notes: Sequence[str], between: str = "\n") -> Table:
     """Tables, and sentences below them."""
     foot = "".join(f"<div>{esc(note)}</div>" for note in notes)
     below = f'<div class="nlgeval-notes">{foot}</div>' if notes else ""
@@ -317,7 +317,7 @@ def audit(found: pd.DataFrame, names: Sequence[str]) -> tuple[Table, dict[str, A
         if len(untold):
             facts[name]["untold"] = len(untold)
     if not rows:
-        return _joined([], said), facts
+        return joined([], said), facts
     frame = pd.DataFrame(rows)
     shown = frame.drop(columns=["table"] * (len(names) == 1) + ["note"] * (not frame["note"].any()))
     return show(shown, "Printed numbers that contradict each other", notes=said), facts

@@ -76,7 +76,8 @@ _TELLS = """
 On these 300 texts a paired test over inputs sees how many aspects are in a mean of aspect scores (CoAScore's variant
 `average`), whether a rubric names the aspect (asked of an aspect, not of the overall quality), and what joins criteria
 scores (HD-Eval). It sees nothing of a reference, of a feedback, and of the chain before CoAScore's last score: every
-error shows in record and text, and the judge has learnt to find it there in one step, so that all forms above are alike.
+error shows in record and text, and the judge has learnt to find it there in one step, so that all forms above are
+alike.
 With six systems a test over systems as well sees next to nothing. `EXTENDING.md` has the commands.
 """
 
