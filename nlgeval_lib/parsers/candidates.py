@@ -252,6 +252,8 @@ def _present(one: Candidate, text: str) -> None:
     core = window.rstrip(_OPENERS)
     new_line = "\n" in window[len(core) :]
     ends = text[one.used : one.used + 1] in tables.END_SIGNS or tables.ENDS.match(text, one.used) is not None
+    if core.endswith("out of"):
+        return
     left, article = _unfilled(core)
     if left.endswith((":", "=", "|", "-", "->")):
         unsure = not tables.HEDGES.isdisjoint(core[len(left) :].split())
@@ -364,6 +366,8 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
         verb = groups.get("verb")
         if verb and not _own(sentence, found.start("verb"), verb):
             one.spoil("the number is the score of something else")
+        led = tables.QUALITY_FIRST.match(sentence)  # "In terms of clarity it scores"
+        one.label = one.label or (led[1] if led else "")
         if not one.label:  # "I would rate the fluency a 4", "the fluency gets"
             at = found.start("verb" if verb else "noun" if "noun" in groups else 0) - 1
             named = tables.QUALITY.search(sentence, at) or tables.QUALITY_LAST.search(
@@ -434,6 +438,8 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
         one.present(FORM if scored else ALONE, "leading")
         if lead["list"] and not one.kind and one.value == 1.0:
             one.spoil("a leading '1.' may be the number of a list")
+    elif scored and text.startswith("):", one.used) and _HEADING.fullmatch(line.rstrip(" (")):
+        _label(one, text, f"{window.rstrip(' (')}:", True)  # "Depth (2/5): it barely ..."
     elif scored and tables.ENDS.match(text, one.used) and not tables.COUNT_BEFORE.search(window):
         if line.rstrip(_OPENERS).rpartition(" ")[2] in tables.NOT_A_SCORE:  # "This is part 4/5"
             return

@@ -159,7 +159,9 @@ def _json(text: str) -> str:
     for item, start, end in objects(text):
         records = [one for one in (item if isinstance(item, list) else [item]) if isinstance(one, Record)]
         said = [line for record in records for line in _json_lines(record)]
-        if any(number for _, number in said):
+        if said and _EXAMPLE.search(text, max(0, start - 60), start):
+            kept, at = [*kept, text[at:start], "quoted"], end
+        elif any(number for _, number in said):
             kept += [text[at:start], ".\n" if text[at:start].strip() else "\n", *(f"{line}\n" for line, _ in said)]
             at = end
     return "".join([*kept, text[at:]])
@@ -258,6 +260,7 @@ _STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.
 _STRUCK = re.compile(r"~~[^~\n]{1,60}~~")
 _LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
 _ECHOED = re.compile(r"(?:for example|e\.g\.?|such as|format)[^\n.!?]{0,40}\Z")
+_EXAMPLE = re.compile(r"\b(?:example|sample|template)\b[^\n.!?]{0,30}:\s{0,9}\Z")
 _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 _BARE_QUOTE = re.compile(r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
@@ -300,7 +303,7 @@ def _without_sum(match: re.Match) -> str:
 def _unquoted(match: re.Match) -> str:
     """Words that are quoted are the judged text's; a number or a label in quotation marks is the judge's."""
     alone = match.start() < 3 and not _LETTER.search(match.string[: match.start()] + match.string[match.end() :])
-    return match.group() if alone or _BARE_QUOTE.fullmatch(match[1]) else re.sub(r"\d", "#", match.group())
+    return match.group() if alone or _BARE_QUOTE.fullmatch(match[1]) else _ANY.sub("#", match.group())
 
 
 def plain(text: str) -> str:
@@ -367,7 +370,8 @@ def _scale(match: re.Match, kind: str, low: float, high: float) -> str:
     before = match.string[max(0, match.start() - 3) : match.start()].rstrip(" \t")[-1:]
     if kind == "note":
         values = {number_of(token) for token in _ANY.findall(match["note"])}
-        no_scale = not values or (len(values) == 1 and not _NAMES_TOP.search(match["note"]))
+        given = _ONLY_NUMBER.fullmatch(match["note"]) and low not in values  # "Depth (2/5): it barely ..."
+        no_scale = given or not values or (len(values) == 1 and not _NAMES_TOP.search(match["note"]))
         same = high in values and (low in values or len(values) == 1)
     elif kind in ("scale", "span"):
         same = {_signed(match["low"]), _signed(match["high"])} == {low, high}

@@ -164,7 +164,7 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
     for standing in _STANDINGS if shown_ones else ():
         verdicts = [one for one in live if one.strength in standing]
         stops = [one for one in blocked if one.strength in standing]
-        if any(not one.label for one in verdicts):
+        if standing != (ASPECT,) and any(not one.label for one in verdicts):
             verdicts = [one for one in verdicts if not one.label]
         values = {one.value for one in verdicts}
         if standing == (ASPECT,) and values and not label:

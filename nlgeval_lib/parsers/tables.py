@@ -83,6 +83,9 @@ QUALITY = re.compile(rf"\W({_QUALITY})\b")
 QUALITY_LAST = re.compile(
     rf"\W({_QUALITY})(?=(?: of (?:the|this|its) (?:[a-z]+ )?[a-z]+| is| was| be)?(?: as| at| with)?\s*\Z)"
 )
+QUALITY_FIRST = re.compile(
+    rf"\W*(?:in terms of|regarding|as (?:for|to)|with regards? to|for|on) (?:the |its )?({_QUALITY})\b"
+)
 QUALITY_NAME = re.compile(rf"(?:[a-z]+[ _-])?{_QUALITY}|overall|flow")
 
 # --- words between a cue and its number, and before a verb ----------------------------------------------------------
@@ -104,7 +107,8 @@ OWN = words(
 JUDGED = words(
     "response summary answer output text translation story generation essay article reply dialogue sentence candidate"
     " one headline caption paraphrase statement explanation completion message turn submission responses summaries it"
-    " this hypothesis conversation paragraph passage poem code"
+    " this hypothesis conversation paragraph passage poem code proposal letter email speech draft abstract argument"
+    " description script lyrics plan advice"
 )
 AUXILIARIES = words(
     "would will have has had am is are was were be been being should must can do does did 'd could shall may might"
@@ -148,8 +152,8 @@ CUES = {
     r"the end|on balance),?",
     # "The score of the text is 4"
     Cue("score is", LABEL, "of is as at was be being equals to comes"): r"\W(?P<noun>(?:score|rating)s?|grade|mark|"
-    r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>of|is|as|at|was|be|being|"
-    r"equals|equal to|set to|comes to|stands at)",
+    r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>(?<!out )of|is|as|at|was|be|"
+    r"being|equals|equal to|set to|comes to|stands at)",
     # "Score 4"
     Cue(
         "score", LABEL, "score rating grade mark verdict star stars"
@@ -175,9 +179,10 @@ CUES = {
         "rate rates rated scores scored scoring graded on for with choose chose select selected pick picked say go it "
         "it's vote voted is was at as be",
     ): r"\W(?:(?P<verb>rate[sd]?|scor(?:e[sd]|ing)|graded)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
-    r"went with|decided? on|conclude with|(?:i|we|this|it|that|which)(?:'d| would| will|'ll)? (?:finally |eventually )?"
-    r"(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|sits|finish(?:es)?|"
-    r"(?:came|comes) (?:out|down)) (?:on|at|with|as)|choose|chose|select(?:ed)?|pick|picked|opt(?:ed)? for|"
+    r"went with|decided? on|conclude with|(?:i|we|this(?: one)?|it|that|which)(?:'d| would| will|'ll)? (?:finally |"
+    r"eventually )?(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|"
+    r"sits|finish(?:es)?|(?:came|comes) (?:out|down)) (?:on|at|with|as)|choose|chose|select(?:ed)?|pick|picked|"
+    r"opt(?:ed)? for|"
     r"stick(?:ing)? with|commit(?:ting)? to|i'?(?:d|ll) (?:say|go)|i (?:would |will )?say|let(?: me|'s| us)(?: just)? "
     r"say|i voted?(?: for)?|(?:my|the "
     r"final) (?:final |own |overall )?(?:answer|choice|pick|vote|decision|conclusion|call|number|opinion) (?:is|was|"
@@ -262,6 +267,10 @@ _PEOPLE = (
 _SOURCE = (
     r"(?:article|source|original|passage|document|story|review|report|author|writer|reviewer|speaker|user|post|news)"
 )
+_JUDGE = (
+    r"(?:gpt|chatgpt|claude|gemini|llama|mistral|qwen|palm|bard)(?:-?[\w.]+)*|(?:reviewer|rater|annotator|judge|grader|"
+    r"evaluator|expert|assessor) (?:\d|[a-c]|one|two|three)"
+)
 _LACKING = r"with (?:more|better|some|a few|minor|slight|less|fewer|a bit|a little|improve\w+|additional|another)"
 _GRADE = r"(?: (?:a|an|the|even|full|perfect|scores?|ratings?|levels?|grades?|marks?|of|about))*"
 
@@ -294,6 +303,9 @@ VETOES = {
         r"warrant|justify|obtain|secure|become|raise|push|bump|qualify|improve|increase|elevate)\b",
         # It nearly meets the criteria for a 4.
         "a standard": r"(?:fails?|partially|partly|nearly|almost|closer?)\b.*\b(?:criteria|standards?)\b",
+        # GPT-4's score was 4, reviewer 2 recommended a 4
+        "another judge's": rf"(?:{_JUDGE})(?:'s (?:[a-z]+ )?(?:scores?|ratings?|grades?|marks?|verdict)|,?(?: "
+        r"[a-z]+ly)? (?:recommend|suggest|propos|g[ai]v|award|assign|rate|scor|grade)\w*)\b",
         # Others gave it a 4.
         "somebody else's": rf"(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
         rf"(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:answer|response|"
@@ -344,6 +356,9 @@ VETOES = {
     },
     # in its whole sentence, unless the judge speaks, or settles it, after it
     "reported": {
+        # It is weaker than last week's, which earned a 4.
+        "another's": r"than\b[^.;:!?\n]{0,60}?(?:,? (?:which|that|who)|\bi(?: would|'d)?) (?:earned|got|received|gets?|"
+        r"scored|deserved|gave|give|rated?|call)(?: an?)? ?\Z",
         # For example, a score of 4.
         "an example or instruction": r"e\.g|for (?:example|instance)\b|such as\b",
         # The article says that it got a 4.
@@ -445,7 +460,8 @@ CORRECTION = re.compile(
     rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|looking again|"
     rf"let me (?:re|correct|change|adjust)\w*|"
     rf"i (?:(?:must|have to|will|'ll) )?(?:revise|correct|change|take|lower|raise|reconsider) (?:my|it|that|the)|"
-    rf"actually,|no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make that|i meant\b|or rather\b|"
+    rf"(?:score|rating|grade) should have been\b|actually,|"
+    rf"no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make that|i meant\b|or rather\b|"
     rf"[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?:rather|(?P<unsure>maybe|perhaps)))[:,]? "
     rf"(?=(?:an? )?{_N}(?:/\d+)?\s*(?:[.!,;]|\Z)))(?P<rest>[^\n]{{0,60}})"
 )
