@@ -180,8 +180,9 @@ def test_an_actor_is_killed(on, tmp_path, spare):
 
 @pytest.mark.parametrize("spare", [True, False], ids=["spare", "no-spare"])
 def test_a_node_is_lost(on, cluster, tmp_path, spare):
-    third = [cluster.add(num_cpus=1)] if spare else []
     engine = on(free=20)
+    engine.ready(2)
+    third = [cluster.add(num_cpus=1)] if spare else []  # after the replicas, which hold the other two
     try:
         killed_midway(engine, tmp_path, lambda: cluster.remove_node(cluster.slots.pop(), allow_graceful=False))
     finally:

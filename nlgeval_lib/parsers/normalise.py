@@ -155,7 +155,8 @@ _GENERIC = words("score rating grade value result results scores ratings evaluat
 
 
 def _json(text: str) -> str:
-    kept, at = [], 0
+    kept: list[str] = []
+    at = 0
     for item, start, end in objects(text):
         records = [one for one in (item if isinstance(item, list) else [item]) if isinstance(one, Record)]
         said = [line for record in records for line in _json_lines(record)]
