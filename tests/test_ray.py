@@ -156,6 +156,14 @@ def test_two_stages_load_the_engine_once_and_resume_asks_the_rest(on, tmp_path):
     assert (done.stored, done.done) == (200, 1000) and set(asked(tmp_path).values()) == {1}
 
 
+def alive(pid: int) -> bool:
+    import psutil
+
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
+
+
 def killed_midway(engine: RayEngine, folder: Path, kill) -> None:
     """Complete all prompts, with `kill` after the first answers; none is lost, few are asked twice."""
     alone, kept = one_process(folder)
@@ -163,6 +171,8 @@ def killed_midway(engine: RayEngine, folder: Path, kill) -> None:
     def report(progress, batch):
         if not (folder / "go").exists() and len(busy(folder)) == len(engine._replicas):
             kill()
+            while all(alive(pid) for pid in loaded(folder)):
+                time.sleep(0.01)
             (folder / "go").touch()
 
     with Store(folder / "store") as store, pytest.warns(UserWarning, match="a replica is lost"):

@@ -23,7 +23,7 @@ from nlgeval_lib.records import Completion
 
 _BLOCK, _OPEN = 128, 4  # asks in a block, at most; blocks that a replica has open: as much as vLLM keeps at hand
 _ATTEMPTS, _PARTS = 3, 8  # of a block; what is lost is asked again in parts, so that one bad prompt takes few along
-_HOPELESS = 3  # blocks given up, or replicas that do not start, with no completion in between: nothing works any more
+_HOPELESS = 3  # blocks given up with no completion in between, or starts of each replica with none up: nothing works
 _HAND_OVER = 0.2  # seconds for which a replica gathers completions before it sends them
 _POLL = 1.0
 
@@ -164,7 +164,8 @@ class RayEngine(Engine):
                 if not attempts:
                     raise EngineError(f"no Ray cluster at {address or 'this machine'}: {error}") from error
                 ray.shutdown()
-        self._make, self._patience, self._fruitless = make, patience, 0
+        self._make, self._patience = make, patience
+        self._given_up = self._unborn = 0  # in a row
         needs = {"num_gpus": gpus if ray.cluster_resources().get("GPU") else 0, "num_cpus": 1}
         self._actor: Any = ray.remote(Replica).options(**needs, max_concurrency=_OPEN + 2)
         self.slice = max(Engine.slice, replicas << 14)
@@ -269,9 +270,9 @@ class RayEngine(Engine):
             return []
         except self._ray.exceptions.RayError as error:
             if held.coming is not None:
-                return self._met(held, f"a replica died as it was started: {error}")
+                return self._met(held, error)
             why = str(error)
-        self._fruitless = 0 if came else self._fruitless
+        self._given_up = 0 if came else self._given_up
         block = held.open[reference]
         for completion in came:
             block.asks.pop(completion.key, None)
@@ -285,12 +286,13 @@ class RayEngine(Engine):
             if said[:3] != getattr(self, "_who", said[:3]):
                 raise EngineError(f"the replicas differ: {self.signature()} before, {said[:3]} on another")
             self._who = self.name, self.model, self.revision = said[:3]
-            self._maker, held.coming = said[3], None
+            self._maker, held.coming, self._unborn = said[3], None, 0
             return []
-        if not hasattr(self, "_who"):
+        if isinstance(said, str) and not hasattr(self, "_who"):
             raise EngineError(said)
-        self._count(said)
-        return self._lose(held, said)
+        self._unborn += 1  # several at once where their node is lost before Ray knows
+        self._hope(self._unborn, _HOPELESS * len(self._replicas), said)
+        return self._lose(held, f"it did not start: {said}")
 
     def _lose(self, held: _Held, why: str) -> list[Completion]:
         """Start a replica in the place of one that is gone; its blocks are asked again, in parts, or given up."""
@@ -310,11 +312,12 @@ class RayEngine(Engine):
             else:
                 reason = f"given up after {_ATTEMPTS} attempts; the last replica said: {why}"
                 given_up += [failed(ask, reason, passing=True) for ask in left]
-                self._count(why)
+                self._given_up += 1
+                self._hope(self._given_up, _HOPELESS, why)
         held.open.clear()
         return given_up
 
-    def _count(self, why: str) -> None:
-        self._fruitless += 1
-        if self._fruitless >= _HOPELESS:
-            raise EngineError(f"nothing works any more: {self._fruitless} failures in a row, the last: {why}")
+    @staticmethod
+    def _hope(failures: int, limit: int, why: object) -> None:
+        if failures >= limit:
+            raise EngineError(f"nothing works any more: {failures} failures in a row, the last: {why}")
