@@ -225,6 +225,7 @@ def test_what_cannot_work_ends(on, tmp_path):
 
 def test_an_interrupted_run_leaves_the_replicas_usable(on, tmp_path):
     engine = on(free=20)
+    engine.ready(2)
 
     def report(progress, batch):
         if progress.done:
