@@ -47,7 +47,7 @@ def test_ratings_are_read():
     reads = [parsers.rating(case["text"], case["low"], case["high"], case.get("label")) for case in RATINGS]
     share = sum(right(read, case["expect"]) for read, case in zip(reads, RATINGS, strict=True)) / len(RATINGS)
     assert len({case["id"] for case in RATINGS}) == len(RATINGS) >= 1800
-    assert share >= 0.965
+    assert share >= 0.97
 
 
 @pytest.mark.parametrize("case", OTHERS, ids=[f"{case['parser']}: {case['id']}" for case in OTHERS])

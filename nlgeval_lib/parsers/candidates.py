@@ -62,7 +62,7 @@ _RIGHT = re.compile(
            |of(?=[ \t]+(?:\d|the[ ]\d+[ ](?:possible|available))))
            [ \t]*(?:a[ \t]+|the[ \t]+)?
            (?:(?:possible|maximum|total|max|perfect)[ \t]+(?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
-           (?P<base>{_N}))
+           (?P<base>{_N})(?:[ ]available\b)?)
        | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*(?P<upto>{_N}){END_OF_NUMBER})
        | (?P<series>(?![,;][ ]{_N}[ ](?:is|seems|feels)\b)
            [ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b|\bvs\b\.?|\bversus\b|[ ](?=\d))

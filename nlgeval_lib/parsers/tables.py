@@ -14,7 +14,7 @@ NOUNS = words(
     "score scores rating ratings rate grade grades graded mark marks star stars points verdict evaluation assessment"
     " judgment judgement result note nota"
 )
-RANKS = words("final overall total ultimate concluding revised updated corrected adjusted definitive conclusion")
+RANKS = words("final overall total told ultimate concluding revised updated corrected adjusted definitive conclusion")
 AWARDED = words("earned awarded obtained achieved received granted given")
 # names of something else even where the number is written as a score: "Confidence: 4/5"
 NEVER_A_SCORE = words(
@@ -94,7 +94,7 @@ FILL = words(
     " moderate maximum minimum poor top near-perfect middling average final numeric numerical bare resounding"
     " well-deserved well-earned straight lower higher lowest highest relatively very max just exactly about around"
     " approximately roughly therefore thus clearly now simply still merely probably likely rather fairly quite hence"
-    " definitely certainly currently indeed actually only easily"
+    " definitely certainly currently indeed actually only easily level band label"
 )
 # of those, what leaves it in doubt where no verb presents the number: "Score: about 4", "Around 3."
 HEDGES = words("about around approximately roughly probably likely rather now only just")
@@ -147,9 +147,9 @@ class Cue(NamedTuple):
 CUES = {
     # "Overall, a 4"
     Cue(
-        "overall", FINAL, "overall total all sum altogether conclusion short up considered end balance"
+        "overall", FINAL, "overall total all sum altogether conclusion short up considered end balance told whole it"
     ): r"\W(?:overall|in total|all in all|in sum|altogether|in conclusion|in short|to sum up|all things considered|in "
-    r"the end|on balance),?",
+    r"the end|on balance|all told|(?:taken )?as a whole|if i (?:had|have) to put a number on it),?",
     # "The score of the text is 4"
     Cue("score is", LABEL, "of is as at was be being equals to comes"): r"\W(?P<noun>(?:score|rating)s?|grade|mark|"
     r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>(?<!out )of|is|as|at|was|be|"
@@ -160,7 +160,7 @@ CUES = {
     ): r"\W(?P<noun>score|rating|grade|mark|verdict|stars?)",
     # "I rate it a 4"
     Cue("rate it", PHRASE, f"a as at with of it this that them one quality {' '.join(JUDGED)}"): rf"\A(?s:.*)"
-    rf"\W(?P<verb>{_VERB})\b(?:[\s,]+[a-z'\"-]++){{0,11}}",
+    rf"\W(?P<verb>{_VERB})\b(?:[\s,]+(?!(?:this|it) is\b)[a-z'\"-]++){{0,11}}",
     # "For style I give 4"
     Cue(
         "I give", PHRASE, "give giving award awarding assign assigning one"
@@ -189,16 +189,16 @@ CUES = {
     r"would be)|"
     r"(?:(?:for|to) me|in my (?:eyes|view|opinion)),? (?:it|this|that)(?: is|'s| would be)|it'?s|(?:make|call) it)",
     # "This is a 4"
-    Cue("this is a", PHRASE, "a"): r"\W(?:it|this(?: one)?|that|response|summary|output|answer|text|translation|story)"
-    r"(?:'s| is| was| would be| should be| 'd be)(?:\s(?:rather|only|just|clearly|definitely|about))?",
+    Cue("this is a", PHRASE, "a"): rf"\W(?:that|mine|this one|{'|'.join(sorted(JUDGED))})"
+    r"(?:'s| is| was| would be| should be| must be| 'd be)(?:\s(?:rather|only|just|clearly|definitely|about))?",
     # "That brings the score down to 4"
     Cue(
         "moved to", PHRASE, "to"
-    ): r"\W(?:(?<=\A )(?:dropp|lower|reduc|go|mov)ing|(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|"
+    ): r"\W(?:(?<=\A )(?:dropp|lower|reduc|go|mov)ing|(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|forc|"
     r"revis|adjust|downgrad|upgrad|bump|knock|pull|"
-    r"push|decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w* (?:it|this|that|(?:the|my|its) (?:overall |final "
+    r"push|decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w* (?:it|this|that|me|(?:the|my|its) (?:overall |final "
     r")?(?:score|rating|grade))|(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|"
-    r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{1,6})? to",
+    r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: (?:down|up)(?:wards?)?)?(?: from(?: an?)? \S{1,6})? to",
     # "3 is fair"
     Cue(
         "4 is fair", PHRASE, ""
@@ -291,7 +291,7 @@ VETOES = {
         r"without|unlike|except for|shy away|against)\b",
         # It is almost a 4.
         "a bound": r"(?:than|above|below|over|under(?<!falls under)(?<!fall under)|beyond|exceed(?:s|ing)?|at least|"
-        r"at most|at best|up to|nearly|"
+        r"at most|at best|(?<!add )(?<!adds )up to|nearly|"
         r"almost|"
         rf"closer? to|towards?|approaching|no){_GRADE} ?\Z|between{_GRADE}(?: \S{{1,8}} (?:and|or){_GRADE})? ?\Z",
         # It could be a 4.
@@ -441,7 +441,7 @@ CLAUSE = re.compile(
     r"give|rate|score|assign|award|am giving|say|go))|and(?= "
     r"(?:i|it|so|thus|therefore|hence|gets|earns|receives|deserves|scores|gives|give|would|is|has)\b))\b)"
 )
-SENTENCE = re.compile(r"[\n.!?;](?:(?<=\n)|(?<!\.[eg].)[\"')\]]{0,3}(?=\s))")
+SENTENCE = re.compile(r"[\n.!?;](?:(?<=\n)|(?<!\.[eg].)[\"')\]]{0,3}(?=\s|(?<=[.!?])\Z))")
 TURN = re.compile(
     r"\W(?:therefore|thus|hence|resulting|which results|earning|scoring|receiving|making (?:it|this)|which gives|"
     r"giving (?:it|this)|leading (?:me )?to|so (?:i|it|the|this|my)|but (?:i|it|the|this|i'd|i'll))\b"
