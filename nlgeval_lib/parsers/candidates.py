@@ -340,6 +340,8 @@ def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None
     if not heading or (len(line) == len(above) and at > 1500) or (line_start and heading.end() < len(line)):
         return
     words = _WORD.findall(heading["name"])
+    if heading["sign"] and {"example", "sample", "template"} & {*words} and not re.search(r"\d", heading["name"]):
+        return one.spoil("the number is an example or instruction")
     if line[heading.end() :][:1].isdigit():  # "Pros: 2. Cons: 4. Score: 3"
         return
     if tables.NOUNS.isdisjoint(words) and not tables.NO_ASPECT.issuperset(words):
@@ -407,11 +409,17 @@ def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
         one.present(PHRASE if groups["link"] in ("of", "as", "at") else LABEL, cue, aspect)
 
 
+# "the story's heroine", "the gymnast in the source text"
+_NOT_THE_HEAD = re.compile(r"\b[a-z]+'s (?=[a-z]+ \Z)|(?<=[a-z]) (?:in|from) (?:the|this|that) [a-z]+(?: [a-z]+)? \Z")
+
+
 def _own(sentence: str, at: int, verb: str) -> bool:
     """Whether the judge or what is judged is the subject of a verb: `The response gets`, not `The team gets`."""
     if verb.endswith("ing") or verb in ("worth", "call", "consider", "deem", "put", "place", "peg", "find"):
         return True
-    words = [word.partition("'")[0] for word in _WORD.findall(re.split(r"[,:(]", sentence[:at])[-1])[-7:]]
+    said = re.split(r"[,:(]", sentence[:at])[-1]
+    said = _NOT_THE_HEAD.sub(" ", said)
+    words = [word.partition("'")[0] for word in _WORD.findall(said)[-7:]]
     while words and (words[-1] in tables.AUXILIARIES or words[-1] in tables.FILL or words[-1].endswith("ly")):
         words.pop()
     named = not words or words[-1] in tables.OWN or not tables.JUDGED.isdisjoint(words)

@@ -32,6 +32,7 @@ NOT_A_SCORE = (
         " original target word number step steps page part date year time age id index question task example sample "
         "option"
         " choice article paragraph sentence line item version level percentage words tokens chapter section figure"
+        " temperature attempts seed retries latency duration"
         " table notes base starting available class rank position preliminary tentative provisional credit imdb not"
         " never tied passing pass cutoff required needed desired ideally format output issues problems typos omissions"
         " would could might"
@@ -133,6 +134,10 @@ _VERB = (
     r"achiev)(?:e[sd]?|ing)|giv(?:es?|en|ing)|gave|gets?|got|getting|evaluate[sd]?|judged?|worth|(?:mak(?:es?|ing)|"
     r"call|place|put|peg|consider|deem|find|see|brings?)(?= it| this| that| the)"
 )
+_MOVE = (
+    r"(?:br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|forc|revis|adjust|downgrad|upgrad|bump|knock|pull|push|"
+    r"decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w*"
+)
 
 
 class Cue(NamedTuple):
@@ -178,11 +183,11 @@ CUES = {
         PHRASE,
         "rate rates rated scores scored scoring graded on for with choose chose select selected pick picked say go it "
         "it's vote voted is was at as be",
-    ): r"\W(?:(?P<verb>rate[sd]?|scor(?:e[sd]|ing)|graded)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
+    ): r"\W(?:(?P<verb>rate[sd]?|scor(?:e[sd]|ing)|graded|choose|chose|select(?:ed)?|pick(?:ed)?|opt(?:ed)? "
+    r"for)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
     r"went with|decided? on|conclude with|(?:i|we|this(?: one)?|it|that|which)(?:'d| would| will|'ll)? (?:finally |"
     r"eventually )?(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|"
-    r"sits|finish(?:es)?|(?:came|comes) (?:out|down)) (?:on|at|with|as)|choose|chose|select(?:ed)?|pick|picked|"
-    r"opt(?:ed)? for|"
+    r"sits|finish(?:es)?|(?:came|comes) (?:out|down)) (?:on|at|with|as)|"
     r"stick(?:ing)? with|commit(?:ting)? to|i'?(?:d|ll) (?:say|go)|i (?:would |will )?say|let(?: me|'s| us)(?: just)? "
     r"say|i voted?(?: for)?|(?:my|the "
     r"final) (?:final |own |overall )?(?:answer|choice|pick|vote|decision|conclusion|call|number|opinion) (?:is|was|"
@@ -194,10 +199,9 @@ CUES = {
     # "That brings the score down to 4"
     Cue(
         "moved to", PHRASE, "to"
-    ): r"\W(?:(?<=\A )(?:dropp|lower|reduc|go|mov)ing|(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|forc|"
-    r"revis|adjust|downgrad|upgrad|bump|knock|pull|"
-    r"push|decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w* (?:it|this|that|me|(?:the|my|its) (?:overall |final "
-    r")?(?:score|rating|grade))|(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|"
+    ): rf"\W(?:(?<=\A )(?:dropp|lower|reduc|go|mov)ing|{_MOVE} (?:it|this|that|me)|(?P<verb>{_MOVE}) (?:the|my|its) "
+    rf"(?:overall |final )?(?:score|rating|grade)|(?:score|rating|grade) (?:(?:is |was )"
+    r"(?:lowered|reduced|raised|changed|revised|"
     r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: (?:down|up)(?:wards?)?)?(?: from(?: an?)? \S{1,6})? to",
     # "3 is fair"
     Cue(
@@ -226,7 +230,8 @@ FIT = r"(?:appropriate|fair|about right|justified|warranted|fitting|suitable|des
 _SETTLED = r"(?![^.!?\n]{0,40}\b(?:if|had|were|with more|unless)\b)(?! (?:when|if|for|to)\b(?! (?:me|this|it)\b))"
 # what must follow the number
 AFTER = {
-    "it gets": r"[ \t]*(?:\Z|[.!?;,)\x02]|\n|(?:and|but|while|whereas|because|since|due to|for|as)\b)",
+    "it gets": r"[ \t]*(?:stars?|points?)?[ \t]*(?:\Z|[.!?;,)\x02]|\n|"
+    r"(?:and|but|while|whereas|because|since|due to|for|as)\b)",
     "4 is fair": rf"[ \t]+(?:{_IS} {FIT}{_SETTLED}|(?:seems|feels|sounds) right\b|it is(?=[.!,;]|\Z)|"
     r"is what (?:i|it|this)\b)",
     "a 4 than a 3": rf"[ \t]+than (?:to )?(?:an? )?(?:{DIGITS}|{WORD})\b",
@@ -342,8 +347,8 @@ VETOES = {
         rf"this))\b|\W*(?:given (?:more|some|better|a)\b[^,]*|(?:with|after)\b[^,]* [a-z]+(?:ed|ion|out)|[a-z]+ed),? "
         rf"(?:it|this|the [a-z]+)(?:'d| would| could| might)\b",
         # In the article the hotel gets 4 stars.
-        "somebody else's": rf"\W*in (?:the|an?) {_SOURCE},? (?:[a-z']+ ){{1,4}}(?:gets?|got|has|receive[sd]?|earn(?:s|"
-        rf"ed)|scored|(?:is|was) (?:given|rated|awarded))\b",
+        "somebody else's": rf"\W*in (?:the|an?) {_SOURCE}(?: [a-z]+){{0,2}},? (?:[a-z']+ ){{1,4}}"
+        rf"(?:gets?|got|has|receive[sd]?|earn(?:s|ed)|scored|(?:is|was) (?:given|rated|awarded))\b",
         # Assign a 4 to good texts.
         "an example or instruction": r"\W*(?:assign|give|rate|award|use|select|choose|output|write|return|respond|"
         r"reply|for (?:example|instance)|e\.g)\b",
@@ -459,7 +464,8 @@ _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 CORRECTION = re.compile(
     rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|looking again|"
     rf"let me (?:re|correct|change|adjust)\w*|"
-    rf"i (?:(?:must|have to|will|'ll) )?(?:revise|correct|change|take|lower|raise|reconsider) (?:my|it|that|the)|"
+    rf"i(?:'m| am)? (?:(?:must|have to|will|'ll) )?(?:revis|correct|chang|tak|lower|rais|reconsider)(?:e|ing)? "
+    rf"(?:my|it|that|the)|"
     rf"(?:score|rating|grade) should have been\b|actually,|"
     rf"no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make that|i meant\b|or rather\b|"
     rf"[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?:rather|(?P<unsure>maybe|perhaps)))[:,]? "
