@@ -294,7 +294,7 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
         if not name and line_start and ends and _LINE_RIGHT.match(text, one.end):
             one.present(ALONE, "alone")
         return
-    ranked, odd = not tables.RANKS.isdisjoint(words), tables.NOT_A_SCORE.intersection(words)
+    ranked, odd = not tables.RANKS.isdisjoint(words), tables.NOT_A_SCORE & {word.removesuffix("'s") for word in words}
     contest = nouns and words[-2:-1] and words[-2] in tables.CONTESTS
     if len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & tables.NEVER_A_SCORE)):
         return one.spoil("the label names something else") if odd & tables.NEVER_A_SCORE else None
@@ -449,7 +449,10 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
     elif scored and text.startswith("):", one.used) and _HEADING.fullmatch(line.rstrip(" (")):
         _label(one, text, f"{window.rstrip(' (')}:", True)  # "Depth (2/5): it barely ..."
     elif scored and tables.ENDS.match(text, one.used) and not tables.COUNT_BEFORE.search(window):
-        if line.rstrip(_OPENERS).rpartition(" ")[2] in tables.NOT_A_SCORE:  # "This is part 4/5"
+        clause = _SEPARATOR.split(line.rstrip(_OPENERS))[-1].split()
+        if clause and clause[-1] in tables.NOT_A_SCORE:  # "This is part 4/5"
+            return
+        if one.kind == "stars" and len(clause) > 2 and tables.OWN.isdisjoint(clause):  # "the customer left 2 stars"
             return
         aspect = _aspect_after(text, one.used)
         one.present(ASPECT if aspect else FORM, "form", aspect)

@@ -126,6 +126,10 @@ def normalised(content: str, low: float, high: float) -> str:
         text = _BOXED.sub(rf"\nfinal score: \1 {TAG}", _TEX.sub(_bare, text))
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
+    if "[x]" in text:
+        text = _CHECKED.sub("final score: ", _UNCHECKED.sub("", text))
+    if "name" in text:
+        text = _NAMED.sub(r"\n\1: \2\n", text)
     if "=" in text:
         text = _SUM.sub(functools.partial(_without_sum, high=high), text)
     if "☆" in text:
@@ -256,6 +260,12 @@ _SUM = re.compile(
     r"(?P<label>\b(?:score|rating|grade|overall|total)[a-z *()\"]{0,20}[:=][ *]{0,5}|(?<![\w./)-])(?=[\d(]))"
     r"(?P<sum>[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
     r"=)[ *]{0,5}(?=\d{1,3}(?:\.\d+)?(?![\d%/]))"
+)
+_CHECKED, _UNCHECKED = re.compile(r"^[ *-]{0,9}\[x\]", re.M), re.compile(r"^[ *-]{0,9}\[ ?\].*", re.M)
+# "- name: style\n  score: 4" of YAML, '<aspect name="style" score="4"/>'
+_NAMED = re.compile(
+    r"\bname(?:: ?|=)[\"']?([a-z][a-z _-]{1,40})[\"']?\s{1,9}(?:value|score|rating)(?:: ?|=)[\"']?([\d.]{1,5})\b"
+    r"[\"'/>]*"
 )
 _STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
 _STRUCK = re.compile(r"~~[^~\n]{1,60}~~")

@@ -196,6 +196,7 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
 _NO_SCORE = re.compile(r"^(?:(?:final|overall) )?(?:score|rating|grade): null$", re.M)  # of JSON with other numbers
 _WITHDRAWN = re.compile(
     r"\b(?:(?:disregard|withdraw|retract) (?:(?:that|this|my|the) (?:score|rating|grade|mark|number)|it\b)|"
+    r"i leave (?:it|this|that) (?:open|to you)|"
     r"i (?:must |have to )?(?:decline|refuse) to (?:give|assign|provide|offer|rate|score)\b"
     r"(?! (?:it |this )?(?:an? )?\w* ?\d))"
 )
@@ -357,7 +358,8 @@ def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
     words = re.findall(r"[^\W_]+", readable(label).lower())
     name = r"[\W_]+".join(map(re.escape, words))
     before = re.compile(
-        rf"\b{name}\b(?:[ _](?:score|rating|quality|level|grade))*[\s\"'*)\]]{{0,5}}(?:\([^()\n]{{0,40}}\))?"
+        rf"\b{name}\b(?: of (?:the|this|its) [a-z]+(?=\s?[:=|]))?(?:[ _](?:score|rating|quality|level|grade))*"
+        rf"[\s\"'*)\]]{{0,5}}(?:\([^()\n]{{0,40}}\))?"
         r"\s?(?::|=|\||,|-|->|=>|is|was|would be|of|at|gets|receives|scores|as)?\s{0,4}(?:a|an|about)?"
         r"[\s\"'*(\[]{0,5}\Z"
     )

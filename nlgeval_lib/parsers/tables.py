@@ -19,6 +19,7 @@ AWARDED = words("earned awarded obtained achieved received granted given")
 # names of something else even where the number is written as a score: "Confidence: 4/5"
 NEVER_A_SCORE = words(
     "confidence certainty weight deduction deductions reduction penalty errors mistakes human humans expert experts"
+    " colleague colleagues"
     " annotator annotators gold reference expected previous max maximum min minimum count length threshold baseline if"
 )
 TOPS = words("full max maximum highest best lowest minimum possible")
@@ -301,7 +302,8 @@ VETOES = {
         rf"closer? to|towards?|approaching|no){_GRADE} ?\Z|between{_GRADE}(?: \S{{1,8}} (?:and|or){_GRADE})? ?\Z",
         # It could be a 4.
         "hypothetical": r"(?:would|should|must)(?:n't| not| never)? (?:[a-z]+ ){0,2}have\b|[a-z]+'d have\b|"
-        r"(?:could|might|may|otherwise|wish|hypothetically|ideally|normally|suppose|supposing)\b",
+        r"(?:could|might|may|usually|typically|generally|as a rule|otherwise|wish|"
+        r"hypothetically|ideally|normally|suppose|supposing)\b",
         # It needs sources to get a 4.
         "for a purpose": r"to(?<!enough to)(?<!seem to)(?<!seems to)(?<!able to)(?<!appear to)(?<!appears "
         r"to)(?<!manages to)(?<!happens to) (?:[a-z]+ly )?(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|"
@@ -313,8 +315,9 @@ VETOES = {
         r"[a-z]+ly)? (?:recommend|suggest|propos|g[ai]v|award|assign|rate|scor|grade)\w*)\b",
         # Others gave it a 4.
         "somebody else's": rf"(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
-        rf"(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:answer|response|"
-        rf"output)s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) "
+        rf"(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:version|"
+        rf"{'|'.join(sorted(JUDGED))})s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|"
+        rf"stronger|better|rewritten) "
         rf"(?:version|response|answer|summary|output|text|translation)s?) (?:that|which|would|could|might|will|gets?|"
         rf"scores?|deserves?|earns?|receives?)\b|other (?:raters?|judges?|evaluators?|people)\b|(?:someone|some|one|"
         rf"{_PEOPLE}) (?:else|might|may|would|people|readers|could|gave|gives?|giving|rat(?:e[sd]?|ing)|scor(?:ed|"
@@ -343,7 +346,8 @@ VETOES = {
     # at the start of its sentence
     "opening": {
         # With more sources, it is a 4.
-        "hypothetical": rf"\W*(?:should (?:the|it|this)|{_LACKING}|(?:an? )?(?:[a-z]+ )?more [a-z ]+ and (?:it|"
+        "hypothetical": rf"\W*(?:should (?:the|it|this)|(?:an?|any) (?:[a-z]+ ){{1,3}}(?:would|should|must)|"
+        rf"{_LACKING}|(?:an? )?(?:[a-z]+ )?more [a-z ]+ and (?:it|"
         rf"this))\b|\W*(?:given (?:more|some|better|a)\b[^,]*|(?:with|after)\b[^,]* [a-z]+(?:ed|ion|out)|[a-z]+ed),? "
         rf"(?:it|this|the [a-z]+)(?:'d| would| could| might)\b",
         # In the article the hotel gets 4 stars.
@@ -463,7 +467,7 @@ _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 # after a verdict: the judge thinks again; and all there may be between that and the verdict that then stands
 CORRECTION = re.compile(
     rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|looking again|"
-    rf"let me (?:re|correct|change|adjust)\w*|"
+    rf"let me (?:re|correct|change|adjust)\w*|->(?= (?:after|on|upon|but)\b)|"
     rf"i(?:'m| am)? (?:(?:must|have to|will|'ll) )?(?:revis|correct|chang|tak|lower|rais|reconsider)(?:e|ing)? "
     rf"(?:my|it|that|the)|"
     rf"(?:score|rating|grade) should have been\b|actually,|"
