@@ -37,7 +37,7 @@ def right(read, expected) -> bool:
 
 def test_ratings_are_read_and_never_wrong():
     """No case may read as another number; few may be missing. In one test: two thousand would take a minute more."""
-    assert len({case["id"] for case in RATINGS}) == len(RATINGS) >= 2300
+    assert len({case["id"] for case in RATINGS}) == len(RATINGS) >= 2800
     reads = [parsers.rating(case["text"], case["low"], case["high"], case.get("label")) for case in RATINGS]
     pairs = [(case, read, right(read, case["expect"])) for case, read in zip(RATINGS, reads, strict=True)]
     # a known limit stands in the table until it is gone

@@ -130,6 +130,8 @@ def _number(text: str, start: int, end: int, low: float, high: float) -> tuple[C
     outer = before[-2:-1]
     if sign == "-" and not (outer.isalpha() or (outer and outer in "->")):
         start, value = start - 1, -value
+    elif sign == "+" and not outer.isalnum():
+        start -= 1
     elif sign == "." and not (outer.isalnum() or outer == ".") and token.isdigit():
         start, value = start - 1, float(f"0.{token[:15]}")
     one = Candidate(value, start, end, used, token, kind)
@@ -296,6 +298,8 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
         return
     ranked, odd = not tables.RANKS.isdisjoint(words), tables.NOT_A_SCORE & {word.removesuffix("'s") for word in words}
     contest = nouns and words[-2:-1] and words[-2] in tables.CONTESTS
+    if words == ["full", "marks"] and ends:
+        return one.present(ALONE, "alone")
     if len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & tables.NEVER_A_SCORE)):
         return one.spoil("the label names something else") if odd & tables.NEVER_A_SCORE else None
     letter = words[1:] and words[-1] == "a"  # "Score A", "Response A"
@@ -450,9 +454,10 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
         _label(one, text, f"{window.rstrip(' (')}:", True)  # "Depth (2/5): it barely ..."
     elif scored and tables.ENDS.match(text, one.used) and not tables.COUNT_BEFORE.search(window):
         clause = _SEPARATOR.split(line.rstrip(_OPENERS))[-1].split()
-        if clause and clause[-1] in tables.NOT_A_SCORE:  # "This is part 4/5"
+        if clause and (clause[-1] in tables.NOT_A_SCORE or clause[-1] == "turn"):  # "This is part 4/5"
             return
-        if one.kind == "stars" and len(clause) > 2 and tables.OWN.isdisjoint(clause):  # "the customer left 2 stars"
+        stars = one.kind == "stars" or text.startswith(" star", one.used)
+        if stars and len(clause) > 2 and tables.OWN.isdisjoint(clause):  # "the customer left 2 stars"
             return
         aspect = _aspect_after(text, one.used)
         one.present(ASPECT if aspect else FORM, "form", aspect)

@@ -361,7 +361,7 @@ def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
     before = re.compile(
         rf"\b{name}\b(?: of (?:the|this|its) [a-z]+(?=\s?[:=|]))?(?:[ _](?:score|rating|quality|level|grade))*"
         rf"[\s\"'*)\]]{{0,5}}(?:\([^()\n]{{0,40}}\))?"
-        r"\s?(?::|=|\||,|-|->|=>|is|was|would be|of|at|gets|receives|scores|as)?\s{0,4}(?:a|an|about)?"
+        r"(?: only| just)?\s?(?::|=|\||,|-|->|=>|is|was|would be|of|at|gets|receives|scores|as)?\s{0,4}(?:a|an|about)?"
         r"[\s\"'*(\[]{0,5}\Z"
     )
     after = re.compile(

@@ -35,14 +35,14 @@ NOT_A_SCORE = (
         " choice article paragraph sentence line item version level percentage words tokens chapter section figure"
         " temperature attempts seed retries latency duration"
         " table notes base starting available class rank position preliminary tentative provisional credit imdb not"
-        " never tied passing pass cutoff required needed desired ideally format output issues problems typos omissions"
+        " never tied passing pass cutoff required needed desired ideally format issues problems typos omissions"
         " would could might"
     )
 )
 # right before a score they make it the one of a contest: "test score: 4", "the score of the game is 4"
 CONTESTS = words(
     "game games match matches exam test tests quiz halftime half-time user users customer customers viewer viewers"
-    " audience critic critics"
+    " audience critic critics bleu rouge meteor comet chrf f1 flesch"
 )
 # words of a label that name no aspect
 NEUTRAL = words(
@@ -157,8 +157,11 @@ CUES = {
     ): r"\W(?:overall|in total|all in all|in sum|altogether|in conclusion|in short|to sum up|all things considered|in "
     r"the end|on balance|all told|(?:taken )?as a whole|if i (?:had|have) to put a number on it),?",
     # "The score of the text is 4"
-    Cue("score is", LABEL, "of is as at was be being equals to comes"): r"\W(?P<noun>(?:score|rating)s?|grade|mark|"
-    r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>(?<!out )of|is|as|at|was|be|"
+    Cue(
+        "score is", LABEL, "of is as at was be being equals to comes"
+    ): r"\W(?P<noun>(?:score|rating)s?|grade(?! level)|mark|"
+    r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>(?:(?!\b(?:score|rating)\b)"
+    r"[^.!?\n;:\d]){0,70}?)\b(?P<link>(?<!out )of|is|as|at|was|be|"
     r"being|equals|equal to|set to|comes to|stands at)",
     # "Score 4"
     Cue(
@@ -166,7 +169,7 @@ CUES = {
     ): r"\W(?P<noun>score|rating|grade|mark|verdict|stars?)",
     # "I rate it a 4"
     Cue("rate it", PHRASE, f"a as at with of it this that them one quality {' '.join(JUDGED)}"): rf"\A(?s:.*)"
-    rf"\W(?P<verb>{_VERB})\b(?:[\s,]+(?!(?:this|it) is\b)[a-z'\"-]++){{0,11}}",
+    rf"\W(?P<verb>{_VERB})\b(?:[\s,]+(?!(?:this|it) is\b|since\b|because\b)[a-z'\"-]++){{0,11}}",
     # "For style I give 4"
     Cue(
         "I give", PHRASE, "give giving award awarding assign assigning one"
@@ -203,7 +206,8 @@ CUES = {
     ): rf"\W(?:(?<=\A )(?:dropp|lower|reduc|go|mov)ing|{_MOVE} (?:it|this|that|me)|(?P<verb>{_MOVE}) (?:the|my|its) "
     rf"(?:overall |final )?(?:score|rating|grade)|(?:score|rating|grade) (?:(?:is |was )"
     r"(?:lowered|reduced|raised|changed|revised|"
-    r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: (?:down|up)(?:wards?)?)?(?: from(?: an?)? \S{1,6})? to",
+    r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: (?:down|up)(?:wards?)?)?(?: from(?: an?)? \S{1,6})?"
+    r"(?: (?:down|up))? to",
     # "3 is fair"
     Cue(
         "4 is fair", PHRASE, ""
@@ -355,7 +359,8 @@ VETOES = {
         rf"\W*in (?:the|an?) {_SOURCE}(?: [a-z]+){{0,2}},? (?:[a-z']+ ){{1,4}}"
         rf"(?:gets?|got|has|receive[sd]?|earn(?:s|ed)|scored|(?:is|was) (?:given|rated|awarded))\b",
         # Assign a 4 to good texts.
-        "an example or instruction": r"\W*(?:assign|give|rate|award|use|select|choose|output|write|return|respond|"
+        "an example or instruction": r"\W*(?:in (?:the|this|your) (?:example|sample)|"
+        r"assign|give|rate|award|use|select|choose|output|write|return|respond|"
         r"reply|for (?:example|instance)|e\.g)\b",
     },
     # in its clause, unless the clause says that it is met
@@ -449,7 +454,8 @@ UNLESS = {
 CLAUSE = re.compile(
     r"\W(?:(?<=[,(])(?! ?(?:[a-z]+ly )?(?:give|rate|deserve|merit|warrant|score|award|assign|get|earn|receive|grant|"
     r"justify|call)\b)|(?<=[:(])|(?<= )- |(?:but|so(?! far| much| as)|therefore|thus|hence|however|yet|because|since|"
-    r"which|result(?:ing|s in| in)|earning|receiving|getting|leading|making it|i'd|i'll|i(?= (?:would |will |'d )?(?:"
+    r"which|result(?:ing|s in| in)|earning|receiving|getting|leading|making it|i'd|i'll|"
+    r"(?<!would )(?<!could )(?<!should )(?<!do )(?<!did )(?<!can )i(?= (?:would |will |'d )?(?:"
     r"give|rate|score|assign|award|am giving|say|go))|and(?= "
     r"(?:i|it|so|thus|therefore|hence|gets|earns|receives|deserves|scores|gives|give|would|is|has)\b))\b)"
 )
