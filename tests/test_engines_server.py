@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib import engines
-from nlgeval_lib.engines import Ask, OpenAIEngine, Request, Sampling, UnsupportedSetting, _protocol, _server
+from nlgeval_lib.engines import Ask, OpenAIEngine, Request, Sampling, UnsupportedSetting, _server
 from nlgeval_lib.engines import openai_compatible as module
-from nlgeval_lib.engines._protocol import BadAnswer, retry_after, without_key
+from nlgeval_lib.engines._protocol import retry_after, without_key
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.scoring import asking
 
@@ -405,21 +405,17 @@ def test_a_key_that_no_header_can_hold_is_refused_unsaid(monkeypatch, odd):
     assert KEY[:12] not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "more, came",
-    [
-        *(({"finish_reason": name}, "length") for name in ("length", "max_tokens", "MAX_TOKENS", "model_length")),
-        *(({"finish_reason": name}, BadAnswer) for name in ("abort", "error", "cancelled", "ABORTED")),
-        ({"logprobs": {"tokens": ["4"], "token_logprobs": [float("nan")], "top_logprobs": None}}, BadAnswer),
-    ],
-)
-def test_an_answer_is_cut_by_any_name_or_none(more, came):
-    draws = [Ask(Request("p"), 0, "", None)]
-    if came is BadAnswer:
-        with pytest.raises(BadAnswer, match=more.get("finish_reason", "no log-probabilities")):
-            _protocol.read(text("4", **more), draws, "logprobs" in more)
-    else:
-        assert _protocol.read(text("4", **more), draws, False)[0][0].finish_reason == came
+@pytest.mark.parametrize("name", ["length", "max_tokens", "MAX_TOKENS", "model_length"])
+def test_an_answer_is_cut_by_any_name(ask, name):
+    assert ask(200, text("4", finish_reason=name))[0].finish_reason == "length"
+
+
+def test_log_probabilities_that_are_no_numbers_are_none(server, tmp_path):
+    one, asked = server(), Sampling(logprobs=0)
+    table = {"tokens": ["4"], "token_logprobs": [float("nan")], "top_logprobs": None}
+    one.says = 200, text("4", logprobs=table)
+    [[made]] = engines.complete(Patient(one, max_retries=0), ["p"], asked)
+    assert "no log-probabilities" in made.error
 
 
 def test_an_address_that_cannot_be_asked_is_told_without_its_key():
