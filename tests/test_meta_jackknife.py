@@ -11,7 +11,7 @@ from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged
 from scipy import stats
 
 from nlgeval_lib import meta
-from nlgeval_lib.meta import intervals, jackknife, levels
+from nlgeval_lib.meta import intervals, levels
 
 
 def common(*sides):
@@ -203,15 +203,6 @@ def test_edges_have_a_reason():
     assert "undefined without 1 of 6 systems" in one.reason and one.low < one.high
     line = np.arange(10.0)
     assert "no interval" in meta.correlate(line, line, ci="auto").reason
-    for bad, words in (
-        (dict(ci="jack-both"), "flat vector"),
-        (dict(ci="fisher", coef="acc-eq"), "allowed are pearson"),
-        (dict(ci="auto", confidence=1.0), "confidence"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            meta.correlate(line, line**2, **bad)
-    with pytest.raises(ValueError, match="no interval of a difference"):
-        meta.compare(x, y, y, "pearson", ci="fisher")
 
 
 def test_detectable_difference_is_closed_and_plans():
@@ -233,9 +224,6 @@ def test_the_mean_of_intervals():
     parts = [meta.correlate(side, y, "pearson", ci="jack-both") for side in (x, other)]
     mean = np.mean([part.value for part in parts])
     found = meta.intervals.of_mean([part.replicates for part in parts], mean)
-    plans = [levels.plan(side, y, "pearson", "dataset") for side in (x, other)]
-    spread = jackknife.spread(levels.Combined(lambda a, b: (a + b) / 2, plans), "both", added=True)
-    assert found == jackknife.interval(mean, spread)
     scaled = meta.intervals.of_mean([meta.intervals.times(part.replicates, 100) for part in parts], 100 * mean)
     assert (scaled.low, scaled.high) == pytest.approx((100 * found.low, 100 * found.high))
     apart = meta.correlate(judged(6, 20, 1)[0], judged(6, 20, 1)[1], "pearson", ci="jack-both")

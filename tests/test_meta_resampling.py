@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import math
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from meta_oracles import COEFFICIENTS, LEVELS, coefficient, indices, judged, redrawn
+from meta_oracles import COEFFICIENTS, LEVELS, coefficient, indices, judged, nlpstats_cases, redrawn, swap_masks
 from scipy import special, stats
 
 from nlgeval_lib import meta
@@ -80,20 +81,13 @@ def test_pearson_of_a_resample_without_the_outlier_keeps_its_digits():
     assert weighted(x, y, "pearson", weights)[0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_draws_do_not_depend_on_the_chunks(monkeypatch):
+@pytest.mark.parametrize("units", draws.UNITS)
+def test_draws_do_not_depend_on_the_chunks(units, monkeypatch):
     def drawn(size):
         monkeypatch.setattr(draws, "chunk_size", lambda items: size)
-        chunks = [list(make((5, 7), unit, 23, 3)) for make in (draws.bootstrap, draws.swaps) for unit in draws.UNITS]
-        return [
-            np.concatenate([getattr(c, part) for c in chunk], axis=1)
-            for chunk in chunks
-            for part in ("systems", "inputs", "rows")
-            if getattr(chunk[0], part) is not None
-        ]
+        return indices((5, 7), units, 23, 3) | {"swaps": swap_masks((5, 7), units, 23, 3)}
 
-    whole, pieces = drawn(100), drawn(4)
-    assert all((a == b).all() for a, b in zip(whole, pieces, strict=True))
-    assert all((part.sum(axis=0) > 0).all() for part in whole[:1])
+    np.testing.assert_equal(drawn(100), drawn(4))
 
 
 def test_seeds_decide_everything():
@@ -122,17 +116,14 @@ def test_nlpstats_gives_the_same_replicates(monkeypatch):
     nlpstats = pytest.importorskip("nlpstats.correlations")
     x, y = judged(6, 9, 1, "ordinal")
     y = np.round(y * 2) / 2  # halves add up exactly, so that nlpstats sees ties of means too
-    names = {"pearson": "pearson", "spearman": "spearman", "kendall-b": "kendall"}
-    for units in ("systems", "inputs", "both"):
-        index = indices(x.shape, units, 10, 4)
-        for level, their_level in (("dataset", "global"), ("input", "input"), ("system", "system")):
-            for coef, name in names.items():
-                rows = iter([row for group in zip(*index.values(), strict=True) for row in group])
-                monkeypatch.setattr(np.random, "choice", lambda *_, drawn=rows, **__: next(drawn))
-                theirs = nlpstats.bootstrap(x, y, their_level, name, units, n_resamples=10)
-                ours = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=10, seed=4)
-                np.testing.assert_allclose(ours.replicates, theirs.samples, rtol=0, atol=1e-11)
-                assert (ours.low, ours.high) == pytest.approx((theirs.lower, theirs.upper), abs=1e-11)
+    for units, level, their_level, coef, name in nlpstats_cases():
+        drawn = indices(x.shape, units, 10, 4).values()
+        rows = itertools.chain.from_iterable(zip(*drawn, strict=True))
+        monkeypatch.setattr(np.random, "choice", lambda *_, rows=rows, **__: next(rows))
+        theirs = nlpstats.bootstrap(x, y, their_level, name, units, n_resamples=10)
+        ours = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=10, seed=4)
+        np.testing.assert_allclose(ours.replicates, theirs.samples, rtol=0, atol=1e-11)
+        assert (ours.low, ours.high) == pytest.approx((theirs.lower, theirs.upper), abs=1e-11)
 
 
 def test_the_library_is_there_before_what_compiles_its_loops():
