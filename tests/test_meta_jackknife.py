@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +13,7 @@ from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged
 from scipy import stats
 
 from nlgeval_lib import meta
-from nlgeval_lib.meta import intervals, levels
-
-
-def common(*sides):
-    gone = np.isnan(sides).any(axis=0)
-    return [np.where(gone, np.nan, side) for side in sides]
+from nlgeval_lib.meta import arrays, levels
 
 
 def one_out(shape):
@@ -42,10 +39,10 @@ def without(x, y, coef, level):
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_left_out_value_equals_a_new_count(level, kind):
     for seed, shape in enumerate([(4, 5), (7, 6), (3, 9)]):
-        x, y = common(*judged(*shape, seed, kind))
+        x, y = arrays.common(*judged(*shape, seed, kind))
         if kind == "gaps":
             x[1, :3], y[:, 2] = np.nan, np.nan  # an input without items, a system with few
-            x, y = common(x, y)
+            x, y = arrays.common(x, y)
         for coef in COEFFICIENTS:
             plan = levels.plan(x, y, coef, level)
             for unit, expected in without(x, y, coef, level).items():
@@ -72,7 +69,7 @@ def variance(values):
 @pytest.mark.parametrize("coef", COEFFICIENTS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_test_and_intervals_are_the_formulas(level, coef):
-    first, second, y = common(judged(6, 9, 1, "gaps")[0], judged(6, 9, 2)[0], judged(6, 9, 1, "gaps")[1])
+    first, second, y = arrays.common(judged(6, 9, 1, "gaps")[0], judged(6, 9, 2)[0], judged(6, 9, 1, "gaps")[1])
     sides = [without(side, y, coef, level) for side in (first, second)]
     v = {unit: variance(sides[0][unit][keep] - sides[1][unit][keep]) for unit, keep in present(y).items()}
     found = meta.compare(first, second, y, coef, level, "jack-both", ci="jack-both", confidence=0.9)
@@ -149,32 +146,21 @@ def test_wide_tails_are_those_of_t():
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(plain.replicates, [tail, 1 - tail])))
 
 
-AUTO = [  # systems, inputs, level, coef, test, interval, words of the reason
-    (16, 30, "dataset", "kendall-b", "jack-both|df:7.5", "jack-both|df:7.5", ""),
-    (4, 30, "input", "pearson", "jack-both|df:1.5", "jack-both|df:1.5", "4 systems: wide by necessity"),
-    (3, 80, "dataset", "pearson", "jack-both|df:1", "jack-both|df:1", "more inputs will not narrow"),
-    (6, 30, "dataset", "acc-eq", "jack-both|df:2.5", "jack-both|df:2.5", "little power"),
-    (2, 30, "input", "pearson", "jack-inputs|df:29", "jack-inputs|df:29", "these two only"),
-    (9, 2, "dataset", "spearman", "jack-systems|df:4", "jack-systems|df:4", "2 inputs"),
-    (1, 30, "dataset", "spearman", "jack-rows|df:29", "jack-rows|df:29", ""),
-    (7, 30, "system", "pearson", "exact-systems/64", "fisher|n:7", ""),
-    (7, 30, "system", "kendall-b", "exact-systems/64", "wide-both/1000|seed:0", ""),
-    (4, 30, "system", "kendall-b", "exact-systems/8", "", "4 systems at system level, at least 5"),
-    (3, 30, "system", "pearson", "exact-systems/4", "", "3 systems at system level, at least 4"),
-]
+with (Path(__file__).parent / "cases" / "intervals_chosen.csv").open(newline="") as table:
+    CHOSEN = list(csv.DictReader(table))
 
 
-@pytest.mark.parametrize(("systems", "inputs", "level", "coef", "test", "interval", "words"), AUTO)
-def test_auto_chooses_by_level_and_size(systems, inputs, level, coef, test, interval, words):
-    x, y = judged(systems, inputs, 0)
-    other = judged(systems, inputs, 5)[0]
-    one = meta.correlate(x, y, coef, level, ci="auto")
-    assert (f"|ci:{interval}" in one.signature()) if interval else ("|ci:" not in one.signature())
-    assert math.isnan(one.low) == (not interval) and words in one.reason
-    assert f"|test:{test}|" in meta.compare(x, other, y, coef, level, "auto").signature()
+@pytest.mark.parametrize("case", CHOSEN, ids=lambda case: "-".join(case.values()))
+def test_auto_chooses_by_level_and_size(case):
+    (x, y), (other, _) = (judged(int(case["systems"]), int(case["inputs"]), seed) for seed in (0, 5))
+    one = meta.correlate(x, y, case["coef"], case["level"], ci="auto")
+    assert ("|ci:" + case["interval"] in one.signature()) if case["interval"] else ("|ci:" not in one.signature())
+    assert math.isnan(one.low) == (not case["interval"]) and case["words"] in one.reason
+    test = meta.compare(x, other, y, case["coef"], case["level"], "auto")
+    assert f"|test:{case['test']}|" in test.signature()
 
 
-def test_the_default_is_one_constant(monkeypatch):
+def test_the_default_is_the_same_everywhere():
     x, y = judged(8, 20, 0)
     judges = {"a": x, "b": judged(8, 20, 3)[0]}
     after = meta.league(judges, y, ci=True)
@@ -182,10 +168,6 @@ def test_the_default_is_one_constant(monkeypatch):
     assert "ci:jack-rows" in meta.human_ceiling(np.stack([x[0], y[0], y[1]]), ci=True).signature()
     assert "ci:jack-both" in meta.length_bias(x, y, judges["b"]).signature()
     assert after.to_frame()[["name", "rank"]].shape == (2, 2)
-    monkeypatch.setattr(intervals, "DEFAULT_TEST", "perm-both")
-    monkeypatch.setattr(intervals, "DEFAULT_CI", "boot-both")
-    before = meta.league(judges, y, ci=True, n_perm=9, n_boot=9)
-    assert "test:perm-both/9" in before.signature() and "ci:boot-both/9" in before.correlations[0].signature()
 
 
 def test_edges_have_a_reason():

@@ -13,6 +13,7 @@ X, Z = Y + RNG.normal(size=(2, *Y.shape))
 GAP = np.where(np.arange(120).reshape(6, 20) < 3, np.nan, X)
 
 STATISTICS = {
+    "pearson": lambda c: [meta.correlate(c * X, c * Y, "pearson", level).value for level in meta.LEVELS],
     "alpha": lambda c: meta.krippendorff_alpha(c * X).value,
     "kappa-quadratic": lambda c: meta.weighted_kappa(c * Y[0], c * Y[1]).value,
     "icc": lambda c: meta.icc(c * X).value,

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from nlgeval_lib import meta
-from nlgeval_lib.meta import comparison, draws, levels
+from nlgeval_lib.meta import arrays, comparison, draws, levels
 
 
 def exchanged(masks: dict, b: int, shape: tuple[int, int]) -> np.ndarray:
@@ -28,8 +28,7 @@ def three(systems: int, inputs: int, seed: int, kind: str):
     """Two judges and ratings with the same gaps."""
     first, y = judged(systems, inputs, seed, kind)
     second = judged(systems, inputs, seed + 50, "continuous" if kind == "mixed" else kind)[0]
-    gone = np.isnan(first) | np.isnan(second) | np.isnan(y)
-    return tuple(np.where(gone, np.nan, side) for side in (first, second, y))
+    return arrays.common(first, second, y)
 
 
 @pytest.mark.parametrize("units", draws.UNITS)
