@@ -161,17 +161,6 @@ def test_what_cannot_be_scored_is_an_error():
         judge("ridge", layers=(1,)).train(frame)
 
 
-def test_without_an_aggregator():
-    frame = outputs(8)
-    direct = judge("criterion").score(frame)
-    np.testing.assert_array_equal(direct["value"], frame["human"])  # each aspect by its own criterion
-    averaged = judge("average").score(frame)
-    means = frame.groupby("output", sort=False)["human"].mean()
-    np.testing.assert_allclose(averaged["value"], means[frame["output"]])
-    overall = HDEval("summary", ASPECTS, "criterion", layers=(0,), engine=ScriptedEngine(["4"] * 8)).score(frame)
-    assert overall["value"].tolist() == [4] * 16
-
-
 def test_sweeps_predict_the_test_rows():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(1, 6, (60, 5)).astype(float), columns=list("vwxyz"))
