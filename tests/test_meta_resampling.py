@@ -29,10 +29,9 @@ def test_every_resample_equals_a_loop(kind, level, units):
         x, y = judged(systems, inputs, seed, kind)
         index = indices(x.shape, units, 12, seed)
         for coef in COEFFICIENTS:
-            plan = levels.plan(x, y, coef, level)
-            values = np.concatenate([plan.values(chunk) for chunk in draws.bootstrap(x.shape, units, 12, seed)])
+            found = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=12, seed=seed).replicates
             expected = [redrawn(x, y, index, b, coef, level) for b in range(12)]
-            np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11, err_msg=coef)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11, err_msg=coef)
 
 
 def weighted(x, y, coef: str, weights) -> np.ndarray:
