@@ -9,6 +9,7 @@ import itertools
 import json
 import multiprocessing
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,22 +104,14 @@ def test_failures_are_named_and_not_stored_and_asked_again(tmp_path):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_what_was_finished_before_an_interruption_is_stored(tmp_path, error):
     class Stops(ScriptedEngine):
-        closed = False
-
         def generate(self, asks, sampling):
-            try:
-                for i, batch in enumerate(super().generate(asks, sampling)):
-                    if i == 2:
-                        raise error
-                    yield batch
-            finally:
-                self.closed = True
+            yield from itertools.islice(super().generate(asks, sampling), 2)
+            raise error
 
-    store, engine = Store(tmp_path), Stops(echo, batch_size=3)
-    prompts = [str(i) for i in range(20)]
+    store, prompts = Store(tmp_path), [str(i) for i in range(20)]
     with pytest.raises(error):
-        engines.complete(engine, prompts, Sampling(), store)
-    assert engine.closed and len(Store(tmp_path)) == 6
+        engines.complete(Stops(echo, batch_size=3), prompts, Sampling(), store)
+    assert len(Store(tmp_path)) == 6
     rest = ScriptedEngine(echo)
     engines.complete(rest, prompts, Sampling(), store)
     assert len(rest.asked) == 14
@@ -224,7 +217,8 @@ def test_replay_answers_from_the_store_alone(tmp_path):
     made = engines.complete(ScriptedEngine(echo, model="m", revision="7"), ["a", "b"], DRAWS, store)
     replayed = engines.complete(ReplayEngine(store, "m"), ["b", "a"], DRAWS)
     assert [c.text for c in replayed.flat] == [c.text for c in [*made[1], *made[0]]]
-    words = r"3 completions are not in Store.*c1 \(draw 0\), c1 \(draw 1\)"
+    engines.complete(ScriptedEngine(echo, model="m", revision="7"), ["c"], replace(DRAWS, n=1), store)
+    words = r"2 completions are not in Store.*c1 \(draw 1\), c1 \(draw 2\)"
     with pytest.raises(EngineError, match=words):
         engines.complete(ReplayEngine(store, "m", "7"), [Request(prompt="c", id="c1"), "a"], DRAWS)
     engines.complete(ScriptedEngine(echo, model="m", revision="8"), ["a"], Sampling(), store)
