@@ -28,11 +28,6 @@ def bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_model.build_seq2seq(tmp_path_factory.mktemp("models") / "tiny-bart")
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_model.build(tmp_path_factory.mktemp("models") / "tiny-llama")
-
-
 def losses(folder: Path, contexts: list[str], texts: list[str]) -> list[float]:
     """Minus the model's own mean loss, one pair at a time."""
     import torch
@@ -65,26 +60,26 @@ def test_bartscore_of_the_source_reads_the_source_and_cuts_no_output(bart: Path)
         BartScore(model=str(bart)).score(frame)
 
 
-def test_gptscore_is_the_mean_log_probability_after_the_prompt(llama: Path) -> None:
+def test_gptscore_is_the_mean_log_probability_after_the_prompt(tiny_folder: Path) -> None:
     """The engine's log-likelihoods are held against the model's logits in `test_engines_models`."""
-    metric = GPTScore(model=str(llama), prompt="Article: {{source}}\nSummary:\n")
+    metric = GPTScore(model=str(tiny_folder), prompt="Article: {{source}}\nSummary:\n")
     scored = metric.score(pd.DataFrame({"output": OUTPUTS, "source": SOURCES}))
-    with engines.make("transformers", model=str(llama), device="cpu") as engine:
+    with engines.make("transformers", model=str(tiny_folder), device="cpu") as engine:
         expected = engine.loglikelihood([f"Article: {source}\nSummary:\n" for source in SOURCES], OUTPUTS)
     np.testing.assert_allclose(scored["value"], [one.mean for one in expected], atol=2e-6)
 
 
-def test_gptscores_default_prompt_names_task_and_quality(llama: Path) -> None:
+def test_gptscores_default_prompt_names_task_and_quality(tiny_folder: Path) -> None:
     frame = pd.DataFrame({"output": ["a cat", "", "a dog"], "source": SOURCES})
     fixed = {"task": "Summarise the article.", "quality": "Be coherent."}
-    metric = GPTScore(model=str(llama), fixed=fixed)
+    metric = GPTScore(model=str(tiny_folder), fixed=fixed)
     assert metric.prompt.render(source="X") == "Summarise the article. Be coherent.\n\nX\n\nText:\n"
     scored = metric.score(frame)
     assert scored["status"].tolist() == ["ok", "empty", "ok"] and (scored["value"].dropna() < 0).all()
-    other = GPTScore(model=str(llama), fixed=fixed | {"quality": "Be fluent."})
+    other = GPTScore(model=str(tiny_folder), fixed=fixed | {"quality": "Be fluent."})
     assert other.signature() != metric.signature() and other.score(frame)["value"][0] != scored["value"][0]
     with pytest.raises(ValueError, match="needs a column 'quality'"):
-        GPTScore(model=str(llama), fixed={"task": "x"}).score(frame)
+        GPTScore(model=str(tiny_folder), fixed={"task": "x"}).score(frame)
 
 
 # -- UniEval -----------------------------------------------------------------------------------------------------------

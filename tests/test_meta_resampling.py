@@ -10,11 +10,12 @@ import sys
 import tracemalloc
 
 import hypothesis.strategies as st
+import meta_oracles
 import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from meta_oracles import COEFFICIENTS, LEVELS, coefficient, indices, judged, nlpstats_cases, redrawn, swap_masks
+from meta_oracles import COEFFICIENTS, LEVELS, at_level, coefficient, indices, judged
 from scipy import special, stats
 
 from nlgeval_lib import meta
@@ -24,14 +25,15 @@ from nlgeval_lib.meta import _kernels, classical, draws, levels
 @pytest.mark.parametrize("units", draws.UNITS)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps"])
-def test_every_resample_equals_a_loop(kind, level, units):
-    for seed, (systems, inputs) in enumerate([(4, 5), (7, 11)]):
+def test_value_and_every_resample_equal_a_loop(kind, level, units):
+    for seed, (systems, inputs) in enumerate([(4, 5), (7, 11), (70, 6)]):
         x, y = judged(systems, inputs, seed, kind)
         index = indices(x.shape, units, 12, seed)
         for coef in COEFFICIENTS:
-            found = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=12, seed=seed).replicates
-            expected = [redrawn(x, y, index, b, coef, level) for b in range(12)]
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11, err_msg=coef)
+            found = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=12, seed=seed)
+            assert found.value == pytest.approx(at_level(x, y, coef, level), abs=1e-12, nan_ok=True)
+            expected = [meta_oracles.redrawn(x, y, index, b, coef, level) for b in range(12)]
+            np.testing.assert_allclose(found.replicates, expected, rtol=0, atol=1e-11, err_msg=coef)
 
 
 def weighted(x, y, coef: str, weights) -> np.ndarray:
@@ -84,7 +86,7 @@ def test_pearson_of_a_resample_without_the_outlier_keeps_its_digits():
 def test_draws_do_not_depend_on_the_chunks(units, monkeypatch):
     def drawn(size):
         monkeypatch.setattr(draws, "chunk_size", lambda items: size)
-        return indices((5, 7), units, 23, 3) | {"swaps": swap_masks((5, 7), units, 23, 3)}
+        return indices((5, 7), units, 23, 3) | {"swaps": meta_oracles.swap_masks((5, 7), units, 23, 3)}
 
     np.testing.assert_equal(drawn(100), drawn(4))
 
@@ -115,7 +117,7 @@ def test_nlpstats_gives_the_same_replicates(monkeypatch):
     nlpstats = pytest.importorskip("nlpstats.correlations")
     x, y = judged(6, 9, 1, "ordinal")
     y = np.round(y * 2) / 2  # halves add up exactly, so that nlpstats sees ties of means too
-    for units, level, their_level, coef, name in nlpstats_cases():
+    for units, level, their_level, coef, name in meta_oracles.nlpstats_cases():
         drawn = indices(x.shape, units, 10, 4).values()
         rows = itertools.chain.from_iterable(zip(*drawn, strict=True))
         monkeypatch.setattr(np.random, "choice", lambda *_, rows=rows, **__: next(rows))
