@@ -30,13 +30,8 @@ def _early(request):
 
 
 @pytest.fixture(scope="module")
-def transformer(tiny_transformers):
-    return tiny_transformers
-
-
-@pytest.fixture(scope="module")
-def greedy(transformer):
-    return engines.complete(transformer, BATCH, GREEDY)
+def greedy(tiny_transformers):
+    return engines.complete(tiny_transformers, BATCH, GREEDY)
 
 
 def texts(answers):
@@ -51,72 +46,65 @@ def test_a_batch_gives_what_single_prompts_give(tiny_folder, greedy):
         assert told(engines.complete(single, BATCH, GREEDY)) == told(greedy)
 
 
-def test_greedy_is_the_largest_logit_step_by_step(transformer, greedy):
+def test_greedy_is_the_largest_logit_step_by_step(tiny_transformers, greedy):
     """Against a loop of forward passes without cache, padding or generate()."""
     import torch
 
-    prompt = models.token_ids(transformer._tokenizer, Request(prompt=PROMPTS[1]), None, "tiny")
+    prompt = models.token_ids(tiny_transformers._tokenizer, Request(prompt=PROMPTS[1]), None, "tiny")
     ids = list(prompt)
     with torch.no_grad():
         while len(ids) < len(prompt) + 24 and (len(ids) == len(prompt) or ids[-1] != 2):
-            ids.append(int(transformer._model(torch.tensor([ids])).logits[0, -1].argmax()))
-    assert greedy[1][0].text == transformer._tokenizer.decode(ids[len(prompt) :], skip_special_tokens=True)
+            ids.append(int(tiny_transformers._model(torch.tensor([ids])).logits[0, -1].argmax()))
+    assert greedy[1][0].text == tiny_transformers._tokenizer.decode(ids[len(prompt) :], skip_special_tokens=True)
     assert greedy[1][0].completion_tokens == len(ids) - len(prompt)
 
 
-def test_draws_follow_the_softmax(transformer):
+def test_draws_follow_the_softmax(tiny_transformers, monkeypatch):
     """2000 draws of one token against the probabilities of the shaped distribution."""
     import torch
 
     sampling = Sampling(temperature=0.7, top_k=12, top_p=0.8, max_tokens=1, n=2000, logprobs=0)
-    transformer.batch_size, before = 500, transformer.batch_size
-    [draws] = engines.complete(transformer, [PROMPTS[0]], sampling)
-    transformer.batch_size = before
-    ids = models.token_ids(transformer._tokenizer, Request(prompt=PROMPTS[0]), None, "tiny")
+    monkeypatch.setattr(tiny_transformers, "batch_size", 500)
+    [draws] = engines.complete(tiny_transformers, [PROMPTS[0]], sampling)
+    ids = models.token_ids(tiny_transformers._tokenizer, Request(prompt=PROMPTS[0]), None, "tiny")
     with torch.no_grad():
-        logits = transformer._model(torch.tensor([ids])).logits[0, -1].double().numpy()
+        logits = tiny_transformers._model(torch.tensor([ids])).logits[0, -1].double().numpy()
     order = np.argsort(-logits)[:12]
     p = np.exp(logits[order] / 0.7)
     p /= p.sum()
     kept = np.searchsorted(np.cumsum(p), 0.8) + 1
     p = p[:kept] / p[:kept].sum()
-    names = [transformer._tokenizer.decode([i]) for i in order[:kept]]
+    names = [tiny_transformers._tokenizer.decode([i]) for i in order[:kept]]
     drawn = [next(iter(c.logprobs[0])) for c in draws]
     assert set(drawn) <= set(names)
     expected, seen = p * 2000, np.array([drawn.count(name) for name in names])
     assert np.sum((seen - expected) ** 2 / expected) < kept + 5 * math.sqrt(2 * kept)
 
 
-@pytest.mark.parametrize("form", [{"choice": ("4", "5")}, {"regex": "[1-5]"}, {"json_schema": {"type": "object"}}])
-def test_transformers_refuses_structured_output(transformer, form):
-    with pytest.raises(UnsupportedSetting, match=next(iter(form))):
-        engines.complete(transformer, PROMPTS[:1], Sampling(**form))
-
-
-def test_what_does_not_fit_is_halved_then_named(transformer, monkeypatch, greedy):
+def test_what_does_not_fit_is_halved_then_named(tiny_transformers, monkeypatch, greedy):
     import torch
 
-    real = transformer._run
+    real = tiny_transformers._run
 
     def small(batch, sampling, room):
         if len(batch) > 2 or any("response 3:" in ask.request.text() for ask, _ in batch):
             raise torch.OutOfMemoryError("pretended")
         return real(batch, sampling, room)
 
-    monkeypatch.setattr(transformer, "_run", small)
-    answers = engines.complete(transformer, [Request(prompt=p, id=str(i)) for i, p in enumerate(PROMPTS)], GREEDY)
+    monkeypatch.setattr(tiny_transformers, "_run", small)
+    answers = engines.complete(tiny_transformers, [Request(prompt=p, id=str(i)) for i, p in enumerate(PROMPTS)], GREEDY)
     [failure] = answers.failed
     assert failure.id == "3" and "out of memory" in failure.reason
     rest = [i for i in range(len(PROMPTS)) if i != 3]
     assert [answers[i][0].text for i in rest] == [greedy[i][0].text for i in rest]
 
 
-def test_a_model_without_a_chat_template_says_so(transformer, monkeypatch):
-    monkeypatch.setattr(transformer._tokenizer, "chat_template", None)
+def test_a_model_without_a_chat_template_says_so(tiny_transformers, monkeypatch):
+    monkeypatch.setattr(tiny_transformers._tokenizer, "chat_template", None)
     with pytest.raises(EngineError, match="no chat template"):
-        engines.complete(transformer, CHATS[:1], GREEDY)
-    monkeypatch.setattr(transformer, "chat_template", tiny_model.TEMPLATE)
-    assert engines.complete(transformer, CHATS[:1], GREEDY).failed == ()
+        engines.complete(tiny_transformers, CHATS[:1], GREEDY)
+    monkeypatch.setattr(tiny_transformers, "chat_template", tiny_model.TEMPLATE)
+    assert engines.complete(tiny_transformers, CHATS[:1], GREEDY).failed == ()
 
 
 @pytest.mark.parametrize(
@@ -145,19 +133,19 @@ def test_a_folder_is_known_by_its_contents(tiny_folder, tmp_path):
 # -- log-likelihoods --------------------------------------------------------------------------------------------------
 
 
-def test_loglikelihood_is_the_sum_of_next_token_log_probabilities(transformer):
+def test_loglikelihood_is_the_sum_of_next_token_log_probabilities(tiny_transformers):
     import torch
 
     prompts = [PROMPTS[0], PROMPTS[4], "Score"]
     texts = [" 5 out of 5", " bad", "d: the"]  # the last shares a token with its prompt's end, or not: both must add up
-    for prompt, text, got in zip(prompts, texts, transformer.loglikelihood(prompts, texts), strict=True):
-        ids = transformer._tokenizer(prompt + text).input_ids
+    for prompt, text, got in zip(prompts, texts, tiny_transformers.loglikelihood(prompts, texts), strict=True):
+        ids = tiny_transformers._tokenizer(prompt + text).input_ids
         with torch.no_grad():
-            table = transformer._model(torch.tensor([ids])).logits[0].log_softmax(-1)
+            table = tiny_transformers._model(torch.tensor([ids])).logits[0].log_softmax(-1)
         scored = [float(table[i - 1, ids[i]]) for i in range(len(ids) - len(got.tokens), len(ids))]
         assert got.tokens == pytest.approx(scored, abs=1e-4)
         assert got.mean == pytest.approx(np.mean(scored), abs=1e-3)
-        assert transformer._tokenizer.decode(ids[len(ids) - len(got.tokens) :]).endswith(text.strip())
+        assert tiny_transformers._tokenizer.decode(ids[len(ids) - len(got.tokens) :]).endswith(text.strip())
 
 
 def test_a_seq2seq_model_scores_and_writes(tmp_path):
@@ -249,18 +237,24 @@ def test_a_prompt_that_is_too_long_is_named_and_the_rest_is_done(request, greedy
     assert answers[1][0].text == greedy[0][0].text
 
 
-@pytest.mark.parametrize(
-    "settings", [{"regex": r"(a)\1"}, {"json_schema": {"$ref": "#/nowhere"}}, {"logprobs": 10**6}, {"temperature": 1e9}]
-)
-def test_vllm_refuses_settings_before_the_first_prompt(tiny_vllm, settings):
-    with pytest.raises(UnsupportedSetting, match="vLLM refuses the settings"):
-        engines.complete(tiny_vllm, ["a"], Sampling(max_tokens=2, **settings))
-    assert engines.complete(tiny_vllm, ["a"], Sampling(max_tokens=2)).flat[0].finish_reason == "length"
+REFUSED = [("tiny_transformers", {"choice": ("4", "5")}), ("tiny_transformers", {"regex": "[1-5]"})]
+REFUSED += [("tiny_transformers", {"json_schema": {"type": "object"}}), ("tiny_vllm", {"regex": r"(a)\1"})]
+REFUSED += [("tiny_vllm", {"json_schema": {"$ref": "#/nowhere"}}), ("tiny_vllm", {"logprobs": 10**6})]
+REFUSED += [("tiny_vllm", {"temperature": 1e9})]
 
 
-def test_a_full_context_ends_the_text(tiny_vllm, transformer):
+@pytest.mark.parametrize("name, settings", REFUSED)
+def test_settings_are_refused_before_the_first_prompt(request, name, settings):
+    engine = request.getfixturevalue(name)
+    said = "vLLM refuses the settings" if name == "tiny_vllm" else next(iter(settings))
+    with pytest.raises(UnsupportedSetting, match=said):
+        engines.complete(engine, ["a"], Sampling(max_tokens=2, **settings))
+    assert engines.complete(engine, ["a"], Sampling(max_tokens=2)).flat[0].finish_reason == "length"
+
+
+def test_a_full_context_ends_the_text(tiny_vllm, tiny_transformers):
     near = ["word " * 1010, "fine"]
-    one, two = (engines.complete(engine, near, Sampling(max_tokens=100)) for engine in (tiny_vllm, transformer))
+    one, two = (engines.complete(engine, near, Sampling(max_tokens=100)) for engine in (tiny_vllm, tiny_transformers))
     assert told(one) == told(two)
     [full] = one[0]
     assert full.finish_reason == "length" and CONTEXT <= full.prompt_tokens + full.completion_tokens <= CONTEXT + 1
