@@ -237,16 +237,16 @@ WAYS = [json.loads(line) for line in (Path(__file__).parent / "cases" / "key_way
 
 
 @pytest.mark.parametrize("case", WAYS, ids=json.dumps)
-def test_a_key_goes_over_plain_http_to_this_machine_alone(case, monkeypatch):
-    key = case.get("key", KEY)  # a word such as EMPTY is for a server that wants no key
+def test_a_key_is_sent_as_a_header_can_hold_it_and_over_plain_http_to_this_machine_alone(case, monkeypatch):
+    # a word such as EMPTY is for a server that wants no key
+    key = case.get("key", "{start}{end}").format(start=KEY[:20], end=KEY[20:])
     monkeypatch.setenv("OPENAI_API_KEY", key)
     engine = OpenAIEngine("m", base_url=case["url"], plain_http=case.get("plain_http", False))
     if case["sent"]:
-        assert engine._key() == key
+        assert engine._key() == key.strip()
         return
-    with pytest.raises(
-        engines.EngineError, match=r"OPENAI_API_KEY would go to .* unencrypted.*plain_http=yes"
-    ) as caught:
+    said = case.get("says", r"OPENAI_API_KEY would go to .* unencrypted.*plain_http=yes")
+    with pytest.raises(engines.EngineError, match=said) as caught:
         _ = engine.revision
     assert KEY[:12] not in str(caught.value)
 
@@ -389,20 +389,6 @@ def test_a_refused_key_is_named_by_its_variable(ask, status, monkeypatch):
     assert one.error.endswith("bad key [key]; the key is that of OPENAI_API_KEY") and len(server.bodies) == 1
     monkeypatch.delenv("OPENAI_API_KEY")
     assert ask(status, b'{"error": {"message": "who?"}}')[0].error.endswith("no key was sent: set OPENAI_API_KEY")
-
-
-def test_a_line_break_after_the_key_is_not_sent(ask, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\r\n")
-    one, server = ask(200, text("4"))
-    assert one.text == "4" and server.sent_keys == {f"Bearer {KEY}"}
-
-
-@pytest.mark.parametrize("odd", ["\n", "\x01", "“"])
-def test_a_key_that_no_header_can_hold_is_refused_unsaid(monkeypatch, odd):
-    monkeypatch.setenv("OPENAI_API_KEY", KEY[:20] + odd + KEY[20:])
-    with pytest.raises(engines.EngineError, match="the key in OPENAI_API_KEY has a character") as caught:
-        OpenAIEngine("m")._key()
-    assert KEY[:12] not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["length", "max_tokens", "MAX_TOKENS", "model_length"])
