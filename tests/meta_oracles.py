@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -37,40 +38,31 @@ def coefficient(x, y, coef: str) -> float:
 
 def at_level(x, y, coef: str, level: str) -> float:
     """The coefficient of two matrices `[system, input]` at a level, items with NaN left out."""
+    return of_items(*(side.ravel() for side in (x, y, *np.indices(x.shape))), coef, level)
+
+
+def of_items(x, y, system, column, coef: str, level: str) -> float:
+    """The coefficient at a level of items one by one: score, rating, and the numbers of system and input."""
     here = ~(np.isnan(x) | np.isnan(y))
+    x, y, system, column = (side[here] for side in (x, y, system, column))
     if level == "dataset":
-        return coefficient(x[here], y[here], coef)
+        return coefficient(x, y, coef)
     if level == "system":
-        rows = [(x[s, h].mean(), y[s, h].mean()) for s, h in enumerate(here) if h.any()]
-        return coefficient(*_untangled(np.array(rows).T, coef), coef)
-    values = [coefficient(x[h, i], y[h, i], coef) for i, h in enumerate(here.T)]
-    values = [value for value in values if value == value]
-    return float(np.mean(values)) if values else float("nan")
-
-
-def _untangled(means, coef: str):
-    """Means of thirds that are equal differ in the last bit: equal again, where ties matter."""
-    return means if coef == "pearson" else means.round(10)
+        means = np.array([(x[system == s].mean(), y[system == s].mean()) for s in np.unique(system)]).reshape(-1, 2)
+        # means of thirds that are equal differ in the last bit: equal again, where ties matter
+        return coefficient(*(means if coef == "pearson" else means.round(10)).T, coef)
+    values = np.array([coefficient(x[column == i], y[column == i], coef) for i in np.unique(column)])
+    return float(np.mean(values[~np.isnan(values)])) if not np.isnan(values).all() else float("nan")
 
 
 def redrawn(x, y, index: dict, b: int, coef: str, level: str) -> float:
     """The coefficient of resample b, with the drawn items copied out one by one."""
-    if "rows" not in index:
-        rows = index["systems"][b] if "systems" in index else np.arange(x.shape[0])
-        columns = index["inputs"][b] if "inputs" in index else np.arange(x.shape[1])
-        return at_level(x[rows][:, columns], y[rows][:, columns], coef, level)
-    take = index["rows"][b]
-    system, column = np.divmod(take, x.shape[1])
-    a, c = x.ravel()[take], y.ravel()[take]
-    here = ~(np.isnan(a) | np.isnan(c))
-    if level == "dataset":
-        return coefficient(a[here], c[here], coef)
-    if level == "system":
-        means = [(a[here & (system == s)].mean(), c[here & (system == s)].mean()) for s in np.unique(system[here])]
-        return coefficient(*_untangled(np.array(means).T, coef), coef)
-    values = [coefficient(a[here & (column == i)], c[here & (column == i)], coef) for i in np.unique(column[here])]
-    values = [value for value in values if value == value]
-    return float(np.mean(values)) if values else float("nan")
+    if "rows" in index:
+        take = index["rows"][b]
+        return of_items(x.ravel()[take], y.ravel()[take], *np.divmod(take, x.shape[1]), coef, level)
+    rows = index["systems"][b] if "systems" in index else np.arange(x.shape[0])
+    columns = index["inputs"][b] if "inputs" in index else np.arange(x.shape[1])
+    return at_level(x[rows][:, columns], y[rows][:, columns], coef, level)
 
 
 def judged(systems: int, inputs: int, seed: int, kind: str = "continuous", noise: float = 1.0):
@@ -86,18 +78,20 @@ def judged(systems: int, inputs: int, seed: int, kind: str = "continuous", noise
     return x, y
 
 
-def summeval_judge(needs, judge: str, aspect: str):
-    """Scores of a recorded judge and mean expert ratings as `X[system, input]`."""
+def alttest_summeval(needs):
+    """Each expert's, and each recorded judge's, scores by key: two dictionaries."""
     import json
 
     from nlgeval_lib import datasets
 
     needs("alttest_summeval")
-    paths = datasets.files("alttest_summeval")
-    human, llm = (
-        json.loads(datasets.fetch.path(next(p for p in paths if f"_{side}_" in p)).read_text())
-        for side in ("human", "llm")
-    )
+    paths = [next(p for p in datasets.files("alttest_summeval") if f"_{side}_" in p) for side in ("human", "llm")]
+    return [json.loads(datasets.fetch.path(path).read_text()) for path in paths]
+
+
+def summeval_judge(needs, judge: str, aspect: str):
+    """Scores of a recorded judge and mean expert ratings as `X[system, input]`."""
+    human, llm = alttest_summeval(needs)
     keys = [key.split("__") for key in human["e0"] if key.endswith(f"__{aspect}")]
     documents, systems = (list(dict.fromkeys(key[place] for key in keys)) for place in (0, 1))
 
@@ -105,6 +99,14 @@ def summeval_judge(needs, judge: str, aspect: str):
         return np.array([[float(scores[f"{d}__{s}__{aspect}"]) for d in documents] for s in systems])
 
     return matrix(llm[judge]), np.mean([matrix(scores) for scores in human.values()], axis=0)
+
+
+def nlpstats_cases():
+    """What nlpstats can do too: units, level, their word for it, coefficient, their word for it."""
+    their_levels = {"dataset": "global", "input": "input", "system": "system"}
+    names = {"pearson": "pearson", "spearman": "spearman", "kendall-b": "kendall"}
+    both = itertools.product(("systems", "inputs", "both"), their_levels.items(), names.items())
+    return [(units, *level, *coef) for units, level, coef in both]
 
 
 def by_unit(chunks) -> dict:

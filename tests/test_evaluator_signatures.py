@@ -90,9 +90,8 @@ def observed(case: dict[str, Any], folder: Path) -> dict[str, Any]:
     def answer(stage: Any) -> Any:
         answers = complete(engine, stage.requests, stage.sampling, store)
         keys = "".join(completion.key for draws in answers for completion in draws)
-        stages.append(
-            [stage.name, len(stage.requests), stage.sampling.n, hashlib.sha256(keys.encode()).hexdigest()[:12]]
-        )
+        digest = hashlib.sha256(keys.encode()).hexdigest()[:12]
+        stages.append([stage.name, len(stage.requests), stage.sampling.n, digest])
         return answers
 
     found: dict[str, Any] = {}
@@ -130,19 +129,9 @@ def test_signature_keys_and_scores_are_those_of_the_table(case: dict[str, Any], 
     if found.get("statuses", {}).get("unavailable") and not case["expect"]["statuses"].get("unavailable"):
         pytest.skip("what the metric needs is not on this machine")
     for name, wanted in case["expect"].items():
-        if name in ("values", "importance"):
-            _same(found[name], wanted)
-        else:
-            assert found[name] == wanted, name
-
-
-def _same(found: Any, wanted: Any) -> None:
-    if isinstance(wanted, dict):
-        assert found.keys() == wanted.keys()
-        found, wanted = [v for row in found.values() for v in row], [v for row in wanted.values() for v in row]
-    pairs = list(zip(found, wanted, strict=True))
-    assert [a is None for a, _ in pairs] == [b is None for _, b in pairs]
-    assert [a for a, b in pairs if b is not None] == pytest.approx([b for _, b in pairs if b is not None], abs=1e-6)
+        if name == "importance":
+            wanted = {target: pytest.approx(row, abs=1e-6) for target, row in wanted.items()}
+        assert found[name] == (pytest.approx(wanted, abs=1e-6) if name == "values" else wanted), name
 
 
 REFUSED = [json.loads(line) for line in TABLE.with_name("options_refused.jsonl").read_text("utf-8").splitlines()]

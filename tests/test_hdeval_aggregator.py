@@ -41,9 +41,6 @@ def small(kind: str) -> dict:
     return {"rf": {"n_estimators": 8}, "mlp": {"hidden_layer_sizes": [12, 12], "max_iter": 60}}.get(kind, {})
 
 
-# -- against scikit-learn ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("targets", [["a"], ["a", "b"]])
 def test_predictions_are_those_of_scikit_learn(kind, targets):
@@ -87,9 +84,6 @@ def test_outputs_that_are_equal_but_for_the_last_bits_tie(kind):
     near = X * (1 + 4e-16 * np.random.default_rng(0).integers(-1, 2, X.shape))
     assert not near.equals(X)
     np.testing.assert_array_equal(fitted.predict(near), fitted.predict(X))
-
-
-# -- missing scores ----------------------------------------------------------------------------------------------------
 
 
 def test_missing_scores_are_never_zero():
@@ -141,9 +135,6 @@ def test_columns_are_found_by_name():
         fitted.predict(X.drop(columns="c4"))
 
 
-# -- without an aggregator ---------------------------------------------------------------------------------------------
-
-
 def test_average_and_criterion_need_no_ratings():
     X, _ = scores_and_ratings(5)
     average = Aggregator("average").unfitted(X.columns, ["a", "b"]).predict(X)
@@ -171,9 +162,6 @@ def test_groups_are_fitted_apart():
         Aggregator("dt", groups=[["a"]]).fit(X, Y)
 
 
-# -- attribution -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_matters_is_found(kind):
     X, Y = scores_and_ratings(200)
@@ -192,24 +180,15 @@ def test_what_matters_is_found(kind):
 
 # the first permutation explainer of a process is compiled, which takes many seconds
 @pytest.mark.parametrize("kind", ["lr", "dt", "rf", "average", pytest.param("mlp", marks=pytest.mark.slow)])
-def test_shap_values_add_up_to_the_prediction(kind):
+@pytest.mark.parametrize("apart", [0, 3e-8])  # the second: neighbours in 32 bits
+def test_shap_values_add_up_to_the_prediction(kind, apart):
     X, Y = scores_and_ratings()
+    X = X / 10 + apart * np.random.default_rng(1).integers(0, 3, X.shape)
     fitted = Aggregator(kind, groups=[["a"], ["b"]], options=small(kind)).fit(X, Y)
-    shap = shap_values(fitted, X, rows=9, seed=4, rounds=2)
-    assert shap.values.shape == (9, 6, 2) and shap.base.shape == (2,)
-    predicted = fitted.predict_array(shap.data)
-    np.testing.assert_allclose(shap.base + shap.values.sum(axis=1), predicted, atol=2e-6)
-    again = shap_values(fitted, X, rows=9, seed=4, rounds=2)
-    np.testing.assert_array_equal(shap.values, again.values)
-
-
-@pytest.mark.parametrize("kind", ["dt", "rf"])
-def test_shap_values_add_up_where_scores_are_a_bit_apart(kind):
-    X, Y = scores_and_ratings()
-    X = X / 10 + np.random.default_rng(1).choice([0, 3e-8, 6e-8], X.shape)  # neighbours in 32 bits
-    fitted = Aggregator(kind, options=small(kind)).fit(X, Y)
-    shap = shap_values(fitted, X, rows=40)
+    shap, again = (shap_values(fitted, X, rows=40 if apart else 9, seed=4, rounds=2) for _ in range(2))
+    assert shap.values.shape[1:] == (6, 2) and shap.base.shape == (2,)
     np.testing.assert_allclose(shap.base + shap.values.sum(axis=1), fitted.predict_array(shap.data), atol=2e-6)
+    np.testing.assert_array_equal(shap.values, again.values)
 
 
 def test_shap_values_of_a_linear_model_are_its_terms():

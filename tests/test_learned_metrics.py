@@ -13,24 +13,19 @@ import pandas as pd
 import pytest
 import tiny_model
 
+from nlgeval_lib import engines
 from nlgeval_lib.evaluators import BartScore, Bleurt, Comet, GPTScore, UniEval
 
 OUTPUTS = ["a cat sat", "the dog", "a cat sat"]
 REFERENCES = ["the cat sat down", "a dog", "one"]
 SOURCES = ["a dog saw a cat", "one two three", "the dog"]
-
-
+FRAME = pd.DataFrame({"output": ["abcd", "", "ab"], "source": ["x", "y", "z"], "reference": ["ab", "ab", "abcd"]})
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
 @pytest.fixture(scope="module")
 def bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_model.build_seq2seq(tmp_path_factory.mktemp("models") / "tiny-bart")
-
-
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_model.build(tmp_path_factory.mktemp("models") / "tiny-llama")
 
 
 def losses(folder: Path, contexts: list[str], texts: list[str]) -> list[float]:
@@ -56,48 +51,35 @@ def test_bartscore_is_minus_the_models_loss(bart: Path) -> None:
     assert len(set(np.round([*precision, *recall], 6))) == 6, "the model tells the texts apart"
 
 
-def test_bartscore_of_the_source_reads_the_source(bart: Path) -> None:
-    frame = pd.DataFrame({"output": OUTPUTS, "source": SOURCES})
+def test_bartscore_of_the_source_reads_the_source_and_cuts_no_output(bart: Path) -> None:
+    frame = pd.DataFrame({"output": [*OUTPUTS, "a " * 300, " "], "source": [*SOURCES, "a", "a"]})
     scored = BartScore(model=str(bart), direction="source").score(frame)
-    np.testing.assert_allclose(scored["value"], losses(bart, SOURCES, OUTPUTS), atol=2e-6)
+    np.testing.assert_allclose(scored["value"][:3], losses(bart, SOURCES, OUTPUTS), atol=2e-6)
+    assert scored["status"].tolist()[2:] == ["ok", "failed", "empty"] and "tokens" in scored["reason"][3]
     with pytest.raises(ValueError, match="needs a column 'reference'"):
         BartScore(model=str(bart)).score(frame)
 
 
-def test_what_is_too_long_has_a_reason_and_is_not_cut(bart: Path) -> None:
-    frame = pd.DataFrame({"output": ["a " * 300, "a", " "], "reference": ["a", "a", "a"]})
-    scored = BartScore(model=str(bart)).score(frame)
-    assert scored["status"].tolist() == ["failed", "ok", "empty"] and "tokens" in scored["reason"][0]
-
-
-def test_gptscore_is_the_mean_log_probability_after_the_prompt(llama: Path) -> None:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    metric = GPTScore(model=str(llama), prompt="Article: {{source}}\nSummary:\n")
+def test_gptscore_is_the_mean_log_probability_after_the_prompt(tiny_folder: Path) -> None:
+    """The engine's log-likelihoods are held against the model's logits in `test_engines_models`."""
+    metric = GPTScore(model=str(tiny_folder), prompt="Article: {{source}}\nSummary:\n")
     scored = metric.score(pd.DataFrame({"output": OUTPUTS, "source": SOURCES}))
-    tokenizer, model = AutoTokenizer.from_pretrained(llama), AutoModelForCausalLM.from_pretrained(llama).eval()
-    for value, output, source in zip(scored["value"], OUTPUTS, SOURCES, strict=True):
-        before = tokenizer(f"Article: {source}\nSummary:\n").input_ids
-        whole = tokenizer(f"Article: {source}\nSummary:\n{output}").input_ids
-        assert whole[: len(before)] == before
-        with torch.no_grad():
-            table = model(torch.tensor([whole])).logits[0].log_softmax(-1)
-        steps = [float(table[i - 1, whole[i]]) for i in range(len(before), len(whole))]
-        assert value == pytest.approx(np.mean(steps), abs=2e-6)
+    with engines.make("transformers", model=str(tiny_folder), device="cpu") as engine:
+        expected = engine.loglikelihood([f"Article: {source}\nSummary:\n" for source in SOURCES], OUTPUTS)
+    np.testing.assert_allclose(scored["value"], [one.mean for one in expected], atol=2e-6)
 
 
-def test_gptscores_default_prompt_names_task_and_quality(llama: Path) -> None:
+def test_gptscores_default_prompt_names_task_and_quality(tiny_folder: Path) -> None:
     frame = pd.DataFrame({"output": ["a cat", "", "a dog"], "source": SOURCES})
     fixed = {"task": "Summarise the article.", "quality": "Be coherent."}
-    metric = GPTScore(model=str(llama), fixed=fixed)
+    metric = GPTScore(model=str(tiny_folder), fixed=fixed)
     assert metric.prompt.render(source="X") == "Summarise the article. Be coherent.\n\nX\n\nText:\n"
     scored = metric.score(frame)
     assert scored["status"].tolist() == ["ok", "empty", "ok"] and (scored["value"].dropna() < 0).all()
-    other = GPTScore(model=str(llama), fixed=fixed | {"quality": "Be fluent."})
+    other = GPTScore(model=str(tiny_folder), fixed=fixed | {"quality": "Be fluent."})
     assert other.signature() != metric.signature() and other.score(frame)["value"][0] != scored["value"][0]
     with pytest.raises(ValueError, match="needs a column 'quality'"):
-        GPTScore(model=str(llama), fixed={"task": "x"}).score(frame)
+        GPTScore(model=str(tiny_folder), fixed={"task": "x"}).score(frame)
 
 
 # -- UniEval -----------------------------------------------------------------------------------------------------------
@@ -175,10 +157,6 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list:
         calls.append(data)
         return types.SimpleNamespace(scores=[len(d["mt"]) / len(d["ref"]) for d in data])
 
-    comet = types.ModuleType("comet")
-    comet.load_from_checkpoint = lambda path: types.SimpleNamespace(predict=predict)
-    bleurt, score = types.ModuleType("bleurt"), types.ModuleType("bleurt.score")
-
     class BleurtScorer:
         def __init__(self, checkpoint: str) -> None:
             assert Path(checkpoint, "bleurt_config.json").is_file()
@@ -187,17 +165,14 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list:
             calls.append(candidates)
             return [math.nan if c == "nan" else len(c) / len(r) for r, c in zip(references, candidates, strict=True)]
 
-    score.BleurtScorer = BleurtScorer
-    bleurt.score = score
-    for name, module in (("comet", comet), ("bleurt", bleurt), ("bleurt.score", score)):
+    comet = types.SimpleNamespace(load_from_checkpoint=lambda path: types.SimpleNamespace(predict=predict))
+    score = types.SimpleNamespace(BleurtScorer=BleurtScorer)
+    for name, module in {"comet": comet, "bleurt": types.SimpleNamespace(score=score), "bleurt.score": score}.items():
         monkeypatch.setitem(sys.modules, name, module)
     real = importlib.metadata.version
     known = {"unbabel-comet": "2.2", "BLEURT": "0.0.2"}
     monkeypatch.setattr(importlib.metadata, "version", lambda name: known.get(name) or real(name))
     return calls
-
-
-FRAME = pd.DataFrame({"output": ["abcd", "", "ab"], "source": ["x", "y", "z"], "reference": ["ab", "ab", "abcd"]})
 
 
 def test_comet_reads_three_texts(installed: list, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -41,19 +42,9 @@ def test_partial_correlation_and_slope_equal_their_definitions():
     assert "ci:boot-rows" in result.signature()
 
 
-def test_length_bias_refuses_and_explains():
-    x = np.arange(10.0)
-    assert math.isnan(meta.length_bias(x, np.ones(10), x, n_boot=5).partial)
-    assert meta.length_bias(x, x, x + 1, n_boot=5).reason
-    for bad, message in (
-        (dict(length=x[:5]), "unequal shapes"),
-        (dict(coef="kendall-b"), "coef"),
-        (dict(covariance="cluster-inputs"), "needs x"),
-        (dict(y=np.full(10, np.nan)), "common item"),
-        (dict(length=["a"] * 10), "numbers"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            meta.length_bias(**(dict(x=x, y=x**2, length=np.sqrt(x)) | bad))
+def test_length_bias_among_equal_ratings_is_not_defined():
+    found = meta.length_bias(np.arange(10.0), np.ones(10), np.arange(10.0), n_boot=5)
+    assert math.isnan(found.partial) and found.reason
 
 
 def test_scale_use():
@@ -65,9 +56,6 @@ def test_scale_use():
     assert result.ties == pytest.approx((1 + 6) / 21)
     assert result.counts == ((1.0, 2), (2.0, 1), (5.0, 4)) and (result.n, result.n_missing) == (7, 1)
     assert meta.scale_use([2, 2], 1, 5).entropy == 0 and math.isnan(meta.scale_use([2, 3], 1, 5).evenness)
-    for bad in (([0, 6], 1, 5), ([1], 1, 5), ([1, 2], 5, 1), ([1, 2], 1, 5, 1)):
-        with pytest.raises(ValueError, match=r"scale|at least 2"):
-            meta.scale_use(*bad)
 
 
 def test_strata_equal_the_parts():
@@ -84,8 +72,6 @@ def test_strata_equal_the_parts():
     assert by_item["high"].value == pytest.approx(at_level(np.where(x > 3, x, np.nan), y, "kendall-b", "dataset"))
     few = meta.by_stratum(np.arange(5.0), np.arange(5.0), ["a", "a", "a", "a", "b"])
     assert few["a"].value == 1.0 and math.isnan(few["b"].value) and "1 common item" in few["b"].reason
-    with pytest.raises(ValueError, match="strata"):
-        meta.by_stratum(x, y, ["a"] * 5)
 
 
 def test_baselines_are_score_producers():
@@ -96,14 +82,6 @@ def test_baselines_are_score_producers():
     assert (meta.baselines.uniform(y.shape, 4) != meta.baselines.uniform(y.shape, 5)).any()
     np.testing.assert_array_equal(meta.baselines.length(["ab c", "", None]), [4, 0, np.nan])
     np.testing.assert_array_equal(meta.baselines.length(["ab c", ""], "words"), [2, 0])
-    for bad in (
-        lambda: meta.baselines.constant((3,), math.inf),
-        lambda: meta.baselines.uniform((3,), -1),
-        lambda: meta.baselines.length([3]),
-        lambda: meta.baselines.length(["a"], "tokens"),
-    ):
-        with pytest.raises(ValueError):
-            bad()
 
 
 def test_samples_are_joined_by_named_rules():
@@ -115,9 +93,6 @@ def test_samples_are_joined_by_named_rules():
         assert (result.n_failed, result.n_empty, result.n_draws) == (3, 1, 2)
     assert meta.mean_of_samples(draws).signature() == "samples:nan-mean(3/6 failed, 1 empty)"
     assert set(meta.SAMPLE_RULES) == set(expected)
-    for bad in (([1.0, 2.0], "nan-mean"), (draws, "median"), (np.empty((0, 3)), "zero")):
-        with pytest.raises(ValueError):
-            meta.mean_of_samples(*bad)
 
 
 def test_bounds_hold_every_policy_and_random_fills():
@@ -127,23 +102,17 @@ def test_bounds_hold_every_policy_and_random_fills():
         for level in LEVELS:
             result = meta.bounds(x, y, 1, 5, coef, level)
             assert result.low <= result.value <= result.high
-            for _ in range(30):
-                filled = np.where(np.isnan(x), rng.integers(1, 6, x.shape), x)
-                value = meta.correlate(filled, y, coef, level).value
-                assert level != "dataset" or result.low - 1e-9 <= value <= result.high + 0.02
+        result = meta.bounds(x, y, 1, 5, coef)
+        for _ in range(30):
+            filled = np.where(np.isnan(x), rng.integers(1, 6, x.shape), x)
+            assert result.low - 1e-9 <= meta.correlate(filled, y, coef).value <= result.high + 0.02
     complete = meta.bounds(np.arange(5.0), np.arange(5.0), 0, 5)
     assert complete.low == complete.high == complete.value and complete.n_fills == 0
-    for bad in (dict(low=5, high=1), dict(low=2, high=5), dict(low=math.nan, high=1)):
-        with pytest.raises(ValueError, match="scale"):
-            meta.bounds(x, y, **bad)
 
 
 def test_lowest_pearson_is_exact():
-    from itertools import product
-
     x, y = np.array([1.0, 2, 3, 4, 5, np.nan, np.nan, np.nan]), np.array([1.0, 2, 2, 4, 5, 3, 1, 4])
-    values = [
-        stats.pearsonr(np.concatenate([x[:5], fill]), y).statistic for fill in product(np.linspace(1, 5, 9), repeat=3)
-    ]
+    fills = itertools.product(np.linspace(1, 5, 9), repeat=3)
+    values = [stats.pearsonr(np.concatenate([x[:5], fill]), y).statistic for fill in fills]
     assert min(values) > 0
     assert meta.bounds(x, y, 1, 5, "pearson").low == pytest.approx(min(values), abs=1e-12)

@@ -2,26 +2,75 @@
 
 from __future__ import annotations
 
+import json
 import math
+import operator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from nlgeval_lib import meta
-from nlgeval_lib.meta import baselines
 
 RNG = np.random.default_rng(5)
 X, Y = RNG.normal(size=(4, 10)), RNG.normal(size=(4, 10))
 FLAT, OTHER, LENGTH = (RNG.normal(size=30) for _ in range(3))
 TURNED = range(30)[::-1]
+SQUARE = pd.DataFrame(X[:, :4], list("abcd"), list("efgh"))
+
+
+CASES = [json.loads(line) for line in (Path(__file__).parent / "cases" / "statistics_refused.jsonl").open()]
+
+
+def made(value: Any) -> Any:
+    """An argument of a case: as it stands, or an array of the shape, of one value or drawn."""
+    if not isinstance(value, dict):
+        return value
+    if "shape" not in value:
+        return {name: made(one) for name, one in value.items()}
+    return np.full(value["shape"], value["all"]) if "all" in value else RNG.normal(size=value["shape"])
+
+
+@pytest.mark.parametrize("case", CASES, ids=json.dumps)
+def test_what_no_statistic_can_use_is_refused(case):
+    call = operator.attrgetter(case["call"])(meta)
+    with pytest.raises(ValueError, match=case["says"]):
+        call(*map(made, case.get("given", ())), **case.get("how", {}))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.array([1, "a", 3], dtype=object), "got 'a'"),
+        ([1j, 2, 3], "complex"),
+        (np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]"), "pass numbers"),
+    ],
+)
+def test_arrays_that_hold_no_numbers_are_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        meta.correlate(values, [1, 2, 3])
+
+
+def test_arrays_of_any_kind_are_read():
+    assert meta.correlate(pd.Series([1, None, 3, 4]), [1, 2, 3, 4]).n_missing == 1
+    assert meta.correlate(np.ma.masked_equal([9, 1, 2, 3], 9), [1, 1, 2, 3]).n_missing == 1
+    assert meta.correlate([True, False, True, True], [1, 0, 1, 1]).value == 1.0
+    turned = pd.Series([1.0, 2, 3], index=[2, 1, 0])
+    assert meta.correlate(pd.Series([1.0, 2, 3]), turned.to_numpy()).value == 1.0
+    assert np.isfinite(float(meta.correlate(SQUARE.T, SQUARE.T, level="input")))
 
 
 @pytest.mark.parametrize(
     "call",
     [
+        lambda: meta.correlate(pd.Series(FLAT), pd.Series(OTHER, index=TURNED)),
         lambda: meta.weighted_kappa(pd.Series([1, 2, 3]), pd.Series([1, 2, 3], index=[2, 1, 0])),
         lambda: meta.correlate(pd.DataFrame(X), pd.DataFrame(Y)[list(range(10))[::-1]]),
+        lambda: meta.correlate(SQUARE.T, SQUARE),
+        lambda: meta.correlate(SQUARE.rename_axis("input").T, SQUARE),
+        lambda: meta.correlate(SQUARE[::-1], SQUARE),
         lambda: meta.coefficients(pd.DataFrame([FLAT, OTHER]), pd.Series(OTHER, index=TURNED)),
         lambda: meta.against_leave_one_out(pd.Series(FLAT, index=TURNED), pd.DataFrame([OTHER, LENGTH])),
         lambda: meta.alt_test(pd.Series(FLAT, index=TURNED), pd.DataFrame([OTHER, LENGTH])),
@@ -30,28 +79,6 @@ TURNED = range(30)[::-1]
 )
 def test_tables_in_another_order_are_refused(call):
     with pytest.raises(ValueError, match="labels; align them"):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: meta.williams(None, 0.4, 0.3, 50), "correlation: got None"),
-        (lambda: meta.fisher_test(0.5, 10, 0.3, 10.5), "n: got 10.5"),
-        (lambda: meta.fisher_test(0.5, 10, 0.3, None), "n: got None"),
-        (lambda: meta.weighted_kappa([1, 2], [2, 1], scale=5), "scale: got shape"),
-        (lambda: meta.scale_use([1, 2, 3], 1, 5, steps=2), "3 different scores"),
-        (lambda: meta.scale_use([1, 2], "1", 5), "low end of the scale"),
-        (lambda: meta.bounds([1, 2, 3], [1, 2, 3], 1, None), "high end of the scale"),
-        (lambda: meta.resampled_t([1, 2, 3], math.nan, 1), "n_train: got nan"),
-        (lambda: meta.resampled_t([1, 2, 3], 5, "1"), "n_test: got '1'"),
-        (lambda: meta.by_stratum(FLAT, OTHER, [math.nan] * 10 + [1.0] * 20), "10 of 30 labels are missing"),
-        (lambda: baselines.constant((2,), "a"), "value: got 'a'"),
-        (lambda: baselines.length("abc"), "one text"),
-    ],
-)
-def test_arguments_that_no_statistic_can_use_are_refused(call, message):
-    with pytest.raises(ValueError, match=message):
         call()
 
 

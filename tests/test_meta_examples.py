@@ -7,8 +7,6 @@ import inspect
 import re
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 from meta_oracles import judged
 
@@ -41,13 +39,3 @@ def test_an_interval_and_a_test_mean_the_same_everywhere(word):
     assert table.comparisons[0] == meta.compare(x, other, y, units="jack-systems", seed=1)
     assert [one.interval.name for one in (test, table.correlations[0])] == [alone.interval.name] * 2
     assert ("|conf:0.9" in test.signature()) == bool(word)
-
-
-def test_a_transposed_table_is_refused_where_it_is_labelled():
-    names = [f"s{k}" for k in range(5)], [f"i{k}" for k in range(5)]
-    x, y = (pd.DataFrame(side, *names) for side in judged(5, 5, 0))
-    for wrong in (x.T, x.rename_axis("input").T, x[::-1]):
-        with pytest.raises(ValueError, match="different labels"):
-            meta.correlate(wrong, y)
-    assert float(meta.correlate(x, y)) == float(meta.correlate(x.to_numpy(), y.to_numpy()))
-    assert np.isfinite(float(meta.correlate(x.T, y.T, level="input")))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import math
 import subprocess
 import sys
 import tracemalloc
 
 import hypothesis.strategies as st
+import meta_oracles
 import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from meta_oracles import COEFFICIENTS, LEVELS, coefficient, indices, judged, redrawn
+from meta_oracles import COEFFICIENTS, LEVELS, at_level, coefficient, indices, judged
 from scipy import special, stats
 
 from nlgeval_lib import meta
@@ -23,15 +25,15 @@ from nlgeval_lib.meta import _kernels, classical, draws, levels
 @pytest.mark.parametrize("units", draws.UNITS)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps"])
-def test_every_resample_equals_a_loop(kind, level, units):
-    for seed, (systems, inputs) in enumerate([(4, 5), (7, 11)]):
+def test_value_and_every_resample_equal_a_loop(kind, level, units):
+    for seed, (systems, inputs) in enumerate([(4, 5), (7, 11), (70, 6)]):
         x, y = judged(systems, inputs, seed, kind)
         index = indices(x.shape, units, 12, seed)
         for coef in COEFFICIENTS:
-            plan = levels.plan(x, y, coef, level)
-            values = np.concatenate([plan.values(chunk) for chunk in draws.bootstrap(x.shape, units, 12, seed)])
-            expected = [redrawn(x, y, index, b, coef, level) for b in range(12)]
-            np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11, err_msg=coef)
+            found = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=12, seed=seed)
+            assert found.value == pytest.approx(at_level(x, y, coef, level), abs=1e-12, nan_ok=True)
+            expected = [meta_oracles.redrawn(x, y, index, b, coef, level) for b in range(12)]
+            np.testing.assert_allclose(found.replicates, expected, rtol=0, atol=1e-11, err_msg=coef)
 
 
 def weighted(x, y, coef: str, weights) -> np.ndarray:
@@ -80,20 +82,13 @@ def test_pearson_of_a_resample_without_the_outlier_keeps_its_digits():
     assert weighted(x, y, "pearson", weights)[0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_draws_do_not_depend_on_the_chunks(monkeypatch):
+@pytest.mark.parametrize("units", draws.UNITS)
+def test_draws_do_not_depend_on_the_chunks(units, monkeypatch):
     def drawn(size):
         monkeypatch.setattr(draws, "chunk_size", lambda items: size)
-        chunks = [list(make((5, 7), unit, 23, 3)) for make in (draws.bootstrap, draws.swaps) for unit in draws.UNITS]
-        return [
-            np.concatenate([getattr(c, part) for c in chunk], axis=1)
-            for chunk in chunks
-            for part in ("systems", "inputs", "rows")
-            if getattr(chunk[0], part) is not None
-        ]
+        return indices((5, 7), units, 23, 3) | {"swaps": meta_oracles.swap_masks((5, 7), units, 23, 3)}
 
-    whole, pieces = drawn(100), drawn(4)
-    assert all((a == b).all() for a, b in zip(whole, pieces, strict=True))
-    assert all((part.sum(axis=0) > 0).all() for part in whole[:1])
+    np.testing.assert_equal(drawn(100), drawn(4))
 
 
 def test_seeds_decide_everything():
@@ -122,17 +117,14 @@ def test_nlpstats_gives_the_same_replicates(monkeypatch):
     nlpstats = pytest.importorskip("nlpstats.correlations")
     x, y = judged(6, 9, 1, "ordinal")
     y = np.round(y * 2) / 2  # halves add up exactly, so that nlpstats sees ties of means too
-    names = {"pearson": "pearson", "spearman": "spearman", "kendall-b": "kendall"}
-    for units in ("systems", "inputs", "both"):
-        index = indices(x.shape, units, 10, 4)
-        for level, their_level in (("dataset", "global"), ("input", "input"), ("system", "system")):
-            for coef, name in names.items():
-                rows = iter([row for group in zip(*index.values(), strict=True) for row in group])
-                monkeypatch.setattr(np.random, "choice", lambda *_, drawn=rows, **__: next(drawn))
-                theirs = nlpstats.bootstrap(x, y, their_level, name, units, n_resamples=10)
-                ours = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=10, seed=4)
-                np.testing.assert_allclose(ours.replicates, theirs.samples, rtol=0, atol=1e-11)
-                assert (ours.low, ours.high) == pytest.approx((theirs.lower, theirs.upper), abs=1e-11)
+    for units, level, their_level, coef, name in meta_oracles.nlpstats_cases():
+        drawn = indices(x.shape, units, 10, 4).values()
+        rows = itertools.chain.from_iterable(zip(*drawn, strict=True))
+        monkeypatch.setattr(np.random, "choice", lambda *_, rows=rows, **__: next(rows))
+        theirs = nlpstats.bootstrap(x, y, their_level, name, units, n_resamples=10)
+        ours = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=10, seed=4)
+        np.testing.assert_allclose(ours.replicates, theirs.samples, rtol=0, atol=1e-11)
+        assert (ours.low, ours.high) == pytest.approx((theirs.lower, theirs.upper), abs=1e-11)
 
 
 def test_the_library_is_there_before_what_compiles_its_loops():

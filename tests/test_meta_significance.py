@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged, swap_masks
+from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged, nlpstats_cases, swap_masks
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from nlgeval_lib import meta
-from nlgeval_lib.meta import comparison, draws, levels
+from nlgeval_lib.meta import arrays, comparison, draws, levels
 
 
 def exchanged(masks: dict, b: int, shape: tuple[int, int]) -> np.ndarray:
     """The whole mask of permutation b: True where the two judges' scores change places."""
-    if "rows" in masks:
-        return masks["rows"][b].reshape(shape).astype(bool)
-    mask = np.zeros(shape, dtype=np.int8)
-    if "systems" in masks:
-        mask ^= masks["systems"][b][:, None]
-    if "inputs" in masks:
-        mask ^= masks["inputs"][b][None]
-    return mask.astype(bool)
+    places = {"rows": shape, "systems": (-1, 1), "inputs": (1, -1)}
+    mask = np.zeros(shape, dtype=bool)
+    for unit, coins in masks.items():
+        mask ^= coins[b].reshape(places[unit]).astype(bool)
+    return mask
 
 
 def three(systems: int, inputs: int, seed: int, kind: str):
     """Two judges and ratings with the same gaps."""
     first, y = judged(systems, inputs, seed, kind)
     second = judged(systems, inputs, seed + 50, "continuous" if kind == "mixed" else kind)[0]
-    gone = np.isnan(first) | np.isnan(second) | np.isnan(y)
-    return tuple(np.where(gone, np.nan, side) for side in (first, second, y))
+    return arrays.common(first, second, y)
 
 
 @pytest.mark.parametrize("units", draws.UNITS)
@@ -57,16 +54,14 @@ def test_every_permutation_equals_a_loop(kind, level, units):
 def test_nlpstats_gives_the_same_differences(monkeypatch):
     nlpstats = pytest.importorskip("nlpstats.correlations")
     first, second, y = three(6, 9, 3, "continuous")
-    for units in ("systems", "inputs", "both"):
-        masks = swap_masks(y.shape, units, 15, 2)
-        for level, their_level in (("dataset", "global"), ("input", "input"), ("system", "system")):
-            for coef, name in (("pearson", "pearson"), ("spearman", "spearman"), ("kendall-b", "kendall")):
-                rows = iter([row.astype(float) for group in zip(*masks.values(), strict=True) for row in group])
-                monkeypatch.setattr(np.random, "rand", lambda *shape, drawn=rows: next(drawn).reshape(shape))
-                theirs = nlpstats.permutation_test(first, second, y, their_level, name, units, n_resamples=15)
-                ours = meta.compare(first, second, y, coef, level, units, n_perm=15, seed=2)
-                np.testing.assert_allclose(ours.null, theirs.samples, rtol=0, atol=1e-11)
-                assert ours.p == pytest.approx((round(theirs.pvalue * 15) + 1) / 16)
+    for units, level, their_level, coef, name in nlpstats_cases():
+        masks = swap_masks(y.shape, units, 15, 2).values()
+        rows = itertools.chain.from_iterable(zip(*masks, strict=True))
+        monkeypatch.setattr(np.random, "rand", lambda *shape, rows=rows: next(rows).astype(float).reshape(shape))
+        theirs = nlpstats.permutation_test(first, second, y, their_level, name, units, n_resamples=15)
+        ours = meta.compare(first, second, y, coef, level, units, n_perm=15, seed=2)
+        np.testing.assert_allclose(ours.null, theirs.samples, rtol=0, atol=1e-11)
+        assert ours.p == pytest.approx((round(theirs.pvalue * 15) + 1) / 16)
 
 
 def test_p_counts_the_data_and_undefined_permutations():
@@ -109,29 +104,6 @@ def test_undefined_judges_give_nan_and_a_reason():
     assert not math.isnan(meta.compare(np.ones_like(x), x, y, "acc-eq").p)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (dict(second=np.ones((3, 6))), "unequal shapes"),
-        (dict(first=np.full((4, 6), np.inf)), "infinite"),
-        (dict(alternative="more"), "alternative"),
-        (dict(units="documents"), "units"),
-        (dict(n_perm=0), "n_perm"),
-        (dict(level="paragraph"), "level"),
-        (dict(y=np.full((4, 6), np.nan)), "0 common"),
-    ],
-)
-def test_bad_comparisons_are_refused(change, message):
-    x, y = judged(4, 6, 0)
-    arguments = dict(first=x, second=x + 1, y=y) | change
-    with pytest.raises(ValueError, match=message):
-        meta.compare(**arguments)
-    flat = np.arange(6.0)
-    for level in ("input", "system"):
-        with pytest.raises(ValueError, match="flat vector"):
-            meta.compare(flat, flat, flat, level=level, units="rows")
-
-
 def test_williams_equals_nlpstats_and_its_formula():
     nlpstats = pytest.importorskip("nlpstats.correlations")
     first, y = judged(5, 20, 0)
@@ -170,14 +142,9 @@ def test_fisher_equals_nlpstats_and_textbook():
 
 
 @pytest.mark.parametrize("test", [meta.williams, meta.steiger])
-def test_classical_tests_refuse_or_explain(test):
+def test_classical_tests_explain(test):
     assert math.isnan(test(1.0, 1.0, 1.0, 10).p) and test(1.0, 1.0, 1.0, 10).reason
-    for bad in ((1.2, 0.1, 0.1, 10), (0.1, float("nan"), 0.1, 10), ("0.5", 0.1, 0.1, 10), (0.1, 0.1, 0.1, 3)):
-        with pytest.raises(ValueError, match=r"correlation|whole number"):
-            test(*bad)
     assert all(math.isnan(end) for end in meta.fisher_interval(0.5, 3))
-    with pytest.raises(ValueError, match="holds for no tau"):
-        test(0.5, 0.4, 0.3, 60, coef="kendall-b")
 
 
 def test_corrections_are_statsmodels_within_families():
@@ -190,11 +157,6 @@ def test_corrections_are_statsmodels_within_families():
         assert math.isnan(result["c"]) and result.rejected[2] is False
     assert meta.correct([0.01, 0.2], "none").adjusted == (0.01, 0.2)
     assert result.signature() == "correct:bonferroni|families:2|tests:4|alpha:0.05"
-    for bad, message in (([1.2], "lie in"), ([], "empty"), ([0.1, 0.2], "one label")):
-        with pytest.raises(ValueError, match=message):
-            meta.correct(bad, families=[1] if len(bad) == 2 else None)
-    with pytest.raises(ValueError, match="by the same names"):
-        meta.correct(p, families={"a": 1})
 
 
 def test_rank_clusters_open_where_any_member_differs():
@@ -204,10 +166,6 @@ def test_rank_clusters_open_where_any_member_differs():
     assert meta.rank_clusters([0.9, 0.8, 0.7, 0.6], p) == (1, 1, 2, 2)
     assert meta.rank_clusters([0.6, 0.7, 0.8, 0.9], p[::-1, ::-1]) == (2, 2, 1, 1)
     assert meta.rank_clusters([0.9, float("nan"), 0.7, 0.6], p) == (1, 0, 2, 2)
-    with pytest.raises(ValueError, match="alike both ways"):
-        meta.rank_clusters([0.1, 0.2], [[np.nan, 0.1], [0.2, np.nan]])
-    with pytest.raises(ValueError, match="shape"):
-        meta.rank_clusters([0.1, 0.2], p)
 
 
 def test_league_puts_judges_on_common_items_and_corrects():
@@ -224,10 +182,6 @@ def test_league_puts_judges_on_common_items_and_corrects():
     assert np.isnan(adjusted).sum() == 3 and result.corrected["good", "random"] < 0.05
     assert (adjusted[~np.isnan(plain)] >= plain[~np.isnan(plain)]).all()
     assert "judges:4|common:237" in result.signature() and "correct:holm" in result.signature()
-    with pytest.raises(ValueError, match="at least 2"):
-        meta.league({"one": x}, y)
-    with pytest.raises(ValueError, match="judge 'bad'"):
-        meta.league({"one": x, "bad": x[:2]}, y)
 
 
 @pytest.mark.parametrize(("offset", "factor"), [(0, 1), (0, 1e-200), (0, 1e200), (1e9, 1), (3.3, 0.1)])

@@ -74,21 +74,6 @@ def test_held_out_thresholds_come_from_other_inputs():
     assert "eps:held-out(" in outside.signature() and "/5|seed:1" in outside.signature()
 
 
-def test_thresholds_refuse_nonsense():
-    x, y = judged(4, 5, 0)
-    for epsilon in (-1, float("nan"), float("inf"), "0"):
-        with pytest.raises(ValueError, match="epsilon"):
-            meta.acc_eq(x, y, epsilon)
-    with pytest.raises(ValueError, match="flat vector"):
-        meta.acc_eq(x.ravel(), y.ravel())
-    with pytest.raises(ValueError, match="folds"):
-        meta.held_out_acc_eq(x, y, folds=6)
-    with pytest.raises(ValueError, match="1 system"):
-        meta.acc_eq(x[:1], y[:1])
-    with pytest.raises(ValueError, match="more than"):
-        meta.acc_eq(np.arange(7000.0), np.arange(7000.0), level="dataset")
-
-
 def test_the_constant_judge_on_record(needs):
     """A constant judge has .673 on SummEval consistency, above the recorded judges before calibration."""
     values = []
@@ -104,8 +89,6 @@ def test_accuracy_on_pairs_of_systems():
     x = np.array([[1.0, 3], [2, 4], [9, 9], [2, 2]])
     y = np.array([[1.0, 1], [2, 2], [3, 3], [2, 2]])
     assert meta.correlate(x, y, "acc-eq", "system").value == pytest.approx(4 / 6)
-    with pytest.raises(ValueError, match="1 system"):
-        meta.soft_pairwise_accuracy(x[:1], y[:1])
 
 
 @pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps"])

@@ -1,0 +1,261 @@
+"""Prometheus, TIGERScore, CoAScore: rubrics, prompts, tasks, chains of aspects, seeds, plans, forms.
+
+What they make of answers stands in `cases/judge_answers.jsonl`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgeval_lib import datasets
+from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.engines.store import Store
+from nlgeval_lib.evaluators import Prometheus, TigerScore, TigerScoreReferenceBased
+from nlgeval_lib.evaluators.coascore import CoAScore
+from nlgeval_lib.evaluators.llmscore import Aspect, RatingTask
+from nlgeval_lib.evaluators.prometheus import Rubric, family
+from nlgeval_lib.evaluators.tigerscore import PERFECT, analysis_form, find_task, gold_shares, tasks
+from nlgeval_lib.records import Completion, Sample, Status
+
+# -- Prometheus --------------------------------------------------------------------------------------------------------
+
+RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
+
+line = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\n\r"), max_size=20)
+
+
+@given(line.filter(lambda text: "]" not in text), st.lists(line, min_size=2, max_size=7), st.integers(-3, 9))
+def test_rubrics_survive_their_text(criteria, descriptions, low):
+    rubric = Rubric(criteria, tuple(descriptions), low)
+    again = Rubric.parse(rubric.text())
+    assert again == rubric and again.scale == (low, low + len(descriptions) - 1)
+
+
+@given(st.text(max_size=60))
+def test_a_rubric_that_is_read_is_read_whole(text):
+    for candidate in (f"[{text}]\nScore 0: {text}\nScore 1: x{text}", f"[c]\nScore 1: {text}\nScore 2: y"):
+        assert Rubric.parse(candidate).text() == candidate
+
+
+def test_rubrics_that_are_none():
+    with pytest.raises(ValueError, match=r"the form is '\[criteria\]'"):
+        Rubric.parse("Is it polite?")
+    with pytest.raises(ValueError, match="1 score descriptions"):
+        Rubric.parse("[c]\nScore 1: a")
+
+
+@pytest.mark.parametrize(("name", "count"), [("vicuna_bench", 320), ("mt_bench", 320), ("hhh", 442)])
+def test_prompts_equal_the_public_ones_byte_for_byte(data, name, count):
+    frame = data(name)
+    judge = Prometheus(reference=name != "hhh")
+    rendered = [judge.render(one) for one in judge.given(frame)]
+    assert rendered == frame["prompt"].tolist() and len(rendered) == count
+
+
+@pytest.mark.parametrize(
+    ("model", "start"),
+    [
+        ("prometheus-eval/prometheus-7b-v1.0", "[INST] <<SYS>>\nYou are a fair evaluator language model.\n<</SYS>>"),
+        ("kaist-ai/prometheus-13b-v1.0", "[INST] <<SYS>>\nYou are a fair evaluator"),
+        ("prometheus-eval/prometheus-7b-v2.0", "[INST] ###Task Description:"),
+        ("meta-llama/Llama-2-13b-chat-hf", "[INST] ###Task Description:"),
+    ],
+)
+def test_wrapping_follows_the_checkpoint(model, start):
+    engine = ScriptedEngine(["so. [RESULT] 3"] * 3, model=model)
+    judge, sample = Prometheus(), Sample("s", "Hello.", instruction="Greet.", references=("Hi.",), rubric=RUBRIC.text())
+    judge.judge([sample], engine=engine)
+    text = engine.asked[0].request.prompt
+    assert text.startswith(start) and text.endswith("###Feedback:  [/INST]")
+    assert f"chat:{family(model).label}" in judge.signature(engine) and "chat:messages" in judge.signature()
+    assert judge.plan([sample], engine=engine)[0].requests[0].prompt == text
+
+
+def test_structured_completions_carry_a_verdict_of_the_scale():
+    form = Prometheus(structured=True, sampling={"max_tokens": 40}).shaped().regex
+    longest = "x" * 27 + "[RESULT] 5"
+    assert re.fullmatch(form, longest) and len(longest) <= 40 and not re.fullmatch(form, "x" + longest)
+    assert not re.fullmatch(form, "x [RESULT] 6")
+    judge = Prometheus(structured=True, feedback=False, rubric=False, low=0, high=2)
+    assert judge.form() == {"regex": r"\[RESULT\] (0|1|2)"}
+    assert Prometheus(structured=True, low=1, high=10).form()["regex"].endswith("|9|10)")
+
+
+# -- TIGERScore --------------------------------------------------------------------------------------------------------
+
+
+def test_the_authors_decoder_agrees_with_their_published_scores(needs):
+    """502 outputs of TIGERScore-7B."""
+    needs("tigerscore_outputs")
+    outputs, judge = datasets.recordings.load("tigerscore_outputs"), TigerScore(decoder="authors")
+    ours = np.array([judge.parse(Completion("k", text)).value for text in outputs["text"]])
+    theirs = outputs["value"].to_numpy()
+    there = ~np.isnan(theirs)
+    assert there.sum() == 496 and (ours[there] == theirs[there]).all()
+
+
+def test_one_instruction_for_rows_that_have_none():
+    with pytest.raises(ValueError, match="tigerscore needs a column 'instruction'"):
+        TigerScore(engine=ScriptedEngine([PERFECT])).score(pd.DataFrame({"source": ["a"], "output": ["b"]}))
+    signatures = [TigerScore(instruction=text).signature() for text in ("Sum up.", "Shorten.", "")]
+    assert len(set(signatures)) == 3
+
+
+def test_tasks_are_known_by_label_and_name():
+    assert list(tasks()) == ["Summ", "Trans", "D2T", "LF-QA", "MathQA", "Instruct"]
+    for label, one in tasks().items():
+        assert find_task(label) == find_task(one.name) == find_task(label.lower()) == one
+    assert find_task("D2T").aspect("logical-coherence ") == "Logical Coherence"
+    assert find_task("D2T").aspect("Terminology") == ""
+
+
+def test_the_shares_of_table_6():
+    shares = gold_shares([0, 0, -0.5, -1.5, -2, -7, math.nan])
+    assert shares == {"zero": pytest.approx(100 / 3), "above_minus_2": pytest.approx(400 / 6), "n": 6, "n_missing": 1}
+    assert math.isnan(gold_shares([])["zero"])
+
+
+def test_a_first_turn_that_fails_is_not_formatted():
+    def script(request, draw):
+        raise RuntimeError("no")
+
+    engine = ScriptedEngine(script)
+    judge = TigerScoreReferenceBased(task="Trans", engine=engine)
+    [judgment] = judge.judge([Sample("s", "x", instruction="i", references=("r",))])
+    assert judgment.status is Status.FAILED and len(engine.asked) == 1
+
+
+def analysis(count: int, free: str) -> str:
+    """An analysis that says the same about each of its errors."""
+    errors = "".join(
+        f"\nError location {i}: {free}\nError aspect {i}: {free}\nExplanation {i}: {free}"
+        f"\nSeverity {i}: Major\nScore reduction {i}: 0.5"
+        for i in range(1, count + 1)
+    )
+    return f"The model-generated output contains {count} errors, with a total score reduction of 9.5.{errors}"
+
+
+def test_what_the_forms_allow_is_read():
+    assert re.fullmatch(analysis_form(100), PERFECT) and re.fullmatch(analysis_form(1024), PERFECT)
+    assert re.fullmatch(analysis_form(1024), analysis(2, "plain"))
+    assert not re.fullmatch(analysis_form(250), analysis(2, "plain"))  # one error is what fits
+    judge = TigerScoreReferenceBased(task="Trans", structured=True)
+    form = judge.form("format")["regex"]
+    assert re.fullmatch(form, '{"errors": {}}')
+    error = {"error_location": "x", "error_aspect": "Fluency", "explanation": "y", "severity": "Major"}
+    one = json.dumps({"errors": {"error_1": {**error, "score_reduction": 0.5}}})
+    assert re.fullmatch(form, one) and judge.parse(Completion("k", one)).value == -0.5
+    assert judge.shaped("analyse").regex is None
+    assert TigerScore(structured=True).shaped().regex == analysis_form(1024)
+
+
+@pytest.mark.parametrize("room", [200, 250, 400, 700, 1024])
+def test_the_longest_analysis_of_a_form_fits(room):
+    longest = 0
+    for count in range(1, 6):
+        for length in range(1, room):
+            text = analysis(count, "x" * length)
+            if re.fullmatch(analysis_form(room), text):
+                longest = max(longest, len(text))
+    assert 0 < longest <= room
+
+
+# -- CoAScore ----------------------------------------------------------------------------------------------------------
+
+FACT = 'Bill murray thinks kung fu hustle is "the supreme achievement of the modern age in terms of comedy".'
+TALK = Sample("t1", "Yeah bill murray loved it", source="A: Morning !\nB: Morning !", context=FACT, aspect="overall")
+# Table 9's answer, shortened
+LISTED = (
+    "Relevance: Is the response directly related to the conversation?\n\n"
+    "Coherence: Does the response make sense?\n\n"
+    "Completeness: Does the response fully answer the question?\n\n"
+    "Accuracy: Is the response factually correct?\n\n"
+    "Naturalness: Does the response sound natural?"
+)
+SCORED = json.dumps({"Relevance": 5, "Coherence": 5, "Completeness": 4, "Accuracy": 5, "Naturalness": 3})
+
+
+def stage_of(text: str) -> str:
+    """Which of the prompts a text is."""
+    if "Your task is to list" in text:
+        return "list"
+    return "scores" if "in JSON format" in text else "target"
+
+
+def answer(request, draw) -> str:
+    return {"list": LISTED, "scores": SCORED, "target": "5.0"}[stage_of(request.text())]
+
+
+def test_tasks_know_their_aspects_by_key_name_and_data_set():
+    task = RatingTask.named("dialogue")
+    assert task.target("overall").name == task.target("Overall Quality").name == task.target("").name
+    assert task.target("naturalness").name == "Naturalness" and task.target("engagingness").name == "Interest"
+    assert task.target("coherence").name == "Maintains Context"
+    assert RatingTask.named("summary").target("coherence").name == "Coherence"
+    assert RatingTask.named("data_to_text").high == 6
+    with pytest.raises(ValueError, match="task 'summary' has no aspect 'overall'; it has coherence"):
+        RatingTask.named("summary").target("")
+    added = RatingTask.named("summary", targets={"humour": "Is it funny?"}, high=10)
+    assert added.target("humour") == Aspect("Humour", "Is it funny?") and added.high == 10
+
+
+def test_aspects_are_listed_once_a_target_and_a_plan_counts_every_stage(tmp_path):
+    rows = [{"source": f"talk {i}", "context": FACT, "output": f"answer {i}"} for i in range(4)]
+    frame = pd.DataFrame([{**row, "aspect": aspect} for row in rows for aspect in ("overall", "natural")])
+    engine, store = ScriptedEngine(answer), Store(tmp_path)
+    judge = CoAScore("dialogue", n=5, engine=engine, store=store)
+    planned = [(stage.name, stage.completions, stage.exact) for stage in judge.plan(frame)]
+    assert planned == [("aspects", 2, True), ("aspect scores", 8, False), ("score", 8, False)] and not engine.asked
+    scores = judge.score(frame)
+    kinds = [stage_of(ask.request.text()) for ask in engine.asked]
+    assert kinds == ["list"] * 2 + ["scores"] * 4 + ["target"] * 8  # the same chain is scored once an output
+    judge.score(frame.head(2))
+    assert len(engine.asked) == 14 and scores["value"].notna().all()
+    assert all(stage.exact for stage in judge.plan(frame))
+
+
+def test_random_scores_are_seeded_and_on_the_scale():
+    def drawn(seed, sample=TALK):
+        judge = CoAScore("dialogue", n=5, variant="random", seed=seed, engine=ScriptedEngine(answer))
+        return tuple(judge.score([sample])["details"].iloc[0]["aspect_scores"].values())
+
+    assert drawn(1) == drawn(1) and len({drawn(seed) for seed in range(20)}) > 10
+    assert {value for seed in range(20) for value in drawn(seed)} == {1, 2, 3, 4, 5}
+    other = Sample("t2", TALK.output, source=TALK.source, context=FACT, aspect="overall")
+    assert any(drawn(seed) != drawn(seed, other) for seed in range(5))
+
+
+@given(st.text())
+def test_no_text_breaks_a_stage(text):
+    judge = CoAScore("dialogue", n=3)
+    completion = Completion("k", text)
+    chain = judge.read_chain(completion)
+    assert chain.missing is not None or len(chain.aspects) == 3
+    read = judge.read_scores([completion], [Aspect("Wit", "w"), Aspect("Brevity", "b")])
+    assert set(read) == {"Wit", "Brevity"}
+    assert all(np.isnan(j.value) or 1 <= j.value <= 5 for j in [*read.values(), judge.read(completion, TALK)])
+
+
+def test_structured_stages_hold_the_judge_to_the_aspects_names():
+    patterns = []
+
+    class Held(ScriptedEngine):
+        def generate(self, asks, sampling):
+            patterns.append((sampling.regex, sampling.choice))
+            return super().generate(asks, sampling)
+
+    engine = Held(answer)
+    scores = CoAScore("dialogue", n=5, engine=engine, structured=True).score([TALK])
+    assert scores["value"].tolist() == [5]
+    lines, numbers, last = patterns
+    assert re.fullmatch(lines[0], "Wits: Is it witty or dull.\n" * 5)
+    assert re.fullmatch(numbers[0], SCORED) and not re.fullmatch(numbers[0], SCORED.replace("4", "6"))
+    assert last[1] == ("1", "2", "3", "4", "5")
