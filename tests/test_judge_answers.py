@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nlgeval_lib import evaluators
 from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.evaluators import GEval
 from nlgeval_lib.evaluators.prometheus import Rubric
 from nlgeval_lib.records import Completion, Sample
 
@@ -60,3 +63,18 @@ def test_answers_give_the_value_or_the_reason(case: dict[str, Any]) -> None:
     prompts = list(dict.fromkeys(ask.request.text() for ask in engine.asked))
     for prompt, marks in zip(prompts, case.get("asked", [[]] * len(prompts)), strict=True):
         assert [mark for mark in marks if (mark.lstrip("!") in prompt) == mark.startswith("!")] == []
+
+
+# -- g-Eval weighted by probabilities ----------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=4, max_size=4))
+def test_weighted_lies_on_the_scale_and_agrees_with_the_direct_sum(weights):
+    total = sum(weights) * 1.25
+    row = {str(number): weight / total for number, weight in enumerate(weights, 1)}
+    logprobs = ({token: math.log(p) for token, p in row.items()},)
+    judgment = GEval(method="weighted").read(
+        Completion("k", "1", logprobs=logprobs), Sample("s", "Paris.", instruction="Name it.")
+    )
+    assert 1 <= judgment.value <= 4
+    assert judgment.value == pytest.approx(sum(n * w for n, w in enumerate(weights, 1)) / sum(weights))

@@ -175,13 +175,6 @@ def test_several_revisions_must_be_told_apart(here, engine):
     assert "no completions" in study.judge_scores("one", "terse", revision="r3").why
 
 
-def test_data_that_are_not_here_are_a_reason(here, engine):
-    filled("terse", engine, mode="quick")
-    (here.root / "data" / "mini" / "mini.jsonl").unlink()
-    made = study.judge_scores("one", "terse")
-    assert not made.available and "mini is unavailable" in made.why
-
-
 def test_the_miniature_judge_without_a_checkpoint(here):
     for name in ("replay", "transformers"):
         made = study.judge_scores("one", "terse", engine=name, model="mini")

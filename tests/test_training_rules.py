@@ -20,7 +20,7 @@ from nlgeval_lib.training import metricinstruct_candidates as rules
 from nlgeval_lib.training.feedback_collection import FeedbackCollection, brainstorms
 from nlgeval_lib.training.feedback_pieces import Graded, Problem, RubricDraft, seeds
 from nlgeval_lib.training.metricinstruct_candidates import Candidate, analysis, read_analysis, read_spoiled
-from nlgeval_lib.training.pipeline import Filters, Rule, no_text, unique
+from nlgeval_lib.training.pipeline import Rule, no_text
 
 
 def cases(name: str) -> list[dict]:
@@ -103,20 +103,6 @@ def test_an_instruction_without_a_score_loses_the_others() -> None:
     [rule] = pieces.whole_rules([*five, *other])
     assert [rule.why(one) for one in five] == [""] * 5
     assert all("score 5" in rule.why(one) for one in other)
-
-
-def test_the_first_rule_against_an_item_counts() -> None:
-    even = Rule("even", "even numbers", lambda n: "even" if n % 2 == 0 else "")
-    big = Rule("big", "numbers above 5", lambda n: "big" if n > 5 else "", "ours")
-    filters: Filters[int] = Filters(str, lambda n: "low" if n < 5 else "high")
-    assert filters.apply([even, big], range(10)) == [1, 3, 5]
-    assert filters.apply([even], [11, 12]) == [11]
-    table = filters.table().set_index("rule")
-    assert table["removed"].tolist() == [6, 2] and table["reached"].tolist() == [12, 5]
-    assert table.loc["big", "share"] == 0.4 and table.loc["big", "origin"] == "ours"
-    assert len(filters.table(by_group=True)) == 4 and filters.count("even", "low") == 3
-    assert filters.by_part().loc["kept"].to_dict() == {"low": 2, "high": 2}
-    assert removed(unique(str.lower, "the same word"), ["A", "b", "a", "A"]) == [False, False, True, True]
 
 
 # -- reading the teacher -----------------------------------------------------------------------------------------------
