@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from cli_tools import cases
 
 META = ("meta", "--coef", "pearson", "--n-boot", "40", "--no-compare", "--no-baselines")
 NAMES = ['=HYPERLINK("http://x","y")', "<script>alert(1)</script>", "a|b\nc", "\x1b[31mred", "[x](javascript:1)", "-1"]
@@ -55,10 +55,7 @@ def test_the_input_is_never_lost_to_the_output(rated, tmp_path, call):
 # -- files of `cases/bad_files.jsonl`: what the commands say of each, and how they end ---------------------------------
 
 
-CASES = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "cases" / "bad_files.jsonl").read_text(encoding="utf-8").splitlines()
-]
+CASES = cases("bad_files")
 COMMANDS = {
     "score": ("score", "-e", "bleu", "-o", "s.csv", "-i"),
     "meta": ("meta", "--coef", "pearson", "--ci", "none"),

@@ -77,12 +77,12 @@ MADE = [line for line in TRANSCRIPT.splitlines() if "new-ablation" in line]
 
 
 @pytest.fixture
-def nl(here, monkeypatch, capsys):
+def nl(here, command):
     """The command in a checkout of its own, with the template and the embedded data."""
     shutil.copy(PAGE.parent / "notebooks" / "template_ablation.ipynb", here.root / "notebooks")
     (here.root / "notebooks" / "ablations").mkdir()
     (here.root / "data" / "mini").symlink_to(PAGE.parent / "data" / "mini")
-    return lambda *words: call(monkeypatch, capsys, *words)
+    return command
 
 
 def saved(name: str, folder: str = "mini") -> tuple[pd.DataFrame, pd.DataFrame]:

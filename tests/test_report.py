@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cli_tools import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from runner_tools import Checkout
@@ -144,10 +145,7 @@ def test_what_a_notebook_does_not_tell_is_not_trusted(here, capsys):
     assert not here.result("hdeval").exists()
 
 
-LOST = (Path(__file__).parent / "cases" / "rows_lost.jsonl").read_text(encoding="utf-8").splitlines()
-
-
-@pytest.mark.parametrize("case", map(json.loads, LOST), ids=lambda case: case["lost"])
+@pytest.mark.parametrize("case", cases("rows_lost"), ids=lambda case: case["lost"])
 def test_rows_and_numbers_of_a_frame_are_not_lost(here, case):
     """A judge that could not be asked takes its rows with it, however many others come in."""
     name = "results/hdeval/a__f.csv"

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cli_tools import cases
 from runner_tools import SAVES, Checkout, Here
 
 from nlgeval_lib.report import notebook
@@ -41,10 +42,7 @@ def source(here: Checkout, parameters: str | None) -> notebook.Source:
 TYPED = 'mode = "full"  # share\nn = 3\nrate = 0.5\nflag = False\nnames = ["a"]\nlimit: int | None = None\nany = None'
 
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "cases" / "parameters.jsonl").open()]
-
-
-@pytest.mark.parametrize("case", CASES, ids=json.dumps)
+@pytest.mark.parametrize("case", cases("parameters"), ids=json.dumps)
 def test_parameters_are_typed(here, case):
     """`given` to the parameters cell TYPED, `read` from a command line, or a `cell` that is one or not."""
 

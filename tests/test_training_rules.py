@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from cli_tools import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
@@ -21,11 +21,6 @@ from nlgeval_lib.training.feedback_collection import FeedbackCollection, brainst
 from nlgeval_lib.training.feedback_pieces import Graded, Problem, RubricDraft, seeds
 from nlgeval_lib.training.metricinstruct_candidates import Candidate, analysis, read_analysis, read_spoiled
 from nlgeval_lib.training.pipeline import Rule, no_text
-
-
-def cases(name: str) -> list[dict]:
-    return [json.loads(line) for line in (Path(__file__).parent / "cases" / f"{name}.jsonl").open()]
-
 
 ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
 GOOD = Candidate(
