@@ -76,11 +76,11 @@ def test_interrupted_and_resumed_asks_nothing_twice(judge, tmp_path):
     assert pd.read_csv(tmp_path / "s.csv")["value"].tolist() == [1 + i % 5 for i in range(40)]
 
 
-@pytest.mark.parametrize("command", typer.main.get_command(cli.app).commands)
-def test_help_has_examples_and_exit_codes(nl, command):
-    got = nl(command, "--help")
-    assert got.code == 0 and (command == "build" or "Examples:" in got.out) and f"nlgeval {command}" in got.out
-    assert "Exit codes" in got.out or command not in ("score", "meta", "parse", "completions", "finetune")
+@pytest.mark.parametrize("name", typer.main.get_command(cli.app).commands)
+def test_help_has_examples_and_exit_codes(nl, name):
+    got = nl(name, "--help")
+    assert got.code == 0 and (name == "build" or "Examples:" in got.out) and f"nlgeval {name}" in got.out
+    assert "Exit codes" in got.out or name not in ("score", "meta", "parse", "completions", "finetune")
 
 
 # -- `nlgeval store`: what is kept can be checked, carried to another machine, and asked again -------------------------

@@ -268,7 +268,7 @@ def test_answers_give_the_value_or_the_reason(case: dict[str, Any]) -> None:
         assert [mark for mark in marks if (mark.lstrip("!") in prompt) == mark.startswith("!")] == []
 
 
-# -- g-Eval weighted by probabilities ----------------------------------------------------------------------------------
+# -- G-Eval weighted by probabilities ----------------------------------------------------------------------------------
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=4, max_size=4))
