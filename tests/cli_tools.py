@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""What the tests of the command line share; `conftest` hands the fixtures out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+from judge_server import JudgeServer
+
 from nlgeval_lib import cli
 
 KEY = "sk-secret-test"
 RUBRIC = "[Is the answer right?]\nScore 1: no\nScore 2: hardly\nScore 3: partly\nScore 4: mostly\nScore 5: yes"
+
+
+def cases(name: str) -> list[dict[str, Any]]:
+    """The lines of `cases/NAME.jsonl`."""
+    return [json.loads(line) for line in (Path(__file__).parent / "cases" / f"{name}.jsonl").open(encoding="utf-8")]
 
 
 class Called(NamedTuple):
@@ -62,5 +70,33 @@ def asks(server: Any, *more: str) -> tuple[str, ...]:
 
 def refused(of: str) -> list[tuple[list[str], str]]:
     """Calls that end with 2, and what they say: `cases/calls_refused.jsonl`."""
-    lines = (Path(__file__).parent / "cases" / "calls_refused.jsonl").read_text(encoding="utf-8").splitlines()
-    return [(one["arguments"], one["said"]) for one in map(json.loads, lines) if one["of"] == of]
+    return [(one["arguments"], one["said"]) for one in cases("calls_refused") if one["of"] == of]
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """`command("run", ...)` calls the command line where the test stands."""
+    return lambda *arguments: call(monkeypatch, capsys, *arguments)
+
+
+@pytest.fixture
+def nl(command, tmp_path, monkeypatch):
+    """`nl("score", ...)` calls the command line in an empty folder, with a state folder of its own and a key."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return command
+
+
+@pytest.fixture
+def judge():
+    """`judge(reply)` starts a judge server whose answers are `reply(prompt)`."""
+    made = []
+
+    def start(reply):
+        made.append(JudgeServer(reply))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.stop()

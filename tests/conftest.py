@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 import pytest
-from cli_fixtures import judge, nl  # noqa: F401
+from cli_tools import command, judge, nl  # noqa: F401
 from engine_fixtures import (  # noqa: F401
     tiny_folder,
     tiny_served,

@@ -15,7 +15,10 @@ from unittest import mock
 
 import pytest
 
+from nlgeval_lib import files
 from nlgeval_lib.runner import pool, stale
+
+DATA = files.data()  # of the real checkout
 
 SAVES = """from nlgeval_lib import report
 import pandas as pd
@@ -96,6 +99,12 @@ class Checkout:
         )
         self.catalogue()
         return path
+
+    def data(self, *names: str) -> None:
+        """Copies of these files of the real data folder."""
+        for name in names:
+            (self.root / "data" / name).parent.mkdir(exist_ok=True)
+            shutil.copy(DATA / name, self.root / "data" / name)
 
     def count(self, id: str) -> int:
         """How often the notebook of this output was run."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
+from cli_tools import cases
 from runner_tools import Checkout
 
 from nlgeval_lib.study import catalogue
@@ -37,11 +35,9 @@ reason = "model X on data Y: nlgeval completions"
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch) -> Checkout:
-    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    checkout = Checkout(tmp_path)
-    checkout.notebook("one", "x = 1")
-    return checkout
+def here(here) -> Checkout:
+    here.notebook("one", "x = 1")
+    return here
 
 
 def test_what_is_read(here):
@@ -55,10 +51,7 @@ def test_what_is_read(here):
     assert listed["one"].path == here.root / "notebooks" / "one.ipynb"
 
 
-FAULTS = (Path(__file__).parent / "cases" / "catalogue_faults.jsonl").read_text(encoding="utf-8").splitlines()
-
-
-@pytest.mark.parametrize("case", map(json.loads, FAULTS), ids=str)
+@pytest.mark.parametrize("case", cases("catalogue_faults"), ids=str)
 def test_faults_are_told(here, case):
     assert case["old"] in GOOD
     here.catalogue(GOOD.replace(case["old"], case["new"], 1))

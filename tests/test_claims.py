@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from cli_tools import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -50,10 +51,7 @@ def judged(cells="", check="", kind="ahead", inference="", computed=None, lackin
     return claims.judge(pd.DataFrame([row]), computed={"x": computed or {}}, read=of).iloc[0]
 
 
-CASES = (Path(__file__).parent / "cases" / "claims.jsonl").read_text(encoding="utf-8").splitlines()
-
-
-@pytest.mark.parametrize("case", map(json.loads, CASES), ids=str)
+@pytest.mark.parametrize("case", cases("claims"), ids=str)
 def test_each_kind_of_check(case):
     """On the invented table: the verdict and what the evidence says, or how a claim that cannot be judged is named."""
     if "refused" in case:

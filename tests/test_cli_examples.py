@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -104,8 +102,3 @@ def test_an_example_can_be_planned(monkeypatch, capsys, tmp_path, needs, line):
         monkeypatch.setattr(files, "results", lambda: tmp_path / "results")
     got = call(monkeypatch, capsys, *words)
     assert got.code == 0, got.err
-
-
-def test_the_package_of_the_command_runs_as_a_module():
-    said = subprocess.run([sys.executable, "-m", "nlgeval_lib.cli", "-h"], capture_output=True, text=True, cwd=ROOT)
-    assert said.returncode == 0 and "scoreboard" in said.stdout

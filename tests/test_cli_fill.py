@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
-from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from cli_tools import RUBRIC, call
+from cli_tools import KEY, RUBRIC
 from engine_fixtures import CACHE, CONTEXT, no_vllm
-from runner_tools import Checkout, Here
+from runner_tools import Checkout
 
 from nlgeval_lib import datasets, files
 from nlgeval_lib.engines import Progress as Came
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.runner import pool, session, stale
+from nlgeval_lib.runner import session
 from nlgeval_lib.runner.session import Progress
 from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.scoring import EngineChoice
@@ -26,7 +24,6 @@ from nlgeval_lib.scoring.asking import ProgressBar
 from nlgeval_lib.study import EngineOptions, catalogue, completions, judge_scores, judges, plan_totals
 
 LLAMA, PROMETHEUS, API = "meta-llama/Llama-2-7b-chat-hf", "kaist-ai/prometheus-7b-v1.0", "gpt-4-0613"
-ROOT = Path(__file__).parent.parent
 JUDGES = {  # id: evaluator, model, settings
     "n=2": ("coascore", LLAMA, ["task=summary", "n=2", "aspect_sampling.max_tokens=200"]),
     "absolute": ("prometheus", PROMETHEUS, ["n=1", "max_tokens=64"]),
@@ -54,30 +51,20 @@ out.save()"""
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(here, tmp_path, monkeypatch):
     """A checkout with the mini set, two outputs and their judges; its state lies elsewhere."""
-    mini = files.data() / "mini" / "mini.jsonl"
-    monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path / "checkout"))
     monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-test")
-    monkeypatch.setattr(pool, "ThreadPoolExecutor", Here)
-    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
-    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_RECORD", "NLGEVAL_TRIAL"):
-        monkeypatch.delenv(name, raising=False)
-    checkout = Checkout(tmp_path / "checkout")
-    (checkout.root / "data" / "mini").mkdir()
-    shutil.copy(mini, checkout.root / "data" / "mini")
-    for name in ("models.csv", "prices.csv", "judged_cells.csv"):
-        shutil.copy(ROOT / "data" / name, checkout.root / "data")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    here.data("mini/mini.jsonl", "models.csv", "prices.csv", "judged_cells.csv")
     more = 'route = "run"\ncovers = []\n'
-    checkout.output("one", READS.format(id="one", judge="n=2"), more=more)
-    checkout.output("two", READS.format(id="two", judge="absolute"), more=more)
-    return checkout
+    here.output("one", READS.format(id="one", judge="n=2"), more=more)
+    here.output("two", READS.format(id="two", judge="absolute"), more=more)
+    return here
 
 
 @pytest.fixture
-def nl(here, monkeypatch, capsys):
-    return lambda *arguments: call(monkeypatch, capsys, *arguments)
+def nl(here, command):
+    return command
 
 
 def listed(here: Checkout, structured: bool = False, where: str = "") -> None:

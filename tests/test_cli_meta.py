@@ -58,33 +58,6 @@ def test_the_numbers_are_scipys(nl):
     assert len(pairs) == 3 and all(pair["difference"] > 0 and pair["n"] == 72 for pair in pairs)
 
 
-def test_levels_are_those_of_meta(nl):
-    frame = grid()
-    frame.to_csv("s.csv", index=False)
-    got = nl("meta", "s.csv", "--score", "good", "--level", "input", "--level", "system", "--coef", "spearman", *FAST)
-    x, y = (frame.pivot(index="system_id", columns="input_id", values=name).to_numpy() for name in ("good", "human"))
-    rows, pairs = records(got)
-    for row in rows:
-        if row["score"] == "good":
-            wanted = meta.correlate(x, y, "spearman", row["level"])
-            assert row["value"] == pytest.approx(wanted.value) and row["n"] == 72
-    assert {row["level"] for row in rows} == {"input", "system"} and not pairs
-
-
-def test_what_is_missing_stays_out_and_is_counted(nl):
-    frame = grid()
-    frame.loc[[3, 9, 20], "good"] = np.nan
-    frame["human"] = frame["human"].astype(object)
-    frame.loc[[5, 9], "human"] = ["", "n/a"]
-    frame.drop(index=[0]).to_csv("s.csv", index=False)
-    rows, _ = records(nl("meta", "s.csv", "--score", "good", "--coef", "pearson", "--no-baselines", *FAST))
-    [row] = rows
-    kept = frame.drop(index=[0, 3, 5, 9, 20])
-    assert row["value"] == pytest.approx(stats.pearsonr(kept["good"], kept["human"].astype(float))[0])
-    assert row["n"] == 67 and "nan:drop(4/71)" in row["signature"]
-    assert row["coverage"] == pytest.approx(67 / 69), "of the rated rows"
-
-
 def test_aspects_are_groups_and_p_values_are_corrected_over_all(nl):
     parts = [grid(seed=seed).assign(aspect=aspect) for seed, aspect in enumerate(("wit", "truth"))]
     pd.concat(parts).to_csv("s.csv", index=False)
@@ -95,19 +68,6 @@ def test_aspects_are_groups_and_p_values_are_corrected_over_all(nl):
     wanted = meta.correct([pair["p"] for pair in pairs], "holm").adjusted
     assert [pair["p_adjusted"] for pair in pairs] == pytest.approx(list(wanted))
     assert all(pair["signature"].endswith("|correct:holm(2)") for pair in pairs)
-
-
-def test_raters_are_the_ceiling(nl):
-    frame = grid()
-    rng = np.random.default_rng(1)
-    for number in range(3):
-        frame[f"rater_{number}"] = frame["human"] + rng.normal(0, 1, len(frame))
-    frame.to_csv("s.csv", index=False)
-    rows, _ = records(nl("meta", "s.csv", "--score", "good", "--coef", "pearson", *FAST))
-    ratings = [frame.pivot(index="system_id", columns="input_id", values=f"rater_{i}").to_numpy() for i in range(3)]
-    ceiling = next(row for row in rows if "ceiling" in row["score"])
-    assert ceiling["value"] == pytest.approx(meta.human_ceiling(np.stack(ratings), "pearson").value)
-    assert "raters:leave-one-out(3)" in ceiling["signature"]
 
 
 def test_it_tells_what_intervals_rest_on_and_who_has_few_inputs(nl):

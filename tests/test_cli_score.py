@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -11,10 +13,11 @@ import threading
 import pandas as pd
 import pytest
 import typer
-from cli_tools import KEY, asks, jsonl, rows
+from cli_tools import KEY, asks, call, jsonl, rows
 
 from nlgeval_lib import cli
-from nlgeval_lib.engines.store import Store
+from nlgeval_lib.engines import Sampling, ScriptedEngine, complete
+from nlgeval_lib.engines.store import FILE, Store
 
 MAIN = "from nlgeval_lib.cli import main; main()"
 ROW = ("-i", "my.csv", "-o", "s.csv", "--fill", "instruction=say it", "--fill", "source=s")
@@ -73,8 +76,48 @@ def test_interrupted_and_resumed_asks_nothing_twice(judge, tmp_path):
     assert pd.read_csv(tmp_path / "s.csv")["value"].tolist() == [1 + i % 5 for i in range(40)]
 
 
-@pytest.mark.parametrize("command", typer.main.get_command(cli.app).commands)
-def test_help_has_examples_and_exit_codes(nl, command):
-    got = nl(command, "--help")
-    assert got.code == 0 and (command == "build" or "Examples:" in got.out) and f"nlgeval {command}" in got.out
-    assert "Exit codes" in got.out or command not in ("score", "meta", "parse", "completions", "finetune")
+@pytest.mark.parametrize("name", typer.main.get_command(cli.app).commands)
+def test_help_has_examples_and_exit_codes(nl, name):
+    got = nl(name, "--help")
+    assert got.code == 0 and (name == "build" or "Examples:" in got.out) and f"nlgeval {name}" in got.out
+    assert "Exit codes" in got.out or name not in ("score", "meta", "parse", "completions", "finetune")
+
+
+# -- `nlgeval store`: what is kept can be checked, carried to another machine, and asked again -------------------------
+
+
+def test_a_store_goes_out_and_comes_in_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    nl = functools.partial(call, monkeypatch, capsys, "store")
+    with Store("one") as store:
+        for model in ("a", "b"):
+            complete(ScriptedEngine(lambda r, d: "4", model=model), list("xyz"), Sampling(), store)
+    assert nl("export", "all.jsonl", "--store", "one").out == "12 records\n"
+    assert nl("merge", "all.jsonl", "one", "--store", "two").out == "all.jsonl: 12 new records\none: 0 new records\n"
+    got = nl("verify", "--store", "two")
+    assert got.code == 0 and got.out.splitlines()[-1] == "6 completions, 0 damaged records" and "3  a@0" in got.out
+    assert nl("forget", "-m", "a", "--revision", "1", "--store", "two").out == "0 completions forgotten\n"
+    assert nl("forget", "-m", "a", "--store", "two").out == "3 completions forgotten\n"
+    assert Store("two").census() == {("b", "0"): 3}
+
+
+@pytest.mark.parametrize("what", ["merge", "verify"])
+def test_what_cannot_be_read_is_named(tmp_path, monkeypatch, capsys, what):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / FILE).write_bytes(b"no database " * 99)
+    got = call(monkeypatch, capsys, "store", what, *(["none.jsonl"] if what == "merge" else []), "--store", ".")
+    assert (
+        got.code == (2 if what == "merge" else 1)
+        and ("none.jsonl" in got.err or FILE in got.err)
+        and "Traceback" not in got.err
+    )
+
+
+def test_a_damaged_record_is_told_by_its_key(tmp_path, monkeypatch, capsys):
+    with Store(tmp_path) as store:
+        [[made]] = complete(ScriptedEngine(["4"]), ["x"], Sampling(), store)
+    with sqlite3.connect(tmp_path / FILE) as database:
+        database.execute("UPDATE records SET crc = crc + 1 WHERE model IS NOT NULL")
+    database.close()
+    got = call(monkeypatch, capsys, "store", "verify", "--store", str(tmp_path))
+    assert got.code == 1 and f"damaged: {made.key}" in got.out and "1 completions, 1 damaged records" in got.out

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from cli_tools import KEY, asks, call
+from cli_tools import KEY, asks, call, cases
 from judge_server import JudgeServer
 
 HERE = Path(__file__).parent / "cases"
 FILE = HERE / "commands.jsonl"
-CASES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+CASES = cases("commands")
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e-?\d+)?")
 # of a record; `git` says nothing here
 VOLATILE = ("sha256", "input_sha256", "date", "library", "git", "packages", "completions_made_by")

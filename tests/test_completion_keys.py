@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
+from cli_tools import cases
 
 from nlgeval_lib.engines import Ask, Request, Sampling, ScriptedEngine
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "cases" / "completion_keys.jsonl").open()]
 
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["asks"][0][0][:8])
+@pytest.mark.parametrize("case", cases("completion_keys"), ids=lambda case: case["asks"][0][0][:8])
 def test_keys_and_seeds_are_frozen(case):
     messages = tuple(case["messages"]) if "messages" in case else None
     request, sampling = Request(case.get("prompt"), messages), Sampling(**case["sampling"])

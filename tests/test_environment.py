@@ -53,8 +53,12 @@ def declared(*groups: str) -> dict[str, Requirement]:
 
 
 @pytest.mark.parametrize("group", LOCK_GROUPS)
-def test_the_lock_meets_what_is_declared(group: str) -> None:
-    lines = (ROOT / f"requirements/{group}.txt").read_text(encoding="utf-8").splitlines()
+def test_the_lock_meets_what_is_declared_and_names_no_place(group: str) -> None:
+    text = (ROOT / f"requirements/{group}.txt").read_text(encoding="utf-8")
+    assert not re.search(r"https?:|file:|--index|--find-links|\+cpu", text)
+    lines = text.splitlines()
+    assert group != "cpu" or not re.search(r"^(nvidia-|triton|torchvision|torchaudio)", text, re.M)
+    assert [{"extra": "gpu"}, {"extra": "cpu-serve"}] in PYPROJECT["tool"]["uv"]["conflicts"]
     locked = {canonicalize_name(each.name): each.specifier for each in map(Requirement, lines)}
     for name, wanted in declared(*LOCK_GROUPS[group]).items():
         if wanted.marker is None or wanted.marker.evaluate({"sys_platform": "linux"}):
@@ -249,17 +253,6 @@ def test_what_needs_the_repository_says_so_in_a_line(installed: Path, tmp_path: 
         assert "this needs the repository" in first and last == "exit 2"
 
 
-@pytest.mark.parametrize("name", LOCK_GROUPS)
-def test_lock_names_no_place(name: str) -> None:
-    text = (ROOT / f"requirements/{name}.txt").read_text(encoding="utf-8")
-    assert not re.search(r"https?:|file:|--index|--find-links|\+cpu", text)
-
-
-def test_cpu_lock_has_no_cuda() -> None:
-    locked = (ROOT / "requirements/cpu.txt").read_text(encoding="utf-8").splitlines()
-    assert not [line for line in locked if line.startswith(("nvidia-", "triton", "torchvision", "torchaudio"))]
-
-
 def test_environment_yml_is_pyproject() -> None:
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     pip = next(entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
@@ -268,10 +261,6 @@ def test_environment_yml_is_pyproject() -> None:
     lines = (ROOT / "requirements/base.txt").read_text(encoding="utf-8").splitlines()
     locked = {canonicalize_name(each.name): str(each.specifier) for each in map(Requirement, lines)}
     assert written == {name: locked[name] for name in written}
-
-
-def test_vllm_groups_are_declared_to_conflict() -> None:
-    assert [{"extra": "gpu"}, {"extra": "cpu-serve"}] in PYPROJECT["tool"]["uv"]["conflicts"]
 
 
 def test_every_file_beside_the_code_is_installed_and_decides_what_is_stale() -> None:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib.evaluators import Bleu, Rouge
@@ -26,26 +26,6 @@ def test_keys_are_equal_exactly_where_the_parts_are(a: list[str], b: list[str]) 
 
 def test_key_is_stable_between_versions_of_this_project() -> None:
     assert key("bleu", "ü") == hashlib.sha256(b"4:bleu2:\xc3\xbc").digest()
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    st.lists(
-        st.dictionaries(
-            st.binary(min_size=32, max_size=32),
-            st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)),
-            max_size=5,
-        ),
-        max_size=4,
-    )
-)
-def test_holds_the_last_value_of_each_key(tmp_path_factory: pytest.TempPathFactory, puts: list[dict]) -> None:
-    cache = ValueCache(tmp_path_factory.mktemp("cache") / "scores.sqlite")
-    expected: dict = {}
-    for values in puts:
-        cache.put(values)
-        expected |= values
-    assert cache.get([*expected, b"x" * 32]) == expected
 
 
 WRITER = """

@@ -6,7 +6,7 @@ import importlib.util
 import itertools
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 import pytest
 
@@ -47,14 +47,6 @@ def test_rebuild_gives_the_same_bytes(build, tmp_path, monkeypatch, capsys):
     for name in ("mini.jsonl", "README.md"):
         assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
     assert "600 outputs of 75 sources" in capsys.readouterr().out
-
-
-def test_counts(records, by_input):
-    assert Counter(systems["clean"]["kind"] for systems in by_input.values()) == dict.fromkeys(
-        ("summary", "dialogue", "data-to-text", "question", "arithmetic"), 15
-    )
-    assert len(records) == 75 * 8 == sum(map(len, by_input.values())) and len({r["system_id"] for r in records}) == 8
-    assert len({r["output"] for r in records if r["system_id"] != "off_topic"}) == 75 * 7
 
 
 def test_gold_falls_with_every_penalty(records, by_input):

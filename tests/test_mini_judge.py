@@ -6,7 +6,6 @@ import math
 import random
 from collections import Counter
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -192,33 +191,11 @@ def test_training_prompts_are_what_the_evaluators_ask():
 # -- tokens and batches -----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def tokenizer():
-    return tokens.build()
-
-
-def test_every_text_comes_back_and_prompts_are_short(tokenizer):
-    rng = random.Random(1)
-    for item in TRAINING[:40] + HELD[:40]:
-        for form in prompts.FORMS:
-            example = prompts.make_example(rng, item, form)
-            for text in (example.prompt, example.answer):
-                ids = tokenizer(text, add_special_tokens=False).input_ids
-                assert tokenizer.decode(ids) == text
-            assert len(tokenizer(example.prompt).input_ids) <= 220
-    odd = 'Größe 3/4 {"a": [1]}\r\n\t<s> 漢字 🙂'
-    assert tokenizer.decode(tokenizer(odd, add_special_tokens=False).input_ids) == odd.replace("<s>", "<s>")
-
-
-def test_a_chunk_is_the_same_every_time_and_its_labels_stand_where_the_errors_are(tokenizer):
-    one, two = (batches.chunk(tokenizer, 3, 7, 64, 2048, Mix()) for _ in range(2))
-    assert all(
-        np.array_equal(a.ids, b.ids) and np.array_equal(a.target, b.target) for a, b in zip(one, two, strict=True)
-    )
-    assert sum(len(batch.ids) for batch in one) == 64
-    other = batches.chunk(tokenizer, 3, 8, 64, 2048, Mix())
-    assert not np.array_equal(one[0].ids, other[0].ids)
-    for batch in one:
+def test_labels_stand_where_the_errors_are():
+    tokenizer = tokens.build()
+    chunk = list(batches.chunk(tokenizer, 3, 7, 64, 2048, Mix()))
+    assert sum(len(batch.ids) for batch in chunk) == 64
+    for batch in chunk:
         assert batch.ids.size <= 2048 + batch.ids.shape[1]
         row, place = batch.answer[0]
         text = tokenizer.decode([int(t) for (r, _), t in zip(batch.answer, batch.target, strict=True) if r == row])

@@ -17,6 +17,8 @@ from nlgeval_lib import papers
 from nlgeval_lib.report import notebook, saving
 from nlgeval_lib.runner import kernels
 from nlgeval_lib.study import catalogue
+from tools.jupyter_config import told
+from tools.notebook_filter import cleaned
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted(p for p in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
@@ -155,38 +157,28 @@ def test_a_row_less_is_noticed_in_every_committed_table(entry: catalogue.Entry) 
 
 @pytest.mark.parametrize("entry", OUTPUTS, ids=lambda entry: entry.id)
 def test_no_correlation_without_signature_n_and_interval(entry: catalogue.Entry) -> None:
-    path = ROOT / "results" / entry.paper / f"{entry.id}.csv"
-    if not path.exists():
-        pytest.skip("this output has no cells to compare")
-    cells = pd.read_csv(path, dtype={"printed": str})
-    assert set(cells["route"].dropna()) <= set(catalogue.ROUTES) - {"mini"}
-    assert cells.loc[cells["verdict"] == "missing", "reason"].notna().all()
-    kind = cells["statistic"].str.contains("pearson|spearman|kendall") & cells["ours"].notna()
-    part = cells[kind & cells["route"].isin(COMPUTED)]
-    assert part["signature"].notna().all() and part["n"].notna().all()
-    bare = part[part["ci_low"].isna() | part["ci_high"].isna()]
-    assert bare["reason"].notna().all(), "no interval needs a reason"
-
-
-@pytest.mark.parametrize("entry", OUTPUTS, ids=lambda entry: entry.id)
-def test_frames_of_correlations_have_signature_n_and_interval(entry: catalogue.Entry) -> None:
-    """The same in the tables that are not compared with a paper; one without interval says why, if in its signature."""
-    for path in sorted((ROOT / "results" / entry.paper).glob(f"{entry.id}__*.csv")):
-        frame = pd.read_csv(path)
+    """In cells beside a paper's and in tables of our own; what has no interval says why."""
+    folder = ROOT / "results" / entry.paper
+    for path in (*folder.glob(f"{entry.id}.csv"), *folder.glob(f"{entry.id}__*.csv")):
+        frame, compared = pd.read_csv(path, dtype={"printed": str}), path.stem == entry.id
         named = [name for name in ("statistic", "coef", "coefficient") if name in frame]
-        if not named or "value" not in frame:
+        value = "ours" if compared else "value"
+        if compared:
+            assert set(frame["route"].dropna()) <= set(catalogue.ROUTES) - {"mini"}
+            assert frame.loc[frame["verdict"] == "missing", "reason"].notna().all()
+            frame = frame[frame["route"].isin(COMPUTED)]
+        if not named or value not in frame:
             continue
-        part = frame[frame[named[0]].astype(str).str.contains("pearson|spearman|kendall") & frame["value"].notna()]
+        part = frame[frame[named[0]].astype(str).str.contains("pearson|spearman|kendall") & frame[value].notna()]
         if part.empty:
             continue
-        assert "signature" in part and part["signature"].notna().all(), path.name
-        assert "n" in part and part["n"].notna().all(), path.name
+        assert part["signature"].notna().all() and part["n"].notna().all(), path.name
         low, high = ("ci_low", "ci_high") if "ci_low" in part else ("low", "high")
-        if low not in part:
-            part = part.assign(**{low: float("nan"), high: float("nan")})
-        bare = part[part[low].isna() | part[high].isna()]
-        why = bare["reason"].notna() if "reason" in bare else False
-        assert (bare["signature"].str.contains("ci:none(", regex=False) | why).all(), f"{path.name}: no interval"
+        bare = part[part.reindex(columns=[low, high]).isna().any(axis=1)]
+        told = bare["reason"].notna() if "reason" in bare else bare["n"].isna()
+        if not compared:
+            told |= bare["signature"].str.contains("ci:none(", regex=False)
+        assert told.all(), f"{path.name}: no interval"
 
 
 @pytest.mark.parametrize("entry", OUTPUTS, ids=lambda entry: entry.id)
@@ -206,3 +198,56 @@ def test_verdicts_follow_from_the_numbers(entry: catalogue.Entry) -> None:
             if cell["verdict"] in ("within", "outside"):
                 inside = float(cell["ci_low"]) <= float(papers.parse(text)) <= float(cell["ci_high"])
                 assert inside == (cell["verdict"] == "within") and cell["route"] in ("recorded", "run")
+
+
+# -- git's filter for notebooks: a run that is saved changes nothing for git, an edit does -----------------------------
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A git repository with one of our notebooks, and the filter as the set-up sets it; and git in it."""
+    (tmp_path / "tools").mkdir()
+    for name in (".gitattributes", "tools/notebook_filter.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "notebooks/00_start_here.ipynb", tmp_path / "one.ipynb")
+    [key, command] = re.findall(r'git config (\S+) "(.+?)"', (ROOT / "tools/setup.sh").read_text())[0]
+
+    def git(*words: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        done = subprocess.run(["git", *who, *words], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    git("init", "-q")
+    git("config", key, command)
+    git("add", ".")
+    git("commit", "-qm", "first")
+    return tmp_path / "one.ipynb", git
+
+
+def test_a_run_that_is_saved_is_no_change_and_an_edit_is_one(checkout):
+    path, git = checkout
+    assert git("show", "HEAD:one.ipynb") == path.read_text(encoding="utf-8")
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for count, cell in enumerate(code, 1):  # as JupyterLab saves it
+        cell |= {"execution_count": count, "outputs": [{"output_type": "stream", "name": "stdout", "text": ["é\n"]}]}
+        cell["metadata"] |= {"execution": {"iopub.status.idle": "2024"}, "scrolled": True}
+    notebook["metadata"]["kernelspec"]["display_name"] = "Python 3 (ipykernel)"
+    notebook["metadata"]["language_info"] |= {"version": "3.12.1", "codemirror_mode": {"name": "ipython"}}
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert git("diff") == ""
+    told({"type": "notebook"}, str(path))
+    assert git("status", "--porcelain") == "" and "outputs" in code[0] and '"é\\n"' in path.read_text(encoding="utf-8")
+    code[0]["source"] = ["mode = 'quick'"]
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    told({"type": "notebook"}, str(path))
+    assert git("status", "--porcelain") == " M one.ipynb\n" and "mode = 'quick'" in git("diff")
+
+
+def test_committed_notebooks_pass_through_unchanged_and_other_texts_too():
+    for path in (ROOT / "notebooks").rglob("*.ipynb"):
+        if ".ipynb_checkpoints" not in path.parts:
+            text = path.read_text(encoding="utf-8")
+            assert cleaned(text) == text, path
+    for text in ("", "no notebook", "[1]", '{"cells": 3'):
+        assert cleaned(text) == text

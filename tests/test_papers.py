@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import csv
 import itertools
-import json
 import math
 import re
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from cli_tools import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib import papers
 from nlgeval_lib.papers.comparison import RESULT
 
-CASES = Path(__file__).parent / "cases"
 FILES = [(paper, table) for paper in papers.PAPERS for table in papers.tables(paper)]
 WORDY = {"grade", "text"}  # statistics whose values are words
 PRINTED = {"tigerscore": (26, 4), "semscore": (6, 1), "hdeval": (12, 13), "prometheus": (9, 20), "coascore": (15, 4)}
@@ -28,10 +26,7 @@ PRINTED = {"tigerscore": (26, 4), "semscore": (6, 1), "hdeval": (12, 13), "prome
 # --- reading a printed number
 
 
-NUMBERS = (CASES / "printed_numbers.jsonl").read_text(encoding="utf-8").splitlines()
-
-
-@pytest.mark.parametrize("case", map(json.loads, NUMBERS), ids=str)
+@pytest.mark.parametrize("case", cases("printed_numbers"), ids=str)
 def test_a_printed_number_is_read_with_its_digits_and_nothing_else_as_one(case):
     number = papers.parse(case["text"])
     assert number.printed == case["text"]
@@ -187,10 +182,7 @@ def ours(*rows, **columns):
     return pd.DataFrame([dict(zip((*papers.KEY, "value"), row, strict=True)) for row in rows]).assign(**columns)
 
 
-REFUSED = (CASES / "papers_refused.jsonl").read_text(encoding="utf-8").splitlines()
-
-
-@pytest.mark.parametrize("case", map(json.loads, REFUSED), ids=str)
+@pytest.mark.parametrize("case", cases("papers_refused"), ids=str)
 def test_what_is_unknown_or_malformed_is_refused(case, request):
     """A name that is not there, with the nearest; a malformed file; numbers of ours that cannot be compared."""
     call, given = case["call"], case["with"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sys
 from collections import Counter
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cli_tools import cases
 from conftest import needs
 from hypothesis import given
 from hypothesis import strategies as st
@@ -139,7 +139,7 @@ FRAME = pd.DataFrame(
 # a line some invented tables: what each call of a rule finds there: place, relation, printed, verdict, note, numbers
 RULE_CASES = [
     pytest.param(line["rule"], line["tables"], case, id=line["shows"])
-    for line in map(json.loads, (CASES / "audit_rules.jsonl").read_text(encoding="utf-8").splitlines())
+    for line in cases("audit_rules")
     for case in line["cases"]
 ]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cli_tools import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from runner_tools import Checkout
@@ -144,46 +145,15 @@ def test_what_a_notebook_does_not_tell_is_not_trusted(here, capsys):
     assert not here.result("hdeval").exists()
 
 
-def test_less_never_replaces_more(here, capsys):
-    saved("one", 0.5, 0.2)
-    before = snapshot(here.result("hdeval"))
-    saved("one", 0.5)
-    assert snapshot(here.result("hdeval")) == before
-    assert pd.read_csv(here.result("partial/hdeval/one.csv"))["ours"].notna().sum() == 1
-    assert "because 1 cell of one.csv (ROUGE) would be lost" in capsys.readouterr().out
-    saved("one", 0.5, 0.25)
-    assert pd.read_csv(here.result("hdeval/one.csv"))["ours"].tolist() == [0.5, 0.25]
-
-
-SCORES = "table,judge,score,of\nt1,BLEU,0.1,300\nt1,METEOR,0.2,300\nt2,BLEU,0.3,\nt2,METEOR,0.5,1600\n"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "lost"),
-    [
-        (SCORES, SCORES, ""),
-        (SCORES, SCORES.replace("0.1", "0.7").replace(",\nt2", ",9\nt2"), ""),
-        (SCORES, SCORES + "t2,TER,0.1,2\n", ""),
-        (SCORES, SCORES.replace("judge", "metric"), "4 rows of a__f.csv (t1, BLEU; t1, METEOR; t2, BLEU; …)"),
-        (SCORES, SCORES.replace("METEOR", "TER"), "2 rows of a__f.csv (t1, METEOR; t2, METEOR)"),
-        (SCORES, SCORES.replace("t1,METEOR,0.2,300\n", ""), "1 row of a__f.csv (t1, METEOR)"),
-        (SCORES, SCORES.replace("0.2", ""), "1 row of a__f.csv (t1, METEOR)"),
-        (SCORES, SCORES.replace("0.2", "none"), "1 row of a__f.csv (t1, METEOR)"),
-        (SCORES, SCORES.replace("0.2", "nan"), "1 row of a__f.csv (t1, METEOR)"),
-        (SCORES, "", "4 rows of a__f.csv (t1, BLEU; t1, METEOR; t2, BLEU; …)"),
-        ("a,reason\nx,none here\n", "a,reason\nx,\n", ""),
-        ("a,a text\nx,y\nx,z\n", "a,a text\nx,y\n", "1 row of a__f.csv (z)"),
-        ("n,v\n1,2\n2,3\n", "n,v\n1,2\n", "1 row of a__f.csv"),
-        ("n,v\n1,2\n2,3\n", "n,v\n1,2\n5,3\n", ""),
-    ],
-)
-def test_rows_and_numbers_of_a_frame_are_not_lost(here, old, new, lost):
+@pytest.mark.parametrize("case", cases("rows_lost"), ids=lambda case: case["lost"])
+def test_rows_and_numbers_of_a_frame_are_not_lost(here, case):
     """A judge that could not be asked takes its rows with it, however many others come in."""
     name = "results/hdeval/a__f.csv"
     here.result("hdeval").mkdir(parents=True)
-    here.result("hdeval/a__f.csv").write_text(old)
-    found = saving.lost({"files": [name, "results/hdeval/gone.csv"]}, {name: new.encode()} if new else {})
-    assert ", ".join(map(str, found)) == lost
+    here.result("hdeval/a__f.csv").write_text(case["old"])
+    made = {name: case["new"].encode()} if case["new"] else {}
+    found = saving.lost({"files": [name, "results/hdeval/gone.csv"]}, made)
+    assert ", ".join(map(str, found)) == case["lost"]
 
 
 def scores(*judges: str, drawn: tuple[str, ...] = ()) -> report.Output:
@@ -245,16 +215,6 @@ def test_what_another_judge_gave_has_a_row_of_its_own(here):
     assert f"1 missing: judged by {who}, in a row of its own" in row["reason"] and row["recomputed_equal"] == 0
     with pytest.raises(ValueError, match="'BLEU', 'A' has the route run, and its signature names no judge"):
         out.compare(ours(0.5, route="run", signature="level:dataset"))
-
-
-def test_quick_and_mini_have_folders_of_their_own(here):
-    saved("one", 0.1, 0.1, mode="quick")
-    out = output("small")
-    out.frame(pd.DataFrame({"x": [1]}), "scores")
-    out.save()
-    names = {str(path.relative_to(here.result(""))) for path in here.result("").rglob("*") if path.is_file()}
-    mini, quick = {"small.json", "small__scores.csv"}, {"one.csv", "one.json"}
-    assert names == {f"mini/hdeval/{name}" for name in mini} | {f"quick/hdeval/{name}" for name in quick}
 
 
 def test_files_that_are_no_longer_made_go_when_told_to(here, monkeypatch):

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cli_tools import cases
 from runner_tools import SAVES, Checkout, Here
 
 from nlgeval_lib.report import notebook
@@ -41,10 +42,7 @@ def source(here: Checkout, parameters: str | None) -> notebook.Source:
 TYPED = 'mode = "full"  # share\nn = 3\nrate = 0.5\nflag = False\nnames = ["a"]\nlimit: int | None = None\nany = None'
 
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "cases" / "parameters.jsonl").open()]
-
-
-@pytest.mark.parametrize("case", CASES, ids=json.dumps)
+@pytest.mark.parametrize("case", cases("parameters"), ids=json.dumps)
 def test_parameters_are_typed(here, case):
     """`given` to the parameters cell TYPED, `read` from a command line, or a `cell` that is one or not."""
 
@@ -84,14 +82,18 @@ def test_what_is_no_notebook_is_refused(here, text):
 # ---- what is run again, and what is not
 
 
-def test_second_run_does_nothing(here):
-    here.output("one")
-    first, _ = run()
+def test_second_run_does_nothing_and_outputs_and_metadata_are_no_change(here):
+    path = here.output("one")
+    assert run()[0].ran == ["one"] and here.result("executed/hdeval/one.ipynb").exists()
+    raw = json.loads(path.read_text())
+    raw["metadata"]["papermill"] = {"duration": 3}
+    for cell in raw["cells"]:
+        cell |= {"execution_count": 5, "outputs": [{"output_type": "stream", "name": "stdout", "text": ["x"]}]}
+        cell["metadata"]["execution"] = {"time": 1}
+    path.write_text(json.dumps(raw, indent=2))
+    os.utime(path, (1, 1))
     second, said = run()
-    assert (first.ran, second.ran, second.cached) == (["one"], [], ["one"])
-    assert here.count("one") == 1
-    assert "cached: 1 outputs" in said
-    assert here.result("executed/hdeval/one.ipynb").exists()
+    assert (second.ran, second.cached, here.count("one")) == ([], ["one"], 1) and "cached: 1 outputs" in said
     assert run(force=True)[0].ran == ["one"] and here.count("one") == 2
 
 
@@ -115,20 +117,6 @@ def test_what_hangs_on_an_edited_file_runs_again(here, name, old, new, ran):
     assert sorted(run()[0].ran) == ran
     assert run()[0].cached == ["one", "two"]
     assert "seed = 3" not in new or json.loads(here.result("hdeval/two.json").read_text())["parameters"] == {"seed": 3}
-
-
-def test_outputs_and_metadata_are_no_change(here):
-    path = here.output("one")
-    run()
-    raw = json.loads(path.read_text())
-    raw["metadata"]["papermill"] = {"duration": 3}
-    for cell in raw["cells"]:
-        cell["execution_count"] = 5
-        cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["x"]}]
-        cell["metadata"]["execution"] = {"time": 1}
-    path.write_text(json.dumps(raw, indent=2))
-    os.utime(path, (1, 1))
-    assert run()[0].cached == ["one"]
 
 
 LIBRARY = {
@@ -174,18 +162,6 @@ def test_an_edit_of_the_library_costs_the_outputs_that_load_it(library, name):
     assert run()[0].cached == ["one", "reads"]
 
 
-def test_changed_data_run_again(here, monkeypatch):
-    sums = {"a.csv": "1" * 64}
-    monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: dict(sums)))
-    monkeypatch.setattr(stale, "missing", lambda names: list(names) and {})
-    monkeypatch.setattr("nlgeval_lib.scoring.provenance.data_hashes", lambda name: {})
-    here.output("one", more='inputs = ["summeval"]')
-    run()
-    assert run()[0].cached == ["one"]
-    sums["a.csv"] = "2" * 64
-    assert run()[0].ran == ["one"]
-
-
 @pytest.mark.parametrize("end", [".csv", ".json"])
 def test_a_lost_or_altered_result_is_made_again(here, end):
     here.output("one")
@@ -199,19 +175,6 @@ def test_a_lost_or_altered_result_is_made_again(here, end):
         path.write_bytes(whole.replace(b"0.5", b"0.4"))
         assert run()[0].ran == ["one"]
         assert path.read_bytes() == whole
-
-
-def test_quick_mode_is_kept_apart(here):
-    here.output("one")
-    run()
-    before = here.result("hdeval/one.csv").read_bytes(), here.result("hdeval/one.json").read_bytes()
-    outcome, _ = run(mode="quick")
-    assert outcome.ran == ["one"]
-    assert here.result("quick/hdeval/one.csv").exists()
-    assert here.result("executed/quick/hdeval/one.ipynb").exists()
-    assert before == (here.result("hdeval/one.csv").read_bytes(), here.result("hdeval/one.json").read_bytes())
-    assert run()[0].cached == ["one"]
-    assert run(mode="quick")[0].cached == ["one"]
 
 
 def test_a_notebook_without_mode_has_no_quick_mode(here):
@@ -253,30 +216,24 @@ def test_the_longest_first_and_outputs_of_one_notebook_one_after_the_other(here,
 # ---- failures
 
 
-def test_failures_go_aside_and_the_others_go_on(here):
-    here.output("bad", "x = 1", "def f():\n    raise ValueError('boom')\nf()")
+def test_failures_go_aside_and_leave_the_last_good_run_alone(here):
+    path, aside = here.output("bad"), here.root / ".nlgeval/failed/bad.ipynb"
+    good = path.read_text()
+    run()
+    before = here.result("executed/hdeval/bad.ipynb").read_bytes()
+    path.write_text(here.notebook("other", "x = 1", "def f():\n    raise ValueError('boom')\nf()").read_text())
     here.output("untagged", parameters=None)
     here.output("typed", more="parameters = {seed = true}")
     here.output("good")
     outcome, said = run()
     assert (sorted(outcome.failed), outcome.ran, outcome.code) == (["bad", "typed", "untagged"], ["good"], 1)
     assert "ValueError: boom" in said and "raise ValueError('boom')" in said
-    assert ".nlgeval/failed/bad.ipynb" in said
-    assert (here.root / ".nlgeval/failed/bad.ipynb").exists()
-    assert not here.result("executed/hdeval/bad.ipynb").exists()
-    assert [path.name for path in here.result("executed/hdeval").iterdir()] == ["good.ipynb"]
-
-
-def test_a_failure_leaves_the_last_good_run_alone_and_is_tried_again(here):
-    path = here.output("one")
-    good = path.read_text()
-    run()
-    before = here.result("executed/hdeval/one.ipynb").read_bytes()
-    path.write_text(here.notebook("other", "raise ValueError('boom')").read_text())
-    assert [run()[0].failed for _ in range(2)] == [["one"], ["one"]]
-    assert here.result("executed/hdeval/one.ipynb").read_bytes() == before and here.result("hdeval/one.csv").exists()
+    assert ".nlgeval/failed/bad.ipynb" in said and aside.exists()
+    assert sorted(path.name for path in here.result("executed/hdeval").iterdir()) == ["bad.ipynb", "good.ipynb"]
+    assert here.result("executed/hdeval/bad.ipynb").read_bytes() == before and here.result("hdeval/bad.csv").exists()
+    assert run("bad")[0].failed == ["bad"], "tried again"
     path.write_text(good)
-    assert run()[0].ran == ["one"] and not (here.root / ".nlgeval/failed/one.ipynb").exists()
+    assert run("bad")[0].ran == ["bad"] and not aside.exists()
 
 
 def test_a_notebook_that_saves_nothing_or_another_output_has_failed(here):
@@ -300,46 +257,48 @@ def test_a_damaged_record_means_run_again(here, damage):
     assert run()[0].ran == ["one"] and run()[0].cached == ["one"]
 
 
-# ---- missing data
+# ---- data
 
 
-def test_missing_data_cost_what_needs_them_and_nothing_else(here, monkeypatch):
+@pytest.fixture
+def gone(monkeypatch) -> dict[str, str]:
+    """Why a data set is not here: the runner learns it from this."""
+    found: dict[str, str] = {}
     monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {f"{name}.csv": "1" * 64}))
-    asked: list[str] = []
+    monkeypatch.setattr("nlgeval_lib.scoring.provenance.data_hashes", lambda name: {})
+    monkeypatch.setattr(stale, "missing", lambda names: {name: found[name] for name in names if name in found})
+    return found
 
-    def missing(names):
-        asked.extend(names)
-        return {
-            "summeval": "summeval.csv is unavailable: not in data/raw; https://h.org/x: h.org is unreachable. Set X"
-        }
 
-    monkeypatch.setattr(stale, "missing", missing)
+def test_missing_data_cost_what_needs_them_and_was_not_run(here, gone, monkeypatch):
+    here.output("done", more='inputs = ["summeval"]')
+    run()
     here.output("one", more='inputs = ["summeval"]')
     here.output("two", more='inputs = ["summeval", "bagel"]')
     here.output("three")
+    gone["summeval"] = "summeval.csv is unavailable: not in data/raw; https://h.org/x: h.org is unreachable. Set X"
     outcome, said = run()
-    assert (outcome.ran, outcome.code) == (["three"], 0)
-    assert set(outcome.unavailable) == {"one", "two"}
+    assert (outcome.cached, outcome.ran, set(outcome.unavailable), outcome.code) == (
+        ["done"],
+        ["three"],
+        {"one", "two"},
+        0,
+    )
     lines = [line for line in said.splitlines() if line.startswith("unavailable:")]
     assert lines == [
         "unavailable: summeval: summeval.csv is unavailable: not in data/raw; h.org is unreachable; not run: one, two"
     ]
     assert here.count("one") == here.count("two") == 0
-    asked.clear()
+    monkeypatch.setattr(stale, "missing", lambda names: list(names) and pytest.fail("three needs no data"))
     run("three")
-    assert asked == [], "data of outputs that are not asked for are not looked for"
 
 
-def test_an_unchanged_output_stands_though_its_data_are_gone(here, monkeypatch):
-    monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {f"{name}.csv": "1" * 64}))
-    monkeypatch.setattr("nlgeval_lib.scoring.provenance.data_hashes", lambda name: {})
-    gone: dict[str, str] = {}
-    monkeypatch.setattr(stale, "missing", lambda names: {name: gone[name] for name in names if name in gone})
+def test_changed_data_run_again(here, gone, monkeypatch):
     here.output("one", more='inputs = ["summeval"]')
     run()
-    gone["summeval"] = "no network"
-    outcome, _ = run()
-    assert outcome.cached == ["one"] and not outcome.unavailable
+    assert run()[0].cached == ["one"]
+    monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {"summeval.csv": "2" * 64}))
+    assert run()[0].ran == ["one"]
 
 
 def test_unknown_data_sets_are_an_error_of_the_catalogue(here):

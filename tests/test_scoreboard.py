@@ -231,14 +231,18 @@ def test_the_scoreboard_runs_last_and_only_when_a_result_changed(here):
     assert run().ran == ["scoreboard"]
 
 
-def test_the_quick_scoreboard_is_kept_apart(here):
+def test_quick_mode_is_kept_apart(here):
     here.notebook("99_scoreboard", BUILD)
     here.output("one")
     run()
-    before = here.result("scoreboard.csv").read_bytes()
+    kept = [here.result(name) for name in ("scoreboard.csv", "hdeval/one.csv", "hdeval/one.json")]
+    before = [path.read_bytes() for path in kept]
     assert run("quick").ran == ["one", "scoreboard"]
-    assert here.result("scoreboard.csv").read_bytes() == before
-    assert (here.root / "figures/quick/scoreboard.png").exists() and here.result("quick/scoreboard.md").exists()
+    assert [path.read_bytes() for path in kept] == before
+    assert (here.root / "figures/quick/scoreboard.png").exists()
+    for name in ("quick/scoreboard.md", "quick/hdeval/one.csv", "executed/quick/hdeval/one.ipynb"):
+        assert here.result(name).exists()
+    assert run().cached == run("quick").cached == ["one", "scoreboard"]
 
 
 def test_markdown_survives_bars_and_line_ends(here):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cli_tools import cases
 from runner_tools import Checkout
-from study_tools import mini_checkout
 
 from nlgeval_lib import datasets, files, study
 from nlgeval_lib.engines import Failure, ScriptedEngine
@@ -54,8 +53,11 @@ settings = ["task=summary", "layers=[1]"]
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch) -> Checkout:
-    yield mini_checkout(tmp_path, monkeypatch, ENTRY)
+def here(here) -> Checkout:
+    here.data("mini/mini.jsonl")
+    here.notebook("one", "x = 1")
+    here.catalogue(ENTRY)
+    yield here
     judges._held.clear()
     stale.forget()
 
@@ -175,13 +177,6 @@ def test_several_revisions_must_be_told_apart(here, engine):
     assert "no completions" in study.judge_scores("one", "terse", revision="r3").why
 
 
-def test_data_that_are_not_here_are_a_reason(here, engine):
-    filled("terse", engine, mode="quick")
-    (here.root / "data" / "mini" / "mini.jsonl").unlink()
-    made = study.judge_scores("one", "terse")
-    assert not made.available and "mini is unavailable" in made.why
-
-
 def test_the_miniature_judge_without_a_checkpoint(here):
     for name in ("replay", "transformers"):
         made = study.judge_scores("one", "terse", engine=name, model="mini")
@@ -196,10 +191,7 @@ def test_unknown_names(here):
         study.judge_scores("one", "terse", engine="repaly")
 
 
-FAULTS = (Path(__file__).parent / "cases" / "judge_faults.jsonl").read_text(encoding="utf-8").splitlines()
-
-
-@pytest.mark.parametrize("case", map(json.loads, FAULTS), ids=str)
+@pytest.mark.parametrize("case", cases("judge_faults"), ids=str)
 def test_faults_of_the_catalogue(here, case):
     here.catalogue(ENTRY.replace(case["old"], case["new"], 1))
     with pytest.raises(catalogue.CatalogueError) as caught:

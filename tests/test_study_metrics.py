@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import tiny_model
 from runner_tools import Checkout
-from study_tools import mini_checkout
 
 from nlgeval_lib import datasets
 from nlgeval_lib.evaluators import BartScore, encoders
@@ -42,8 +41,11 @@ settings = ["direction=recall"]
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch) -> Checkout:
-    return mini_checkout(tmp_path, monkeypatch, ENTRY)
+def here(here) -> Checkout:
+    here.data("mini/mini.jsonl")
+    here.notebook("one", "x = 1")
+    here.catalogue(ENTRY)
+    return here
 
 
 def made(mode: str = "quick") -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import tiny_model
-from cli_tools import call, jsonl, refused
+from cli_tools import jsonl, refused
 
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.training.feedback_collection import FeedbackCollection
@@ -17,11 +17,6 @@ from nlgeval_lib.training.pipeline import load
 from notebooks.meta import scripted_teachers as scripted
 
 SMALL = ("rounds=1", "per_round=3", "instructions=2", "use_seeds=false")
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    return lambda *arguments: call(monkeypatch, capsys, *arguments)
 
 
 @pytest.fixture
@@ -35,14 +30,14 @@ def replay(store: Path, model: str) -> tuple[str, ...]:
     return ("--engine", "replay", "--model", model, "--store", str(store))
 
 
-def test_metricinstruct_is_built_from_a_file_and_a_store(run, inputs, tmp_path) -> None:
+def test_metricinstruct_is_built_from_a_file_and_a_store(command, inputs, tmp_path) -> None:
     rows = scripted.mini_inputs(12)
     teacher = scripted.MiniTeacher(rows).engine()
     direct = MetricInstruct().build(teacher, Store(tmp_path / "store"), real=rows)
     how = replay(tmp_path / "store", teacher.model)
-    plan = run("build", "metricinstruct", "--real", inputs, *how, "--dry-run")
+    plan = command("build", "metricinstruct", "--real", inputs, *how, "--dry-run")
     assert plan.code == 0 and "analyse" in plan.out and "12" in plan.out, plan.err
-    done = run("build", "metricinstruct", "--real", inputs, *how, "--output", tmp_path / "set", "--quiet")
+    done = command("build", "metricinstruct", "--real", inputs, *how, "--output", tmp_path / "set", "--quiet")
     assert done.code == 0, done.err
     assert f"{len(direct.kept):,} kept, {len(direct.filters.removed):,} removed" in done.out and "location" in done.out
     examples, report = load(tmp_path / "set")
@@ -50,12 +45,12 @@ def test_metricinstruct_is_built_from_a_file_and_a_store(run, inputs, tmp_path) 
     assert report["teacher"] == teacher.model
 
 
-def test_a_feedback_collection_is_built_in_a_view(run, tmp_path) -> None:
+def test_a_feedback_collection_is_built_in_a_view(command, tmp_path) -> None:
     teacher = scripted.FeedbackTeacher(every=0).engine()
     settings = {name: json.loads(value) for name, value in (text.split("=") for text in SMALL)}
     direct = FeedbackCollection(**settings).build(teacher, Store(tmp_path / "store"))
     options = [part for text in SMALL for part in ("-s", text)]
-    done = run(
+    done = command(
         "build", "feedback-collection", *options, *replay(tmp_path / "store", teacher.model),
         "--view", "no_reference", "-o", tmp_path / "set", "--quiet",
     )  # fmt: skip
@@ -65,15 +60,15 @@ def test_a_feedback_collection_is_built_in_a_view(run, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "said"), refused("training"))
-def test_wrong_calls_are_one_line_and_2(run, inputs, tmp_path, monkeypatch, arguments, said) -> None:
+def test_wrong_calls_are_one_line_and_2(command, inputs, tmp_path, monkeypatch, arguments, said) -> None:
     monkeypatch.chdir(tmp_path)
-    got = run(*(str(inputs) if part == "INPUTS" else part for part in arguments))
+    got = command(*(str(inputs) if part == "INPUTS" else part for part in arguments))
     assert got.code == 2 and said.lower() in got.err.lower() and "Traceback" not in got.err
     assert not (tmp_path / "x").exists()
 
 
-def test_a_dry_run_states_tokens_memory_and_hours(run, tmp_path) -> None:
-    plain = run("finetune", "prometheus-13b", "--dry-run")
+def test_a_dry_run_states_tokens_memory_and_hours(command, tmp_path) -> None:
+    plain = command("finetune", "prometheus-13b", "--dry-run")
     assert plain.code == 0, plain.err
     for part in ("409,600,000 tokens", "GB", "hours", "Table 8", "upper bound", "accelerate launch", "8 x a100-80gb"):
         assert part in plain.out, part
@@ -81,21 +76,23 @@ def test_a_dry_run_states_tokens_memory_and_hours(run, tmp_path) -> None:
     data = jsonl(
         tmp_path / "own.jsonl", [{"prompt": "a b", "completion": "c"}, {"prompt": "d " * 900, "completion": "e"}]
     )
-    given = run("finetune", "tigerscore-7b-lora", "--base", base, "--data", data, "--dry-run", "-s", "max_length=512")
+    given = command(
+        "finetune", "tigerscore-7b-lora", "--base", base, "--data", data, "--dry-run", "-s", "max_length=512"
+    )
     assert given.code == 0, given.err
     assert "examples      1;" in given.out and "1 examples left out" in given.out and "not a paper's run" in given.out
 
 
-def test_outputs_are_sampled_and_the_least_likely_is_kept(run, tmp_path) -> None:
+def test_outputs_are_sampled_and_the_least_likely_is_kept(command, tmp_path) -> None:
     """Real engines: a tiny causal model writes, a tiny sequence-to-sequence model is BARTScore's."""
     rows = scripted.mini_inputs(systems=["clean"]).head(2)[["task", "input_id", "instruction", "source", "reference"]]
     given = jsonl(tmp_path / "inputs.jsonl", rows.to_dict("records"))
     writer, scorer = tiny_model.build(tmp_path / "a"), tiny_model.build_seq2seq(tmp_path / "b")
     common = ("build", "outputs", "-i", given, "--engine", "transformers", "-m", writer, "--store", tmp_path / "store")
     common += ("-s", "max_tokens=8", "-s", "n=3", "--quiet")
-    everything = run(*common, "-o", tmp_path / "all.jsonl")
+    everything = command(*common, "-o", tmp_path / "all.jsonl")
     assert everything.code == 0 and "6 outputs" in everything.out, everything.err
-    chosen = run(*common, "--likelihood", scorer, "-o", tmp_path / "least.jsonl")
+    chosen = command(*common, "--likelihood", scorer, "-o", tmp_path / "least.jsonl")
     assert chosen.code == 0 and "2 outputs" in chosen.out and "likelier" in chosen.out, chosen.err
     kept = [json.loads(line) for line in (tmp_path / "least.jsonl").read_text().splitlines()]
     drawn = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]

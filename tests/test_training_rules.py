@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from cli_tools import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
@@ -20,12 +20,7 @@ from nlgeval_lib.training import metricinstruct_candidates as rules
 from nlgeval_lib.training.feedback_collection import FeedbackCollection, brainstorms
 from nlgeval_lib.training.feedback_pieces import Graded, Problem, RubricDraft, seeds
 from nlgeval_lib.training.metricinstruct_candidates import Candidate, analysis, read_analysis, read_spoiled
-from nlgeval_lib.training.pipeline import Filters, Rule, no_text, unique
-
-
-def cases(name: str) -> list[dict]:
-    return [json.loads(line) for line in (Path(__file__).parent / "cases" / f"{name}.jsonl").open()]
-
+from nlgeval_lib.training.pipeline import Rule, no_text
 
 ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
 GOOD = Candidate(
@@ -103,20 +98,6 @@ def test_an_instruction_without_a_score_loses_the_others() -> None:
     [rule] = pieces.whole_rules([*five, *other])
     assert [rule.why(one) for one in five] == [""] * 5
     assert all("score 5" in rule.why(one) for one in other)
-
-
-def test_the_first_rule_against_an_item_counts() -> None:
-    even = Rule("even", "even numbers", lambda n: "even" if n % 2 == 0 else "")
-    big = Rule("big", "numbers above 5", lambda n: "big" if n > 5 else "", "ours")
-    filters: Filters[int] = Filters(str, lambda n: "low" if n < 5 else "high")
-    assert filters.apply([even, big], range(10)) == [1, 3, 5]
-    assert filters.apply([even], [11, 12]) == [11]
-    table = filters.table().set_index("rule")
-    assert table["removed"].tolist() == [6, 2] and table["reached"].tolist() == [12, 5]
-    assert table.loc["big", "share"] == 0.4 and table.loc["big", "origin"] == "ours"
-    assert len(filters.table(by_group=True)) == 4 and filters.count("even", "low") == 3
-    assert filters.by_part().loc["kept"].to_dict() == {"low": 2, "high": 2}
-    assert removed(unique(str.lower, "the same word"), ["A", "b", "a", "A"]) == [False, False, True, True]
 
 
 # -- reading the teacher -----------------------------------------------------------------------------------------------

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from cli_tools import asks, jsonl, rows
+from cli_tools import asks, cases, jsonl, rows
 from hostile_server import HostileServer
 
 from nlgeval_lib import engines
@@ -110,10 +109,7 @@ def test_what_gave_nothing_is_asked_again_when_told_to(nl, judge, tmp_path, whic
 # -- in the papers' tables ---------------------------------------------------------------------------------------------
 
 
-OWN = [json.loads(line) for line in (Path(__file__).parent / "cases" / "own_judges.jsonl").open()]
-
-
-@pytest.mark.parametrize("case", OWN, ids=json.dumps)
+@pytest.mark.parametrize("case", cases("own_judges"), ids=json.dumps)
 def test_who_is_the_papers_judge(case):
     judge = Judge(id="id", evaluator="geval", data="summeval", model="gpt-4", revision=case["named"])
     question = Question(output="one", name="two", judge=judge)

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.linear_model import RidgeCV
 
 from nlgeval_lib import datasets, meta, study
-from nlgeval_lib.study import judges, variant_tests
+from nlgeval_lib.study import aspect_scores, judges, variant_tests
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +65,94 @@ def test_a_variant_that_scored_nothing_is_told_and_left_out(monkeypatch):
     many = study.JudgeScores(True, frame=rows.assign(value=np.nan, reason="4 listed, 20 asked for"))
     found = asked(monkeypatch, few=few, many=many)
     assert list(found.scores) == ["few"] and "20 asked for" in found.lacking["many"]
+
+
+# -- recorded spoken of several aspects joined: means, and a regression that never sees what it predicts for -----------
+
+
+@pytest.fixture(scope="module")
+def chats(needs) -> pd.DataFrame:
+    needs("topical_chat", "acloserlook")
+    return datasets.items(datasets.quick(datasets.load("topical_chat", ground_truth=False), 10))
+
+
+@pytest.fixture(scope="module")
+def spoken(chats) -> dict[str, np.ndarray]:
+    return aspect_scores.chat_scores(chats)
+
+
+def test_recorded_scores_are_means_of_the_draws_between_0_and_1(chats, spoken):
+    assert set(spoken) == set(aspect_scores.CHAT_SCALES)
+    assert all(np.nanmin(values) >= 0 and np.nanmax(values) <= 1 for values in spoken.values())
+    raw = datasets.recordings.load("acloserlook", aspects=("groundedness",), prompt_forms=("analyze_rate",))
+    first = chats.iloc[0]
+    texts = raw[(raw["input_id"] == first["input_id"]) & (raw["system_id"] == first["system_id"])]["text"]
+    last = texts.str.extract(r"(?:[Rr]ating|[Gg]roundedness)[^0-9]*([01])\b")[0].dropna().astype(float)
+    assert len(last) >= 15 and spoken["groundedness"][0] == pytest.approx(last.mean(), abs=0.1)
+
+
+def test_a_mean_takes_the_aspects_that_have_a_score():
+    table = [[1.0, np.nan, np.nan], [3.0, 0.5, np.nan]]
+    np.testing.assert_array_equal(aspect_scores.mean(table), [2.0, 0.5, np.nan])
+
+
+def test_the_ways_that_a_target_has(chats, spoken):
+    human = chats["human_coherence"].to_numpy(float)
+    ways = aspect_scores.combined(chats, spoken, "coherence", human)
+    assert list(ways) == [
+        aspect_scores.DIRECT,
+        aspect_scores.OTHERS,
+        aspect_scores.ALL,
+        aspect_scores.RIDGE_OTHERS,
+        aspect_scores.RIDGE_ALL,
+    ]
+    rest = [values for name, values in spoken.items() if name != "coherence"]
+    np.testing.assert_allclose(ways[aspect_scores.OTHERS], np.nanmean(rest, axis=0))
+    assert list(aspect_scores.combined(chats, spoken, "overall", human, fitted=False)) == [aspect_scores.OTHERS]
+
+
+def test_a_prediction_does_not_depend_on_the_ratings_of_its_own_input(chats, spoken):
+    """Other ratings for one input change predictions elsewhere, and none of its own."""
+    human = chats["human_coherence"].to_numpy(float)
+    mine = (chats["input_id"] == chats["input_id"].iloc[0]).to_numpy()
+    before = aspect_scores.ridge_out_of_sample(spoken.values(), human, chats["input_id"])
+    after = aspect_scores.ridge_out_of_sample(spoken.values(), np.where(mine, 4 - human, human), chats["input_id"])
+    np.testing.assert_array_equal(before[mine], after[mine])
+    assert not np.allclose(before[~mine], after[~mine])
+
+
+def test_predictions_are_those_of_a_ridge_fitted_by_hand(chats, spoken):
+    human = chats["human_coherence"].to_numpy(float)
+    x = np.array(list(spoken.values())).T
+    assert not np.isnan(x).any()
+    inputs = chats["input_id"].to_numpy()
+    found = aspect_scores.ridge_out_of_sample(spoken.values(), human, inputs, folds=10)
+    for one in np.unique(inputs):  # as many folds as inputs: each is predicted from all others
+        learn = inputs != one
+        centre, spread = x[learn].mean(axis=0), x[learn].std(axis=0)
+        model = RidgeCV(np.logspace(-2, 3, 11)).fit((x[learn] - centre) / spread, human[learn])
+        np.testing.assert_allclose(found[~learn], model.predict((x[~learn] - centre) / spread))
+
+
+def test_items_without_scores_or_rating_get_none(chats, spoken):
+    human = chats["human_coherence"].to_numpy(float).copy()
+    human[3] = np.nan
+    gone = [np.where(np.arange(len(chats)) == 5, np.nan, values) for values in spoken.values()]
+    found = aspect_scores.ridge_out_of_sample(gone, human, chats["input_id"])
+    assert np.flatnonzero(np.isnan(found)).tolist() == [3, 5]
+    with pytest.raises(ValueError, match="10 inputs with scores and ratings; 11 folds"):
+        aspect_scores.ridge_out_of_sample(spoken.values(), human, chats["input_id"], folds=11)
+
+
+def test_pairs_are_tested_and_corrected_within_their_family(chats, spoken):
+    human = chats["human_coherence"].to_numpy(float)
+    noise = np.random.default_rng(0).random(len(chats))
+    sides = {
+        ("a", "good"): (human + noise / 100, noise, human),
+        ("a", "same"): (noise, noise, human),
+        ("b", "good"): (human + noise / 100, noise, human),
+    }
+    found = variant_tests.paired_tests(chats, sides, ("set", "pair"), family="set")
+    assert found["p"].tolist()[1] == 1 and found["difference"].tolist()[1] == 0
+    assert found["p_holm"].tolist()[0] == pytest.approx(2 * found["p"][0]) and found["p_holm"][2] == found["p"][2]
+    assert found["signature"].str.contains("correct:holm|families:2", regex=False).all()
