@@ -201,17 +201,15 @@ def averaged(made: pd.DataFrame, label: str, over: str = "column", digits: int |
 # -- beside the printed ones -------------------------------------------------------------------------------------------
 
 
-def cells(
-    *tables: pd.DataFrame, extra: Sequence[str] = (), notes: Mapping[tuple[str, str], str] | None = None
-) -> pd.DataFrame:
-    """Tables of correlations as one frame for `report.Output.compare`; rows named in `extra` have no printed one.
+def noted(made: pd.DataFrame, notes: Mapping[tuple[str, str], str]) -> pd.DataFrame:
+    """The same correlations, the reason of a cell beginning with what `notes` say of its (row, column)."""
+    said = pd.Series([notes.get(key, "") for key in zip(made["row"], made["column"], strict=True)], made.index)
+    return made.assign(reason=(said + "; " + made["reason"]).str.strip("; "))
 
-    notes: {(row, column): what is said of the cell}, before its reason.
-    """
+
+def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
+    """Tables of correlations as one frame for `report.Output.compare`; rows named in `extra` have no printed one."""
     joined = pd.concat(tables, ignore_index=True).drop(columns=["replicates", "part"], errors="ignore")
-    if notes:
-        own = pd.Series([notes.get(key, "") for key in zip(joined["row"], joined["column"], strict=True)])
-        joined["reason"] = (own + "; " + joined["reason"]).str.strip("; ")
     return joined.assign(extra=joined["row"].isin(list(extra)))
 
 

@@ -7,7 +7,7 @@ judged = asked("coascore_table_02", parts, {"coefs": ["spearman"]}, engine="repl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -177,13 +177,13 @@ def with_mean(found: pd.DataFrame, label: str = "average") -> pd.DataFrame:
     return pd.concat([found, *means], ignore_index=True)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Asked:
-    """What `asked` gives: cells, route `run`; why (row, column) have none; what the miniature judge said instead."""
+    """Tables of cells, route `run`; why (row, column) have none; what the miniature judge said instead."""
 
-    table: pd.DataFrame
-    lacking: Mapping[tuple[str, str], str]
-    mini: Mapping[str, JudgeScores]
+    tables: list[pd.DataFrame] = field(default_factory=list)
+    lacking: dict[tuple[str, str], str] = field(default_factory=dict)
+    mini: dict[str, JudgeScores] = field(default_factory=dict)
 
 
 def asked(output: str, parts: Mapping[str, Part], how: Mapping[str, Any], **engine: Any) -> Asked:
@@ -192,18 +192,15 @@ def asked(output: str, parts: Mapping[str, Part], how: Mapping[str, Any], **engi
     A judge named "ROW, PART" in the catalogue is the row's for that part. how: options of the correlations. engine:
     engine, model, revision, mode ..., as `judged_rows` takes them. Raises: what `judged_rows` raises.
     """
-    made: list[pd.DataFrame] = []
-    lacking: dict[tuple[str, str], str] = {}
-    mini: dict[str, JudgeScores] = {}
+    found = Asked()
     listed = [question.name for question in catalogue.load().questions_of(output)]
     for name, part in parts.items():
         names = {one.removesuffix(f", {name}"): one for one in listed if one.endswith(f", {name}")}
         own = judged_rows(output, part.items, names, **engine)
-        found = own.table(part.columns, part.human, **how)
-        made += [averaged(parts, found.assign(part=name))] if len(found) else []
-        shown: Iterable[str] = [part.average] if part.average else part.columns
+        cells = own.table(part.columns, part.human, **how)
+        found.tables += [averaged(parts, cells.assign(part=name))] if len(cells) else []
         for row, why in own.lacking.items():
             said = f"its {'answers' if row in names else 'scores'} were not published; {why}"
-            lacking |= {(row, column): said for column in shown}
-        mini |= {f"{row}, {name}": one for row, one in own.mini.items()}
-    return Asked(pd.concat([pd.DataFrame(), *made], ignore_index=True), lacking, mini)
+            found.lacking |= {(row, column): said for column in ([part.average] if part.average else part.columns)}
+        found.mini |= {f"{row}, {name}": one for row, one in own.mini.items()}
+    return found
