@@ -198,7 +198,7 @@ def asked(output: str, parts: Mapping[str, Part], how: Mapping[str, Any], **engi
         names = {one.removesuffix(f", {name}"): one for one in listed if one.endswith(f", {name}")}
         own = judged_rows(output, part.items, names, **engine)
         cells = own.table(part.columns, part.human, **how)
-        found.tables += [averaged(parts, cells.assign(part=name))] if len(cells) else []
+        found.tables += [averaged(parts, cells.assign(part=name)).assign(route="run")] if len(cells) else []
         for row, why in own.lacking.items():
             said = f"its {'answers' if row in names else 'scores'} were not published; {why}"
             found.lacking |= {(row, column): said for column in ([part.average] if part.average else part.columns)}
