@@ -237,7 +237,7 @@ def reading(tests: pd.DataFrame) -> str:
     lines = []
     for one in tests.to_dict("records"):
         tested = not np.isnan(one["p_holm"])
-        verdict = ("holds" if one["holds"] else "cannot be told") if tested else "a mean, not tested"
+        verdict = ("holds" if one["holds"] else "cannot be told") if tested else "not tested"
         spread = f"{one['difference']:+.2f} [{one['ci_low']:+.2f}, {one['ci_high']:+.2f}] over records"
         spread += f", [{one['seeds_low']:+.2f}, {one['seeds_high']:+.2f}] over seeds"
         place = f"{one['group']}, " if "group" in one else ""
