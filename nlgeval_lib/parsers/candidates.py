@@ -344,7 +344,7 @@ def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None
         return one.spoil("the number is an example or instruction")
     if line[heading.end() :][:1].isdigit():  # "Pros: 2. Cons: 4. Score: 3"
         return
-    if tables.NOUNS.isdisjoint(words) and not tables.NO_ASPECT.issuperset(words):
+    if tables.NOUNS.isdisjoint(words) and "was" not in words and not tables.NO_ASPECT.issuperset(words):
         one.present(ASPECT, "label of an aspect", " ".join(words))
 
 

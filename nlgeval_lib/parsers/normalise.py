@@ -274,6 +274,7 @@ _ECHOED = re.compile(r"(?:for example|e\.g\.?|such as|format)[^\n.!?]{0,40}\Z")
 _EXAMPLE = re.compile(r"\b(?:example|sample|template)\b[^\n.!?]{0,30}:\s{0,9}\Z")
 _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 _BARE_QUOTE = re.compile(r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*")
+_WRITES = re.compile(r"\b(?:writes?|wrote|says?|said):? \Z")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>")
 _CHAT = re.compile(r"<\|[a-z_]{2,20}\|>")
@@ -309,14 +310,15 @@ def _tag(match: re.Match) -> str:
 def _without_sum(match: re.Match, high: float) -> str:
     """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`; `Score: 4/5 = .8` stays, but where it can only be a share."""
     signs = re.findall(r"[+*x×÷)/-]", match["sum"])
-    worked = bool(set(signs) - ({"/"} if high != 1 else set())) if match["label"] else len(signs) > 1
+    worked = bool(set(signs) - ({"/"} if high != 1 else set())) if match["label"] else len(signs) > (high != 1)
     return f"{match['label']} " if worked else match.group()
 
 
 def _unquoted(match: re.Match) -> str:
     """Words that are quoted are the judged text's; a number or a label in quotation marks is the judge's."""
     alone = match.start() < 3 and not _LETTER.search(match.string[: match.start()] + match.string[match.end() :])
-    return match.group() if alone or _BARE_QUOTE.fullmatch(match[1]) else _ANY.sub("#", match.group())
+    own = _BARE_QUOTE.fullmatch(match[1]) and not _WRITES.search(match.string, max(0, match.start() - 9), match.start())
+    return match.group() if alone or own else _ANY.sub("#", match.group())
 
 
 def plain(text: str) -> str:

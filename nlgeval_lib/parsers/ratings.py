@@ -196,6 +196,7 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
 _NO_SCORE = re.compile(r"^(?:(?:final|overall) )?(?:score|rating|grade): null$", re.M)  # of JSON with other numbers
 _WITHDRAWN = re.compile(
     r"\b(?:(?:disregard|withdraw|retract) (?:(?:that|this|my|the) (?:score|rating|grade|mark|number)|it\b)|"
+    r"\bnow,? (?:please )?(?:evaluate|rate|grade|assess|score) the\b|"
     r"i leave (?:it|this|that) (?:open|to you)|"
     r"i (?:must |have to )?(?:decline|refuse) to (?:give|assign|provide|offer|rate|score)\b"
     r"(?! (?:it |this )?(?:an? )?\w* ?\d))"
@@ -211,7 +212,7 @@ def _settled(best: Candidate, body: str, low: float, high: float) -> Candidate |
     if declined and not _GOES_ON.search(body, declined.end() - 1, best.start):
         return Status.REFUSED, "the judge declined or says that it cannot rate", "silence"
     if _WITHDRAWN.search(body, best.end):
-        return Status.UNPARSED, f"the judge takes {shown(best.value)} back", "conflict"
+        return Status.UNPARSED, f"what follows takes {shown(best.value)} back", "conflict"
     for row in _STARS.findall(body) if "☆" in body else ():
         stars = row.count("★")
         if len(row) == high and abs(stars - best.value) >= 1.0:

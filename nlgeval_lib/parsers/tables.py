@@ -59,7 +59,7 @@ PARTS = words(
     " answer response evaluation example output conversation history fact document source instruction instructions"
     " steps form note notes"
 )
-NOT_ASKED = NOUNS | NEUTRAL | RANKS
+NOT_ASKED = NOUNS | NEUTRAL | RANKS | AWARDED
 NO_ASPECT = (
     NEUTRAL
     | PARTS
@@ -351,7 +351,8 @@ VETOES = {
         rf"this))\b|\W*(?:given (?:more|some|better|a)\b[^,]*|(?:with|after)\b[^,]* [a-z]+(?:ed|ion|out)|[a-z]+ed),? "
         rf"(?:it|this|the [a-z]+)(?:'d| would| could| might)\b",
         # In the article the hotel gets 4 stars.
-        "somebody else's": rf"\W*in (?:the|an?) {_SOURCE}(?: [a-z]+){{0,2}},? (?:[a-z']+ ){{1,4}}"
+        "somebody else's": rf"\W*according to (?:the|my|one|some|most|many) (?:[a-z]+ )?{_PEOPLE}\b|"
+        rf"\W*in (?:the|an?) {_SOURCE}(?: [a-z]+){{0,2}},? (?:[a-z']+ ){{1,4}}"
         rf"(?:gets?|got|has|receive[sd]?|earn(?:s|ed)|scored|(?:is|was) (?:given|rated|awarded))\b",
         # Assign a 4 to good texts.
         "an example or instruction": r"\W*(?:assign|give|rate|award|use|select|choose|output|write|return|respond|"
@@ -376,12 +377,14 @@ VETOES = {
         rf"so)\b)|according to (?:the|its|an?|my|one|another) (?:[a-z]+ )?(?:{_SOURCE}|{_PEOPLE})\b",
         # At first I gave it a 4.
         "only considered": r"(?:(?:consider(?:ed|ing)|(?:thought|thinking) (?:of|about))(?=\s*\Z| (?:a|an|giving|"
-        r"rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|tempted|wanted to|torn between|"
+        r"rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|tempt(?:ed|ing)|wanted to|torn between|"
         r"debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|"
         r"impression)|was (?:going|about) to|lean(?:ing|ed)?|previously|formerly|earlier)\b",
     },
     # before "Score: 4" in its sentence
     "label": {
+        # Reviewer 2: 4
+        "another judge's": rf"\b(?:{_JUDGE})\W*\Z",
         # Your output should be: Score: 4
         "an example or instruction": r"\b(?:e\.g|for (?:example|instance))\b|\A\W*(?:[a-z]+ )?(?:example|sample|"
         r"format|template)s?(?: (?:output|answer|response|rating|score|evaluation))?:.*:|(?:such as|instead of|rather "
@@ -468,7 +471,7 @@ _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 CORRECTION = re.compile(
     rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|looking again|"
     rf"let me (?:re|correct|change|adjust)\w*|->(?= (?:after|on|upon|but)\b)|"
-    rf"i(?:'m| am)? (?:(?:must|have to|will|'ll) )?(?:revis|correct|chang|tak|lower|rais|reconsider)(?:e|ing)? "
+    rf"i(?:'m| am)? (?:(?:must|have to|will|'ll) )?(?:revis|correct|chang|tak|lower|rais|reconsider)(?:e|ing|ed)? "
     rf"(?:my|it|that|the)|"
     rf"(?:score|rating|grade) should have been\b|actually,|"
     rf"no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make that|i meant\b|or rather\b|"
