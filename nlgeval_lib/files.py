@@ -70,9 +70,9 @@ def state(*parts: str) -> Path:
 
 
 def located(name: str) -> Path:
-    """The place of a result file by the name that records give it: `results/...` or `figures/...`."""
+    """The place of a file by the name that records give it: `results/...`, `figures/...`, or committed `data/...`."""
     top, _, rest = name.partition("/")
-    return {"results": results(), "figures": figures()}[top] / rest
+    return {"results": results(), "figures": figures(), "data": data()}[top] / rest
 
 
 def way_out(error: OSError) -> str:

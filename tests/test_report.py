@@ -115,7 +115,7 @@ limit: int | None = None  # rows"""
     [
         ({}, ""),
         ({"share": 1 / 2, "seeds": (1, 2.0), "limit": None}, ""),
-        ({"mode": "quick", "output_id": "one"}, ""),
+        ({"mode": "quick"}, ""),
         ({"share": 0.5000001}, "share is 0.5000001, the catalogue's is 0.5"),
         ({"figure": "a"}, "figure is 'a', the catalogue's is 'b'"),
         ({"seeds": [2, 1]}, "seeds is [2, 1]"),

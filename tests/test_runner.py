@@ -65,7 +65,7 @@ def test_parameters_are_typed(here, case):
 
 
 def test_all_faults_are_told_at_once_and_automatic_parameters_given_where_there_are_some(here):
-    assert source(here, 'mode = "full"').resolve({}, {"mode": "quick", "output_id": "one"}) == {"mode": "quick"}
+    assert source(here, 'mode = "full"').resolve({}, {"mode": "quick", "more": 1}) == {"mode": "quick"}
     with pytest.raises(notebook.NotebookRefused) as caught:
         source(here, TYPED).resolve(dict(n=True, other=1))
     assert "'n' is True" in str(caught.value) and "'other'" in str(caught.value)
@@ -197,10 +197,11 @@ def test_an_output_after_another_waits_and_follows_its_result(here):
 
 def test_the_longest_first_and_outputs_of_one_notebook_one_after_the_other(here, monkeypatch):
     """Side by side they would compute the same scores twice; the second finds them in the cache."""
-    saves = SAVES.format(id="x", value=0.5).replace("'x'", "output_id")
+    saves = SAVES.format(id="x", value=0.5).replace("'x'", "name")
     took = {"first": 9, "second": 20, "short": 1, "long": 8}
     for name, seconds in took.items():
-        here.output(name, saves, parameters=f'mode = "full"\nseed = 0\noutput_id = "{name}"')
+        asked = 'mode = "full"\nseed = 0\nname = "first"'
+        here.output(name, saves, parameters=asked, more=f'parameters = {{name = "{name}"}}')
         here.result("hdeval").mkdir(parents=True, exist_ok=True)
         here.result(f"hdeval/{name}.json").write_text(json.dumps({"wall_seconds": seconds, "files": []}))
     here.entries[1] = here.entries[1].replace("second.ipynb", "first.ipynb")

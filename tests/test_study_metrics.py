@@ -5,14 +5,16 @@ from __future__ import annotations
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 import tiny_model
 from runner_tools import Checkout
 
 from nlgeval_lib import datasets
-from nlgeval_lib.evaluators import BartScore, encoders
+from nlgeval_lib.evaluators import BartScore, Rouge, encoders
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import catalogue, judged_rows, metrics
+from nlgeval_lib.study import catalogue, judged_rows, judges, metrics
+from nlgeval_lib.study.judges import JudgeScores
 
 MODEL = "some/bart"
 ENTRY = f"""
@@ -88,3 +90,34 @@ def test_what_was_made_is_read_without_the_weights_and_under_its_own_name(here, 
     if len(items) > len(quick):
         rows = judged_rows.judged_rows("one", items, {})
         assert not rows.scores and "the metric cache has" in rows.lacking["BARTScore"]
+
+
+# -- tables over several data sets -------------------------------------------------------------------------------------
+
+
+def test_a_table_over_data_sets_takes_what_is_there_and_says_what_lacks(monkeypatch):
+    names = ("naturalness", "understandability", "engagingness", "coherence")
+    items = pd.DataFrame(
+        {"input_id": np.repeat(range(6), 3), "system_id": list("abc") * 6, "output": "x", "references": [("x",)] * 18}
+    )
+    human = np.random.default_rng(0).normal(size=(18, 4))
+    items[[f"human_{name}" for name in names]] = human
+    parts = {"topical_chat": judged_rows.Part.of("Chat", items, names, digits=2)}
+    frame = pd.concat([items.assign(aspect=name, value=human[:, at]) for at, name in enumerate(names)])
+    given = {"LLMScore, topical_chat": JudgeScores(True, frame=frame, signature="J")}
+    given["CoAScore (n=5), topical_chat"] = JudgeScores(True, route="mini")
+    monkeypatch.setattr(judges, "judge_scores", lambda output, name, **_: given.get(name, JudgeScores(False, "no key")))
+    found = judged_rows.asked("coascore_tables_04_13", parts, {"coefs": ["spearman"]}, mode="full")
+    [cell] = pd.concat(found.tables).to_dict("records")
+    assert (cell["row"], cell["column"], cell["value"], cell["route"]) == ("LLMScore", "Chat", 1, "run")
+    assert cell["signature"].startswith("mean-of:4|") and cell["signature"].endswith("|judge:J|aspects:rounded(2)")
+    assert found.lacking["CoAScore (n=10)", "Chat"] == "its answers were not published; no key"
+    assert list(found.mini) == ["CoAScore (n=5), topical_chat"] and ("BARTScore", "Chat") in found.lacking
+
+    length = {"all": lambda items: items["input_id"], "some": {"topical_chat": judged_rows.on_spread(Rouge(), 2)}}
+    scores = judged_rows.scored(parts, length)["topical_chat"]
+    assert items["input_id"][scores["some"].notna()].unique().tolist() == [0, 5]
+    made = judged_rows.correlated(parts, {"topical_chat": {"all": scores["all"]}}, coefs=["pearson"], ci=None)
+    means = judged_rows.with_mean(made.assign(route="public"))
+    assert means["value"].iat[-1] == pytest.approx(made["value"].mean()) and len(means) == 5
+    assert judged_rows.averaged(parts, made)["value"].item() == pytest.approx(made["value"].round(2).mean())

@@ -11,7 +11,7 @@ table and figure of a paper, numeric or not. `data/paper_claims.csv`: the papers
 
 from __future__ import annotations
 
-from nlgeval_lib.papers.audit import audit
+from nlgeval_lib.papers.audit import audit, recomputed
 from nlgeval_lib.papers.comparison import (
     COMPARED,
     COUNTS,
@@ -29,5 +29,5 @@ from nlgeval_lib.papers.tables import COLUMNS, INDEX_COLUMNS, KEY, KINDS, PAPERS
 __all__ = [
     "COLUMNS", "COMPARED", "COUNTS", "INDEX_COLUMNS", "KEY", "KINDS", "PAPERS", "VERDICTS", "Number", "agrees", "audit",
     "by_construction", "cell", "compare", "counts", "difference", "exact", "folder", "habits", "in_words", "index",
-    "is_blank", "load", "parse", "tables", "tried",
+    "is_blank", "load", "parse", "recomputed", "tables", "tried",
 ]  # fmt: skip

@@ -28,7 +28,7 @@ class Output:
     """Collects the cells, frames and figures of one output and saves them together.
 
     id: an entry of `notebooks/catalogue.toml`. mode: "full" or "quick" (results kept apart). parameters: the values
-    that the notebook ran with, all but `mode` and `output_id`; with others than the catalogue's, results go to
+    that the notebook ran with, all but `mode`; with others than the catalogue's, results go to
     `results/partial/`. route: where the numbers come from in this run, if not as the catalogue says.
     scratch: for an id that is in no catalogue; results go to `results/partial/`, and `route` must be given.
 

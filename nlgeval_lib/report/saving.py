@@ -176,7 +176,7 @@ class Place:
 def others(entry: Entry, parameters: Mapping[str, Any]) -> str:
     """How `parameters` differ from the catalogue's over the notebook's own, in words; empty where they do not.
 
-    1 and 1.0 are the same value, 1 and True are not. `mode` and `output_id` are no parameters in this sense.
+    1 and 1.0 are the same value, 1 and True are not. `mode` is no parameter in this sense.
     """
     try:
         own = notebook.read(entry.path).parameters

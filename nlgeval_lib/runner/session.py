@@ -309,7 +309,7 @@ def reported(entry: Entry, report: Path) -> tuple[dict[str, Any], str]:
     except (OSError, ValueError):
         return {}, f"the notebook ran to its end but saved nothing: end it with out.save() on Output({entry.id!r})"
     if saved["id"] != entry.id:
-        return {}, f"the notebook saved {saved['id']!r}; its catalogue entry is {entry.id!r} (use parameter output_id)"
+        return {}, f"the notebook saved {saved['id']!r}; its catalogue entry is {entry.id!r}"
     return saved, ""
 
 

@@ -109,7 +109,7 @@ def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
             raise notebook.NotebookRefused(
                 f"{notebook.shown(entry.path)}: no parameter 'mode', so it has no quick mode"
             )
-        values = source.resolve(given, {"mode": options.mode, "output_id": entry.id})
+        values = source.resolve(given, {"mode": options.mode})
     except notebook.NotebookRefused as error:
         return Step(entry, "refused", str(error))
     made_from = parts(entry, catalogue, options.mode)

@@ -172,13 +172,16 @@ def table(
     return pd.concat([made, averaged(made, average)], ignore_index=True) if average else made
 
 
-def averaged(made: pd.DataFrame, label: str, over: str = "column") -> pd.DataFrame:
+def averaged(made: pd.DataFrame, label: str, over: str = "column", digits: int | None = None) -> pd.DataFrame:
     """The mean of coefficients over the columns of a table, or over its rows: a new column, or row, named `label`.
 
+    digits: each coefficient is rounded to so many before, and the signature says so.
     The interval is that of the mean of the replicates, or of the mean without each unit: cells on the same items share
     their resamples (same seed); for columns from different data sets pass different seeds to `table`.
     """
     kept = {"column": "row", "row": "column"}[over]
+    made = made if digits is None else made.assign(value=made["value"].round(digits))
+    rounded = "" if digits is None else f"|aspects:rounded({digits})"
     rows = []
     for (key, statistic), part in made.groupby([kept, "statistic"], sort=False):
         value = float(part["value"].mean(skipna=False))
@@ -189,7 +192,7 @@ def averaged(made: pd.DataFrame, label: str, over: str = "column") -> pd.DataFra
         reasons = [*part.loc[part["value"].isna(), "reason"], ends.reason]
         cell = {kept: key, over: label, "statistic": statistic, "value": value, "n": part["n"].min()}
         interval = ends.signature() or (f"|ci:{drawn}" if ends.low == ends.low else "")
-        signature = f"mean-of:{len(part)}|{first}{interval}{''.join(judge)}"
+        signature = f"mean-of:{len(part)}|{first}{interval}{''.join(judge)}{rounded}"
         cell |= {"ci_low": ends.low, "ci_high": ends.high, "signature": signature}
         rows.append(cell | {"reason": "; ".join(dict.fromkeys(filter(None, reasons)))})
     return pd.DataFrame(rows)
@@ -198,9 +201,15 @@ def averaged(made: pd.DataFrame, label: str, over: str = "column") -> pd.DataFra
 # -- beside the printed ones -------------------------------------------------------------------------------------------
 
 
+def noted(made: pd.DataFrame, notes: Mapping[tuple[str, str], str]) -> pd.DataFrame:
+    """The same correlations, the reason of a cell beginning with what `notes` say of its (row, column)."""
+    said = pd.Series([notes.get(key, "") for key in zip(made["row"], made["column"], strict=True)], made.index)
+    return made.assign(reason=(said + "; " + made["reason"]).str.strip("; "))
+
+
 def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
     """Tables of correlations as one frame for `report.Output.compare`; rows named in `extra` have no printed one."""
-    joined = pd.concat(tables, ignore_index=True).drop(columns="replicates", errors="ignore")
+    joined = pd.concat(tables, ignore_index=True).drop(columns=["replicates", "part"], errors="ignore")
     return joined.assign(extra=joined["row"].isin(list(extra)))
 
 

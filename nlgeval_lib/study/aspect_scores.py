@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import meta
+from nlgeval_lib import meta, papers
 from nlgeval_lib.study import recorded_judges
 
 CHAT_SCALES = {"coherence": (1, 3), "engagingness": (1, 3), "groundedness": (0, 1), "naturalness": (1, 3)}
@@ -100,6 +100,25 @@ def ridge_out_of_sample(scores: Any, human: Any, inputs: Sequence[Any], *, folds
 def ridge_signature(folds: int, seed: int) -> str:
     """How the fitted ways are made, in one line."""
     return f"fit:ridge-cv|folds:{folds} by input|seed:{seed}"
+
+
+def printed_gains(cells: pd.DataFrame, lengths: Sequence[int] = (5, 10, 20), base: str = "LLMScore") -> pd.DataFrame:
+    """How far CoAScore is printed above the judge asked directly, a row a length of the chain of aspects.
+
+    cells: one table of CoAScore's as `papers.compare` gives it; half the width of its computed intervals, the mean of
+    a column and statistic, is the yardstick of the last two columns.
+    """
+    printed = papers.load("coascore", cells["table"].iat[0]).set_index(["row", "column", "statistic"])["number"]
+    ours = cells[(cells["route"] == "public") & (cells["verdict"] != "extra")]
+    half = (ours["ci_high"] - ours["ci_low"]).groupby([ours["column"], ours["statistic"]]).mean() / 2
+    rows = []
+    for length in lengths:
+        gain = printed[f"CoAScore (n={length})"] - printed[base]
+        row = {"chain of aspects": length, f"cells above {base}": int((gain > 0).sum()), "of": len(gain)}
+        row |= {"lowest gain": gain.min(), "mean gain": gain.mean(), "highest gain": gain.max()}
+        beyond = int((gain.reindex(half.index) > half).sum())
+        rows.append(row | {"gains beyond half an interval": beyond, "of those with data": len(half)})
+    return pd.DataFrame(rows)
 
 
 def _unit(values: Any, low: float, high: float) -> np.ndarray:

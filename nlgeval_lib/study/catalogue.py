@@ -24,7 +24,7 @@ RowStatus = Literal["needs GPU", "no public data", "no numbers", "not built yet"
 PAPERS, ROUTES = get_args(Paper), get_args(Route)
 META: Final = "meta"  # outputs that belong to no single paper
 SCOREBOARD = "scoreboard"  # made last, from all the others; needs no entry
-RESERVED = ("mode", "output_id")  # parameters that the runner sets where a notebook has them
+RESERVED = ("mode",)  # parameters that the runner sets where a notebook has them
 _STRICT = ConfigDict(extra="forbid")
 
 

@@ -19,7 +19,8 @@ from nlgeval_lib.evaluators import hdeval
 from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import recorded_judges
 from nlgeval_lib.study.aspect_scores import CHAT_SCALES
-from nlgeval_lib.study.judges import JudgeScores
+from nlgeval_lib.study.judged_rows import Asked, Part
+from nlgeval_lib.study.judges import JudgeScores, judge_scores
 from nlgeval_lib.training import mini
 
 CHAT = "topical_chat"
@@ -71,15 +72,19 @@ class CriteriaScores:
         unit: "row" splits outputs as the paper's recipe does (seed 42 gives the half of its Tables 1 and 3);
         "document" splits inputs, so that no input is on both sides. Raises: ValueError for another unit.
         """
-        from sklearn.model_selection import train_test_split
-
         if unit not in UNITS:
             raise ValueError(f"unit is {unit!r}; allowed: {', '.join(UNITS)}")
         if unit == "row":
-            return np.sort(train_test_split(np.arange(len(self.X)), test_size=size, random_state=seed)[1])
+            return test_half(len(self.X), seed, size)
         codes = pd.factorize(self.items["input_id"])[0]
-        chosen = train_test_split(np.arange(codes.max() + 1), test_size=size, random_state=seed)[1]
-        return np.flatnonzero(np.isin(codes, chosen))
+        return np.flatnonzero(np.isin(codes, test_half(codes.max() + 1, seed, size)))
+
+
+def test_half(n: int, seed: int = 42, size: float = 0.5) -> np.ndarray:
+    """The positions, of `n`, that scikit-learn's `train_test_split` gives the test side, in order."""
+    from sklearn.model_selection import train_test_split
+
+    return np.sort(train_test_split(np.arange(n), test_size=size, random_state=seed)[1])
 
 
 def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaScores:
@@ -151,14 +156,26 @@ def _criteria(
 # -- aggregators -------------------------------------------------------------------------------------------------------
 
 
-def tables_1_to_3(given: CriteriaScores, columns: Sequence[str], seed: int = 42) -> pd.DataFrame:
-    """The rows HD-Eval-NN of HD-Eval's Tables 1 to 3, a cell an aspect, on the test half of one row split.
+def tables_1_to_3(output: str, parts: Mapping[str, Part], seed: int = 42, **engine: Any) -> Asked:
+    """The rows HD-Eval-NN of HD-Eval's Tables 1 to 3 where the judge was asked, on the test half of one row split.
 
-    given: of `criteria_scores.of_judge`. columns: the table's names of the rated aspects, in their order.
+    parts: {data set, which is the judge's name in the catalogue, too: its columns}. engine: as `judge_scores` takes it.
+    Raises: what `judge_scores` raises.
     """
     rows = {"25% data | HD-Eval-NN": {"kind": "mlp", "share": 0.5}, "50% data | HD-Eval-NN": {"kind": "mlp"}}
-    made = _cells(given, rows, seed)
-    return made.assign(column=made["column"].map(dict(zip(given.Y, columns, strict=True))))
+    found = Asked()
+    for name, part in parts.items():
+        made = judge_scores(output, name, **engine)
+        if not made.available:
+            why = f"GPT-4's scores were not published; {made.why}"
+            found.lacking.update({(row, column): why for row in rows for column in part.columns})
+        elif made.route == "mini":
+            found.mini[name] = made
+        else:
+            columns = {aspect: column for column, aspect in part.columns.items()}
+            cells = made.signed(_cells(of_judge(name, made), rows, seed))
+            found.tables.append(cells.assign(column=cells["column"].map(columns)))
+    return found
 
 
 def tables_4_and_5(

@@ -1,14 +1,20 @@
-"""Judges and metrics of a printed table: which of its rows their scores give here, and why the others are lacking."""
+"""Judges and metrics of a printed table: which of its rows their scores give here, and why the others are lacking.
+
+parts = {"openmeva": Part(outputs("openmeva", mode), {"OpenMEVA": "overall"}), ...}
+cells = correlated(parts, scored(parts, {"BLEU": Bleu(), ...}), coefs=["spearman"])
+judged = asked("coascore_table_02", parts, {"coefs": ["spearman"]}, engine="replay", mode=mode)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib import datasets
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import catalogue, judges, metrics
@@ -80,4 +86,121 @@ def judged_rows(output: str, items: pd.DataFrame, names: Mapping[str, str], **as
             wide = frame.pivot(index=ITEM, columns="aspect", values="value").reindex(places)
             found.scores[row] = {str(aspect): wide[aspect].to_numpy(float) for aspect in wide}
             found.signatures[row] = own.signature
+    return found
+
+
+# -- tables over several data sets -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """One data set of a printed table, and its columns there.
+
+    items: its outputs, a row each. columns: {the table's column: the rated aspect}. average: the data set's one column,
+    where the table prints the mean of the aspects' coefficients; digits: each is rounded to so many before.
+    """
+
+    items: pd.DataFrame
+    columns: Mapping[str, str]
+    average: str = ""
+    digits: int | None = None
+
+    @classmethod
+    def of(cls, label: str, items: pd.DataFrame, aspects: Sequence[str], digits: int | None = None) -> Part:
+        """A data set with one column, `label`: an aspect's coefficient, or the mean of those of several."""
+        if len(aspects) == 1:
+            return cls(items, {label: aspects[0]})
+        return cls(items, dict(zip(aspects, aspects, strict=True)), label, digits)
+
+    @property
+    def human(self) -> dict[str, str]:
+        """{the table's column: the column of `items` with the ratings}."""
+        return {column: f"human_{aspect}" for column, aspect in self.columns.items()}
+
+
+def outputs(name: str, mode: str = "full", **options: Any) -> pd.DataFrame:
+    """The outputs of a data set, a row each; in mode "quick" of its first 20 inputs. options: those of its loader."""
+    frame = datasets.load(name, **options)
+    return datasets.items(datasets.quick(frame, 20) if mode == "quick" else frame)
+
+
+def on_spread(metric: Any, inputs: int) -> Callable[[pd.DataFrame], pd.Series]:
+    """A metric that scores so many evenly spread inputs at most, and leaves the others without a score."""
+
+    def score(items: pd.DataFrame) -> pd.Series:
+        ids = items["input_id"].unique()
+        chosen = np.linspace(0, len(ids) - 1, min(inputs, len(ids))).round().astype(int)
+        return metric.score(items[items["input_id"].isin(ids[chosen])])["value"].reindex(items.index)
+
+    return score
+
+
+def scored(parts: Mapping[str, Part], metrics: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What metrics say of each part: {part: {row: a value an output}}.
+
+    metrics: {row: an evaluator or a function of the outputs, or {part: one of these}}.
+    """
+    found: dict[str, dict[str, Any]] = {name: {} for name in parts}
+    for name, part in parts.items():
+        for row, given in metrics.items():
+            metric = given[name] if isinstance(given, Mapping) else given
+            found[name][row] = metric(part.items) if callable(metric) else metric.score(part.items)["value"]
+    return found
+
+
+def correlated(parts: Mapping[str, Part], scores: Mapping[str, Mapping[str, Any]], **how: Any) -> pd.DataFrame:
+    """The correlations of each part's scores with its ratings (`scoring.correlations.table`), an aspect a column.
+
+    scores: as `scored` gives them, of all parts or some. A further column `part` names the part.
+    """
+    made = [
+        correlations.table(parts[name].items, own, parts[name].human, **how).assign(part=name)
+        for name, own in scores.items()
+    ]
+    return pd.concat(made, ignore_index=True)
+
+
+def averaged(parts: Mapping[str, Part], found: pd.DataFrame) -> pd.DataFrame:
+    """The same correlations in the table's columns: of a part with one column alone, the mean over its aspects."""
+    made = []
+    for name, rows in found.groupby("part", sort=False):
+        part = parts[str(name)]
+        made.append(correlations.averaged(rows, part.average, digits=part.digits) if part.average else rows)
+    return pd.concat(made, ignore_index=True)
+
+
+def with_mean(found: pd.DataFrame, label: str = "average") -> pd.DataFrame:
+    """Correlations, and of each row that has all columns the mean: a column `label`. found: with `route`."""
+    whole = found.groupby(["row", "route"])["column"].transform("nunique") == found["column"].nunique()
+    by_route = found[whole].groupby("route", sort=False)
+    means = [correlations.averaged(rows, label).assign(route=route) for route, rows in by_route]
+    return pd.concat([found, *means], ignore_index=True)
+
+
+@dataclass
+class Asked:
+    """Tables of cells, route `run`; why (row, column) have none; what the miniature judge said instead."""
+
+    tables: list[pd.DataFrame] = field(default_factory=list)
+    lacking: dict[tuple[str, str], str] = field(default_factory=dict)
+    mini: dict[str, JudgeScores] = field(default_factory=dict)
+
+
+def asked(output: str, parts: Mapping[str, Part], how: Mapping[str, Any], **engine: Any) -> Asked:
+    """The rows of a table that its judges and metrics in the catalogue give, part by part.
+
+    A judge named "ROW, PART" in the catalogue is the row's for that part. how: options of the correlations. engine:
+    engine, model, revision, mode ..., as `judged_rows` takes them. Raises: what `judged_rows` raises.
+    """
+    found = Asked()
+    listed = [question.name for question in catalogue.load().questions_of(output)]
+    for name, part in parts.items():
+        names = {one.removesuffix(f", {name}"): one for one in listed if one.endswith(f", {name}")}
+        own = judged_rows(output, part.items, names, **engine)
+        cells = own.table(part.columns, part.human, **how)
+        found.tables += [averaged(parts, cells.assign(part=name)).assign(route="run")] if len(cells) else []
+        for row, why in own.lacking.items():
+            said = f"its {'answers' if row in names else 'scores'} were not published; {why}"
+            found.lacking |= {(row, column): said for column in ([part.average] if part.average else part.columns)}
+        found.mini |= {f"{row}, {name}": one for row, one in own.mini.items()}
     return found

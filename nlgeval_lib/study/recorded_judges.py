@@ -11,7 +11,7 @@ Scores of a recording need no store: `read_ratings` reads its texts, `scores` pl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -107,6 +107,30 @@ def scores(
     for judge, aspect in recorded[[by, "aspect"]].drop_duplicates().itertuples(index=False, name=None):
         found.setdefault(str(judge), {})[str(aspect)] = wide[judge, aspect].to_numpy(dtype=float)
     return found
+
+
+def of_one(
+    items: pd.DataFrame,
+    name: str,
+    judge: str | None = None,
+    prompt_form: str | None = None,
+    read: Callable[[str], Any] | None = None,
+    **options: Any,
+) -> np.ndarray:
+    """The scores that one recorded judge gave the outputs for one aspect under one prompt, as `scores` places them.
+
+    judge, prompt_form: needed where the recording has several. read: the parser of a recording of texts.
+    Raises: ValueError where there is more than one judge, prompt or aspect; what `scores` raises.
+    """
+    recorded = recordings.load(name, **options)
+    for column, asked in (("judge", judge), ("prompt_form", prompt_form)):
+        recorded = recorded[recorded[column] == asked] if asked else recorded
+    recorded = recorded[recorded["input_id"].isin(items["input_id"])]
+    if read:
+        recorded = recorded.assign(value=[read(text).value for text in recorded["text"]])
+    [by_aspect] = scores(items, recorded).values()
+    [values] = by_aspect.values()
+    return values
 
 
 # -- in a store --------------------------------------------------------------------------------------------------------

@@ -232,6 +232,19 @@ def by_group(
     return table, tested, points
 
 
+def reading(tests: pd.DataFrame) -> str:
+    """What the tests allow to say, a line a pair of arms: whether the difference holds, over records and seeds."""
+    lines = []
+    for one in tests.to_dict("records"):
+        tested = not np.isnan(one["p_holm"])
+        verdict = ("holds" if one["holds"] else "cannot be told") if tested else "not tested"
+        spread = f"{one['difference']:+.2f} [{one['ci_low']:+.2f}, {one['ci_high']:+.2f}] over records"
+        spread += f", [{one['seeds_low']:+.2f}, {one['seeds_high']:+.2f}] over seeds"
+        place = f"{one['group']}, " if "group" in one else ""
+        lines.append(f"{place}{one['variant']} against {one['base']}: {verdict}: {spread}")
+    return "\n".join(lines)
+
+
 def _tests(
     rows: pd.DataFrame, measured: tuple, pairs: Sequence[tuple[str, str]], coef: str, n_perm: int, seed: int
 ) -> pd.DataFrame:

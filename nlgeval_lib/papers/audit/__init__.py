@@ -37,7 +37,9 @@ COLUMNS = (
     "paper", "table", "place", "rule", "relation", "printed", "recomputed", "allowed_low", "allowed_high", "verdict",
     "note", "finding",
 )  # fmt: skip
-__all__ = ["CONTRADICTS", "HOLDS", "ROUNDED", "RULES", "UNTOLD", "VERDICTS", "Finding", "Quantity", "audit"]
+__all__ = [
+    "CONTRADICTS", "HOLDS", "ROUNDED", "RULES", "UNTOLD", "VERDICTS", "Finding", "Quantity", "audit", "recomputed",
+]  # fmt: skip
 
 RULES: dict[str, Callable[..., Iterable[Finding]]] = {
     "summary": values.summaries,
@@ -166,3 +168,18 @@ def audit(
                 rows.append((one, table, *said))
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame if verdict is None else frame[frame["verdict"] == verdict].reset_index(drop=True)
+
+
+def recomputed(paper: str, table: str, *rules: str) -> pd.DataFrame:
+    """Cells of a table as its other printed numbers give them by these rules, for `compare`: route `published`.
+
+    The reason says by which relation a printed number is off, or holds by rounding alone.
+    Raises: ValueError for an unknown paper or table.
+    """
+    found = audit(paper, tables=table).query("rule in @rules and recomputed.notna()")
+    cells = found["place"].str.split(" / ", expand=True).set_axis(["row", "column", "statistic"], axis=1)
+    said = [
+        {HOLDS: "", ROUNDED: f"{relation}: {ROUNDED}"}.get(verdict, joined(relation, note))
+        for relation, note, verdict in found[["relation", "note", "verdict"]].to_numpy()
+    ]
+    return cells.assign(value=found["recomputed"], reason=said, route="published").reset_index(drop=True)
