@@ -160,8 +160,8 @@ CUES = {
     Cue(
         "score is", LABEL, "of is as at was be being equals to comes"
     ): r"\W(?P<noun>(?:score|rating)s?|grade(?! level)|mark|"
-    r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>(?:(?!\b(?:score|rating)\b)"
-    r"[^.!?\n;:\d]){0,70}?)\b(?P<link>(?<!out )of|is|as|at|was|be|"
+    r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>(?:(?!,[^.!?\n;:\d]{0,60}"
+    r"\b(?:score|rating)\b)[^.!?\n;:\d]){0,70}?)\b(?P<link>(?<!out )of|is|as|at|was|be|"
     r"being|equals|equal to|set to|comes to|stands at)",
     # "Score 4"
     Cue(
