@@ -19,7 +19,7 @@ from runner_tools import Checkout, document
 from nlgeval_lib import datasets
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators.geval import GEval
-from nlgeval_lib.report import explorer, judgments, pages, web
+from nlgeval_lib.report import explorer, pages, web
 from nlgeval_lib.study import catalogue
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src='http://evil.example'></iframe>"
@@ -201,27 +201,28 @@ def test_many_judgments_are_parted_and_linked(judged, monkeypatch):
 
 def test_disagreement_is_a_difference_of_ranks_within_an_aspect(judged):
     frame = judged.frame.assign(value=[float(n) for n in range(12)], human=[float(11 - n) for n in range(12)])
-    gap = judgments._framed(frame, frame["turns"])["gap"]
+    gap = explorer._framed(frame, frame["turns"])["gap"]
     assert gap.iloc[0] == gap.iloc[-1] == pytest.approx(11 / 12, abs=0.001) and gap.iloc[5] == pytest.approx(
         1 / 12, abs=0.001
     )
     frame["aspect"], frame.loc[0, "human"] = ["a", "b"] * 6, float("nan")
-    assert judgments._framed(frame, frame["turns"])["gap"].isna().sum() == 1
+    assert explorer._framed(frame, frame["turns"])["gap"].isna().sum() == 1
 
 
 @pytest.mark.skipif(not datasets.available("tigerscore_outputs")[0], reason="no recordings here")
 def test_a_recording_has_its_prompts_its_texts_and_what_was_read():
-    whole = dict(judgments.of_recording("tigerscore_outputs"))
-    frame = pd.concat(whole.values())
+    whole = list(explorer.recorded("tigerscore_outputs"))
+    frame = pd.concat(one.frame for one in whole)
     values = datasets.recordings.load("tigerscore_outputs")["value"]
-    assert [*whole] == ["TIGERScore-7B, prompt+output", "TIGERScore-7B, output"] and len(frame) == len(values) == 502
+    titles = [f"tigerscore_outputs: TIGERScore-7B, {form}" for form in ("prompt+output", "output")]
+    assert [one.title for one in whole] == titles and len(frame) == len(values) == 502
     assert (frame["status"] == "ok").mean() > 0.99 and frame["value"].sum() == pytest.approx(values.sum(), rel=0.05)
     one = frame[frame["value"] < 0].iloc[0]["turns"][0]
     assert one.marks and any(line.startswith("errors") for line in one.trace)
 
 
 def test_the_miniature_judge_is_there_as_it_was_measured():
-    forms = dict(judgments.of_miniature())
+    forms = {one.title: one.frame for one in explorer.of_miniature()}
     plain = forms["miniature judge, plain score"]
     assert len(plain) == 1500 and plain["output"].ne("").all() and plain["gap"].notna().all()
     assert "penalty" in forms["miniature judge, error analysis"]["turns"].iloc[1][0].text

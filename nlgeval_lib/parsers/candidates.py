@@ -62,7 +62,7 @@ _RIGHT = re.compile(
            |of(?=[ \t]+(?:\d|the[ ]\d+[ ](?:possible|available))))
            [ \t]*(?:a[ \t]+|the[ \t]+)?
            (?:(?:possible|maximum|total|max|perfect)[ \t]+(?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
-           (?P<base>{_N}))
+           (?P<base>{_N})(?:[ ]available\b)?)
        | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*(?P<upto>{_N}){END_OF_NUMBER})
        | (?P<series>(?![,;][ ]{_N}[ ](?:is|seems|feels)\b)
            [ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b|\bvs\b\.?|\bversus\b|[ ](?=\d))
@@ -294,7 +294,7 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
         if not name and line_start and ends and _LINE_RIGHT.match(text, one.end):
             one.present(ALONE, "alone")
         return
-    ranked, odd = not tables.RANKS.isdisjoint(words), tables.NOT_A_SCORE.intersection(words)
+    ranked, odd = not tables.RANKS.isdisjoint(words), tables.NOT_A_SCORE & {word.removesuffix("'s") for word in words}
     contest = nouns and words[-2:-1] and words[-2] in tables.CONTESTS
     if len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & tables.NEVER_A_SCORE)):
         return one.spoil("the label names something else") if odd & tables.NEVER_A_SCORE else None
@@ -340,9 +340,11 @@ def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None
     if not heading or (len(line) == len(above) and at > 1500) or (line_start and heading.end() < len(line)):
         return
     words = _WORD.findall(heading["name"])
+    if heading["sign"] and {"example", "sample", "template"} & {*words} and not re.search(r"\d", heading["name"]):
+        return one.spoil("the number is an example or instruction")
     if line[heading.end() :][:1].isdigit():  # "Pros: 2. Cons: 4. Score: 3"
         return
-    if tables.NOUNS.isdisjoint(words) and not tables.NO_ASPECT.issuperset(words):
+    if tables.NOUNS.isdisjoint(words) and "was" not in words and not tables.NO_ASPECT.issuperset(words):
         one.present(ASPECT, "label of an aspect", " ".join(words))
 
 
@@ -407,11 +409,17 @@ def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
         one.present(PHRASE if groups["link"] in ("of", "as", "at") else LABEL, cue, aspect)
 
 
+# "the story's heroine", "the gymnast in the source text"
+_NOT_THE_HEAD = re.compile(r"\b[a-z]+'s (?=[a-z]+ \Z)|(?<=[a-z]) (?:in|from) (?:the|this|that) [a-z]+(?: [a-z]+)? \Z")
+
+
 def _own(sentence: str, at: int, verb: str) -> bool:
     """Whether the judge or what is judged is the subject of a verb: `The response gets`, not `The team gets`."""
     if verb.endswith("ing") or verb in ("worth", "call", "consider", "deem", "put", "place", "peg", "find"):
         return True
-    words = [word.partition("'")[0] for word in _WORD.findall(re.split(r"[,:(]", sentence[:at])[-1])[-7:]]
+    said = re.split(r"[,:(]", sentence[:at])[-1]
+    said = _NOT_THE_HEAD.sub(" ", said)
+    words = [word.partition("'")[0] for word in _WORD.findall(said)[-7:]]
     while words and (words[-1] in tables.AUXILIARIES or words[-1] in tables.FILL or words[-1].endswith("ly")):
         words.pop()
     named = not words or words[-1] in tables.OWN or not tables.JUDGED.isdisjoint(words)
@@ -441,7 +449,10 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
     elif scored and text.startswith("):", one.used) and _HEADING.fullmatch(line.rstrip(" (")):
         _label(one, text, f"{window.rstrip(' (')}:", True)  # "Depth (2/5): it barely ..."
     elif scored and tables.ENDS.match(text, one.used) and not tables.COUNT_BEFORE.search(window):
-        if line.rstrip(_OPENERS).rpartition(" ")[2] in tables.NOT_A_SCORE:  # "This is part 4/5"
+        clause = _SEPARATOR.split(line.rstrip(_OPENERS))[-1].split()
+        if clause and clause[-1] in tables.NOT_A_SCORE:  # "This is part 4/5"
+            return
+        if one.kind == "stars" and len(clause) > 2 and tables.OWN.isdisjoint(clause):  # "the customer left 2 stars"
             return
         aspect = _aspect_after(text, one.used)
         one.present(ASPECT if aspect else FORM, "form", aspect)

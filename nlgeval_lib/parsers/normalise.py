@@ -126,8 +126,12 @@ def normalised(content: str, low: float, high: float) -> str:
         text = _BOXED.sub(rf"\nfinal score: \1 {TAG}", _TEX.sub(_bare, text))
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
+    if "[x]" in text:
+        text = _CHECKED.sub("final score: ", _UNCHECKED.sub("", text))
+    if "name" in text:
+        text = _NAMED.sub(r"\n\1: \2\n", text)
     if "=" in text:
-        text = _SUM.sub(_without_sum, text)
+        text = _SUM.sub(functools.partial(_without_sum, high=high), text)
     if "☆" in text:
         text = _STAR_LINE.sub(lambda line: f"{line[1]}{len(line[2])}/{len(line[2] + line[3])}", text)
     text = plain(text)
@@ -237,8 +241,8 @@ def _scores(head: list[str], rows: list[list[str]]) -> list[str]:
         scale = (heads[place] or {"scale": ""})["scale"] or ""
         named = [[cell for cell in row[:place] if _LETTER.search(cell)] for row in rows]
         return [f"{(name or ['score'])[0]} {scale}: {row[place]}" for name, row in zip(named, rows, strict=True)]
-    if not places and len(rows) == 1 and len(rows[0]) == len(head) and all(map(_LETTER.search, head)):
-        return [f"{name}: {cell}" for name, cell in zip(head, rows[0], strict=True)]
+    if not places and len(rows) == 1 and len(rows[0]) == len(head) and all(map(_LETTER.search, head[1:])):
+        return [f"{name}: {cell}" for name, cell in zip(head, rows[0], strict=True) if name]
     return []
 
 
@@ -253,9 +257,15 @@ _QUOTE_GOES_ON = re.compile(r"[ .0-9/]*[\"'][ .,0-9/\"']*[^\W\d_]")
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
 _PLAIN_TAGS = words("strong span div code pre mark big small del ins sub sup font center body html label")
 _SUM = re.compile(
-    r"\b(?P<label>(?:score|rating|grade|overall|total)[a-z *()\"]{0,20}[:=])"
-    r"(?P<sum>[ *]{0,5}[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
+    r"(?P<label>\b(?:score|rating|grade|overall|total)[a-z *()\"]{0,20}[:=][ *]{0,5}|(?<![\w./)-])(?=[\d(]))"
+    r"(?P<sum>[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
     r"=)[ *]{0,5}(?=\d{1,3}(?:\.\d+)?(?![\d%/]))"
+)
+_CHECKED, _UNCHECKED = re.compile(r"^[ *-]{0,9}\[x\]", re.M), re.compile(r"^[ *-]{0,9}\[ ?\].*", re.M)
+# "- name: style\n  score: 4" of YAML, '<aspect name="style" score="4"/>'
+_NAMED = re.compile(
+    r"\bname(?:: ?|=)[\"']?([a-z][a-z _-]{1,40})[\"']?\s{1,9}(?:value|score|rating)(?:: ?|=)[\"']?([\d.]{1,5})\b"
+    r"[\"'/>]*"
 )
 _STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
 _STRUCK = re.compile(r"~~[^~\n]{1,60}~~")
@@ -264,6 +274,7 @@ _ECHOED = re.compile(r"(?:for example|e\.g\.?|such as|format)[^\n.!?]{0,40}\Z")
 _EXAMPLE = re.compile(r"\b(?:example|sample|template)\b[^\n.!?]{0,30}:\s{0,9}\Z")
 _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 _BARE_QUOTE = re.compile(r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*")
+_WRITES = re.compile(r"\b(?:writes?|wrote|says?|said):? \Z")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>")
 _CHAT = re.compile(r"<\|[a-z_]{2,20}\|>")
@@ -296,15 +307,18 @@ def _tag(match: re.Match) -> str:
     return f"\nfinal score: {inner.strip()} {TAG}" if re.search(r"\d|^\s*[a-z-]+\s*$", inner) else match.group()
 
 
-def _without_sum(match: re.Match) -> str:
-    """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`; `Score: 4/5 = .8` stays."""
-    return f"{match['label']} " if re.search(r"[+*x×)-]", match["sum"]) else match.group()
+def _without_sum(match: re.Match, high: float) -> str:
+    """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`; `Score: 4/5 = .8` stays, but where it can only be a share."""
+    signs = re.findall(r"[+*x×÷)/-]", match["sum"])
+    worked = bool(set(signs) - ({"/"} if high != 1 else set())) if match["label"] else len(signs) > (high != 1)
+    return f"{match['label']} " if worked else match.group()
 
 
 def _unquoted(match: re.Match) -> str:
     """Words that are quoted are the judged text's; a number or a label in quotation marks is the judge's."""
     alone = match.start() < 3 and not _LETTER.search(match.string[: match.start()] + match.string[match.end() :])
-    return match.group() if alone or _BARE_QUOTE.fullmatch(match[1]) else _ANY.sub("#", match.group())
+    own = _BARE_QUOTE.fullmatch(match[1]) and not _WRITES.search(match.string, max(0, match.start() - 9), match.start())
+    return match.group() if alone or own else _ANY.sub("#", match.group())
 
 
 def plain(text: str) -> str:
@@ -371,7 +385,8 @@ def _scale(match: re.Match, kind: str, low: float, high: float) -> str:
     before = match.string[max(0, match.start() - 3) : match.start()].rstrip(" \t")[-1:]
     if kind == "note":
         values = {number_of(token) for token in _ANY.findall(match["note"])}
-        given = _ONLY_NUMBER.fullmatch(match["note"]) and low not in values  # "Depth (2/5): it barely ..."
+        # "Depth (2/5): it barely" gives a score, "Score (/5): 4" a scale
+        given = match["note"][0] in "0123456789" and low not in values and _ONLY_NUMBER.fullmatch(match["note"])
         no_scale = given or not values or (len(values) == 1 and not _NAMES_TOP.search(match["note"]))
         same = high in values and (low in values or len(values) == 1)
     elif kind in ("scale", "span"):

@@ -86,7 +86,7 @@ _PLAIN = re.compile(
 def _plain(text: str, low: float, high: float) -> Rating | None:
     """The verdict of such a text, None of any other: with no second number and no markup nothing can take it back."""
     plain = _PLAIN.match(text)
-    if plain is None or spelled(text.lower()):
+    if plain is None or spelled(text.lower()) or _WITHDRAWN.search(text.lower(), plain.end("value")):
         return None
     low, high = check_scale(low, high)
     value, base = float(plain["value"]), plain["base"]
@@ -167,6 +167,8 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
         if standing != (ASPECT,) and any(not one.label for one in verdicts):
             verdicts = [one for one in verdicts if not one.label]
         values = {one.value for one in verdicts}
+        if standing == (ASPECT,) and not label and _NO_SCORE.search(body):
+            return Status.UNPARSED, "the score itself is null", "none"
         if standing == (ASPECT,) and values and not label:
             # "4/5 ... 3/5 for style", "4 ... Response: 2": one aspect is no more than another number of its own
             values |= {one.value for one in live if one.strength <= FORM and low <= one.value <= high}
@@ -191,6 +193,14 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
     return Status.UNPARSED, vetoed.veto if vetoed else "no number is presented as the score", "none"
 
 
+_NO_SCORE = re.compile(r"^(?:(?:final|overall) )?(?:score|rating|grade): null$", re.M)  # of JSON with other numbers
+_WITHDRAWN = re.compile(
+    r"\b(?:(?:disregard|withdraw|retract) (?:(?:that|this|my|the) (?:score|rating|grade|mark|number)|it\b)|"
+    r"\bnow,? (?:please )?(?:evaluate|rate|grade|assess|score) the\b|"
+    r"i leave (?:it|this|that) (?:open|to you)|"
+    r"i (?:must |have to )?(?:decline|refuse) to (?:give|assign|provide|offer|rate|score)\b"
+    r"(?! (?:it |this )?(?:an? )?\w* ?\d))"
+)
 _UNSURE = re.compile(r" ?i (?:don't know|do not know|can't|cannot|'m not sure|am not sure)|,? ?i'm not sure")
 _GOES_ON = re.compile(r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b")
 
@@ -201,6 +211,8 @@ def _settled(best: Candidate, body: str, low: float, high: float) -> Candidate |
     declined = DECLINED.search(f" {body[: min(best.start, 200)]}") if weak else None
     if declined and not _GOES_ON.search(body, declined.end() - 1, best.start):
         return Status.REFUSED, "the judge declined or says that it cannot rate", "silence"
+    if _WITHDRAWN.search(body, best.end):
+        return Status.UNPARSED, f"what follows takes {shown(best.value)} back", "conflict"
     for row in _STARS.findall(body) if "☆" in body else ():
         stars = row.count("★")
         if len(row) == high and abs(stars - best.value) >= 1.0:
@@ -332,6 +344,8 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
     if others and not any(one.strength >= PHRASE and not one.veto for one in rest):
         scored = ", ".join(sorted({one.label for one in others})[:6])[:100]
         reason = f"no score labelled {label!r}; scored are: {scored}"
+    elif all(word in body for word in words) and DECLINED.search(f" {body}"):
+        reason = f"the judge declined or says that it cannot rate {label!r}"
     elif strict:
         reason = f"nothing is labelled {label!r}"
     else:
@@ -345,7 +359,8 @@ def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
     words = re.findall(r"[^\W_]+", readable(label).lower())
     name = r"[\W_]+".join(map(re.escape, words))
     before = re.compile(
-        rf"\b{name}\b(?:[ _](?:score|rating|quality|level|grade))*[\s\"'*)\]]{{0,5}}(?:\([^()\n]{{0,40}}\))?"
+        rf"\b{name}\b(?: of (?:the|this|its) [a-z]+(?=\s?[:=|]))?(?:[ _](?:score|rating|quality|level|grade))*"
+        rf"[\s\"'*)\]]{{0,5}}(?:\([^()\n]{{0,40}}\))?"
         r"\s?(?::|=|\||,|-|->|=>|is|was|would be|of|at|gets|receives|scores|as)?\s{0,4}(?:a|an|about)?"
         r"[\s\"'*(\[]{0,5}\Z"
     )

@@ -14,11 +14,12 @@ NOUNS = words(
     "score scores rating ratings rate grade grades graded mark marks star stars points verdict evaluation assessment"
     " judgment judgement result note nota"
 )
-RANKS = words("final overall total ultimate concluding revised updated corrected adjusted definitive conclusion")
+RANKS = words("final overall total told ultimate concluding revised updated corrected adjusted definitive conclusion")
 AWARDED = words("earned awarded obtained achieved received granted given")
 # names of something else even where the number is written as a score: "Confidence: 4/5"
 NEVER_A_SCORE = words(
     "confidence certainty weight deduction deductions reduction penalty errors mistakes human humans expert experts"
+    " colleague colleagues"
     " annotator annotators gold reference expected previous max maximum min minimum count length threshold baseline if"
 )
 TOPS = words("full max maximum highest best lowest minimum possible")
@@ -32,6 +33,7 @@ NOT_A_SCORE = (
         " original target word number step steps page part date year time age id index question task example sample "
         "option"
         " choice article paragraph sentence line item version level percentage words tokens chapter section figure"
+        " temperature attempts seed retries latency duration"
         " table notes base starting available class rank position preliminary tentative provisional credit imdb not"
         " never tied passing pass cutoff required needed desired ideally format output issues problems typos omissions"
         " would could might"
@@ -57,7 +59,7 @@ PARTS = words(
     " answer response evaluation example output conversation history fact document source instruction instructions"
     " steps form note notes"
 )
-NOT_ASKED = NOUNS | NEUTRAL | RANKS
+NOT_ASKED = NOUNS | NEUTRAL | RANKS | AWARDED
 NO_ASPECT = (
     NEUTRAL
     | PARTS
@@ -94,7 +96,7 @@ FILL = words(
     " moderate maximum minimum poor top near-perfect middling average final numeric numerical bare resounding"
     " well-deserved well-earned straight lower higher lowest highest relatively very max just exactly about around"
     " approximately roughly therefore thus clearly now simply still merely probably likely rather fairly quite hence"
-    " definitely certainly currently indeed actually only easily"
+    " definitely certainly currently indeed actually only easily level band label"
 )
 # of those, what leaves it in doubt where no verb presents the number: "Score: about 4", "Around 3."
 HEDGES = words("about around approximately roughly probably likely rather now only just")
@@ -133,6 +135,10 @@ _VERB = (
     r"achiev)(?:e[sd]?|ing)|giv(?:es?|en|ing)|gave|gets?|got|getting|evaluate[sd]?|judged?|worth|(?:mak(?:es?|ing)|"
     r"call|place|put|peg|consider|deem|find|see|brings?)(?= it| this| that| the)"
 )
+_MOVE = (
+    r"(?:br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|forc|revis|adjust|downgrad|upgrad|bump|knock|pull|push|"
+    r"decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w*"
+)
 
 
 class Cue(NamedTuple):
@@ -147,9 +153,9 @@ class Cue(NamedTuple):
 CUES = {
     # "Overall, a 4"
     Cue(
-        "overall", FINAL, "overall total all sum altogether conclusion short up considered end balance"
+        "overall", FINAL, "overall total all sum altogether conclusion short up considered end balance told whole it"
     ): r"\W(?:overall|in total|all in all|in sum|altogether|in conclusion|in short|to sum up|all things considered|in "
-    r"the end|on balance),?",
+    r"the end|on balance|all told|(?:taken )?as a whole|if i (?:had|have) to put a number on it),?",
     # "The score of the text is 4"
     Cue("score is", LABEL, "of is as at was be being equals to comes"): r"\W(?P<noun>(?:score|rating)s?|grade|mark|"
     r"evaluation|assessment|verdict|judge?ment)\b(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>(?<!out )of|is|as|at|was|be|"
@@ -160,7 +166,7 @@ CUES = {
     ): r"\W(?P<noun>score|rating|grade|mark|verdict|stars?)",
     # "I rate it a 4"
     Cue("rate it", PHRASE, f"a as at with of it this that them one quality {' '.join(JUDGED)}"): rf"\A(?s:.*)"
-    rf"\W(?P<verb>{_VERB})\b(?:[\s,]+[a-z'\"-]++){{0,11}}",
+    rf"\W(?P<verb>{_VERB})\b(?:[\s,]+(?!(?:this|it) is\b)[a-z'\"-]++){{0,11}}",
     # "For style I give 4"
     Cue(
         "I give", PHRASE, "give giving award awarding assign assigning one"
@@ -178,27 +184,26 @@ CUES = {
         PHRASE,
         "rate rates rated scores scored scoring graded on for with choose chose select selected pick picked say go it "
         "it's vote voted is was at as be",
-    ): r"\W(?:(?P<verb>rate[sd]?|scor(?:e[sd]|ing)|graded)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
+    ): r"\W(?:(?P<verb>rate[sd]?|scor(?:e[sd]|ing)|graded|choose|chose|select(?:ed)?|pick(?:ed)?|opt(?:ed)? "
+    r"for)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
     r"went with|decided? on|conclude with|(?:i|we|this(?: one)?|it|that|which)(?:'d| would| will|'ll)? (?:finally |"
     r"eventually )?(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|"
-    r"sits|finish(?:es)?|(?:came|comes) (?:out|down)) (?:on|at|with|as)|choose|chose|select(?:ed)?|pick|picked|"
-    r"opt(?:ed)? for|"
+    r"sits|finish(?:es)?|(?:came|comes) (?:out|down)) (?:on|at|with|as)|"
     r"stick(?:ing)? with|commit(?:ting)? to|i'?(?:d|ll) (?:say|go)|i (?:would |will )?say|let(?: me|'s| us)(?: just)? "
     r"say|i voted?(?: for)?|(?:my|the "
     r"final) (?:final |own |overall )?(?:answer|choice|pick|vote|decision|conclusion|call|number|opinion) (?:is|was|"
     r"would be)|"
     r"(?:(?:for|to) me|in my (?:eyes|view|opinion)),? (?:it|this|that)(?: is|'s| would be)|it'?s|(?:make|call) it)",
     # "This is a 4"
-    Cue("this is a", PHRASE, "a"): r"\W(?:it|this(?: one)?|that|response|summary|output|answer|text|translation|story)"
-    r"(?:'s| is| was| would be| should be| 'd be)(?:\s(?:rather|only|just|clearly|definitely|about))?",
+    Cue("this is a", PHRASE, "a"): rf"\W(?:that|mine|this one|{'|'.join(sorted(JUDGED))})"
+    r"(?:'s| is| was| would be| should be| must be| 'd be)(?:\s(?:rather|only|just|clearly|definitely|about))?",
     # "That brings the score down to 4"
     Cue(
         "moved to", PHRASE, "to"
-    ): r"\W(?:(?<=\A )(?:dropp|lower|reduc|go|mov)ing|(?P<verb>br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|"
-    r"revis|adjust|downgrad|upgrad|bump|knock|pull|"
-    r"push|decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w* (?:it|this|that|(?:the|my|its) (?:overall |final "
-    r")?(?:score|rating|grade))|(?:score|rating|grade) (?:(?:is |was )(?:lowered|reduced|raised|changed|revised|"
-    r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: down| up)?(?: from(?: an?)? \S{1,6})? to",
+    ): rf"\W(?:(?<=\A )(?:dropp|lower|reduc|go|mov)ing|{_MOVE} (?:it|this|that|me)|(?P<verb>{_MOVE}) (?:the|my|its) "
+    rf"(?:overall |final )?(?:score|rating|grade)|(?:score|rating|grade) (?:(?:is |was )"
+    r"(?:lowered|reduced|raised|changed|revised|"
+    r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: (?:down|up)(?:wards?)?)?(?: from(?: an?)? \S{1,6})? to",
     # "3 is fair"
     Cue(
         "4 is fair", PHRASE, ""
@@ -226,7 +231,8 @@ FIT = r"(?:appropriate|fair|about right|justified|warranted|fitting|suitable|des
 _SETTLED = r"(?![^.!?\n]{0,40}\b(?:if|had|were|with more|unless)\b)(?! (?:when|if|for|to)\b(?! (?:me|this|it)\b))"
 # what must follow the number
 AFTER = {
-    "it gets": r"[ \t]*(?:\Z|[.!?;,)\x02]|\n|(?:and|but|while|whereas|because|since|due to|for|as)\b)",
+    "it gets": r"[ \t]*(?:stars?|points?)?[ \t]*(?:\Z|[.!?;,)\x02]|\n|"
+    r"(?:and|but|while|whereas|because|since|due to|for|as)\b)",
     "4 is fair": rf"[ \t]+(?:{_IS} {FIT}{_SETTLED}|(?:seems|feels|sounds) right\b|it is(?=[.!,;]|\Z)|"
     r"is what (?:i|it|this)\b)",
     "a 4 than a 3": rf"[ \t]+than (?:to )?(?:an? )?(?:{DIGITS}|{WORD})\b",
@@ -291,12 +297,13 @@ VETOES = {
         r"without|unlike|except for|shy away|against)\b",
         # It is almost a 4.
         "a bound": r"(?:than|above|below|over|under(?<!falls under)(?<!fall under)|beyond|exceed(?:s|ing)?|at least|"
-        r"at most|at best|up to|nearly|"
+        r"at most|at best|(?<!add )(?<!adds )up to|nearly|"
         r"almost|"
         rf"closer? to|towards?|approaching|no){_GRADE} ?\Z|between{_GRADE}(?: \S{{1,8}} (?:and|or){_GRADE})? ?\Z",
         # It could be a 4.
         "hypothetical": r"(?:would|should|must)(?:n't| not| never)? (?:[a-z]+ ){0,2}have\b|[a-z]+'d have\b|"
-        r"(?:could|might|may|otherwise|wish|hypothetically|ideally|normally|suppose|supposing)\b",
+        r"(?:could|might|may|usually|typically|generally|as a rule|otherwise|wish|"
+        r"hypothetically|ideally|normally|suppose|supposing)\b",
         # It needs sources to get a 4.
         "for a purpose": r"to(?<!enough to)(?<!seem to)(?<!seems to)(?<!able to)(?<!appear to)(?<!appears "
         r"to)(?<!manages to)(?<!happens to) (?:[a-z]+ly )?(?:get|earn|achieve|reach|receive|deserve|merit|score|attain|"
@@ -308,8 +315,9 @@ VETOES = {
         r"[a-z]+ly)? (?:recommend|suggest|propos|g[ai]v|award|assign|rate|scor|grade)\w*)\b",
         # Others gave it a 4.
         "somebody else's": rf"(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
-        rf"(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:answer|response|"
-        rf"output)s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|stronger|better|rewritten) "
+        rf"(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:version|"
+        rf"{'|'.join(sorted(JUDGED))})s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|"
+        rf"stronger|better|rewritten) "
         rf"(?:version|response|answer|summary|output|text|translation)s?) (?:that|which|would|could|might|will|gets?|"
         rf"scores?|deserves?|earns?|receives?)\b|other (?:raters?|judges?|evaluators?|people)\b|(?:someone|some|one|"
         rf"{_PEOPLE}) (?:else|might|may|would|people|readers|could|gave|gives?|giving|rat(?:e[sd]?|ing)|scor(?:ed|"
@@ -338,12 +346,14 @@ VETOES = {
     # at the start of its sentence
     "opening": {
         # With more sources, it is a 4.
-        "hypothetical": rf"\W*(?:should (?:the|it|this)|{_LACKING}|(?:an? )?(?:[a-z]+ )?more [a-z ]+ and (?:it|"
+        "hypothetical": rf"\W*(?:should (?:the|it|this)|(?:an?|any) (?:[a-z]+ ){{1,3}}(?:would|should|must)|"
+        rf"{_LACKING}|(?:an? )?(?:[a-z]+ )?more [a-z ]+ and (?:it|"
         rf"this))\b|\W*(?:given (?:more|some|better|a)\b[^,]*|(?:with|after)\b[^,]* [a-z]+(?:ed|ion|out)|[a-z]+ed),? "
         rf"(?:it|this|the [a-z]+)(?:'d| would| could| might)\b",
         # In the article the hotel gets 4 stars.
-        "somebody else's": rf"\W*in (?:the|an?) {_SOURCE},? (?:[a-z']+ ){{1,4}}(?:gets?|got|has|receive[sd]?|earn(?:s|"
-        rf"ed)|scored|(?:is|was) (?:given|rated|awarded))\b",
+        "somebody else's": rf"\W*according to (?:the|my|one|some|most|many) (?:[a-z]+ )?{_PEOPLE}\b|"
+        rf"\W*in (?:the|an?) {_SOURCE}(?: [a-z]+){{0,2}},? (?:[a-z']+ ){{1,4}}"
+        rf"(?:gets?|got|has|receive[sd]?|earn(?:s|ed)|scored|(?:is|was) (?:given|rated|awarded))\b",
         # Assign a 4 to good texts.
         "an example or instruction": r"\W*(?:assign|give|rate|award|use|select|choose|output|write|return|respond|"
         r"reply|for (?:example|instance)|e\.g)\b",
@@ -367,12 +377,14 @@ VETOES = {
         rf"so)\b)|according to (?:the|its|an?|my|one|another) (?:[a-z]+ )?(?:{_SOURCE}|{_PEOPLE})\b",
         # At first I gave it a 4.
         "only considered": r"(?:(?:consider(?:ed|ing)|(?:thought|thinking) (?:of|about))(?=\s*\Z| (?:a|an|giving|"
-        r"rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|tempted|wanted to|torn between|"
+        r"rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|tempt(?:ed|ing)|wanted to|torn between|"
         r"debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|"
         r"impression)|was (?:going|about) to|lean(?:ing|ed)?|previously|formerly|earlier)\b",
     },
     # before "Score: 4" in its sentence
     "label": {
+        # Reviewer 2: 4
+        "another judge's": rf"\b(?:{_JUDGE})\W*\Z",
         # Your output should be: Score: 4
         "an example or instruction": r"\b(?:e\.g|for (?:example|instance))\b|\A\W*(?:[a-z]+ )?(?:example|sample|"
         r"format|template)s?(?: (?:output|answer|response|rating|score|evaluation))?:.*:|(?:such as|instead of|rather "
@@ -441,7 +453,7 @@ CLAUSE = re.compile(
     r"give|rate|score|assign|award|am giving|say|go))|and(?= "
     r"(?:i|it|so|thus|therefore|hence|gets|earns|receives|deserves|scores|gives|give|would|is|has)\b))\b)"
 )
-SENTENCE = re.compile(r"[\n.!?;](?:(?<=\n)|(?<!\.[eg].)[\"')\]]{0,3}(?=\s))")
+SENTENCE = re.compile(r"[\n.!?;](?:(?<=\n)|(?<!\.[eg].)[\"')\]]{0,3}(?=\s|(?<=[.!?])\Z))")
 TURN = re.compile(
     r"\W(?:therefore|thus|hence|resulting|which results|earning|scoring|receiving|making (?:it|this)|which gives|"
     r"giving (?:it|this)|leading (?:me )?to|so (?:i|it|the|this|my)|but (?:i|it|the|this|i'd|i'll))\b"
@@ -458,8 +470,9 @@ _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 # after a verdict: the judge thinks again; and all there may be between that and the verdict that then stands
 CORRECTION = re.compile(
     rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|looking again|"
-    rf"let me (?:re|correct|change|adjust)\w*|"
-    rf"i (?:(?:must|have to|will|'ll) )?(?:revise|correct|change|take|lower|raise|reconsider) (?:my|it|that|the)|"
+    rf"let me (?:re|correct|change|adjust)\w*|->(?= (?:after|on|upon|but)\b)|"
+    rf"i(?:'m| am)? (?:(?:must|have to|will|'ll) )?(?:revis|correct|chang|tak|lower|rais|reconsider)(?:e|ing|ed)? "
+    rf"(?:my|it|that|the)|"
     rf"(?:score|rating|grade) should have been\b|actually,|"
     rf"no, (?:a|an|it|make|rather)|(?:no,? )?wait[,.!]|make that|i meant\b|or rather\b|"
     rf"[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?:rather|(?P<unsure>maybe|perhaps)))[:,]? "

@@ -4,31 +4,63 @@
     explorer.of_question("ablation_aspect_count", "n=5", engine="transformers", model="mini")
     explorer.of(MyJudge(), frame, engine=engine)
 
-Data are no part of the page's markup: a compressed block that one script of ours reads and shows as text.
+What judges were asked and what they said, a row a judgment. Columns of the frame: `COLUMNS`. turns: what was asked and
+said (`Turn`); gap: how far apart judge and human rank an output among those of its aspect, 0 to 1. Data are no part of
+the page's markup: a compressed block that one script of ours reads and shows as text.
 """
 
 from __future__ import annotations
 
 import base64
+import dataclasses
+import functools
 import gzip
 import html
 import json
-from collections.abc import Sequence
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from nlgeval_lib.report import judgments, web
-from nlgeval_lib.report.judgments import KEYS
+from nlgeval_lib import datasets, files, parsers
+from nlgeval_lib.datasets import recordings
+from nlgeval_lib.engines import Engine, complete
+from nlgeval_lib.engines.store import Store
+from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.stages import Draws, Stage, drive
+from nlgeval_lib.parsers.text import Parsed
+from nlgeval_lib.records import Sample
+from nlgeval_lib.report import web
+from nlgeval_lib.scoring.job import PARSED
+from nlgeval_lib.study import catalogue, judges
+from nlgeval_lib.study.judges import EngineOptions
+from nlgeval_lib.training import mini
 
+KEYS = ["input_id", "system_id", "aspect"]
+COLUMNS = (*KEYS, "human", "value", "status", "reason", "input", "reference", "output", "turns", "gap")
 PART = 6400  # judgments a page at most
 _HEIGHT = 760
+_INPUT = ("instruction", "source", "context", "rubric")
+_LETTERS = dict(zip("ABCDE", range(1, 6), strict=True))
+
+
+class Turn(NamedTuple):
+    """A prompt and its answer; marks: the places of the answer that the score was read from; trace: how, in lines."""
+
+    about: str
+    prompt: str
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+    trace: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Explorer:
-    """Judgments (`judgments.COLUMNS`) under a title; `pages` are whole HTML documents of at most `PART` of them."""
+    """Judgments (`COLUMNS`) under a title; `pages` are whole HTML documents of at most `PART` of them."""
 
     title: str
     frame: pd.DataFrame
@@ -60,27 +92,6 @@ class Explorer:
         return f"{self.title}: {len(self.frame):,} judgments"
 
 
-def of(judge: Any, frame: pd.DataFrame, **ways: Any) -> Explorer:
-    """The judgments of any evaluator that asks a language model; see `judgments.of`."""
-    return Explorer(judge.name, judgments.of(judge, frame, **ways))
-
-
-def of_question(output: str, name: str, **asked: Any) -> Explorer:
-    """The judge that a catalogue's output reads as `name`; see `judgments.of_question`."""
-    return Explorer(*judgments.of_question(output, name, **asked))
-
-
-def of_recording(name: str, judge: str = "", **options: Any) -> Explorer:
-    """The first judge and prompt form of a recording, or of the named `judge`; see `judgments.of_recording`.
-
-    Raises: ValueError where there is no such judge.
-    """
-    for who, frame in judgments.of_recording(name, **options):
-        if who.startswith(judge):
-            return Explorer(f"{name}: {who}", frame)
-    raise ValueError(f"{name} has no judge {judge!r}")
-
-
 def packed(frame: pd.DataFrame) -> str:
     """Judgments as text of letters, digits, + and /: gzipped JSON, each long text in it once.
 
@@ -101,3 +112,214 @@ def packed(frame: pd.DataFrame) -> str:
         rows.append([*keys, *shown, at(one.input), at(one.reference), at(one.output), turns])
     told = json.dumps({"texts": list(texts), "rows": rows}, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(told.encode(), mtime=0)).decode()
+
+
+# -- the catalogue's judges, and any other -----------------------------------------------------------------------------
+
+
+def of_question(output: str, name: str, *, mode: str = "full", **asked: Any) -> Explorer:
+    """The judgments of the judge that a catalogue's output reads as `name`.
+
+    asked: engine, model, revision, aspects, as `study.judge_scores` takes them; replay reads the store alone.
+    Raises: Unavailable where the store lacks some; what `study.judge_scores` raises.
+    """
+    question = catalogue.load().question(output, name)
+    found = judges.judge_scores(output, name, mode=mode, **asked)
+    if not found.available:
+        raise judges.Unavailable(found.why)
+    options = EngineOptions(
+        "replay", asked.get("model", ""), found.revision, store=files.state("completions"), mode=mode
+    )
+    job = judges.job(question, options, aspects=asked.get("aspects", ()))
+    job.engine.refused = judges.refusals(job.store.folder, job.engine.model, job.engine.revision)
+    who = f"{question.judge.evaluator} ({name}), {found.model} on {job.data.name}, route {found.route}"
+    return Explorer(who, _framed(found.frame, _heard(job.evaluator, found.frame, job.engine, job.store)[1]))
+
+
+def of(judge: Judge, frame: pd.DataFrame, *, engine: Engine, store: Store | None = None) -> Explorer:
+    """The judgments of any evaluator that asks a language model, about the rows of a frame with its texts."""
+    made, turns = _heard(judge, frame, engine, store)
+    return Explorer(judge.name, _framed(frame.join(judge.framed(frame.index, made, engine)), turns))
+
+
+def _heard(judge: Any, frame: pd.DataFrame, engine: Engine, store: Store | None) -> tuple[Any, list[list[Turn]]]:
+    """What the stages come to; what was asked and said about each row, in their order."""
+    judge = judge.for_engine(engine)
+    samples = judge.given(frame)
+    about: dict[str, list[Turn]] = defaultdict(list)
+    known = {sample.id: sample for sample in samples}
+
+    def answer(stage: Stage) -> Sequence[Draws]:
+        found = complete(engine, stage.requests, stage.sampling, store) if stage.requests else []
+        for request, draws in zip(stage.requests, found, strict=True):
+            row, _, part = request.id.partition("#")
+            read = _parser(judge, known[row]) if stage.name in PARSED and row in known else None
+            prompt, named = request.text(), " ".join(filter(None, [stage.name, part]))
+            about[row] += [_turn(named, prompt, one.text or f"({one.error})", read) for one in draws]
+        return found
+
+    unfitted = getattr(judge, "aggregator", None) is not None and not judge.aggregator.fitted
+    made = drive(judge.criteria_stages(samples, judge.used()) if unfitted else judge.stages(samples), answer)
+    outputs = {row.rpartition("/")[0]: turns for row, turns in about.items()}  # criteria are asked once for all aspects
+    return made, [about.get(one.id) or outputs.get(one.id.rpartition("/")[0], []) for one in samples]
+
+
+def _parser(judge: Any, sample: Sample) -> Callable[[str], Parsed] | None:
+    """The parser that reads a judge's score, as the judge sets it; None for an evaluator that says nothing of it."""
+    if judge.name.startswith("tigerscore"):
+        return parsers.error_analysis
+    task, label = getattr(judge, "task", judge), None
+    if judge.name.startswith("hdeval"):
+        low, high = mini.LOW, mini.HIGH
+    elif hasattr(judge, "scale"):
+        low, high = judge.scale(sample)
+    elif hasattr(task, "low"):
+        low, high = task.low, task.high
+        label = task.target(sample.aspect).name if hasattr(task, "target") else None
+    else:
+        return None
+    if getattr(judge, "feedback", False):
+        return functools.partial(parsers.feedback, low=low, high=high)
+    return functools.partial(parsers.rating, low=low, high=high, label=label)
+
+
+# -- recordings, and what the miniature judge said when it was measured ------------------------------------------------
+
+
+def of_recording(name: str, judge: str = "", **options: Any) -> Explorer:
+    """The first judge and prompt form of a recording, or of the named `judge`; see `recorded`.
+
+    Raises: ValueError where there is no such judge.
+    """
+    for one in recorded(name, **options):
+        if one.title.startswith(f"{name}: {judge}"):
+            return one
+    raise ValueError(f"{name} has no judge {judge!r}")
+
+
+def recorded(name: str, **options: Any) -> Iterator[Explorer]:
+    """The judgments of each judge and prompt form of a recording. options: those of its loader.
+
+    The value is what our parser reads in the texts (the mean of several draws), else the publisher's.
+    Raises: UnknownName; DataUnavailable.
+    """
+    texts = recordings.load(name, **options)
+    items = [datasets.load(one) for one in texts["dataset"].unique() if one in datasets.NAMES]
+    scale = {aspect: ends for one in items for aspect, ends in one.attrs["scale"].items()}
+    try:
+        asked = recordings.prompts(name, **options)
+    except ValueError:
+        asked = texts[[*KEYS, "judge", "prompt_form"]].assign(prompt="")
+    asked = asked.drop_duplicates([*KEYS, "judge", "prompt_form"])
+    for (judge, form), part in texts.groupby(["judge", "prompt_form"], sort=False):
+        here = asked[(asked["judge"] == judge) & (asked["prompt_form"] == form)]
+        prompts = dict(zip(here[KEYS].itertuples(index=False, name=None), here["prompt"], strict=True))
+        rows = []
+        for key, draws in part.groupby(KEYS, sort=False):
+            read = _recorded_parser(name, str(form), *scale.get(str(key[2]), (1, 5)))
+            said = [_turn("", prompts.get(key, ""), text, read) for text in draws.get("text", ())]
+            found = [read(text) for text in draws["text"]] if read else []
+            values = [one.value for one in found if one.ok] if read else list(draws["value"].dropna())
+            lost = [one for one in found if not one.ok]
+            reason = f"{lost[0].reason}" if lost else "" if values else "no value is published"
+            reason = f"{len(lost)} of {len(found)} draws: {reason}" if lost and len(found) > 1 else reason
+            status = "ok" if values else lost[0].status.value if lost else "unavailable"
+            rows.append((*key, sum(values) / len(values) if values else math.nan, status, reason, said))
+        frame = pd.DataFrame(rows, columns=[*KEYS, "value", "status", "reason", "turns"])
+        frame = _with_texts(frame, items) if items else frame
+        who = f"{name}: {judge}" + f", {form}" * (form != "unknown")
+        yield Explorer(who, _framed(frame, frame["turns"]), f"Recorded: {recordings.spec(name).source}.")
+
+
+def _with_texts(frame: pd.DataFrame, items: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The frame with the texts that were judged, and the ratings of its aspects."""
+    whole = pd.concat(items)
+    texts = [name for name in ("reference", "output", *_INPUT) if name in whole]
+    about = whole[[*KEYS[:2], *texts]].drop_duplicates(KEYS[:2])
+    rated = whole[[*KEYS, "human"]].drop_duplicates(KEYS)
+    return frame.merge(about, how="left", on=KEYS[:2]).merge(rated, how="left", on=KEYS)
+
+
+def _recorded_parser(name: str, form: str, low: float, high: float) -> Callable[[str], Parsed] | None:
+    """How the texts of a recording are read; None where the publisher's values stand."""
+    if name in ("acloserlook", "llm_summeval"):
+        if form.endswith("mcq"):
+            return functools.partial(parsers.multiple_choice, choices=_LETTERS)
+        return functools.partial(parsers.rating, low=low, high=high)
+    readers = {"tigerscore_outputs": parsers.error_analysis, "instructscore_": parsers.instructscore}
+    return next((read for start, read in readers.items() if name.startswith(start)), None)
+
+
+def of_miniature() -> Iterator[Explorer]:
+    """What the miniature judge said of its held-out outputs when it was measured, by the form of its answer.
+
+    Its texts were not kept: of error analyses there is what was read.
+    """
+    said, analyses = mini.read()
+    items = datasets.load("mini_judge")
+    told = {(one["input_id"], one["system_id"]): one["errors"] for one in analyses}
+    for form, part in said.groupby("form", sort=False):
+        frame = _with_texts(part, [items]).assign(reason=part["status"].where(part["status"] != "ok", "").to_numpy())
+        frame["human"] = part["gold"].to_numpy()
+        turns = [
+            [Turn("errors as they were read", "", "\n".join(map(_error, told.get(key[:2], ()))) or "none")]
+            if form == "error analysis"
+            else []
+            for key in frame[KEYS].itertuples(index=False, name=None)
+        ]
+        note = "Route mini: for exercise; compared with no paper."
+        yield Explorer(f"miniature judge, {form}", _framed(frame, turns), note)
+
+
+def _error(one: dict[str, Any]) -> str:
+    return f"{one['kind']}: {one['location']!r}, penalty {one['penalty']:g}"
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def _framed(frame: pd.DataFrame, turns: Sequence[list[Turn]]) -> pd.DataFrame:
+    """The frame as the explorer shows it."""
+    frame = frame.reset_index(drop=True).assign(turns=list(turns))
+    held = [name for name in _INPUT if name in frame]
+    texts = frame[held].fillna("").astype(str).to_dict("records")
+    frame["input"] = ["\n\n".join(f"[{name}] {text}" for name, text in row.items() if text) for row in texts]
+    for name, default in (("value", math.nan), ("human", math.nan), ("aspect", "")):
+        frame[name] = frame.get(name, default)
+    for name in ("reference", "output", "status", "reason"):
+        frame[name] = frame[name].fillna("").astype(str) if name in frame else ""
+    both = frame[frame["value"].notna() & frame["human"].notna()].groupby("aspect")[["value", "human"]].rank(pct=True)
+    frame["gap"] = (both["value"] - both["human"]).abs().round(3)
+    return frame[[*COLUMNS]]
+
+
+def _turn(about: str, prompt: str, text: str, read: Callable[[str], Parsed] | None) -> Turn:
+    """An answer with the places that its parser read, and the parser's trace."""
+    if read is None:
+        return Turn(about, prompt, text)
+    found = read(text)
+    if isinstance(read, functools.partial) and read.func is parsers.rating:
+        lines = [line for line in parsers.trace(text, **read.keywords) if not line.startswith("text ")]
+    else:
+        own = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+        own.pop("feedback", None)
+        lines = [f"{name:9}{value}" for name, value in own.items() if value not in (None, "", ())]
+    return Turn(about, prompt, text, _marks(text, found), tuple(lines))
+
+
+def _marks(text: str, found: Parsed) -> tuple[tuple[int, int], ...]:
+    """Where the text has what was read; nothing where it does not stand there word for word."""
+    if errors := getattr(found, "errors", ()):
+        starts = {place: text.find(place) for place in (error.location for error in errors) if place}
+        return tuple(sorted((start, start + len(place)) for place, start in starts.items() if start >= 0))
+    if not found.ok:
+        return ()
+    value = getattr(found, "choice", "") or (f"{found.value:g}" if isinstance(found.value, float) else "")
+    begin, end = len(getattr(found, "feedback", "")), len(text)
+    words = getattr(found, "matched", "").split()
+    around = re.search(r"\s+".join(map(re.escape, words)), text, re.I) if words else None
+    begin, end = around.span() if around else (begin, end)
+    inside = [*re.finditer(rf"(?<![\w.]){re.escape(value)}(?!\w)", text[begin:end], re.I)] if value else []
+    if inside:
+        return ((begin + inside[-1].start(), begin + inside[-1].end()),)
+    return (around.span(),) if around else ()

@@ -19,7 +19,7 @@ import pandas as pd
 from nlgeval_lib import datasets, files, papers
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.engines import EngineError
-from nlgeval_lib.report import answers, judgments, notebook, saving, scoreboard, tables, web
+from nlgeval_lib.report import answers, explorer, notebook, saving, scoreboard, tables, web
 from nlgeval_lib.report.explorer import Explorer
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import META, PAPERS, Catalogue, Entry
@@ -137,12 +137,10 @@ def _explorers(listed: Catalogue) -> Iterator[tuple[list[str], Explorer]]:
         naming = [entry.id for entry in listed.outputs if name in entry.inputs]
         outputs = naming or [entry.id for entry in listed.outputs if about & {*entry.inputs}]
         if outputs and datasets.available(name)[0]:
-            for who, frame in judgments.of_recording(name):
-                yield outputs, Explorer(f"{name}: {who}", frame, f"Recorded: {recordings.spec(name).source}.")
+            yield from ((outputs, one) for one in explorer.recorded(name))
     outputs = [entry.id for entry in listed.outputs if "mini_judge" in entry.inputs]
     if outputs and datasets.available("mini_judge")[0]:
-        for who, frame in judgments.of_miniature():
-            yield outputs, Explorer(who, frame, "Route mini: for exercise; compared with no paper.")
+        yield from ((outputs, one) for one in explorer.of_miniature())
     asked: dict[Any, list[str]] = defaultdict(list)
     for question in listed.questions:
         entry = listed[question.output]
@@ -151,10 +149,10 @@ def _explorers(listed: Catalogue) -> Iterator[tuple[list[str], Explorer]]:
         asked[question.asked, model] += [question.output, question.name]
     for (_, model), (output, name, *others) in asked.items():
         try:
-            who, frame = judgments.of_question(output, name, model=model)
+            found = explorer.of_question(output, name, model=model)
         except (Unavailable, datasets.DataError, EngineError):
             continue
-        yield [output, *others[::2]], Explorer(who, frame)
+        yield [output, *others[::2]], found
 
 
 # -- outputs and papers ------------------------------------------------------------------------------------------------
