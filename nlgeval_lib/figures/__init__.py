@@ -9,7 +9,7 @@ out.figure(fig)
 from __future__ import annotations
 
 from nlgeval_lib.figures.charts import bars_with_intervals, heatmap, paper_vs_ours, scoreboard
-from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, new, render, show, use
+from nlgeval_lib.figures.style import COLUMN, PALETTE, WIDE, color, cut, new, render, show, use
 
 __all__ = [
     "COLUMN",
@@ -17,6 +17,7 @@ __all__ = [
     "WIDE",
     "bars_with_intervals",
     "color",
+    "cut",
     "heatmap",
     "new",
     "paper_vs_ours",

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import papers
-from nlgeval_lib.figures.style import PALETTE, WIDE, color, new
+from nlgeval_lib.figures.style import PALETTE, WIDE, color, cut, new
 
 _MAX_HEADS = 8
 # how a cell of ours is drawn: its name in the legend, marker, colour, whether a line leads to the printed number
@@ -24,7 +24,7 @@ _DRAWN = {
     "orientation": ("for orientation", "x", "purple", True),
     "construction": ("equal by construction", "+", "grey", False),
 }
-_LEGEND = ("printed", *(name for name, *_ in _DRAWN.values()), "interval")
+_LEGEND = ("printed", *(name for name, *_ in _DRAWN.values()), "95 % interval")
 _CORRELATIONS = {"pearson", "spearman", "kendall"}  # one scale, so that panels can be read against each other
 
 
@@ -67,15 +67,17 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
     for ax in axes[:, 0]:
         ax.set_yticks(list(at.values()), [_short(text) for text in at])
         ax.set_ylim(-0.7, len(labels) - 0.3)
-    for ax in axes[-1]:
-        ax.set_xlabel(xlabel)
+    cut(*axes.flat[: len(panels)], axis="x")
+    told = "correlation" if set(statistics) <= _CORRELATIONS else " and ".join(statistics)
     for place, ax in enumerate(axes.flat):
         ax.set_visible(place < len(panels))
+        if place + columns >= len(panels):  # no panel below
+            ax.set_xlabel(xlabel or told)
         if ax.get_xlim()[0] < 0 < ax.get_xlim()[1]:
             ax.axvline(0, color="#777777", lw=0.8, zorder=0)
     found = papers.counts(cells)
     said = papers.in_words(found) + (f"; missing: {found['missing']}" if found["missing"] else "")
-    said = textwrap.fill(f"{title}: {said}" if title else said, int(width * 14))
+    said = textwrap.fill(f"{title}: {said}" if title else said, int(width * 13))
     fig.suptitle(said, x=0.01, ha="left", fontsize=9, fontweight="bold")
     handles, names = _legend(axes.flat)
     across = int(width / (0.4 + 0.062 * max(map(len, names))))  # as many names beside each other as there is room for
@@ -102,7 +104,7 @@ def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
     low, high = part["ci_low"].to_numpy(float), part["ci_high"].to_numpy(float)
     known = ~np.isnan(low) & ~np.isnan(high)
     if known.any():
-        ax.hlines(y[known], low[known], high[known], color=color("sky"), lw=2.2, label="interval", zorder=1)
+        ax.hlines(y[known], low[known], high[known], color=color("sky"), lw=2.2, label="95 % interval", zorder=1)
     equal = np.where(part["route"] == "published", "consistent", "recomputed")
     kinds = np.where(part["verdict"] == "equal", equal, part["verdict"])
     kinds = np.where(part["route"] == "recorded", "orientation", kinds)

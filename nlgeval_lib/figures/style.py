@@ -103,6 +103,17 @@ def new(width: float = WIDE, height: float = 3.2, rows: int = 1, columns: int = 
     return plt.subplots(rows, columns, figsize=(width, height), **options)
 
 
+def cut(*axes: Any, axis: str = "y") -> None:
+    """Mark those axes that do not reach zero with two strokes at their start. axis: "x" or "y"."""
+    for ax in axes:
+        low, high = getattr(ax, f"get_{axis}lim")()
+        if low * high > 0:
+            at, stroke = ([0.02, 0.04], [0, 0]), [(-1, -2), (1, 2)]
+            x, y = at if axis == "x" else at[::-1]
+            mark = stroke if axis == "x" else [point[::-1] for point in stroke]
+            ax.plot(x, y, ls="", marker=mark, ms=7, mew=0.9, color="black", transform=ax.transAxes, clip_on=False)
+
+
 def render(fig: Any) -> dict[str, bytes]:
     """The figure as SVG and PNG, without dates: the same figure gives the same bytes."""
     import matplotlib as mpl

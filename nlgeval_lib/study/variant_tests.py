@@ -169,6 +169,8 @@ def figure(
     right.axvline(0, color="#555555", lw=0.8)
     left.set_yticks(list(at.values()), list(at))
     left.set_ylim(-0.6, len(names) - 0.3)
-    left.set(xlabel=xlabel or str(table["statistic"].iat[0]).capitalize(), title=title)
-    right.set(xlabel="difference", title=f"against {base[0]}, p by Holm" if base else "")
+    name = xlabel or str(table["statistic"].iat[0]).capitalize()
+    left.set(xlabel=f"{name}, 95 % interval", title=title)
+    right.set(xlabel="difference, 95 % interval", title=f"against {base[0]}, p by Holm" if base else "")
+    figures.cut(left, axis="x")
     return fig
