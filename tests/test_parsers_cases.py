@@ -49,7 +49,7 @@ def test_ratings_are_read_and_never_wrong():
 def test_case(case):
     read = operator.attrgetter(case["parser"])(parsers)(case["text"], **case.get("options", {}))
     if "expect" in case:
-        assert right(read, case["expect"]), read
+        assert right(read, case["expect"]) != ("limit" in case), read
     if "agrees" in case and not isinstance(case["expect"], str) and case["expect"] is not None:
         assert read.agrees is case["agrees"]
         assert math.copysign(1.0, read.value) == (1.0 if case["expect"] == 0 else -1.0)

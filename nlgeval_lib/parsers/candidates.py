@@ -454,10 +454,11 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
         _label(one, text, f"{window.rstrip(' (')}:", True)  # "Depth (2/5): it barely ..."
     elif scored and tables.ENDS.match(text, one.used) and not tables.COUNT_BEFORE.search(window):
         clause = _SEPARATOR.split(line.rstrip(_OPENERS))[-1].split()
+        words = {word.partition("'")[0] for word in clause}
         if clause and (clause[-1] in tables.NOT_A_SCORE or clause[-1] == "turn"):  # "This is part 4/5"
             return
         stars = one.kind == "stars" or text.startswith(" star", one.used)
-        if stars and len(clause) > 2 and tables.OWN.isdisjoint(clause):  # "the customer left 2 stars"
+        if stars and len(clause) > 2 and tables.OWN.isdisjoint(words):  # "the customer left 2 stars"
             return
         aspect = _aspect_after(text, one.used)
         one.present(ASPECT if aspect else FORM, "form", aspect)
@@ -473,6 +474,7 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
 
 # --- vetoes ---------------------------------------------------------------------------------------------------------
 SPLIT = "several aspects are scored at once"
+_ASKED = re.compile(r"[^.!?\n,;:()\"\d]{0,25}\(?\?")  # "A 4?", "Assigning a 4 here?"
 
 
 def _sentence_start(window: str) -> int:
@@ -490,7 +492,7 @@ def doubt(one: Candidate, text: str) -> None:
     labelled = sentence.rstrip(_OPENERS).endswith((":", "=", "|"))
     if one.cue == "a 4 than a 3":
         return None
-    if re.match(r"[ \t]?\(?\?", after):
+    if _ASKED.match(after):
         return one.spoil("the number is in question")
     if tables.SPLIT_AFTER.match(text, used):
         return one.spoil(SPLIT, blocks=True)

@@ -22,7 +22,7 @@ from nlgeval_lib.records import Status
 _NOUN = r"(?:response|answer|output|option|choice|assistant|model|letter|category|level)"
 _LABEL = (
     r"(?:verdict|winner|preference|result|decision|conclusion|judge?ment|selection|score|rating|grade|better|preferred|"
-    r"answer|choice|option|letter|category|level|"
+    r"answer|choice|option|letter|category|level|best|"
     r"(?:better|best|preferred|selected|chosen|winning)[\s_](?:response|one|output|assistant|model))"
 )
 _HEDGE = (
@@ -34,14 +34,20 @@ _LINK = r"\s{0,9}(?::|=|->|=>|-|\b(?:is|are|would\sbe|should\sbe)\b){1,3}\s{0,9}
 _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
     ("tag", "all", r"\[\[{X}\s{0,9}\]\]"),
     ("tag", "all", r"(?<!\[)\[{1,3}\s{0,9}(?:result|(?:final )?verdict)\s{0,9}\]{1,3}\s{0,9}:?{X}"),
-    ("tag", "two", r"(?:\[\[|^)[^\w\n]{0,9}(?P<x>[ab])\s?>{1,3}\s?[ab][^\w\n]{0,9}(?:\]\]|$)"),
+    ("tag", "all", r"\[x\]{X}"),
+    (
+        "tag",
+        "two",
+        rf"(?:\[\[|^)[^\w\n]{{0,9}}(?:{_NOUN}\s)?(?P<x>[ab])\s?>{{1,3}}\s?(?:{_NOUN}\s)?[ab][^\w\n]{{0,9}}(?:\]\]|$)",
+    ),
     ("tag", "two", r"(?:\[\[|^)[^\w\n]{0,9}a\s?(?P<x>=)\s?b[^\w\n]{0,9}(?:\]\]|$)"),
     ("json", "all", rf"[\"'](?:\w{{1,20}}_)?{_LABEL}[\"']\s{{0,9}}:{{X}}"),
     ("label", "all", rf"\b{_LABEL}{_LINK}{{X}}"),
     (
         "phrase",
         "all",
-        r"\b(?:i|we)(?:\s(?:would|will)|'d|'ll)?\s(?:prefer|choose|pick|select|favou?r|go\swith|vote\sfor)\s{X}",
+        r"\b(?:i|we)(?:\s(?:would|will|am)|'d|'ll|'m)?\s(?:prefer|choose|pick|select|favou?r|go(?:ing)?\swith|vote\sfor|"
+        r"(?:rate|call)\s(?:it|this)(?:\sas)?|chang(?:e|ing)\smy\s[a-z]{1,9}\sto)\s{X}",
     ),
     ("phrase", "letters", r"\bit(?:'s|\sis|\swas)\s(?:therefore\s)?{X}"),
     (
@@ -50,7 +56,11 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
         rf"{{S}}\s{{1,3}}(?:is|was|would\sbe|comes\sout|seems|remains)\s{_HEDGE}{{0,6}}"
         r"(?:(?:better|best|correct|right|superior|stronger|preferable|preferred|winner|ahead)\b|on\stop\b)",
     ),
-    ("phrase", "two", rf"{{S}}\s{{1,3}}{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines)\b"),
+    (
+        "phrase",
+        "two",
+        rf"{{S}}\s{{1,3}}{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines|(?:does|did)\s(?:a|the)\sbetter\sjob)\b",
+    ),
     (
         "phrase",
         "two",
@@ -65,19 +75,34 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
     ),
     ("phrase", "two", rf"\bneither\s(?:{_NOUN}\s)?is\s{_HEDGE}?(?P<x>better)\b"),
     ("alone", "all", r"\A[^\w+]*(?:{N}\s(?=[^\n:]{1,40}$))?{O}{F}(?!\+){E}"),
-    ("alone", "all", r"^[^\w\n+]{0,20}(?:{N}\s)?{O}[^\w+]*\Z"),
+    ("alone", "options", r"\A[^\w+]*{N}\s{O}:[^\n]{1,60}\Z"),
+    ("alone", "all", r"(?:^[^\w\n+]{0,20}|[:?][^\w\n+]{1,9})(?:{N}\s)?{O}[^\w+]*\Z"),
+    (
+        "alone",
+        "all",
+        rf"^[#*\s]{{0,9}}(?:(?:final|overall)\s)?{_LABEL}[*\s]{{0,9}}\n[^\w\n+]{{0,9}}(?:{{N}}\s)?{{O}}\W{{0,9}}$",
+    ),
 )
 _PROSE = {  # "a" is an article too, and "no" a determiner
     "a": r"(?=\s?(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when)\b)|\n)",
-    "no": r"(?!\s(?:doubt|matter|wonder|one|idea|way)\b)(?![^\n]*\b(?:so|thus|therefore|hence),? yes\b)",
+    "no": r"(?!\s(?:doubt|matter|wonder|one|idea|way|problem|worries)\b)"
+    r"(?![^\n]*\b(?:so|thus|therefore|hence),? yes\b)",
 }
 
 # --- what takes a statement back: in its clause before it, or right after it -----------------------------------------
 _TAKEN_BACK = re.compile(
     r"\b(?:not|never|cannot|[a-z]+n't|neither|nor|rather than|instead of|unlike|if|unless|whether|would have|"
-    r"could have|might|refus\w+|either|please|choose between|example|e\.g)\b"
+    r"could have|might|refus\w+|either|please|choose between|example|e\.g)\b|\bor\W{0,4}\Z|\bon [a-z]{3,20}\s?\Z|"
+    r"\b(?:sa(?:id|ys?)|claim\w*|writes?|wrote|states?)\W{0,3}\"[^\"]*\Z"
 )
-_IF = re.compile(r"(?<!even )\b(?:if|unless|whether|when)\b")
+_IF = re.compile(
+    r"(?<!even )\b(?:(?:if|unless|whether|when)\b(?! (?:i|we) (?:had|have|must|were)\b)|initially|at first|about to|"
+    r"first (?:impression|thought|instinct)|(?:one|some) (?:may|might|could) argue)\b"
+)
+# "A is better in style": a verdict in one respect is none of the whole
+_RESPECT = re.compile(
+    r"\s(?:on|at|in|in terms of|regarding) (?!(?:all|every|most|both|general|that|balance|total|my|this)\b)"
+)
 _CONDITION = re.compile(r"[\s\"'\])>*.]{0,5}(?:if|when|unless|in case|or)\b(?! (?:i|we) (?:had|have|must) to\b)")
 MANY = 100  # of more matches than twice this the first and the last are read
 
@@ -100,7 +125,7 @@ class Choice(Parsed):
 
 
 def preference(text: str | None, tie: bool = False) -> Choice:
-    """Which of two responses, A or B, a text finds better; TIE where it finds neither and `tie` allows it.
+    """Which of two responses, A or B (or first and second, 1 and 2), a text finds better; TIE where `tie` allows it.
 
     The verdict counts after `[RESULT]` or in `[[A]]`, else in JSON, under a label ("Better response: B"), in a phrase
     ("Response A is clearly better"), or alone at the start or end. Two different verdicts of one kind make it missing,
@@ -108,7 +133,7 @@ def preference(text: str | None, tie: bool = False) -> Choice:
     Raises: TypeError where `text` is neither str nor None.
     """
     read = _read(
-        text,
+        text if not isinstance(text, str) else _PLACED.sub(_placed, text),
         "preference",
         _forms(("a", "b"), "two"),
         lambda word: (word.upper(),) * 2 if word in ("a", "b") else ("TIE", "TIE"),
@@ -120,6 +145,21 @@ def preference(text: str | None, tie: bool = False) -> Choice:
     return replace(read, choice="")  # the value says it
 
 
+# "response 1", "the first answer", "better answer: 2"
+_PLACED = re.compile(
+    r"\b(?P<noun>response|answer|output|assistant|model|candidate|reply|summary|translation)[ _]#?(?P<digit>[12])\b"
+    r"(?![.,]\d)|\b(?:the )?(?P<place>first|1st|second|2nd) (?:response|answer|output|assistant|model|candidate|reply|"
+    r"summary|translation|one)\b|"
+    r"(?P<lead>\b(?:better|best|preferred|winner)\b[a-z ]{0,20}: )(?P<bare>[12])(?=\W{0,9}\Z)",
+    re.I,
+)
+
+
+def _placed(match: re.Match) -> str:
+    first = (match["digit"] or match["place"] or match["bare"])[0] in "1fF"
+    return f"{match['lead'] or ''}{match['noun'] or 'Response'} {'A' if first else 'B'}"
+
+
 def yes_no(text: str | None) -> Parsed:
     """Whether a text answers yes (1.0) or no (0.0).
 
@@ -127,10 +167,10 @@ def yes_no(text: str | None) -> Parsed:
     answers, and "yes and no", make it missing.
     Raises: TypeError where `text` is neither str nor None.
     """
-    names = ("yes", "true", "false", "no")
-    said = {"yes": ("yes", 1.0), "true": ("yes", 1.0), "no": ("no", 0.0), "false": ("no", 0.0)}
+    yes, no = ("yes", 1.0), ("no", 0.0)
+    said = {"yes": yes, "true": yes, "no": no, "nope": no, "false": no}
     nothing = "the text answers neither yes nor no"
-    return _read(text, "yes_no", _forms(names, "yes or no"), lambda word: said[word], nothing, math.nan)
+    return _read(text, "yes_no", _forms(tuple(said), "yes or no"), lambda word: said[word], nothing, math.nan)
 
 
 def multiple_choice(text: str | None, choices: Sequence[str] | Mapping[str, float]) -> Choice:
@@ -171,10 +211,10 @@ def _forms(names: tuple[str, ...], whose: str) -> dict[str, list[re.Pattern]]:
     one = "|".join(re.escape(name) + _PROSE.get(name, "") for name in longest_first)
     tie = (r"(?:an?\s(?=tie|draw))?", r"|c(?=\s?\]\])|tie|draw|tied|equal") if whose == "two" else ("", "")
     # "A or B", "A: 4" choose nothing
-    taken = rf"(?!\s?(?:or|and|nor|/|,|&)\s?(?:{_NOUN}\s)?[\"'(]{{0,2}}(?:{plain})\b|\s?[:=-]?\s?\d)"
+    taken = rf"(?![\]\"']{{0,3}}\s?(?:or|and|nor|/|,|&|\|)\s?(?:{_NOUN}\s)?[\[\"'(]{{0,2}}(?:{plain})\b|\s?[:=-]?\s?\d)"
     option = rf"{tie[0]}(?P<x>{one}{tie[1]})(?!\w|'\w){taken}"
     parts = {
-        "{X}": rf"[\s\"'(\[<]{{0,9}}(?:{_NAMED}\s{{0,9}})?[\"'(\[<]{{0,3}}{option}",
+        "{X}": rf"[\s\"'(\[<]{{0,20}}(?:{_NAMED}\s{{0,9}})?[\"'(\[<]{{0,3}}{option}",
         "{S}": rf"(?<![\w'])(?:{_NAMED}\s?)?[\"'(]{{0,2}}(?P<x>{plain})(?:'s\s{_NOUN})?[\"')]{{0,2}}",
         "{N}": _NAMED,
         "{O}": option,
@@ -185,7 +225,7 @@ def _forms(names: tuple[str, ...], whose: str) -> dict[str, list[re.Pattern]]:
         }[whose],
         "{E}": rf"(?![\s\S]*(?:\n|[.;] )\W{{0,9}}(?:{_NAMED}\s)?(?:{plain})\s{{0,3}}[.:)])",  # repeated options
     }
-    used = {"all": True, "letters": whose != "yes or no", "two": whose == "two"}
+    used = {"all": True, "letters": whose != "yes or no", "two": whose == "two", "options": whose == "letters"}
     made: dict[str, list[re.Pattern]] = {}
     for rule, of, form in _FORMS:
         for mark, part in parts.items():
@@ -224,6 +264,8 @@ def _read(
         said = dict(meaning(match["x"]) for match in found)
         if len(said) > 1:
             return Choice(none, Status.UNPARSED, f"different verdicts: {', '.join(sorted(said))}", rule)
+        if all(_RESPECT.match(body, match.end()) for match in found):
+            continue
         for choice, value in said.items():
             return Choice(value, Status.OK, "", rule, choice, found[-1].group().strip())
     status, reason = why(body) or (Status.UNPARSED, nothing)

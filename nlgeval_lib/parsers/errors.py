@@ -32,7 +32,7 @@ _NAME = "|".join(_KINDS.values()).replace(" ", "[ _]")
 # "Error location 1:", "- **Severity**:", and the heads "Error 2:", "**Error 2**", each with the line end before it
 LABEL = re.compile(
     r"\n[>*#•\- \t]{0,24}(?:\(?(?:\d{1,2}|[a-h])[.)][ \t]{0,9})?[*_]{0,3}"
-    rf"(?:(?P<name>{_NAME})[ \t]{{0,9}}\#?(?P<number>\d{{1,3}})?[*_]{{0,3}}[ \t]{{0,9}}[:：]"
+    rf"(?:(?P<name>{_NAME})[ \t]{{0,9}}\#?(?P<number>\d{{1,3}})?[*_]{{0,3}}[ \t]{{0,9}}(?:[:：]|[-–](?=[ \t]))"
     r"|error[ \t]{0,9}\#?(?P<head>\d{1,3})[*_]{0,3}[ \t]{0,9}(?:[:.-]|$))",
     re.I | re.M,
 )
@@ -65,9 +65,9 @@ _TOTAL = re.compile(
     rf"total(?<!\wtotal)\s(?:score\s)?(?:reduction|deduction|penalty)\s?(?:of|is|:|=)?\s?-?\s?({DIGITS})(?![\w%])"
 )
 _NO_ERRORS = re.compile(
-    r"(?:\b(?:no|zero|0)\s(?:apparent\s|identifiable\s|identified\s)?errors?\b"
-    r"|(?:\bnot|n't)\s(?:contain|have|find|identify|detect|include|see|any)[^.\n]{0,20}?\b(?:any\s)?errors?\b"
-    r"|\bwithout\s(?:any\s)?errors?\b|\berror-free\b|\bfree\s(?:of|from)\s(?:any\s)?errors?\b)"
+    r"(?:\b(?:no|zero|0)\s(?:apparent\s|identifiable\s|identified\s)?(?:error|mistake)s?\b"
+    r"|(?:\bnot|n't)\s(?:contain|have|find|identify|detect|include|see|any)[^.\n]{0,20}?\b(?:any\s)?(?:error|mistake)s?\b"
+    r"|\bwithout\s(?:any\s)?(?:error|mistake)s?\b|\berror-free\b|\bfree\s(?:of|from)\s(?:any\s)?errors?\b)"
     # "no errors of grammar"
     r"(?!\s(?:in|of|with|regarding|related|on)\s(?!(?:the|this|your)\s(?:model|output|response|summary|translation|text"
     r"|generation|answer)|an?\s(?:total\s)?(?:score\s)?(?:reduction|total)))"
@@ -191,8 +191,14 @@ def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
             found.append((last, held))
         elif last is None:
             found[-1] = number, held
-        if kind and held.setdefault(kind, content) != content and kind in ("severity", "reduction"):
+        if not kind and content:
+            held.setdefault("head", content)
+        elif kind and held.setdefault(kind, content) != content and kind in ("severity", "reduction"):
             held[kind] = ""  # twice, and not the same
+    for _, held in found:
+        head = held.pop("head", "")
+        if head and held.keys() == {"reduction"}:  # "Error 1: a wrong date. Score reduction: 4"
+            held["explanation"] = head
     return tuple(
         ErrorItem(
             severity=_severity(held.pop("severity", "")),

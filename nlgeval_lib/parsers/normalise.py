@@ -262,9 +262,10 @@ _SUM = re.compile(
     r"=)[ *]{0,5}(?=\d{1,3}(?:\.\d+)?(?![\d%/]))"
 )
 _CHECKED, _UNCHECKED = re.compile(r"^[ *-]{0,9}\[x\]", re.M), re.compile(r"^[ *-]{0,9}\[ ?\].*", re.M)
-# "- name: style\n  score: 4" of YAML, '<aspect name="style" score="4"/>'
+# "- name: style\n  score: 4" of YAML, '<aspect name="style" score="4"/>', '<aspect name="style">4</aspect>'
 _NAMED = re.compile(
-    r"\bname(?:: ?|=)[\"']?([a-z][a-z _-]{1,40})[\"']?\s{1,9}(?:value|score|rating)(?:: ?|=)[\"']?([\d.]{1,5})\b"
+    r"\bname(?:: ?|=)[\"']?([a-z][a-z _-]{1,40})[\"']?(?:\s{1,9}(?:value|score|rating)(?:: ?|=)[\"']?|>\s{0,3})"
+    r"([\d.]{1,5})\b"
     r"[\"'/>]*"
 )
 _STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
@@ -330,7 +331,7 @@ def plain(text: str) -> str:
 
 def made_plain(text: str) -> str:
     """Readable text for parsers of words: without TeX and markup, what is boxed on a line of its own."""
-    return plain(_TEX.sub(lambda one: one[1] or one[0], _BOXED.sub(r"\n\1\n", text)))
+    return plain(_BOXED.sub(r"\n\1\n", _TEX.sub(lambda one: one[1] or one[0], text)))
 
 
 # --- the scale ----------------------------------------------------------------------------------------------------

@@ -313,7 +313,10 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
     own = [
         one
         for one in found
-        if before.search(body[max(0, one.start - 110) : one.start])
+        if (
+            (one.token[0].isdigit() or tables.ENDS.match(body, one.used))  # not "Fluency: two slips"
+            and before.search(body[max(0, one.start - 110) : one.start])
+        )
         or after.match(body, one.end)
         or set(words) <= set(one.label.split()) <= named
     ]
@@ -361,8 +364,8 @@ def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
     before = re.compile(
         rf"\b{name}\b(?: of (?:the|this|its) [a-z]+(?=\s?[:=|]))?(?:[ _](?:score|rating|quality|level|grade))*"
         rf"[\s\"'*)\]]{{0,5}}(?:\([^()\n]{{0,40}}\))?"
-        r"(?: only| just)?\s?(?::|=|\||,|-|->|=>|is|was|would be|of|at|gets|receives|scores|as)?\s{0,4}(?:a|an|about)?"
-        r"[\s\"'*(\[]{0,5}\Z"
+        r"(?: only| just)?\s?(?::|\?|=|\||,|-|->|=>|is|was|would be|of|at|gets|receives|scores|as)?\s{0,4}"
+        r"(?:a|an|about)?[\s\"'*(\[]{0,5}\Z"
     )
     after = re.compile(
         r"\s?(?:(?:/|out of)\s?\d+)?\s?(?:stars?|points?)?\s?(?:for|in|on|regarding|in terms of)\s"
@@ -489,6 +492,7 @@ def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
         return Rating(math.nan, Status.TRUNCATED, "the text ends after its mark", "cut"), len(source)
     stop = _NEXT_PROMPT.search(said)
     said = (said[: stop.start()] if stop else said).replace("</s>", " ").strip()
+    said = said.lstrip("\"': ")
     read = rating(f"score: {said}", low, high)
     end = mark.end() if inside else _SAID.match(source, mark.end()).end()  # type: ignore[union-attr]  # matches nothing too
     return Rating(read.value, read.status, read.reason, f"result:{read.rule}"), end

@@ -136,7 +136,7 @@ _VERB = (
     r"call|place|put|peg|consider|deem|find|see|brings?)(?= it| this| that| the)"
 )
 _MOVE = (
-    r"(?:br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|forc|revis|adjust|downgrad|upgrad|bump|knock|pull|push|"
+    r"(?:br(?:ing|ought)|lower|reduc|drop|rais|mov|chang|forc|revis|adjust|downgrad|upgrad|bump|knock|pull|push|tip|"
     r"decreas|increas|mark|lift|nudg|elevat|drag|tak|cut)\w*"
 )
 
@@ -196,7 +196,12 @@ CUES = {
     r"say|i voted?(?: for)?|(?:my|the "
     r"final) (?:final |own |overall )?(?:answer|choice|pick|vote|decision|conclusion|call|number|opinion) (?:is|was|"
     r"would be)|"
-    r"(?:(?:for|to) me|in my (?:eyes|view|opinion)),? (?:it|this|that)(?: is|'s| would be)|it'?s|(?:make|call) it)",
+    r"(?:(?:for|to) me|in my (?:eyes|view|opinion)),? (?:it|this|that)(?: is|'s| would be)|(?<!when )it'?s|"
+    r"(?:make|call) it)",
+    # "It gets the top mark, 5"
+    Cue("the top mark, 5", PHRASE, "mark score rating grade scale"): rf"\W(?P<verb>{_VERB})\b[^.!?\n;:\d]{{0,40}}?"
+    r"\b(?:top|best|full|perfect|worst|bottom|[a-z-]*(?:highest|lowest)|maximum|minimum) (?:possible )?"
+    r"(?:score|mark|rating|grade)(?: (?:on|of) (?:this|the) scale)?,",
     # "This is a 4"
     Cue("this is a", PHRASE, "a"): rf"\W(?:that|mine|this one|{'|'.join(sorted(JUDGED))})"
     r"(?:'s| is| was| would be| should be| must be| 'd be)(?:\s(?:rather|only|just|clearly|definitely|about))?",
@@ -206,12 +211,12 @@ CUES = {
     ): rf"\W(?:(?<=\A )(?:dropp|lower|reduc|go|mov)ing|{_MOVE} (?:it|this|that|me)|(?P<verb>{_MOVE}) (?:the|my|its) "
     rf"(?:overall |final )?(?:score|rating|grade)|(?:score|rating|grade) (?:(?:is |was )"
     r"(?:lowered|reduced|raised|changed|revised|"
-    r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: (?:down|up)(?:wards?)?)?(?: from(?: an?)? \S{1,6})?"
+    r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: (?:down|up|over)(?:wards?)?)?(?: from(?: an?)? \S{1,6})?"
     r"(?: (?:down|up))? to",
     # "3 is fair"
     Cue(
         "4 is fair", PHRASE, ""
-    ): r"(?:\A\W*|[,:;.!?(-]|\b(?:so|but|yet|think|believe|feel|say|guess|(?:think|believe|feel) that))",
+    ): r"(?:\A\W*|[,:;.!?(-]|\b(?:so|but|and|yet|think|believe|feel|say|guess|(?:think|believe|feel) that))",
     # "Rather a 2 than a 1"
     Cue(
         "a 4 than a 3", PHRASE, "a to"
@@ -319,8 +324,8 @@ VETOES = {
         r"[a-z]+ly)? (?:recommend|suggest|propos|g[ai]v|award|assign|rate|scor|grade)\w*)\b",
         # Others gave it a 4.
         "somebody else's": rf"(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
-        rf"(?:reference|gold|ideal|sample|example|previous|other|baseline|original)(?:'s)? (?:version|"
-        rf"{'|'.join(sorted(JUDGED))})s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|"
+        rf"(?:reference|gold|ideal|sample|example|previous|other|another|different|earlier|baseline|original)(?:'s)? "
+        rf"(?:version|{'|'.join(sorted(JUDGED))})s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|"
         rf"stronger|better|rewritten) "
         rf"(?:version|response|answer|summary|output|text|translation)s?) (?:that|which|would|could|might|will|gets?|"
         rf"scores?|deserves?|earns?|receives?)\b|other (?:raters?|judges?|evaluators?|people)\b|(?:someone|some|one|"
@@ -360,7 +365,7 @@ VETOES = {
         rf"(?:gets?|got|has|receive[sd]?|earn(?:s|ed)|scored|(?:is|was) (?:given|rated|awarded))\b",
         # Assign a 4 to good texts.
         "an example or instruction": r"\W*(?:in (?:the|this|your) (?:example|sample)|"
-        r"assign|give|rate|award|use|select|choose|output|write|return|respond|"
+        r"assign|give|rate|award|use|select|choose|output|write|return|respond|ignore|disregard|"
         r"reply|for (?:example|instance)|e\.g)\b",
     },
     # in its clause, unless the clause says that it is met
@@ -383,8 +388,8 @@ VETOES = {
         # At first I gave it a 4.
         "only considered": r"(?:(?:consider(?:ed|ing)|(?:thought|thinking) (?:of|about))(?=\s*\Z| (?:a|an|giving|"
         r"rating|scoring|assigning|awarding|whether|between)\b)|contemplat\w+|tempt(?:ed|ing)|wanted to|torn between|"
-        r"debat(?:e[ds]?|ing) (?:between|whether|giving)|initially|originally|at first|first (?:thought|instinct|"
-        r"impression)|was (?:going|about) to|lean(?:ing|ed)?|previously|formerly|earlier)\b",
+        r"debat(?:e[ds]?|ing) (?:between|whether|giving)|(?:initially|originally|at first)(?:,? i)?|"
+        r"first (?:thought|instinct|impression)|was (?:going|about) to|lean(?:ing|ed)?|previously|formerly|earlier)\b",
     },
     # before "Score: 4" in its sentence
     "label": {
@@ -477,6 +482,7 @@ _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 CORRECTION = re.compile(
     rf"\W(?:on (?:second thoughts?|reflection|re-?reading)|scratch that|correction\b|looking again|"
     rf"let me (?:re|correct|change|adjust)\w*|->(?= (?:after|on|upon|but)\b)|"
+    rf"(?:(?<=->)|(?<=->\W)|\() ?(?:revis|correct|chang|lower|rais|adjust|updat)ed (?:down |up )?to\b|"
     rf"i(?:'m| am)? (?:(?:must|have to|will|'ll) )?(?:revis|correct|chang|tak|lower|rais|reconsider)(?:e|ing|ed)? "
     rf"(?:my|it|that|the)|"
     rf"(?:score|rating|grade) should have been\b|actually,|"
@@ -487,5 +493,5 @@ CORRECTION = re.compile(
 CORRECTED = re.compile(
     rf"[\s:,.-]*(?:(?:no|make|it|it's|that|this|is|an?|my|the|new|final|overall|score|rating|mind|back|down|up|to|i|"
     rf"i'd|i'll|would|should|be|say|give|rate|rather|more|like|go|with)[\s:,]+)*{_N}(?:/\d+| out of "
-    rf"\d+)?\s*(?:[.!]+(?=\s|\Z)|\Z)"
+    rf"\d+)?(?:\s*(?:[.!]+(?=\s|\Z)|\Z)| (?:after|because|since|as|due)\b)"
 )
