@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import shutil
 
 import pandas as pd
 import pytest
@@ -41,7 +40,7 @@ def test_every_printed_table_has_a_row_from_the_first_day(here):
     assert frame["id"].tolist() == ["table_01", "table_02", "table_03", "figure_01"]
     assert frame["status"].tolist() == ["not built yet", "not built yet", "no numbers", "not built yet"]
     assert frame["printed"].tolist() == [2, 1, 0, 0]
-    assert (frame["run"] == "").all() and (frame["route"] == "").all()
+    assert (frame["saved"] == "").all() and (frame["route"] == "").all()
 
 
 @pytest.mark.parametrize(
@@ -117,7 +116,7 @@ def test_a_figure_without_printed_numbers_is_shown_by_its_output(here):
     out.save()
     got = row("figure_01")
     assert got["status"] == "no numbers" and got["reason"].endswith("drawn only; shown by drawn")
-    assert got["run"].startswith("kept since 20")
+    assert got["saved"].startswith("20")
 
 
 def test_two_outputs_of_one_table_join_and_the_nearer_value_is_no_argument(here):
@@ -185,34 +184,19 @@ def run(mode: str = "full") -> session.Outcome:
 BUILD = "from nlgeval_lib.report import scoreboard\nscoreboard.save(scoreboard.build(mode), mode)"
 
 
-def test_run_now_and_kept_since(here):
+def test_the_day_is_that_of_the_values(here):
     here.notebook("99_scoreboard", BUILD)
     here.output("one")
     run()
-    shutil.rmtree(here.root / ".nlgeval")  # a fresh clone has the results, not the records
     record = here.result("hdeval/one.json")
     record.write_text(record.read_text().replace(json.loads(record.read_text())["date"], "2024-05-06T00:00:00+00:00"))
-    assert row()["run"] == "kept since 2024-05-06"
     run()
-    assert row()["run"] == "now", "the run gave the same values: the old files stand and are checked"
-    assert json.loads(record.read_text())["date"] == "2024-05-06T00:00:00+00:00"
-    saved = pd.read_csv(here.result("scoreboard.csv"), keep_default_na=False)
-    assert saved["run"].tolist() == ["now", "", "", ""]
+    assert row()["saved"] == "2024-05-06", "the run gave the same values: the old files stand and are checked"
     here.root.joinpath("requirements/base.txt").write_text("numpy==9\n")
     here.notebook("one", "raise ValueError('boom')")
     run()
-    assert row()["run"] == "kept since 2024-05-06"
-    assert (
-        pd.read_csv(here.result("scoreboard.csv"), keep_default_na=False)["run"].tolist()[0] == "kept since 2024-05-06"
-    )
-
-
-def test_a_run_that_gave_less_is_not_now(here):
-    here.notebook("99_scoreboard", BUILD)
-    here.output("one")
-    save("one", BLEU=0.5, ROUGE=0.25)
-    run()
-    assert row()["status"] == "reproduced" and row()["run"].startswith("kept since")
+    saved = pd.read_csv(here.result("scoreboard.csv"), keep_default_na=False)
+    assert saved["saved"].tolist() == ["2024-05-06", "", "", ""]
 
 
 def test_the_scoreboard_runs_last_and_only_when_a_result_changed(here):

@@ -208,7 +208,7 @@ def _counted(record: dict[str, Any]) -> str:
 
 
 def _brief(rows: pd.DataFrame) -> pd.DataFrame:
-    return scoreboard.brief(rows).drop(columns=["largest difference", "run", "reason", "by construction"])
+    return scoreboard.brief(rows).drop(columns=["largest difference", "saved", "reason", "by construction"])
 
 
 def _board(rows: pd.DataFrame, folder: str) -> Iterator[dict[str, Any]]:

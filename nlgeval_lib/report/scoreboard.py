@@ -17,7 +17,6 @@ beside them (`nlgeval_lib.papers.comparison`). The counts are never added up.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import textwrap
@@ -38,8 +37,8 @@ TITLES = {
     "coascore": "CoAScore", catalogue.META: "What the papers leave out",
 }  # fmt: skip
 COLUMNS = (
-    "paper", "id", "title", "kind", "route", *papers.COUNTS, "largest_difference", "status", "reason", "run", "output",
-    "notebook",
+    "paper", "id", "title", "kind", "route", *papers.COUNTS, "largest_difference", "status", "reason", "saved",
+    "output", "notebook",
 )  # fmt: skip
 COMPARED = ("reproduced", "partly", "differs")  # of a printed table that has numbers to compare
 _ROUTES = ("run", "public", "published", "recorded", "mini")  # as a table's routes are told
@@ -66,8 +65,7 @@ _WORDLESS = {
 def build(mode: str = "full") -> pd.DataFrame:
     """The scoreboard from the saved results: a row for every printed table and figure, in the papers' order.
 
-    `run` says `now` where the last `nlgeval run` of this checkout found or made the output up to date, else
-    `kept since DATE`.
+    `saved` is the day from which the saved values are: a run that gives the same values leaves it.
     Raises: ValueError for an unknown mode; CatalogueError.
     """
     listed, covering, results = _gathered(mode)
@@ -102,10 +100,7 @@ def _gathered(mode: str) -> tuple[catalogue.Catalogue, dict[tuple[str, str], lis
     for entry in listed.outputs:
         for name in entry.covers:
             covering[entry.paper, name].append(entry)
-    now = set()  # the outputs that stand as this checkout made them, as the runner wrote down last
-    with contextlib.suppress(OSError, ValueError):
-        now = set(json.loads(files.state("runs", mode, "now.json").read_text(encoding="utf-8")))
-    return listed, covering, {entry.id: _result(entry, entry.id in now, mode) for entry in listed.outputs}
+    return listed, covering, {entry.id: _result(entry, mode) for entry in listed.outputs}
 
 
 def totals(frame: pd.DataFrame) -> pd.DataFrame:
@@ -144,7 +139,7 @@ def brief(frame: pd.DataFrame) -> pd.DataFrame:
     for name in names:
         shown[name] = [str(one.get(name, "")).removesuffix("0 of 0") for one in counts]
     shown["largest difference"] = [f"{gap:.4g}" if gap == gap else "" for gap in frame["largest_difference"]]
-    return shown.join(frame[["route", "run", "reason"]])
+    return shown.join(frame[["route", "saved", "reason"]])
 
 
 def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
@@ -239,7 +234,7 @@ def _md_table(frame: pd.DataFrame) -> str:
     return files.markdown_table(frame.columns, cells.itertuples(index=False, name=None))
 
 
-def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
+def _result(entry: Entry, mode: str) -> dict[str, Any] | None:
     """What an output saved last: its record, its cells, when it ran; None where it saved nothing."""
     base = answers.base(entry, mode)
     record = saving.read_json(f"{base}.json")
@@ -247,8 +242,7 @@ def _result(entry: Entry, now: bool, mode: str) -> dict[str, Any] | None:
         return None
     if lacking := [key for key in ("route", "date") if not isinstance(record.get(key), str)]:
         raise ValueError(f"{base}.json is damaged (no {lacking[0]!r}); {answers.AGAIN}")
-    run = "now" if now else f"kept since {record['date'][:10]}"
-    return {"cells": answers.saved_cells(f"{base}.csv"), "route": record["route"], "run": run}
+    return {"cells": answers.saved_cells(f"{base}.csv"), "route": record["route"], "saved": record["date"][:10]}
 
 
 def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Row | None) -> dict[str, Any]:
@@ -273,7 +267,7 @@ def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Ro
         "largest_difference": gaps.max(),
         "status": status,
         "reason": reason,
-        "run": ", ".join(dict.fromkeys(result["run"] for _, result in made)),
+        "saved": ", ".join(dict.fromkeys(result["saved"] for _, result in made)),
         "output": ", ".join(entry.id for entry in ([one for one, _ in made] or entries)),
         "notebook": (made[0][0] if made else entries[0]).notebook if entries else "",
     }

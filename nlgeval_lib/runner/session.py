@@ -24,7 +24,7 @@ from nlgeval_lib import files
 from nlgeval_lib.report.notebook import shown
 from nlgeval_lib.runner import pool, stale
 from nlgeval_lib.runner.stale import Options, Record, Step, record_path, step, waits_for
-from nlgeval_lib.study.catalogue import SCOREBOARD, Catalogue, Entry, scoreboard_entry
+from nlgeval_lib.study.catalogue import Catalogue, Entry, scoreboard_entry
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[^\t\n\x20-\x7e\xa0-\U0010ffff]")
 _WORDS = {"ran": "done", "cached": "cached", "failed": "FAILED", "unavailable": "not run"}
@@ -179,10 +179,6 @@ class Session:
             free = [one for one in self._waiting if not waits_for(one, self._catalogue) & pending]
             for entry in free:
                 self._waiting.remove(entry)
-                if entry.id == SCOREBOARD:  # which outputs stand as this checkout made them
-                    mode = self._options.mode
-                    now = [one.id for one in self._catalogue.outputs if stale.current(one, self._catalogue, mode)]
-                    files.write_text(files.state("runs", mode, "now.json"), json.dumps(now))
                 self._ready += self._checked([entry])
             if self._ready or not free:  # else what was just checked needs no run, so others need wait no more
                 break

@@ -126,14 +126,6 @@ def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
     return Step(entry, "run" if reason else "cached", reason, values, made_from)
 
 
-def current(entry: Entry, catalogue: Catalogue, mode: str) -> bool:
-    """Does the saved result stand as this checkout made it: run here, whole, and nothing changed since?"""
-    record = Record.read(record_path(mode, entry.id))
-    if record is None or record.saved.get("folder") == "partial":
-        return False
-    return step(entry, catalogue, Options(mode=mode)).action == "cached"
-
-
 def waits_for(entry: Entry, catalogue: Catalogue) -> set[str]:
     """The outputs that must be finished before `entry`."""
     return {other.id for other in catalogue.outputs} if "*" in entry.after else set(entry.after)
@@ -183,8 +175,6 @@ def _others(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, Any]:
         for folder in {"quick"} if mode == "quick" else {"", "mini"}:
             base = files.results() / folder / other.paper
             found[f"{folder}/{name}"] = [file_hash(base / f"{name}{end}") for end in (".csv", ".json")]
-        if entry.id == SCOREBOARD:  # it also says when each was run, and whether it still stands
-            found[f"run/{name}"] = current(other, catalogue, mode)
     if entry.id == SCOREBOARD:
         found["catalogue"] = file_hash(files.notebooks() / "catalogue.toml")
     return found
