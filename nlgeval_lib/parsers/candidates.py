@@ -64,7 +64,7 @@ _RIGHT = re.compile(
            (?:(?:possible|maximum|total|max|perfect)[ \t]+(?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
            (?P<base>{_N})(?:[ ]available\b)?)
        | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*(?P<upto>{_N}){END_OF_NUMBER})
-       | (?P<series>(?![,;][ ]{_N}[ ](?:is|seems|feels)\b)
+       | (?P<series>(?![,;](?:[ ]and)?[ ]{_N}[ ](?:is|seems|feels)\b)
            [ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b|\bvs\b\.?|\bversus\b|[ ](?=\d))
            [ \t]*(?:(?:maybe|perhaps|possibly|even)[ ]+)?(?:an?[ ])?(?P<then>{_N})
            (?:{END_OF_NUMBER}|(?=[ \t]+[(\[]?\d)))
@@ -323,7 +323,7 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
 
 def _is_label(one: Candidate, text: str, sign: str, name: str, words: list[str], line_start: bool) -> bool:
     """Whether words before a sign name an aspect, and are not code, arithmetic or the lead-in of a list."""
-    if sum(map(len, words)) < 3 or len(words) > (6 if line_start else 3):
+    if sum(map(len, words)) < 3 or words == ["out", "of"] or len(words) > (6 if line_start else 3):
         return False
     if text.startswith(":", one.used) and "\n" in text[max(0, one.start - 3) : one.start]:
         return False  # "Reasons:\n1: fluent"

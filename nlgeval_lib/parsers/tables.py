@@ -36,7 +36,7 @@ NOT_A_SCORE = (
         " temperature attempts seed retries latency duration"
         " table notes base starting available class rank position preliminary tentative provisional credit imdb not"
         " never tied passing pass cutoff required needed desired ideally format issues problems typos omissions"
-        " would could might"
+        " would could might far"
     )
 )
 # right before a score they make it the one of a contest: "test score: 4", "the score of the game is 4"
@@ -191,8 +191,8 @@ CUES = {
     r"for)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
     r"went with|decided? on|conclude with|(?:i|we|this(?: one)?|it|that|which)(?:'d| would| will|'ll)? (?:finally |"
     r"eventually )?(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|"
-    r"sits|finish(?:es)?|(?:came|comes) (?:out|down)) (?:on|at|with|as)|"
-    r"stick(?:ing)? with|commit(?:ting)? to|i'?(?:d|ll) (?:say|go)|i (?:would |will )?say|let(?: me|'s| us)(?: just)? "
+    r"sits|finish(?:es)?|(?:came|comes) (?:out|down))(?: [a-z]+ly)? (?:on|at|with|as)|"
+    r"stick(?:ing)? with|commit(?:ting)? to|i'?(?:d|ll) (?:say|go)|i (?:would |will )?(?:have to )?say|let(?: me|'s| us)(?: just)? "
     r"say|i voted?(?: for)?|(?:my|the "
     r"final) (?:final |own |overall )?(?:answer|choice|pick|vote|decision|conclusion|call|number|opinion) (?:is|was|"
     r"would be)|"
@@ -303,14 +303,15 @@ VETOES = {
         "refused": r"(?:refus|declin|(?<!no )(?<!without )(?<!without a )doubt|reluctan|resist|avoid|preclud|prevent|"
         r"disqualif|hesita)\w*|(?:unwilling|rule[sd]? out|stop(?:s|ped)? me|keeps? (?:me|it|this)|kept|unable|"
         r"impossible|fail(?:s|ed)? to|mistake to|stretch to|(?:wrong|unfair|harsh|hard|difficult|generous|lenient) to|"
-        r"without|unlike|except for|shy away|against)\b",
+        r"without|unlike|except for|shy away|against (?:an?|giving|rating))\b",
         # It is almost a 4.
         "a bound": r"(?:than|above|below|over|under(?<!falls under)(?<!fall under)|beyond|exceed(?:s|ing)?|at least|"
         r"at most|at best|(?<!add )(?<!adds )up to|nearly|"
         r"almost|"
         rf"closer? to|towards?|approaching|no){_GRADE} ?\Z|between{_GRADE}(?: \S{{1,8}} (?:and|or){_GRADE})? ?\Z",
         # It could be a 4.
-        "hypothetical": r"(?:would|should|must)(?:n't| not| never)? (?:[a-z]+ ){0,2}have\b|[a-z]+'d have\b|"
+        "hypothetical": r"(?:would|should|must)(?:n't| not| never)? (?:[a-z]+ ){0,2}have\b(?! to\b)|"
+        r"[a-z]+'d have\b(?! to\b)|"
         r"(?:could|might|may|usually|typically|generally|as a rule|otherwise|wish|"
         r"hypothetically|ideally|normally|suppose|supposing)\b",
         # It needs sources to get a 4.
@@ -323,7 +324,8 @@ VETOES = {
         "another judge's": rf"(?:{_JUDGE})(?:'s (?:[a-z]+ )?(?:scores?|ratings?|grades?|marks?|verdict)|,?(?: "
         r"[a-z]+ly)? (?:recommend|suggest|propos|g[ai]v|award|assign|rate|scor|grade)\w*)\b",
         # Others gave it a 4.
-        "somebody else's": rf"(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
+        "somebody else's": rf"its own (?:{'|'.join(sorted(JUDGED))})\b|"
+        rf"(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
         rf"(?:reference|gold|ideal|sample|example|previous|other|another|different|earlier|baseline|original)(?:'s)? "
         rf"(?:version|{'|'.join(sorted(JUDGED))})s?\b|(?:the reference,?|(?:improved|revised|corrected|perfect|ideal|"
         rf"stronger|better|rewritten) "
@@ -346,7 +348,7 @@ VETOES = {
         r"in case|provided that|whenever|imagine|unless|which would)\b|"
         rf"(?:by [a-z]+ing|{_LACKING})\b.*\b(?:would|could|'d)\b|"
         r"(?:although|though|while)\b(?! (?:some|others|one|many|people)\b)[^.,!?\n]*\b(?:would|could)\b|(?:would|"
-        r"could|to|will) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b",
+        r"could|(?<!have )to|will) (?:make|bring|raise|push|turn|elevate|move|bump|take|lift)\b",
         # Please give it a 4.
         "an example or instruction": r"(?:please (?:rate|give|assign|score|evaluate|provide|output)|give (?:me|us)|"
         r"you (?:should|must|can|may|need)|your (?:task|output|answer|response) (?:is|should|must)|reserved|(?:give|"
@@ -360,9 +362,10 @@ VETOES = {
         rf"this))\b|\W*(?:given (?:more|some|better|a)\b[^,]*|(?:with|after)\b[^,]* [a-z]+(?:ed|ion|out)|[a-z]+ed),? "
         rf"(?:it|this|the [a-z]+)(?:'d| would| could| might)\b",
         # In the article the hotel gets 4 stars.
-        "somebody else's": rf"\W*according to (?:the|my|one|some|most|many) (?:[a-z]+ )?{_PEOPLE}\b|"
+        "somebody else's": rf"\W*the (?:best|worst|strongest|weakest) (?:{'|'.join(sorted(JUDGED))})\b|"
+        rf"\W*according to (?:the|my|one|some|most|many) (?:[a-z]+ )?{_PEOPLE}\b|"
         rf"\W*in (?:the|an?) {_SOURCE}(?: [a-z]+){{0,2}},? (?:[a-z']+ ){{1,4}}"
-        rf"(?:gets?|got|has|receive[sd]?|earn(?:s|ed)|scored|(?:is|was) (?:given|rated|awarded))\b",
+        rf"(?:gets?|got|gives|gave|has|receive[sd]?|earn(?:s|ed)|scored|(?:is|was) (?:given|rated|awarded))\b",
         # Assign a 4 to good texts.
         "an example or instruction": r"\W*(?:in (?:the|this|your) (?:example|sample)|"
         r"assign|give|rate|award|use|select|choose|output|write|return|respond|ignore|disregard|"
@@ -400,8 +403,9 @@ VETOES = {
         r"format|template)s?(?: (?:output|answer|response|rating|score|evaluation))?:.*:|(?:such as|instead of|rather "
         r"than)\W{0,3}[a-z]{0,9}\W{0,3}\Z|\b(?:at (?:most|least|best)|(?:less|more) than|ideally|asked to [a-z]+|says|"
         r"said|wants)\W*\Z|"
-        rf"\b(?:unless|if|provided|assuming|would be|disagree\w*|your (?:output|answer|response|task) (?:should|must|"
-        rf"is))\b|\A\W*{_LACKING}\b",
+        rf"\A\W*should\b|"
+        rf"\b(?:unless|if|otherwise|provided|assuming|would be|disagree\w*|"
+        rf"your (?:output|answer|response|task) (?:should|must|is))\b|\A\W*{_LACKING}\b",
     },
     # right after it
     "after": {
@@ -458,7 +462,8 @@ UNLESS = {
 # a new thought begins: what was negated before it is over. A bare verb after a comma goes on: "I don't, ..., give it 5"
 CLAUSE = re.compile(
     r"\W(?:(?<=[,(])(?! ?(?:[a-z]+ly )?(?:give|rate|deserve|merit|warrant|score|award|assign|get|earn|receive|grant|"
-    r"justify|call)\b)|(?<=[:(])|(?<= )- |(?:but|so(?! far| much| as)|therefore|thus|hence|however|yet|because|since|"
+    r"justify|call)\b)|(?<=[:(])|(?<= )- |"
+    r"(?:(?<!anything )but|so(?! far| much| as)|therefore|thus|hence|however|yet|because|since|"
     r"which|result(?:ing|s in| in)|earning|receiving|getting|leading|making it|i'd|i'll|"
     r"(?<!would )(?<!could )(?<!should )(?<!do )(?<!did )(?<!can )i(?= (?:would |will |'d )?(?:"
     r"give|rate|score|assign|award|am giving|say|go))|and(?= "

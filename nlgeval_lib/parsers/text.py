@@ -114,7 +114,7 @@ _SIGNS = {
     ". ": "。",
     ":": "∶",
     "★": "⭐",
-    "->": "→",
+    "->": "→➜➔➡",
     "=>": "⇒",
 }
 
@@ -131,7 +131,7 @@ class _Readable(dict):
             out = chr(code - 0xFEE0)
         elif kind == "Zs" or (kind == "Cc" and char not in "\t\n\r"):
             out = " "
-        elif kind == "Cf" or (kind == "Mn" and 0xFE00 <= code <= 0xFE0F):
+        elif kind in ("Cf", "Me") or (kind == "Mn" and 0xFE00 <= code <= 0xFE0F):
             out = None
         self[code] = out
         return out
