@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nlgeval_lib.parsers.normalise import made_plain
-from nlgeval_lib.parsers.tables import CLAUSE, SENTENCE
+from nlgeval_lib.parsers.tables import CLAUSE, CORRECTION, SENTENCE
 from nlgeval_lib.parsers.text import Parsed, check_text, readable, why
 from nlgeval_lib.records import Status
 
@@ -22,15 +22,17 @@ from nlgeval_lib.records import Status
 _NOUN = r"(?:response|answer|output|option|choice|assistant|model|letter|category|level)"
 _LABEL = (
     r"(?:verdict|winner|preference|result|decision|conclusion|judge?ment|selection|score|rating|grade|better|preferred|"
-    r"answer|choice|option|letter|category|level|best|"
+    r"answer|choice|option|letter|category|level|best|overall|"
     r"(?:better|best|preferred|selected|chosen|winning)[\s_](?:response|one|output|assistant|model))"
 )
 _HEDGE = (
-    r"(?:(?:overall|clearly|slightly|much|far|the|therefore|thus|still|also|considered|marginally|significantly|a|bit|"
+    r"(?:(?:overall|clear(?:ly)?|slightly|much|far|the|therefore|thus|still|also|considered|marginally|significantly|a|bit|"
     r"somewhat|definitely|generally)\s)"
 )
 _NAMED = rf"(?:the\s)?(?:(?:first|second|better|preferred|winning)\s)?{_NOUN}"
-_LINK = r"\s{0,9}(?::|=|->|=>|-|\b(?:is|are|would\sbe|should\sbe)\b){1,3}\s{0,9}"
+_LINK = (
+    r"\s{0,9}(?::|=|->|=>|-|\b(?:is|are|would\sbe|should\sbe|must\sbe)\b){1,3}\s{0,9}(?:(?:therefore|thus|hence)\s)?"
+)
 _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
     ("tag", "all", r"\[\[{X}\s{0,9}\]\]"),
     ("tag", "all", r"(?<!\[)\[{1,3}\s{0,9}(?:result|(?:final )?verdict)\s{0,9}\]{1,3}\s{0,9}:?{X}"),
@@ -46,10 +48,13 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
     (
         "phrase",
         "all",
-        r"\b(?:i|we)(?:\s(?:would|will|am)|'d|'ll|'m)?\s(?:prefer|choose|pick|select|favou?r|go(?:ing)?\swith|vote\sfor|"
-        r"(?:rate|call)\s(?:it|this)(?:\sas)?|chang(?:e|ing)\smy\s[a-z]{1,9}\sto)\s{X}",
+        r"\b(?:i|we)(?:\s(?:would|will|am)|'d|'ll|'m)?\s(?:prefer|choose|pick|select|favou?r|say|settle\son|vote\sfor|"
+        r"go(?:ing)?\s(?:with|for)|(?:rate|call)\s(?:it|this|the)(?:\s[a-z]{3,12})?(?:\sas)?|"
+        r"(?:can\sonly\s)?give\s(?:(?:it|this)\s)?an?)\s{X}",
     ),
-    ("phrase", "letters", r"\bit(?:'s|\sis|\swas)\s(?:therefore\s)?{X}"),
+    ("phrase", "all", r"\b(?:in\sfavou?r\sof|chang(?:e|ing)\s(?:my|the)\s[a-z]{1,9}\sto)\s{X}"),
+    ("phrase", "letters", r"\bit(?:'s|\sis|\swas)\s(?:therefore\s)?(?:an?\s(?=\W{0,3}[a-z]\W))?{X}"),
+    ("phrase", "letters", r"{S}\sit\sis(?=\s?(?:[.,!]|\Z))"),
     (
         "phrase",
         "letters",
@@ -73,27 +78,32 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
         rf"\b(?:both|they|the\stwo)\s(?:{_NOUN}s\s)?(?:are|were|seem)\s(?:(?:roughly|about|almost|nearly|overall|of)\s)?"
         r"(?P<x>equal(?:ly)?|tied|on\spar|comparable)\b",
     ),
+    ("phrase", "two", r"\b(?:perform(?:ed|s)?|did|do|are|were)\s(?P<x>equally)\s(?:well|good|strong)\b"),
     ("phrase", "two", rf"\bneither\s(?:{_NOUN}\s)?is\s{_HEDGE}?(?P<x>better)\b"),
     ("alone", "all", r"\A[^\w+]*(?:{N}\s(?=[^\n:]{1,40}$))?{O}{F}(?!\+){E}"),
     ("alone", "options", r"\A[^\w+]*{N}\s{O}:[^\n]{1,60}\Z"),
-    ("alone", "all", r"(?:^[^\w\n+]{0,20}|[:?][^\w\n+]{1,9})(?:{N}\s)?{O}[^\w+]*\Z"),
+    ("alone", "all", r"^[^\w\n+]{0,20}(?:{N}\s)?{O}[^\w+]*\Z"),
+    ("alone", "yes or no", r"(?:[.!?]\s(?:(?:so|but),?\s)?|,\sbut\s){O}(?=[,.!]|\Z)[^\n.!?]{0,60}[.!]?\Z"),
     (
         "alone",
         "all",
-        rf"^[#*\s]{{0,9}}(?:(?:final|overall)\s)?{_LABEL}[*\s]{{0,9}}\n[^\w\n+]{{0,9}}(?:{{N}}\s)?{{O}}\W{{0,9}}$",
+        rf"^[#*\s]{{0,9}}(?:(?:final|overall)\s)?{_LABEL}[*\s]{{0,9}}\n[^\w\n+]{{0,9}}(?:{{N}}\s)?{{O}}{{F}}",
     ),
+    ("closing", "all", r"(?:[:?]|->)[^\w\n+]{1,9}(?:{N}\s)?{O}(?=[^\w\n]{0,9}(?:\n|\Z|[.;]\s))"),
 )
 _PROSE = {  # "a" is an article too, and "no" a determiner
-    "a": r"(?=\s?(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when)\b)|\n)",
+    "a": r"(?=\s{0,3}(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when)\b)|\n)",
     "no": r"(?!\s(?:doubt|matter|wonder|one|idea|way|problem|worries)\b)"
     r"(?![^\n]*\b(?:so|thus|therefore|hence),? yes\b)",
 }
 
 # --- what takes a statement back: in its clause before it, or right after it -----------------------------------------
 _TAKEN_BACK = re.compile(
-    r"\b(?:not|never|cannot|[a-z]+n't|neither|nor|rather than|instead of|unlike|if|unless|whether|would have|"
+    r"\b(?:not|never|cannot|[a-z]+n't|neither|nor|rather than|instead of|unlike|if|unless|whether|would have|wrong to|"
     r"could have|might|refus\w+|either|please|choose between|example|e\.g)\b|\bor\W{0,4}\Z|\bon [a-z]{3,20}\s?\Z|"
-    r"\b(?:sa(?:id|ys?)|claim\w*|writes?|wrote|states?)\W{0,3}\"[^\"]*\Z"
+    r"\b(?:judge|grader|annotator|expert|reviewer|rater)s?\s(?:[a-z]+\s){0,2}"
+    r"(?:chose|gave|gives|picked|prefer\w*|sa(?:id|ys)|wrote|writes?|thinks?|considers?)\b|"
+    r"\b(?:sa(?:id|ys?)|wrote|writes?|claim(?:s|ed)?)\W{0,3}\"\W?\Z"
 )
 _IF = re.compile(
     r"(?<!even )\b(?:(?:if|unless|whether|when)\b(?! (?:i|we) (?:had|have|must|were)\b)|initially|at first|about to|"
@@ -101,19 +111,36 @@ _IF = re.compile(
 )
 # "A is better in style": a verdict in one respect is none of the whole
 _RESPECT = re.compile(
-    r"\s(?:on|at|in|in terms of|regarding) (?!(?:all|every|most|both|general|that|balance|total|my|this)\b)"
+    r"\s(?:[a-z]+(?<!suit)(?:ed|ten)\b|(?:on|at|in|in terms of|regarding|with (?:respect|regard) to)\s"
+    r"(?!(?:all|every|most|both|general|that|balance|total|my|this)\b))"
+)
+_IN_RESPECT = re.compile(
+    r"\W*(?:in terms of|regarding|as (?:for|to)|with (?:respect|regard) to|on (?!balance|reflection)[a-z]+,)\s"
 )
 _CONDITION = re.compile(r"[\s\"'\])>*.]{0,5}(?:if|when|unless|in case|or)\b(?! (?:i|we) (?:had|have|must) to\b)")
+# the judge thinks again: what it says after that stands
+_AGAIN = re.compile(rf"{CORRECTION.pattern}|\Wedit:|\W(?:revised|corrected|updated) (?:final )?[a-z]+(?=\s?:| is\b)")
 MANY = 100  # of more matches than twice this the first and the last are read
 
 
-def _stands(match: re.Match) -> bool:
+def _stands(match: re.Match, rule: str) -> bool:
     """Whether nothing takes a match back: a negation in its clause, a condition after it, a quotation around it."""
     text = match.string
     window = text[max(0, match.start() - 200) : match.start()]
     sentence = window[max((end.end() for end in SENTENCE.finditer(window)), default=0) :]
     clause = sentence[max((end.end() for end in CLAUSE.finditer(sentence)), default=0) :]
-    return not (_TAKEN_BACK.search(clause) or _IF.search(sentence) or _CONDITION.match(text, match.end()))
+    flaw = _TAKEN_BACK.search(clause) or _IF.search(sentence) or _CONDITION.match(text, match.end())
+    return not (flaw or _quoted(match, rule) or (rule == "phrase" and _IN_RESPECT.match(sentence)))
+
+
+def _quoted(match: re.Match, rule: str) -> bool:
+    """Whether it stands among other words in quotation marks: those are the judged text's, but for a JSON string."""
+    text = match.string
+    line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+    if line.count('"') % 2 == 0 or line[: line.rindex('"')].rstrip().endswith('":'):
+        return False
+    said = line[line.rindex('"') + 1 :] + text[match.start() :].split('"', 1)[0]
+    return rule == "phrase" or len(said) > len(match.group()) + 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +238,10 @@ def _forms(names: tuple[str, ...], whose: str) -> dict[str, list[re.Pattern]]:
     one = "|".join(re.escape(name) + _PROSE.get(name, "") for name in longest_first)
     tie = (r"(?:an?\s(?=tie|draw))?", r"|c(?=\s?\]\])|tie|draw|tied|equal") if whose == "two" else ("", "")
     # "A or B", "A: 4" choose nothing
-    taken = rf"(?![\]\"']{{0,3}}\s?(?:or|and|nor|/|,|&|\|)\s?(?:{_NOUN}\s)?[\[\"'(]{{0,2}}(?:{plain})\b|\s?[:=-]?\s?\d)"
+    taken = (
+        rf"(?![\]\"']{{0,3}}\s?(?:or|and|nor|/|,|&|(?<!\s)\|(?!\s))\s?(?:{_NOUN}\s)?[\[\"'(]{{0,2}}(?:{plain})\b|"
+        r"\s?[:=-]?\s?\d)"
+    )
     option = rf"{tie[0]}(?P<x>{one}{tie[1]})(?!\w|'\w){taken}"
     parts = {
         "{X}": rf"[\s\"'(\[<]{{0,20}}(?:{_NAMED}\s{{0,9}})?[\"'(\[<]{{0,3}}{option}",
@@ -223,9 +253,11 @@ def _forms(names: tuple[str, ...], whose: str) -> dict[str, list[re.Pattern]]:
             "letters": r"(?=[\"')\]]{0,3}\s{0,3}(?:[.:,;)\]\n-]|\Z))",
             "two": r"(?=[\"')\]]{0,3}\s{0,3}(?:[.,;\n-]|\Z))",
         }[whose],
-        "{E}": rf"(?![\s\S]*(?:\n|[.;] )\W{{0,9}}(?:{_NAMED}\s)?(?:{plain})\s{{0,3}}[.:)])",  # repeated options
+        "{E}": rf"(?![\s\S]*(?:\n|[.;] )\W{{0,9}}(?:{_NAMED}\s)?(?:{plain})\s{{0,3}}[.:)])"  # repeated options
+        + rf"(?![\s\S]*[:?]\s\W{{0,3}}(?:{plain})\W*\Z)" * (whose == "yes or no"),  # "Yes, I read it. Is it good? No."
     }
     used = {"all": True, "letters": whose != "yes or no", "two": whose == "two", "options": whose == "letters"}
+    used["yes or no"] = not used["letters"]
     made: dict[str, list[re.Pattern]] = {}
     for rule, of, form in _FORMS:
         for mark, part in parts.items():
@@ -243,18 +275,33 @@ def _read(
     nothing: str,
     none: float | None = None,
 ) -> Choice:
-    """What the first form that stands anywhere in a text says; `meaning`: of an option its name and value."""
+    """What a text says, where the judge thinks again what it says after that; `meaning`: an option's name and value."""
     content = check_text(text, parser)
     if content is None:
         return Choice(none, Status.EMPTY, "no text", "empty")
     written = made_plain(readable(content)).rstrip()
+    for again in [*_AGAIN.finditer(written.lower())][: -MANY - 1 : -1]:
+        start = again.start() if again["rest"] is None else again.start("rest")
+        later = _said(written[start:], forms, meaning, none)
+        if later is not None and later.ok:
+            return later
+    said = _said(written, forms, meaning, none)
+    status, reason = why(written.lower()) or (Status.UNPARSED, nothing)
+    return said or Choice(none, status, reason, "none")
+
+
+def _said(
+    written: str, forms: dict[str, list[re.Pattern]], meaning: Callable[[str], tuple[str, Any]], none: float | None
+) -> Choice | None:
+    """What the first form that stands anywhere in a readable text says, None where none does."""
     body = written.lower()
 
     def counts(match: re.Match, rule: str) -> bool:
         """Whether it stands; a letter in prose counts only as it is written."""
         name = meaning(match["x"])[0]
         prose = rule == "phrase" or (rule == "alone" and match.end() < len(body))
-        return not (prose and len(name) == 1 and written[match.start("x") : match.end("x")] != name) and _stands(match)
+        small = prose and len(name) == 1 and written[match.start("x") : match.end("x")] != name
+        return not (small and written[match.start("x") - 1] not in "([") and _stands(match, rule)
 
     for rule, patterns in forms.items():
         found = []
@@ -266,7 +313,8 @@ def _read(
             return Choice(none, Status.UNPARSED, f"different verdicts: {', '.join(sorted(said))}", rule)
         if all(_RESPECT.match(body, match.end()) for match in found):
             continue
+        if rule == "closing" and re.search(r"\w", body[found[-1].end() :]):
+            continue
         for choice, value in said.items():
             return Choice(value, Status.OK, "", rule, choice, found[-1].group().strip())
-    status, reason = why(body) or (Status.UNPARSED, nothing)
-    return Choice(none, status, reason, "none")
+    return None

@@ -492,7 +492,7 @@ def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
         return Rating(math.nan, Status.TRUNCATED, "the text ends after its mark", "cut"), len(source)
     stop = _NEXT_PROMPT.search(said)
     said = (said[: stop.start()] if stop else said).replace("</s>", " ").strip()
-    said = said.lstrip("\"': ")
+    said = said.lstrip("\"': =>")
     read = rating(f"score: {said}", low, high)
     end = mark.end() if inside else _SAID.match(source, mark.end()).end()  # type: ignore[union-attr]  # matches nothing too
     return Rating(read.value, read.status, read.reason, f"result:{read.rule}"), end
