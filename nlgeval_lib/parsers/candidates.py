@@ -59,7 +59,7 @@ _RIGHT = re.compile(
     rf"""(?P<date>[ \t]*/[ \t]*\d+[ \t]*/[ \t]*\d|-\d+-\d|:\d)
        | (?P<of>[ \t]*(?:stars?\b|points?\b|pts\b|marks?\b|★)?[ \t]*[(\[]?[ \t]*
            (?:/|\\/|out[ ]of|of[ ]a[ ]possible|von[ ]|sur[ ]|de[ ]|av[ ]|van[ ]|из|من
-           |of(?=[ \t]+(?:\d|the[ ]\d+[ ](?:possible|available))))
+           |of(?=[ \t]+(?:\d|{WORD}\b|the[ ]\d+[ ](?:possible|available))))
            [ \t]*(?:a[ \t]+|the[ \t]+)?
            (?:(?:possible|maximum|total|max|perfect)[ \t]+(?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
            (?P<base>{_N})(?:[ ]available\b)?)
@@ -307,7 +307,9 @@ def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
     foreign = tables.FOREIGN.search(name) is not None
     if line_start and tables.AWARDED.issuperset(words):
         one.present(FINAL, "final label")
-    elif ranked and (nouns or foreign or (len(words) <= 4 and (line_start or words != ["in", "total"]))):
+    elif ranked and (
+        nouns or foreign or (len(words) <= 4 and (line_start or words != ["in", "total"]) and words[1:] != ["total"])
+    ):
         total = "total" in words and words[-1] in ("points", "marks")
         one.present(LABEL if total else FINAL, "final label", asked.strip() if nouns or foreign else " ".join(words))
     elif (nouns or foreign) and asked and not foreign:
@@ -391,10 +393,13 @@ _GETS = re.compile(
 )
 
 
+_WORD_BEFORE = re.compile(r"([^\W\d_][\w'-]*) \Z")
+
+
 def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
     """`the score of the summary is 4`, `a coherence score of 4`, `Score 4`; not the score of a game."""
-    before = (_WORD.findall(sentence[: found.start("noun")][-40:]) or [""])[-1]
-    before = before if sentence[: found.start("noun")].endswith(f"{before} ") else ""
+    left = _WORD_BEFORE.search(sentence[max(0, found.start("noun") - 40) : found.start("noun")])
+    before = left[1] if left else ""
     groups = found.groupdict()
     mid = _WORD.findall(groups.get("mid") or "")
     odd = {before, *mid} & tables.NOT_A_SCORE - tables.WHAT_IS_SCORED

@@ -197,7 +197,7 @@ _NO_SCORE = re.compile(r"^(?:(?:final|overall) )?(?:score|rating|grade): null$",
 _WITHDRAWN = re.compile(
     r"\b(?:(?:disregard|withdraw|retract) (?:(?:that|this|my|the) (?:score|rating|grade|mark|number)|it\b)|"
     r"\bnow,? (?:please )?(?:evaluate|rate|grade|assess|score) the\b|"
-    r"i leave (?:it|this|that) (?:open|to you)|"
+    r"\bnow,? it's your turn\b|i leave (?:it|this|that) (?:open|to you)|"
     r"i (?:must |have to )?(?:decline|refuse) to (?:give|assign|provide|offer|rate|score)\b"
     r"(?! (?:it |this )?(?:an? )?\w* ?\d))"
 )

@@ -189,9 +189,10 @@ CUES = {
         "it's vote voted is was at as be",
     ): r"\W(?:(?P<verb>rate[sd]?|scor(?:e[sd]|ing)|graded|choose|chose|select(?:ed)?|pick(?:ed)?|opt(?:ed)? "
     r"for)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
-    r"went with|decided? on|conclude with|(?:i|we|this(?: one)?|it|that|which)(?:'d| would| will|'ll)? (?:finally |"
-    r"eventually )?(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|"
-    r"sits|finish(?:es)?|(?:came|comes) (?:out|down))(?: [a-z]+ly)? (?:on|at|with|as)|"
+    r"went with|decided? on|conclude with|(?:i|we|this(?: one)?|it|that|which|"
+    rf"{'|'.join(sorted(JUDGED))})(?:'d| would| will|'ll)? (?:finally |eventually )?"
+    r"(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|"
+    r"sits|finish(?:es)?|(?:came|comes) (?:out|down|in))(?: [a-z]+ly)? (?:on|at|with|as)|"
     r"stick(?:ing)? with|commit(?:ting)? to|i'?(?:d|ll) (?:say|go)|i (?:would |will )?(?:have to )?say|"
     r"let(?: me|'s| us)(?: just)? say|i voted?(?: for)?|(?:my|the "
     r"final) (?:final |own |overall )?(?:answer|choice|pick|vote|decision|conclusion|call|number|opinion) (?:is|was|"
@@ -384,8 +385,9 @@ VETOES = {
         r"scored|deserved|gave|give|rated?|call)(?: an?)? ?\Z",
         # For example, a score of 4.
         "an example or instruction": r"e\.g|for (?:example|instance)\b|such as\b",
-        # The article says that it got a 4.
-        "somebody else's": rf"{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:report(?:s|ed)?|says?|said|"
+        # The article says that it got a 4. The teacher's note reads: Grade 2.
+        "somebody else's": rf"(?:comment|note|sign|caption|title|headline)\b[^.:]{{0,30}}? (?:reads?|says?)\b|"
+        rf"{_SOURCE}(?: text| article| document)? (?:[a-z]+ly )?(?:report(?:s|ed)?|says?|said|"
         rf"state[sd]?|mention(?:s|ed)?|claim(?:s|ed)?|note[sd]?|writes?|wrote|shows?|lists?|has)\b(?! (?:the same|"
         rf"so)\b)|according to (?:the|its|an?|my|one|another) (?:[a-z]+ )?(?:{_SOURCE}|{_PEOPLE})\b",
         # At first I gave it a 4.
@@ -413,7 +415,10 @@ VETOES = {
         "unfit": rf"[ \t]+(?:(?:is|was|would be|seems?|feels?|appears?)(?: to be)?(?: (?:a bit|a little|somewhat|"
         rf"slightly|way|far|much|rather|clearly|certainly|simply|also))* (?:not|never|too (?:high|low|generous|harsh|"
         rf"lenient|much|strict|severe|kind)|unjustified|unwarranted|undeserved|excessive|unfair|inappropriate|out of "
-        rf"(?:reach|the question)|off the table|generous|harsh|reserved|impossible|wrong|only for)\b|(?:would|might) "
+        rf"(?:reach|the question)|off the table|generous|harsh|reserved|impossible|wrong|only for|"
+        rf"considered|rejected|ruled out|an? (?:[a-z]+ )?(?:exaggeration|overstatement|stretch))\b|"
+        rf"would (?:ignore|overlook|hide|overstate|understate)\b|"
+        rf"as (?:the|its|their|an?) (?:[a-z]+ )?(?:solution|answer|result|value)\b|(?:would|might) "
         rf"be (?!(?:an? )?(?:{FIT}|(?:more|most|my|our|the|what|right|given|assigned|awarded|good|better|enough|"
         rf"accurate|correct|quite|well)\b))|(?:is|was|would|could|can|should|does|seem)(?:n't| not)\b|cannot\b|"
         rf"can't\b)",
