@@ -22,7 +22,7 @@ from nlgeval_lib.records import Status
 _NOUN = r"(?:response|answer|output|option|choice|assistant|model|letter|category|level)"
 _LABEL = (
     r"(?:verdict|winner|preference|result|decision|conclusion|judge?ment|selection|score|rating|grade|better|preferred|"
-    r"answer|choice|option|letter|category|level|best|overall|"
+    r"answer|choice|option|letter|category|level|best|overall|evaluation|assessment|"
     r"(?:better|best|preferred|selected|chosen|winning)[\s_](?:response|one|output|assistant|model))"
 )
 _HEDGE = (
@@ -48,10 +48,11 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
     (
         "phrase",
         "all",
-        r"\b(?:i|we)(?:\s(?:would|will|am)|'d|'ll|'m)?\s(?:prefer|choose|pick|select|favou?r|say|settle\son|vote\sfor|"
+        r"\b(?:i|we)(?:\s(?:would|will|am|therefore|thus|hence|finally|still)|'d|'ll|'m)?\s(?:prefer|choose|pick|select|favou?r|say|settle\son|vote\sfor|"
         r"go(?:ing)?\s(?:with|for)|(?:rate|call)\s(?:it|this|the)(?:\s[a-z]{3,12})?(?:\sas)?|"
         r"(?:can\sonly\s)?give\s(?:(?:it|this)\s)?an?)\s{X}",
     ),
+    ("phrase", "all", r"\b(?:vote|point|edge|nod|win|preference)\s(?:goes|belongs)\sto\s{X}"),
     ("phrase", "all", r"\b(?:in\sfavou?r\sof|chang(?:e|ing)\s(?:my|the)\s[a-z]{1,9}\sto)\s{X}"),
     ("phrase", "letters", r"\bit(?:'s|\sis|\swas)\s(?:therefore\s)?(?:an?\s(?=\W{0,3}[a-z]\W))?{X}"),
     ("phrase", "letters", r"{S}\sit\sis(?=\s?(?:[.,!]|\Z))"),
@@ -59,12 +60,15 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
         "phrase",
         "letters",
         rf"{{S}}\s{{1,3}}(?:is|was|would\sbe|comes\sout|seems|remains)\s{_HEDGE}{{0,6}}"
-        r"(?:(?:better|best|correct|right|superior|stronger|preferable|preferred|winner|ahead)\b|on\stop\b)",
+        r"(?:(?:better|best|correct|right|superior|stronger|preferable|preferred|winner|ahead)\b|on\stop\b|"
+        r"(?:my\s)?(?:final\s|overall\s)?(?:choice|pick|preference)\b)",
     ),
     (
         "phrase",
         "two",
-        rf"{{S}}\s{{1,3}}{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines|(?:does|did)\s(?:a|the)\sbetter\sjob)\b",
+        rf"{{S}}\s{{1,3}}{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines|takes\sthis\sone|"
+        r"(?:gets|has)\smy\svote|(?:does|did)\s(?:a|the)\sbetter\sjob|(?:provide|give|offer|deliver|write)s\s(?:a|the)\s"
+        rf"(?:clearly\s|overall\s)?(?:better|best|stronger|superior)\s(?:overall\s)?(?:{_NOUN}|one|reply|summary))\b",
     ),
     (
         "phrase",
@@ -78,9 +82,14 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
         rf"\b(?:both|they|the\stwo)\s(?:{_NOUN}s\s)?(?:are|were|seem)\s(?:(?:roughly|about|almost|nearly|overall|of)\s)?"
         r"(?P<x>equal(?:ly)?|tied|on\spar|comparable)\b",
     ),
-    ("phrase", "two", r"\b(?:perform(?:ed|s)?|did|do|are|were)\s(?P<x>equally)\s(?:well|good|strong)\b"),
+    ("phrase", "two", r"\b(?:perform(?:ed|s)?|did|do|are|were|they're)\s(?P<x>equally)\s(?:well|good|strong)\b"),
     ("phrase", "two", rf"\bneither\s(?:{_NOUN}\s)?is\s{_HEDGE}?(?P<x>better)\b"),
-    ("alone", "all", r"\A[^\w+]*(?:{N}\s(?=[^\n:]{1,40}$))?{O}{F}(?!\+){E}"),
+    (
+        "alone",
+        "all",
+        r"\A[^\w+]*(?:(?:absolutely|definitely|certainly|clearly),?\s)?(?:{N}\s(?=[^\n:]{1,40}$))?{O}{F}(?!\+){E}",
+    ),
+    ("alone", "letters", r"\b(?:so|thus|hence|therefore),?\s{O}[.!]?\Z"),
     ("alone", "options", r"\A[^\w+]*{N}\s{O}:[^\n]{1,60}\Z"),
     ("alone", "all", r"^[^\w\n+]{0,20}(?:{N}\s)?{O}[^\w+]*\Z"),
     ("alone", "yes or no", r"(?:[.!?]\s(?:(?:so|but),?\s)?|,\sbut\s){O}(?=[,.!]|\Z)[^\n.!?]{0,60}[.!]?\Z"),
@@ -99,15 +108,15 @@ _PROSE = {  # "a" is an article too, and "no" a determiner
 
 # --- what takes a statement back: in its clause before it, or right after it -----------------------------------------
 _TAKEN_BACK = re.compile(
-    r"\b(?:not|never|cannot|[a-z]+n't|neither|nor|rather than|instead of|unlike|if|unless|whether|would have|wrong to|"
-    r"could have|might|refus\w+|either|please|choose between|example|e\.g)\b|\bor\W{0,4}\Z|\bon [a-z]{3,20}\s?\Z|"
-    r"\b(?:judge|grader|annotator|expert|reviewer|rater)s?\s(?:[a-z]+\s){0,2}"
-    r"(?:chose|gave|gives|picked|prefer\w*|sa(?:id|ys)|wrote|writes?|thinks?|considers?)\b|"
-    r"\b(?:sa(?:id|ys?)|wrote|writes?|claim(?:s|ed)?)\W{0,3}\"\W?\Z"
+    r"\b(?:not|never|cannot|[a-z]+n't|neither|nor|rather than|instead of|unlike|if|unless|whether|would have|"
+    r"could have|might|wrong to|inclined|tempted|refus\w+|either|please|choose between|example|e\.g)\b|"
+    r"\bor\W{0,4}\Z|\bon [a-z]{3,20}\s?\Z|\b(?:sa(?:id|ys?)|wrote|writes?|claim(?:s|ed)?)\W{0,3}\"\W?\Z|"
+    r"\b(?:judge|grader|annotator|expert|reviewer|rater|gpt-?\d\S*|claude|gemini)s?\s(?:[a-z]+\s){0,2}"
+    r"(?:chose|rated|graded|gave|gives|picked|prefer\w*|sa(?:id|ys)|wrote|writes?|thinks?|considers?)\b"
 )
 _IF = re.compile(
     r"(?<!even )\b(?:(?:if|unless|whether|when)\b(?! (?:i|we) (?:had|have|must|were)\b)|initially|at first|about to|"
-    r"first (?:impression|thought|instinct)|(?:one|some) (?:may|might|could) argue)\b"
+    r"i'd have|first (?:impression|thought|instinct)|(?:one|some) (?:may|might|could) argue)\b"
 )
 # "A is better in style": a verdict in one respect is none of the whole
 _RESPECT = re.compile(
@@ -117,7 +126,10 @@ _RESPECT = re.compile(
 _IN_RESPECT = re.compile(
     r"\W*(?:in terms of|regarding|as (?:for|to)|with (?:respect|regard) to|on (?!balance|reflection)[a-z]+,)\s"
 )
-_CONDITION = re.compile(r"[\s\"'\])>*.]{0,5}(?:if|when|unless|in case|or)\b(?! (?:i|we) (?:had|have|must) to\b)")
+_CONDITION = re.compile(
+    r"[\s\"'\])>*.]{0,5}(?:if|when|unless|in case|or|for an? (?:tie|draw))\b(?! (?:i|we) (?:had|have|must) to\b)"
+)
+_EXAMPLE = re.compile(r"\W*(?:an? )?(?:example|sample)\b[^\n:]{0,40}:", re.I)  # a text that begins with one
 # the judge thinks again: what it says after that stands
 _AGAIN = re.compile(rf"{CORRECTION.pattern}|\Wedit:|\W(?:revised|corrected|updated) (?:final )?[a-z]+(?=\s?:| is\b)")
 MANY = 100  # of more matches than twice this the first and the last are read
@@ -242,9 +254,9 @@ def _forms(names: tuple[str, ...], whose: str) -> dict[str, list[re.Pattern]]:
         rf"(?![\]\"']{{0,3}}\s?(?:or|and|nor|/|,|&|(?<!\s)\|(?!\s))\s?(?:{_NOUN}\s)?[\[\"'(]{{0,2}}(?:{plain})\b|"
         r"\s?[:=-]?\s?\d)"
     )
-    option = rf"{tie[0]}(?P<x>{one}{tie[1]})(?!\w|'\w){taken}"
+    option = rf"{tie[0]}(?P<x>{one}{tie[1]})(?:'s(?=\s{_NOUN}\b|[.,;!]|\Z))?(?!\w|'\w){taken}"
     parts = {
-        "{X}": rf"[\s\"'(\[<]{{0,20}}(?:{_NAMED}\s{{0,9}})?[\"'(\[<]{{0,3}}{option}",
+        "{X}": rf"[\s\"'(\[<>]{{0,20}}(?:{_NAMED}\s{{0,9}})?[\"'(\[<]{{0,3}}{option}",
         "{S}": rf"(?<![\w'])(?:{_NAMED}\s?)?[\"'(]{{0,2}}(?P<x>{plain})(?:'s\s{_NOUN})?[\"')]{{0,2}}",
         "{N}": _NAMED,
         "{O}": option,
@@ -280,6 +292,8 @@ def _read(
     if content is None:
         return Choice(none, Status.EMPTY, "no text", "empty")
     written = made_plain(readable(content)).rstrip()
+    if _EXAMPLE.match(written):
+        written = written.rpartition("\n\n")[2]
     for again in [*_AGAIN.finditer(written.lower())][: -MANY - 1 : -1]:
         start = again.start() if again["rest"] is None else again.start("rest")
         later = _said(written[start:], forms, meaning, none)

@@ -42,6 +42,7 @@ _INSIDE = re.compile(
     rf"(?=[*_]{{0,3}}(?:{_NAME})[ \t]?\#?\d{{0,3}}[*_]{{0,3}}[ \t]?:)",
     re.I,
 )
+_XML = re.compile(rf"<({_NAME})>\s*([^<]*)</\1>", re.I)
 _AMOUNT = re.compile(
     r"[\s\"'`(\[*_]*+(?:(?:a |an )?(?:score )?(?:reduction|deduction|penalty) of |"
     r"(?:deduct(?:ed|s)?|minus|subtract(?:ed|s)?) )?"
@@ -259,6 +260,7 @@ def _summed(
 
 # --- lines and tables -----------------------------------------------------------------------------------------------
 def _in_text(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
+    body = _XML.sub(r"\n\1: \2\n", body) if "</" in body else body
     read = _listed(body, weights)
     amounts = "eduction" in body or "enalty" in body
     if read.ok or not amounts or any(_weight(error, weights) >= 0 for error in read.errors):

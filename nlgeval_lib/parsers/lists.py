@@ -5,10 +5,11 @@ Lines, tables, JSON and running text become entries (level, name, definition); l
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nlgeval_lib.parsers.normalise import Record, objects, table_lines
 from nlgeval_lib.parsers.ratings import candidates, normalised, under
@@ -39,11 +40,12 @@ class CriteriaList(Parsed):
 
 
 # --- lines ----------------------------------------------------------------------------------------------------------
-_KIND = r"(?:aspect|criterion|dimension|metric|factor|name)[ _]?#?"
+_KIND = r"(?:sub-?)?(?:aspect|criterion|dimension|metric|factor|name)[ _]?#?"
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)"
-    rf"(?P<mark>(?i:{_KIND})\d{{0,3}}[ ]?[.:)-](?=\s+[^:?!.,]{{1,60}}(?:\Z|:|\s-\s))|#{{1,6}}(?=\s)|[-+*•](?=\s)|"
-    r"\(?\d{1,3}(?:\.\d{1,3}){0,4}(?:[.):]?(?=\s)|[,.)](?=[^\W\d_]))|\(?[a-zA-Z][.)](?=\s))?"
+    rf"(?P<mark>(?i:{_KIND})\d{{0,3}}(?:\.\d{{1,3}})?[ ]?[.:)-](?=\s+[^:?!.,]{{1,60}}(?:\Z|:|\s-\s))|#{{1,6}}(?=\s)|"
+    r"(?:[-+*•]|[\u2190-\u27bf\U0001f300-\U0001faff])(?=\s)|"
+    r"\(?\d{1,3}(?:\.\d{1,3}){0,4}(?:[.):]?(?=\s)|[,.)](?=[^\W\d_]))|\(?(?:[a-zA-Z]|[IVX]{2,4})[.)](?=\s))?"
     r"[ \t]*(?P<rest>[^\n]*)"
 )
 _SPLITS = [
@@ -53,28 +55,32 @@ _SPLITS = [
         r"(?P<name>[^:\n]{1,90}?)\s{0,3}:(?!\d|//)\s*(?P<text>.*)",  # Name: text
         r"(?P<name>[^\n]{1,90}?)\s-{1,2}\s+(?P<text>.*)",  # Name - text
         r"(?P<name>[^()\n]{1,90}?)\s{0,3}\((?!\d)(?P<text>[^()]*)\)\s*[.;]?\Z",  # Name (text)
+        r"(?P<name>[^.:!?\n]{1,40}?)\.\s+(?=[A-Z])(?P<text>.*)",  # Name. Text
     )
 ]
+_BARE = re.compile(r"\s*(?:[\w/&'-]+ ){0,4}[\w/&'-]+[;,.]?\s*")  # a line that is a name and nothing else
 _DASHED = re.compile(r"[A-Z][\w/&-]*(?: [\w/&-]+){0,3}\s+-\s+\S")  # a line of its own: "Relevance - on topic"
 _SCALE = re.compile(r"\s{0,3}[(\[]\s?(?:\d+\s?(?:-|to|/)\s?\d+[^)\]]{0,20}|\d+\s?(?:points?|%))\s?[)\]]\s*$")
 _NUMBERED = re.compile(
-    rf"^(?:{_KIND}\d{{1,3}}[ ]?(?:[.:)]|-(?=\s))\s*(?=\S)|\(?\d{{1,3}}(?:\.\d{{1,3}})*[.)]\s+)", re.I
+    rf"^(?:{_KIND}\d{{1,3}}[ ]?(?:[.:)]|-(?=\s))\s*(?=\S)|\(?\d{{1,3}}(?:(?:\.\d{{1,3}})*[.)]|(?:\.\d{{1,3}})+)\s+)",
+    re.I,
 )
+_BOLD_NUMBER = re.compile(r"^([ \t]*)(\*\*|__)(\d{1,3}(?:\.\d{1,3})*[.)]?[ ]+)", re.M)  # "**1.1 Warmth**"
 # what stands under a name, and what is no entry at all
 _PART = re.compile(
-    r"(?:definition|description|explanation|meaning|detail|what it (?:means|measures)|criteria|question)s?"
+    r"(?:definition|description|explanation|meaning|what it (?:means|measures)|criteria|question)s?"
     r"(?:\s?:\s*|\Z)",
     re.I,
 )
 _ASIDE = re.compile(
-    r"(?:notes?|examples?|e\.g|weights?|scores?|ratings?|scale|sure|certainly|of course|sources?|importance|rationale|"
+    r"(?:notes?|examples?|e\.g|weights?|scores?|ratings?|scale|sure|certainly|of course|importance|rationale|"
     r"reasons?|how to (?:score|evaluate|measure)|possible scores?|evaluation (?:question|method))",
     re.I,
 )
 _LEAD_IN = re.compile(
     r"\A(?:[\w-]+ ){0,4}(?:aspects|criteria|metrics|dimensions|factors)(?: (?:are|include|would be|to consider))?\Z|"
     r"\b(?:here (?:are|is)|following|below|these (?:are|aspects|criteria)|aspects? (?:that|to|which)|sure|certainly|"
-    r"based on|can be|in order to|to (?:evaluate|measure|assess)|when (?:evaluating|measuring))\b",
+    r"based on|can be|in order to|to (?:evaluate|judge|measure|assess)|consider|when (?:evaluating|measuring))\b",
     re.I,
 )
 # --- one line -------------------------------------------------------------------------------------------------------
@@ -153,9 +159,12 @@ def _tree(entries: Sequence[Entry]) -> list[Criterion]:
 
 
 def _once(found: Iterable[Criterion]) -> tuple[Criterion, ...]:
+    """Each name once, with what stands under it anywhere."""
     unique: dict[str, Criterion] = {}
     for one in found:
-        unique.setdefault(one.name.casefold(), one)
+        first = unique.setdefault(one.name.casefold(), one)
+        if first is not one and one.children:
+            unique[one.name.casefold()] = replace(first, children=_once([*first.children, *one.children]))
     return tuple(unique.values())
 
 
@@ -172,12 +181,15 @@ def _leaves(roots: Iterable[Criterion]) -> Iterator[Criterion]:
 # --- entries of each form -------------------------------------------------------------------------------------------
 def _by_lines(text: str) -> str:
     """The readable text, with the entries of a table, or of a numbered list in one line, each on its own."""
-    lines = re.sub(r"</?[a-z]{1,9}\s{0,3}>", " ", table_lines(readable(text), _rows)).split("\n")
+    plain = re.sub(r"</?[a-z]{1,9}\s{0,3}>", " ", table_lines(readable(text), _rows))
+    lines = _BOLD_NUMBER.sub(r"\1\3\2", plain).split("\n")
     return "\n".join(_NEXT.sub("\n", line) if _ONE.search(line) and _TWO.search(line) else line for line in lines)
 
 
 def _rows(head: list[str], rows: list[list[str]]) -> list[str]:
     named = [row[next((at for at, cell in enumerate(row) if re.search(r"[^\W\d_]", cell)), len(row)) :] for row in rows]
+    if any("sub" in name.lower() for name in head):
+        return [line for row in named if len(row) > 1 for line in (f"- {row[0]}", f"  - {row[1]}")]
     return [f"- {row[0]}: {row[1]}" for row in named if len(row) > 1]
 
 
@@ -189,39 +201,64 @@ def _in_lines(text: str) -> list[Entry]:
     """
     lines = [match for line in text.split("\n") if (match := _LINE.match(line))]
     marked = any(line["mark"] and not line["mark"].startswith("#") for line in lines)
+    full = [line for line in lines if line["rest"].strip()]
+    bare = len(full) > 1 and all(_BARE.fullmatch(line.group()) for line in full)
+    heads = {above for above, line in itertools.pairwise(full) if _indent(line) > _indent(above)}
     found: list[Entry] = []
+    above: list[tuple[int, str]] = []  # indent and style of the entries that the next may stand under
     goes_on = blank = False  # whether a line may belong to the entry above, and one without text was between
     for line in lines:
         rest = line["rest"].strip()
-        entry = _entry(line, marked) if rest else None
+        entry = _entry(line, marked, bare, line in heads) if rest else None
         if entry is None and rest:
             goes_on = goes_on and (not blank or line["indent"] != "") and not _LEAD_IN.search(rest[:60])
         if rest and goes_on and (entry is None or _PART.fullmatch(entry[1])):
             level, name, said = found[-1]
-            found[-1] = level, name, f"{said} {entry[2] if entry else _PART.sub('', rest, count=1)}".strip()
+            said = f"{said} {entry[2] if entry else _PART.sub('', rest.lstrip('> '), count=1)}"
+            found[-1] = level, name, said.strip()
         elif entry and not _ASIDE.fullmatch(entry[1]):
-            found.append(entry)
+            found.append(entry if entry[0] < 0 else (_depth(above, line), *entry[1:]))
+            above = [] if entry[0] < 0 else above
             goes_on = True
         blank = not rest
     return found
 
 
-def _entry(line: re.Match, marked: bool) -> Entry | None:
+def _indent(line: re.Match) -> int:
+    return len(line["indent"].expandtabs(4)) // 2
+
+
+def _depth(above: list[tuple[int, str]], line: re.Match) -> int:
+    """How deep a line stands: beside the last of its indent and style of mark, else under the last less indented."""
+    mark = (line["mark"] or "").strip("().: ")
+    numbers = len(re.findall(r"\d+", mark))
+    style = f"{numbers}{(line['mark'] or '').startswith('(')}" if numbers else mark
+    if mark[:1].isalpha() and not numbers:
+        style = "roman" if set(mark) <= set("IVX") else "A" if mark.isupper() else "a"
+    own = _indent(line), style
+    while own not in above and above and above[-1][0] > own[0]:
+        above.pop()
+    del above[above.index(own) if own in above else len(above) :]
+    above.append(own)
+    return len(above) - 1
+
+
+def _entry(line: re.Match, marked: bool, bare: bool, head: bool) -> Entry | None:
     """The entry that a line begins, None where it goes on or says something else."""
     mark, rest = line["mark"] or "", line["rest"].strip()
     bold = not mark and rest.startswith(("**", "__"))
-    name, text = _split(rest)
+    name, text = ("", "") if rest.startswith(">") else _split(rest)
     if not name or (not bold and (not mark or mark.isdigit()) and _LEAD_IN.search(name)):
         return None
-    level = len(line["indent"].expandtabs(4)) + 2 * max(0, len(re.findall(r"\d+", mark)) - 1)
+    level = 0
     if mark.startswith("#"):
         level = -100 + 10 * len(mark)
     elif bold and not text and re.fullmatch(r"(?:\*\*|__)[^*_\n]{1,90}(?:\*\*|__)[:.]?", rest):
         level = -50  # a line in bold heads the list below it
     elif not mark and not bold:
-        if marked and ":" in rest and not text:
+        if (marked or head) and rest.endswith(":") and not text and "," not in name:
             level = -1  # among marked lines an unmarked "Name:" heads a group
-        elif marked or not text or not (":" in rest or _DASHED.match(rest)):
+        elif not bare and (marked or not text or not (":" in rest or _DASHED.match(rest) or rest.endswith(")"))):
             return None
     return level, name, text
 
@@ -275,7 +312,10 @@ def _of_json(item: Record | list, level: int) -> Iterator[Entry]:
             text = next((known[one] for one in _DEFINITIONS if one in known), "")
             inner = [one for one in value.values() if isinstance(one, (Record, list))]
             if named or text:
-                name, under = _name(named) or name, [one for one in inner if isinstance(one, Record)]
+                lists = [
+                    one for one in inner if isinstance(one, Record) or all(isinstance(x, (str, Record)) for x in one)
+                ]
+                name, under = _name(named) or name, lists[0] if len(lists) == 1 else []
             elif len(inner) + len(known) == len(value) and (name or len(value) == 1):
                 under = value
         if name and not (under and len(pairs) == 1):  # else it only heads the whole list
