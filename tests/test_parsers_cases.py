@@ -225,6 +225,7 @@ UNITS = [
     "on a scale of 1 to 5 ", "Error location 1: x\n", "score: 1+", "a ", "A: b. ", "<score>", "out of 5 ", "if ",
     "the score of ", "1/5 ", "wait, 4 ", "no errors ", "rate it ", "[[a]] ", "from 1 to 5 ",
     ". ", ".\n\n", "# a\n", "it gets a a, ", "score: 4. ", "fluency of the ",
+    "? no. ", ": a\n", "> ", '"a is better" ', "response 1 ", "gives ", "I. ", "wait, " + "no thing is long " * 60,
 ]
 # fmt: on
 READERS = {

@@ -103,7 +103,7 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
 _PROSE = {  # "a" is an article too, and "no" a determiner
     "a": r"(?=\s{0,3}(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when)\b)|\n)",
     "no": r"(?!\s(?:doubt|matter|wonder|one|idea|way|problem|worries)\b)"
-    r"(?![^\n]*\b(?:so|thus|therefore|hence),? yes\b)",
+    r"(?![^\n]{0,200}\b(?:so|thus|therefore|hence),? yes\b)",
 }
 
 # --- what takes a statement back: in its clause before it, or right after it -----------------------------------------
@@ -294,7 +294,7 @@ def _read(
     written = made_plain(readable(content)).rstrip()
     if _EXAMPLE.match(written):
         written = written.rpartition("\n\n")[2]
-    for again in [*_AGAIN.finditer(written.lower())][: -MANY - 1 : -1]:
+    for again in [*_AGAIN.finditer(written.lower())][:-4:-1]:
         start = again.start() if again["rest"] is None else again.start("rest")
         later = _said(written[start:], forms, meaning, none)
         if later is not None and later.ok:
