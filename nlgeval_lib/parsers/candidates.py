@@ -59,12 +59,12 @@ _RIGHT = re.compile(
     rf"""(?P<date>[ \t]*/[ \t]*\d+[ \t]*/[ \t]*\d|-\d+-\d|:\d)
        | (?P<of>[ \t]*(?:stars?\b|points?\b|pts\b|marks?\b|★)?[ \t]*[(\[]?[ \t]*
            (?:/|\\/|out[ ]of|of[ ]a[ ]possible|von[ ]|sur[ ]|de[ ]|av[ ]|van[ ]|из|من
-           |of(?=[ \t]+(?:\d|{WORD}\b|the[ ]\d+[ ](?:possible|available))))
+           |of(?=[ \t]+(?:\d|{WORD}\b|the[ ]{_N}[ ](?:possible|available))))
            [ \t]*(?:a[ \t]+|the[ \t]+)?
            (?:(?:possible|maximum|total|max|perfect)[ \t]+(?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
            (?P<base>{_N})(?:[ ]available\b)?)
        | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*(?P<upto>{_N}){END_OF_NUMBER})
-       | (?P<series>(?![,;](?:[ ]and)?[ ]{_N}[ ](?:is|seems|feels)\b)
+       | (?P<series>(?![,;](?:[ ]and)?[ ](?:an?[ ])?{_N}[ ](?:is|seems|feels)\b)
            [ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b|\bvs\b\.?|\bversus\b|[ ](?=\d))
            [ \t]*(?:(?:maybe|perhaps|possibly|even)[ ]+)?(?:an?[ ])?(?P<then>{_N})
            (?:{END_OF_NUMBER}|(?=[ \t]+[(\[]?\d)))

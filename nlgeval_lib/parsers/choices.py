@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nlgeval_lib.parsers.normalise import made_plain
+from nlgeval_lib.parsers.normalise import made_plain, without_example
+from nlgeval_lib.parsers.ratings import WITHDRAWN
 from nlgeval_lib.parsers.tables import CLAUSE, CORRECTION, SENTENCE
 from nlgeval_lib.parsers.text import Parsed, check_text, readable, why
 from nlgeval_lib.records import Status
@@ -45,6 +46,7 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
     ("tag", "two", r"(?:\[\[|^)[^\w\n]{0,9}a\s?(?P<x>=)\s?b[^\w\n]{0,9}(?:\]\]|$)"),
     ("json", "all", rf"[\"'](?:\w{{1,20}}_)?{_LABEL}[\"']\s{{0,9}}:{{X}}"),
     ("label", "all", rf"\b{_LABEL}{_LINK}{{X}}"),
+    ("label", "two", r"(?:\branking\b[^\n]{0,40}\n\s{0,3}1[.)]|\brank\s1:)\s{X}"),
     (
         "phrase",
         "all",
@@ -53,7 +55,11 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
         r"(?:can\sonly\s)?give\s(?:(?:it|this)\s)?an?)\s{X}",
     ),
     ("phrase", "all", r"\b(?:vote|point|edge|nod|win|preference)\s(?:goes|belongs)\sto\s{X}"),
-    ("phrase", "all", r"\b(?:in\sfavou?r\sof|chang(?:e|ing)\s(?:my|the)\s[a-z]{1,9}\sto)\s{X}"),
+    (
+        "phrase",
+        "all",
+        r"\b(?:in\sfavou?r\sof|falls\sunder|corresponds\sto|chang(?:e|ing)\s(?:my|the)\s[a-z]{1,9}\sto)\s{X}",
+    ),
     ("phrase", "letters", r"\bit(?:'s|\sis|\swas)\s(?:therefore\s)?(?:an?\s(?=\W{0,3}[a-z]\W))?{X}"),
     ("phrase", "letters", r"{S}\sit\sis(?=\s?(?:[.,!]|\Z))"),
     (
@@ -66,14 +72,14 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
     (
         "phrase",
         "two",
-        rf"{{S}}\s{{1,3}}{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines|takes\sthis\sone|"
+        rf"{{S}}\s{{1,3}}{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines|takes\sthis\sone|has\sthe\sedge|"
         r"(?:gets|has)\smy\svote|(?:does|did)\s(?:a|the)\sbetter\sjob|(?:provide|give|offer|deliver|write)s\s(?:a|the)\s"
         rf"(?:clearly\s|overall\s)?(?:better|best|stronger|superior)\s(?:overall\s)?(?:{_NOUN}|one|reply|summary))\b",
     ),
     (
         "phrase",
         "two",
-        rf"{_NOUN}\s[ab]\s(?:is|was|seems)\s{_HEDGE}{{0,6}}"
+        rf"{_NOUN}\s[ab](?:'s\s{_NOUN})?\s(?:is|was|seems)\s{_HEDGE}{{0,6}}"
         r"(?:(?:worse|weaker|inferior)\s(?:than|to)|not\sas\sgood\sas)\s{X}",
     ),
     (
@@ -89,7 +95,7 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
         "all",
         r"\A[^\w+]*(?:(?:absolutely|definitely|certainly|clearly),?\s)?(?:{N}\s(?=[^\n:]{1,40}$))?{O}{F}(?!\+){E}",
     ),
-    ("alone", "letters", r"\b(?:so|thus|hence|therefore),?\s{O}[.!]?\Z"),
+    ("alone", "letters", r"(?:\b(?:so|thus|hence|therefore),?|[.!?])\s{O}[.!]?\Z"),
     ("alone", "options", r"\A[^\w+]*{N}\s{O}:[^\n]{1,60}\Z"),
     ("alone", "all", r"^[^\w\n+]{0,20}(?:{N}\s)?{O}[^\w+]*\Z"),
     ("alone", "yes or no", r"(?:[.!?]\s(?:(?:so|but),?\s)?|,\sbut\s){O}(?=[,.!]|\Z)[^\n.!?]{0,60}[.!]?\Z"),
@@ -101,7 +107,9 @@ _FORMS = (  # the rule, for all or for letters or for two responses, its pattern
     ("closing", "all", r"(?:[:?]|->)[^\w\n+]{1,9}(?:{N}\s)?{O}(?=[^\w\n]{0,9}(?:\n|\Z|[.;]\s))"),
 )
 _PROSE = {  # "a" is an article too, and "no" a determiner
-    "a": r"(?=\s{0,3}(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when)\b)|\n)",
+    "a": r"(?=\s{0,3}(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when|here|"
+    r"on|in|this|to|due|given|again|overall|despite|at|"
+    r"from)\b)|\n)",
     "no": r"(?!\s(?:doubt|matter|wonder|one|idea|way|problem|worries)\b)"
     r"(?![^\n]{0,200}\b(?:so|thus|therefore|hence),? yes\b)",
 }
@@ -109,14 +117,15 @@ _PROSE = {  # "a" is an article too, and "no" a determiner
 # --- what takes a statement back: in its clause before it, or right after it -----------------------------------------
 _TAKEN_BACK = re.compile(
     r"\b(?:not|never|cannot|[a-z]+n't|neither|nor|rather than|instead of|unlike|if|unless|whether|would have|"
-    r"could have|might|wrong to|inclined|tempted|refus\w+|either|please|choose between|example|e\.g)\b|"
+    r"could have|might|could be|in that case|"
+    r"wrong to|inclined|tempted|refus\w+|either|please|choose between|example|e\.g)\b|"
     r"\bor\W{0,4}\Z|\bon [a-z]{3,20}\s?\Z|\b(?:sa(?:id|ys?)|wrote|writes?|claim(?:s|ed)?)\W{0,3}\"\W?\Z|"
     r"\b(?:judge|grader|annotator|expert|reviewer|rater|gpt-?\d\S*|claude|gemini)s?\s(?:[a-z]+\s){0,2}"
     r"(?:chose|rated|graded|gave|gives|picked|prefer\w*|sa(?:id|ys)|wrote|writes?|thinks?|considers?)\b"
 )
 _IF = re.compile(
     r"(?<!even )\b(?:(?:if|unless|whether|when)\b(?! (?:i|we) (?:had|have|must|were)\b)|initially|at first|about to|"
-    r"i'd have|first (?:impression|thought|instinct)|(?:one|some) (?:may|might|could) argue)\b"
+    r"i'd have|suppose|first (?:impression|thought|instinct)|(?:one|some) (?:may|might|could) argue)\b"
 )
 # "A is better in style": a verdict in one respect is none of the whole
 _RESPECT = re.compile(
@@ -127,9 +136,9 @@ _IN_RESPECT = re.compile(
     r"\W*(?:in terms of|regarding|as (?:for|to)|with (?:respect|regard) to|on (?!balance|reflection)[a-z]+,)\s"
 )
 _CONDITION = re.compile(
-    r"[\s\"'\])>*.]{0,5}(?:if|when|unless|in case|or|for an? (?:tie|draw))\b(?! (?:i|we) (?:had|have|must) to\b)"
+    r"[\s\"'\])>*.,]{0,5}(?:if|provided|when|unless|in case|or|for an? (?:tie|draw))\b"
+    r"(?! (?:i|we) (?:had|have|must) to\b)"
 )
-_EXAMPLE = re.compile(r"\W*(?:an? )?(?:example|sample)\b[^\n:]{0,40}:", re.I)  # a text that begins with one
 # the judge thinks again: what it says after that stands
 _AGAIN = re.compile(rf"{CORRECTION.pattern}|\Wedit:|\W(?:revised|corrected|updated) (?:final )?[a-z]+(?=\s?:| is\b)")
 MANY = 100  # of more matches than twice this the first and the last are read
@@ -189,13 +198,15 @@ _PLACED = re.compile(
     r"\b(?P<noun>response|answer|output|assistant|model|candidate|reply|summary|translation)[ _]#?(?P<digit>[12])\b"
     r"(?![.,]\d)|\b(?:the )?(?P<place>first|1st|second|2nd) (?:response|answer|output|assistant|model|candidate|reply|"
     r"summary|translation|one)\b|"
-    r"(?P<lead>\b(?:better|best|preferred|winner)\b[a-z ]{0,20}: )(?P<bare>[12])(?=\W{0,9}\Z)",
+    r"(?P<lead>\b(?:better|best|preferred|winner|verdict|choice|output|answer)\b"
+    r"(?: (?:response|answer|output|one|is))?: )"
+    r"(?P<bare>[12])(?:st|nd)?(?=\W{0,9}(?:\Z|\n))|\bthe (?P<last>former|latter)\b",
     re.I,
 )
 
 
 def _placed(match: re.Match) -> str:
-    first = (match["digit"] or match["place"] or match["bare"])[0] in "1fF"
+    first = (match["digit"] or match["place"] or match["bare"] or match["last"])[0] in "1fF"
     return f"{match['lead'] or ''}{match['noun'] or 'Response'} {'A' if first else 'B'}"
 
 
@@ -254,6 +265,7 @@ def _forms(names: tuple[str, ...], whose: str) -> dict[str, list[re.Pattern]]:
         rf"(?![\]\"']{{0,3}}\s?(?:or|and|nor|/|,|&|(?<!\s)\|(?!\s))\s?(?:{_NOUN}\s)?[\[\"'(]{{0,2}}(?:{plain})\b|"
         r"\s?[:=-]?\s?\d)"
     )
+    line_end = "" if whose == "yes or no" else "|$"
     option = rf"{tie[0]}(?P<x>{one}{tie[1]})(?:'s(?=\s{_NOUN}\b|[.,;!]|\Z))?(?!\w|'\w){taken}"
     parts = {
         "{X}": rf"[\s\"'(\[<>]{{0,20}}(?:{_NAMED}\s{{0,9}})?[\"'(\[<]{{0,3}}{option}",
@@ -265,8 +277,10 @@ def _forms(names: tuple[str, ...], whose: str) -> dict[str, list[re.Pattern]]:
             "letters": r"(?=[\"')\]]{0,3}\s{0,3}(?:[.:,;)\]\n-]|\Z))",
             "two": r"(?=[\"')\]]{0,3}\s{0,3}(?:[.,;\n-]|\Z))",
         }[whose],
-        "{E}": rf"(?![\s\S]*(?:\n|[.;] )\W{{0,9}}(?:{_NAMED}\s)?(?:{plain})\s{{0,3}}[.:)])"  # repeated options
-        + rf"(?![\s\S]*[:?]\s\W{{0,3}}(?:{plain})\W*\Z)" * (whose == "yes or no"),  # "Yes, I read it. Is it good? No."
+        "{E}": rf"(?![\s\S]*(?:\n|[.;] )\W{{0,9}}(?:{_NAMED}\s)?(?:{plain})\s{{0,3}}"
+        rf"(?:[.:)]{line_end}))"  # repeated options
+        + rf"(?![\s\S]*[:?]\s\W{{0,3}}(?:{plain})\W*\Z)"
+        * (whose == "yes or no"),  # "Yes, I read it. Is it good? No."
     }
     used = {"all": True, "letters": whose != "yes or no", "two": whose == "two", "options": whose == "letters"}
     used["yes or no"] = not used["letters"]
@@ -291,9 +305,7 @@ def _read(
     content = check_text(text, parser)
     if content is None:
         return Choice(none, Status.EMPTY, "no text", "empty")
-    written = made_plain(readable(content)).rstrip()
-    if _EXAMPLE.match(written):
-        written = written.rpartition("\n\n")[2]
+    written = made_plain(without_example(readable(content))).rstrip()
     for again in [*_AGAIN.finditer(written.lower())][:-4:-1]:
         start = again.start() if again["rest"] is None else again.start("rest")
         later = _said(written[start:], forms, meaning, none)
@@ -325,6 +337,8 @@ def _said(
         said = dict(meaning(match["x"]) for match in found)
         if len(said) > 1:
             return Choice(none, Status.UNPARSED, f"different verdicts: {', '.join(sorted(said))}", rule)
+        if found and WITHDRAWN.search(body, max(match.end() for match in found)):
+            return Choice(none, Status.UNPARSED, "what follows takes it back", rule)
         if all(_RESPECT.match(body, match.end()) for match in found):
             continue
         if rule == "closing" and re.search(r"\w", body[found[-1].end() :]):

@@ -263,7 +263,7 @@ def _in_text(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
     body = _XML.sub(r"\n\1: \2\n", body) if "</" in body else body
     read = _listed(body, weights)
     amounts = "eduction" in body or "enalty" in body
-    if read.ok or not amounts or any(_weight(error, weights) >= 0 for error in read.errors):
+    if read.ok or not (amounts or weights) or any(_weight(error, weights) >= 0 for error in read.errors):
         return read
     # the amounts may stand in a table or inside the lines
     again = _listed(_INSIDE.sub("\n", table_lines(readable(body), _rows)), weights)

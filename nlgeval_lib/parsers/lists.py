@@ -44,7 +44,7 @@ _KIND = r"(?:sub-?)?(?:aspect|criterion|dimension|metric|factor|name)[ _]?#?"
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)"
     rf"(?P<mark>(?i:{_KIND})\d{{0,3}}(?:\.\d{{1,3}})?[ ]?[.:)-](?=\s+[^:?!.,]{{1,60}}(?:\Z|:|\s-\s))|#{{1,6}}(?=\s)|"
-    r"(?:[-+*•]|[\u2190-\u27bf\U0001f300-\U0001faff])(?=\s)|"
+    r"[A-Z]\.\d{1,2}[.)]?(?=\s)|\[\d{1,2}(?:\.\d{1,2})*\](?=\s)|(?:[-+*•]|[\u2190-\u27bf\U0001f300-\U0001faff])(?=\s)|"
     r"\(?\d{1,3}(?:\.\d{1,3}){0,4}(?:[.):]?(?=\s)|[,.)](?=[^\W\d_]))|\(?(?:[a-zA-Z]|[IVX]{2,4})[.)](?=\s))?"
     r"[ \t]*(?P<rest>[^\n]*)"
 )
@@ -53,19 +53,23 @@ _SPLITS = [
     for pattern in (
         r"(?:\*\*|__)(?P<name>[^*_\n]{1,90}?)[:.]?(?:\*\*|__)\s*[:-]?\s*(?P<text>.*)",  # **Name** text
         r"(?P<name>[^:\n]{1,90}?)\s{0,3}:(?!\d|//)\s*(?P<text>.*)",  # Name: text
-        r"(?P<name>[^\n]{1,90}?)\s-{1,2}\s+(?P<text>.*)",  # Name - text
-        r"(?P<name>[^()\n]{1,90}?)\s{0,3}\((?!\d)(?P<text>[^()]*)\)\s*[.;]?\Z",  # Name (text)
+        r"(?P<name>[^\n]{1,90}?)\s(?:-{1,2}|=|->)\s+(?P<text>.*)",  # Name - text, Name = text
+        r"(?P<name>[^()\n]{1,90}?)\s{0,3}\((?!\d|weight)(?P<text>[^()]*)\)\s*(?:[.;]|,? and|,)?\s*\Z",  # Name (text)
         r"(?P<name>[^.:!?\n]{1,40}?)\.\s+(?=[A-Z])(?P<text>.*)",  # Name. Text
     )
 ]
 _BARE = re.compile(r"\s*(?:[\w/&'-]+ ){0,4}[\w/&'-]+[;,.]?\s*")  # a line that is a name and nothing else
 _DASHED = re.compile(r"[A-Z][\w/&-]*(?: [\w/&-]+){0,3}\s+-\s+\S")  # a line of its own: "Relevance - on topic"
-_SCALE = re.compile(r"\s{0,3}[(\[]\s?(?:\d+\s?(?:-|to|/)\s?\d+[^)\]]{0,20}|\d+\s?(?:points?|%))\s?[)\]]\s*$")
+_SCALE = re.compile(
+    r"\s{0,3}[(\[]\s?(?:\d+\s?(?:-|to|/)\s?\d+[^)\]]{0,20}|(?:weight:?\s)?\d+\s?(?:points?|%))\s?[)\]]\s*$"
+)
 _NUMBERED = re.compile(
     rf"^(?:{_KIND}\d{{1,3}}[ ]?(?:[.:)]|-(?=\s))\s*(?=\S)|\(?\d{{1,3}}(?:(?:\.\d{{1,3}})*[.)]|(?:\.\d{{1,3}})+)\s+)",
     re.I,
 )
-_BOLD_NUMBER = re.compile(r"^([ \t]*)(\*\*|__)(\d{1,3}(?:\.\d{1,3})*[.)]?[ ]+)", re.M)  # "**1.1 Warmth**"
+_KINDED = re.compile(rf"^{_KIND}(?:\d{{1,3}}(?:\.\d{{1,3}})?)?\s?[:-]\s+(?=\S)", re.I)  # "Criterion 1 - Clarity"
+_BRANCH = re.compile(r"^([│| \t]{0,40})[├└|`][─-]{1,3}[ \t]+", re.M)  # of a drawn tree
+_BOLD_NUMBER = re.compile(r"^([ \t]*)(\*\*|__|\*)(\d{1,3}(?:\.\d{1,3})*[.)]?[ ]+)", re.M)  # "**1.1 Warmth**"
 # what stands under a name, and what is no entry at all
 _PART = re.compile(
     r"(?:definition|description|explanation|meaning|what it (?:means|measures)|criteria|question)s?"
@@ -87,11 +91,14 @@ _LEAD_IN = re.compile(
 _ONE, _TWO = re.compile(r"(?:\A|[\s:])\(?1[.)][ ]"), re.compile(r"[ ]\(?2[.)][ ]")
 _NEXT = re.compile(r"[ ](?=\(?\d{1,2}[.)][ ])")
 _INLINE = re.compile(r"(?<=\D[.?!;])\s(?=[A-Z][A-Za-z][A-Za-z /&'-]{0,48}:\s)")
-_COMMAS = re.compile(r"\s?(?:,|;|/|\band\b|&)\s?", re.I)
+_COMMAS = re.compile(r"\s?(?:,|;|/|\||\band\b|&)\s?", re.I)
 _LEAD = re.compile(
-    r"\A(?:[^:\n]{0,160}:\s*|[\w' -]{0,80}\b(?:aspects|criteria|dimensions|metrics|factors)\b"
-    r"[\w' ]{0,40}?\b(?:are|include)\s+)"
+    r"\A(?:(?:sure|certainly|of course)[!,.]\s+)?"
+    r"(?:[^:\n]{0,160}:\s*|[\w' -]{0,80}\b(?:aspects|criteria|dimensions|metrics|factors)\b"
+    r"[\w' ]{0,40}?\b(?:are|include)\s+)?",
+    re.I,
 )
+_NAMES_ONLY = re.compile(r"[A-Z][\w'-]*(?: [\w'-]+){0,2}(?:[,;] [A-Z][\w'-]*(?: [\w'-]+){0,2})*[.;]?")
 # --- JSON -----------------------------------------------------------------------------------------------------------
 _PLACE = re.compile(rf"(?:{_KIND})?\d*", re.I)  # a key that only numbers
 _DEFINITIONS = ("definition", "description", "explanation", "meaning", "question", "details")
@@ -139,11 +146,17 @@ def _listed(text: str | None, parser: str, nested: bool) -> CriteriaList:
     if not entries:
         status, said = reason or (Status.UNPARSED, "no list of names")
         return CriteriaList(None, status, said, "none")
+    if nested and all(_NAMES_ONLY.fullmatch(said) for _, _, said in entries) and re.search(r"[,;]", entries[0][2]):
+        entries = [one for entry in entries for one in _under(*entry)]  # "Grammar: Tense, Agreement"
     while nested and len(entries) > 2 and entries[0][0] < min(0, *(level for level, _, _ in entries[1:])):
         entries = entries[1:]  # "Criteria:" above them all
     found = _tree(entries) if nested else list(_leaves(_tree(entries)))
     unique, cut = _once(found), reason is not None and reason[0] is Status.TRUNCATED
     return CriteriaList(unique, Status.OK, "", rule, len(found) - len(unique), cut)
+
+
+def _under(level: int, name: str, said: str) -> list[Entry]:
+    return [(level, name, ""), *((level + 1, part.strip(), "") for part in re.split(r"[,;]", said.rstrip(".;")))]
 
 
 def _tree(entries: Sequence[Entry]) -> list[Criterion]:
@@ -171,7 +184,7 @@ def _once(found: Iterable[Criterion]) -> tuple[Criterion, ...]:
 def _leaves(roots: Iterable[Criterion]) -> Iterator[Criterion]:
     """The lowest that have a definition; names alone under a name are its definition."""
     for one in roots:
-        if one.children and all(child.children or child.definition for child in one.children):
+        if one.children and any(child.children or child.definition for child in one.children):
             yield from _leaves(one.children)
         else:
             under_it = (f"{child.name} {child.definition}".strip() for child in one.children)
@@ -182,15 +195,17 @@ def _leaves(roots: Iterable[Criterion]) -> Iterator[Criterion]:
 def _by_lines(text: str) -> str:
     """The readable text, with the entries of a table, or of a numbered list in one line, each on its own."""
     plain = re.sub(r"</?[a-z]{1,9}\s{0,3}>", " ", table_lines(readable(text), _rows))
+    plain = _BRANCH.sub(lambda branch: " " * len(branch[1]) + "  - ", plain)
     lines = _BOLD_NUMBER.sub(r"\1\3\2", plain).split("\n")
     return "\n".join(_NEXT.sub("\n", line) if _ONE.search(line) and _TWO.search(line) else line for line in lines)
 
 
 def _rows(head: list[str], rows: list[list[str]]) -> list[str]:
+    numbers = [row[0] if re.fullmatch(r"\d{1,2}(?:\.\d{1,2})*", row[0]) else "-" for row in rows]
     named = [row[next((at for at, cell in enumerate(row) if re.search(r"[^\W\d_]", cell)), len(row)) :] for row in rows]
     if any("sub" in name.lower() for name in head):
-        return [line for row in named if len(row) > 1 for line in (f"- {row[0]}", f"  - {row[1]}")]
-    return [f"- {row[0]}: {row[1]}" for row in named if len(row) > 1]
+        return [f"- {row[0]}\n  - " + "\n  - ".join(re.split(r"[,;] ?", row[1])) for row in named if len(row) > 1]
+    return [f"{mark} {row[0]}: {row[1]}" for mark, row in zip(numbers, named, strict=True) if len(row) > 1]
 
 
 def _in_lines(text: str) -> list[Entry]:
@@ -212,11 +227,12 @@ def _in_lines(text: str) -> list[Entry]:
         entry = _entry(line, marked, bare, line in heads) if rest else None
         if entry is None and rest:
             goes_on = goes_on and (not blank or line["indent"] != "") and not _LEAD_IN.search(rest[:60])
-        if rest and goes_on and (entry is None or _PART.fullmatch(entry[1])):
+        alone = entry is not None and line["mark"] and not entry[2]  # "## Examples" among criteria is one
+        if rest and goes_on and (entry is None or (_PART.fullmatch(entry[1]) and not alone)):
             level, name, said = found[-1]
             said = f"{said} {entry[2] if entry else _PART.sub('', rest.lstrip('> '), count=1)}"
             found[-1] = level, name, said.strip()
-        elif entry and not _ASIDE.fullmatch(entry[1]):
+        elif entry and (alone or not _ASIDE.fullmatch(entry[1])):
             found.append(entry if entry[0] < 0 else (_depth(above, line), *entry[1:]))
             above = [] if entry[0] < 0 else above
             goes_on = True
@@ -245,7 +261,7 @@ def _depth(above: list[tuple[int, str]], line: re.Match) -> int:
 
 def _entry(line: re.Match, marked: bool, bare: bool, head: bool) -> Entry | None:
     """The entry that a line begins, None where it goes on or says something else."""
-    mark, rest = line["mark"] or "", line["rest"].strip()
+    mark, rest = line["mark"] or "", _KINDED.sub("", line["rest"].strip())
     bold = not mark and rest.startswith(("**", "__"))
     name, text = ("", "") if rest.startswith(">") else _split(rest)
     if not name or (not bold and (not mark or mark.isdigit()) and _LEAD_IN.search(name)):
@@ -256,7 +272,8 @@ def _entry(line: re.Match, marked: bool, bare: bool, head: bool) -> Entry | None
     elif bold and not text and re.fullmatch(r"(?:\*\*|__)[^*_\n]{1,90}(?:\*\*|__)[:.]?", rest):
         level = -50  # a line in bold heads the list below it
     elif not mark and not bold:
-        if (marked or head) and rest.endswith(":") and not text and "," not in name:
+        heads = rest.endswith(":") or (head and len(name.split()) <= 5 and not re.search(r"[.!?]", rest))
+        if (marked or head) and heads and not bare and not text and "," not in name:
             level = -1  # among marked lines an unmarked "Name:" heads a group
         elif not bare and (marked or not text or not (":" in rest or _DASHED.match(rest) or rest.endswith(")"))):
             return None

@@ -117,19 +117,21 @@ _BLANKS = re.compile(r"[ \t]{2,}")
 
 def normalised(content: str, low: float, high: float) -> str:
     """Lower case, one form of every sign, plain lines, quoted remarks without digits, without the scale."""
-    text = readable(content).lower()
+    text = without_example(readable(content)).lower()
     if "{" in text:
         text = _json(text)
     if "|" in text:
         text = table_lines(text, _scores)
     if "\\" in text or "$" in text:
-        text = _BOXED.sub(rf"\nfinal score: \1 {TAG}", _TEX.sub(_bare, text))
+        text = _BOXED.sub(rf"\nfinal score: \1 {TAG}", _TEX.sub(_bare, _TEX.sub(_bare, text)))
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
-    if "[x]" in text:
+    if "[x]" in text or "(x)" in text:
         text = _CHECKED.sub("final score: ", _UNCHECKED.sub("", text))
     if "name" in text:
         text = _NAMED.sub(r"\n\1: \2\n", text)
+    if "<" in text:
+        text = _ARROWS.sub(r": \1", text)
     if "=" in text:
         text = _SUM.sub(functools.partial(_without_sum, high=high), text)
     if "☆" in text:
@@ -211,11 +213,11 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 def table_lines(text: str, made: Table) -> str:
     """The text with each markdown table that `made` makes lines of (from its head and its rows) replaced by them."""
-    if "--" not in text:
+    if "--" not in text and ":-" not in text:
         return text
     given, kept, at = text.split("\n"), [], 0
     while at < len(given):
-        if "|" in given[at] and at + 1 < len(given) and "--" in given[at + 1] and not given[at + 1].strip("|:- \t"):
+        if "|" in given[at] and at + 1 < len(given) and "-" in given[at + 1] and not given[at + 1].strip("|:- \t"):
             end = at + 2
             while end < len(given) and "|" in given[end]:
                 end += 1
@@ -261,7 +263,9 @@ _SUM = re.compile(
     r"(?P<sum>[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
     r"=)[ *]{0,5}(?=\d{1,3}(?:\.\d+)?(?![\d%/]))"
 )
-_CHECKED, _UNCHECKED = re.compile(r"^[ *-]{0,9}\[x\]", re.M), re.compile(r"^[ *-]{0,9}\[ ?\].*", re.M)
+_CHECKED = re.compile(r"(?:^[ *-]{0,9}|(?<=[ \t]))[\[(]x[\])]", re.M)
+_UNCHECKED = re.compile(r"(?:^[ *-]{0,9}|(?<=[ \t]))[\[(] ?[\])][^\n\[(]*", re.M)
+_ARROWS = re.compile(r"[<>=-]{2,4} ?(\d+(?:\.\d+)?) ?[<>=-]{2,4}")  # "==> 5 <=="
 # "- name: style\n  score: 4" of YAML, '<aspect name="style" score="4"/>', '<aspect name="style">4</aspect>'
 _NAMED = re.compile(
     r"\bname(?:: ?|=)[\"']?([a-z][a-z _-]{1,40})[\"']?(?:\s{1,9}(?:value|score|rating)(?:: ?|=)[\"']?|>\s{0,3})"
@@ -271,8 +275,8 @@ _NAMED = re.compile(
 _STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
 _STRUCK = re.compile(r"~~[^~\n]{1,60}~~")
 _LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
-_ECHOED = re.compile(r"(?:for example|e\.g\.?|such as|format)[^\n.!?]{0,40}\Z")
-_EXAMPLE = re.compile(r"\b(?:example|sample|template)\b[^\n.!?]{0,30}:\s{0,9}\Z")
+_ECHOED = re.compile(r"(?:(?:for example|e\.g\.?|such as|format)|look like this:\n)[^\n.!?]{0,40}\Z")
+_EXAMPLE = re.compile(r"\b(?:example|sample|template|format)\b[^\n.!?]{0,30}:\s{0,9}\Z")
 _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 _BARE_QUOTE = re.compile(r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*")
 _WRITES = re.compile(r"\b(?:writes?|wrote|says?|said):? \Z")
@@ -332,6 +336,14 @@ def plain(text: str) -> str:
 def made_plain(text: str) -> str:
     """Readable text for parsers of words: without TeX and markup, what is boxed on a line of its own."""
     return plain(_BOXED.sub(r"\n\1\n", _TEX.sub(lambda one: one[1] or one[0], text)))
+
+
+_EXAMPLE_FIRST = re.compile(r"\W*(?:an? )?(?:example|sample)\b[^\n:]{0,40}:", re.I)
+
+
+def without_example(text: str) -> str:
+    """Of a text that begins with an example under a heading, the last paragraph."""
+    return text.rpartition("\n\n")[2] if _EXAMPLE_FIRST.match(text) else text
 
 
 # --- the scale ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from nlgeval_lib.parsers import tables
 from nlgeval_lib.parsers.candidates import CUT, SPLIT, Candidate, candidates, doubt
-from nlgeval_lib.parsers.normalise import OTHER, TAG, normalised
+from nlgeval_lib.parsers.normalise import OTHER, TAG, normalised, without_example
 from nlgeval_lib.parsers.tables import ALONE, ASPECT, FINAL, FORM, LABEL, PHRASE
 from nlgeval_lib.parsers.text import (
     DECLINED,
@@ -86,7 +86,12 @@ _PLAIN = re.compile(
 def _plain(text: str, low: float, high: float) -> Rating | None:
     """The verdict of such a text, None of any other: with no second number and no markup nothing can take it back."""
     plain = _PLAIN.match(text)
-    if plain is None or spelled(text.lower()) or _WITHDRAWN.search(text.lower(), plain.end("value")):
+    if (
+        plain is None
+        or without_example(text) != text
+        or spelled(text.lower())
+        or WITHDRAWN.search(text.lower(), plain.end("value"))
+    ):
         return None
     low, high = check_scale(low, high)
     value, base = float(plain["value"]), plain["base"]
@@ -194,8 +199,10 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
 
 
 _NO_SCORE = re.compile(r"^(?:(?:final|overall) )?(?:score|rating|grade): null$", re.M)  # of JSON with other numbers
-_WITHDRAWN = re.compile(
-    r"\b(?:(?:disregard|withdraw|retract) (?:(?:that|this|my|the) (?:score|rating|grade|mark|number)|it\b)|"
+WITHDRAWN = re.compile(
+    r"\b(?:(?:disregard|withdraw|retract) "
+    r"(?:(?:that|this|my|the) (?:score|rating|grade|mark|number|verdict|choice)|it\b)|"
+    r"(?:it|that|this) (?:isn't|is not|wasn't) mine\b|"
     r"\bnow,? (?:please )?(?:evaluate|rate|grade|assess|score) the\b|"
     r"\bnow,? it's your turn\b|i leave (?:it|this|that) (?:open|to you)|"
     r"i (?:must |have to )?(?:decline|refuse) to (?:give|assign|provide|offer|rate|score)\b"
@@ -211,9 +218,12 @@ def _settled(best: Candidate, body: str, low: float, high: float) -> Candidate |
     declined = DECLINED.search(f" {body[: min(best.start, 200)]}") if weak else None
     if declined and not _GOES_ON.search(body, declined.end() - 1, best.start):
         return Status.REFUSED, "the judge declined or says that it cannot rate", "silence"
-    if _WITHDRAWN.search(body, best.end):
+    if WITHDRAWN.search(body, best.end):
         return Status.UNPARSED, f"what follows takes {shown(best.value)} back", "conflict"
-    for row in _STARS.findall(body) if "☆" in body else ():
+    rows = _STARS.findall(body) if "☆" in body else []
+    if len(set(rows)) > 1:  # of several aspects: those of its line
+        rows = _STARS.findall(body[body.rfind("\n", 0, best.start) + 1 :].split("\n", 1)[0])
+    for row in rows:
         stars = row.count("★")
         if len(row) == high and abs(stars - best.value) >= 1.0:
             return Status.UNPARSED, f"different verdicts: {shown(best.value)}, {stars} stars", "conflict"
@@ -248,7 +258,7 @@ def _after_turn(verdicts: list[Candidate], body: str) -> list[Candidate]:
 
 _CONCLUDES = re.compile(
     r"(?:(?P<so>\b(?:so|thus|hence|therefore|as (?:it|things) stands?|as is|which averages (?:out )?to|"
-    r"which makes):?,?)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
+    r"which makes):?,?|->)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
     rf"(?:(?:\A|\s)(?:{'|'.join(tables.FILL - {'probably', 'likely', 'now', 'only', 'just'})}))*\s*\Z"
 )
 _DEDUCES = re.compile(r"\b(?:minus|deduct\w*|subtract\w*|points? off|knock\w* off)\b")
@@ -362,10 +372,11 @@ def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
     words = re.findall(r"[^\W_]+", readable(label).lower())
     name = r"[\W_]+".join(map(re.escape, words))
     before = re.compile(
-        rf"\b{name}\b(?: of (?:the|this|its) [a-z]+(?=\s?[:=|]))?(?:[ _](?:score|rating|quality|level|grade))*"
-        rf"[\s\"'*)\]]{{0,5}}(?:\([^()\n]{{0,40}}\))?"
+        rf"\b{name}\b(?: (?:is|was|seems) (?:[a-z]+ ){{1,3}}\(\Z|"
+        rf"(?: of (?:the|this|its) [a-z]+(?=\s?[:=|]))?(?:[ _](?:score|rating|quality|level|grade))*"
+        rf"[\s\"'*)\]★☆]{{0,12}}(?:\([^()\n]{{0,40}}\))?"
         r"(?: only| just)?\s?(?::|\?|=|\||,|-|->|=>|is|was|would be|of|at|gets|receives|scores|as)?\s{0,4}"
-        r"(?:a|an|about)?[\s\"'*(\[]{0,5}\Z"
+        r"(?:(?:an? )?(?:score|rating|grade) of|a|an|about)?[\s\"'*(\[]{0,5}\Z)"
     )
     after = re.compile(
         r"\s?(?:(?:/|out of)\s?\d+)?\s?(?:stars?|points?)?\s?(?:for|in|on|regarding|in terms of)\s"

@@ -114,7 +114,7 @@ JUDGED = words(
 )
 AUXILIARIES = words(
     "would will have has had am is are was were be been being should must can do does did 'd could shall may might"
-    " don not really"
+    " don not really hereby"
 )
 
 # --- cues -----------------------------------------------------------------------------------------------------------
@@ -172,8 +172,9 @@ CUES = {
     rf"\W(?P<verb>{_VERB})\b(?:[\s,]+(?!(?:this|it) is\b|since\b|because\b)[a-z'\"-]++){{0,11}}",
     # "For style I give 4"
     Cue(
-        "I give", PHRASE, "give giving award awarding assign assigning one"
-    ): r"\W(?:i|we)(?:'d|'ll|'m| am| would| will)? (?:giv(?:e|ing)|award(?:ing)?|assign(?:ing)?)(?: this one)?",
+        "I give", PHRASE, "give giving award awarding assign assigning one out"
+    ): r"\W(?:i|we)(?:'d|'ll|'m| am| would| will)? "
+    r"(?:giv(?:e|ing)|award(?:ing)?|assign(?:ing)?|hand(?:ing)? out)(?: this one)?",
     # "It gets 4, and"
     Cue(
         "it gets",
@@ -191,7 +192,7 @@ CUES = {
     r"for)|settl(?:e[sd]?|ing) (?:on|for)|go(?:ing)? (?:with|for)|"
     r"went with|decided? on|conclude with|(?:i|we|this(?: one)?|it|that|which|"
     rf"{'|'.join(sorted(JUDGED))})(?:'d| would| will|'ll)? (?:finally |eventually )?"
-    r"(?:land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|"
+    r"(?:stays?|remains?|land|end up|arrive|come (?:out|down)|settle|sit|ended up|landed|arrived|ends up|lands|"
     r"sits|finish(?:es)?|(?:came|comes) (?:out|down|in))(?: [a-z]+ly)? (?:on|at|with|as)|"
     r"stick(?:ing)? with|commit(?:ting)? to|i'?(?:d|ll) (?:say|go)|i (?:would |will )?(?:have to )?say|"
     r"let(?: me|'s| us)(?: just)? say|i voted?(?: for)?|(?:my|the "
@@ -207,9 +208,9 @@ CUES = {
     Cue("this is a", PHRASE, "a"): rf"\W(?:that|mine|this one|{'|'.join(sorted(JUDGED))})"
     r"(?:'s| is| was| would be| should be| must be| 'd be)(?:\s(?:rather|only|just|clearly|definitely|about))?",
     # "That brings the score down to 4"
-    Cue(
-        "moved to", PHRASE, "to"
-    ): rf"\W(?:(?<=\A )(?:dropp|lower|reduc|go|mov)ing|{_MOVE} (?:it|this|that|me)|(?P<verb>{_MOVE}) (?:the|my|its) "
+    Cue("moved to", PHRASE, "to"): rf"\W(?:(?<=\A )(?:(?:dropp|lower|reduc|go|mov)ing|"
+    rf"(?:(?:up|down)grad|rais|lower|revis|reduc|dropp)ed)|"
+    rf"{_MOVE} (?:it|this|that|me)|(?P<verb>{_MOVE}) (?:the|my|its) "
     rf"(?:overall |final )?(?:score|rating|grade)|(?:score|rating|grade) (?:(?:is |was )"
     r"(?:lowered|reduced|raised|changed|revised|"
     r"adjusted)|drops|falls|rises|comes|goes))(?: back)?(?: (?:down|up|over)(?:wards?)?)?(?: from(?: an?)? \S{1,6})?"
@@ -277,7 +278,8 @@ SHORT_ANSWER = re.compile(
 )
 
 _PEOPLE = (
-    r"(?:humans?|annotators?|experts?|people|readers?|reviewers?|critics?|users?|teachers?|authors?|reviews?|guests?|"
+    r"(?:humans?|annotators?|raters?|(?:first|second|third|other) one|"
+    r"experts?|people|readers?|reviewers?|critics?|users?|teachers?|authors?|reviews?|guests?|"
     r"customers?|viewers?|analysts?|magazines?|newspapers?|fans|voters?|colleagues?|students?|professors?|graders?)"
 )
 _SOURCE = (
@@ -285,7 +287,7 @@ _SOURCE = (
 )
 _JUDGE = (
     r"(?:gpt|chatgpt|claude|gemini|llama|mistral|qwen|palm|bard)(?:-?[\w.]+)*|(?:reviewer|rater|annotator|judge|grader|"
-    r"evaluator|expert|assessor) (?:\d|[a-c]|one|two|three)"
+    r"evaluator|expert|assessor) #?(?:\d|[a-c]|one|two|three)"
 )
 _LACKING = r"with (?:more|better|some|a few|minor|slight|less|fewer|a bit|a little|improve\w+|additional|another)"
 _GRADE = r"(?: (?:a|an|the|even|full|perfect|scores?|ratings?|levels?|grades?|marks?|of|about))*"
@@ -323,7 +325,7 @@ VETOES = {
         "a standard": r"(?:fails?|partially|partly|nearly|almost|closer?)\b.*\b(?:criteria|standards?)\b",
         # GPT-4's score was 4, reviewer 2 recommended a 4
         "another judge's": rf"(?:{_JUDGE})(?:'s (?:[a-z]+ )?(?:scores?|ratings?|grades?|marks?|verdict)|,?(?: "
-        r"[a-z]+ly)? (?:recommend|suggest|propos|g[ai]v|award|assign|rate|scor|grade)\w*)\b",
+        r"[a-z]+ly)? (?:recommend|suggest|propos|ask|want|g[ai]v|award|assign|rate|scor|grade)\w*)\b",
         # Others gave it a 4.
         "somebody else's": rf"its own (?:{'|'.join(sorted(JUDGED))})\b|"
         rf"(?:wrongly|incorrectly|mistakenly|falsely|erroneously|model answers?|others)\b|"
@@ -358,7 +360,8 @@ VETOES = {
     # at the start of its sentence
     "opening": {
         # With more sources, it is a 4.
-        "hypothetical": rf"\W*(?:should (?:the|it|this)|(?:an?|any) (?:[a-z]+ ){{1,3}}(?:would|should|must)|"
+        "hypothetical": rf"\W*(?:suppose|imagine|should (?:the|it|this)|"
+        rf"(?:an?|any) (?:[a-z]+ ){{1,3}}(?:would|should|must)|"
         rf"{_LACKING}|(?:an? )?(?:[a-z]+ )?more [a-z ]+ and (?:it|"
         rf"this))\b|\W*(?:given (?:more|some|better|a)\b[^,]*|(?:with|after)\b[^,]* [a-z]+(?:ed|ion|out)|[a-z]+ed),? "
         rf"(?:it|this|the [a-z]+)(?:'d| would| could| might)\b",
@@ -405,7 +408,7 @@ VETOES = {
         r"format|template)s?(?: (?:output|answer|response|rating|score|evaluation))?:.*:|(?:such as|instead of|rather "
         r"than)\W{0,3}[a-z]{0,9}\W{0,3}\Z|\b(?:at (?:most|least|best)|(?:less|more) than|ideally|asked to [a-z]+|says|"
         r"said|wants)\W*\Z|"
-        rf"\A\W*should\b|"
+        rf"\A\W*(?:should|once|after|when)\b|"
         rf"\b(?:unless|if|otherwise|provided|assuming|would be|disagree\w*|"
         rf"your (?:output|answer|response|task) (?:should|must|is))\b|\A\W*{_LACKING}\b",
     },
