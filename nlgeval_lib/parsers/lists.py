@@ -261,9 +261,12 @@ def _depth(above: list[tuple[int, str]], line: re.Match) -> int:
 
 def _entry(line: re.Match, marked: bool, bare: bool, head: bool) -> Entry | None:
     """The entry that a line begins, None where it goes on or says something else."""
-    mark, rest = line["mark"] or "", _KINDED.sub("", line["rest"].strip())
+    mark, rest = line["mark"] or "", line["rest"].strip()
     bold = not mark and rest.startswith(("**", "__"))
-    name, text = ("", "") if rest.startswith(">") else _split(rest)
+    if rest.startswith(">"):
+        return None
+    name, text = _split(_KINDED.sub("", rest))
+    name, text = (name, text) if name else _split(rest)
     if not name or (not bold and (not mark or mark.isdigit()) and _LEAD_IN.search(name)):
         return None
     level = 0
