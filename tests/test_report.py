@@ -205,7 +205,8 @@ def test_a_judge_that_was_run_is_not_replaced_by_a_weaker_route(here):
 def test_what_another_judge_gave_has_a_row_of_its_own(here):
     out, who = output("one"), "judge@at:h:8000+owner:me"
     judged = f"level:dataset|judge:geval|engine:openai|model:{who}|v:1|judged-by:{who}"
-    cells = out.compare(pd.concat([ours(0.5, route="run", signature=judged), ours(0.5, 0.2).iloc[1:]]))
+    plain = ours(0.5, 0.2).iloc[1:].reset_index(drop=True)  # so that two rows have one index, as after a concat
+    cells = out.compare(pd.concat([ours(0.5, route="run", signature=judged), plain]))
     cells = cells.set_index("row")
     assert cells.loc["BLEU", ["verdict", "reason"]].tolist() == ["missing", f"judged by {who}, in a row of its own"]
     assert cells.loc[f"BLEU, judged by {who}", ["verdict", "ours", "route"]].tolist() == ["extra", 0.5, "run"]

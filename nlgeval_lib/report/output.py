@@ -299,6 +299,7 @@ def _named(name: str) -> None:
 
 def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
     """Cells that another than the paper's judge gave, in rows of their own; the printed ones say who that is."""
+    ours = ours.reset_index(drop=True)  # tables joined by concat
     signatures = ours.get("signature", pd.Series("", ours.index)).astype("string").fillna("")
     who = signatures.str.extract(re.escape(judges.JUDGED_BY) + r"([^|]+)", expand=False)
     moved = ours[who.notna()]
