@@ -85,7 +85,7 @@
   function section(title, text, where = one) {
     if (!text) return null;
     made("h3", title, where);
-    return made("pre", text, where);
+    return made("pre", text, where, {tabIndex: 0});  // it scrolls, so keys must reach it
   }
   function show(row) {
     chosen = row;
@@ -117,7 +117,7 @@
       if (!texts[trace]) return;
       const folded = made("details", "", one);
       made("summary", "How the parser read it", folded);
-      made("pre", texts[trace], folded);
+      made("pre", texts[trace], folded, {tabIndex: 0});
     });
   }
   list();
