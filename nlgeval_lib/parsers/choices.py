@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nlgeval_lib.parsers.normalise import made_plain, without_example
-from nlgeval_lib.parsers.ratings import WITHDRAWN
-from nlgeval_lib.parsers.tables import CLAUSE, CORRECTION, SENTENCE
+from nlgeval_lib.parsers.tables import CLAUSE, CORRECTION, SENTENCE, WITHDRAWN
 from nlgeval_lib.parsers.text import Parsed, check_text, readable, why
 from nlgeval_lib.records import Status
 
@@ -194,10 +193,10 @@ def preference(text: str | None, tie: bool = False) -> Choice:
 
 
 # "response 1", "the first answer", "better answer: 2"
+_JUDGED = "response|answer|output|assistant|model|candidate|reply|summary|translation"
 _PLACED = re.compile(
-    r"\b(?P<noun>response|answer|output|assistant|model|candidate|reply|summary|translation)[ _]#?(?P<digit>[12])\b"
-    r"(?![.,]\d)|\b(?:the )?(?P<place>first|1st|second|2nd) (?:response|answer|output|assistant|model|candidate|reply|"
-    r"summary|translation|one)\b|"
+    rf"\b(?P<noun>{_JUDGED})[ _]#?(?P<digit>[12])\b(?![.,]\d)|"
+    rf"\b(?:the )?(?P<place>first|1st|second|2nd) (?:{_JUDGED}|one)\b|"
     r"(?P<lead>\b(?:better|best|preferred|winner|verdict|choice|output|answer)\b"
     r"(?: (?:response|answer|output|one|is))?: )"
     r"(?P<bare>[12])(?:st|nd)?(?=\W{0,9}(?:\Z|\n))|\bthe (?P<last>former|latter)\b",

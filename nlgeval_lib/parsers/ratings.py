@@ -90,7 +90,7 @@ def _plain(text: str, low: float, high: float) -> Rating | None:
         plain is None
         or without_example(text) != text
         or spelled(text.lower())
-        or WITHDRAWN.search(text.lower(), plain.end("value"))
+        or tables.WITHDRAWN.search(text.lower(), plain.end("value"))
     ):
         return None
     low, high = check_scale(low, high)
@@ -199,15 +199,6 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
 
 
 _NO_SCORE = re.compile(r"^(?:(?:final|overall) )?(?:score|rating|grade): null$", re.M)  # of JSON with other numbers
-WITHDRAWN = re.compile(
-    r"\b(?:(?:disregard|withdraw|retract) "
-    r"(?:(?:that|this|my|the) (?:score|rating|grade|mark|number|verdict|choice)|it\b)|"
-    r"(?:it|that|this) (?:isn't|is not|wasn't) mine\b|"
-    r"\bnow,? (?:please )?(?:evaluate|rate|grade|assess|score) the\b|"
-    r"\bnow,? it's your turn\b|i leave (?:it|this|that) (?:open|to you)|"
-    r"i (?:must |have to )?(?:decline|refuse) to (?:give|assign|provide|offer|rate|score)\b"
-    r"(?! (?:it |this )?(?:an? )?\w* ?\d))"
-)
 _UNSURE = re.compile(r" ?i (?:don't know|do not know|can't|cannot|'m not sure|am not sure)|,? ?i'm not sure")
 _GOES_ON = re.compile(r"\b(?:but|however|nonetheless|nevertheless|still|though|if|so|yet|instead|based)\b")
 
@@ -218,7 +209,7 @@ def _settled(best: Candidate, body: str, low: float, high: float) -> Candidate |
     declined = DECLINED.search(f" {body[: min(best.start, 200)]}") if weak else None
     if declined and not _GOES_ON.search(body, declined.end() - 1, best.start):
         return Status.REFUSED, "the judge declined or says that it cannot rate", "silence"
-    if WITHDRAWN.search(body, best.end):
+    if tables.WITHDRAWN.search(body, best.end):
         return Status.UNPARSED, f"what follows takes {shown(best.value)} back", "conflict"
     rows = _STARS.findall(body) if "☆" in body else []
     if len(set(rows)) > 1:  # of several aspects: those of its line

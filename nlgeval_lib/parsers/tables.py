@@ -503,6 +503,15 @@ CORRECTION = re.compile(
     rf"[.!?;,-]{{0,4}} (?:no|(?:hmm+,? )?(?:rather|(?P<unsure>maybe|perhaps)))[:,]? "
     rf"(?=(?:an? )?{_N}(?:/\d+)?\s*(?:[.!,;]|\Z)))(?P<rest>[^\n]{{0,60}})"
 )
+WITHDRAWN = re.compile(
+    r"\b(?:(?:disregard|withdraw|retract) "
+    r"(?:(?:that|this|my|the) (?:score|rating|grade|mark|number|verdict|choice)|it\b)|"
+    r"(?:it|that|this) (?:isn't|is not|wasn't) mine\b|"
+    r"\bnow,? (?:please )?(?:evaluate|rate|grade|assess|score) the\b|"
+    r"\bnow,? it's your turn\b|i leave (?:it|this|that) (?:open|to you)|"
+    r"i (?:must |have to )?(?:decline|refuse) to (?:give|assign|provide|offer|rate|score)\b"
+    r"(?! (?:it |this )?(?:an? )?\w* ?\d))"
+)
 CORRECTED = re.compile(
     rf"[\s:,.-]*(?:(?:no|make|it|it's|that|this|is|an?|my|the|new|final|overall|score|rating|mind|back|down|up|to|i|"
     rf"i'd|i'll|would|should|be|say|give|rate|rather|more|like|go|with)[\s:,]+)*{_N}(?:/\d+| out of "
