@@ -335,7 +335,10 @@ def _of_json(item: Record | list, level: int) -> Iterator[Entry]:
                 lists = [
                     one for one in inner if isinstance(one, Record) or all(isinstance(x, (str, Record)) for x in one)
                 ]
-                name, under = _name(named) or name, lists[0] if len(lists) == 1 else []
+                name, under = (
+                    _name(named) or name,
+                    lists[0] if len(lists) == 1 else [one for one in lists if isinstance(one, Record)],
+                )
             elif len(inner) + len(known) == len(value) and (name or len(value) == 1):
                 under = value
         if name and not (under and len(pairs) == 1):  # else it only heads the whole list
