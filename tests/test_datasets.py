@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlgeval_lib import datasets, files
-from nlgeval_lib.datasets import UnknownName, mini, prometheus
+from nlgeval_lib.datasets import UnknownName, mini_judge, prometheus
 
 LEADING = ["dataset", "input_id", "system_id", "aspect", "human"]
 
@@ -192,19 +192,19 @@ def test_hhh(data):
 
 
 def test_mini_needs_its_file_and_names_a_broken_line(tmp_path, monkeypatch):
-    lines = (files.data() / mini.FILE).read_text(encoding="utf-8").split("\n")
+    lines = (files.data() / mini_judge.MINI).read_text(encoding="utf-8").split("\n")
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     with pytest.raises(datasets.DataUnavailable, match=r"data/mini/mini\.jsonl is not in this checkout"):
-        mini.load()
+        datasets.load("mini")
     assert datasets.available("mini") == (False, "data/mini/mini.jsonl is not in this checkout")
-    target = files.data() / mini.FILE
+    target = files.data() / mini_judge.MINI
     target.parent.mkdir(parents=True)
     target.write_text("\n".join([*lines[:2], "{", *lines[3:]]))
     with pytest.raises(ValueError, match="line 3: not JSON"):
-        mini.load()
+        datasets.load("mini")
     target.write_text("\n".join(lines[:8]))
     with pytest.raises(ValueError, match=r"mini: outputs, inputs, systems: got \(8, 1, 8\), expected \(600, 75, 8\)"):
-        mini.load()
+        datasets.load("mini")
 
 
 def test_load_names_unknown_data_sets_and_options():
@@ -271,7 +271,7 @@ PROMPT = (
     "###Task Description:\nJudge it.\n\n###The instruction to evaluate:\n{i}\n\n###Response to evaluate:\n{o}\n\n"
     "###Reference Answer (Score 5):\n{r}\n\n###Score Rubrics:\n{s}\n\n###Feedback: "
 )
-TEXT = st.text(st.characters(codec="utf-8", exclude_characters="#"), max_size=40)
+TEXT = st.text("ab5 \n\t.:()[]é\u2028\x00字😀", max_size=40)
 
 
 @settings(max_examples=100, deadline=None)

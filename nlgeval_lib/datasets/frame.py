@@ -7,18 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 KEYS = ("dataset", "input_id", "system_id", "aspect", "human")
-Column = Sequence[Any] | np.ndarray
-Ratings = (
-    Mapping[str, Column] | Sequence[Mapping[str, Any]]
-)  # aspect -> a value an item; or an item each {aspect: value}
 TEXTS = ("source", "reference", "references", "output", "context", "instruction", "rubric")
 
-
-# a row a data set: what `Spec` says of it, and the module here that reads it
+# a row a data set: what `Spec` says of it, the module here that reads it, the systems with a file each
 TABLE = pd.read_csv(Path(__file__).with_name("datasets.csv"), index_col="name", keep_default_na=False)
 
 
@@ -40,13 +34,18 @@ class Spec:
 
 def known(name: str, *files: str, embedded: tuple[str, ...] = ()) -> Spec:
     """The spec of a data set of these files: the table's row says the rest, its scale as `aspect aspect 1 5; ...`."""
-    row = TABLE.loc[name].drop("module").to_dict()
+    row = TABLE.loc[name].drop(["module", "systems"]).to_dict()
     scale: dict[str, tuple[float, float]] = {}
     for part in row.pop("scale").split(";"):
         *aspects, low, high = part.split()
         ends = (float(low) if low == "-inf" else int(low), int(high))
         scale |= dict.fromkeys(aspects, ends)
     return Spec(name=name, files=files, scale=scale, embedded=embedded, **row)
+
+
+def systems(name: str) -> tuple[str, ...]:
+    """The systems of a data set whose files are named by them."""
+    return tuple(TABLE["systems"][name].split())
 
 
 def expect(name: str, what: str, got: object, expected: object) -> None:
@@ -57,44 +56,35 @@ def expect(name: str, what: str, got: object, expected: object) -> None:
         )
 
 
-def build(
-    spec: Spec,
-    items: Mapping[str, Column],
-    human: Ratings,
-    raters: Mapping[str, Ratings] | None = None,
-    per_aspect: Mapping[str, Ratings] | None = None,
-    counts: tuple[int, int, int] | None = None,
-) -> pd.DataFrame:
-    """The long frame of `spec` from one value an item in `items` and one rating an item and aspect in `human`.
+def build(spec: Spec, rows: Sequence[Mapping[str, Any]], counts: tuple[int, int, int] | None = None) -> pd.DataFrame:
+    """The long frame of `spec` from one row an output: what is known of it, by column.
 
-    `items` must have input_id, system_id and output; its further columns are repeated for each aspect. Of `reference`
-    and `references` one is enough. `raters` and `per_aspect` have ratings or other values by column. `counts` (items,
-    inputs, systems) overrides what the spec promises, for a variant of the data set.
+    A row has input_id, system_id, output and `human`. A value that is itself a mapping (aspect -> value) is the
+    aspect's own, such as `human`, `rater_...` or predictions; any other is repeated for each aspect. Of `reference` and
+    `references` one is enough. `counts` (outputs, inputs, systems) overrides what the spec promises, for a variant.
 
     Raises: ValueError where a count is not what the spec says.
     """
-    wide = pd.DataFrame(dict(items))
+    wide, aspects = pd.DataFrame(rows), list(spec.scale)
+    got = (len(wide), wide["input_id"].nunique(), wide["system_id"].nunique())
+    expect(spec.name, "outputs, inputs, systems", got, counts or (spec.n_items, spec.n_inputs, spec.n_systems))
     if "references" in wide:
         wide["reference"] = [texts[0] for texts in wide["references"]]
     elif "reference" in wide:
         wide["references"] = [(text,) if text else () for text in wide["reference"]]
-    got = (len(wide), wide["input_id"].nunique(), wide["system_id"].nunique())
-    counts = counts or (spec.n_items, spec.n_inputs, spec.n_systems)
-    expect(spec.name, "outputs, inputs, systems", got, counts)
-    aspects = list(spec.scale)
-    long = wide.take(np.repeat(np.arange(len(wide)), len(aspects))).reset_index(drop=True)
+    own = [column for column in wide if isinstance(wide[column][0], Mapping)]
+    rated = [column for column in own if _rated(column)]
+    long = wide.drop(columns=own).loc[wide.index.repeat(len(aspects))].reset_index(drop=True)
+    long["dataset"], long["aspect"] = spec.name, aspects * len(wide)
+    for column in own:
+        values = pd.DataFrame(wide[column].tolist())[aspects]
+        long[column] = values.to_numpy(float if column in rated else None).ravel()
+    order = dict.fromkeys([*KEYS, *rated, *(text for text in TEXTS if text in long and text not in own), *long])
+    return _counted(long[list(order)], {"name": spec.name, "scale": dict(spec.scale), "aspects": tuple(aspects)})
 
-    def interleaved(values: Ratings, kind: type | None = float) -> np.ndarray:
-        return pd.DataFrame(values)[aspects].to_numpy(kind).ravel()
 
-    columns: dict[str, Any] = {"dataset": [spec.name] * len(long)}
-    columns |= {column: long[column] for column in ("input_id", "system_id")}
-    columns |= {"aspect": aspects * len(wide), "human": interleaved(human)}
-    columns |= {column: interleaved(values) for column, values in (raters or {}).items()}
-    columns |= {column: long[column] for column in TEXTS if column in long}
-    columns |= {column: long[column] for column in long if column not in columns}
-    columns |= {column: interleaved(values, None) for column, values in (per_aspect or {}).items()}
-    return _counted(pd.DataFrame(columns), {"name": spec.name, "scale": dict(spec.scale), "aspects": tuple(aspects)})
+def _rated(column: Any) -> bool:
+    return column == "human" or str(column).startswith("rater_")
 
 
 def _counted(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
@@ -123,10 +113,8 @@ def items(frame: pd.DataFrame) -> pd.DataFrame:
             )
     wide: dict[str, Any] = {}
     for column in first.columns.drop("aspect"):
-        rated = column == "human" or str(column).startswith("rater_")
-        if rated or (
-            column not in (*KEYS, *TEXTS) and any(not first[column].equals(part[column]) for part in parts.values())
-        ):
+        known = column in (*KEYS, *TEXTS)
+        if _rated(column) or (not known and any(not first[column].equals(part[column]) for part in parts.values())):
             wide |= {f"{column}_{aspect}": part[column] for aspect, part in parts.items()}
         else:
             wide[column] = first[column]

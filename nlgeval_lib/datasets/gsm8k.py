@@ -5,16 +5,13 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
-from nlgeval_lib.datasets.frame import expect, known
 
 TEST = "gsm8k/test.jsonl"
-SOLUTIONS = "gsm8k/example_model_solutions.jsonl"
-PREPARED = "gsm8k/tigerscore_gsm8k.json"
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 
 SPECS = {
-    "gsm8k": known("gsm8k", TEST, SOLUTIONS),
-    "gsm8k_tigerscore": known("gsm8k_tigerscore", TEST, PREPARED),
+    "gsm8k": frame.known("gsm8k", TEST, "gsm8k/example_model_solutions.jsonl"),
+    "gsm8k_tigerscore": frame.known("gsm8k_tigerscore", TEST, "gsm8k/tigerscore_gsm8k.json"),
 }
 
 
@@ -25,35 +22,36 @@ def load(name: str) -> pd.DataFrame:
     gsm8k_tigerscore: the 617 problems x 2 outputs that TIGERScore publishes (its paper counts 2638). Both outputs are
     samples of one model, the first always right and the second always wrong: levels above the item mean nothing.
     """
-    problems = fetch.json_lines(TEST)
+    problems, spec = fetch.json_lines(TEST), SPECS[name]
     numbers = {problem["question"]: f"gsm8k-{number:04d}" for number, problem in enumerate(problems)}
-    return _tigerscore(numbers) if name == "gsm8k_tigerscore" else _openai(problems, numbers)
-
-
-def _openai(problems: list[dict], numbers: dict[str, str]) -> pd.DataFrame:
-    solved = list(zip(problems, fetch.json_lines(SOLUTIONS), strict=True))
+    if name == "gsm8k_tigerscore":
+        rows = [
+            {
+                "input_id": numbers[problem["input"]],
+                "system_id": f"{candidate['model']}#{place}",
+                "human": candidate["scores"],
+                "source": problem["input"],
+                "reference": problem["output"],
+                "output": candidate["text"],
+                "instruction": problem["instruction"],
+            }
+            for problem in fetch.json_file(spec.files[1])
+            for place, candidate in enumerate(problem["candidates"])
+        ]
+        return frame.build(spec, rows)
+    solved = list(zip(problems, fetch.json_lines(spec.files[1]), strict=True))
     agree = sum(problem["question"] == solution["question"] for problem, solution in solved)
-    expect("gsm8k", "problems in the same order as their solutions", agree, SPECS["gsm8k"].n_inputs)
-    rows = [(problem, model, solution[model]) for problem, solution in solved for model in MODELS]
-    items = {
-        "input_id": [numbers[problem["question"]] for problem, _, _ in rows],
-        "system_id": [model for _, model, _ in rows],
-        "source": [problem["question"] for problem, _, _ in rows],
-        "reference": [problem["answer"] for problem, _, _ in rows],
-        "output": [solution["solution"] for _, _, solution in rows],
-    }
-    return frame.build(SPECS["gsm8k"], items, {"accuracy": [float(solution["is_correct"]) for _, _, solution in rows]})
-
-
-def _tigerscore(numbers: dict[str, str]) -> pd.DataFrame:
-    given = fetch.json_file(PREPARED)
-    rows = [(problem, place, candidate) for problem in given for place, candidate in enumerate(problem["candidates"])]
-    items = {
-        "input_id": [numbers[problem["input"]] for problem, _, _ in rows],
-        "system_id": [f"{candidate['model']}#{place}" for _, place, candidate in rows],
-        "source": [problem["input"] for problem, _, _ in rows],
-        "reference": [problem["output"] for problem, _, _ in rows],
-        "output": [candidate["text"] for _, _, candidate in rows],
-        "instruction": [problem["instruction"] for problem, _, _ in rows],
-    }
-    return frame.build(SPECS["gsm8k_tigerscore"], items, [candidate["scores"] for _, _, candidate in rows])
+    frame.expect(name, "problems in the same order as their solutions", agree, spec.n_inputs)
+    rows = [
+        {
+            "input_id": numbers[problem["question"]],
+            "system_id": model,
+            "human": {"accuracy": solution[model]["is_correct"]},
+            "source": problem["question"],
+            "reference": problem["answer"],
+            "output": solution[model]["solution"],
+        }
+        for problem, solution in solved
+        for model in MODELS
+    ]
+    return frame.build(spec, rows)

@@ -1,7 +1,10 @@
-"""The miniature judge's held-out set: records, texts about them, errors put in on purpose. For exercise and tests."""
+"""The two embedded sets, for exercise and tests only: `mini`, short sources with outputs degraded in known steps, and
+`mini_judge`, the miniature judge's held-out set of records and texts about them, errors put in on purpose.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,44 +13,72 @@ import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.datasets import frame
-from nlgeval_lib.datasets.frame import known
-from nlgeval_lib.datasets.mini import embedded
+from nlgeval_lib.datasets.registry import DataUnavailable
 
+MINI = "mini/mini.jsonl"  # below data/, in the repository
 FILE, RUBRICS = "heldout.jsonl", "rubrics.jsonl"
 
-SPEC = known("mini_judge", embedded=(f"mini/judge/{FILE}", f"mini/judge/{RUBRICS}"))
-_TEXTS = ("input_id", "system_id", "domain", "instruction", "source", "reference", "output")
+SPECS = {
+    "mini": frame.known("mini", embedded=(MINI,)),
+    "mini_judge": frame.known("mini_judge", embedded=(f"mini/judge/{FILE}", f"mini/judge/{RUBRICS}")),
+}
+_KNOWN = ("input_id", "system_id", "source", "reference", "output", "instruction")
 
 
 def folder() -> Path:
-    """Where the set lies in the checkout, beside the checkpoint."""
+    """Where the judge's set lies in the checkout, beside the checkpoint."""
     return files.data() / "mini" / "judge"
 
 
 def path() -> Path:
-    """The set's file."""
+    """The judge's set itself."""
     return folder() / FILE
 
 
-def load() -> pd.DataFrame:
-    """The held-out set in file order: 50 records x 6 systems x 5 aspects, with the errors that were put in.
+def load(name: str) -> pd.DataFrame:
+    """One of the sets in file order; `human` is no rating: it is the gold score of the output's construction.
 
-    `human` is no rating: it is 5 minus the penalties of the errors that were put in, 1 at least. `system_id` names a
-    make-believe system by the errors it makes. Further columns: `rubric` (Prometheus', one an aspect), `domain`,
-    `errors` (kind, key, location, correction, penalty), `kinds`, and `penalty`, the sum that an error analysis should
-    find.
+    mini: 75 sources x 8 outputs, with `kind`, `degradation` (which `system_id` names), `severity` 0-5 and the injected
+    `errors`. mini_judge: 50 records x 6 systems x 5 aspects; `human` is 5 minus the penalties of the errors that were
+    put in, 1 at least, and `system_id` names a make-believe system by the errors it makes. Further columns: `rubric`
+    (Prometheus', one an aspect), `domain`, `errors` (kind, key, location, correction, penalty), `kinds`, and `penalty`,
+    the sum that an error analysis should find.
 
-    Raises: DataUnavailable where the file is not in the checkout; ValueError naming a broken line.
+    Raises: DataUnavailable where a file is not in the checkout; ValueError naming a broken line.
     """
-    records, rubrics = (embedded(SPEC.name, relpath) for relpath in SPEC.embedded)
-    return build(records, {record["aspect"]: record["rubric"] for record in rubrics})
+    records, *more = (_embedded(name, relpath) for relpath in SPECS[name].embedded)
+    if name == "mini_judge":
+        return build(records, {record["aspect"]: record["rubric"] for record in more[0]})
+    rows = [
+        {key: record[key] for key in (*_KNOWN, "kind", "degradation")}
+        | {"severity": float(record["severity"]), "errors": tuple(record["errors"])}
+        | {"human": {"quality": float(record["gold"])}}
+        for record in records
+    ]
+    return frame.build(SPECS[name], rows)
 
 
 def build(records: Sequence[Mapping[str, Any]], rubrics: Mapping[str, str]) -> pd.DataFrame:
-    """The long frame of records as the file has them; rubrics: aspect -> text."""
-    items: dict[str, list[Any]] = {name: [record[name] for record in records] for name in _TEXTS}
-    items["errors"] = [tuple(record["errors"]) for record in records]
-    items["kinds"] = [tuple(error["kind"] for error in record["errors"]) for record in records]
-    items["penalty"] = [float(record["penalty"]) for record in records]
-    gold = [record["gold"] for record in records]
-    return frame.build(SPEC, items, gold, per_aspect={"rubric": [rubrics] * len(records)})
+    """The long frame of the judge's records as the file has them; rubrics: aspect -> text."""
+    rows = [
+        {key: record[key] for key in (*_KNOWN, "domain")}
+        | {"errors": tuple(record["errors"]), "kinds": tuple(error["kind"] for error in record["errors"])}
+        | {"penalty": float(record["penalty"]), "human": record["gold"], "rubric": rubrics}
+        for record in records
+    ]
+    return frame.build(SPECS["mini_judge"], rows)
+
+
+def _embedded(name: str, relpath: str) -> list[dict[str, Any]]:
+    """The records of a file below data/ that belongs to the repository, one a line."""
+    path = files.data() / relpath
+    if not path.is_file():
+        gone = f"data/{relpath} is not in this checkout; restore it from the repository"
+        raise DataUnavailable(f"{name} is unavailable: {gone}")
+    records = []
+    for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), start=1):
+        try:
+            records.append(json.loads(line))
+        except ValueError as error:
+            raise ValueError(f"data/{relpath}, line {number}: not JSON: {error}") from None
+    return records

@@ -7,20 +7,13 @@ import csv
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame, safe_pickle
-from nlgeval_lib.datasets.frame import expect, known
 
 TABLE = "novikova2017/emnlp_data_medians.csv"
 # metrics of the original table, here in small letters after `stored_`
 STORED = ("TER", "Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "ROUGE_L", "NIST", "LEPOR", "CIDEr", "METEOR", "sim.mr.sys")
 
-SPECS = {
-    name: known(name, f"{name}/bartscore_data.pkl", TABLE, *more)
-    for name, more in {
-        "sfres": ["sfres/unieval_sfres_result.json"],
-        "sfhot": ["sfhot/unieval_sfhot_result.json"],
-        "bagel": [],
-    }.items()
-}
+_UNIEVAL = {"sfres": ["sfres/unieval_sfres_result.json"], "sfhot": ["sfhot/unieval_sfhot_result.json"], "bagel": []}
+SPECS = {name: frame.known(name, f"{name}/bartscore_data.pkl", TABLE, *more) for name, more in _UNIEVAL.items()}
 
 
 def load(name: str) -> pd.DataFrame:
@@ -40,28 +33,30 @@ def load(name: str) -> pd.DataFrame:
         and all(float(row[aspect]) == record["scores"][aspect] for aspect in spec.scale)
         for row, record in zip(table, records, strict=True)
     )
-    expect(name, "rows whose output and ratings agree with the original table", agree, len(records))
-    numbers: dict[str, str] = {}
-    for record in records:
-        numbers.setdefault(record["src"], f"{name}-{len(numbers):03d}")
-    items = {
-        "input_id": [numbers[r["src"]] for r in records],
-        "system_id": [row["system"] for row in table],
-        "source": [r["src"] for r in records],
-        "references": [tuple(r["ref_summs"]) for r in records],
-        "output": [r["sys_summ"] for r in records],
-        "doc_id": list(range(len(records))),
-        "act": [row["mr_type"] for row in table],
-        **{f"stored_{name.split('.')[0].lower()}": [float(row[name]) for row in table] for name in STORED},
-    }
-    per_aspect = {}
+    frame.expect(name, "rows whose output and ratings agree with the original table", agree, len(records))
+    numbers = {source: n for n, source in enumerate(dict.fromkeys(record["src"] for record in records))}
+    rows = [
+        {
+            "input_id": f"{name}-{numbers[record['src']]:03d}",
+            "system_id": told["system"],
+            "human": record["scores"],
+            "source": record["src"],
+            "references": tuple(record["ref_summs"]),
+            "output": record["sys_summ"],
+            "doc_id": place,
+            "act": told["mr_type"],
+            **{f"stored_{metric.split('.')[0].lower()}": float(told[metric]) for metric in STORED},
+        }
+        for place, (record, told) in enumerate(zip(records, table, strict=True))
+    ]
     for relpath in spec.files[2:]:
         predicted = fetch.json_file(relpath)
-        agree = sum(p["system_output"] == r["sys_summ"] for p, r in zip(predicted, records, strict=True))
-        expect(name, "outputs that UniEval's file has in the same order", agree, len(records))
-        # UniEval's file calls the aspect `quality` of the original ratings `overall`
-        per_aspect["unieval"] = [{**p["predict_scores"], "quality": p["predict_scores"]["overall"]} for p in predicted]
-    return frame.build(spec, items, [r["scores"] for r in records], per_aspect=per_aspect)
+        agree = sum(one["system_output"] == row["output"] for one, row in zip(predicted, rows, strict=True))
+        frame.expect(name, "outputs that UniEval's file has in the same order", agree, len(records))
+        for row, scores in zip(rows, (one["predict_scores"] for one in predicted), strict=True):
+            # UniEval's file calls the aspect `quality` of the original ratings `overall`
+            row["unieval"] = {**scores, "quality": scores["overall"]}
+    return frame.build(spec, rows)
 
 
 def _letters(text: str) -> str:

@@ -6,28 +6,10 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
-from nlgeval_lib.datasets.frame import expect, known
 
 PREPARED = "webnlg2020/tigerscore_webnlg.json"
 RATINGS = "webnlg2020/english_humeval_data_all_teams.json"
-SYSTEMS = (
-    "Amazon_AI_(Shanghai)",
-    "Baseline-FORGE2017",
-    "Baseline-FORGE2020",
-    "CycleGT",
-    "DANGNT-SGU",
-    "FBConvAI",
-    "Huawei_Noahs_Ark_Lab",
-    "NILC",
-    "NUIG-DSI",
-    "ORANGE-NLG",
-    "OSU_Neural_NLG",
-    "RALI",
-    "TGen",
-    "UPC-POE",
-    "bt5",
-    "cuni-ufal",
-)
+SYSTEMS = frame.systems("webnlg2020")
 RATERS = 3
 # aspect here -> name in the files
 CRITERIA = {
@@ -38,7 +20,7 @@ CRITERIA = {
     "text_structure": "TextStructure",
 }
 
-SPEC = known("webnlg2020", PREPARED, RATINGS, *(f"webnlg2020/{system}.primary.json" for system in SYSTEMS))
+SPEC = frame.known("webnlg2020", PREPARED, RATINGS, *(f"webnlg2020/{system}.primary.json" for system in SYSTEMS))
 
 
 def load() -> pd.DataFrame:
@@ -50,35 +32,30 @@ def load() -> pd.DataFrame:
     was shown is not recorded.
     """
     about = {record["sample_id"]: record for record in fetch.json_file(RATINGS)}
-    rows = [(given, candidate) for given in fetch.json_file(PREPARED) for candidate in given["candidates"]]
-    keys = [(candidate["model"], str(given["id"])) for given, candidate in rows]
-    items = {
-        "input_id": [sample for _, sample in keys],
-        "system_id": [system for system, _ in keys],
-        "source": [given["input"] for given, _ in rows],
-        "references": [tuple(given["output"]) for given, _ in rows],
-        "output": [candidate["text"] for _, candidate in rows],
-        "instruction": [given["instruction"] for given, _ in rows],
-        "category": [about[sample]["category"] for _, sample in keys],
-        "domain": [about[sample]["domain"] for _, sample in keys],
-        "triples": [int(about[sample]["size"]) for _, sample in keys],
-    }
-    human = {
-        aspect: [candidate["scores"].get(name, np.nan) for _, candidate in rows] for aspect, name in CRITERIA.items()
-    }
-    return frame.build(SPEC, items, human, raters=_raters(keys, human))
-
-
-def _raters(keys: list[tuple[str, str]], human: dict[str, list]) -> dict[str, dict[str, np.ndarray]]:
-    """The single ratings, which must give the prepared copy's means."""
     single = {system: fetch.json_file(f"webnlg2020/{system}.primary.json") for system in SYSTEMS}
-    columns = {f"rater_{n}": {a: np.full(len(keys), np.nan) for a in CRITERIA} for n in range(RATERS)}
-    for row, (system, sample) in enumerate(keys):
-        for column, ratings in zip(columns.values(), single[system][sample].values(), strict=False):
-            for aspect, name in CRITERIA.items():
-                column[aspect][row] = ratings[name]
-    for aspect in CRITERIA:
-        mean = pd.DataFrame({name: column[aspect] for name, column in columns.items()}).mean(axis=1)
-        agree = int(np.isclose(mean, human[aspect], equal_nan=True).sum())
-        expect(SPEC.name, f"means of {aspect} that single ratings give", agree, len(keys))
-    return columns
+    rows = []
+    for given in fetch.json_file(PREPARED):
+        sample = str(given["id"])
+        for candidate in given["candidates"]:
+            raters = [*single[candidate["model"]][sample].values()]
+            rated = [candidate["scores"], *raters[:RATERS], *[{}] * (RATERS - len(raters))]
+            columns = ("human", *(f"rater_{n}" for n in range(RATERS)))
+            row = {
+                "input_id": sample,
+                "system_id": candidate["model"],
+                "source": given["input"],
+                "references": tuple(given["output"]),
+                "output": candidate["text"],
+                "instruction": given["instruction"],
+                "category": about[sample]["category"],
+                "domain": about[sample]["domain"],
+                "triples": int(about[sample]["size"]),
+            }
+            for column, ratings in zip(columns, rated, strict=True):
+                row[column] = {aspect: ratings.get(name, np.nan) for aspect, name in CRITERIA.items()}
+            rows.append(row)
+    long = frame.build(SPEC, rows)
+    means = long[[f"rater_{n}" for n in range(RATERS)]].mean(axis=1)
+    agree = int(np.isclose(means, long["human"], equal_nan=True).sum())
+    frame.expect(SPEC.name, "means that single ratings give", agree, len(long))
+    return long

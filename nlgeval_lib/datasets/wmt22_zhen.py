@@ -5,26 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
-from nlgeval_lib.datasets.frame import known
 
 SOURCE = "wmt22_zhen/generaltest2022.zh-en.src.zh"
 REFERENCES = ("wmt22_zhen/generaltest2022.zh-en.ref.A.en", "wmt22_zhen/generaltest2022.zh-en.ref.B.en")
-SYSTEMS = (
-    "AISP-SJTU",
-    "HuaweiTSC",
-    "JDExploreAcademy",
-    "Lan-Bridge",
-    "LanguageX",
-    "M2M100_1.2B-B4",
-    "Online-A",
-    "Online-B",
-    "Online-G",
-    "Online-W",
-    "Online-Y",
-    "bleu_bestmbr",
-    "bleurt_bestmbr",
-    "comet_bestmbr",
-)
+SYSTEMS = frame.systems("wmt22_zhen")
 HUMAN_SYSTEM = "refB"
 SEGMENTS = 1875
 # the prompt that the outputs and ratings are stored in
@@ -41,7 +25,7 @@ def prepared(system: str) -> str:
     return f"wmt22_zhen/test_wmt22_zh-en_{system}_llama_ref_data.json"
 
 
-SPEC = known("wmt22_zhen", SOURCE, *REFERENCES, *map(prepared, (*SYSTEMS, HUMAN_SYSTEM)))
+SPEC = frame.known("wmt22_zhen", SOURCE, *REFERENCES, *map(prepared, (*SYSTEMS, HUMAN_SYSTEM)))
 
 
 def input_id(number: int) -> str:
@@ -59,21 +43,23 @@ def load(systems: str = "mt") -> pd.DataFrame:
         raise ValueError(f"wmt22_zhen: systems is {systems!r}; allowed: mt, all")
     chosen = SYSTEMS if systems == "mt" else (*SYSTEMS, HUMAN_SYSTEM)
     # only a line feed ends a segment
-    source, reference_a, reference_b = (
-        fetch.text(path).removesuffix("\n").split("\n") for path in (SOURCE, *REFERENCES)
-    )
-    n, instances = len(chosen), [one for system in chosen for one in fetch.json_file(prepared(system))["instances"]]
-    outputs = [_output(one["input"], reference) for one, reference in zip(instances, reference_a * n, strict=True)]
-    mqm = [one["output"] + 0.0 for one in instances]  # -0.0 becomes 0.0
-    items: dict[str, list] = {
-        "input_id": [input_id(number) for number in range(SEGMENTS)] * n,
-        "system_id": [system for system in chosen for _ in range(SEGMENTS)],
-        "source": source * n,
-        "references": list(zip(reference_a, reference_b, strict=True)) * n,
-        "output": outputs,
-        "segment": list(range(SEGMENTS)) * n,
-    }
-    return frame.build(SPEC, items, {"mqm": mqm}, counts=(n * SEGMENTS, SEGMENTS, n))
+    texts = [fetch.text(path).removesuffix("\n").split("\n") for path in (SOURCE, *REFERENCES)]
+    rows = [
+        {
+            "input_id": input_id(number),
+            "system_id": system,
+            "human": {"mqm": one["output"] + 0.0},  # -0.0 becomes 0.0
+            "source": source,
+            "references": tuple(references),
+            "output": _output(one["input"], references[0]),
+            "segment": number,
+        }
+        for system in chosen
+        for number, (one, source, *references) in enumerate(
+            zip(fetch.json_file(prepared(system))["instances"], *texts, strict=True)
+        )
+    ]
+    return frame.build(SPEC, rows, (len(chosen) * SEGMENTS, SEGMENTS, len(chosen)))
 
 
 def _output(prompt: str, reference: str) -> str:
