@@ -15,8 +15,8 @@ import json
 import operator
 import posixpath
 import re
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +29,6 @@ from nlgeval_lib.report import saving, tables
 from nlgeval_lib.study.catalogue import Entry
 
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
-AGAIN = "delete it or restore it, then run again"
 _CELL = ("paper", "table", "row", "column", "statistic", "printed", "ours", "difference", "verdict", "route")
 _TYPES: dict[str, type] = {"ours": float, "difference": float, "n": float, "ci_low": float, "ci_high": float}
 
@@ -75,11 +74,19 @@ class Answer:
         said = self._sections.get("Reading", "")
         return backed(said, self.entry.notebook, self.record.get("mode", "full"))
 
+    def _files(self, end: str) -> list[str]:
+        there = (name for name in self.record.get("files", ()) if name.endswith(end))
+        return [name for name in there if files.located(name).is_file()]
+
+    @property
+    def figures(self) -> list[str]:
+        """The names of its pictures, as records give them."""
+        return self._files(".png")
+
     @cached_property
     def cells(self) -> pd.DataFrame | None:
         """The compared cells as `papers.compare` gave them; None where nothing is printed."""
-        name = next((name for name in self._frames if name.endswith(f"/{self.entry.id}.csv")), None)
-        return saved_cells(name) if name else None
+        return next(map(saved_cells, self._files(f"/{self.entry.id}.csv")), None)
 
     @property
     def verdict(self) -> str:
@@ -93,39 +100,27 @@ class Answer:
         said = "All compared numbers come out" if equal == compared else said
         return f"{said if compared else 'No printed number can be compared yet'}: {tables.summary(self.cells)}"
 
-    @property
-    def _frames(self) -> list[str]:
-        names = [name for name in self.record.get("files", ()) if name.endswith(".csv")]
-        return [name for name in names if files.located(name).is_file()]
-
     @cached_property
     def shown(self) -> list[tables.Table]:
         """Printed beside ours; where nothing is compared, every table that was saved, without columns of one value."""
         if self.cells is not None:
             return [tables.comparison(self.cells)]
-        return [self._frame(name) for name in self._frames]
-
-    def _frame(self, name: str) -> tables.Table:
-        frame = pd.read_csv(files.located(name), keep_default_na=False, na_values=[""])
-        one = [column for column in frame if len(frame) > 1 and frame[column].nunique(dropna=False) == 1]
-        caption = posixpath.basename(name).removeprefix(f"{self.entry.id}__").removesuffix(".csv").replace("_", " ")
-        return tables.show(frame.drop(columns=one), caption.capitalize())
-
-    @property
-    def figures(self) -> list[str]:
-        """The names of its pictures, as records give them."""
-        names = [name for name in self.record.get("files", ()) if name.endswith(".png")]
-        return [name for name in names if files.located(name).is_file()]
+        made = []
+        for name in self._files(".csv"):
+            frame = _read(files.located(name))
+            one = [column for column in frame if len(frame) > 1 and frame[column].nunique(dropna=False) == 1]
+            caption = posixpath.basename(name).removeprefix(f"{self.entry.id}__").removesuffix(".csv")
+            made.append(tables.show(frame.drop(columns=one), caption.replace("_", " ").capitalize()))
+        return made
 
     @property
     def missing(self) -> list[str]:
         """What is not there, each with its reason, and what makes it where something does."""
         said = [f"{one['what']}: {one['reason']}" for one in self.record.get("missing", ())]
         if self.cells is not None:
-            gaps = self.cells[self.cells["verdict"] == "missing"]
-            reasons = gaps["reason"].str.replace(r" on \S+ \(.*\)(?=; to make them)", "", regex=True)
-            counted = gaps.groupby(reasons, sort=False).size().sort_values(ascending=False, kind="stable")
-            said += [f"{count} printed numbers: {reason}" for reason, count in counted.items()]
+            reasons = self.cells.loc[self.cells["verdict"] == "missing", "reason"]
+            counted = Counter(reasons.str.replace(r" on \S+ \(.*\)(?=; to make them)", "", regex=True))
+            said += [f"{count} printed numbers: {reason}" for reason, count in counted.most_common()]
         return list(dict.fromkeys(said))
 
 
@@ -161,13 +156,12 @@ def saved_cells(name: str) -> pd.DataFrame | None:
     types = defaultdict[str, type](lambda: str, _TYPES)
     try:
         cells = pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(_TYPES, ""), dtype=types)
+        if lacking := [column for column in _CELL if column not in cells.columns]:
+            raise ValueError(f"no column {lacking[0]!r}")
+        for row, verdict in cells.loc[~cells["verdict"].isin(papers.VERDICTS), "verdict"].items():
+            raise ValueError(f"row {row + 2}: verdict {verdict!r}")
     except (OSError, ValueError) as error:
-        raise ValueError(f"{name} is damaged ({error}); {AGAIN}") from None
-    if lacking := [column for column in _CELL if column not in cells.columns]:
-        raise ValueError(f"{name} is damaged (no column {lacking[0]!r}); {AGAIN}")
-    odd = cells.loc[~cells["verdict"].isin(papers.VERDICTS), "verdict"]
-    if len(odd):
-        raise ValueError(f"{name} is damaged (row {odd.index[0] + 2}: verdict {odd.iloc[0]!r}); {AGAIN}")
+        raise ValueError(f"{name} is damaged ({error}); {saving.AGAIN}") from None
     return cells.assign(n=cells["n"].astype("Int64")) if "n" in cells else cells
 
 
@@ -176,17 +170,15 @@ def folded(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>" if text else ""
 
 
-def pages(entries: tuple[Entry, ...]) -> dict[str, bytes]:
+def pages(entries: Iterable[Entry]) -> dict[str, bytes]:
     """The page of every saved output by its name beside the result: `results/<paper>/<id>.md`."""
-    made = {}
-    for entry in entries:
-        if record := saving.read_json(f"{base(entry)}.json"):
-            made[f"{base(entry)}.md"] = markdown(Answer(entry, record)).encode()
-    return made
+    told = [Answer(entry, record) for entry in entries if (record := saving.read_json(f"{base(entry)}.json"))]
+    return {f"{base(one.entry)}.md": markdown(one).encode() for one in told}
 
 
 # -- what backs a reading --------------------------------------------------------------------------------------------
 
+_SAID = re.compile(r"([<>]=?)?(.*)", re.DOTALL)
 _BOUNDS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _ONE: dict[str, Callable[[pd.Series], Any]] = {
     "": lambda values: values.item(),
@@ -214,24 +206,18 @@ def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
         found = _ONE[line["of"]](rows.eval(line["take"], engine="python", local_dict={}) if line["take"] else rows)
     except (ValueError, IndexError):  # no such row, or several
         return False
-    said = line["value"]
+    sign, number = _SAID.fullmatch(line["value"]).groups()  # type: ignore[union-attr]  # it matches any text
     if isinstance(found, str):
-        return found == said
-    for sign, holds_for in _BOUNDS.items():
-        if said.startswith(sign):
-            return bool(holds_for(found, float(said.removeprefix(sign))))
-    return papers.agrees(found, said)
+        return found == line["value"]
+    return bool(_BOUNDS[sign](found, float(number))) if sign else papers.agrees(found, number)
 
 
 def backed(text: str, notebook: str, mode: str = "full") -> str:
     """The sentences of a reading that the saved results back; how many others there are is said at the end."""
-    kept, left = [], 0
-    for part in text.split("\n- "):
-        lines = [line for line in backing(notebook) if line["value"] and line["said"] in part]
-        if all(_saved(line, mode) for line in lines):
-            kept.append(part)
-        else:
-            left += 1
+    points = text.split("\n- ")
+    lines = [line for line in backing(notebook) if line["value"]]
+    kept = [part for part in points if all(_saved(line, mode) for line in lines if line["said"] in part)]
+    left = len(points) - len(kept)
     more = f"\n\n({left} further points are left out: the saved numbers do not bear them out.)" if left else ""
     return "\n- ".join(kept) + more
 
@@ -244,4 +230,8 @@ def _saved(line: Mapping[str, str], mode: str) -> bool:
 @functools.lru_cache(maxsize=256)
 def saved_table(name: str, modified: int) -> pd.DataFrame:
     """A saved table by the name that records give it; `modified`: read again where this is another."""
-    return pd.read_csv(files.located(name), keep_default_na=False, na_values=[""])
+    return _read(files.located(name))
+
+
+def _read(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, keep_default_na=False, na_values=[""])

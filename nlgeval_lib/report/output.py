@@ -44,10 +44,9 @@ class Output:
         route: catalogue.Route | None = None,
         scratch: bool = False,
     ) -> None:
-        if mode not in MODES:
-            raise ValueError(f"mode is {mode!r}; allowed: {', '.join(MODES)}")
-        if route is not None and route not in catalogue.ROUTES:
-            raise ValueError(f"route is {route!r}; allowed: {', '.join(catalogue.ROUTES)}")
+        for name, value, allowed in (("mode", mode, MODES), ("route", route, (None, *catalogue.ROUTES))):
+            if value not in allowed:
+                raise ValueError(f"{name} is {value!r}; allowed: {', '.join(filter(None, allowed))}")
         if scratch:
             if route is None or not re.fullmatch(r"[a-z0-9_]+", id):
                 raise ValueError("a scratch output needs a route and an id of lower-case letters, digits, underscores")
@@ -86,10 +85,9 @@ class Output:
     ) -> pd.DataFrame:
         """Our numbers beside the printed ones, as `papers.compare`; remembered for the result file.
 
-        table: by default the one table that the catalogue says is covered. Printed cells that `ours` does not have get
-        the reason that `lacking` has for (row, column), the column or the row, else `reason`. A correlation that was
-        computed needs `signature`, `n` and an interval (`ci_low`, `ci_high`), or `reason` saying why it has none. What
-        another judge than the paper's gave (`study.judges`) gets a row of its own, "..., judged by X".
+        table: by default the one that the catalogue says is covered. `reason` and `lacking` say why printed cells
+        are not in `ours`. A computed correlation needs `signature`, `n` and an interval (`ci_low`, `ci_high`), or a
+        `reason` why it has none. What another judge than the paper's gave (`study.judges`) gets a row of its own.
 
         Raises: ValueError for unknown cells, for mini numbers, for a correlation without its signature.
         """
@@ -97,17 +95,15 @@ class Output:
             if len(self.entry.covers) != 1:
                 raise ValueError(f"{self.id} covers {list(self.entry.covers)}; say which: out.compare(ours, table=...)")
             table = self.entry.covers[0]
-        ours = _own_rows(ours)
-        cells = papers.compare(self.paper, table, ours, reason=reason, lacking=lacking, route=self.route)
-        cells["reason"] = [provenance.without_places(text) for text in cells["reason"]]
+        cells = papers.compare(self.paper, table, _own_rows(ours), reason=reason, lacking=lacking, route=self.route)
+        cells["reason"] = cells["reason"].map(provenance.without_places)
         here = cells[cells["ours"].notna()]
         if wrong := sorted({*here["route"]} - {*catalogue.ROUTES}):
             raise ValueError(f"{self.id}: unknown route {wrong}; allowed: {', '.join(catalogue.ROUTES)}")
         if (here["route"] == "mini").any():
             raise ValueError(f"{self.id}: mini numbers are never compared with a paper; show them with out.frame()")
         _signed(here, f"{self.id}, {table}")
-        # a cell of the notebook that is run again replaces what it gave before
-        self._cells.pop(table, None)
+        self._cells.pop(table, None)  # a cell of the notebook that is run again replaces what it gave before
         self._cells[table] = cells
         return cells
 
@@ -169,15 +165,14 @@ class Output:
         cells = self._all_cells()
         place = self._place(cells)
         rows = [("cells", tables.summary(cells))] if cells is not None else []
-        rows += [("signature", text) for text in self._signatures(cells)]
-        rows += [("note", text) for text in self._notes]
+        rows += [("signature", text) for text in self._signatures(cells)] + [("note", text) for text in self._notes]
         if cells is not None:
             gaps = cells[cells["verdict"] == "missing"].groupby("reason", sort=False)
             rows += [(f"missing ({len(part)} cells)", reason) for reason, part in gaps]
         rows += [("missing", f"{gap['what']}: {gap['reason']}") for gap in self._missing]
         rows += [(f"kept from {place.since}", f"{loss}; not made by this run") for loss in place.losses]
         if place.why:
-            rows.append(("set apart", f"this run is in {self._name('results', place.folder, '')}: {place.why}"))
+            rows.append(("set apart", f"this run is in {self._name('results', place.folder)}: {place.why}"))
         frame = pd.DataFrame(rows or [("missing", "nothing")], columns=["", "what"])
         return tables.show(frame, f"{self.id}, mode {self.mode}, route {self.route}")
 
@@ -193,26 +188,33 @@ class Output:
         cells = self._all_cells()
         if cells is None and not self._frames and not self._figures:
             raise ValueError(f"{self.id}: nothing to save; call out.compare(), out.frame() or out.figure() first")
-        record = self._provenance(cells)
         place = self._place(cells)
-        folder = place.folder
-        old = saving.read_json(self._name("results", folder, ".json"))
-        contents = dict(sorted(self._contents(cells, folder).items()))
-        record["files"] = [*contents]
+        contents = dict(sorted(self._contents(cells, place.folder).items()))
+        record = self._provenance(cells) | {"files": [*contents]}
+        proof = self._name("results", place.folder, ".json")
+        old = saving.read_json(proof)
         changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
         new = bool(changed) or old is None or not saving.same_record(old, record)
-        proof = self._name("results", folder, ".json")
         if new:
-            gone = tuple(set((old or {}).get("files", ())) - set(contents))
             text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-            saving.write({proof: text.encode(), **changed}, gone)
-        line = self._line(cells, place, new)
+            saving.write({proof: text.encode(), **changed}, {*(old or {}).get("files", ())} - {*contents})
+        said = [tables.summary(cells).rstrip(".")] if cells is not None else []
+        if signatures := self._signatures(cells):
+            said.append(signatures[0] + (f" (+{len(signatures) - 1})" if len(signatures) > 1 else ""))
+        said.append(f"{'saved' if new else 'unchanged'}: {self._name('results', place.folder)}")
+        said[-1] += f" because {place.why}" if place.why else ""
+        line = "; ".join([*said, *([f"the result of {place.since} is kept"] if place.since else [])])
         kept = Counter[str]()
         for loss in place.losses:
             kept[loss.kind] += loss.count
-        told: dict[str, Any] = {"id": self.id, "folder": folder, "why": place.why, "since": place.since}
-        told |= {"kept": dict(kept), "changed": new, "line": line, "files": [proof, *contents]}
-        told |= {"modules": provenance.modules()}
+        told: dict[str, Any] = {"id": self.id, "folder": place.folder, "why": place.why, "since": place.since}
+        told |= {
+            "kept": kept,
+            "changed": new,
+            "line": line,
+            "files": [proof, *contents],
+            "modules": provenance.modules(),
+        }
         # for the runner, or a trace for whoever runs the notebook alone
         given = os.environ.get("NLGEVAL_RECORD")
         files.write_text(given or files.state("saved", self.mode, f"{self.id}.json"), json.dumps(told))
@@ -234,7 +236,7 @@ class Output:
         since = str(old.get("date", ""))[:10]
         return saving.Place("partial", why, tuple(losses), since) if why else saving.Place(folder)
 
-    def _name(self, top: str, folder: str, end: str) -> str:
+    def _name(self, top: str, folder: str, end: str = "") -> str:
         return "/".join(filter(None, [top, folder, self.paper, f"{self.id}{end}"]))
 
     def _all_cells(self) -> pd.DataFrame | None:
@@ -248,15 +250,14 @@ class Output:
         return list(dict.fromkeys(found))
 
     def _contents(self, cells: pd.DataFrame | None, folder: str) -> dict[str, bytes]:
-        made: dict[str, bytes] = {}
-        if cells is not None:
-            made[self._name("results", folder, ".csv")] = saving.csv_text(cells).encode()
-        for name, frame in self._frames.items():
-            made[self._name("results", folder, f"__{name}.csv")] = saving.csv_text(frame).encode()
-        for name, drawn in self._figures.items():
-            base = self._name("figures", folder, f"__{name}" if name else "")
-            made |= {f"{base}.{end}": content for end, content in drawn.items()}
-        return made
+        frames = ({} if cells is None else {"": cells}) | {f"__{name}": frame for name, frame in self._frames.items()}
+        made = {self._name("results", folder, f"{end}.csv"): saving.csv_text(one) for end, one in frames.items()}
+        drawn = {
+            self._name("figures", folder, (f"__{name}" if name else "") + f".{form}"): content
+            for name, forms in self._figures.items()
+            for form, content in forms.items()
+        }
+        return {name: text.encode() for name, text in made.items()} | drawn
 
     def _provenance(self, cells: pd.DataFrame | None) -> dict[str, Any]:
         if cells is None:
@@ -264,9 +265,8 @@ class Output:
         else:
             numbers = (cells["ours"].notna() & (cells["verdict"] != "extra")).sum()
             coverage = papers.counts(cells) | {"numbers": int(numbers)}
-        facts = {"notes": list(dict.fromkeys(self._notes)), "missing": self._missing}
-        facts = self._facts | {name: said for name, said in facts.items() if said}
-        facts.pop("signatures", None)
+        more = {"notes": list(dict.fromkeys(self._notes)), "missing": self._missing}
+        facts = self._facts | {name: said for name, said in more.items() if said}
         return provenance.collect(
             output=self.id,
             paper=self.paper,
@@ -278,18 +278,8 @@ class Output:
             coverage=coverage,
             signatures=self._signatures(cells),
             seconds=time.monotonic() - self._began,
-            facts=facts,
+            facts={name: said for name, said in facts.items() if name != "signatures"},
         )
-
-    def _line(self, cells: pd.DataFrame | None, place: saving.Place, changed: bool) -> str:
-        said = [tables.summary(cells).rstrip(".")] if cells is not None else []
-        if signatures := self._signatures(cells):
-            said.append(signatures[0] + (f" (+{len(signatures) - 1})" if len(signatures) > 1 else ""))
-        name = self._name("results", place.folder, "")
-        said.append(f"{'saved' if changed else 'unchanged'}: {name}" + (f" because {place.why}" if place.why else ""))
-        if place.since:
-            said.append(f"the result of {place.since} is kept")
-        return "; ".join(said)
 
 
 def _named(name: str) -> None:
@@ -307,28 +297,26 @@ def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
         return ours
     apart = moved.assign(row=moved["row"] + ", judged by " + who, extra=True)
     said = "judged by " + who + ", in a row of its own"
-    gaps = moved[["row", "column", "statistic"]].assign(value=math.nan, reason=said)
-    if "extra" in moved:  # a row that no table prints leaves no gap
-        gaps = gaps[~moved["extra"].eq(True)]
+    printed = ~moved["extra"].eq(True) if "extra" in moved else slice(None)  # what no table prints leaves no gap
+    gaps = moved.loc[printed, ["row", "column", "statistic"]].assign(value=math.nan, reason=said)
     return pd.concat([ours[who.isna()], apart, gaps], ignore_index=True)
 
 
 def _signed(cells: pd.DataFrame, where: str) -> None:
     """Refuse a computed correlation without signature, n and interval, and what a judge gave without the judge's."""
     judged = cells[(cells["route"] == "run") & ~cells["signature"].str.contains("model:|judge:")]
-    for one in judged.head(1).itertuples():
-        raise ValueError(f"{where}: {one.row!r}, {one.column!r} has the route run, and its signature names no judge")
     part = cells[cells["statistic"].str.contains("|".join(_CORRELATIONS)) & cells["route"].isin(_COMPUTED)]
     bare = part[(part["signature"] == "") | part["n"].isna()]
     open_ended = part[(part["ci_low"].isna() | part["ci_high"].isna()) & (part["reason"] == "")]
-    for wrong, lacking in (
-        (bare, "signature or n; pass signature=result.signature() and n=result.n with each value"),
-        (open_ended, "an interval; pass ci_low and ci_high, or a reason why there is none"),
-    ):
+    way = "; pass signature=result.signature() and n=result.n with each value"
+    for wrong, first, then in (
+        (judged, "", " has the route run, and its signature names no judge"),
+        (bare, f"{len(bare)} correlations without signature or n, first ", way),
+        (open_ended, f"{len(open_ended)} correlations without an interval, first ",
+         "; pass ci_low and ci_high, or a reason why there is none"),
+    ):  # fmt: skip
         for one in wrong.head(1).itertuples():
-            what, _, way = lacking.partition("; ")
-            said = f"{len(wrong)} correlations without {what}, first {one.row!r}, {one.column!r}"
-            raise ValueError(f"{where}: {said}; {way}")
+            raise ValueError(f"{where}: {first}{one.row!r}, {one.column!r}{then}")
 
 
 @functools.lru_cache(maxsize=4)

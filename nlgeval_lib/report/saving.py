@@ -10,37 +10,34 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nlgeval_lib import files
 from nlgeval_lib.report import notebook
 from nlgeval_lib.study.catalogue import RESERVED, Entry
 
+AGAIN = "delete it or restore it, then run again"
 TOLERANCE = 1e-6  # absolute for values up to 1, relative above
 VOLATILE = ("date", "library", "git", "wall_seconds", "hardware", "python", "packages")  # differ without a new result
 _SVG_TOLERANCE = 0.02  # points; far below what an eye sees
 _CLIP = re.compile(r'(?<=[#"])p[0-9a-f]{10}\b')  # matplotlib names a clip path after its coordinates, noise included
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
-_TEXT = re.compile(rb"<!-- ([^\d<>]{2,}) -->")  # matplotlib draws letters as paths, and names the text before them
+_TEXT = re.compile(r"<!-- ([^\d<>]{2,}) -->")  # matplotlib draws letters as paths, and names the text before them
 
 
 def read_json(name: str) -> dict[str, Any] | None:
-    """The provenance saved under this name; None where there is none.
-
-    Raises: ValueError naming the file where it is not JSON.
-    """
-    path = files.located(name)
+    """The provenance saved under this name; None where there is none. Raises: ValueError naming a damaged file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(files.located(name).read_text(encoding="utf-8"))
         if not isinstance(found, dict):
             raise ValueError(f"{type(found).__name__} where an object is needed")
         return found
     except (FileNotFoundError, NotADirectoryError):  # the latter is told when it comes to writing
         return None
     except ValueError as error:
-        raise ValueError(f"{name} is damaged ({error}); delete it or restore it, then run again") from None
+        raise ValueError(f"{name} is damaged ({error}); {AGAIN}") from None
 
 
 def csv_text(frame) -> str:
@@ -77,28 +74,23 @@ def _number(value: Any) -> float | None:
 def csv_differences(old: str, new: str, limit: int = 20) -> list[str]:
     """Where two CSV texts differ, numbers by more than the tolerance, in words; at most `limit` places."""
     first, second = (list(csv.reader(io.StringIO(text))) for text in (old, new))
-    if not first or not second or first[0] != second[0]:
+    if first[:1] != second[:1] or not first:
         return [] if first == second else [f"columns {first[:1]} became {second[:1]}"]
     if len(first) != len(second):
         return [f"{len(first) - 1} rows became {len(second) - 1}"]
     found = []
-    for number, (before, after) in enumerate(zip(first[1:], second[1:], strict=True), 1):
-        for column, a, b in itertools.zip_longest(first[0], before, after, fillvalue=""):
-            if not same_value(a, b):
-                found.append(f"row {number}, {column}: {a!r} became {b!r}")
-                if len(found) == limit:
-                    return found
-    return found
+    for number, lines in enumerate(zip(first[1:], second[1:], strict=True), 1):
+        cells = itertools.zip_longest(first[0], *lines, fillvalue="")
+        found += [f"row {number}, {name}: {a!r} became {b!r}" for name, a, b in cells if not same_value(a, b)]
+    return found[:limit]
 
 
 def same_svg(old: bytes, new: bytes) -> bool:
     """Do two SVG files draw the same, apart from rounding?"""
-    if old == new:
-        return True
-    first, second = (_CLIP.sub("clip", svg.decode("utf-8", "replace")) for svg in (old, new))
-    if _NUMBER.sub("#", first) != _NUMBER.sub("#", second):
+    texts = [_CLIP.sub("clip", svg.decode("utf-8", "replace")) for svg in (old, new)]
+    if len({_NUMBER.sub("#", text) for text in texts}) > 1:
         return False
-    pairs = zip(_NUMBER.findall(first), _NUMBER.findall(second), strict=True)
+    pairs = zip(*map(_NUMBER.findall, texts), strict=True)
     return all(a == b or abs(float(a) - float(b)) <= _SVG_TOLERANCE for a, b in pairs)
 
 
@@ -109,13 +101,11 @@ def same_file(name: str, content: bytes, contents: Mapping[str, bytes]) -> bool:
     except OSError:
         return False
     drawing = name.removesuffix(".png") + ".svg"
-    if name.endswith(".csv"):
-        return not csv_differences(there.decode("utf-8", "replace"), content.decode(), limit=1)
-    if name.endswith(".svg"):
-        return same_svg(there, content)
     if name.endswith(".png") and drawing in contents:  # pixels hang on the machine; a drawing is judged by its SVG
         return same_file(drawing, contents[drawing], contents)
-    return there == content
+    if name.endswith(".csv"):
+        return not csv_differences(there.decode("utf-8", "replace"), content.decode())
+    return there == content or (name.endswith(".svg") and same_svg(there, content))
 
 
 def same_record(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
@@ -124,7 +114,7 @@ def same_record(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return same_value(*(json.loads(json.dumps(part)) for part in stable))
 
 
-def write(contents: Mapping[str, bytes], obsolete: tuple[str, ...] = ()) -> None:
+def write(contents: Mapping[str, bytes], obsolete: Iterable[str] = ()) -> None:
     """Write all files, or none: each goes to a temporary name, and only when all are written are they renamed.
 
     The first of `contents` is renamed last. Files named in `obsolete` are removed at the end.
@@ -154,22 +144,18 @@ class Loss:
     file: str
     kind: str
     count: int
-    what: str = ""  # the first few, by name
+    said: str
 
     def __str__(self) -> str:
-        if self.kind == "figures":
-            return self.file + (f" ({self.what})" if self.what else "")
-        kind = self.kind if self.count > 1 else self.kind[:-1]
-        return f"{self.count} {kind} of {self.file}" + (f" ({self.what})" if self.what else "")
+        return self.said
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a run is saved: the folder below results/ and, where it is set apart, why, and what is kept since when."""
 
     folder: str
     why: str = ""
-    losses: tuple[Loss, ...] = ()
+    losses: Sequence[Loss] = ()
     since: str = ""
 
 
@@ -183,15 +169,13 @@ def others(entry: Entry, parameters: Mapping[str, Any]) -> str:
     except notebook.NotebookRefused as error:
         return f"the catalogue's parameters cannot be read: {error}"
     wanted = {name: one.default for name, one in own.items()} | dict(entry.parameters)
-    said = []
-    for name in sorted({*wanted, *parameters} - set(RESERVED)):
-        if name not in parameters:
-            said.append(f"{name} is not passed to Output")
-        elif name not in wanted:
+    said = [f"{name} is not passed to Output" for name in wanted if name not in parameters]
+    for name, value in parameters.items():
+        if name not in wanted:
             said.append(f"{name} is no parameter of {entry.notebook}")
-        elif not same_value(wanted[name], parameters[name], exact=True):
-            said.append(f"{name} is {parameters[name]!r}, the catalogue's is {wanted[name]!r}")
-    return "; ".join(said)
+        elif not same_value(wanted[name], value, exact=True):
+            said.append(f"{name} is {value!r}, the catalogue's is {wanted[name]!r}")
+    return "; ".join(sorted(one for one in said if one.partition(" ")[0] not in RESERVED))
 
 
 def lesser(old: Mapping[str, Any], new: Mapping[str, Any], losses: list[Loss], alone: bool) -> str:
@@ -204,13 +188,14 @@ def lesser(old: Mapping[str, Any], new: Mapping[str, Any], losses: list[Loss], a
         return f"the result there was made by running the judge, this one is {new['route']!r}"
     if losses:
         return f"{', '.join(map(str, losses))} would be lost (nlgeval run {new['output']} --replace lets it shrink)"
-    before, now = old.get("parameters", {}), new["parameters"]
-    kept = [name for name in now if name not in before or same_value(before[name], now[name], exact=True)]
-    moved = [name for name in now if name not in kept] if alone else []
-    if moved:
-        said = ", ".join(f"{name} {before[name]!r}, here {now[name]!r}" for name in moved)
-        return f"the result there was made with {said} (nlgeval run {new['output']} publishes this one)"
-    return ""
+    before = old.get("parameters", {})
+    moved = [
+        f"{name} {before[name]!r}, here {value!r}"
+        for name, value in new["parameters"].items()
+        if alone and name in before and not same_value(before[name], value, exact=True)
+    ]
+    also = f" (nlgeval run {new['output']} publishes this one)"
+    return f"the result there was made with {', '.join(moved)}{also}" if moved else ""
 
 
 def lost(old: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
@@ -227,26 +212,34 @@ def lost(old: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
         except OSError:
             continue
         file, here = name.rpartition("/")[2], contents.get(name)
-        if name.endswith(".csv"):
-            rows = _rows_lost(*(text.decode("utf-8", "replace") for text in (there, here or b"")))
-            if rows:
-                kind = "rows" if "__" in file else "cells"
-                found.append(Loss(file, kind, sum(rows.values()), _some([key for key in rows if key])))
+        texts = [text.decode("utf-8", "replace") for text in (there, here or b"")]
+        if name.endswith(".csv") and (rows := _rows_lost(*texts)):
+            kind, count = "rows" if "__" in file else "cells", sum(rows.values())
+            said = f"{count} {kind if count > 1 else kind[:-1]} of {file}{_some([key for key in rows if key])}"
+            found.append(Loss(file, kind, count, said))
         elif name.endswith(".svg"):
-            gone = _names_lost(there, here or b"")
-            if here is None or gone:
-                found.append(Loss(file, "figures", 1, "" if here is None else _some(gone)))
+            before, now = (set(_TEXT.findall(text)) for text in texts)  # one name put for another is no loss
+            if here is None:
+                found.append(Loss(file, "figures", 1, file))
+            elif len(before) > len(now):
+                found.append(Loss(file, "figures", 1, file + _some(sorted(before - now))))
     return found
 
 
 def _some(names: list[str], most: int = 3) -> str:
-    return "; ".join(names[:most]) + ("; …" if len(names) > most else "")
+    more = "; …" if len(names) > most else ""
+    return f" ({'; '.join(names[:most])}{more})" if names else ""
 
 
 def _rows_lost(old: str, new: str) -> Counter[str]:
     """How often a row of this name is gone, or lacks a number."""
     before, after = (list(csv.DictReader(io.StringIO(text))) for text in (old, new))
-    labels = _labels(before)
+    labels: list[str] = []  # the leading columns of text that tell rows apart; fewer where one of numbers comes first
+    for column in before[0] if before else ():
+        known = {tuple(row[name] for name in labels) for row in before}
+        if (labels and len(known) == len(before)) or all(_is_number(row[column]) for row in before if row[column]):
+            break
+        labels.append(column)
     telling = [len({row[name] for row in before}) > 1 for name in labels]
     rows: Counter[str] = Counter()
     for (key, _), count in (_tally(before, labels) - _tally(after, labels)).items():
@@ -255,34 +248,15 @@ def _rows_lost(old: str, new: str) -> Counter[str]:
     return rows
 
 
-def _labels(rows: list[dict[str, str]]) -> list[str]:
-    """The leading columns of text that tell rows apart; fewer where a column of numbers comes first."""
-    labels: list[str] = []
-    for column in rows[0] if rows else ():
-        if all(_is_number(row[column]) for row in rows if row[column]):
-            break
-        labels.append(column)
-        if len({tuple(row[name] for name in labels) for row in rows}) == len(rows):
-            break
-    return labels
-
-
 def _tally(rows: list[dict[str, str]], labels: list[str]) -> Counter[tuple[tuple[str, ...], str]]:
     """How many rows there are of each key, and how many numbers by key and column."""
     found: Counter[tuple[tuple[str, ...], str]] = Counter()
     for row in rows:
-        key = tuple(row.get(name, "") for name in labels)
-        found[key, ""] += 1
-        found.update((key, name) for name, cell in row.items() if name not in labels and _is_number(cell))
+        numbers = [name for name, cell in row.items() if name not in labels and _is_number(cell)]
+        found.update((tuple(row.get(name, "") for name in labels), name) for name in ["", *numbers])
     return found
 
 
 def _is_number(text: str | None) -> bool:
     found = _number(text)
     return found is not None and not math.isnan(found)
-
-
-def _names_lost(old: bytes, new: bytes) -> list[str]:
-    """The names that stand in a drawing no longer, where fewer do than before: one put for another is no loss."""
-    before, now = ({text.decode("utf-8", "replace") for text in _TEXT.findall(svg)} for svg in (old, new))
-    return sorted(before - now) if len(before) > len(now) else []

@@ -21,8 +21,8 @@ import json
 import os
 import textwrap
 from collections import defaultdict
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -57,8 +57,6 @@ _WORDLESS = {
     "prompt": "prints a prompt, no number",
     "text": "prints text, no number",
     "diagram": "a diagram, no number",
-    "figure": "prints no value that could be compared",
-    "numeric": "prints no value that could be compared",
 }
 
 
@@ -68,12 +66,8 @@ def build(mode: str = "full") -> pd.DataFrame:
     `saved` is the day from which the saved values are: a run that gives the same values leaves it.
     Raises: ValueError for an unknown mode; CatalogueError.
     """
-    listed, covering, results = _gathered(mode)
-    stated = {(row.paper, row.id): row for row in listed.rows}
-    rows = []
-    for printed in papers.index().itertuples(index=False):
-        key = (printed.paper, printed.id)
-        rows.append(_row(printed, covering[key], results, stated.get(key)))
+    stated = {(row.paper, row.id): row for row in catalogue.load().rows}
+    rows = [_row(one, stated.get((one.printed.paper, one.printed.id))) for one in _gathered(mode)]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.astype(dict.fromkeys(papers.COUNTS, int) | {"largest_difference": float})
 
@@ -83,24 +77,37 @@ def cells(mode: str = "full") -> pd.DataFrame:
 
     Raises: ValueError for an unknown mode, or where there is none; CatalogueError.
     """
-    _, covering, results = _gathered(mode)
-    parts = []
-    for printed in papers.index().itertuples(index=False):
-        made = [results[entry.id] for entry in covering[printed.paper, printed.id]]
-        parts.append(_cells(printed, [result for result in made if result is not None]))
-    return pd.concat([part for part in parts if part is not None], ignore_index=True)
+    return pd.concat([one.cells for one in _gathered(mode) if one.cells is not None], ignore_index=True)
 
 
-def _gathered(mode: str) -> tuple[catalogue.Catalogue, dict[tuple[str, str], list[Entry]], dict[str, Any]]:
-    """The catalogue, the outputs that cover each printed table, and what each output saved last."""
+class _Printed(NamedTuple):
+    """A printed table or figure: its line of the index, the outputs that cover it and what those of them saved."""
+
+    printed: Any
+    entries: list[Entry]
+    made: list[tuple[Entry, dict[str, Any]]]  # with its record and cells
+    cells: pd.DataFrame | None  # one a printed cell and route, of all outputs
+
+
+def _gathered(mode: str) -> Iterator[_Printed]:
     if mode not in ("full", "quick"):
         raise ValueError(f"mode is {mode!r}; allowed: full, quick")
-    listed = catalogue.load()
-    covering: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-    for entry in listed.outputs:
+    covering: dict[tuple[str, str], list[tuple[Entry, dict[str, Any] | None]]] = defaultdict(list)
+    for entry in catalogue.load().outputs:
+        base = answers.base(entry, mode)
+        if record := saving.read_json(f"{base}.json"):
+            record["cells"] = answers.saved_cells(f"{base}.csv")
+        if record is not None and (
+            lacking := [key for key in ("route", "date") if not isinstance(record.get(key), str)]
+        ):
+            raise ValueError(f"{base}.json is damaged (no {lacking[0]!r}); {saving.AGAIN}")
         for name in entry.covers:
-            covering[entry.paper, name].append(entry)
-    return listed, covering, {entry.id: _result(entry, mode) for entry in listed.outputs}
+            covering[entry.paper, name].append((entry, record))
+    for printed in papers.index().itertuples(index=False):
+        there = covering[str(printed.paper), str(printed.id)]
+        made = [(entry, record) for entry, record in there if record is not None]
+        frames = [record["cells"] for _, record in made if record["cells"] is not None]
+        yield _Printed(printed, [entry for entry, _ in there], made, _cells(printed, frames))
 
 
 def totals(frame: pd.DataFrame) -> pd.DataFrame:
@@ -134,9 +141,8 @@ def headline(frame: pd.DataFrame) -> str:
 def brief(frame: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard for readers: the counts in words, where a table or figure prints numbers at all."""
     counts = [_in_columns(row) if row["printed"] else {} for row in frame[list(papers.COUNTS)].to_dict("records")]
-    names = list(_in_columns(dict.fromkeys(papers.COUNTS, 0)))
     shown = frame[["id", "title", "status"]].rename(columns={"title": "what"})
-    for name in names:
+    for name in _in_columns(dict.fromkeys(papers.COUNTS, 0)):
         shown[name] = [str(one.get(name, "")).removesuffix("0 of 0") for one in counts]
     shown["largest difference"] = [f"{gap:.4g}" if gap == gap else "" for gap in frame["largest_difference"]]
     return shown.join(frame[["route", "saved", "reason"]])
@@ -146,8 +152,7 @@ def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
     """The scoreboard, or its totals, as a styled table."""
     shades = {"reproduced": "equal", "partly": "near", "differs": "off"}
     shades |= dict.fromkeys(("needs GPU", "no public data"), "missing")
-    of = shades.get
-    return tables.show(frame, caption, digits=4, classes=lambda name, value: of(value) if name == "status" else None)
+    return tables.show(frame, caption, 4, classes=lambda name, said: shades.get(said) if name == "status" else None)
 
 
 def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
@@ -159,13 +164,12 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     from nlgeval_lib import figures
 
     folder = "quick/" if mode == "quick" else ""
-    drawn = figures.render(figures.scoreboard(frame, TITLES))
     contents = {
         f"results/{folder}scoreboard.csv": saving.csv_text(frame).encode(),
         f"results/{folder}scoreboard.md": markdown(frame).encode(),
-        f"figures/{folder}scoreboard.svg": drawn["svg"],
-        f"figures/{folder}scoreboard.png": drawn["png"],
     }
+    for end, drawn in figures.render(figures.scoreboard(frame, TITLES)).items():
+        contents[f"figures/{folder}scoreboard.{end}"] = drawn
     if not folder:
         contents |= answers.pages(catalogue.load().outputs)
     changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
@@ -189,10 +193,7 @@ def claims(frame: str = "by_paper") -> pd.DataFrame:
 def _tell_readme(line: str) -> None:
     readme = files.root() / "README.md"
     text = told = readme.read_text(encoding="utf-8") if readme.exists() else ""
-    for mark, content in (
-        ("counts", textwrap.fill(line, 119)),
-        ("claims", _md_table(claims()) if len(claims()) else ""),
-    ):
+    for mark, content in (("counts", textwrap.fill(line, 119)), ("claims", _md_table(claims()))):
         before, opened, rest = told.partition(f"<!-- {mark} -->\n")
         _, closed, after = rest.partition(f"<!-- /{mark} -->")
         if content and closed:
@@ -209,11 +210,11 @@ def markdown(frame: pd.DataFrame) -> str:
         numbers = part["status"].isin(COMPARED)
         shown = brief(part).assign(id=[_linked(row) for row in part.to_dict("records")])
         rest = shown.loc[~numbers, ["id", "what", "status", "route", "reason"]]
-        compared = shown[numbers].drop(columns=["by construction", "reason"])
-        lines += ["", f"## {TITLES[paper]}", "", *([_md_table(compared), ""] if len(compared) else [])]
-        lines += [
-            answers.folded(f"{len(rest)} further tables and figures, without a number to compare", _md_table(rest))
-        ]
+        lines += ["", f"## {TITLES[paper]}", ""]
+        if numbers.any():
+            lines += [_md_table(shown[numbers].drop(columns=["by construction", "reason"])), ""]
+        many = f"{len(rest)} further tables and figures, without a number to compare"
+        lines += [answers.folded(many, _md_table(rest))]
     if len(counted := claims()):
         lines += ["", "## Claims, by verdict", "", "More on [the page of claims](meta/meta_claims.md).", ""]
         lines += [_md_table(counted)]
@@ -231,98 +232,73 @@ def _linked(row: Mapping[str, Any]) -> str:
 
 def _md_table(frame: pd.DataFrame) -> str:
     cells = frame.astype(str).replace({r"\|": r"\\|", "\n": " "}, regex=True)
-    return files.markdown_table(frame.columns, cells.itertuples(index=False, name=None))
+    return files.markdown_table(frame.columns, cells.itertuples(index=False, name=None)) if len(frame) else ""
 
 
-def _result(entry: Entry, mode: str) -> dict[str, Any] | None:
-    """What an output saved last: its record, its cells, when it ran; None where it saved nothing."""
-    base = answers.base(entry, mode)
-    record = saving.read_json(f"{base}.json")
-    if record is None:
-        return None
-    if lacking := [key for key in ("route", "date") if not isinstance(record.get(key), str)]:
-        raise ValueError(f"{base}.json is damaged (no {lacking[0]!r}); {answers.AGAIN}")
-    return {"cells": answers.saved_cells(f"{base}.csv"), "route": record["route"], "saved": record["date"][:10]}
-
-
-def _row(printed: Any, entries: list[Entry], results: dict[str, Any], stated: Row | None) -> dict[str, Any]:
-    made = [(entry, results[entry.id]) for entry in entries if results[entry.id] is not None]
-    cells = _cells(printed, [result for _, result in made])
+def _row(one: _Printed, stated: Row | None) -> dict[str, Any]:
+    printed, cells = one.printed, one.cells
     found = papers.counts(cells) if cells is not None else dict.fromkeys(papers.COUNTS, 0)
-    gaps, routes = pd.Series(dtype=float), list(dict.fromkeys(result["route"] for _, result in made))
+    gaps, routes = pd.Series(dtype=float), dict.fromkeys(record["route"] for _, record in one.made)
     if cells is not None and cells["ours"].notna().any():
         compared = cells["verdict"].isin(papers.COMPARED) & (cells["route"] != "recorded")
         gaps = cells.loc[compared, "difference"].abs()
-        routes = [route for route in _ROUTES if (cells["route"] == route).any()]
-    status, reason = _status(printed, entries, made, cells, found, stated)
-    return {
-        "paper": printed.paper,
-        "id": printed.id,
-        "title": printed.title,
-        "kind": printed.kind,
+        routes = {route: None for route in _ROUTES if (cells["route"] == route).any()}
+    status, reason = _status(one, found, stated)
+    named = [entry for entry, _ in one.made] or one.entries
+    return {name: getattr(printed, name) for name in ("paper", "id", "title", "kind")} | {
         "route": ", ".join(routes),
-        **{name: found[name] for name in papers.COUNTS},
+        **found,
         "printed": int(printed.cells),
         "missing": int(printed.cells) - found["printed"] + found["missing"],
         "largest_difference": gaps.max(),
         "status": status,
         "reason": reason,
-        "saved": ", ".join(dict.fromkeys(result["saved"] for _, result in made)),
-        "output": ", ".join(entry.id for entry in ([one for one, _ in made] or entries)),
-        "notebook": (made[0][0] if made else entries[0]).notebook if entries else "",
+        "saved": ", ".join(dict.fromkeys(record["date"][:10] for _, record in one.made)),
+        "output": ", ".join(entry.id for entry in named),
+        "notebook": named[0].notebook if named else "",
     }
 
 
-def _cells(printed: Any, results: list[dict[str, Any]]) -> pd.DataFrame | None:
+def _cells(printed: Any, frames: list[pd.DataFrame]) -> pd.DataFrame | None:
     """The compared cells of one printed table from all outputs that cover it, one a printed cell and route.
 
     Where two outputs give the same, a number goes before none, then the first of them; never the nearer value.
     """
-    frames = [result["cells"] for result in results if result["cells"] is not None]
     frames = [part[(part["paper"] == printed.paper) & (part["table"] == printed.id)] for part in frames]
     frames = [part[part["verdict"] != "extra"] for part in frames if len(part)]
     if not frames:
         return None
     joined = pd.concat(frames, ignore_index=True)
-    keys = ["row", "column", "statistic"]
     order = joined["ours"].isna().sort_values(kind="stable").index
-    kept = joined.loc[order].drop_duplicates([*keys, "route"])
-    return kept[kept["ours"].notna() | ~kept.duplicated(keys)].sort_index()
+    kept = joined.loc[order].drop_duplicates([*papers.KEY, "route"])
+    return kept[kept["ours"].notna() | ~kept.duplicated([*papers.KEY])].sort_index()
 
 
-def _status(
-    printed: Any,
-    entries: list[Entry],
-    made: list[tuple[Entry, dict[str, Any]]],
-    cells: pd.DataFrame | None,
-    found: dict[str, int],
-    stated: Row | None,
-) -> tuple[str, str]:
+def _status(one: _Printed, found: Mapping[str, int], stated: Row | None) -> tuple[str, str]:
+    """A row's status, and why it is no better."""
+    cells, kind, whole = one.cells, one.printed.kind, int(one.printed.cells)
     compared, equal = (found[f"recomputed{end}"] + found[f"consistent{end}"] for end in ("", "_equal"))
-    if compared:
-        assert cells is not None
+    if cells is not None and compared:
         why, within = [stated.reason] if stated else [], found["recomputed_within"]
         if compared > equal:
             also = f", {within} of them within our interval" if within else ""
             why.insert(0, f"{compared - equal} of {compared} compared numbers are not equal{also}")
         gaps = cells[cells["verdict"] == "missing"]
         why += [f"{len(part)} missing: {reason}" for reason, part in gaps.groupby("reason", sort=False)]
-        unlisted = int(printed.cells) - found["printed"]
-        if unlisted > 0:
+        if (unlisted := whole - found["printed"]) > 0:
             why.append(f"{unlisted} printed numbers are in no output")
         beside = cells[cells["verdict"].isin((*papers.COMPARED, "construction")) & (cells["route"] != "recorded")]
-        if equal == compared and len(beside.drop_duplicates(["row", "column", "statistic"])) >= int(printed.cells):
+        if equal == compared and len(beside.drop_duplicates([*papers.KEY])) >= whole:
             return "reproduced", ""
         return ("partly" if 2 * (equal + within) >= compared else "differs"), "; ".join(why)
     if stated:
         told = cells["reason"].unique() if cells is not None else ()
         return stated.status, "; ".join([stated.reason, *(why for why in told if why.startswith("judged by "))])
-    if not int(printed.cells) and (made or printed.kind in ("prompt", "text", "diagram")):
-        shown = f"shown by {', '.join(entry.id for entry, _ in made)}" if made else ""
-        return "no numbers", "; ".join(filter(None, [_WORDLESS[printed.kind], printed.note, shown]))
-    if made and cells is not None:
-        reasons = list(dict.fromkeys(filter(None, cells["reason"])))
-        return "not built yet", f"no number compared: {'; '.join(reasons)}"
-    if entries:
-        return "not built yet", f"no result saved yet: nlgeval run {entries[0].id}"
-    return "not built yet", "no notebook yet"
+    if not whole and (one.made or kind in _WORDLESS):
+        shown = f"shown by {', '.join(entry.id for entry, _ in one.made)}" if one.made else ""
+        said = _WORDLESS.get(kind, "prints no value that could be compared")
+        return "no numbers", "; ".join(filter(None, [said, one.printed.note, shown]))
+    if cells is not None:
+        return "not built yet", f"no number compared: {'; '.join(filter(None, cells['reason'].unique()))}"
+    named = f"no result saved yet: nlgeval run {one.entries[0].id}" if one.entries else "no notebook yet"
+    return "not built yet", named
