@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-BIG = 10_000_000
+BIG = 2_000_000
 
 
 class HostileServer(ThreadingHTTPServer):
@@ -132,7 +132,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send(200, answer(body, "x" * BIG))
 
     def do_flood(self, body: dict, what: str) -> None:
-        """10 MB without saying how much it will be."""
+        """2 MB without saying how much it will be."""
         self.send_response(200)
         self.send_header("content-type", "application/json")
         self.send_header("connection", "close")

@@ -8,11 +8,9 @@ import re
 import pytest
 from cli_tools import asks, jsonl
 
-from nlgeval_lib.engines import Progress, ScriptedEngine
-from nlgeval_lib.engines.store import Store
+from nlgeval_lib.engines import Progress
 from nlgeval_lib.records import Completion
 from nlgeval_lib.scoring import ProgressBar
-from nlgeval_lib.study import completions
 
 
 @pytest.fixture
@@ -70,18 +68,6 @@ def test_shards_fill_their_part_of_a_store(mine, judge, tmp_path):
     asked = len(server.bodies)
     got = mine(*ask, "--store", "all")
     assert got.code == 0 and "0 made" in got.out and len(server.bodies) == asked
-
-
-def test_draws_in_one_call_pay_for_their_prompt_once(tmp_path):
-    from nlgeval_lib.engines import Request, Sampling
-    from nlgeval_lib.evaluators.stages import Stage
-
-    stage = Stage("score", [Request(prompt="x " * 100)], Sampling(temperature=1.0, n=5, max_tokens=10))
-    engine = ScriptedEngine([])
-    alone = completions.plan([stage], engine, Store(tmp_path)).squeeze()
-    engine.group_draws = True
-    grouped = completions.plan([stage], engine, Store(tmp_path)).squeeze()
-    assert (alone.prompt_tokens, grouped.prompt_tokens) == (500, 100) and alone.limit == grouped.limit == 50
 
 
 # -- the progress -----------------------------------------------------------------------------------------------------

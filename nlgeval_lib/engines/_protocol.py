@@ -1,12 +1,11 @@
-"""What can be read from an OpenAI-compatible server's answer: completions, or what its failure means."""
+"""What an OpenAI-compatible server's answer means: a completion, or why there is none."""
 
 from __future__ import annotations
 
 import email.utils
-import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,8 +19,6 @@ _BROKEN = ("error", "abort", "aborted", "cancelled", "canceled", "content_filter
 _HALVES = re.compile(r"[\ud800-\udfff]")  # JSON can escape half a character, which no file and no tokenizer takes
 _START = 12  # as much of a key's beginning is taken for the key: an excerpt may end within it
 MOST_WAIT = 120.0  # seconds that a server may ask to wait; a request that is to wait longer fails
-_HOPELESS = (401, 403, 404)  # no key, no right, no such model: the next request will fare no better
-_PASSING = (408, 409, 429)  # and all of 500 and above
 SECRET = 16  # characters; what is shorter is no key but a word such as "EMPTY" for a server that wants none
 
 
@@ -30,8 +27,7 @@ class AttemptFailed(Exception):
     """What an attempt at a request came to.
 
     wait: seconds until another attempt, at the least; None where there should be none. hopeless: no request of this run
-    will fare better. passing: it says nothing about the prompt, which another run may ask again. silent: nobody
-    answered in time.
+    will fare better. passing: it says nothing about the prompt. silent: nobody answered in time.
     """
 
     reason: str
@@ -47,44 +43,40 @@ class AttemptFailed(Exception):
         return self.reason
 
 
-class BadAnswer(ValueError):
-    """The server answered, but not with a completion."""
+def _bad(said: str) -> AttemptFailed:
+    return AttemptFailed(f"a bad answer: {said}", wait=0.0)
 
 
-def read(content: bytes, draws: Sequence[Ask], logprobs: bool, **who: Any) -> tuple[list[Completion], str]:
-    """The completions in a response's body, a choice for each draw of one request, and the model that it names.
+def loaded(content: bytes) -> Any:
+    """The JSON in a body. Raises: ValueError."""
+    try:
+        return json.loads(content, parse_constant=lambda name: None if name == "NaN" else float(name))
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
 
-    who: the completions' model and revision. The call's tokens are shared out by length of text.
-    Raises: BadAnswer saying what is wrong with it.
+
+def read(content: bytes, ask: Ask, logprobs: bool, **who: Any) -> tuple[Completion, str]:
+    """The completion in a response's body, and the model that it names.
+
+    who: the completion's model and revision. Raises: AttemptFailed saying what is wrong with it.
     """
     try:
-        answer = json.loads(content, parse_constant=lambda name: None if name == "NaN" else float(name))
-    except (ValueError, RecursionError) as error:
-        raise BadAnswer(f"not JSON: {error}; it begins {content[:60]!r}") from None
-    chat = draws[0].request.messages is not None
+        answer = loaded(content)
+    except ValueError as error:
+        raise _bad(f"not JSON: {error}; it begins {content[:60]!r}") from None
     match answer:
         case {"error": said} if said:
-            raise BadAnswer(f"an error in place of a completion: {str(said)[:200]}")
-        case {"choices": [_, *_] as choices} if len(choices) == len(draws):
-            made = [_choice(choice, chat, logprobs) for choice in choices]
+            raise _bad(f"an error in place of a completion: {str(said)[:200]}")
+        case {"choices": [choice]}:
+            made = _choice(choice, ask.request.messages is not None, logprobs)
         case {"choices": [_, *_] as choices}:
-            raise BadAnswer(f"{len(choices)} choices where {len(draws)} were asked")
+            raise _bad(f"{len(choices)} choices where 1 was asked")
         case _:
-            raise BadAnswer(f"no choices in it: it begins {content[:60]!r}")
-    match answer.get("usage"):
-        case {**counts}:
-            given = [counts.get(name) for name in ("prompt_tokens", "completion_tokens")]
-            prompt, written = (count if type(count) is int and count >= 0 else 0 for count in given)
-        case _:
-            prompt = written = 0
-    lengths = [len(one["text"]) for one in made]
-    so_far = list(itertools.accumulate(lengths if any(lengths) else [1] * len(made), initial=0))
-    bounds = [round(written * length / so_far[-1]) for length in so_far]
-    completions = [
-        Completion(ask.key, **one, prompt_tokens=0 if i else prompt, completion_tokens=bounds[i + 1] - bounds[i], **who)
-        for i, (ask, one) in enumerate(zip(draws, made, strict=True))
-    ]
-    return completions, str(answer.get("model") or "")
+            raise _bad(f"no choices in it: it begins {content[:60]!r}")
+    counts = usage if isinstance(usage := answer.get("usage"), dict) else {}
+    given = {name: counts.get(name) for name in ("prompt_tokens", "completion_tokens")}
+    made |= {name: count for name, count in given.items() if type(count) is int and count >= 0}
+    return Completion(ask.key, **made, **who), str(answer.get("model") or "")
 
 
 def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
@@ -94,28 +86,26 @@ def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
             pass
         case {"message": {**message}, "finish_reason": str(end)} if chat and message.get("content") is None:
             if end.lower() not in _CUT:  # else the limit came before the answer, as after a long thought
-                raise BadAnswer(f"no content; finish reason {end!r}")
+                raise _bad(f"no content; finish reason {end!r}")
             text = ""
         case {"text": str(text)} if not chat:
             pass
         case _:
-            raise BadAnswer("a choice without a text")
-    match choice.get("finish_reason"):
-        case str(reason) if reason.lower() in _BROKEN:
-            raise BadAnswer(f"finish reason {reason!r}")
-        case str(reason):
-            reason = "length" if reason.lower() in _CUT else reason or "stop"
-        case None:
-            reason = "stop"
-        case odd:
-            raise BadAnswer(f"a finish reason that is no text: {odd!r}")
+            raise _bad("a choice without a text")
+    reason = choice.get("finish_reason")
+    if not isinstance(reason, str | None):
+        raise _bad(f"a finish reason that is no text: {reason!r}")
+    reason = reason or "stop"
+    if reason.lower() in _BROKEN:
+        raise _bad(f"finish reason {reason!r}")
     table = None
     if logprobs:
         try:
             table = tuple(map(likeliest, (_of_chat if chat else _of_text)(choice["logprobs"])))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-            raise BadAnswer("no log-probabilities in it, and they were asked") from None
-    return {"text": _HALVES.sub("\ufffd", text), "finish_reason": reason, "logprobs": table}
+            raise _bad("no log-probabilities in it, and they were asked") from None
+    end = "length" if reason.lower() in _CUT else reason
+    return {"text": _HALVES.sub("\ufffd", text), "finish_reason": end, "logprobs": table}
 
 
 Step = list[tuple[str, float]]  # of one token that was written: it and its log-probability, then the alternatives
@@ -154,49 +144,51 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     return None
 
 
-def fault(error: Exception, engine: Any, key: str) -> AttemptFailed:
-    """What an attempt of an `OpenAIEngine` that ended with `error` means; without the key, if the server repeats it."""
-    import openai
-
-    cause, passing, silent = error.__cause__ or error, True, False
-    if isinstance(cause, AttemptFailed):
-        return cause
-    match error:
-        case openai.APIStatusError():
-            return _refused(error, engine, key)
-        case TimeoutError() | openai.APITimeoutError():
-            reason, silent = f"no answer within {engine.timeout:g} s", True
-        case openai.APIConnectionError():
-            reason = f"connection lost: {type(cause).__name__}: {cause}"
-        case BadAnswer():
-            reason = f"a bad answer: {error}"
-        case _:
-            reason = f"{type(error).__name__}: {error}"
-            passing = not isinstance(error, (ValueError, TypeError))  # of ours, and the same at the next attempt
-    return AttemptFailed(without_key(reason, key), 0.0 if passing else None, silent=silent)
-
-
-def _refused(error: Any, engine: Any, key: str) -> AttemptFailed:
-    status, variable = error.status_code, engine.api_key_env
-    reason = without_key(f"HTTP {status}: {error.message}", key)
+def refused(status: int, headers: Mapping[str, str], content: bytes, key: str, variable: str, now: float) -> Exception:
+    """What an answer with a status of 300 or more means. variable: that of the environment which has the key."""
+    try:
+        found = loaded(content)
+    except ValueError:
+        found = content.decode(errors="replace").strip()
+    said = found.get("error", found) if isinstance(found, dict) else found
+    told, code = (said.get("message"), said.get("code")) if isinstance(said, dict) else (None, None)
+    reason = without_key(f"HTTP {status}: {str(told or said)[:400]}", key)
     if status in (401, 403):
         reason += f"; the key is that of {variable}" if key else f"; no key was sent: set {variable}"
     if 300 <= status < 400:
-        there = without_key(urlsplit(error.response.headers.get("location", "")).netloc.rpartition("@")[2], key)
-        reason = f"HTTP {status}: the server sends on to {there or 'itself'}, and prompts follow no redirect; is its "
-        return AttemptFailed(f"{reason}address, with /v1, to be asked (--base-url)?", hopeless=True)
-    if status in _HOPELESS or error.code == "insufficient_quota":
+        there = urlsplit(headers.get("location", "")).netloc.rpartition("@")[2] or "itself"
+        reason = f"HTTP {status}: the server sends on to {there}, and prompts follow no redirect; is its address, with "
+        return AttemptFailed(f"{reason}/v1, to be asked (--base-url)?", hopeless=True)
+    if status in (401, 403, 404) or code == "insufficient_quota":  # no key, no right, no such model, no money
         return AttemptFailed(reason, hopeless=True)
-    if status not in _PASSING and status < 500:
-        return AttemptFailed(reason, passing=error.code == "content_filter")
-    wait = retry_after(error.response.headers, engine._now()) or 0.0
+    if status not in (408, 409, 429) and status < 500:
+        return AttemptFailed(reason, passing=code == "content_filter")
+    wait = retry_after(headers, now) or 0.0
     if wait > MOST_WAIT:
         return AttemptFailed(f"{reason}; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}", passing=True)
     return AttemptFailed(reason, wait)
 
 
+def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
+    """What an attempt that ended with `error` means; without the key, if the server repeats it."""
+    import httpx2
+
+    match error:
+        case AttemptFailed():
+            found = error
+        case TimeoutError() | httpx2.TimeoutException():
+            found = AttemptFailed(f"no answer within {timeout:g} s", wait=0.0, silent=True)
+        case httpx2.HTTPError():
+            found = AttemptFailed(f"connection lost: {type(error).__name__}: {error}", wait=0.0)
+        case _:
+            ours = isinstance(error, (ValueError, TypeError))  # and the same at the next attempt
+            found = AttemptFailed(f"{type(error).__name__}: {error}", None if ours else 0.0)
+    found.reason = without_key(found.reason, key)
+    return found
+
+
 def without_key(reason: str, key: str) -> str:
     """A reason without the key, should a server have sent it back, whole or cut off."""
     if len(key) >= SECRET:
-        return re.sub(re.escape(key[:_START]) + r"\S*", "[key]", reason)[:400]
-    return (reason.replace(key, "[key]") if key else reason)[:400]
+        return re.sub(re.escape(key[:_START]) + r"\S*", "[key]", reason)[:600]
+    return (reason.replace(key, "[key]") if key else reason)[:600]

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import functools
 import itertools
-import operator
+import math
 import os
+import random
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from typing import Any
 
@@ -21,10 +22,12 @@ from nlgeval_lib.engines.base import Ask, Engine, Sampling, failed
 from nlgeval_lib.records import Completion
 
 DIALECTS = ("auto", "openai", "vllm")
+MOST_BYTES = 64 << 20  # of an answer
 _BEYOND = ("top_k", "repetition_penalty", "choice", "regex")  # settings that OpenAI's own protocol does not have
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 _BEAT = 5.0  # seconds after which the asking thread hears of it that nothing has come
 _APART, _RAMP = 0.004, 0.25  # seconds between the first requests of two workers, and of the first and the last
+_FEW, _HOLD = 16, 8  # requests that are open at first; rounds after which more are tried again
 
 
 class OpenAIEngine(Engine):
@@ -38,22 +41,18 @@ class OpenAIEngine(Engine):
                     "auto" asks the server who it is, and where it does not tell, by one request
     timeout         seconds for one attempt, from sending to the last byte
     max_retries     further attempts after what may pass: 408, 409, 429, 5xx, timeouts, lost connections, bad answers
-    give_up_after   so many requests failed for good in a row, and the rest is not asked any more; nor is it where no
-                    request at all was answered for two timeouts
-    group_draws     ask all missing draws of a prompt in one call (the server's `n`): cheaper where prompts cost
-    prices          for a million prompt and completion tokens, for `cost`
     plain_http      send the key over http to a host that is not this one
     extra_body      more of each call's JSON, such as {"chat_template_kwargs": {"enable_thinking": false}}
 
     Raw prompts go to `/completions`, messages to `/chat/completions`. `about` has what the server tells of itself,
-    `served` the model names that it answered with, `cost` what was used, in the prices' unit. Server and `extra_body`
-    are a part of `revision`, and so of the keys: two servers never share completions. OpenAI's own, asked plainly, is
-    named by none.
+    `served` the model names that it answered with. Server and `extra_body` are a part of `revision`, and so of the
+    keys: two servers never share completions. OpenAI's own, asked plainly, is named by none.
     Raises: ValueError for an option out of range; EngineError, when a run begins or `revision` is first read, where
     nobody answers, OpenAI's own server is meant and there is no key, or for a key that no header can hold.
     """
 
     name = "openai"
+    give_up_after = 50  # requests that failed for good in a row; nor is the rest asked after two timeouts of silence
     _sleep = staticmethod(asyncio.sleep)  # tests put their own clock in place of these two
     _now = staticmethod(time.time)
 
@@ -70,30 +69,26 @@ class OpenAIEngine(Engine):
         concurrency: int = 256,
         timeout: float = 120.0,
         max_retries: int = 6,
-        give_up_after: int = 50,
-        group_draws: bool = False,
         max_tokens_field: str = "max_tokens",
-        prices: tuple[float, float] | None = None,
         extra_body: dict[str, Any] | None = None,
         plain_http: bool = False,
     ) -> None:
         if dialect not in DIALECTS:
             raise ValueError(f"dialect {dialect!r}: allowed are {', '.join(DIALECTS)}")
-        given = {"concurrency": concurrency, "max_retries": max_retries, "give_up_after": give_up_after}
-        for option, value in {**given, "timeout": timeout}.items():
-            if value < (least := {"max_retries": 0, "timeout": 0.001}.get(option, 1)):
+        for option, value, least in (
+            ("concurrency", concurrency, 1),
+            ("timeout", timeout, 1e-3),
+            ("max_retries", max_retries, 0),
+        ):
+            if value < least:
                 raise ValueError(f"{option}={value}: at least {least} is needed")
         if base_url is None and (base_url := os.environ.get("OPENAI_BASE_URL") or None):
             warnings.warn(f"OPENAI_BASE_URL is set: {_server.place(base_url) or 'OpenAI'} is asked", stacklevel=2)
-        if base_url is not None:
-            _server.check_address(base_url)
-        self.model, self._named, self._called = name or model, revision, server
-        self.base_url, self.api_key_env, self.dialect = base_url, api_key_env, dialect
+        self.base_url = _server.check_address(base_url or _server.OFFICIAL)
+        self.model, self._asked_model, self._named, self._called = name or model, model, revision, server
+        self.api_key_env, self.dialect, self.max_tokens_field = api_key_env, dialect, max_tokens_field
         self.concurrency, self.timeout, self.max_retries = concurrency, timeout, max_retries
-        self.give_up_after, self.group_draws = give_up_after, group_draws
-        self.max_tokens_field, self.extra_body = max_tokens_field, dict(extra_body or {})
-        self._asked_model, self._plain_http = model, plain_http
-        self.prices, self.cost = prices or (0.0, 0.0), 0.0
+        self.extra_body, self._plain_http = dict(extra_body or {}), plain_http
         self.about: dict[str, str] = {}
         self.served: set[str] = set()
         self._probed = self._hung = False  # hung: the last run was given up for want of any answer
@@ -102,15 +97,15 @@ class OpenAIEngine(Engine):
     @functools.cached_property
     def revision(self) -> str:  # type: ignore[override]
         """The given one with `at:HOST+owner:...+root:...+extra:{...}`, as far as the server tells and as they apply."""
-        other = bool(_server.place(self.base_url))
-        if other:
-            self._meet()
-        return _server.revision(self._named, self.about if other else {}, self.extra_body)
+        about = self._met() if _server.place(self.base_url) else {}
+        return _server.revision(self._named, about, self.extra_body)
 
-    def _meet(self) -> None:
-        """Ask the server who it is. Raises: EngineError where nobody answers."""
-        found = _server.about(self.base_url, self._asked_model, self._key(), self._hung)
-        self.about = found | ({"server": self._called} if self._called else {})
+    def _met(self) -> dict[str, str]:
+        """What the server tells of itself, once; and again after a run that was given up. Raises: EngineError."""
+        if not self.about:
+            found = _server.about(self.base_url, self._asked_model, self._key(), self._hung)
+            self.about = found | ({"server": self._called} if self._called else {})
+        return self.about
 
     def _key(self) -> str:
         return _server.key(self.api_key_env, self.base_url, self._plain_http)
@@ -125,29 +120,24 @@ class OpenAIEngine(Engine):
         """Raises: UnsupportedSetting for what this server does not take; EngineError where nobody answers."""
         plain = Sampling()
         wanted = [name for name in _BEYOND if getattr(sampling, name) != getattr(plain, name)]
-        if wanted and self.dialect == "auto" and _server.place(self.base_url):
-            if not self.about:
-                self._meet()
-            if "version" in self.about and not self.beyond:
-                self._probed = _server.takes(self.base_url, self._asked_model, self._key())
+        other = wanted and self.dialect == "auto" and _server.place(self.base_url)
+        if other and "version" in self._met() and not self.beyond:
+            self._probed = _server.takes(self.base_url, self._asked_model, self._key())
         if wanted and not self.beyond:
             ways = [f"-s {name}={getattr(plain, name)}" for name in wanted if getattr(plain, name) is not None]
             why = "OpenAI's protocol does not have it, a server of vLLM does; {} asks without"
             self._refuse(sampling, *wanted, why=why.format(" ".join(ways) or "-s structured=no"))
 
-    def body(self, draws: Sequence[Ask], sampling: Sampling) -> dict[str, Any]:
-        """The JSON of one call for draws of one request.
-
-        Settings at their neutral value are sent too: a server's own defaults may differ.
-        """
-        request, likely = draws[0].request, sampling.logprobs
+    def body(self, ask: Ask, sampling: Sampling) -> dict[str, Any]:
+        """The JSON of one call. Settings at their neutral value are sent too: a server's own defaults may differ."""
+        request, likely = ask.request, sampling.logprobs
         asked: dict[str, Any] = {
             "model": self._asked_model,
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             self.max_tokens_field: sampling.max_tokens,
-            "n": len(draws),
-            "seed": draws[0].seed,
+            "n": 1,
+            "seed": ask.seed,
             "stop": list(sampling.stop) or None,
         }
         if request.messages is None:
@@ -165,10 +155,8 @@ class OpenAIEngine(Engine):
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """Completions as they arrive. The calls are made in a thread with an event loop of its own."""
-        key = self._key()
-        if not self.about:  # once; and again after a run that was given up
-            self._meet()
-        run = self._run = _Run(self, asks, sampling, key)
+        self._met()
+        run = self._run = _Run(self, asks, sampling, self._key())
         crash: BaseException | None = None
         with futures.ThreadPoolExecutor(1, "nlgeval-openai") as threads:
             over = threads.submit(asyncio.run, run.main())
@@ -205,13 +193,11 @@ class _Run:
 
     def __init__(self, engine: OpenAIEngine, asks: Sequence[Ask], sampling: Sampling, key: str) -> None:
         self.engine, self.sampling, self.key = engine, sampling, key
-        groups = itertools.groupby(asks, lambda ask: id(ask.request) if engine.group_draws else ask.key)
-        self.todo = deque(list(draws) for _, draws in groups)
-        self.arrived: deque[Completion] = deque()
+        self.todo, self.arrived = deque(asks), deque[Completion]()
         self.hopeless = ""
         self.in_a_row = self.silent = 0  # requests that failed; attempts since the last answer of any kind
         self.quiet_until = 0.0  # the server wants no request before
-        self.pace = _server.Pace(min(engine.concurrency, len(self.todo)))
+        self.pace = Pace(min(engine.concurrency, len(self.todo)))
         self.workers = 0
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
@@ -229,12 +215,17 @@ class _Run:
 
     async def main(self) -> None:
         """Everything until the last answer, or until `stop`."""
+        import httpx2
+
         self._task = asyncio.current_task()
-        if not self._stopped:
-            self._client = _server.client(self.engine.base_url, self.key, self.engine.timeout, self.pace.most)
-            with contextlib.suppress(asyncio.CancelledError):
-                async with self._client, asyncio.TaskGroup() as self._group:
-                    self._hire()
+        if self._stopped:
+            return
+        limits = httpx2.Limits(max_connections=self.pace.most, max_keepalive_connections=self.pace.most)
+        how: dict[str, Any] = {"headers": _server.headers(self.key), "timeout": self.engine.timeout, "limits": limits}
+        self._client = httpx2.AsyncClient(**how, follow_redirects=False)  # prompts go nowhere else
+        with contextlib.suppress(asyncio.CancelledError):
+            async with self._client, asyncio.TaskGroup() as self._group:
+                self._hire()
 
     def _hire(self) -> None:
         """As many workers as the pace allows. Those that start together stay together, and queue up."""
@@ -243,64 +234,54 @@ class _Run:
             self._group.create_task(self._work(after=min(number * _APART, _RAMP)))
 
     async def _work(self, after: float) -> None:
-        """Take groups of draws until there are none, or there are more workers than the pace allows."""
+        """Ask until nothing is left to ask, or there are more workers than the pace allows."""
         await asyncio.sleep(after)
         while self.todo and self.workers <= self.pace.open:
-            draws = self.todo.popleft()
+            ask = self.todo.popleft()
             try:
                 if self.hopeless:
                     raise AttemptFailed(f"not asked: {self.hopeless}", passing=True)
-                done = await self._ask(draws)
+                made = await self._answer(ask)
                 self.in_a_row = 0
                 self.pace.answered()
             except AttemptFailed as error:
                 self.in_a_row += 1
                 if self.in_a_row >= self.engine.give_up_after and not self.hopeless:
                     self.hopeless = f"{self.in_a_row} requests failed one after another, the last with: {error}"
-                done = [failed(ask, str(error), error.passing) for ask in draws]
-            self.arrived.extend(done)
+                made = failed(ask, str(error), error.passing)
+            self.arrived.append(made)
             self._hire()
         self.workers -= 1
 
-    async def _ask(self, draws: list[Ask]) -> list[Completion]:
-        """The completions of the draws of one request, after as many attempts as it takes. Raises: AttemptFailed."""
-        import tenacity
+    async def _answer(self, ask: Ask) -> Completion:
+        """What one request comes to after as many attempts as it takes. Raises: AttemptFailed."""
+        for attempt in itertools.count(1):
+            try:
+                return await self._attempt(ask)
+            except AttemptFailed as error:
+                if error.wait is None:
+                    raise
+                if attempt > self.engine.max_retries:
+                    raise AttemptFailed(f"{error} ({attempt} attempts)", passing=True) from None
+            most = min(MOST_WAIT / 4, 2.0 ** (attempt - 2))
+            await self.engine._sleep(max(0.25, random.uniform(0, most)))
+        raise AssertionError
 
-        most = self.engine.max_retries + 1
-        attempts = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception(lambda error: getattr(error, "wait", None) is not None),
-            stop=tenacity.stop_after_attempt(most),
-            wait=tenacity.wait_random_exponential(multiplier=0.5, max=MOST_WAIT / 4, min=0.25),
-            sleep=self.engine._sleep,
-            reraise=True,
-        )
-        try:
-            return await attempts(self._attempt, draws)
-        except AttemptFailed as error:
-            if error.wait is None:
-                raise
-            raise AttemptFailed(f"{error} ({most} attempts)", passing=True) from None
-
-    async def _attempt(self, draws: list[Ask]) -> list[Completion]:
+    async def _attempt(self, ask: Ask) -> Completion:
         """One attempt, not before the server wants one again. Raises: AttemptFailed."""
-        import httpx2
-
         engine = self.engine
         while (delay := self.quiet_until - engine._now()) > 0:
             await engine._sleep(delay)
         if self.hopeless:
             raise AttemptFailed(f"not asked again: {self.hopeless}", passing=True)
-        path = "/completions" if draws[0].request.messages is None else "/chat/completions"
-        body, sent = engine.body(draws, self.sampling), time.monotonic()
+        sent = time.monotonic()
         try:
             async with asyncio.timeout(engine.timeout):
-                response = await self._client.post(path, cast_to=httpx2.Response, body=body)
-            if len(self.key) >= SECRET and self.key.encode() in response.content:
-                raise AttemptFailed("the answer repeats the API key; nothing of it is kept")
+                content = await self._sent(ask)
             who = {"model": engine.model, "revision": engine.revision}
-            made, named = _protocol.read(response.content, draws, self.sampling.logprobs is not None, **who)
+            made, named = _protocol.read(content, ask, self.sampling.logprobs is not None, **who)
         except Exception as error:
-            fault = _protocol.fault(error, engine, self.key)
+            fault = _protocol.fault(error, engine.timeout, self.key)
             self.hopeless = self.hopeless or (str(fault) if fault.hopeless else "")
             self.silent = self.silent + 1 if fault.silent else 0
             if self.silent >= 2 * self.workers and not self.hopeless:
@@ -312,7 +293,62 @@ class _Run:
             raise fault from None
         self.silent = 0
         engine.served |= {named} - {""}
-        for one in made:
-            tokens = one.prompt_tokens, one.completion_tokens
-            engine.cost += sum(map(operator.mul, tokens, engine.prices)) / 1e6
         return made
+
+    async def _sent(self, ask: Ask) -> bytes:
+        """The body of the answer to a request. Raises: AttemptFailed; HTTPError of httpx2."""
+        engine, content = self.engine, bytearray()
+        address = f"{engine.base_url}{'/completions' if ask.request.messages is None else '/chat/completions'}"
+        async with self._client.stream("POST", address, json=engine.body(ask, self.sampling)) as answer:
+            async for part in answer.aiter_bytes():
+                content += part
+                if len(content) > MOST_BYTES:
+                    raise AttemptFailed(f"the answer is longer than {MOST_BYTES} bytes")
+        if answer.status_code >= 300:
+            variable, now = engine.api_key_env, engine._now()
+            raise _protocol.refused(answer.status_code, answer.headers, bytes(content), self.key, variable, now)
+        if len(self.key) >= SECRET and self.key.encode() in content:
+            raise AttemptFailed("the answer repeats the API key; nothing of it is kept")
+        return bytes(content)
+
+
+class Pace:
+    """How many requests may be open, up to `most`: twice as many while that pays, half as many when the server is hurt.
+
+    A round is two answers for each open request. One with a tenth more answers a second than the one before was worth
+    it; one that was not is taken back, and tried again after a while. After a push-back (429, 5xx, a timeout, a lost
+    connection) steps are small. Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
+    """
+
+    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
+        self.most, self.open, self._now = most, min(_FEW, most), now
+        self._factor, self._best = 2.0, 0.0
+        self._before = self._held = 0
+        self._cut = -math.inf  # when the last push-back came
+        self._round()
+
+    def answered(self) -> None:
+        """Note an answer."""
+        self._done += 1
+        if self._done < 2 * self.open:
+            return
+        rate = self._done / max(self._now() - self._since, 1e-9)
+        paid = rate > 1.1 * self._best
+        if self._before and not paid:
+            self.open, self._before, self._held = self._before, 0, 0
+        else:
+            self._best, self._held = rate, self._held + 1
+            grows = paid or self._held > _HOLD
+            self._before = self.open if grows else 0
+            self.open = min(self.most, max(self.open + 1, int(self.open * self._factor))) if grows else self.open
+        self._round()
+
+    def pushed_back(self, sent: float) -> None:
+        """Note that a request that was sent then was not taken; those that were open together count once."""
+        if sent > self._cut:
+            self.open, self._factor, self._cut = max(1, self.open // 2), 1.125, self._now()
+            self._before = self._held = 0
+            self._round()
+
+    def _round(self) -> None:
+        self._done, self._since = 0, self._now()

@@ -276,8 +276,6 @@ class Job:
         lines = tally.lines()
         if self.run.counts:
             lines.append(self.run.summary())
-            if cost := getattr(self.engine, "cost", 0.0):
-                lines.append(f"cost: {cost:,.4f}")
         return [*lines, f"signature: {tally.signature}"]
 
 

@@ -28,7 +28,7 @@ from nlgeval_lib import files
 # distributions whose versions are recorded where they were imported
 PACKAGES = (
     *("numpy", "pandas", "scipy", "scikit-learn", "statsmodels", "sacrebleu", "rouge-score", "rouge", "nltk"),
-    *("bert-score", "sentence-transformers", "transformers", "tokenizers", "torch", "vllm", "openai", "shap"),
+    *("bert-score", "sentence-transformers", "transformers", "tokenizers", "torch", "vllm", "shap"),
     *("matplotlib", "seaborn", "ipykernel"),
 )
 RECORD = ".meta.json"  # after the name of a file with scores

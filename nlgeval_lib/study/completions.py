@@ -59,11 +59,10 @@ def plan(
         todo = [request for request, _ in lacking]
         tokens = engine.count_tokens(todo) if todo else []
         sizes = [len(request.text()) / CHARACTERS_A_TOKEN for request in todo] if tokens is None else tokens
-        once = getattr(engine, "group_draws", False)  # a prompt is paid once for all its draws
         to_ask, enough = sum(lack for _, lack in lacking), len(lengths) >= _ENOUGH
         row = {"stage": name, "requests": sum(len(part.requests) for part in parts), "completions": total}
         row |= {"repeated": repeated, "stored": total - repeated - to_ask, "to_ask": to_ask}
-        row["prompt_tokens"] = sum(size * (1 if once else lack) for size, (_, lack) in zip(sizes, lacking, strict=True))
+        row["prompt_tokens"] = sum(size * lack for size, (_, lack) in zip(sizes, lacking, strict=True))
         row["new_tokens"] = min(sum(lengths) / len(lengths) * to_ask, limit) if enough else GUESS * limit
         row |= {"limit": limit, "counted": tokens is not None, "seen": len(lengths)}
         rows.append(row | {"guessed": bool(to_ask) and not enough, "exact": all(part.exact for part in parts)})
