@@ -16,17 +16,8 @@ from hypothesis import strategies as st
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages
-from nlgeval_lib.evaluators.hdeval import (
-    Aggregator,
-    CriteriaTree,
-    Criterion,
-    Growth,
-    HDEval,
-    predictions,
-    values,
-)
-from nlgeval_lib.evaluators.hdeval.criteria import finer
-from nlgeval_lib.evaluators.hdeval.growth import grow
+from nlgeval_lib.evaluators.hdeval import Aggregator, CriteriaTree, Growth, HDEval, predictions, values
+from nlgeval_lib.evaluators.hdeval.criteria import Criterion, finer
 from nlgeval_lib.records import Completion
 
 ASPECTS = {"coherence": "How well the sentences fit.", "fluency": "How well each sentence reads."}
@@ -230,7 +221,7 @@ def test_training_can_be_planned_and_resumed(tmp_path):
     frame, store = outputs(8), Store(tmp_path)
     made = judge("ridge", store=store)
     growth = Growth(layers=3, keep=1, children=2)
-    planned = stages.plan(grow(made, *made.training_data(frame), growth), made.engine, store)
+    planned = stages.plan(made.growing(*made.training_data(frame), growth), made.engine, store)
     assert [(s.name, s.exact) for s in planned] == [
         ("layer 1", True), ("decompose into layer 2", False), ("layer 2", False),
         ("decompose into layer 3", False), ("layer 3", False),
@@ -242,7 +233,7 @@ def test_training_can_be_planned_and_resumed(tmp_path):
     again.train(frame, growth=growth)
     assert asked > 50 and again.engine.asked == [] and again.tree == made.tree
     again = judge("ridge", store=store)
-    assert all(s.exact for s in stages.plan(grow(again, *again.training_data(frame), growth), again.engine, store))
+    assert all(s.exact for s in stages.plan(again.growing(*again.training_data(frame), growth), again.engine, store))
 
 
 @given(st.text())
@@ -272,9 +263,10 @@ def test_saved_and_loaded_scores_are_equal(tmp_path, kind):
 def test_files_that_are_no_evaluator_are_refused(tmp_path):
     path = tmp_path / "x.json"
     for content, said in [
-        ("{", "is not JSON"),
-        ("[]", "is no saved HD-Eval evaluator: its format is 'list'"),
-        ("{}", "None"),
+        ("{", "is no saved HD-Eval evaluator: JSONDecodeError"),
+        ("[]", "is no saved HD-Eval evaluator: TypeError"),
+        ("{}", "KeyError: 'format'"),
+        ('{"format": "other"}', "needed is 'nlgeval hdeval 3'"),
     ]:
         path.write_text(content)
         with pytest.raises(ValueError, match=said):

@@ -1,13 +1,11 @@
 """HD-Eval: criteria in a hierarchy, scored by a language model, aggregated by what experts prefer. See `HDEval`."""
 
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, register
-from nlgeval_lib.evaluators.hdeval.attribution import overall, permutation_importance, shap_values, top, weights
-from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Criterion, Task, values
-from nlgeval_lib.evaluators.hdeval.evaluator import HDEval
-from nlgeval_lib.evaluators.hdeval.growth import Growth
-from nlgeval_lib.evaluators.hdeval.sweeps import predictions
+from nlgeval_lib.evaluators.hdeval.attribution import overall, permutation_importance, predictions, shap_values, weights
+from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, values
+from nlgeval_lib.evaluators.hdeval.evaluator import Growth, HDEval
 
 __all__ = [
-    "Aggregator", "CriteriaTree", "Criterion", "Growth", "HDEval", "Task", "overall", "permutation_importance",
-    "predictions", "register", "shap_values", "top", "values", "weights",
+    "Aggregator", "CriteriaTree", "Growth", "HDEval", "overall", "permutation_importance", "predictions", "register",
+    "shap_values", "values", "weights",
 ]  # fmt: skip

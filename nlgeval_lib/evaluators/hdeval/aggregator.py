@@ -15,20 +15,27 @@ import pandas as pd
 
 from nlgeval_lib.evaluators.base import choose
 
-# kind -> what it is in scikit-learn, and what stands in the place of its defaults
-ESTIMATORS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
-    "lr": ("linear_model", "LinearRegression", {}),
-    "ridge": ("linear_model", "Ridge", {}),
-    "dt": ("tree", "DecisionTreeRegressor", {}),
-    "rf": ("ensemble", "RandomForestRegressor", {}),
-    "mlp": ("neural_network", "MLPRegressor", {"hidden_layer_sizes": (64, 32), "activation": "relu", "max_iter": 500}),
+
+def _sklearn(name: str, **settings: Any) -> Callable[[int], Any]:
+    module, _, kind = name.partition(".")
+    return lambda seed: getattr(importlib.import_module(f"sklearn.{module}"), kind)(
+        **settings, **({} if module == "linear_model" else {"random_state": seed})
+    )
+
+
+# kind -> what makes its regressor for a seed, not fitted
+_MAKERS = {
+    "lr": _sklearn("linear_model.LinearRegression"),
+    "ridge": _sklearn("linear_model.Ridge"),
+    "dt": _sklearn("tree.DecisionTreeRegressor"),
+    "rf": _sklearn("ensemble.RandomForestRegressor"),
+    "mlp": _sklearn("neural_network.MLPRegressor", hidden_layer_sizes=(64, 32), activation="relu", max_iter=500),
 }
 # the mean of all criteria for every target; the one criterion that is the target itself (Table 4)
-WITHOUT_RATINGS = ("average", "criterion")
-IMPUTE = {"drop": None, "mean": np.nanmean, "median": np.nanmedian}
+_WITHOUT_RATINGS = ("average", "criterion")
+_IMPUTE = {"drop": None, "mean": np.nanmean, "median": np.nanmedian}
 _DECIMALS = 10  # of what matrix products predict: the last ones differ between runs, and would break ties at random
 _SETTINGS = ("kind", "seed", "impute", "max_missing", "groups", "options")
-_registered: dict[str, Callable[[int], Any]] = {}
 
 
 def register(name: str, make: Callable[[int], Any]) -> None:
@@ -36,20 +43,18 @@ def register(name: str, make: Callable[[int], Any]) -> None:
 
     Raises: ValueError for a name that is taken.
     """
-    if name in (*ESTIMATORS, *WITHOUT_RATINGS, *_registered):
+    if name in (*_MAKERS, *_WITHOUT_RATINGS):
         raise ValueError(f"there is an aggregator {name!r} already; register yours by another name")
-    _registered[name] = make
+    _MAKERS[name] = make
 
 
 class Aggregator:
     """A regressor from criteria [rows, criteria] to targets [rows, targets].
 
-    kind: lr, ridge, dt, rf, mlp (fitted; scikit-learn's defaults, the perceptron with three layers of weights: hidden
-    layers of 64 and 32 units, at most 500 steps; the paper gives no widths), average or criterion (nothing is fitted),
-    a name that was registered; or a regressor of scikit-learn's kind, such as `GradientBoostingRegressor()`.
-    options: scikit-learn's settings in place of those; for `criterion`, {target: criterion}.
-    seed: the estimator's random state. groups: targets that get an estimator of their own, such as
-    [("naturalness", "coherence"), ("groundedness",)]; by default one estimator predicts all targets.
+    kind: lr, ridge, dt, rf, mlp (scikit-learn's, the perceptron with hidden layers of 64 and 32 units and at most 500
+    steps; the paper gives no widths), average or criterion (nothing is fitted), a registered name, or a regressor.
+    options: settings of the estimator; for `criterion`, {target: criterion}. seed: its random state.
+    groups: targets with an estimator of their own, such as [("naturalness", "coherence"), ("groundedness",)].
     impute: what a missing criterion score becomes. drop: the row is missing (and not trained on). mean, median: the
     criterion's value in training, in rows that miss no more than the share `max_missing` of their criteria.
 
@@ -67,23 +72,22 @@ class Aggregator:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.given = None if isinstance(kind, str) else kind  # a regressor, of which copies are fitted
-        names = (*ESTIMATORS, *WITHOUT_RATINGS, *_registered)
+        names = (*_MAKERS, *_WITHOUT_RATINGS)
         if self.given is None and kind not in names:
             raise ValueError(f"aggregator {kind!r}; allowed: {', '.join(names)}, or a regressor such as Ridge()")
         if self.given is not None:
             if not (hasattr(kind, "fit") and hasattr(kind, "predict")) or options:
                 raise ValueError("an aggregator of your own is a regressor, made with the options that it is to have")
             kind = " ".join(repr(kind).split())
-        self.kind, self.seed, self.max_missing = kind, seed, max_missing
-        self.impute = choose("impute", impute, IMPUTE)
-        self.groups = tuple(tuple(group) for group in groups) if groups is not None else None
+        self.kind, self.seed, self.impute, self.max_missing = kind, seed, choose("impute", impute, _IMPUTE), max_missing
+        self.groups = None if groups is None else tuple(tuple(group) for group in groups)
         self.options = dict(options or {})
-        self.needs_ratings = kind not in WITHOUT_RATINGS  # whether there is something to fit
+        self.needs_ratings = kind not in _WITHOUT_RATINGS  # whether there is something to fit
         self.fitted = False
         self.criteria: tuple[str, ...] = ()
         self.targets: tuple[str, ...] = ()
         self.training: tuple[np.ndarray, np.ndarray] | None = None  # the criteria scores and ratings it was fitted on
-        self.estimators: tuple[tuple[list[int], Any], ...] = ()  # columns of the targets, what predicts them
+        self.estimators: list[tuple[list[int], Any]] = []  # columns of the targets, what predicts them
         self.fill: np.ndarray | None = None  # the value that a missing score of each criterion becomes
         self.notes: dict[str, Any] = {}
 
@@ -98,19 +102,19 @@ class Aggregator:
     def fit(self, X: pd.DataFrame, Y: pd.DataFrame) -> Self:
         """Fit on criteria scores X and human ratings Y, rows aligned by position; both may hold NaN.
 
-        A row trains the targets of a group where all of them are rated and its criteria are there or imputed; `notes`
-        counts the rows used and left out. Raises: ValueError where rows, columns or what is left do not do.
+        A row trains a group where all its targets are rated and its criteria there or imputed; `notes` counts the rows.
+        Raises: ValueError where rows, columns or what is left do not do.
         """
         self._name(X.columns, Y.columns)
         if len(X) != len(Y):
             raise ValueError(f"{len(X)} rows of criteria scores, {len(Y)} rows of ratings; one for each is needed")
         scores, ratings = matrix(X), matrix(Y)
-        if middle := IMPUTE[self.impute]:
+        if middle := _IMPUTE[self.impute]:
             if empty := [name for name, gaps in zip(self.criteria, np.isnan(scores).T, strict=True) if gaps.all()]:
                 raise ValueError(f"no score at all of {', '.join(empty)}: nothing to impute; leave the criterion out")
             self.fill = middle(scores, axis=0)
         ready = self.filled(scores)
-        self.estimators, self.notes = (), {}
+        self.estimators, self.notes = [], {}
         for group in (self.groups or (self.targets,)) if self.needs_ratings else ():
             columns = [self.targets.index(target) for target in group]
             rated = ~np.isnan(ratings[:, columns]).any(axis=1)
@@ -123,31 +127,31 @@ class Aggregator:
                     f"{len(rows)} rows to learn {names} from: of {len(scores)} rows {int(rated.sum())} are rated; "
                     f"criteria scores missing: {worst}; impute is {self.impute!r}. At least 2 rows are needed"
                 )
-            estimator = self._estimator(len(columns))
-            X_train, Y_train = ready[rows], ratings[rows[:, None], columns]
+            estimator, Y_train = self.estimator(len(columns)), ratings[rows[:, None], columns]
             from sklearn.exceptions import ConvergenceWarning
 
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                estimator.fit(X_train, Y_train if len(columns) > 1 else Y_train.ravel())
-            note = {}
+                estimator.fit(ready[rows], Y_train if len(columns) > 1 else Y_train.ravel())
+            note = {"rows": len(rows), "left_out": len(ratings) - len(rows)}
             if self.kind == "mlp":  # one layout in memory: equal rows get equal predictions
                 estimator.coefs_ = [np.ascontiguousarray(weights) for weights in estimator.coefs_]
-                note = {"steps": int(estimator.n_iter_), "converged": estimator.n_iter_ < estimator.max_iter}
-            self.estimators += ((columns, estimator),)
-            self.notes[names] = {"rows": len(rows), "left_out": len(ratings) - len(rows), **note}
+                note |= {"steps": int(estimator.n_iter_), "converged": estimator.n_iter_ < estimator.max_iter}
+            self.estimators.append((columns, estimator))
+            self.notes[names] = note
         self.training, self.fitted = (scores, ratings), True
         return self
 
-    def _estimator(self, targets: int) -> Any:
-        """What learns so many targets: where a regressor of the user's knows one target only, one for each."""
+    def estimator(self, targets: int = 1) -> Any:
+        """What learns so many targets, not fitted: where a regressor knows one target only, one for each.
+
+        Raises: ValueError for an option that it does not have.
+        """
         from sklearn import base, multioutput, utils
 
-        if self.kind in ESTIMATORS:
-            return make_estimator(self.kind, self.seed, self.options)
-        made = base.clone(self.given) if self.given is not None else _registered[self.kind](self.seed)
+        made = base.clone(self.given) if self.given is not None else _MAKERS[self.kind](self.seed)
         made.set_params(**self.options)
-        alone = targets > 1 and not utils.get_tags(made).target_tags.multi_output
+        alone = targets > 1 and self.kind != "mlp" and not utils.get_tags(made).target_tags.multi_output
         return multioutput.MultiOutputRegressor(made) if alone else made
 
     def unfitted(self, criteria: Sequence[str], targets: Sequence[str]) -> Self:
@@ -155,7 +159,7 @@ class Aggregator:
         if self.needs_ratings or self.impute != "drop":
             raise ValueError(
                 f"aggregator {self.kind!r} with impute {self.impute!r} needs ratings to be fitted on; without them "
-                f"there are {' and '.join(WITHOUT_RATINGS)} with impute 'drop'"
+                f"there are {' and '.join(_WITHOUT_RATINGS)} with impute 'drop'"
             )
         self._name(criteria, targets)
         self.fitted = True
@@ -166,9 +170,7 @@ class Aggregator:
         self.criteria, self.targets = tuple(map(str, criteria)), tuple(map(str, targets))
         grouped = [target for group in self.groups or () for target in group]
         if self.groups is not None and sorted(grouped) != sorted(self.targets):
-            raise ValueError(
-                f"groups hold {grouped}; each of the targets {list(self.targets)} must be in exactly one group"
-            )
+            raise ValueError(f"groups hold {grouped}; each target of {[*self.targets]} must be in exactly one group")
         for target in self.targets if self.kind == "criterion" else ():
             if self.behind(target)[0] not in self.criteria:
                 raise ValueError(
@@ -220,10 +222,9 @@ class Aggregator:
 
     def signature(self) -> dict[str, Any]:
         """What a signature says of the aggregator."""
-        parts: dict[str, Any] = {"agg": self.kind, "impute": self.impute}
-        if self.impute != "drop":
-            parts["impute"] += f"<={self.max_missing:g}"
-        if self.kind in ("dt", "rf", "mlp", *_registered):
+        share = "" if self.impute == "drop" else f"<={self.max_missing:g}"
+        parts: dict[str, Any] = {"agg": self.kind, "impute": self.impute + share}
+        if self.kind in _MAKERS and self.kind not in ("lr", "ridge"):
             parts["agg_seed"] = self.seed
         if self.options:
             parts["options"] = ",".join(f"{key}={value}" for key, value in sorted(self.options.items()))
@@ -232,10 +233,9 @@ class Aggregator:
         return parts
 
     def to_json(self) -> dict[str, Any]:
-        """Settings, what it was fitted on, and a perceptron's weights, which are others on another machine.
+        """Settings, what it was fitted on, what it makes of the first rows of that, and a perceptron's weights.
 
-        Fitting the other kinds is repeatable. `predicted`: what it makes of the first training rows, to be found again.
-        Raises: ValueError for a regressor without a name.
+        Other kinds are fitted again to the same. Raises: ValueError for a regressor without a name.
         """
         if self.given is not None:
             raise ValueError(f"{self.kind[:60]} can be kept by a name only: hdeval.register(NAME, lambda seed: ...)")
@@ -259,28 +259,18 @@ class Aggregator:
         self = cls(**{name: data[name] for name in _SETTINGS})
         if "scores" not in data:
             return self
-        X = pd.DataFrame(data["scores"], columns=list(data["criteria"]), dtype=float)
-        Y = pd.DataFrame(data["ratings"], columns=list(data["targets"]), dtype=float)
-        if "weights" in data:
-            self.options["max_iter"] = 1
-        self.fit(X, Y)
+        X = pd.DataFrame(data["scores"], columns=data["criteria"], dtype=float)
+        self.options |= {"max_iter": 1} if "weights" in data else {}
+        self.fit(X, pd.DataFrame(data["ratings"], columns=data["targets"], dtype=float))
         self.options, self.notes = dict(data["options"]), dict(data["notes"])
         for (_, estimator), parts in zip(self.estimators, data.get("weights", ()), strict=False):
             estimator.coefs_, estimator.intercepts_ = ([np.array(layer) for layer in part] for part in parts)
         before = np.array(data["predicted"], dtype=float)
         if not np.allclose(self.predict(X[: len(before)]), before, atol=1e-6, equal_nan=True):
             raise ValueError(
-                f"fitting {self.kind} again gives other predictions than the saved ones; another version of "
-                "scikit-learn made the file, or it was changed: fit and save it here"
+                f"fitting {self.kind} again gives other predictions than the saved ones: fit and save it here"
             )
         return self
-
-
-def make_estimator(kind: str, seed: int, options: Mapping[str, Any] | None = None) -> Any:
-    """The scikit-learn estimator of a kind. Raises: TypeError for an option that it does not have."""
-    module, name, defaults = ESTIMATORS[kind]
-    random = {} if module == "linear_model" else {"random_state": seed}
-    return getattr(importlib.import_module(f"sklearn.{module}"), name)(**{**random, **defaults, **(options or {})})
 
 
 def matrix(frame: pd.DataFrame) -> np.ndarray:

@@ -1,11 +1,12 @@
-"""What each criterion contributes to the aggregated ratings, and which criteria to decompose further.
+"""What each criterion contributes to the aggregated ratings, and what aggregators make of fewer criteria or rows.
 
-Source: HD-Eval, sections 2.3 (equation 3) and 4.4; Figures 6 to 9.
+Source: HD-Eval, sections 2.3 (equation 3) and 4.4; Tables 4 and 5, Figures 4 to 9.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,41 +19,34 @@ from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, matrix
 def permutation_importance(
     aggregator: Aggregator, X: pd.DataFrame, Y: pd.DataFrame, *, repeats: int = 10, seed: int = 0
 ) -> pd.DataFrame:
-    """How much explained variance (R2) of each target is lost when a criterion's scores are shuffled.
+    """How much explained variance (R2) of each target is lost by shuffling a criterion's scores? [criteria, targets]
 
-    Rows without a prediction or a rating are left out. Index: criteria; columns: targets; `attrs["sd"]`: {target:
-    standard deviations over the repeats}. Source: HD-Eval, footnote 4; Figures 6 and 8.
-
-    Raises: ValueError where fewer than 2 rows are left for a target.
+    Rows without a prediction or a rating are left out; `attrs["sd"]`: {target: standard deviations over the repeats}.
+    Raises: ValueError where fewer than 2 rows are left for a target. Source: HD-Eval, footnote 4; Figures 6 and 8.
     """
     from sklearn.inspection import permutation_importance as shuffled
 
     scores, ratings = matrix(X[list(aggregator.criteria)]), matrix(Y[list(aggregator.targets)])
     rows = ~np.isnan(aggregator.predict_array(scores)).any(axis=1)
     scores, ratings = scores[rows], ratings[rows]
-    for column, target in enumerate(aggregator.targets):
-        left = int((~np.isnan(ratings[:, column])).sum())
+    for target, left in zip(aggregator.targets, (~np.isnan(ratings)).sum(axis=0), strict=True):
         if left < 2:
             raise ValueError(f"{left} rows with a prediction and a rating of {target}; at least 2 are needed")
     variance = np.nanvar(ratings, axis=0)
     unit = np.where(variance > 0, variance, 1.0)
 
-    def quality(asked: _Predictor, shuffled_scores: np.ndarray, _: Any) -> dict[str, float]:
+    def quality(_: Aggregator, shuffled_scores: np.ndarray, __: Any) -> dict[str, float]:
         error = np.nanmean((aggregator.predict_array(shuffled_scores) - ratings) ** 2, axis=0)
         return dict(zip(aggregator.targets, -error / unit, strict=True))
 
-    found = shuffled(_Predictor(), scores, ratings, scoring=quality, n_repeats=repeats, random_state=seed)
-    index = pd.Index(aggregator.criteria, name="criterion")
-    importance = pd.DataFrame({target: found[target].importances_mean for target in aggregator.targets}, index=index)
+    found = shuffled(aggregator, scores, ratings, scoring=quality, n_repeats=repeats, random_state=seed)
+    importance = _table(aggregator, np.stack([found[target].importances_mean for target in aggregator.targets], axis=1))
     importance.attrs["sd"] = {target: found[target].importances_std.tolist() for target in aggregator.targets}
     return importance
 
 
-class _Predictor:
-    """Stands where scikit-learn wants an estimator; the scoring function predicts."""
-
-    def fit(self, X: Any, y: Any) -> _Predictor:
-        return self
+def _table(of: Any, values: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame(values, pd.Index(of.criteria, name="criterion"), list(of.targets))
 
 
 @dataclass(frozen=True)
@@ -70,20 +64,17 @@ class ShapValues:
 
     def importance(self) -> pd.DataFrame:
         """The mean size of the values of each criterion, for each target."""
-        sizes = np.abs(self.values).mean(axis=0)
-        return pd.DataFrame(sizes, index=pd.Index(self.criteria, name="criterion"), columns=list(self.targets))
+        return _table(self, np.abs(self.values).mean(axis=0))
 
 
 def shap_values(
     aggregator: Aggregator, X: pd.DataFrame, *, rows: int | None = 100, seed: int = 0, rounds: int = 10
 ) -> ShapValues:
-    """Shapley values of `rows` random rows of X (None: all), by the package shap.
+    """Shapley values of `rows` random rows of X (None: all) that have a prediction, by the package shap.
 
-    At most 100 random rows of X stand for "criterion unknown". Trees and linear models are exact; a perceptron, and any
-    regressor of the user's, is sampled by `rounds` permutations a row, with the seed. Rows without a prediction are
-    left out. Source: HD-Eval, section 4.4; Figures 7 and 9 (100 rows).
-
-    Raises: ImportError without shap; ValueError where no rows are left.
+    At most 100 random rows of X stand for "criterion unknown". Trees and linear models are exact; any other regressor
+    is sampled by `rounds` permutations a row, with the seed.
+    Raises: ImportError without shap; ValueError where no rows are left. Source: HD-Eval, section 4.4; Figures 7 and 9.
     """
     rng = np.random.default_rng(seed)
     given = _complete(aggregator, X, rows, rng)
@@ -152,22 +143,19 @@ def _complete(aggregator: Aggregator, X: pd.DataFrame, rows: int | None, rng: np
 def weights(aggregator: Aggregator, X: pd.DataFrame) -> pd.DataFrame:
     """What the fitted numbers themselves say: impurity decreases of trees, sizes of linear coefficients.
 
-    Trees that predict several targets at once have one importance for all of them. X scales linear coefficients by the
-    criteria's standard deviations, so that criteria on other scales compare. Source: HD-Eval, Figure 8.
-
-    Raises: ValueError for a perceptron.
+    Trees that predict several targets at once have one importance for all of them; coefficients are scaled by the
+    criteria's standard deviations in X. Raises: ValueError for a perceptron. Source: HD-Eval, Figure 8.
     """
-    index = pd.Index(aggregator.criteria, name="criterion")
-    table = pd.DataFrame(np.nan, index=index, columns=list(aggregator.targets))
+    values = np.full((len(aggregator.criteria), len(aggregator.targets)), np.nan)
     spread = X[list(aggregator.criteria)].std(ddof=0).to_numpy()
     for columns, estimator in aggregator.estimators:
         if hasattr(estimator, "coef_"):
-            table.iloc[:, columns] = (np.abs(np.atleast_2d(estimator.coef_)) * spread).T
+            values[:, columns] = (np.abs(np.atleast_2d(estimator.coef_)) * spread).T
         elif hasattr(estimator, "feature_importances_"):
-            table.iloc[:, columns] = estimator.feature_importances_[:, None]
-    if table.isna().to_numpy().any():
+            values[:, columns] = estimator.feature_importances_[:, None]
+    if np.isnan(values).any():
         raise ValueError(f"{aggregator.kind} has no weights that say so; use permutation importance or SHAP")
-    return table
+    return _table(aggregator, values)
 
 
 def overall(importance: pd.DataFrame) -> pd.Series:
@@ -187,3 +175,51 @@ def top(importance: pd.DataFrame, among: Sequence[str], k: int) -> list[str]:
     """
     shares = overall(importance)[list(among)]
     return list(shares.sort_values(ascending=False, kind="stable").index[:k])
+
+
+# -- sweeps over criteria scores that are there already ----------------------------------------------------------------
+
+
+def predictions(
+    X: pd.DataFrame,
+    Y: pd.DataFrame,
+    test: Sequence[int] | np.ndarray,
+    *,
+    kinds: Iterable[str] = ("mlp",),
+    shares: Iterable[float] = (1.0,),
+    counts: Sequence[int] = (),
+    seeds: Iterable[int] = range(5),
+    **settings: Any,
+) -> pd.DataFrame:
+    """What does each kind of aggregator predict for the test rows, to be correlated with the ratings beside it?
+
+    X: criteria scores, Y: ratings, rows aligned; test: positions of the rows that are predicted, all others train.
+    shares: of the training rows, drawn at random, for each seed (Figure 4). counts: that many criteria are used, the
+    most important by permutation in the training rows (Figure 5). settings: `Aggregator`'s.
+    Columns: kind, share, criteria (how many), seed, row (position in X), target, predicted, human; with counts
+    `attrs["order"]`: {seed: criteria, most important first}. Raises: ValueError for a share outside (0, 1].
+    """
+    train, orders, parts = np.setdiff1d(np.arange(len(X)), test), {}, []
+    for kind, share, seed in itertools.product(kinds, shares, seeds):
+        if not 0 < share <= 1:
+            raise ValueError(f"share is {share!r}; a number above 0 and up to 1 is needed")
+        size = min(len(train), max(2, round(len(train) * share)))
+        rows = train[np.sort(np.random.default_rng(seed).permutation(len(train))[:size])]
+        order = list(X.columns)
+        if counts:
+            whole = Aggregator(kind, seed=seed, **settings).fit(X.iloc[rows], Y.iloc[rows])
+            importance = permutation_importance(whole, X.iloc[rows], Y.iloc[rows], seed=seed)
+            orders[seed] = order = top(importance, order, len(order))
+        for count in counts or (len(order),):
+            chosen = X[order[:count]]
+            fitted = Aggregator(kind, seed=seed, **settings).fit(chosen.iloc[rows], Y.iloc[rows])
+            columns = {
+                "row": np.repeat(np.asarray(test), Y.shape[1]),
+                "target": list(Y.columns) * len(test),
+                "predicted": fitted.predict(chosen.iloc[test]).to_numpy().ravel(),
+                "human": Y.iloc[test].to_numpy(dtype=float).ravel(),
+            }
+            parts.append(pd.DataFrame({"kind": kind, "share": share, "criteria": count, "seed": seed, **columns}))
+    found = pd.concat(parts, ignore_index=True)
+    found.attrs["order"] = orders
+    return found

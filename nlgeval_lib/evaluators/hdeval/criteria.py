@@ -1,5 +1,4 @@
-"""What is asked: the hierarchy of criteria (the task at its root, the experts' aspects below it, finer criteria below
-those), and the prompts that score a criterion or decompose it into finer ones.
+"""The hierarchy of criteria, and the prompts that score a criterion or decompose it into finer ones.
 
 Source: HD-Eval, section 2.1; published decompositions: Tables 10 to 12, Figure 3.
 """
@@ -102,11 +101,11 @@ class CriteriaTree:
     def show(self) -> str:
         """The tree as indented text."""
 
-        def text(criterion: Criterion, indent: str) -> str:
-            below = [text(child, f"{indent}  ") for child in criterion.children]
-            return "\n".join([f"{indent}{criterion.name} ({criterion.id})", *below])
+        def lines(criterion: Criterion) -> list[str]:
+            below = [f"  {line}" for child in criterion.children for line in lines(child)]
+            return [f"{criterion.name} ({criterion.id})", *below]
 
-        return text(self.root, "")
+        return "\n".join(lines(self.root))
 
     def with_children(self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated") -> CriteriaTree:
         """The tree with finer criteria (name, definition) added below one; their ids are made from their names."""
@@ -156,11 +155,8 @@ class CriteriaTree:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CriteriaTree:
-        """The tree of `dataclasses.asdict`. Raises: ValueError where something is missing."""
-        try:
-            return cls(_criterion(data["root"]), str(data.get("source", "")))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"not a tree of criteria: {error!r}") from None
+        """The tree of `dataclasses.asdict`. Raises: ValueError, KeyError, TypeError or AttributeError."""
+        return cls(_criterion(data["root"]), str(data["source"]))
 
 
 OVERALL = Criterion("overall", "Overall quality", "How good the text is on the whole.", origin="ours")
@@ -180,8 +176,7 @@ DECOMPOSE = "hdeval/decompose"
 class Task:
     """What is evaluated: its name and background for the decomposition prompt, its scoring prompt and sample layout.
 
-    evaluate, sample: names of templates. fields: slot of the sample's layout -> field of a sample; without a layout,
-    label -> field, empty fields left out. criteria: the published decomposition, if there is one.
+    evaluate, sample: names of templates. fields: slot of the layout, or without one label -> field of a sample.
     """
 
     name: str
@@ -212,10 +207,9 @@ class Task:
 
         Source: HD-Eval, Figures 11 to 13.
         """
-        parent = node.parent or node.criterion
         return prompts.render(
             self.evaluate,
-            parent_criteria=in_sentence(parent.name),
+            parent_criteria=_in_sentence((node.parent or node.criterion).name),
             child_criteria=node.criterion.name,
             definition=node.criterion.definition,
             sample=shown,
@@ -224,7 +218,7 @@ class Task:
     def decomposition_prompt(self, criterion: Criterion, count: int) -> str:
         """The prompt that asks for finer criteria below one. Source: HD-Eval, equation 1, Figure 10."""
         definition = re.sub(r"[\s.]+$", "", criterion.definition)
-        asked = f"its {in_sentence(criterion.name)}" + (f" ({definition})" if definition else "")
+        asked = f"its {_in_sentence(criterion.name)}" + (f" ({definition})" if definition else "")
         return prompts.render(DECOMPOSE, task=self.task, background=self.background, criteria=asked, count=count)
 
 
@@ -244,13 +238,13 @@ def finer(completion: Completion, parent: Criterion, most: int) -> tuple[list[tu
     children: dict[str, tuple[str, str]] = {}
     for item in listed:
         below = "; ".join(f"{child.name}: {child.definition}".rstrip(": ") for child in item.children)
-        definition = item.definition or below or f"The {in_sentence(item.name)} of the text."
+        definition = item.definition or below or f"The {_in_sentence(item.name)} of the text."
         if item.name.casefold() != own:
             children.setdefault(item.name.casefold(), (item.name, definition))
     return list(children.values())[:most], "" if children else "the list names nothing but the criterion itself"
 
 
-def in_sentence(name: str) -> str:
+def _in_sentence(name: str) -> str:
     """A name as it stands inside a sentence: "Topic relevance" becomes "topic relevance", "NLI" stays."""
     return name if name[1:2].isupper() else name[:1].lower() + name[1:]
 

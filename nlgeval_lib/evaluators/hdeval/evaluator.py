@@ -1,7 +1,4 @@
-"""HD-Eval: a hierarchy of criteria, each scored by a language model, joined by an aggregator fitted on human ratings.
-
-Source: HD-Eval (Liu et al. 2024), section 2.
-"""
+"""HD-Eval: a hierarchy of criteria, each scored by a language model, joined by an aggregator fitted on ratings."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import hashlib
 import importlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,9 +17,9 @@ import pandas as pd
 
 from nlgeval_lib import files, prompts
 from nlgeval_lib.engines import Sampling
+from nlgeval_lib.evaluators.hdeval import attribution
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
-from nlgeval_lib.evaluators.hdeval.criteria import DECOMPOSE, CriteriaTree, Node, Task, values
-from nlgeval_lib.evaluators.hdeval.growth import Growth, Trained, grow
+from nlgeval_lib.evaluators.hdeval.criteria import DECOMPOSE, CriteriaTree, Node, Task, finer, values
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, make_sampling, most_frequent, numbers
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.ratings import rating
@@ -31,26 +29,63 @@ from nlgeval_lib.records import Completion, Judgment, Sample, Status
 LOW, HIGH = 1, 5  # printed in the prompts
 FORMAT = "nlgeval hdeval 3"
 _PLAIN = ("layers", "use", "seed", "structured", "missing")  # settings that are JSON values as they are
+STAND_IN = "\n".join(f"{n}. Finer criterion {n}: how well the text does in part {n}." for n in range(1, 5))
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the tree grows: layers at most; new criteria below one at most (children); how many criteria of a layer, the
+    most important by permutation, are decomposed further (keep; layer 1 is decomposed whole).
+
+    Source: HD-Eval, appendix C.2 (3 layers, 4 children), Figure 3 (4 criteria of layer 2). Raises: ValueError.
+    """
+
+    layers: int = 3
+    children: int = 4
+    keep: int = 4
+
+    def __post_init__(self) -> None:
+        if min(self.layers, self.children, self.keep) < 1:
+            raise ValueError(f"{self}: whole numbers of at least 1 are needed")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What one iteration did: which criteria it decomposed and into what, why some gave nothing, what matters since."""
+
+    layer: int
+    criteria: tuple[str, ...]
+    decomposed: Mapping[str, tuple[str, ...]]
+    failed: Mapping[str, str]
+    kept: tuple[str, ...]
+    importance: pd.DataFrame | None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The finished tree and aggregator, the iterations, the scores of the training outputs by criterion."""
+
+    tree: CriteriaTree
+    aggregator: Aggregator
+    history: tuple[Layer, ...]
+    scores: Mapping[str, Sequence[Judgment]]
 
 
 class HDEval(Judge):
     """Ratings as experts would give them, for each aspect that the training ratings have.
 
     task: summary, dialogue, data_to_text or general. criteria: a published decomposition (summeval, topical_chat,
-    data_to_text), a `CriteriaTree`, or names of aspects (with definitions) to grow a tree from; the default is the
-    task's published one. aggregator: lr, ridge, dt, rf, mlp, or without fitting average and criterion; or an
-    `Aggregator` with settings of its own. seed: of the aggregator and the importance.
-    impute, max_missing, groups: see `Aggregator`.
-
-    Ablations: `layers` uses the criteria of some layers only ((1, 2) is Table 4's "w/o Layer 3"; 0 is the overall
-    criterion), `use` some criteria only. `hdeval.predictions` sweeps over aggregators, training data and criteria.
+    data_to_text; default: the task's), a `CriteriaTree`, or names of aspects (with definitions) to grow a tree from.
+    aggregator: lr, ridge, dt, rf, mlp, or without fitting average and criterion; or an `Aggregator`, whose settings
+    impute, max_missing, groups are. seed: of the aggregator and the importance.
+    layers: only the criteria of these are used ((1, 2) is Table 4's "w/o Layer 3"; 0 is the overall criterion); use:
+    only these criteria.
 
         judge = HDEval(task="summary", aggregator="mlp", engine=engine, store=store)
         judge.fit(train_frame)            # or judge.train(train_frame), which also grows the criteria
         scores = judge.score(test_frame)  # a long frame: one row an output and aspect
 
     An output that it was fitted on is marked in its details (`seen_in_training`): its score is no evidence.
-
     Source: HD-Eval, section 2; sampling of appendix C.3.
     """
 
@@ -78,12 +113,10 @@ class HDEval(Judge):
         criteria = self.task.criteria if criteria is None else criteria
         if not criteria:
             raise ValueError(f"task {task!r} has no published criteria: give names and questions as setting criteria")
-        if isinstance(criteria, str):
-            criteria = CriteriaTree.published(criteria)
-        self.tree = criteria if isinstance(criteria, CriteriaTree) else CriteriaTree.of(criteria)
+        known = CriteriaTree.published(criteria) if isinstance(criteria, str) else criteria
+        self.tree = known if isinstance(known, CriteriaTree) else CriteriaTree.of(known)
         self.layers = None if layers is None else tuple(sorted(set(layers)))
-        self.use = None if use is None else tuple(use)
-        self.seed = seed
+        self.use, self.seed = None if use is None else tuple(use), seed
         if isinstance(aggregator, str):
             aggregator = Aggregator(aggregator, seed=seed, impute=impute, max_missing=max_missing, groups=groups)
         elif (impute, max_missing, groups) != ("drop", 0.5, None):
@@ -110,9 +143,7 @@ class HDEval(Judge):
         return self.tree.nodes(self.layers)
 
     def features(self, data: Any, **ways: Any) -> dict[str, list[Judgment]]:
-        """Each criterion in use -> its judgment of each row or sample (`hdeval.values`: as numbers). `ways`: engine,
-        store, progress.
-        """
+        """Each criterion in use -> its judgment of each row or sample. `ways`: engine, store, progress."""
         return self.run(self.criteria_stages(self.given(data), self.used()), **ways)
 
     def criteria_stages(
@@ -168,13 +199,51 @@ class HDEval(Judge):
         if self.layers is not None or self.use is not None:
             raise ValueError("training grows the whole tree: leave out layers and use, and set Growth(layers=...)")
         outputs, human = self.training_data(data)
-        trained = self.run(grow(self, outputs, human, growth or Growth()), **ways)
+        trained = self.run(self.growing(outputs, human, growth or Growth()), **ways)
         self.tree, self.aggregator, self.grown = trained.tree, trained.aggregator, True
         self._note_training(outputs, human)
         return trained
 
+    def growing(self, outputs: Sequence[Sample], human: pd.DataFrame, growth: Growth) -> Stages[Trained]:
+        """Algorithm 1 on the training outputs and their ratings [outputs, targets], as stages to be asked.
+
+        Ends early where no criterion could be decomposed; `history` says why. Source: HD-Eval, section 2.4.
+        """
+        tree, history, scores = self.tree.up_to(1), list[Layer](), dict[str, list[Judgment]]()
+        aggregator = self.new_aggregator(tree, human.columns)
+        for number in range(1, growth.layers + 1):
+            decomposed, failed = dict[str, tuple[str, ...]](), dict[str, str]()
+            if number > 1:
+                chosen = [node.criterion for node in tree.nodes([number - 1]) if node.id in history[-1].kept]
+                requests = [
+                    self.chat.request(self.task.decomposition_prompt(one, growth.children), f"decompose {one.id}")
+                    for one in chosen
+                ]
+                sampling = self.shaped("decompose", self.decompose_sampling)
+                answers = yield Stage(f"decompose into layer {number}", requests, sampling, STAND_IN)
+                for parent, draws in zip(chosen, answers, strict=True):
+                    children, why = finer(draws[0], parent, growth.children)
+                    if why:
+                        failed[parent.id] = why
+                    else:
+                        tree = tree.with_children(parent.id, children)
+                        decomposed[parent.id] = tuple(child.id for child in tree.node(parent.id).criterion.children)
+                if not decomposed:
+                    history.append(Layer(number, (), {}, failed, (), None))
+                    break
+            nodes = tree.nodes([number])
+            scores |= yield from self.criteria_stages(outputs, nodes, f"layer {number}")
+            X = values(scores)
+            aggregator = self.new_aggregator(tree, human.columns).fit(X, human)
+            names, kept, importance = tuple(node.id for node in nodes), tuple[str, ...](), None
+            if number < growth.layers:
+                importance = attribution.permutation_importance(aggregator, X, human, seed=self.seed)
+                kept = names if number == 1 else tuple(attribution.top(importance, names, growth.keep))
+            history.append(Layer(number, names, decomposed, failed, kept, importance))
+        return Trained(tree, aggregator, tuple(history), scores)
+
     def _note_training(self, outputs: Sequence[Sample], human: pd.DataFrame) -> None:
-        """Keep what tells whether an output was learnt from, so that nobody evaluates on it unawares."""
+        """Keep what tells whether an output was learnt from."""
         if self.aggregator.needs_ratings:
             shown = [_hash(self.task.show(output)) for output in outputs]
             self.seen = frozenset(shown)
@@ -194,10 +263,9 @@ class HDEval(Judge):
         return [node for node in self.used() if node.id in picked] or self.used()
 
     def training_data(self, frame: pd.DataFrame) -> tuple[list[Sample], pd.DataFrame]:
-        """The outputs of a rated frame, and their ratings [outputs, targets].
+        """The outputs of a rated frame (same ids and text; an aspect again: another), and ratings [outputs, targets].
 
-        Rows with the same ids and text are one output; where an aspect comes again, it is another output with the same
-        text. Raises: ValueError where the frame has no ratings; ModuleNotFoundError before anything is asked.
+        Raises: ValueError where the frame has no ratings; ModuleNotFoundError before anything is asked.
         """
         if self.aggregator.needs_ratings:
             importlib.import_module("sklearn")
@@ -228,7 +296,7 @@ class HDEval(Judge):
             rated = list(dict.fromkeys(sample.aspect for sample in samples)) or [""]
             aggregator = self.new_aggregator(self.tree, rated)
             aggregator.unfitted([node.id for node in self._read_by(aggregator, rated)], rated)
-        targets = [self._target(sample, aggregator) for sample in samples]
+        targets = [_target(sample, aggregator.targets) for sample in samples]
         scores = yield from self.criteria_stages(samples, [self.tree.node(id) for id in aggregator.criteria])
         predicted = aggregator.predict(values(scores))
         ratings = {target: predicted[target].to_numpy(float) for target in predicted}
@@ -249,25 +317,14 @@ class HDEval(Judge):
             judged.append(Judgment.missing(status, why, **details))
         return judged
 
-    def _target(self, sample: Sample, aggregator: Aggregator) -> str:
-        if sample.aspect in aggregator.targets:  # without ratings, "" stands for a sample's overall quality
-            return sample.aspect
-        if not sample.aspect and len(aggregator.targets) == 1:
-            return aggregator.targets[0]
-        raise ValueError(
-            f"sample {sample.id!r}: aspect {sample.aspect!r} is none of the targets {', '.join(aggregator.targets)}; "
-            "give a column 'aspect' that names one"
-        )
-
     # -- who said it, keeping -------------------------------------------------------------------------------------
 
     def settings(self) -> dict[str, Any]:
         """Task, criteria (how many, and a hash of their ids, names, definitions and parents) and aggregator."""
         words = [(n.id, n.criterion.name, n.criterion.definition, n.parent and n.parent.name) for n in self.used()]
-        digest = _hash(words)[:6]
         return {
             "task": self.task.name,
-            "criteria": f"{len(words)}#{digest}",
+            "criteria": f"{len(words)}#{_hash(words)[:6]}",
             "layers": "all" if self.layers is None else "+".join(map(str, self.layers)),
             **self.aggregator.signature(),
             **({"fitted_on": self.fitted_on} if self.fitted_on else {}),
@@ -297,20 +354,14 @@ class HDEval(Judge):
 
     @classmethod
     def load(cls, path: Path | str, **judge: Any) -> HDEval:
-        """The evaluator of a file, with an engine, store and other settings of a judge.
+        """The evaluator of a file, with an engine, store and other settings of a judge; nothing in the file is run.
 
-        Nothing in the file is run. Raises: ValueError where it is no saved evaluator.
+        Raises: ValueError where it is no saved evaluator.
         """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ValueError(f"cannot read {path}: {error.strerror or error}") from None
-        except ValueError as error:
-            raise ValueError(f"{path} is not JSON: {error}") from None
-        found = data.get("format") if isinstance(data, dict) else type(data).__name__
-        if found != FORMAT:
-            raise ValueError(f"{path} is no saved HD-Eval evaluator: its format is {found!r}, needed is {FORMAT!r}")
-        try:
+            if data["format"] != FORMAT:
+                raise ValueError(f"format {data['format']!r}, needed is {FORMAT!r}")
             settings = {name: data[name] for name in (*_PLAIN, "sampling", "decompose_sampling")}
             settings |= {"chat": ChatFormat(**data["chat"]), "aggregator": Aggregator.from_json(data["aggregator"])}
             self = cls(data["task"], CriteriaTree.from_json(data["tree"]), **{**settings, **judge})
@@ -318,9 +369,19 @@ class HDEval(Judge):
             self.fitted_on, self.seen = data.get("fitted_on", ""), frozenset(data.get("seen", ()))
             for name in self.aggregator.criteria:
                 self.tree.node(name)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"{path}: {type(error).__name__}: {error}") from None
+        except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"{path} is no saved HD-Eval evaluator: {type(error).__name__}: {error}") from None
         return self
+
+
+def _target(sample: Sample, targets: Sequence[str]) -> str:
+    """The target that a sample asks for; without an aspect the only one."""
+    if sample.aspect in targets:  # without ratings, "" stands for a sample's overall quality
+        return sample.aspect
+    if not sample.aspect and len(targets) == 1:
+        return targets[0]
+    known = ", ".join(targets)
+    raise ValueError(f"sample {sample.id!r}: aspect {sample.aspect!r} is none of the targets {known}; name one of them")
 
 
 def _hash(value: Any) -> str:
