@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nlgeval_lib.parsers.normalise import Record, objects, table_lines
-from nlgeval_lib.parsers.text import DIGITS, WORD, Parsed, check_text, number_of, readable, shown, why
+from nlgeval_lib.parsers.text import DIGITS, WORD, Parsed, check_text, number_of, readable, shown, why, with_lines
 from nlgeval_lib.records import Status
 
 # --- the names of fields, and what they hold ------------------------------------------------------------------------
@@ -56,6 +56,7 @@ _SEVERITY = re.compile(r"\b(?:critical|major|minor|neutral|trivial|none)\b|\d", 
 # --- what is said of all errors -------------------------------------------------------------------------------------
 _ASKED = re.compile(r"valuation(?<=[Yy]our [Ee]valuation) [Oo]utput[ \t]{0,9}:")  # TIGERScore's prompt ends here
 _HEADER = "with a total score reduction of"
+_ANALYSES = re.compile(rf"(?m)^(?=[^\n]{{0,80}}errors?, {_HEADER})")
 _COUNT = re.compile(
     r"\b(?:contains?|has|have|identified|found|there\s(?:is|are))\s(?:a\stotal\sof\s)?"
     rf"(?P<count>\d{{1,4}}|no|{WORD})\serrors?\b|\b(?:total|number of)\serrors\s?:\s?(?P<count2>\d{{1,4}})",
@@ -98,10 +99,7 @@ _NONE = re.compile(r"\W*(?:none|no errors?)(?: (?:found|detected|identified))?\W
 
 @dataclass(frozen=True, slots=True)
 class ErrorItem:
-    """One error: where, of what aspect, why, how severe, and by how much it lowers the score.
-
-    `reduction` is the stated amount without its sign, NaN where none can be read; `penalty` is what the score takes.
-    """
+    """One error: where, of what aspect, why, how severe, and by how much it lowers the score (NaN where not stated)."""
 
     location: str = ""
     aspect: str = ""
@@ -118,10 +116,9 @@ class ErrorItem:
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnalysis(Parsed):
-    """A score of 0 or less, the errors it is the sum of, and what the header says.
+    """A score of 0 or less, the errors it is the sum of (kept also where it is missing), and what the header says.
 
-    `errors` holds what could be read also where the score is missing. `header_errors` and `header_total` (the announced
-    reduction, 0 or more) are None where the text announces none.
+    `header_errors` and `header_total` (the announced reduction, 0 or more) are None where the text announces none.
     """
 
     errors: tuple[ErrorItem, ...] = ()
@@ -131,21 +128,18 @@ class ErrorAnalysis(Parsed):
     @property
     def agrees(self) -> bool | None:
         """Whether the errors agree with the header in number and sum; None without a header or a score."""
-        if not self.ok or (self.header_errors is None and self.header_total is None):
+        count, total = self.header_errors, self.header_total
+        if not self.ok or (count is None and total is None):
             return None
-        same_number = self.header_errors is None or self.header_errors == len(self.errors)
-        return same_number and (
-            self.header_total is None or math.isclose(self.header_total, 0.0 - self.value, abs_tol=1e-9)
-        )
+        return count in (None, len(self.errors)) and (total is None or math.isclose(total, -self.value, abs_tol=1e-9))
 
 
 def error_analysis(text: str | None, weights: Mapping[str, float] | None = None) -> ErrorAnalysis:
     """The score that an error analysis gives: minus the sum of its errors' reductions, 0.0 for no errors.
 
-    Reads the numbered layout of TIGERScore (content on the label's line or on the next ones, with or without the prompt
-    before it), unnumbered and marked-up variants, and JSON. No errors count as 0.0 only where the text says so. An
-    analysis that is cut off, lists fewer errors than it announces, or leaves a reduction open has no score; what could
-    be read is kept in `errors`. The announced total is kept and compared, never taken.
+    Reads TIGERScore's numbered layout (with or without the prompt before it), unnumbered and marked-up variants, and
+    JSON. An analysis that is cut off, lists fewer errors than it announces, or leaves a reduction open has no score; no
+    errors count as 0.0 only where the text says so. The announced total is kept and compared, never taken.
 
     weights: penalty of each severity; the errors then weigh by severity and stated reductions are not needed.
     Raises: TypeError where `text` is neither str nor None.
@@ -154,17 +148,11 @@ def error_analysis(text: str | None, weights: Mapping[str, float] | None = None)
     content = check_text(text, "error_analysis")
     if content is None:
         return ErrorAnalysis(math.nan, Status.EMPTY, "no text", "empty")
-    body = content if len(content) <= 100_000 else f"{content[:50_000]}\n{content[-50_000:]}"
-    body = body.replace("\r\n", "\n").replace("\r", "\n")
-    body = body.replace("\\n", "\n") if "\n" not in body else body
-    for asked in list(_ASKED.finditer(body))[-1:]:
-        body = body[asked.end() :] or body
+    body = with_lines(content)
+    body = _ASKED.split(body)[-1] or body
     found = list(_in_json(body, weights)) if "{" in body else []
     if not found:
-        parts = [body]
-        if body.count(_HEADER) > 1:
-            parts = re.split(rf"(?m)^(?=[^\n]{{0,80}}errors?, {_HEADER})", body)
-            parts = [part for part in parts if _HEADER in part]
+        parts = [part for part in _ANALYSES.split(body) if _HEADER in part] if body.count(_HEADER) > 1 else [body]
         found = [_in_text(part, weights) for part in parts]
     if len({(shown(one.value), one.status) for one in found}) > 1:
         return ErrorAnalysis(math.nan, Status.UNPARSED, "several analyses that differ", found[0].rule)
@@ -172,50 +160,41 @@ def error_analysis(text: str | None, weights: Mapping[str, float] | None = None)
 
 
 # --- fields to errors, errors to a score ----------------------------------------------------------------------------
-Field = tuple[str, str | None, str]
-
-
 @functools.lru_cache(maxsize=1024)
 def _kind(name: str) -> str:
     match = _KIND.fullmatch(re.sub(r"[\s_-]+", " ", name).strip())
     return (match and match.lastgroup) or ""
 
 
-def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
-    """The errors that fields make up: a head, another number, or a field that comes again begins the next one."""
-    found: list[tuple[str | None, dict[str, str]]] = []
+def _errors(fields: Iterable[tuple[str, str | None, str]]) -> tuple[ErrorItem, ...]:
+    """The errors that fields (kind, number, content) make up: a head, another number or a field again begins one."""
+    found: list[dict[str, Any]] = []
     for kind, number, content in fields:
-        last, held = found[-1] if found else (None, {})
-        both = number is not None and last is not None
-        if not found or not kind or (number != last if both else kind in held):
-            last, held = number, {}
-            found.append((last, held))
-        elif last is None:
-            found[-1] = number, held
-        if not kind and content:
-            held.setdefault("head", content)
-        elif kind and held.setdefault(kind, content) != content and kind in ("severity", "reduction"):
+        held = found[-1] if found else {}
+        last = held.get("number")
+        if not found or not kind or (number != last if number and last else kind in held):
+            held, last = {}, None
+            found.append(held)
+        held["number"] = last or number
+        if not kind:
+            held["head"] = content
+        elif held.setdefault(kind, content) != content and kind in ("severity", "reduction"):
             held[kind] = ""  # twice, and not the same
-    for _, held in found:
-        head = held.pop("head", "")
-        if head and held.keys() == {"reduction"}:  # "Error 1: a wrong date. Score reduction: 4"
-            held["explanation"] = head
-    return tuple(
-        ErrorItem(
-            severity=_severity(held.pop("severity", "")),
-            reduction=_amount(held.pop("reduction", "")),
-            number=int(number) if number else None,
-            **held,
-        )
-        for number, held in found
-        if held
-    )
+    return tuple(_error(held) for held in found if not held.keys() <= {"number", "head"})
+
+
+def _error(held: dict[str, Any]) -> ErrorItem:
+    head, number = held.pop("head", ""), held.pop("number")
+    if head and held.keys() == {"reduction"}:  # "Error 1: a wrong date. Score reduction: 4"
+        held["explanation"] = head
+    held |= {"severity": _severity(held.get("severity", "")), "reduction": _amount(held.get("reduction", ""))}
+    return ErrorItem(number=int(number) if number else None, **held)
 
 
 @functools.lru_cache(maxsize=1024)
 def _severity(text: str) -> str:
     said = {word.lower() for word in _SEVERITY.findall(text)}
-    return said.pop().capitalize() if len(said) == 1 and not said & set("0123456789") else ""
+    return said.pop().capitalize() if len(said) == 1 and said.isdisjoint("0123456789") else ""
 
 
 @functools.lru_cache(maxsize=1024)
@@ -229,39 +208,47 @@ def _weight(error: ErrorItem, weights: Mapping[str, float] | None) -> float:
     return error.reduction if weights is None else weights.get(error.severity.lower(), math.nan)
 
 
-def _summed(
-    errors: tuple[ErrorItem, ...],
-    count: int | None,
-    total: float | None,
-    weights: Mapping[str, float] | None,
-    body: str,
-) -> ErrorAnalysis:
-    """The analysis with its score, or with the reason why its errors have no sum."""
-    amounts = [_weight(error, weights) for error in errors]
+Flaw = tuple[Status, str]  # why there is no score
+
+
+def _no_sum(errors: tuple[ErrorItem, ...], amounts: list[float], count: int | None, what: str) -> Flaw | None:
+    """Why listed errors have no sum; `what` each must have."""
     unstated = [str(place) for place, amount in enumerate(amounts, 1) if math.isnan(amount)]
-    what = "score reduction" if weights is None else "severity"
-    status, reason, value = Status.UNPARSED, "", 0.0 - math.fsum(amounts)
     if count == 0:
-        reason = f"no errors are announced, {len(errors)} are listed"
-    elif count is not None and len(errors) < count:
-        status, reason = Status.TRUNCATED, f"{count} errors are announced, {len(errors)} are listed"
-    elif unstated == [str(len(errors))] and (weights is None or not errors[-1].severity):
-        status, reason = Status.TRUNCATED, f"the last error has no {what}"
-    elif unstated:
-        reason = f"no {what} can be read for error {', '.join(unstated[:6])}"
-    elif not all(error.location or error.aspect or error.explanation or error.severity for error in errors):
-        reason = "an error has a score reduction and nothing else"
-    elif weights is None and total not in (None, -value) and re.search(r"\d\.\s?\Z", body[-9:]):
-        status, reason = Status.TRUNCATED, "the text ends in the middle of the last score reduction"
-    if reason:
-        return ErrorAnalysis(math.nan, status, reason, "listed", errors, count, total)
-    return ErrorAnalysis(value, Status.OK, "", "listed", errors, count, total)
+        return Status.UNPARSED, f"no errors are announced, {len(errors)} are listed"
+    if count is not None and len(errors) < count:
+        return Status.TRUNCATED, f"{count} errors are announced, {len(errors)} are listed"
+    if unstated == [str(len(errors))] and (what != "severity" or not errors[-1].severity):
+        return Status.TRUNCATED, f"the last error has no {what}"
+    if unstated:
+        return Status.UNPARSED, f"no {what} can be read for error {', '.join(unstated[:6])}"
+    if not all(error.location or error.aspect or error.explanation or error.severity for error in errors):
+        return Status.UNPARSED, "an error has a score reduction and nothing else"
+    return None
+
+
+def _not_none(body: str, count: int | None, total: float | None) -> Flaw | None:
+    """Why a text that lists no error has no score of 0 either."""
+    said = _NO_ERRORS.search(body)
+    if count:
+        return Status.TRUNCATED, f"{count} errors are announced, none is listed"
+    if count == 0 and total:
+        return Status.UNPARSED, f"no errors are announced with a total of {shown(total)}"
+    if said is None:
+        nothing = (
+            "no error and no statement that there is none" if count is None else "no errors of one kind are announced"
+        )
+        return (why(body.lower()) if count is None else None) or (Status.UNPARSED, nothing)
+    if _DENIED.search(body[max(0, said.start() - 120) : said.start()]):
+        return Status.UNPARSED, "that there are no errors is denied, doubted or said of another text"
+    if len(body) > 600 or _RESERVE.search(body[: said.start()] + body[said.end() :]):
+        return Status.UNPARSED, "no errors are announced, with reservations"
+    return None
 
 
 # --- lines and tables -----------------------------------------------------------------------------------------------
 def _in_text(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
-    body = _XML.sub(r"\n\1: \2\n", body) if "</" in body else body
-    read = _listed(body, weights)
+    read = _listed(_XML.sub(r"\n\1: \2\n", body), weights)
     amounts = "eduction" in body or "enalty" in body
     if read.ok or not (amounts or weights) or any(_weight(error, weights) >= 0 for error in read.errors):
         return read
@@ -279,46 +266,28 @@ def _listed(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
     """The analysis in labelled lines; its header is what stands before the first."""
     body = f"\n{body}"
     labels = list(LABEL.finditer(body))
-    fields: list[Field] = []
-    end = len(body)
-    for label in reversed(labels):
-        name, number, head = label.groups()
-        content = body[label.end() : end].strip(" \t\n*_")
-        fields.append((_kind(name) if name else "", number or head, content))
-        end = label.start()
-    fields.reverse()
+    ends = [*(label.start() for label in labels[1:]), len(body)]
+    fields = [
+        (_kind(label["name"] or ""), label["number"] or label["head"], body[label.end() : end].strip(" \t\n*_"))
+        for label, end in zip(labels, ends, strict=False)
+    ]
     listed = any(kind for kind, _, _ in fields)
     head = readable(body[: labels[0].start()] if listed else body)
     counts = [(match["count"] or match["count2"]).lower() for match in _COUNT.finditer(head)]
     said = 0.0 if counts[-1:] == ["no"] else number_of(counts[-1]) if counts else None
-    totals = _TOTAL.findall(head.lower()) or (
-        _TOTAL.findall(readable(body).lower()) if listed and "otal" in body else []
-    )
-    errors = _errors(fields)
+    totals = _TOTAL.findall(head.lower()) or (_TOTAL.findall(readable(body).lower()) if listed else [])
     count, total = None if said is None else int(said), number_of(totals[-1]) if totals else None
-    reasons_only = all(not (e.location or e.severity or e.aspect) and math.isnan(e.reduction) for e in errors)
-    if errors and not (count == 0 and reasons_only):  # "no errors. Explanation: the output is right."
-        return _summed(errors, count, total, weights, body)
-    return _unlisted(body, count, total)
-
-
-def _unlisted(body: str, count: int | None, total: float | None) -> ErrorAnalysis:
-    """No error is listed: 0.0 where that is said, else missing."""
-    said = _NO_ERRORS.search(body)
-    status, reason = Status.UNPARSED, "no errors of one kind are announced"
-    if count:
-        status, reason = Status.TRUNCATED, f"{count} errors are announced, none is listed"
-    elif count == 0 and total:
-        reason = f"no errors are announced with a total of {shown(total)}"
-    elif said is None and count is None:
-        status, reason = why(body.lower()) or (status, "no error and no statement that there is none")
-    elif said and _DENIED.search(body[max(0, said.start() - 120) : said.start()]):
-        reason = "that there are no errors is denied, doubted or said of another text"
-    elif said and (len(body) > 600 or _RESERVE.search(body[: said.start()] + body[said.end() :])):
-        reason = "no errors are announced, with reservations"
-    elif said:
-        return ErrorAnalysis(0.0, Status.OK, "", "no errors", (), count, total)
-    return ErrorAnalysis(math.nan, status, reason, "unlisted", (), count, total)
+    errors = _errors(fields)
+    if count == 0 and all(not (e.location or e.severity or e.aspect) and math.isnan(e.reduction) for e in errors):
+        errors = ()  # "no errors. Explanation: the output is right."
+    amounts = [_weight(error, weights) for error in errors]
+    what = "score reduction" if weights is None else "severity"
+    flaw = _no_sum(errors, amounts, count, what) if errors else _not_none(body, count, total)
+    if not flaw and weights is None and total not in (None, math.fsum(amounts)) and re.search(r"\d\.\s?\Z", body[-9:]):
+        flaw = Status.TRUNCATED, "the text ends in the middle of the last score reduction"
+    status, reason = flaw or (Status.OK, "")
+    rule = "listed" if errors else "unlisted" if flaw else "no errors"
+    return ErrorAnalysis(math.nan if flaw else 0.0 - math.fsum(amounts), status, reason, rule, errors, count, total)
 
 
 # --- JSON: made into the same lines ---------------------------------------------------------------------------------
@@ -330,8 +299,7 @@ def _in_json(body: str, weights: Mapping[str, float] | None) -> Iterator[ErrorAn
     if len(items) > 1 and all(_fields(item) for item, _ in items):
         items = [([item for item, _ in items], any(cut for _, cut in items))]
     for item, cut in items:
-        lines = _lines(item, itertools.count(1), "")
-        if lines:
+        if lines := _lines(item, itertools.count(1), ""):
             read = replace(_listed("\n".join(lines), weights), rule="json")
             broken = replace(read, value=math.nan, status=Status.TRUNCATED, reason="the JSON is cut off")
             yield broken if cut else read
@@ -341,20 +309,15 @@ def _fields(item: Any) -> list[str]:
     """The fields of an error as lines; none where it is no error."""
     if not isinstance(item, Record) or any(_LIST_KEY.fullmatch(key) for key in item):
         return []
-    plain = [(_kind(key), value) for key, value in item.pairs if not isinstance(value, (dict, list, type(None)))]
-    return [
-        f"{kind}: {f'{said:g}' if isinstance(said, float) else ' '.join(str(said).split())}"
-        for kind, said in plain
-        if kind
-    ]
+    plain = ((_kind(key), f"{said:g}" if isinstance(said, float) else said) for key, said in item.pairs)
+    return [f"{kind}: {' '.join(str(said).split())}" for kind, said in plain if kind and isinstance(said, (str, bool))]
 
 
 def _lines(item: Any, number: Iterator[int], above: str) -> list[str]:
     """A JSON value as an analysis: a head and the fields of each error, and what is said of all; none of other JSON."""
     if fields := _fields(item):
         return [f"Error {next(number)}:", *fields]
-    nothing = item in ([], {}) or (isinstance(item, str) and _NONE.fullmatch(item))
-    if nothing and _LIST_KEY.fullmatch(above):
+    if _LIST_KEY.fullmatch(above) and (item in ([], {}) or (isinstance(item, str) and _NONE.fullmatch(item))):
         return ["errors: none"]
     if isinstance(item, float) and _COUNT_KEY.fullmatch(above):
         return [f"number of errors: {item:g}"]
@@ -379,11 +342,6 @@ def instructscore(text: str | None) -> ErrorAnalysis:
     return error_analysis(text, {"major": 5.0, "minor": 1.0})
 
 
-_AUTHORS = [
-    re.compile(rf"{name} \d+:([^\n]*)\n") for name in ("Error location", "Error aspect", "Explanation", "Severity")
-]
-
-
 def tigerscore_authors(text: str | None) -> ErrorAnalysis:
     """What TIGERScore's decoder makes of an analysis: minus the whole part of the announced total (4.5 becomes 4).
 
@@ -395,8 +353,9 @@ def tigerscore_authors(text: str | None) -> ErrorAnalysis:
     ours = error_analysis(text)
     if text is None or ours.status is Status.EMPTY:
         return ours
+    names = ("Error location", "Error aspect", "Explanation", "Severity")
+    contents = [re.findall(rf"{name} \d+:([^\n]*)\n", text) for name in names]
     total = re.search(r", with a total score reduction of (\d+)", text)
-    contents = [pattern.findall(text) for pattern in _AUTHORS]
     reason = ""
     if total is None or not re.search(r"The model-generated output contains (\d+) errors", text):
         reason = "the header is not in the decoder's wording"

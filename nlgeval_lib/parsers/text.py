@@ -143,21 +143,25 @@ _LONG_RUN = re.compile(r"(?P<blank>[ \t\n][ \t\n]{8,})|(?P<sign>[^\w\s])(?P=sign
 _SHORT = 4000
 
 
+def with_lines(text: str) -> str:
+    """The text with one form of line ends, of a very long one both ends."""
+    if len(text) > 2 * READ_AT_EACH_END:
+        text = text[:READ_AT_EACH_END] + "\n" + text[-READ_AT_EACH_END:]
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return re.sub(r"\\n(?![a-z])", "\n", text) if "\\n" in text else text
+
+
 def readable(text: str) -> str:
     """The same text with every decimal digit as 0-9 and one form of quotes, dashes, blanks and line ends.
 
     Superscripts, circled digits and fractions such as ½ are no decimal digits and stay as they are.
     """
-    if len(text) > 2 * READ_AT_EACH_END:
-        text = text[:READ_AT_EACH_END] + "\n" + text[-READ_AT_EACH_END:]
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = with_lines(text)
     if "&" in text:
         text = html.unescape(text)
     if not text.isascii() or text.encode().translate(None, _ASCII):
         text = text.translate(_TABLE)
-    if "\\n" in text:
-        text = re.sub(r"\\n(?![a-z])", "\n", text)
     if len(text) > _SHORT:  # long runs say nothing, and what looks back over them would take quadratic time
         text = _LONG_RUN.sub(_shortened, text)
     return text
