@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import tiny_model
 from cli_tools import jsonl, refused
@@ -81,22 +80,3 @@ def test_a_dry_run_states_tokens_memory_and_hours(command, tmp_path) -> None:
     )
     assert given.code == 0, given.err
     assert "examples      1;" in given.out and "1 examples left out" in given.out and "not a paper's run" in given.out
-
-
-def test_outputs_are_sampled_and_the_least_likely_is_kept(command, tmp_path) -> None:
-    """Real engines: a tiny causal model writes, a tiny sequence-to-sequence model is BARTScore's."""
-    rows = scripted.mini_inputs(systems=["clean"]).head(2)[["task", "input_id", "instruction", "source", "reference"]]
-    given = jsonl(tmp_path / "inputs.jsonl", rows.to_dict("records"))
-    writer, scorer = tiny_model.build(tmp_path / "a"), tiny_model.build_seq2seq(tmp_path / "b")
-    common = ("build", "outputs", "-i", given, "--engine", "transformers", "-m", writer, "--store", tmp_path / "store")
-    common += ("-s", "max_tokens=8", "-s", "n=3", "--quiet")
-    everything = command(*common, "-o", tmp_path / "all.jsonl")
-    assert everything.code == 0 and "6 outputs" in everything.out, everything.err
-    chosen = command(*common, "--likelihood", scorer, "-o", tmp_path / "least.jsonl")
-    assert chosen.code == 0 and "2 outputs" in chosen.out and "likelier" in chosen.out, chosen.err
-    kept = [json.loads(line) for line in (tmp_path / "least.jsonl").read_text().splitlines()]
-    drawn = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
-    assert [one["input_id"] for one in kept] == rows["input_id"].tolist()
-    assert all(any(one["output"] == other["output"] for other in drawn) for one in kept)
-    stages = MetricInstruct().plan(real=pd.DataFrame(kept))
-    assert stages[0].completions == 2

@@ -13,13 +13,18 @@ from rouge_score import rouge_scorer
 
 from nlgeval_lib.parsers.errors import ErrorItem, error_analysis
 from nlgeval_lib.records import Completion
-from nlgeval_lib.training import feedback_pieces as pieces
+from nlgeval_lib.training import feedback_collection as pieces
 from nlgeval_lib.training import finetune
-from nlgeval_lib.training import metricinstruct as questions
-from nlgeval_lib.training import metricinstruct_candidates as rules
-from nlgeval_lib.training.feedback_collection import FeedbackCollection, brainstorms
-from nlgeval_lib.training.feedback_pieces import Graded, Problem, RubricDraft, seeds
-from nlgeval_lib.training.metricinstruct_candidates import Candidate, analysis, read_analysis, read_spoiled
+from nlgeval_lib.training import metricinstruct as rules
+from nlgeval_lib.training.feedback_collection import (
+    FeedbackCollection,
+    Graded,
+    Problem,
+    RubricDraft,
+    brainstorms,
+    seed_rubrics,
+)  # fmt: skip
+from nlgeval_lib.training.metricinstruct import Candidate, analysis, read_analysis, read_spoiled
 from nlgeval_lib.training.pipeline import Rule, no_text
 
 ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
@@ -166,33 +171,30 @@ def test_rare_aspects_are_drawn_more_often() -> None:
     have = {("Summ", "Relevance"): 150, ("Summ", "Fluency"): 10}
 
     def after(balance: bool) -> float:
-        chosen = questions.choose_aspects(many, have, 3, seed=0, balance=balance)
+        chosen = rules.choose_aspects(many, have, 3, seed=0, balance=balance)
         assert all(1 <= len(set(one.asked)) == len(one.asked) <= 3 for one in chosen)
         counts = dict(have)
         for name in (name for one in chosen for name in one.asked):
             counts["Summ", name] = counts.get(("Summ", name), 0) + 1
-        return questions.evenness(counts.values())
+        return rules.evenness(counts.values())
 
     assert after(True) > after(False) + 0.02 and after(True) > 0.98
-    assert questions.choose_aspects(many, have, 3, 0) == questions.choose_aspects(many, have, 3, 0)
-    assert questions.evenness([5, 5]) == pytest.approx(1) and questions.evenness([5, 0]) == 0
+    assert rules.choose_aspects(many, have, 3, 0) == rules.choose_aspects(many, have, 3, 0)
+    assert rules.evenness([5, 5]) == pytest.approx(1) and rules.evenness([5, 0]) == 0
 
 
-def test_seeds_are_twelve_of_our_own_or_a_file(tmp_path) -> None:
-    own = seeds()
+def test_seeds_are_twelve_of_our_own_or_given() -> None:
+    own = seed_rubrics()
     assert len(own) == 12 and all(draft.rubric().levels.keys() == {1, 2, 3, 4, 5} for draft in own)
-    path = tmp_path / "mine.jsonl"
-    path.write_text(json.dumps(TEXTS) + "\n" + json.dumps({"criteria": "x"}) + "\n")
     with pytest.raises(ValueError, match="seed rubric 1: no description of score 1, 2, 3, 4, 5"):
-        seeds(path)
-    path.write_text(json.dumps(TEXTS) + "\n")
-    assert [draft.texts for draft in seeds(path)] == [TEXTS]
+        seed_rubrics([TEXTS, {"criteria": "x"}])
+    assert [draft.texts for draft in seed_rubrics([{"note": "x", **TEXTS}])] == [TEXTS]
 
 
-def test_brainstorms_show_four_different_seeds() -> None:
-    texts = [request.text() for request in brainstorms(seeds(), 40, seed=0)]
+def test_brainstorms_show_four_different_seed_rubrics() -> None:
+    texts = [request.text() for request in brainstorms(seed_rubrics(), 40, seed=0)]
     assert len(set(texts)) == 40
-    assert all(sum(draft.criteria in text for draft in seeds()) == 4 for text in texts)
-    assert brainstorms(seeds(), 0, 0) == []
+    assert all(sum(draft.criteria in text for draft in seed_rubrics()) == 4 for text in texts)
+    assert brainstorms(seed_rubrics(), 0, 0) == []
     with pytest.raises(ValueError, match="3 seed rubrics"):
-        FeedbackCollection().plan(seeds=seeds()[:3])
+        FeedbackCollection().plan(seeds=seed_rubrics()[:3])

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.evaluators import Prometheus, TigerScore, base
+from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.parsers.errors import error_analysis
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
-from nlgeval_lib.records import Judgment, Sample, Status
-from nlgeval_lib.training import metricinstruct_candidates as rules
+from nlgeval_lib.records import Sample
 from nlgeval_lib.training import pipeline
 from nlgeval_lib.training.feedback_collection import FeedbackCollection
-from nlgeval_lib.training.metricinstruct import MetricInstruct, least_likely, sample_outputs
+from nlgeval_lib.training.metricinstruct import MetricInstruct, located
 from nlgeval_lib.training.pipeline import Filters, TrainingSet, load
 from notebooks.meta import scripted_teachers as scripted
 
@@ -59,7 +58,7 @@ def test_both_channels_leave_a_valid_set_and_count_everything(tmp_path) -> None:
     for row in examples.to_dict("records"):
         read = error_analysis(row["completion"])
         assert read.agrees and read.value == row["score"]
-        assert all(rules.located(error["location"], row["output"]) for error in row["errors"])
+        assert all(located(error["location"], row["output"]) for error in row["errors"])
         rebuilt = pd.DataFrame([{"output": row["output"], "instruction": row["instruction"], "source": row["input"]}])
         assert judge.render(judge.given(rebuilt)[0]) == row["prompt"]  # what the evaluator will ask
     assert "| malformed | paper |" in (tmp_path / "report.md").read_text()
@@ -94,30 +93,6 @@ def test_a_plan_asks_nothing_and_says_what_is_estimated() -> None:
     assert [(one.name, one.completions, one.exact) for one in stages] == [
         ("brainstorm", 8, True), ("paraphrase", 1, False),  # equal stand-ins: all but one would be alike
     ]  # fmt: skip
-
-
-class Length:
-    """A stand-in for a likelihood: longer is likelier; texts with a `?` have none."""
-
-    def score(self, frame: pd.DataFrame) -> pd.DataFrame:
-        lost = Judgment.missing(Status.FAILED, "too long for the model")
-        made = [lost if "?" in text else Judgment(float(len(text))) for text in frame["output"]]
-        return base.score_frame(frame.index, made, "length", {})
-
-
-def test_five_samples_of_each_system_and_the_least_likely_stays(tmp_path) -> None:
-    inputs = REAL.drop_duplicates("input_id").head(3).drop(columns=["output", "system_id"])
-    texts = ["aaaa", "aa", "aaa", "", "?"]
-    systems = {name: ScriptedEngine(lambda request, draw: texts[draw], model=name) for name in ("x", "y")}
-    sampled = sample_outputs(inputs, systems, store=Store(tmp_path))
-    assert len(sampled) == 3 * 2 * 5 and sampled.loc[3, "failure"] == "the completion is empty"
-    kept, filters = least_likely(sampled, Length())
-    assert kept["output"].tolist() == ["aa"] * 6 and kept["likelihood"].tolist() == [2.0] * 6
-    counts = filters.table().set_index("rule")["removed"].to_dict()
-    assert counts == {"no_output": 6, "no_likelihood": 6, "likelier": 12}
-    assert set(least_likely(sampled, Length(), keep=2)[0]["output"]) == {"aa", "aaa"}
-    assert sample_outputs(inputs, systems, store=Store(tmp_path)).equals(sampled)
-    assert MetricInstruct(check=False).plan(real=kept)[0].completions == 6
 
 
 # -- the feedback collection -------------------------------------------------------------------------------------------

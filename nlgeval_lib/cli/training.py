@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -116,7 +115,7 @@ group = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(group, name="build")
-Folder = Annotated[str, option("--output", "-o", help="The set's folder; of `outputs` a file.")]
+Folder = Annotated[str, option("--output", "-o", help="The set's folder.")]
 Rows = Annotated[str, option(help="JSONL, JSON, CSV, TSV or parquet.")]
 _COMMON = """
 Completions go through the store as everywhere: Ctrl-C stops cleanly, and the same command goes on from there. The
@@ -157,56 +156,6 @@ class Building(Planning):
         raise typer.Exit(1 if run.failures or not built.kept else 0)
 
 
-class Outputs(Asking):
-    """The options of `outputs`."""
-
-    input: Annotated[str, option("--input", "-i", help="JSONL, JSON, CSV, TSV or parquet; - is stdin.")] = ""
-    output: Folder = ""
-    set: Settings = None
-    likelihood: Annotated[str, option(help="A model for BARTScore; none: every output is kept.")] = ""
-    direction: Annotated[str, typer.Option(help="What BARTScore is given: precision (the reference) or source.")] = (
-        "precision"
-    )
-    keep: Annotated[int, typer.Option(min=1, help="How many of each input and system.")] = 1
-
-
-@command("outputs", group)
-def outputs(asked: Outputs) -> None:
-    """Sample system outputs for MetricInstruct's real-world channel, and keep the least likely of each five.
-
-    The input has instruction and source; the output file has a row for each output that was kept, for --real.
-
-    \b
-    Examples:
-      nlgeval build outputs -i inputs.jsonl --engine vllm -m NAME --likelihood facebook/bart-large-cnn -o outputs.jsonl
-      nlgeval build outputs -i inputs.jsonl --engine openai -m NAME -s n=3 -s temperature=0.8 -o all.jsonl
-
-    \b
-    Exit codes: 0 made; 1 nothing was left; 2 the call or the data are wrong; 130 stopped by Ctrl-C.
-    """
-    from nlgeval_lib.engines import Sampling
-    from nlgeval_lib.evaluators import BartScore
-    from nlgeval_lib.scoring import ProgressBar, score_files, settings
-    from nlgeval_lib.training.metricinstruct import least_likely, sample_outputs
-
-    if not asked.input or not asked.output:
-        raise ValueError("--input and --output are needed")
-    frame = _frame(asked.input)
-    if "input_id" not in frame.columns:
-        frame = frame.assign(input_id=[str(row) for row in range(len(frame))])
-    system, kept = _teacher(asked)
-    how = {"store": kept, "sampling": settings.parsed(Sampling, asked.set or (), "sampling")}
-    with contextlib.closing(ProgressBar("outputs", quiet=asked.quiet)) as bar:
-        made = sample_outputs(frame, {asked.model: system}, **how, progress=bar.report)
-        if asked.likelihood:
-            metric = BartScore(model=asked.likelihood, direction=asked.direction)
-            made, filters = least_likely(made, metric, asked.keep)
-            echo(_removed(filters))
-    score_files.write(made, asked.output)
-    typer.echo(f"{len(made):,} outputs; written: {asked.output}")
-    raise typer.Exit(0 if len(made) else 1)
-
-
 class MetricInstruct(Building):
     """The options of `metricinstruct`."""
 
@@ -240,7 +189,7 @@ def metricinstruct(asked: MetricInstruct) -> None:
 class Collection(Building):
     """The options of `feedback-collection`."""
 
-    seeds: Annotated[str, option(help="Seed rubrics, JSON or JSONL.")] = ""
+    seeds: Rows = ""
     view: Annotated[Literal["full", "no_rubric", "no_reference", "no_feedback"], typer.Option()] = "full"
 
 
@@ -248,7 +197,7 @@ class Collection(Building):
 def feedback_collection(asked: Collection) -> None:
     """Build a feedback collection, Prometheus' set (its section 3.1).
 
-    --seeds: rubrics as JSON or JSONL with criteria and score1_description to score5_description; twelve are built in.
+    --seeds: rubrics with criteria and score1_description to score5_description; twelve are built in.
     --view: what the prompt and the completion have: full, no_rubric, no_reference, no_feedback (the paper's Table 6).
 
     \b
@@ -257,10 +206,10 @@ def feedback_collection(asked: Collection) -> None:
       nlgeval build feedback-collection -s rounds=1 -s per_round=8 -s instructions=2 --engine vllm -m NAME -o sets/small
       nlgeval build feedback-collection --seeds mine.jsonl --view no_reference --engine vllm -m NAME -o sets/no_refs
     """
-    from nlgeval_lib.training.feedback_collection import FeedbackCollection
-    from nlgeval_lib.training.feedback_pieces import seeds
+    from nlgeval_lib.training.feedback_collection import FeedbackCollection, seed_rubrics
 
-    asked.build(FeedbackCollection, {"seeds": seeds(asked.seeds or None)}, view=asked.view)
+    given = {"seeds": seed_rubrics(_frame(asked.seeds).to_dict("records"))} if asked.seeds else {}
+    asked.build(FeedbackCollection, given, view=asked.view)
 
 
 def _teacher(asked: Asking) -> tuple[Any, Any]:

@@ -11,12 +11,11 @@ import hashlib
 import html
 import json
 import math
-import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 
@@ -29,7 +28,6 @@ from nlgeval_lib.files import json_lines, markdown_table, plain, whole, write_te
 from nlgeval_lib.records import Completion
 
 TRAIN, REMOVED, REPORT, READABLE = "train.jsonl", "removed.jsonl", "report.json", "report.md"
-T = TypeVar("T")
 
 # -- pieces ------------------------------------------------------------------------------------------------------------
 
@@ -44,7 +42,10 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A piece of a set in the making. failure: why the teacher gave nothing; problem: why its text cannot be read."""
+    """A piece of a set in the making; a subclass has `id` and `group`, its part of the data for counts.
+
+    failure: why the teacher gave nothing; problem: why its text cannot be read.
+    """
 
     failure: str = ""
     problem: str = ""
@@ -61,10 +62,7 @@ class Piece:
             return replace(self, problem=f"{error}{cut}", **error.fields)
 
 
-P = TypeVar("P", bound=Piece)
-
-
-def fill(pieces: Sequence[P], answers: Sequence[Draws], read: Callable[[P, Completion], dict[str, Any]]) -> list[P]:
+def fill(pieces: Sequence[Any], answers: Sequence[Draws], read: Callable[[Any, Completion], dict[str, Any]]) -> list:
     """The pieces with what the teacher wrote for each, one draw each."""
     return [piece.filled(draws[0], read) for piece, draws in zip(pieces, answers, strict=True)]
 
@@ -92,39 +90,32 @@ class Rule(NamedTuple):
 
 
 class Removed(NamedTuple):
-    """An item that a rule removed, why, and the part of the data that it belongs to."""
+    """An item that a rule removed, and why."""
 
     id: str
     rule: str
     reason: str
-    group: str
     item: Any
 
 
 @dataclass
-class Filters(Generic[T]):
-    """Applies rules in order and counts, a part of the data apart: an item is removed by the first rule against it.
+class Filters:
+    """Applies rules in order and counts, each `group` of the items apart: the first rule against an item removes it."""
 
-    name: item -> its id. group: item -> its part of the data, such as its channel.
-    """
-
-    name: Callable[[T], str] = operator.attrgetter("id")
-    group: Callable[[T], str] = operator.attrgetter("group")
     rules: dict[str, Rule] = field(default_factory=dict)
     removed: list[Removed] = field(default_factory=list)
     reached: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def apply(self, rules: Sequence[Rule], items: Iterable[T]) -> list[T]:
+    def apply(self, rules: Sequence[Rule], items: Iterable[Any]) -> list[Any]:
         """The items that no rule is against, in order."""
         for rule in rules:
             self.rules.setdefault(rule.name, rule)
         kept = []
         for item in items:
-            part = self.group(item)
             for rule in rules:
-                self.reached[rule.name, part] += 1
+                self.reached[rule.name, item.group] += 1
                 if reason := rule.why(item):
-                    self.removed.append(Removed(self.name(item), rule.name, reason, part, item))
+                    self.removed.append(Removed(item.id, rule.name, reason, item))
                     break
             else:
                 kept.append(item)
@@ -132,7 +123,7 @@ class Filters(Generic[T]):
 
     def count(self, rule: str, group: str | None = None) -> int:
         """How many items a rule removed, of one part or of all."""
-        return sum(one.rule == rule and group in (None, one.group) for one in self.removed)
+        return sum(one.rule == rule and group in (None, one.item.group) for one in self.removed)
 
     def table(self, by_group: bool = False) -> pd.DataFrame:
         """A row a rule, in order (by_group: a rule and part): `origin, reached, removed, share` and what it removes.
@@ -154,11 +145,10 @@ class Filters(Generic[T]):
 
         A part is only in the table where something of it reached a rule.
         """
-        parts = list(dict.fromkeys(part for _, part in self.reached))
-        rows = {name: {part: self.count(name, part) for part in parts} for name in self.rules}
-        came = {part: max(n for (_, of), n in self.reached.items() if of == part) for part in parts}
-        rows["kept"] = {part: came[part] - sum(row[part] for row in rows.values()) for part in parts}
-        return pd.DataFrame.from_dict(rows, orient="index", columns=parts).rename_axis("rule")
+        parts = {part: max(n for (_, of), n in self.reached.items() if of == part) for _, part in self.reached}
+        table = pd.DataFrame({part: {name: self.count(name, part) for name in self.rules} for part in parts})
+        table.loc["kept"] = pd.Series(parts) - table.sum()
+        return table.rename_axis("rule")
 
 
 def unique(key: Callable[[Any], Hashable], says: str) -> Rule:
@@ -192,14 +182,14 @@ def lacking(item: Any, *names: str, said: str = "{}") -> str:
 
 
 @dataclass
-class TrainingSet(Generic[P]):
+class TrainingSet:
     """A built set: the pieces that stayed, and `Filters` with what was removed. facts: how it was made.
 
     A set has `examples(**view)`, each with `id`, `prompt` and `completion`; `statistics()`, a table of the paper each;
     and `notes()`, lines before the tables of the readable report.
     """
 
-    kept: list[P]
+    kept: list[Any]
     filters: Filters
     facts: dict[str, Any] = field(default_factory=dict)
     title: ClassVar[str]
@@ -211,12 +201,11 @@ class TrainingSet(Generic[P]):
     def report(self) -> dict[str, Any]:
         """Counts, filters and statistics as plain values."""
         tables = {"filters": self.filters.table(), "filters_by_part": self.filters.table(by_group=True)}
-        return {
-            **self.facts,
-            "removed": len(self.filters.removed),
-            **{name: table.reset_index().to_dict("records") for name, table in tables.items()},
-            "statistics": {name: table.reset_index().to_dict("records") for name, table in self.statistics().items()},
-        }
+        plain_tables, statistics = (
+            {name: table.reset_index().to_dict("records") for name, table in some.items()}
+            for some in (tables, self.statistics())
+        )
+        return {**self.facts, "removed": len(self.filters.removed), **plain_tables, "statistics": statistics}
 
     def save(self, folder: Path | str, **view: Any) -> Path:
         """Write `train.jsonl`, `removed.jsonl`, `report.md` and, last, `report.json` with the hashes of the others.
@@ -246,11 +235,8 @@ class TrainingSet(Generic[P]):
         return folder
 
 
-S = TypeVar("S", bound=TrainingSet)
-
-
 @dataclass(kw_only=True)
-class Pipeline(Generic[S]):
+class Pipeline:
     """A paper's training set from a teacher, stage by stage. sampling: of the teacher (a `Sampling`, or settings that
     replace `defaults`).
 
@@ -268,7 +254,7 @@ class Pipeline(Generic[S]):
         if self.sampling.n != 1:
             raise ValueError(f"n={self.sampling.n}: {self.one_draw}")
 
-    def build(self, engine: Engine, store: Store | None = None, progress: Any = None, **given: Any) -> S:
+    def build(self, engine: Engine, store: Store | None = None, progress: Any = None, **given: Any) -> Any:
         """The built set, from an engine as the teacher; `given` as for `stages`. Raises: ValueError; EngineError."""
         return staged.run(self.stages(**{"teacher": engine.model, **given}), engine, store, progress)
 
