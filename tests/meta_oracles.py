@@ -118,10 +118,10 @@ def by_unit(chunks) -> dict:
 
 def indices(shape, units: str, n: int, seed: int) -> dict:
     """The bootstrap's resamples as the numbers of the drawn units: {"systems": (n, systems), ...}."""
-    counts = by_unit(draws.bootstrap(shape, units, n, seed))
+    counts = by_unit(draws.resamples(shape, units, n, seed))
     return {unit: np.stack([np.repeat(np.arange(len(row)), row) for row in rows]) for unit, rows in counts.items()}
 
 
 def swap_masks(shape, units: str, n: int, seed: int) -> dict:
     """The permutations whole: {"systems": (n, systems), ...}."""
-    return by_unit(draws.swaps(shape, units, n, seed))
+    return by_unit(draws.resamples(shape, units, n, seed, swap=True))

@@ -38,7 +38,7 @@ def test_value_and_every_resample_equal_a_loop(kind, level, units):
 
 def weighted(x, y, coef: str, weights) -> np.ndarray:
     """The coefficient of a flat list under each column of whole-number weights."""
-    return levels.Dataset(x, y, coef).values(draws.Draws(rows=np.ascontiguousarray(weights, dtype=np.float32)))
+    return levels.plan(x, y, coef, "dataset").values(draws.Draws(rows=np.ascontiguousarray(weights, dtype=np.float32)))
 
 
 @settings(max_examples=80, deadline=None)

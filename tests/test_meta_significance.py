@@ -40,7 +40,7 @@ def test_every_permutation_equals_a_loop(kind, level, units):
         masks = swap_masks(y.shape, units, 6, seed)
         for coef in COEFFICIENTS:
             pair = levels.Swapped(first, second, y, coef, level)
-            chunks = [pair.values(chunk) for chunk in draws.swaps(y.shape, units, 6, seed)]
+            chunks = [pair.values(chunk) for chunk in draws.resamples(y.shape, units, 6, seed, swap=True)]
             for b in range(6):
                 mask = exchanged(masks, b, y.shape)
                 expected = [
@@ -195,6 +195,8 @@ def test_standardising_breaks_no_tie_between_judges(coef, offset, factor):
         other, moved = x.copy(), rng.random(y.shape) < 0.3
         other[moved] = rng.permutation(x[moved])
         plain = levels.Swapped(x, other, y, coef, "dataset")
-        expected = np.concatenate([np.subtract(*plain.values(mask)) for mask in draws.swaps(y.shape, "both", 60, 0)])
+        expected = np.concatenate(
+            [np.subtract(*plain.values(mask)) for mask in draws.resamples(y.shape, "both", 60, 0, swap=True)]
+        )
         found = meta.compare(3 * x * factor + offset, other, y, coef, units="perm-both", n_perm=60).null
         np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -85,22 +85,24 @@ def _by_unit(chunks: Iterable[draws.Draws]) -> dict[str, Any]:
 def _three(method: str, level: str, coef: str, kind: str, n: int, few: int) -> tuple[float, float, float]:
     first, second, y = data(kind)
     if method == "bootstrap":
-        counts = _by_unit(draws.bootstrap(y.shape, "both", few, 0))
+        counts = _by_unit(draws.resamples(y.shape, "both", few, 0))
         index = {u: [np.repeat(np.arange(len(row)), row) for row in rows] for u, rows in counts.items()}
 
         def ours(b: int = n) -> Any:
             plan = levels.plan(first, y, coef, level)
-            return np.concatenate([plan.values(chunk) for chunk in draws.bootstrap(y.shape, "both", b, 0)])
+            return np.concatenate([plan.values(chunk) for chunk in draws.resamples(y.shape, "both", b, 0)])
 
         pairs = [((first[s][:, i], y[s][:, i]),) for s, i in zip(index["systems"], index["inputs"], strict=True)]
         theirs = _nlpstats_bootstrap(first, y, level, coef, index)
     else:
         one, two = (comparison.standardised(side) for side in (first, second))
-        masks = _by_unit(draws.swaps(y.shape, "both", few, 0))
+        masks = _by_unit(draws.resamples(y.shape, "both", few, 0, swap=True))
 
         def ours(b: int = n) -> Any:
             plan = levels.Swapped(one, two, y, coef, level)
-            return np.concatenate([np.subtract(*plan.values(chunk)) for chunk in draws.swaps(y.shape, "both", b, 0)])
+            return np.concatenate(
+                [np.subtract(*plan.values(chunk)) for chunk in draws.resamples(y.shape, "both", b, 0, swap=True)]
+            )
 
         swap = [(s[:, None] ^ i[None]).astype(bool) for s, i in zip(masks["systems"], masks["inputs"], strict=True)]
         pairs = [((np.where(m, two, one), y), (np.where(m, one, two), y)) for m in swap]
@@ -164,7 +166,7 @@ def _seconds(x: Any, y: Any, coef: str, level: str, n: int, repeats: int = 1) ->
 
     def work() -> Any:
         plan = levels.plan(x, y, coef, level)
-        return [plan.values(chunk) for chunk in draws.bootstrap(y.shape, "both", n, 0)]
+        return [plan.values(chunk) for chunk in draws.resamples(y.shape, "both", n, 0)]
 
     return min(_clock(work)[0] for _ in range(repeats))
 

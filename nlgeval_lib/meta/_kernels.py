@@ -400,36 +400,21 @@ def below(tree, node):
 
 
 @kept
-def of_each(cell, bounds, x, y, out):
-    """Of an item of each cell, among its list: concordant less discordant items; items tied in x, in y, in both.
-
-    out: (4, cells); an item counts as tied with itself. Source: a Fenwick tree as in `kendall`, once from each end.
-    """
-    tree, held = np.zeros(y.max() + 2), np.zeros(y.max() + 1)
-    for one in range(len(bounds) - 1):
-        start, stop = bounds[one], bounds[one + 1]
-        held[:] = 0
-        for c in range(start, stop):
-            held[y[c]] += cell[c + 1] - cell[c]
-        for turn in (1, -1):
-            tree[:] = 0
-            n = 0.0
-            c = start if turn == 1 else stop - 1
-            while start <= c < stop:
-                first, group = c, 0.0
-                while start <= c < stop and x[c] == x[first]:
-                    out[0, c] += turn * (below(tree, y[c]) + below(tree, y[c] + 1) - n)
-                    group += cell[c + 1] - cell[c]
-                    c += turn
-                for k in range(first, c, turn):
-                    out[1, k] = group
-                    node = y[k] + 1
-                    while node < len(tree):
-                        tree[node] += cell[k + 1] - cell[k]
-                        node += node & -node
-                n += group
-        for c in range(start, stop):
-            out[2, c], out[3, c] = held[y[c]], cell[c + 1] - cell[c]
+def lower_before(size, x, y, out):
+    """Of each cell, in order of x: items of smaller x that are lower in y, less those that are higher."""
+    tree = np.zeros(y.max() + 2)
+    n, c = 0.0, 0
+    while c < len(x):
+        first, before = c, n
+        while c < len(x) and x[c] == x[first]:
+            out[c] = below(tree, y[c]) + below(tree, y[c] + 1) - before
+            n += size[c]
+            c += 1
+        for k in range(first, c):
+            node = y[k] + 1
+            while node < len(tree):
+                tree[node] += size[k]
+                node += node & -node
 
 
 @kept

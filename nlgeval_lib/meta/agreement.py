@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from . import arrays, draws, intervals
-from .levels import rescaled
 from .result import NAN, NO_INTERVAL, Floats, Interval, Measured
 
 METRICS = ("nominal", "ordinal", "interval")
@@ -52,7 +51,7 @@ def krippendorff_alpha(
     arrays.choice(metric, METRICS, "metric")
     every = arrays.matrix(ratings, "ratings")
     size = (~np.isnan(every)).sum(axis=0)
-    given = rescaled(every[:, size >= 2])
+    given = arrays.rescaled(every[:, size >= 2])
     rated, size = ~np.isnan(given), size[size >= 2].astype(float)
     if not len(size):
         raise ValueError("ratings: no item has two ratings; agreement needs at least one that has")
@@ -77,7 +76,7 @@ def krippendorff_alpha(
     if not ci:
         return Agreement(value, *counts, reason=reason)
     n_boot, seed = arrays.whole(n_boot, "n_boot"), arrays.whole(seed, "seed", low=0)
-    chunks = [chunk.rows for chunk in draws.bootstrap(size.shape, "rows", n_boot, seed)]
+    chunks = [chunk.rows for chunk in draws.resamples(size.shape, "rows", n_boot, seed)]
     replicates = np.array([alpha(drawn.astype(float)) for rows in chunks if rows is not None for drawn in rows.T])
     ends = intervals.percentile(replicates, value)
     ends = replace(ends, name="boot-items", how=f"/{n_boot}|seed:{seed}", replicates=replicates)
@@ -102,7 +101,7 @@ def weighted_kappa(first: Any, second: Any, scale: Sequence[float] | None = None
         if len(off := np.setdiff1d(both, allowed)):
             raise ValueError(f"got {off[0]:g}, which is not on the scale {', '.join(f'{v:g}' for v in allowed)}")
         told = f"({','.join(map(arrays.exactly, allowed))})"
-    values, codes = np.unique(rescaled(both), return_inverse=True)
+    values, codes = np.unique(arrays.rescaled(both), return_inverse=True)
     p, q = (np.bincount(code, minlength=len(values)).astype(float) for code in codes.reshape(both.shape))
     expected = between(values, p, q)
     gaps = values[codes.reshape(both.shape)]
@@ -121,7 +120,7 @@ def icc(ratings: Any, kind: str = "2,1") -> Agreement:
     Source: Shrout and Fleiss 1979; intervals as in McGraw and Wong 1996.
     """
     arrays.choice(kind, ICC_KINDS, "kind")
-    every = rescaled(arrays.matrix(ratings, "ratings"))
+    every = arrays.rescaled(arrays.matrix(ratings, "ratings"))
     complete = ~np.isnan(every).any(axis=0)
     data = every[:, complete].T
     data = data - data[:1, :1]  # large ratings lose digits otherwise

@@ -146,6 +146,16 @@ def scale(low: Any, high: Any) -> tuple[float, float]:
     return bottom, top
 
 
+def rescaled(values: Floats, axis: int | None = None) -> Floats:
+    """Values divided by a power of two near their largest magnitude: squares neither overflow nor vanish, no rounding.
+
+    NaN is left alone.
+    """
+    with np.errstate(invalid="ignore"):
+        largest = np.fmax.reduce(np.abs(values), axis=axis, keepdims=axis is not None, initial=0.0)
+    return np.ldexp(values, -np.frexp(largest)[1])
+
+
 def exactly(value: float) -> str:
     """A setting for a signature: the shortest text that tells it from every other number."""
     return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))

@@ -107,7 +107,7 @@ def length_bias(
     sides = arrays.alike(x=x, y=y, length=length)
     if covariance != "HC3" and sides[0].ndim != 2:
         raise ValueError(f"covariance={covariance!r} needs x[system, input]; got a flat vector")
-    a, b, c = arrays.common(*(levels.rescaled(side) for side in sides))  # squares neither overflow nor vanish
+    a, b, c = arrays.common(*(arrays.rescaled(side) for side in sides))  # squares neither overflow nor vanish
     if covariance != "HC3":
         groups = (~np.isnan(a)).any(axis=0 if covariance == "cluster-inputs" else 1).sum()
         if groups < 2:

@@ -132,7 +132,10 @@ def compare(
     if found:
         p, reason = jackknife.p_value(difference, found, alternative)
     else:
-        masks = draws.swaps(ratings.shape, unit, n_perm, seed) if patterns is None else draws.in_chunks(patterns, here)
+        masks = draws.resamples(ratings.shape, unit, n_perm, seed, swap=True)
+        if patterns is not None:
+            step = draws.chunk_size(2 * here.size)
+            masks = (draws.Draws(patterns[:, at : at + step]) for at in range(0, patterns.shape[1], step))
         pool = levels.Swapped(*alike(standardised(one), standardised(two)), ratings, coef, level, nan)
         nobody = draws.Draws(rows=np.zeros((ratings.size, 1), dtype=draws.exact(2 * ratings.size)))
         observed = float(np.subtract(*pool.values(nobody))[0])  # as the rest, on the common scale
@@ -168,7 +171,7 @@ def p_value(null: Floats, observed: float, alternative: str = "two-sided", every
 
 def standardised(side: Floats) -> Floats:
     """Scores on the common scale of exchange: mean 0, spread 1; a constant side becomes zero. NaN stays."""
-    here, side = ~np.isnan(side), levels.rescaled(side)  # squares neither overflow nor vanish
+    here, side = ~np.isnan(side), arrays.rescaled(side)  # squares neither overflow nor vanish
     out = side.copy()
     above = side[here] - side[here].min()  # scores far from zero lose digits otherwise
     spread = above.std()

@@ -75,7 +75,7 @@ def correlate(
     n = units = int(here.sum())
     plan, whole = levels.plan(filled.x, filled.y, coef, level, nan), everything(filled.x.shape)
     value, sides = plan.value, (filled.x, filled.y)
-    if isinstance(plan, levels.Inputs):
+    if isinstance(plan, levels.Listed) and level == "input":
         skipped = int(np.isnan(plan.each(whole)).sum())
         units = here.shape[1] - skipped
         reason = f"none of {skipped} inputs has two systems that differ in scores and in ratings"

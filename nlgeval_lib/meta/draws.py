@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from . import arrays
 UNITS = ("rows", "inputs", "systems", "both")
 
 Weights = npt.NDArray[np.floating]
+Ints = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -24,27 +24,36 @@ class Draws:
     """How often each unit enters, for b resamples; None means each once. An item enters as often as the product says.
 
     systems: (systems, b). inputs: (inputs, b). rows: (items, b), items in row-major order of `X[system, input]`.
-    base: 0, or one half where the numbers are coins of one half up or down: an item is in (1) or out (0).
     """
 
     systems: Weights | None = None
     inputs: Weights | None = None
     rows: Weights | None = None
-    base: float = 0.0
 
     def __len__(self) -> int:
         return next(a.shape[1] for a in (self.systems, self.inputs, self.rows) if a is not None)
 
+    def factors(self, places: Ints, inputs: int) -> tuple[Ints, Weights, Ints, Weights]:
+        """Rows and weights of both factors of the items' weights; ones where there is but one factor.
 
-def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> str:
-    """The units themselves when data of this shape have them.
+        places: of the items, in row-major order; inputs: how many there are.
+        """
+        given = next(a for a in (self.rows, self.systems, self.inputs) if a is not None)
+        alone = np.zeros_like(places), np.ones((1, len(self)), dtype=given.dtype)
+        if self.rows is not None:
+            return places, self.rows, *alone
+        left = alone if self.systems is None else (places // inputs, self.systems)
+        return *left, *(alone if self.inputs is None else (places % inputs, self.inputs))
+
+
+def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> None:
+    """Passes silently where data of this shape have the units.
 
     Raises: ValueError for an unknown word, or for anything but "rows" on flat data.
     """
     arrays.choice(units, UNITS, name)
     if len(shape) == 1 and units != "rows":
         raise ValueError(f"{name}: got {units!r} for a flat vector; pass x[system, input], or choose 'rows'")
-    return units
 
 
 def exact(bound: int) -> type[np.floating]:
@@ -57,30 +66,22 @@ def chunk_size(items: int) -> int:
     return int(np.clip(2**22 // max(items, 1), 4, 1024))
 
 
-def bootstrap(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Draws]:
-    """Bootstrap counts for n resamples, chunk by chunk: units drawn with replacement, as many as there are."""
-    rng = {unit: np.random.default_rng([seed, number]) for number, unit in enumerate(UNITS)}
-    sizes, kind = _sizes(shape, units), exact(int(np.prod(shape)))
-    step = chunk_size(int(np.prod(shape)))
-    for start in range(0, n, step):
-        b = min(step, n - start)
-        drawn: dict[str, Any] = {unit: _draw_counts(rng[unit], b, size, kind) for unit, size in sizes.items()}
-        yield Draws(**drawn)
+def resamples(shape: tuple[int, ...], units: str, n: int, seed: int, swap: bool = False) -> Iterator[Draws]:
+    """Bootstrap counts for n resamples, chunk by chunk: units drawn with replacement, as many as there are.
 
-
-def swaps(shape: tuple[int, ...], units: str, n: int, seed: int) -> Iterator[Draws]:
-    """Swap masks (1: exchange the two judges' scores here) for n permutations, each unit with probability 1/2."""
-    rng = {unit: np.random.default_rng([seed, 4 + number]) for number, unit in enumerate(UNITS)}
-    sizes, kind = _sizes(shape, units), exact(2 * int(np.prod(shape)))
+    swap: masks of permutations in their place (1: exchange the two judges' scores here), each with probability 1/2.
+    """
+    items = int(np.prod(shape)) * (2 if swap else 1)
     # numpy takes four coins from one random number, and drops those left over at the end of a chunk
-    step = max(4, chunk_size(2 * int(np.prod(shape))) // 4 * 4)
+    step, kind = max(4, chunk_size(items) // 4 * 4) if swap else chunk_size(items), exact(items)
+    sizes = _sizes(shape, units)
+    rng = {unit: np.random.default_rng([seed, UNITS.index(unit) + (4 if swap else 0)]) for unit in sizes}
     for start in range(0, n, step):
-        b = min(step, n - start)
-        masks: dict[str, Any] = {}
+        b, drawn = min(step, n - start), {}
         for unit, size in sizes.items():
-            coins = rng[unit].integers(0, 2, (b, size), dtype=np.int8)
-            masks[unit] = np.ascontiguousarray(coins.T, dtype=kind)
-        yield Draws(**masks)
+            made = rng[unit].integers(0, 2, (b, size), dtype=np.int8) if swap else _counts(rng[unit], b, size)
+            drawn[unit] = np.ascontiguousarray(made.T, dtype=kind)
+        yield Draws(**drawn)
 
 
 def every_pattern(here: npt.NDArray[np.bool_], most: int) -> Weights | None:
@@ -96,41 +97,32 @@ def every_pattern(here: npt.NDArray[np.bool_], most: int) -> Weights | None:
     return patterns
 
 
-def in_chunks(patterns: Weights, here: npt.NDArray[np.bool_]) -> Iterator[Draws]:
-    """The patterns of exchanged systems as masks, chunk by chunk."""
-    step = chunk_size(2 * here.size)
-    for start in range(0, patterns.shape[1], step):
-        yield Draws(systems=np.ascontiguousarray(patterns[:, start : start + step]))
-
-
 def left_out(shape: tuple[int, ...], unit: str) -> Iterator[Draws]:
     """Every sample with one unit left out, rows, inputs or systems: the jackknife."""
-    step, kind, size = chunk_size(int(np.prod(shape))), exact(int(np.prod(shape))), _sizes(shape, unit)[unit]
-    for start in range(0, size, step):
-        out = np.arange(start, min(start + step, size))
-        counts: Any = np.ones((size, len(out)), dtype=kind)
+    items, size = int(np.prod(shape)), _sizes(shape, unit)[unit]
+    for start in range(0, size, chunk_size(items)):
+        out = np.arange(start, min(start + chunk_size(items), size))
+        counts = np.ones((size, len(out)), dtype=exact(items))
         counts[out, np.arange(len(out))] = 0
         yield Draws(**{unit: counts})
 
 
 def everything(shape: tuple[int, ...]) -> Draws:
     """The data themselves as one resample."""
-    kind = exact(int(np.prod(shape)))
-    if len(shape) == 1:
-        return Draws(rows=np.ones((shape[0], 1), dtype=kind))
-    return Draws(systems=np.ones((shape[0], 1), dtype=kind), inputs=np.ones((shape[1], 1), dtype=kind))
+    units = "rows" if len(shape) == 1 else "both"
+    ones = {unit: np.ones((size, 1), exact(int(np.prod(shape)))) for unit, size in _sizes(shape, units).items()}
+    return Draws(**ones)
 
 
 def _sizes(shape: tuple[int, ...], units: str) -> dict[str, int]:
-    check_units(units, shape)
     if units == "rows":
         return {"rows": int(np.prod(shape))}
     named = {"systems": shape[0], "inputs": shape[1]}
     return named if units == "both" else {units: named[units]}
 
 
-def _draw_counts(rng: np.random.Generator, b: int, size: int, kind: type[np.floating]) -> Weights:
-    """Counts of `size` draws with replacement, b times: (size, b). In pieces that need no fresh memory each."""
+def _counts(rng: np.random.Generator, b: int, size: int) -> Ints:
+    """Counts of `size` draws with replacement, b times: (b, size). In pieces that need no fresh memory each."""
     out = np.empty((b, size), dtype=np.int16 if size < 2**15 else np.int64)
     step = max(1, 2**13 // size)
     for start in range(0, b, step):
@@ -138,4 +130,4 @@ def _draw_counts(rng: np.random.Generator, b: int, size: int, kind: type[np.floa
         drawn = rng.integers(0, size, rows.shape)
         drawn += size * np.arange(len(rows))[:, None]
         rows[:] = np.bincount(drawn.ravel(), minlength=rows.size).reshape(-1, size)
-    return np.ascontiguousarray(out.T, dtype=kind)
+    return out

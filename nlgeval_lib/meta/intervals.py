@@ -59,7 +59,7 @@ def of(
         limits = (-2, 2) if difference else (0, 1) if coef == "acc-eq" else (-1, 1)
         made = replace(jackknife.interval(value, found, confidence, limits), replicates=(statistic, found, limits))
     else:
-        chunks = draws.bootstrap(statistic.here.shape, units, n_boot, seed)
+        chunks = draws.resamples(statistic.here.shape, units, n_boot, seed)
         replicates = np.concatenate([statistic.values(chunk) for chunk in chunks])
         wide = method == "wide"
         tail = _widened(statistic.here, units, confidence) if wide else round((1 - confidence) / 2, 15)

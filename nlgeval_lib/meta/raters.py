@@ -172,7 +172,7 @@ def alt_test(
     usable = ((~np.isnan(every)).sum(axis=0) >= 2) & ~np.isnan(x)
     x, every = x[usable], every[:, usable]
     if score == "rmse":  # squares neither overflow nor vanish; who is closer does not depend on the unit
-        both = levels.rescaled(np.vstack([x, every]))
+        both = arrays.rescaled(np.vstack([x, every]))
         x, every = both[0], both[1:]
     rows = [_one_rater(x, every, rater, score, epsilon, min_items) for rater in range(len(every))]
     advantages, p = (tuple(column) for column in zip(*rows, strict=True))
