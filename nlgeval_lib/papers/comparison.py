@@ -13,8 +13,7 @@ reason and counted in none.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -24,6 +23,7 @@ import pandas as pd
 from nlgeval_lib.papers.numbers import TOLERANCE, agrees, difference, exact, parse
 from nlgeval_lib.papers.tables import KEY, folder, keys_in_words, load, nearest, strings
 
+Key = tuple[str, ...]  # row, column, statistic
 OPTIONAL = ("route", "reason", "n", "ci_low", "ci_high", "signature")
 RESULT = ("paper", "table", *KEY, "printed", "ours", "difference", "verdict", *OPTIONAL)
 COMPARED = ("equal", "within", "outside", "differs")
@@ -64,17 +64,54 @@ def compare(
     values.
     """
     printed = load(paper, table)
-    texts = {_key(record): record["printed"] for record in printed.to_dict("records")}
+    texts: dict[Key, str] = printed.set_index([*KEY])["printed"].to_dict()
     numeric = {key: text for key, text in texts.items() if parse(text).value is not None}
-    rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    values: dict[str, dict[tuple[str, ...], Any]] = {}
+    rows: dict[Key, list[dict[str, Any]]] = {}
+    values: dict[str, dict[Key, Decimal]] = {}
     for mine in _checked(ours, paper, table).to_dict("records"):
-        rows.setdefault(_key(mine), []).append(mine)
-        if exact(mine["value"]) is not None:
+        key = tuple(mine[name] for name in KEY)
+        rows.setdefault(key, []).append(mine)
+        if mine["value"] is not None:
             mine["route"] = mine["route"] or route
-            values.setdefault(mine["route"], {})[_key(mine)] = mine["value"]
+            values.setdefault(mine["route"], {})[key] = mine["value"]
+    told = lacking or {}
+    _fits(paper, table, printed, texts, rows, told)
+    constructed, known = by_construction(), habits_of(paper)
+    out = []
+    for key, text in numeric.items():
+        why = next((told[one] for one in (key[:2], key[1], key[0]) if one in told), reason)
+        absent = dict(zip(KEY, key, strict=True)) | {"value": None, "route": "", "signature": "", "reason": why}
+        beside = rows.get(key, [absent])
+        there = [mine for mine in beside if mine["value"] is not None]
+        for mine in sorted(there, key=lambda one: one["route"] == "run") or beside[:1]:
+            gap, why = difference(mine["value"], text), mine["reason"]
+            equal = agrees(mine["value"], text)
+            if gap is None:
+                verdict, why = "missing", why or "the value is NaN and no reason was given"
+            elif equal and (fixed := constructed.get((paper, table, *key, mine["route"]))):
+                verdict, why = "construction", f"by construction: {fixed}"
+            elif not equal and (habit := explains(known, values[mine["route"]], key, text)):
+                verdict, why = "equal", f"equal by the paper's rounding: {habit}"
+            else:
+                verdict = "equal" if equal else _unequal(mine, text)
+            out.append(mine | {"printed": text, "difference": gap, "verdict": verdict, "reason": why})
+    for key in [key for key in rows if key not in numeric]:
+        why = f"the printed cell holds no number: {texts[key]!r}" if key in texts else ""
+        said = {"printed": texts.get(key, ""), "verdict": "extra"}
+        out += [mine | said | {"reason": mine["reason"] or why} for mine in rows[key]]
+    frame = pd.DataFrame(out, columns=[*KEY, "value", "printed", "difference", "verdict", *OPTIONAL])
+    frame = frame.assign(paper=paper, table=table, ours=frame["value"].astype(float))
+    frame["n"] = frame["n"].astype(object).where(frame["n"].notna(), pd.NA)
+    return frame[list(RESULT)].astype(dict.fromkeys(("difference", "ci_low", "ci_high"), float) | {"n": "Int64"})
+
+
+def _fits(
+    paper: str, table: str, printed: pd.DataFrame, texts: Mapping[Key, str], rows: Mapping[Key, Any],
+    lacking: Mapping[Any, str],
+) -> None:  # fmt: skip
+    """Refuse what speaks of cells that are not printed, and extras that are."""
     places = {place for row, column, _ in texts for place in ((row, column), row, column)}
-    if unprinted := sorted({*(lacking or {})} - places, key=str):
+    if unprinted := sorted({*lacking} - places, key=str):
         raise ValueError(f"{paper} {table} prints no row or column {unprinted}")
     if unknown := [key for key in rows if key not in texts and not rows[key][0]["extra"]]:
         hints = [
@@ -86,38 +123,8 @@ def compare(
             f"{paper} {table} prints no such cell: {keys_in_words(unknown)}. "
             f"{'; '.join(hints[:8])}{'. ' if hints else ''}Mark rows that are meant to be extra with extra=True."
         )
-    if clash := [key for key in rows if key in numeric and rows[key][0]["extra"]]:
+    if clash := [key for key in rows if parse(texts.get(key, "")).value is not None and rows[key][0]["extra"]]:
         raise ValueError(f"{paper} {table} prints these cells, yet they are marked extra: {keys_in_words(clash)}")
-    constructed, known = by_construction(), habits_of(paper)
-    blank = {"value": None, "route": "", "signature": ""}
-    out = []
-    for key, text in numeric.items():
-        absent = dict(zip(KEY, key, strict=True)) | blank | {"reason": _why(key, lacking or {}, reason)}
-        beside = rows.get(key, [absent])
-        there = [mine for mine in beside if exact(mine["value"]) is not None]
-        for mine in sorted(there, key=lambda one: one["route"] == "run") or beside[:1]:
-            gap, why = difference(mine["value"], text), mine["reason"]
-            equal = gap is not None and abs(gap) <= TOLERANCE * parse(text).unit
-            if gap is None:
-                verdict, why = "missing", why or "the value is NaN and no reason was given"
-            elif equal and (told := constructed.get((paper, table, *key, mine["route"]))):
-                verdict, why = "construction", f"by construction: {told}"
-            elif not equal and (habit := explains(known, values[mine["route"]], key, text)):
-                verdict, why = "equal", f"equal by the paper's rounding: {habit}"
-            else:
-                verdict = "equal" if equal else _unequal(mine, text)
-            out.append(mine | {"printed": text, "difference": gap, "verdict": verdict, "reason": why})
-    for key, mine in [(key, mine) for key, beside in rows.items() if key not in numeric for mine in beside]:
-        why = mine["reason"] or (f"the printed cell holds no number: {texts[key]!r}" if key in texts else "")
-        out.append(mine | {"printed": texts.get(key, ""), "verdict": "extra", "reason": why})
-    frame = pd.DataFrame(out, columns=[*KEY, "value", "printed", "difference", "verdict", *OPTIONAL])
-    frame = frame.assign(paper=paper, table=table, ours=[_float(value) for value in frame["value"]])
-    frame["n"] = frame["n"].astype(object).where(frame["n"].notna(), pd.NA)
-    return frame[list(RESULT)].astype(dict.fromkeys(("difference", "ci_low", "ci_high"), float) | {"n": "Int64"})
-
-
-def _why(key: tuple[str, ...], lacking: Mapping[Any, str], otherwise: str) -> str:
-    return next((lacking[one] for one in (key[:2], key[1], key[0]) if one in lacking), otherwise)
 
 
 def _unequal(mine: Mapping[str, Any], printed: str) -> str:
@@ -125,22 +132,13 @@ def _unequal(mine: Mapping[str, Any], printed: str) -> str:
     low, high = (exact(mine[name]) for name in ("ci_low", "ci_high"))
     if mine["route"] not in SAMPLED or low is None or high is None:
         return "orientation" if mine["route"] == "recorded" else "differs"
-    number, room = exact(parse(printed).value), TOLERANCE * parse(printed).unit
-    assert number is not None
-    return "within" if low - room <= number <= high + room else "outside"
-
-
-def _key(record: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(record[name] for name in KEY)
-
-
-def _float(value: Any) -> float:
-    number = exact(value)
-    return math.nan if number is None else float(number)
+    number = parse(printed)
+    room = TOLERANCE * number.unit
+    return "within" if low - room <= (number.value or 0) <= high + room else "outside"
 
 
 def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
-    """`ours` checked and with all columns, texts instead of gaps, and a boolean `extra`."""
+    """`ours` with all columns: exact values (None: missing), texts instead of gaps, and a boolean `extra`."""
     needed = [*KEY, "value"]
     lacking = [name for name in needed if name not in ours.columns]
     unknown = [name for name in ours.columns if name not in (*needed, *OPTIONAL, "paper", "table", "extra")]
@@ -155,14 +153,16 @@ def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
     if (double := ours.duplicated([*KEY, *({"route"} & {*ours.columns})])).any():
         keys = ours.loc[double, list(KEY)].to_numpy().tolist()
         raise ValueError(f"ours for {paper} {table} has keys twice: {keys_in_words(keys)}")
+    values = []
     for *key, value in ours[needed].itertuples(index=False, name=None):
         try:
-            exact(value)
+            values.append(exact(value))
         except ValueError as error:
             raise ValueError(f"ours for {paper} {table}, {keys_in_words([key])}: {error}") from None
     ours = ours.reindex(columns=[*needed, *OPTIONAL, "extra"])
     texts = {name: ours[name].astype(object).where(ours[name].notna(), "") for name in ("reason", "route", "signature")}
-    return ours.assign(extra=ours["extra"].fillna(False).astype(bool), **texts)
+    exacts = pd.Series(values, ours.index, dtype=object)
+    return ours.assign(value=exacts, extra=ours["extra"].fillna(False).astype(bool), **texts)
 
 
 def by_construction() -> dict[tuple[str, ...], str]:
@@ -183,38 +183,32 @@ def habits_of(paper: str) -> set[str]:
 
 def rounded(value: Any, printed: str, times: int = 1) -> Decimal:
     """`value` rounded half up to the digits of a printed number; `times` 2: first to one digit more."""
-    unit, number = parse(printed).unit, exact(value)
-    assert number is not None
+    unit, number = parse(printed).unit, exact(value) or Decimal(0)
     for step in range(times - 1, -1, -1):
         number = number.quantize(unit.scaleb(-step), ROUND_HALF_UP)
     return number
 
 
-def mean_of_rounded(values: Iterable[Any], printed: str, times: int = 1) -> Decimal:
-    """The mean of values that were rounded to the digits of a printed number."""
+def _agreeing_mean(values: Collection[Any], printed: str, times: int) -> bool:
+    """Whether a printed number is the mean of these, rounded to its digits before."""
     parts = [rounded(value, printed, times) for value in values]
-    return sum(parts, Decimal(0)) / len(parts)
+    return bool(parts) and agrees(sum(parts, Decimal(0)) / len(parts), printed)
 
 
-def explains(known: set[str], rows: Mapping[tuple[str, ...], Any], key: tuple[str, ...], printed: str) -> str:
+def explains(known: set[str], rows: Mapping[Key, Any], key: Key, printed: str) -> str:
     """By which of a paper's known habits the value at `key` is the printed number, in words; empty where by none.
 
     rows: the values by (row, column, statistic); an average needs the other columns of its row and statistic.
     """
+    times = 2 if TWICE in known else 1
     if key[2] not in COEFFICIENTS:
         return ""
-    times = 2 if TWICE in known else 1
     if key[1] != AVERAGE:
         return TWICE if times == 2 and rounded(rows[key], printed, 2) == parse(printed).value else ""
-    parts = _parts(rows, key)
-    found = MEAN in known and parts and agrees(mean_of_rounded(parts, printed, times), printed)
-    return f"{MEAN}{', each rounded twice' if times == 2 else ''}" if found else ""
-
-
-def _parts(rows: Mapping[tuple[str, ...], Any], key: tuple[str, ...]) -> list[Any]:
-    """The values that an average is of; empty where one is missing."""
-    values = [value for (row, column, kind), value in rows.items() if (row, kind) == key[::2] and column != AVERAGE]
-    return [] if any(exact(value) is None for value in values) else values
+    parts = [value for (row, column, kind), value in rows.items() if (row, kind) == key[::2] and column != AVERAGE]
+    if MEAN not in known or not _agreeing_mean(parts, printed, times):
+        return ""
+    return MEAN + (", each rounded twice" if times == 2 else "")
 
 
 def tried(cells: pd.DataFrame) -> pd.DataFrame:
@@ -225,21 +219,20 @@ def tried(cells: pd.DataFrame) -> pd.DataFrame:
     `mean of values`, `mean of rounded`: averages (of one table's row) that are the printed number by either reading.
     """
     cells = cells[(cells["route"] == "public") & cells["statistic"].isin(COEFFICIENTS) & cells["ours"].notna()]
-    cells = cells[cells["printed"] != ""]
     out = []
-    for paper, part in cells.groupby("paper", sort=False):
+    for paper, part in cells[cells["printed"] != ""].groupby("paper", sort=False):
         whole, averages = part[part["column"] != AVERAGE], part[part["column"] == AVERAGE]
         pairs, times = list(zip(whole["ours"], whole["printed"], strict=True)), 2 if TWICE in habits_of(paper) else 1
         once, twice = (np.array([rounded(a, b, n) == parse(b).value for a, b in pairs], dtype=bool) for n in (1, 2))
+        lines = whole.groupby(["table", "row", "statistic"])["ours"].agg(list).to_dict()
+        of_rounded = [
+            _agreeing_mean(lines.get((one.table, one.row, one.statistic), ()), one.printed, times)
+            for one in averages.itertuples()
+        ]
+        plain = [agrees(*pair) for pair in zip(averages["ours"], averages["printed"], strict=True)]
         row = {"paper": paper, "coefficients": len(whole), "once": once.sum(), "twice": twice.sum()}
         row |= {"lost": (once & ~twice).sum(), "won": (~once & twice).sum(), "averages": len(averages)}
-        row |= {"mean of values": 0, "mean of rounded": 0}
-        for one in averages.itertuples():
-            parts = whole.loc[(whole[["table", "row", "statistic"]] == (one.table, one.row, one.statistic)).all(axis=1)]
-            row["mean of values"] += agrees(one.ours, one.printed)
-            mean = mean_of_rounded(parts["ours"], one.printed, times) if len(parts) else None
-            row["mean of rounded"] += agrees(mean, one.printed)
-        out.append(row)
+        out.append(row | {"mean of values": sum(plain), "mean of rounded": sum(of_rounded)})
     return pd.DataFrame(out)
 
 
@@ -250,17 +243,15 @@ def counts(cells: pd.DataFrame) -> dict[str, int]:
 
     Keys: COUNTS.
     """
-    keys, found = ["paper", "table", *KEY], dict.fromkeys(COUNTS, 0)
+    keys = ["paper", "table", *KEY]
     cells = cells[cells["verdict"] != "extra"].sort_values("route", kind="stable")  # public stands before run
-    found["printed"] = len(cells[keys].drop_duplicates())
+    found = {"printed": len(cells[keys].drop_duplicates())}
     for name, routes in _ROUTES.items():
         here = cells[cells["route"].isin(routes) & cells["verdict"].isin((*COMPARED, "orientation"))]
         verdicts = here.drop_duplicates(keys)["verdict"]
         equal, within = (int((verdicts == verdict).sum()) for verdict in ("equal", "within"))
-        if name == "orientation":
-            found |= {name: len(verdicts), "orientation_within": equal + within}
-        else:
-            found |= {name: len(verdicts), f"{name}_equal": equal, f"{name}_within": within}
+        within += equal if name == "orientation" else 0
+        found |= {name: len(verdicts), f"{name}_equal": equal, f"{name}_within": within}
     found |= {name: int((cells["verdict"] == name).sum()) for name in ("construction", "missing")}
     return {name: found[name] for name in COUNTS}
 
@@ -269,12 +260,9 @@ def in_words(found: Mapping[str, int]) -> str:
     """The counts as a reader meets them: `recomputed: 30 of 40 equal, 5 within our interval; for orientation: 86`."""
     said = []
     for name in [name for name in _ROUTES if found[name]]:
-        told, within = f"{found[name]:,}", found.get(f"{name}_within", 0)
-        told = (
-            f"for orientation: {told}"
-            if name == "orientation"
-            else f"{name}: {found[f'{name}_equal']:,} of {told} equal"
-        )
+        equal = "" if name == "orientation" else f"{found[f'{name}_equal']:,} of "
+        told = f"{name}: {equal}{found[name]:,} equal" if equal else f"for orientation: {found[name]:,}"
+        within = found.get(f"{name}_within", 0)
         said.append(told + (f", {within:,} within our interval" if within else ""))
     said += [f"equal by construction: {found['construction']:,}"] if found["construction"] else []
     return "; ".join(said) or "none of them is compared"
