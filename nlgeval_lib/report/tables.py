@@ -48,9 +48,7 @@ class Table:
 
 
 class _Cell(NamedTuple):
-    """One cell, for a terminal and for a page."""
-
-    text: str
+    text: str  # for a terminal
     html: str
 
 
@@ -77,16 +75,19 @@ def show(
     classes: the shade of a cell by its column and value: equal, follows, near, off, far, missing, or None. rows: at
     most so many are shown, and a note says how many are not.
     """
-    notes = list(notes)
-    if len(frame) > rows:
-        notes.append(f"{len(frame) - rows} further rows are not shown.")
-        frame = frame.iloc[:rows]
+    more = [f"{len(frame) - rows} further rows are not shown."] if len(frame) > rows else []
     names = [str(column) for column in frame.columns]
-    body = [
-        [_td(_plain(value, digits), value, classes(name, value)) for name, value in zip(names, values, strict=True)]
-        for values in frame.itertuples(index=False, name=None)
-    ]
-    return joined([_drawn(names, _head(names), body, caption)], notes)
+    body: list[list[_Cell]] = []
+    for values in frame.iloc[:rows].itertuples(index=False, name=None):
+        body.append([])
+        for name, value in zip(names, values, strict=True):
+            missing = pd.api.types.is_scalar(value) and pd.isna(value)
+            number = isinstance(value, float | np.floating)
+            text = "–" if missing else f"{value:,.{digits}f}" if number else str(value)
+            form = ("text" if len(value) > 24 else "word") if isinstance(value, str) else ""
+            kinds = " ".join(filter(None, [form, classes(name, value)]))
+            body[-1].append(_Cell(text, f'<td class="{kinds}">{esc(text)}</td>' if kinds else f"<td>{esc(text)}</td>"))
+    return joined([_drawn(names, _head(names), body, caption)], [*notes, *more])
 
 
 def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = (), layout: str = "auto") -> Table:
@@ -103,20 +104,20 @@ def comparison(cells: pd.DataFrame, caption: str = "", notes: Sequence[str] = ()
     parts = []
     for (paper, table), printed in cells.groupby(["paper", "table"], sort=False):
         title = caption if cells["table"].nunique() == 1 else f"{caption} {paper} {table}".strip()
-        for part in _blocks(printed):
+        # the statistics of a table apart where no row has two of them: differences below coefficients, say
+        blocks = [block for _, block in printed.groupby("statistic", sort=False)]
+        apart = printed["row"].nunique() == sum(block["row"].nunique() for block in blocks)
+        for part in blocks if apart else [printed]:
             columns = len(part[["column", "statistic"]].drop_duplicates())
             fits = columns <= 16 and len(part) >= 0.4 * part["row"].nunique() * columns
             wide = layout == "wide" or (layout == "auto" and fits)
             parts.append(_drawn(*(_wide if wide else _long)(part, reasons), title))
             title = ""
     numbered = [f"({number}) {reason}" for reason, number in reasons.items()]
-    return joined(parts, [LEGEND, summary(cells), *numbered, *_signatures(cells), *notes], "\n\n")
-
-
-def _blocks(part: pd.DataFrame) -> list[pd.DataFrame]:
-    """The statistics of a table apart where no row has two of them: differences below coefficients, say."""
-    blocks = [block for _, block in part.groupby("statistic", sort=False)]
-    return blocks if part["row"].nunique() == sum(block["row"].nunique() for block in blocks) else [part]
+    found = [text for text in dict.fromkeys(cells["signature"]) if text]
+    signatures = [f"signature: {text}" for text in found[:4]]
+    signatures += [f"and {len(found) - 4} further signatures, in the CSV file"] if len(found) > 4 else []
+    return joined(parts, [LEGEND, summary(cells), *numbered, *signatures, *notes], "\n\n")
 
 
 _Reasons = dict[str, int]  # the distinct reasons and their numbers, for marks in the cells and lines below
@@ -125,33 +126,31 @@ _Lines = tuple[list[str], str, list[list[_Cell]]]  # heads as texts, heads as HT
 
 def _wide(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
     keys = list(part[["column", "statistic"]].drop_duplicates().itertuples(index=False, name=None))
-    several = len({statistic for _, statistic in keys}) > 1
-    heads = [[*column.split(" | "), *([statistic] if several else [])] for column, statistic in keys]
+    several = part["statistic"].nunique() > 1
+    heads = [[*column.split(" | "), *[statistic] * several] for column, statistic in keys]
     labels = {row: row.split(" | ") for row in part["row"]}
     depth, width = max(map(len, heads)), max(map(len, labels.values()))
     heads = [head[:-1] + [""] * (depth - len(head)) + head[-1:] for head in heads]
     at: dict[tuple[str, ...], list[Any]] = {}
     for one in part.itertuples(index=False):
         at.setdefault((one.row, one.column, one.statistic), []).append(one)
-    statistic = "" if several else keys[0][1]
-    top = []
-    for level in range(depth):
-        corner = f'<th colspan="{width}">{esc(statistic if level == depth - 1 else "")}</th>'
-        groups = [[*same] for _, same in itertools.groupby(head[: level + 1] for head in heads)]
-        spans = [f'<th colspan="{len(same)}">{esc(same[0][-1])}</th>' for same in groups]
-        top.append(f"<tr>{corner}{''.join(spans)}</tr>")
+    corners = [*[""] * (depth - 1), "" if several else keys[0][1]]
+    top = ""
+    for level, corner in enumerate(corners, 1):
+        groups = [[*same] for _, same in itertools.groupby(head[:level] for head in heads)]
+        spans = [(corner, width), *((same[0][-1], len(same)) for same in groups)]
+        top += "<tr>" + "".join(f'<th colspan="{size}">{esc(name)}</th>' for name, size in spans) + "</tr>"
     body = []
     before: list[str] = []
     for row, label in labels.items():
-        last = len(label) - 1
-        shown = [name if label[: i + 1] != before[: i + 1] or i == last else "" for i, name in enumerate(label)]
+        *above, name = label
+        shown = [group if label[: i + 1] != before[: i + 1] else "" for i, group in enumerate(above)]
         before = label
-        names = [_Cell(name, f"<th>{esc(name)}</th>") for name in shown[:-1]]
-        names.append(_Cell(shown[-1], f'<th colspan="{width - last}">{esc(shown[-1])}</th>'))
-        names += [_Cell("", "")] * (width - len(shown))
+        names = [_Cell(group, f"<th>{esc(group)}</th>") for group in shown]
+        names.append(_Cell(name, f'<th colspan="{width - len(above)}">{esc(name)}</th>'))
+        names += [_Cell("", "")] * (width - len(label))
         body.append([*names, *[_beside(at.get((row, *key), ()), reasons) for key in keys]])
-    texts = [*[""] * (width - 1), statistic, *[" ".join(filter(None, head)) for head in heads]]
-    return texts, "".join(top), body
+    return [*[""] * (width - 1), corners[-1], *[" ".join(filter(None, head)) for head in heads]], top, body
 
 
 def _long(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
@@ -161,7 +160,7 @@ def _long(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
         texts = [_Cell(text, f'<td class="text">{esc(text)}</td>') for text in (one.row, one.column, one.statistic)]
         ends = ["" if pd.isna(one.n) else str(one.n), _interval(one), one.route]
         first, *rest = [_Cell(text, f"<td>{esc(text)}</td>") for text in (one.printed, *ends)]
-        body.append([*texts, first, _cell(one, reasons, printed=False), *rest])
+        body.append([*texts, first, _cell(one, reasons, below=False), *rest])
     return names, _head(names), body
 
 
@@ -170,46 +169,38 @@ def _beside(ones: Sequence[Any], reasons: _Reasons) -> _Cell:
     if not ones:
         return _Cell("", "<td></td>")
     first = _cell(ones[0], reasons)
-    more = [f"{one.route}: {_ours(one)} {_mark(one)}" for one in ones[1:]]
+    more = [f"{one.route}: {_ours(one)} {_look(one)[0]}" for one in ones[1:]]
     ends = "".join(f"<br><small>{esc(text)}</small>" for text in more)
     return _Cell("; ".join([first.text, *more]), first.html.removesuffix("</td>") + f"{ends}</td>")
 
 
-def _cell(one: Any, reasons: _Reasons, printed: bool = True) -> _Cell:
-    """Ours with its mark; where `printed`, the printed number below it."""
-    below = f"<br><small>{esc(one.printed)}</small>" if printed else ""
-    said = f" ({one.printed})" if printed and one.printed else ""
+def _cell(one: Any, reasons: _Reasons, below: bool = True) -> _Cell:
+    """Ours with its mark; `below`: and the printed number below it."""
+    small = f"<br><small>{esc(one.printed)}</small>" if below else ""
+    said = f" ({one.printed})" if below and one.printed else ""
     why = ""
     if one.reason or one.verdict == "missing":
         why = str(reasons.setdefault(one.reason or "no reason given", len(reasons) + 1))
     if one.verdict == "missing":
-        shown = f'<td class="missing" title="{esc(one.reason)}">– <sup>{why}</sup>{below}</td>'
+        shown = f'<td class="missing" title="{esc(one.reason)}">– <sup>{why}</sup>{small}</td>'
         return _Cell(f"- [{why}]{said}", shown)
     hints = [one.signature, f"n {one.n}" if not pd.isna(one.n) else "", _interval(one), one.route, one.reason]
-    title = esc("; ".join(filter(None, hints)))
-    mark = _mark(one)
+    title, ours, (mark, kind) = esc("; ".join(filter(None, hints))), _ours(one), _look(one)
     signed = f" <small>{esc(mark)}</small>" if len(mark) > 1 else f" {mark}".rstrip()
     raised = f" <sup>{why}</sup>" if why else ""
-    shown = f'<td class="{_kind(one)}" title="{title}">{esc(_ours(one))}{signed}{raised}{below}</td>'
-    return _Cell(f"{_ours(one)} {mark}".rstrip() + (f" [{why}]" if why else "") + said, shown)
+    shown = f'<td class="{kind}" title="{title}">{esc(ours)}{signed}{raised}{small}</td>'
+    return _Cell(f"{ours} {mark}".rstrip() + (f" [{why}]" if why else "") + said, shown)
 
 
-def _mark(one: Any) -> str:
-    """What a cell is, in one sign, or by how much it differs."""
-    gap = f"{one.difference:+.{_decimals(one) + 1}f}".rstrip("0").rstrip(".") if one.difference else "0"
-    signs = {"equal": "≙" if one.route == "published" else "=", "construction": "≡", "extra": ""}
-    sign = (signs | {"within": "∈", "outside": "∉", "orientation": ""}).get(one.verdict, gap)
-    return f"○{sign}" if one.route == "recorded" and one.verdict != "extra" else sign
-
-
-def _kind(one: Any) -> str:
-    if one.route == "recorded" and one.verdict != "extra":
-        return "orientation"
-    if one.verdict not in ("differs", "outside"):
-        follows = one.verdict == "equal" and one.route == "published"
-        return "follows" if follows else "near" if one.verdict == "within" else one.verdict
+def _look(one: Any) -> tuple[str, str]:
+    """What a cell is, in one sign, or by how much it differs; and its shade."""
     steps = abs(one.difference) / float(papers.parse(one.printed).unit)
-    return "near" if steps <= 5 else "off" if steps <= 50 else "far"
+    size = "near" if steps <= 5 else "off" if steps <= 50 else "far"
+    gap = f"{one.difference:+.{_decimals(one) + 1}f}".rstrip("0").rstrip(".") if one.difference else "0"
+    looks = {"equal": ("≙", "follows") if one.route == "published" else ("=", "equal"), "extra": ("", "extra")}
+    looks |= {"construction": ("≡", "construction"), "within": ("∈", "near"), "outside": ("∉", size)}
+    sign, shade = (looks | {"orientation": ("", "orientation")}).get(one.verdict, (gap, size))
+    return (f"○{sign}", "orientation") if one.route == "recorded" and one.verdict != "extra" else (sign, shade)
 
 
 def _decimals(one: Any) -> int:
@@ -240,24 +231,6 @@ def summary(cells: pd.DataFrame) -> str:
     if routes := sorted({route for route in cells.loc[cells["ours"].notna(), "route"] if route}):
         said.append(f"route: {', '.join(routes)}")
     return "; ".join(said) + "."
-
-
-def _signatures(cells: pd.DataFrame) -> list[str]:
-    found = list(dict.fromkeys(text for text in cells["signature"] if text))
-    lines = [f"signature: {text}" for text in found[:4]]
-    return lines + ([f"and {len(found) - 4} further signatures, in the CSV file"] if len(found) > 4 else [])
-
-
-def _plain(value: Any, digits: int) -> str:
-    if pd.api.types.is_scalar(value) and pd.isna(value):
-        return "–"
-    return f"{value:,.{digits}f}" if isinstance(value, float | np.floating) else str(value)
-
-
-def _td(text: str, value: Any, shade: str | None) -> _Cell:
-    form = ("text" if len(value) > 24 else "word") if isinstance(value, str) else ""
-    kinds = " ".join(filter(None, [form, shade]))
-    return _Cell(text, f'<td class="{kinds}">{esc(text)}</td>' if kinds else f"<td>{esc(text)}</td>")
 
 
 def _head(names: Iterable[str]) -> str:
@@ -306,21 +279,19 @@ def audit(found: pd.DataFrame, names: Sequence[str]) -> tuple[Table, dict[str, A
         told = [what if len(part) else "no relation among its printed numbers is known to check"]
         told += [f"cannot be told: {one.place}: {one.relation} ({one.note})" for one in untold.itertuples()]
         said += [f"{name}: {line}" if len(names) > 1 else line for line in told]
-        facts[name] = {"checked": len(part), "contradictions": []}
+        facts[name] = {"checked": len(part), "contradictions": []} | ({"untold": len(untold)} if len(untold) else {})
         for one in wrong.itertuples():
             low, high, recomputed = map(_written, (one.allowed_low, one.allowed_high, one.recomputed))
-            row = {column: getattr(one, column) for column in ("table", "place", "relation", "printed")}
             allows = low if low == high else f"{low} to {high}"
-            rows.append(row | {"recomputed": recomputed, "rounding allows": allows, "note": one.note})
+            shown = {"recomputed": recomputed, "rounding allows": allows, "note": one.note}
+            rows.append({name: getattr(one, name) for name in ("table", "place", "relation", "printed")} | shown)
             more = (f", recomputed {recomputed}" if recomputed else "") + (f" ({one.note})" if one.note else "")
             facts[name]["contradictions"].append(f"{one.place}: {one.relation}: printed {one.printed}{more}")
-        if len(untold):
-            facts[name]["untold"] = len(untold)
     if not rows:
         return joined([], said), facts
     frame = pd.DataFrame(rows)
-    shown = frame.drop(columns=["table"] * (len(names) == 1) + ["note"] * (not frame["note"].any()))
-    return show(shown, "Printed numbers that contradict each other", notes=said), facts
+    frame = frame.drop(columns=["table"] * (len(names) == 1) + ["note"] * (not frame["note"].any()))
+    return show(frame, "Printed numbers that contradict each other", notes=said), facts
 
 
 def _written(value: float) -> str:
