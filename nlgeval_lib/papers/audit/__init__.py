@@ -1,11 +1,10 @@
 """Do a paper's printed numbers agree with each other, and its sentences with them? Relations are data, rules are code.
 
-`data/paper_tables/<paper>/relations.toml` holds the relations; `values`, `attainable` and `sentences` the rules that
-check them; `cells` the interval arithmetic over the rounding of printed numbers and the verdict. A relation names its
-`rule` and `table`; what else it holds are the rule's options and what is said of its findings, in one text or place by
-place: `note`; `finding`, the name of one fact that shows in several rows; `assumes`, what it needs that the paper does
-not print, so that no finding contradicts. "@name" stands for an entry of the file's `[names]`; `each` repeats a
-relation, a list of settings whose values are put where "{name}" stands.
+A relation of `data/paper_tables/<paper>/relations.toml` names its `rule` and `table`, the rule's options and what is
+said of its findings, in one text or place by place: `note`; `finding`, the name of one fact that shows in several rows;
+`assumes`, what it needs that the paper does not print, so that no finding contradicts. "@name" stands for an entry of
+the file's `[names]`; `each` repeats a relation, a list of settings whose values are put where "{name}" stands. A rule
+takes the tables, the name of its own, and options; it yields a `Finding` for each printed result.
 """
 
 from __future__ import annotations
@@ -19,19 +18,10 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib.papers.audit import attainable, sentences, values
-from nlgeval_lib.papers.audit.cells import (
-    CONTRADICTS,
-    HOLDS,
-    ROUNDED,
-    UNTOLD,
-    VERDICTS,
-    Finding,
-    Quantity,
-    Tables,
-    joined,
-)
 from nlgeval_lib.papers.tables import PAPERS, folder, index, load, marks, nearest
 from nlgeval_lib.papers.tables import tables as printed_tables
+
+from .cells import CONTRADICTS, HOLDS, ROUNDED, UNTOLD, VERDICTS, Finding, Quantity, Tables, joined
 
 COLUMNS = (
     "paper", "table", "place", "rule", "relation", "printed", "recomputed", "allowed_low", "allowed_high", "verdict",
@@ -71,18 +61,12 @@ def _read(paper: str) -> dict[str, Any]:
 
 
 def written_out(options: Mapping[str, Any], paper: str) -> dict[str, Any]:
-    """Options of a relation with the entries of a paper's `[names]` put where "@name" stands.
-
-    Raises: ValueError for a name that is not known.
-    """
+    """Options with the entries of a paper's `[names]` put where "@name" stands. Raises: ValueError for another name."""
     return _filled(options, {f"@{name}": value for name, value in _read(paper).get("names", {}).items()})
 
 
 def relations(paper: str) -> list[dict[str, Any]]:
-    """The relations of a paper, names and repetitions written out.
-
-    Raises: ValueError for a rule or name that is not known.
-    """
+    """The relations of a paper, names and repetitions written out. Raises: ValueError for an unknown rule or name."""
     out = []
     for one in _read(paper)["relation"]:
         plain = {key: value for key, value in one.items() if key != "each"}
@@ -113,16 +97,16 @@ def _filled(node: Any, known: Mapping[str, Any], within: bool = False) -> Any:
 def findings(relation: Mapping[str, Any], tables: Tables, data: Callable[..., Any] | None = None) -> list[Finding]:
     """The findings of a relation, notes included. Raises: ValueError where it finds nothing to check."""
     options = {name: value for name, value in relation.items() if name not in ("rule", *SAID_OF)}
-    if relation["rule"] == "data":
-        options["data"] = data
+    options |= {"data": data} if relation["rule"] == "data" else {}
     out = []
     for one in RULES[relation["rule"]](tables, **options):
         said = (relation.get(what, "") for what in SAID_OF)
         note, name, assumes = (text.get(one.place, "") if isinstance(text, Mapping) else text for text in said)
-        assumes = assumes if one.verdict == CONTRADICTS else ""
         name = name or f"{relation['table']}: {one.place}: {one.relation}"
-        verdict = UNTOLD if assumes else one.verdict
-        out.append(dataclasses.replace(one, note=joined(one.note, note, assumes), name=name, verdict=verdict))
+        if one.verdict == CONTRADICTS and assumes:
+            one = dataclasses.replace(one, verdict=UNTOLD)
+            note = joined(note, assumes)
+        out.append(dataclasses.replace(one, note=joined(one.note, note), name=name))
     if not out:
         raise ValueError(f"it finds nothing to check: {options}")
     return out
@@ -146,8 +130,10 @@ def audit(
     """
     papers = [paper] if isinstance(paper, str) else list(PAPERS if paper is None else paper)
     chosen = [tables] if isinstance(tables, str) else list(tables or ())
-    listed = index().query("paper in @papers")["id"].tolist()
-    known = {*listed, *(name for one in papers if one in PAPERS for name in printed_tables(one))}
+    known = [
+        *index().query("paper in @papers")["id"],
+        *(n for one in papers if one in PAPERS for n in printed_tables(one)),
+    ]
     allowed = [(one, PAPERS) for one in papers] + [(one, known) for one in chosen]
     for name, names in allowed + ([(verdict, VERDICTS)] if verdict else []):
         if name not in names:
@@ -157,10 +143,8 @@ def audit(
         of_paper = Tables(functools.partial(load, one), marks(one))
         for relation in relations(one):
             table, rule = relation["table"], relation["rule"]
-            if tables is not None and table not in chosen:
-                continue
             try:
-                found = findings(relation, of_paper, data)
+                found = findings(relation, of_paper, data) if tables is None or table in chosen else ()
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{one} {table}, rule {rule!r}: {error}") from error
             for it in found:
@@ -179,7 +163,7 @@ def recomputed(paper: str, table: str, *rules: str) -> pd.DataFrame:
     found = audit(paper, tables=table).query("rule in @rules and recomputed.notna()")
     cells = found["place"].str.split(" / ", expand=True).set_axis(["row", "column", "statistic"], axis=1)
     said = [
-        {HOLDS: "", ROUNDED: f"{relation}: {ROUNDED}"}.get(verdict, joined(relation, note))
-        for relation, note, verdict in found[["relation", "note", "verdict"]].to_numpy()
+        {HOLDS: "", ROUNDED: f"{one.relation}: {ROUNDED}"}.get(one.verdict, joined(one.relation, one.note))
+        for one in found.itertuples()
     ]
     return cells.assign(value=found["recomputed"], reason=said, route="published").reset_index(drop=True)

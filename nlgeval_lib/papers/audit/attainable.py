@@ -9,31 +9,26 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from .cells import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, Tables, place
+from .cells import CONTRADICTS, HOLDS, UNTOLD, Finding, Quantity, Tables, place, verdict
 
 FEW = 5  # items whose orders, ties included, are all tried
 
 
 def multiples(tables: Tables, table: str, n: Mapping[str, int], **only: Any) -> Iterator[Finding]:
-    """Whether a printed percentage is a whole number of n, for each cell; the nearest such share beside it.
-
-    `n`: column -> number. `only`: row, column, statistic.
-    """
+    """Whether a printed percentage is a whole number of n (column -> number); `only`: row, column, statistic."""
     cells = tables[table]
     for key in cells.pick(**only):
         if size := n.get(key[1]):
             nearest = round(cells[key].face * size / 100)
             value = Quantity.exactly(Fraction(nearest * 100, size))
-            said = HOLDS if cells[key].low <= value.face <= cells[key].high else CONTRADICTS
-            note = f"nearest: {nearest} of {size}"
-            yield cells.finding(key, f"a multiple of 1/{size}", value, said, note)
+            said = HOLDS if verdict(cells[key], value) == HOLDS else CONTRADICTS
+            yield cells.finding(key, f"a multiple of 1/{size}", value, said, f"nearest: {nearest} of {size}")
 
 
 def pooled_shares(tables: Tables, table: str, result: str, n: Mapping[str, int]) -> Iterator[Finding]:
-    """Whether a printed overall percentage is that of all items together, from the percentages of its parts.
+    """Whether a printed overall percentage is that of all items together (`n`: column -> items).
 
-    `n`: column -> number of items. Each part stands for the whole counts that round to it; where none does, for the
-    counts below and above it.
+    Each part stands for the whole counts that round to it; where none does, for the counts below and above it.
     """
     cells = tables[table]
     cells.known("column", [result, *n])
@@ -66,18 +61,14 @@ def attained(n: int) -> dict[float, int]:
 
 @functools.cache
 def one_sided(n: int) -> tuple[tuple[str, float, int], ...]:
-    """How taus of n items count, with ties in at most one order: variant, pairs that 1 stands for, tied pairs.
-
-    Tau-a divides by all pairs, tau-b by the geometric mean of both orders' untied pairs, tau-c by n^2 (m - 1) / 2m with
-    m groups.
-    """
+    """How taus of n items count, with ties in at most one order: variant, pairs that 1 stands for, tied pairs."""
     pairs, groupings = math.comb(n, 2), {(0, 0)}  # tied pairs and number of groups, by the items that are grouped
     reached = {0: groupings} | {k: set() for k in range(1, n + 1)}
     for items, size in itertools.product(range(n), range(1, n + 1)):
         if items + size <= n:
             reached[items + size] |= {(tied + math.comb(size, 2), m + 1) for tied, m in reached[items]}
     ways = set()
-    for tied, m in reached[n] - {(pairs, 1)}:
+    for tied, m in reached[n] - {(pairs, 1)}:  # b: the geometric mean of both orders' untied pairs; m groups
         below = {"a": float(pairs), "b": math.sqrt(pairs * (pairs - tied)), "c": n * n * (m - 1) / (2 * m)}
         ways |= {(variant, of, tied) for variant, of in below.items()}
     return tuple(sorted(ways, key=lambda way: (way[2], way[0] != "b", way)))
@@ -102,10 +93,9 @@ def attains(n: int, low: float, high: float) -> dict[str, int]:
 
 
 def coefficients(tables: Tables, table: str, n: Mapping[str, int], ties: bool = False) -> Iterator[Finding]:
-    """Whether a printed Kendall's tau is one that n items can have; the nearest untied one beside it.
+    """Whether a printed Kendall's tau is one that n items (row -> number) can have; the nearest untied one beside it.
 
-    `n`: row -> number. `ties`: whether ties are to be expected; where they are not, a value that needs them is neither
-    shown nor excluded.
+    `ties`: whether they are to be expected; where not, a value that needs them is neither shown nor excluded.
     """
     cells = tables[table]
     for key in cells.pick(statistic="kendall"):
@@ -122,10 +112,9 @@ def coefficients(tables: Tables, table: str, n: Mapping[str, int], ties: bool = 
 
 
 def rank_correlations(tables: Tables, table: str, ranks: str, against: str, column: str) -> Iterator[Finding]:
-    """Whether printed Kendall correlations follow from the ranks of another table.
+    """Whether printed Kendall correlations (in `column`, a row a ranking) follow from another table's ranks.
 
-    `against`: the column of `ranks` that each other is correlated with, over the items that both rank; `column`: of
-    the correlations, a row a ranking.
+    `against`: the column of `ranks` that each other is correlated with, over the items that both rank.
     """
     from nlgeval_lib import meta
 
@@ -140,19 +129,14 @@ def rank_correlations(tables: Tables, table: str, ranks: str, against: str, colu
 
 
 def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> Iterator[Finding]:
-    """Whether printed ranks, counted from `first`, are those of the printed scores: equal scores share the better one.
-
-    A column holds both statistics, `score` and `rank`. A rank agrees where the rounding of the scores allows it.
-    """
+    """Whether printed ranks, from `first` on, are those of their scores: equal ones share the better one."""
     cells = tables[table]
     for key in cells.pick(statistic="rank"):
         mine = cells[key[0], key[1], "score"]
         others = [cells[one] for one in cells.pick(column=key[1], statistic="score") if one[0] != key[0]]
-        value = Quantity(
-            Fraction(first + sum(other.face > mine.face for other in others)),
-            Fraction(first + sum(other.low >= mine.high and other.face > mine.face for other in others)),
-            Fraction(first + sum(other.high > mine.low for other in others)),
-        )
+        above = [one for one in others if one.face > mine.face]
+        least, most = sum(one.low >= mine.high for one in above), sum(one.high > mine.low for one in others)
+        value = Quantity(*(Fraction(first + count) for count in (len(above), least, most)))
         yield cells.check(key, "rank of its score", value)
 
 
@@ -167,13 +151,10 @@ def permutations(tables: Tables, table: str) -> Iterator[Finding]:
 
 
 def bounds(tables: Tables, table: str, scale: int = 1) -> Iterator[Finding]:
-    """Whether all correlations lie within -scale to scale, and accuracies and percentages within 0 to 100.
-
-    One finding for a table that keeps the bounds, one for each cell that does not.
-    """
+    """Whether correlations lie within -scale to scale, percentages in 0 to 100: one finding, or one a cell beyond."""
     cells = tables[table]
     limits = dict.fromkeys(("pearson", "kendall", "spearman"), (-scale, scale))
-    limits |= dict.fromkeys(("percent", "accuracy"), (0, 100))
+    limits |= {"percent": (0, 100), "accuracy": (0, 100)}
     within = {key: limits[key[2]] for key in cells.text if key[2] in limits}
     beyond = [key for key, (low, high) in within.items() if cells[key].low > high or cells[key].high < low]
     for key in beyond:

@@ -1,7 +1,6 @@
-"""Printed cells, picked by name, as intervals; exact sums of them; and the verdict on a printed result.
+"""Printed cells, picked by name, as intervals: 0.361 is anything from 0.3605 to 0.3615; and the verdict on a result.
 
-A printed 0.361 stands for anything from 0.3605 to 0.3615. Computing with whole intervals gives every value that a
-result may have had before it was rounded itself; rational arithmetic keeps the ends exact.
+Intervals give every value that a result may have had before it was rounded; rational arithmetic keeps ends exact.
 """
 
 from __future__ import annotations
@@ -43,17 +42,15 @@ class Quantity:
 
     @classmethod
     def printed(cls, text: str, exact: bool = False) -> Quantity:
-        """What a printed number may stand for: half a unit of its last digit either way; itself where `exact`.
+        """What a printed number may stand for: half a unit of its last digit either way; a whole one itself if `exact`.
 
-        A number that ends in K, M or B is rounded even where whole numbers are exact.
         Raises: ValueError where the text holds no single number.
         """
         number = parse(text)
         if number.value is None:
             raise ValueError(f"no single number: {text!r}")
-        face = Fraction(number.value)
-        half = Fraction(0) if exact and number.decimals == 0 else Fraction(number.unit) / 2
-        return cls(face, face - half, face + half)
+        half = Fraction(0) if exact and number.decimals == 0 else Fraction(number.unit) / 2  # 20K is rounded even so
+        return cls(Fraction(number.value), Fraction(number.value) - half, Fraction(number.value) + half)
 
     def __add__(self, other: Any) -> Quantity:
         other = self.exactly(other)
@@ -76,18 +73,15 @@ class Quantity:
 
     @classmethod
     def total(cls, values: Iterable[Quantity]) -> Quantity:
-        """The sum."""
         return sum(values, cls.exactly(0))
 
     @classmethod
     def mean(cls, values: Iterable[Quantity]) -> Quantity:
-        """The mean of at least one."""
         values = list(values)
         return cls.total(values) / len(values)
 
     @classmethod
     def largest(cls, values: Iterable[Quantity]) -> Quantity:
-        """The largest of several: every value that it may have."""
         return cls(*map(max, zip(*((one.face, one.low, one.high) for one in values), strict=True)))
 
 
@@ -106,20 +100,26 @@ class Finding:
     @property
     def numbers(self) -> tuple[float, ...]:
         """What follows at face value, and the ends of its range; NaN where words or marks are compared."""
-        value = self.value
-        return (math.nan,) * 3 if value is None else (float(value.face), float(value.low), float(value.high))
+        if self.value is None:
+            return (math.nan,) * 3
+        return float(self.value.face), float(self.value.low), float(self.value.high)
 
 
-def joined(*notes: str) -> str:
-    """Notes in one line."""
-    return "; ".join(filter(None, notes))
+def joined(*notes: str, between: str = "; ") -> str:
+    """Notes in one line, empty ones left out."""
+    return between.join(filter(None, notes))
+
+
+def place(*names: str) -> str:
+    """Names in words."""
+    return joined(*names, between=" / ")
 
 
 def verdict(printed: Quantity, recomputed: Quantity) -> str:
     """Whether a printed result can be the recomputed one, rounded.
 
-    `holds`: the inputs taken at face value round to what is printed (a tie either way). `holds within rounding`: some
-    values of the inputs that round to what is printed do, ends included. `contradicts`: none does.
+    `holds`: at face value it rounds to what is printed (a tie either way). `holds within rounding`: some values of the
+    inputs that round to what is printed do, ends included. `contradicts`: none does.
     """
     if printed.low <= recomputed.face <= printed.high:
         return HOLDS
@@ -134,8 +134,7 @@ def above(gap: Quantity) -> str:
 def same(first: Quantity, second: Quantity) -> str:
     """Whether two printed numbers can be one value, rounded twice: 0.36 and 0.361 can.
 
-    Ranges that only touch cannot, whichever way ties are rounded: 0.361 and 0.362 are two numbers. An exact number may
-    lie at an end of the other's range.
+    Ranges that only touch cannot: 0.361 and 0.362 are two numbers. An exact one may lie at an end of the other's range.
     """
     if first.face == second.face:
         return HOLDS
@@ -153,15 +152,11 @@ class Cells:
         self.text = {key: text for key, text in self.all.items() if parse(text).value is not None}
 
     def __getitem__(self, key: Key) -> Quantity:
-        return Quantity.printed(self.text[key], self.counted(key))
+        counted = key[2].split("_")[0] in ("count", "rank", "setting") or key[2] == "score_reduction"
+        return Quantity.printed(self.text[key], counted)
 
     def __contains__(self, key: object) -> bool:
         return key in self.text
-
-    @staticmethod
-    def counted(key: Key) -> bool:
-        """Whether whole numbers of a cell's statistic are exact, not rounded."""
-        return key[2].split("_")[0] in ("count", "rank", "setting") or key[2] == "score_reduction"
 
     def names(self, axis: str, words: bool = False) -> list[str]:
         """The rows, columns or statistics in printed order: those with a number, with `words` all."""
@@ -175,28 +170,24 @@ class Cells:
                 raise ValueError(f"no {axis} {name!r} with a number; nearest: {nearest(name, have)}")
 
     def pick(self, row: Pick = ANY, column: Pick = ANY, statistic: Pick = ANY, *, words: bool = False) -> list[Key]:
-        """The keys that match; a name, several, or "*". With `words` also cells without a number.
-
-        Raises: ValueError for a name that is not there.
-        """
+        """The keys that match a name, several, or "*"; with `words` also without a number. Raises: ValueError."""
         keys = list(self.all if words else self.text)
-        for place, pick in enumerate((row, column, statistic)):
+        for at, pick in enumerate((row, column, statistic)):
             if pick != ANY:
                 wanted = {pick} if isinstance(pick, str) else {*pick}
-                self.known(KEY[place], wanted, words)
-                keys = [key for key in keys if key[place] in wanted]
+                self.known(KEY[at], wanted, words)
+                keys = [key for key in keys if key[at] in wanted]
         return keys
 
     def best(self, *pick: Pick) -> Quantity:
-        """The largest of the picked cells."""
         return Quantity.largest(self[key] for key in self.pick(*pick))
 
     def lines(self, axis: str) -> Iterator[tuple[Key, dict[str, Key]]]:
         """Every line along `axis` ("row" or "column"): the two other names, and name on the axis -> key."""
-        place = KEY.index(axis)
+        at = KEY.index(axis)
         found: dict[Key, dict[str, Key]] = {}
         for key in self.text:
-            found.setdefault(key[:place] + key[place + 1 :], {})[key[place]] = key
+            found.setdefault(key[:at] + key[at + 1 :], {})[key[at]] = key
         yield from found.items()
 
     def finding(self, key: Key, relation: str, value: Quantity | None, verdict: str, note: str = "") -> Finding:
@@ -205,26 +196,20 @@ class Cells:
         return Finding(where, relation, self.all[key], value, verdict, note)
 
     def check(self, key: Key, relation: str, readings: Quantity | Mapping[str, Quantity]) -> Finding:
-        """The verdict on one of the cells as the printed result of others.
-
-        Where a relation may be read in several ways, `readings` names them all: the best verdict counts, then the
-        first.
-        """
+        """The verdict on one of the cells as the printed result of others; of several readings the best one counts."""
         named = {"": readings} if isinstance(readings, Quantity) else readings
         printed, unit = self[key], Fraction(parse(self.text[key]).unit)
         found = {name: verdict(printed, value) for name, value in named.items()}
         name = min(found, key=lambda one: VERDICTS.index(found[one]))
         faces = {one: f"{one} {float(value.face):.6g}" for one, value in named.items()}
-        notes = []
+        note = ""
         if found[name] != CONTRADICTS and len(named) > 1:
-            notes.append(f"read as {name}; otherwise {', '.join(faces[one] for one in faces if one != name)}")
-        if found[name] == CONTRADICTS and len({one.face for one in named.values()}) > 1:
-            notes.append("in no reading: " + ", ".join(faces.values()))
-        if found[name] == CONTRADICTS and printed.face in [
-            math.trunc(one.face / unit) * unit for one in named.values()
-        ]:
-            notes.append("cut off, not rounded")
-        return self.finding(key, relation, named[name], found[name], joined(*notes))
+            note = f"read as {name}; otherwise {', '.join(faces[one] for one in faces if one != name)}"
+        if found[name] == CONTRADICTS:
+            several = len({one.face for one in named.values()}) > 1
+            cut = printed.face in [math.trunc(one.face / unit) * unit for one in named.values()]
+            note = joined(several * f"in no reading: {', '.join(faces.values())}", cut * "cut off, not rounded")
+        return self.finding(key, relation, named[name], found[name], note)
 
 
 class Tables:
@@ -240,10 +225,7 @@ class Tables:
         return self._read[name]
 
     def pick(self, pick: Sequence[Any], words: bool = False) -> tuple[Cells, list[Key]]:
-        """The table and keys of (table, row, column, statistic); a name, several or "*", what is missing is "*".
-
-        Raises: ValueError where no cell is picked.
-        """
+        """The table and keys of (table, row, column, statistic); the last may be left out. Raises: ValueError."""
         cells = self[pick[0]]
         if not (keys := cells.pick(*pick[1:], words=words)):
             raise ValueError(f"no cell is {pick}")
@@ -257,11 +239,6 @@ class Tables:
         return cells, keys[0]
 
     def marked(self, table: str, mark: str) -> set[Key]:
-        """The cells of a table that carry a typographic mark: bold or underline."""
+        """The cells of a table that are bold, or underlined."""
         here = self._marks.query("table == @table and mark == @mark")
         return set(here[list(KEY)].itertuples(index=False, name=None))
-
-
-def place(*names: str) -> str:
-    """Names in words."""
-    return " / ".join(filter(None, names))

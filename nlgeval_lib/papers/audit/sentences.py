@@ -12,22 +12,7 @@ import pandas as pd
 
 from nlgeval_lib.papers.tables import KEY
 
-from .cells import (
-    ANY,
-    CONTRADICTS,
-    HOLDS,
-    UNTOLD,
-    VERDICTS,
-    Cells,
-    Finding,
-    Key,
-    Pick,
-    Quantity,
-    Tables,
-    above,
-    joined,
-    place,
-)
+from .cells import CONTRADICTS, HOLDS, UNTOLD, VERDICTS, Cells, Finding, Key, Quantity, Tables, above, joined, place
 
 NEAR = 10  # units of the last digit within which two numbers are near each other
 RARE = 0.001  # a repetition less likely than this is no accident
@@ -45,24 +30,23 @@ class Lead(NamedTuple):
 
 def leads(
     cells: Cells, rows: Sequence[str] = (), best: Sequence[str] = (), over: Sequence[str] = (),
-    falling: Sequence[Sequence[str]] = (), columns: Pick = ANY, statistics: Pick = ANY, mean: bool = False,
+    falling: Sequence[Sequence[str]] = (), columns: Any = "*", statistics: Any = "*", mean: bool = False,
     least: float = 0, ties: bool = False, minus: Mapping[str, str] | None = None,
 ) -> list[Lead]:  # fmt: skip
-    """By how much some rows are above others, a place each.
+    """By how much each of `rows`, or the `best` of some, is above the best of `over`, or above 0, a place each.
 
-    Each of `rows`, or the `best` of some, over the best of `over`, or over 0; `falling`: chains of rows, each over the
-    next. `mean`: means over the columns instead of each. `least`: what is taken off; `ties`: a gap of 0 is ahead.
-    `minus`: row -> row whose number is taken off its own first.
+    `falling`: chains of rows, each over the next. `mean`: over the columns instead of each. `least`: what is taken off;
+    `ties`: a gap of 0 is ahead. `minus`: row -> row whose number is taken off its own first.
     """
 
     def largest(side: list[str], line: Key) -> Quantity:
         less = {row: cells[other, *line] if (other := (minus or {}).get(row)) else 0 for row in side}
         return Quantity.largest(cells[row, *line] - less[row] for row in side) if side else Quantity.exactly(0)
 
-    pairs = [([one], list(over)) for one in rows] + [(list(best), list(over))] * bool(best)
+    pairs = [(side, list(over)) for side in [*([one] for one in rows), list(best)] if side]
     pairs += [([a], [b]) for chain in falling for a, b in itertools.pairwise(chain)]
     cells.known("row", [name for pair in pairs for side in pair for name in side])
-    lines = dict.fromkeys(key[1:] for key in cells.pick(ANY, columns, statistics))
+    lines = dict.fromkeys(key[1:] for key in cells.pick("*", columns, statistics))
     found: list[Lead] = []
     for ours, theirs in pairs:
         who = f"{ours[0]} over {theirs[0]}" if falling else ours[0] if len(ours) == 1 else "best"
@@ -83,10 +67,9 @@ def ahead(
     tables: Tables, table: str, says: str, place: str = "", how_many: Any = "all",
     readings: Mapping[str, Mapping[str, Any]] | None = None, **what: Any,
 ) -> Iterator[Finding]:  # fmt: skip
-    """Whether some rows are above others in all, most or a printed number of columns; in every column, one by one.
+    """Whether rows are above others (`what`: see `leads`) in how many columns: "all", "most", or the pick of a number.
 
-    `what` (or each of `readings`: the best verdict counts, and the others are told): see `leads`. `how_many`: "all",
-    "most" (more than half), or the pick of a printed number of columns.
+    Of several `readings` the best verdict counts, and the others are told.
     """
     results = {}
     for name, options in (readings or {"": {}}).items():
@@ -114,9 +97,8 @@ def marks(
 ) -> Iterator[Finding]:  # fmt: skip
     """Whether the marked cell of each column is its best (`rank` 1) or second (2), equal numbers sharing a rank.
 
-    `groups`: rows that are compared with each other (none: all); with `axis` "column" columns along a row. A line
-    where no cell carries the mark tells nothing: it may be lost in the text. `unsure`: rows whose mark may stand for
-    something else.
+    `groups`: rows that are compared with each other (none: all); with `axis` "column" columns along a row. `unsure`:
+    rows whose mark may stand for something else. A line without a mark tells nothing.
     """
     cells, marked = tables[table], tables.marked(table, mark)
     for group in groups or [cells.names(axis)]:
@@ -128,13 +110,15 @@ def marks(
                 continue
             right = [key for key in keys if cells[key].face == faces[rank - 1]]
             here = [key for key in keys if key in marked]
-            wrong = {key: key[KEY.index(axis)] for key in here if key not in right}
-            said, note = HOLDS, ", ".join(f"{cells.text[key]} ({name}) is marked" for key, name in wrong.items())
+            wrong = {key[KEY.index(axis)]: cells.text[key] for key in here if key not in right}
+            said, note = (
+                HOLDS if here else UNTOLD,
+                "" if here else "no mark in the text of the paper, which may have lost it",
+            )
             if wrong:
-                said = UNTOLD if {*wrong.values()} <= {*unsure} else CONTRADICTS
+                said = UNTOLD if {*wrong} <= {*unsure} else CONTRADICTS
+                note = ", ".join(f"{text} ({name}) is marked" for name, text in wrong.items())
                 note += "; a coloured cell" if said == UNTOLD else ""
-            elif not here:
-                said, note = UNTOLD, "no mark in the text of the paper, which may have lost it"
             words = f"{mark} is the {('best', 'second')[rank - 1]} of {len(keys)}, {group[0]} to {group[-1]}"
             shown = ", ".join(cells.text[key] for key in here) or "none"
             yield Finding(place(*names), words, shown, cells[right[0]], said, note)
@@ -143,10 +127,8 @@ def marks(
 def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Finding]:
     """Whether rows have numbers of their own: no two neighbouring cells as in another row of the same columns.
 
-    `also`: other tables with columns of that name. How often chance does it is counted in the table itself: how many
-    pairs of rows come near each other there (within `NEAR` units in both cells, but not equal), over the number of ways
-    to be near. Of a group of equal ones all but the first are counted. So many that chance gives them less than `RARE`
-    times are no accident.
+    `also`: other tables with columns of that name. Chance is counted in the table: pairs of rows near each other there
+    (within `NEAR` units in both cells, not equal), over the ways to be near. Of equal ones all but the first count.
     """
     from scipy import stats
 
@@ -186,8 +168,8 @@ def in_data(
 ) -> Iterator[Finding]:  # fmt: skip
     """Whether printed counts or ratings are those of the public data.
 
-    `data(name, **options)` gives a long frame, or None where its files are not here. `take`: "outputs"; "distinct
-    COLUMN"; "columns PREFIX"; "mean COLUMN". `where`: column -> value of the rows that count.
+    `data(name, **options)` gives a long frame, or None. `take`: "outputs"; "distinct COLUMN"; "columns PREFIX"; "mean
+    COLUMN". `where`: column -> how its value ends in the rows that count.
     """
     cells, key = tables.one(cell)
     frame: pd.DataFrame | None = data(dataset, **(options or {})) if data and dataset else None
@@ -201,13 +183,12 @@ def in_data(
         raise ValueError(f"{dataset} has no row with {dict(where or {})}")
     what, _, column = take.partition(" ")
     if what == "outputs":
-        count: Any = len(frame[["input_id", "system_id"]].drop_duplicates())
-    elif what == "distinct":
-        count = frame[column].nunique()
+        count: Any = len(frame.drop_duplicates(["input_id", "system_id"]))
     elif what == "columns":
         count = sum(name.startswith(column) for name in frame.columns)
     else:
-        count = Fraction(frame[column].mean()).limit_denominator(1000)
+        values = frame[column]
+        count = values.nunique() if what == "distinct" else Fraction(values.mean()).limit_denominator(1000)
     yield cells.check(key, f"{take} of {dataset}", Quantity.exactly(count))
 
 

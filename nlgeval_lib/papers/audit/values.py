@@ -1,7 +1,4 @@
-"""One printed result from other printed numbers: averages, totals, differences, percents, repeats.
-
-A rule takes the tables, the name of its own, and options; it yields a `Finding` for each printed result.
-"""
+"""One printed result from other printed numbers: averages, totals, differences, percents, repeats."""
 
 from __future__ import annotations
 
@@ -22,17 +19,13 @@ def summaries(
     tables: Tables, table: str, result: str, parts: Sequence[str], kind: str = "mean", axis: str = "column",
     only: str = "",
 ) -> Iterator[Finding]:  # fmt: skip
-    """Whether a printed mean or total is that of its parts, for every line that prints all of them.
-
-    `only`: the statistic of the lines that count (none: all).
-    """
+    """Whether a printed mean or total is that of its parts, for every line (of statistic `only`) with all of them."""
     cells, made = tables[table], {"mean": Quantity.mean, "total": Quantity.total}[kind]
     cells.known(axis, [result, *parts])
     for (_, statistic), line in cells.lines(axis):
         if only in ("", statistic) and line.keys() >= {result, *parts}:
-            yield cells.check(
-                line[result], f"{kind} of {len(parts)} {axis}s", made(cells[line[name]] for name in parts)
-            )
+            value = made(cells[line[name]] for name in parts)
+            yield cells.check(line[result], f"{kind} of {len(parts)} {axis}s", value)
 
 
 def least_contradicted(found: Mapping[str, Sequence[Finding]]) -> str:
@@ -46,8 +39,7 @@ def differences(
 ) -> Iterator[Finding]:  # fmt: skip
     """Whether each row of `results` is the best of a reading's rows less the best of its own, column by column.
 
-    One reading holds for the whole table: the one that contradicts least, then the first. What it cannot explain and
-    another can is told in the note.
+    One reading holds for the whole table: the one that contradicts least. What others give is told in the note.
     """
     cells = tables[table]
     found: dict[str, list[Finding]] = {name: [] for name in readings}
@@ -66,8 +58,8 @@ def percent_changes(
 ) -> Iterator[Finding]:
     """Whether the row `result` is the change from the row `old` to a row of `new` in percent of the old value.
 
-    Several `new` rows are several readings of the whole row: the one that contradicts least is taken, and it must have
-    the best mean of one of the statistics, or of all. `statistics`: statistic of the result -> statistic of the rows.
+    Of several `new` rows the one that contradicts least is taken, and it must have the best mean of one of the
+    statistics, or of all. `statistics`: statistic of the result -> statistic of the rows.
     """
     cells = tables[table]
     cells.known("row", [result, old, *new])
@@ -80,23 +72,23 @@ def percent_changes(
     yield from found[chosen]
     if len(new) == 1:
         return
-    means: dict[str, dict[str, Quantity]] = {}
+    best = set()
     for name in (*statistics.values(), "all"):
         those = [line for line in lines.values() if name in ("all", line[1])]
-        means[name] = {row: Quantity.mean(cells[row, *line] for line in those) for row in new}
-    best = {name: max(level, key=lambda row: level[row].face) for name, level in means.items()}
-    told = ", ".join(f"{row.rpartition(' | ')[2]} {float(one.face):.4f}" for row, one in means["all"].items())
-    said = HOLDS if chosen in best.values() else CONTRADICTS
-    yield Finding(result, "of the best overall row", chosen, means["all"][best["all"]], said, f"means {told}")
+        means = {row: Quantity.mean(cells[row, *line] for line in those) for row in new}
+        first = max(means, key=lambda row: means[row].face)
+        best.add(first)
+    told = ", ".join(f"{row.rpartition(' | ')[2]} {float(one.face):.4f}" for row, one in means.items())
+    said = HOLDS if chosen in best else CONTRADICTS
+    yield Finding(result, "of the best overall row", chosen, means[first], said, f"means {told}")
 
 
 def repeats(
     tables: Tables, table: str, source: str, rename: Mapping[str, Mapping[str, str]] | None = None, **only: Any
 ) -> Iterator[Finding]:
-    """Whether the cells of one table that another prints too are the same.
+    """Whether the cells that two tables print are the same.
 
-    `rename`: axis -> {name here: name there}; `only`: row, column, statistic here. Cells of one table alone are left
-    out.
+    `rename`: axis -> {name here: name there}; `only`: row, column, statistic here.
     """
     one, two = tables[table], tables[source]
     for key in one.pick(**only):
