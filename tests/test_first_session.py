@@ -137,7 +137,7 @@ def test_what_a_rubric_or_the_rows_lack_is_said_in_options(nl, tmp_path, grader)
     assert got.code == 2 and fills in got.err and "--rubric FILE, or -s rubric=no" in got.err
     (tmp_path / "r.yml").write_text("criteria: [1")
     (tmp_path / "r.json").write_text('{"criteria": "c", "1": "a", "3": "b"}')
-    for name, said in {"r.yml": "not YAML", "r.json": "each score", "gone.toml": "No such file"}.items():
+    for name, said in {"r.yml": "no YML", "r.json": "each score", "gone.toml": "No such file"}.items():
         got = nl(*GRADE, "--rubric", name, *asks(grader))
         assert got.code == 2 and said in got.err and name in got.err
     (tmp_path / "r.json").write_text(RUBRICS["r.json"])

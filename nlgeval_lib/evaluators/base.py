@@ -1,13 +1,9 @@
-"""How an evaluator is found by name, the samples that it is given, and the frame that it returns.
-
-An evaluator gives each output a score, or a reason why there is none: a class with a `name`; `signature()`, everything
-that determines a score but the texts, as `name|key:value|...`; and `score(frame)`, `value, status, reason` a row.
-"""
+"""How an evaluator is found by name, the samples that it is given, its signature, and the frame that it returns."""
 
 from __future__ import annotations
 
-import importlib
 import math
+import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,20 +19,16 @@ class Unavailable(RuntimeError):
     """What an evaluator needs (a model, a word list, a package) is not on this machine; the message says what to do."""
 
 
-# -- by name -----------------------------------------------------------------------------------------------------------
-
 _registry: dict[str, tuple[str, str | Callable[..., Any]]] = {}  # name -> its place, and what is there
 
 
 def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
-    """Make an evaluator known by `name`; also a decorator.
+    """Make an evaluator known by `name`; also a decorator. Raises: ValueError if the name is another evaluator's.
 
-    target: a class, or `"package.module:Class"`, imported when it is asked for.
-
-    Raises: ValueError if the name is taken by another evaluator.
+    target: a class with `name`, `signature()` and `score(frame)`, or `"package.module:Class"`, imported when asked for.
     """
     if target is None:
-        return lambda cls: (register(name, cls), cls)[1]
+        return lambda cls: register(name, cls)
     place = target if isinstance(target, str) else f"{target.__module__}:{target.__qualname__}"
     known, _ = _registry.setdefault(name, (place, target))
     if known != place:
@@ -48,13 +40,9 @@ def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
 def get(name: str) -> Callable[..., Any]:
     """The class registered as `name`; call it with its options. Raises: ValueError with the nearest names."""
     if name not in _registry:
-        hint = meant(name, _registry, ".", n=3)
-        raise ValueError(f"no evaluator {name!r}{hint} Known: {', '.join(names())}")
+        raise ValueError(f"no evaluator {name!r}{meant(name, _registry, '.', n=3)} Known: {', '.join(names())}")
     _, target = _registry[name]
-    if isinstance(target, str):
-        module, _, attribute = target.partition(":")
-        target = getattr(importlib.import_module(module), attribute)
-    return target
+    return pkgutil.resolve_name(target) if isinstance(target, str) else target
 
 
 def names() -> list[str]:
@@ -63,17 +51,15 @@ def names() -> list[str]:
 
 
 def signature(name: str, **settings: Any) -> str:
-    """`name|key:value|...` in the order given; booleans read yes and no, numbers as short as they are exact.
+    """`name|key:value|...` in the order given, without what is None; booleans read yes and no.
 
     Raises: ValueError where a value holds the separator.
     """
     parts = [name]
-    for setting, value in settings.items():
+    for setting, value in ((key, value) for key, value in settings.items() if value is not None):
         text = ("no", "yes")[value] if isinstance(value, bool) else str(value)
         if "|" in text or "\n" in text:
-            raise ValueError(
-                f"signature: {setting} is {text!r}; '|' and line breaks separate parts and cannot be in one"
-            )
+            raise ValueError(f"signature: {setting} is {text!r}; '|' and line breaks cannot be in a part")
         parts.append(f"{setting}:{text}")
     return "|".join(parts)
 
@@ -84,8 +70,6 @@ def choose(what: str, given: Any, allowed: Iterable[Any]) -> Any:
         raise ValueError(f"{what} is {given!r}; allowed: {', '.join(map(repr, known))}")
     return given
 
-
-# -- from a frame to samples -------------------------------------------------------------------------------------------
 
 # field of a sample -> the columns it is read from, the first that the frame has
 FIELDS = {
@@ -98,10 +82,8 @@ FIELDS = {
 def samples(data: Any, needs: Iterable[str] = (), name: str = "the evaluator") -> list[Sample]:
     """One sample a row of a frame, in its order; or a list of samples as it is.
 
-    needs: the fields that must hold text, columns beyond a sample's fields go into `extra`; `output` may be empty, but
-    not missing. name: the evaluator's, for errors.
-
-    Raises: ValueError naming a missing column, or the first row or sample without a text that is needed.
+    needs: the fields that must hold text (`output` may be empty); others than a sample's go into `extra`. name: for
+    errors. Raises: ValueError naming a missing column, or the first row or sample without a text that is needed.
     """
     needs = ("output", *needs)
     given = _of_frame(data, needs, name) if isinstance(data, pd.DataFrame) else list(data)
@@ -134,8 +116,7 @@ def _of_frame(frame: pd.DataFrame, needs: Iterable[str], name: str) -> list[Samp
 def cells(frame: pd.DataFrame, columns: Sequence[str], name: str, gaps: bool = False) -> list[tuple[str, ...]]:
     """Each row's text, of references all texts, in the first of `columns` that the frame has; () for a gap.
 
-    Raises: ValueError naming a missing column, or the first row that holds anything but texts (a missing value too,
-    unless there may be gaps).
+    Raises: ValueError naming a missing column, or the first row with anything but texts, or with a gap unless `gaps`.
     """
     column = next((one for one in columns if one in frame.columns), None)
     if column is None:
@@ -169,9 +150,6 @@ def row_name(position: int, index: pd.Index) -> str:
     """How an error names a row: its position, and its index label where that differs."""
     label = index.tolist()[position]
     return f"row {position}" if label == position else f"row {position} (index {label!r})"
-
-
-# -- the score frame ---------------------------------------------------------------------------------------------------
 
 
 def score_frame(

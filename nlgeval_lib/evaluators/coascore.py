@@ -1,7 +1,4 @@
-"""CoAScore: relevant aspects are listed, then scored, then the target aspect is scored with that chain in the prompt.
-
-Source: CoAScore (Gong and Mao), section 3; prompts: Tables 9 to 11; variants: section 4.6.
-"""
+"""CoAScore: relevant aspects are listed, then scored, then the target aspect is scored with that chain shown."""
 
 from __future__ import annotations
 
@@ -56,21 +53,17 @@ class Chain:
 class CoAScore(LLMScore):
     """A score for the aspect that each sample names, read in the light of n relevant aspects and their scores.
 
-    task, low, high, targets: as for `LLMScore`. n: how many relevant aspects (the paper: 5, 10, 20). With 1 there is no
-    chain but one hint: the judge's own first aspect and its score stand before the target. Its answers may then be the
-    name alone, and the number alone.
+    task, low, high, targets: as for `LLMScore`. n: how many relevant aspects, listed once for each target (the paper:
+    5, 10, 20); with 1 an answer may be the aspect's name alone, or its number alone.
     variant: `full`; `inter`: the relevant aspects are the others that the data set rates (Table 5); `w/o score`: the
     target is scored with the aspects alone, `random`: with random numbers of the scale for their scores (Figure 2);
     `average`: the score is the mean of the aspects' scores (Table 6). seed: of the random variant.
     aspects: relevant aspects in place of stage I, {target: {name: definition}}.
     few: where fewer aspects are listed than asked for there is no score (`missing`), or they are used (`use`).
-    unscored: an aspect without a score is left out of the chain (`omit`), named without one (`keep`), or there is no
-    score (`missing`).
+    unscored: an aspect without a score is left out (`omit`), named without one (`keep`), or no score is given
+    (`missing`). list_sampling, aspect_sampling: of stages I and II; `sampling` is that of the last one.
 
-    The aspects are asked for once for each target. `sampling` is that of the last stage that is asked; stages I and II
-    have `list_sampling` and `aspect_sampling`.
-
-    Source: CoAScore, section 3; temperature 0 and one draw of section 4.3. The token limits are ours.
+    Source: CoAScore (Gong and Mao), section 3, Tables 9 to 11; temperature and draws of section 4.3; limits are ours.
     """
 
     name = "coascore"
@@ -103,8 +96,6 @@ class CoAScore(LLMScore):
         self.list_sampling = make_sampling({"temperature": 0.0, "max_tokens": 128 + 64 * n}, list_sampling)
         self.aspect_sampling = make_sampling({"temperature": 0.0, "max_tokens": 64 + 32 * n}, aspect_sampling)
 
-    # -- the stages -----------------------------------------------------------------------------------------------
-
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """Relevant aspects (once a target), their scores, the target's score; as many of these as the variant has."""
         targets = [self.task.target(sample.aspect) for sample in samples]
@@ -126,8 +117,8 @@ class CoAScore(LLMScore):
         chains: dict[Aspect, Chain] = {}
         for target in targets:
             if target in self.own or self.variant == "inter":
-                known = self.own.get(target, self.task.others(target))
-                if not known:
+                rated = (a for key, a in self.task.targets.items() if a != target and key != "overall")
+                if not (known := self.own.get(target, tuple(rated))):
                     raise ValueError(f"task {self.task.name!r} has no other aspects than {target.name!r} for 'inter'")
                 chains[target] = Chain(known, len(known))
         if asked := [target for target in targets if target not in chains]:
@@ -149,21 +140,20 @@ class CoAScore(LLMScore):
         # a form names the aspects: with one, each chain is a stage of its own
         for group in dict.fromkeys(chains[row].aspects if self.structured else () for row in ready):
             rows = [row for row in ready if not group or chains[row].aspects == group]
-            requests = [
-                self.chat.request(self._scores_prompt(samples[row], chains[row].aspects), f"{samples[row].id}#aspects")
-                for row in rows
-            ]
+            requests = []
+            for row in rows:
+                lines = "\n".join(map(str, chains[row].aspects))
+                prompt = prompts.render("coascore/score_aspects", **self.task.words(samples[row]), aspects=lines)
+                requests.append(self.chat.request(prompt, f"{samples[row].id}#aspects"))
             middle = (self.task.low + self.task.high) // 2
             stand_in = [json.dumps({aspect.name: middle for aspect in chains[row].aspects}) for row in rows]
-            sampling = self.aspect_sampling
-            if group:
-                sampling = dataclasses.replace(sampling, regex=self._scores_form(group))
-            answers = yield Stage("aspect scores", requests, sampling, stand_in)
+            form: dict[str, Any] = {"regex": self._scores_form(group)} if group else {}
+            answers = yield Stage(
+                "aspect scores", requests, dataclasses.replace(self.aspect_sampling, **form), stand_in
+            )
             for row, draws in zip(rows, answers, strict=True):
                 scores[row] = self.read_scores(draws, chains[row].aspects)
         return scores
-
-    # -- reading --------------------------------------------------------------------------------------------------
 
     def read_chain(self, completion: Completion) -> Chain:
         """The first n aspects of a list, each name once. Never raises on any text."""
@@ -209,8 +199,6 @@ class CoAScore(LLMScore):
         names = [re.sub(r"([][\\.^$*+?{}|()])", r"\\\1", json.dumps(aspect.name)) for aspect in aspects]
         return r"\{" + ", ".join(f"{name}: ({number})" for name in names) + r"\}"
 
-    # -- between the stages ---------------------------------------------------------------------------------------
-
     def _random(self, sample: Sample, chain: Chain) -> dict[str, Judgment]:
         """Random whole numbers of the scale; the same for the same seed, sample and aspects."""
         words = "\x1f".join([str(self.seed), sample.id, sample.output, *(aspect.name for aspect in chain.aspects)])
@@ -231,8 +219,6 @@ class CoAScore(LLMScore):
             return Judgment(statistics.fmean([one.value for name, one in scores.items() if name not in lost]))
         return None
 
-    # -- prompts --------------------------------------------------------------------------------------------------
-
     def _list_prompt(self, target: Aspect) -> str:
         return prompts.render(
             "coascore/generate_aspects",
@@ -242,37 +228,30 @@ class CoAScore(LLMScore):
             **target.words,
         )
 
-    def _scores_prompt(self, sample: Sample, aspects: Sequence[Aspect]) -> str:
-        lines = "\n".join(aspect.line for aspect in aspects)
-        return prompts.render("coascore/score_aspects", **self.task.words(sample), aspects=lines)
-
     def _target_prompt(self, sample: Sample, target: Aspect, chain: Chain, scores: Mapping[str, Judgment]) -> str:
         words = self.task.words(sample, target)
         if self.variant == "w/o score":
-            lines = "\n".join(aspect.line for aspect in chain.aspects)
+            lines = "\n".join(map(str, chain.aspects))
             return prompts.render("coascore/score_target_without_scores", **words, aspects=lines)
         scored = []
         for aspect in chain.aspects:
-            judgment = scores[aspect.name]
-            if judgment.status is Status.OK:
+            value = scores[aspect.name].value
+            if scores[aspect.name].status is Status.OK:
                 # as Table 11 prints it: with one decimal, more only where it has them
-                places = ".1f" if round(judgment.value, 1) == judgment.value else ".4g"
-                scored.append(f"{aspect.line} Score: {judgment.value:{places}}")
+                scored.append(f"{aspect} Score: {value:{'.1f' if round(value, 1) == value else '.4g'}}")
             elif self.unscored == "keep":
-                scored.append(aspect.line)
+                scored.append(str(aspect))
         return prompts.render("coascore/score_target", **words, scored_aspects="\n".join(scored))
-
-    # -- who said it ----------------------------------------------------------------------------------------------
 
     def settings(self) -> dict[str, Any]:
         return {
             **super().settings(),
             "variant": self.variant,
             "aspects": self.n if self.variant != "inter" else "rated",
-            **({"own": len(self.own)} if self.own else {}),
+            "own": len(self.own) or None,
             "few": self.few,
             "unscored": self.unscored,
-            **({"random": self.seed} if self.variant == "random" else {}),
+            "random": self.seed if self.variant == "random" else None,
         }
 
     def templates(self) -> tuple[Template, ...]:

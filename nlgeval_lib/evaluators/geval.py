@@ -27,13 +27,10 @@ _SLOTS = ("output", "instruction", "source", "context", "rubric", "aspect", "ref
 class GEval(Judge):
     """A score from `low` to `high` for one metric. The default prompt is SemScore's: overall quality, 1 best, 4 worst.
 
-    method: `plain`, the score that a greedy completion states; `mean`, of 20 sampled completions; `weighted`, the
-        mean of the scale's numbers weighted by the judge's probabilities where it writes the score.
-    template: a `Template` or the name of one, with slots out of output, instruction, source, context, reference,
-        rubric, aspect. low, high: its scale.
+    method: `plain`, the score that a greedy completion states; `mean`, of 20 sampled completions; `weighted`, the mean
+    of the scale's numbers (of one digit, temperature 0) by the judge's probabilities where it writes the score.
+    template: a `Template` or the name of one; its slots are fields of a sample. low, high: its scale.
     flip: report `low + high - score`, so that a scale on which 1 is best rises with quality.
-
-    Raises: ValueError for `weighted` on a scale with numbers of more than one digit, or with a temperature.
 
     Source: Liu et al. (2023), G-Eval, section 2; prompt: SemScore, appendix A.3.
     """
@@ -55,22 +52,19 @@ class GEval(Judge):
         self.numbers = numbers(low, high)
         self.defaults = METHODS[choose("method", method, METHODS)]
         self.template: Template = prompts.template(template) if isinstance(template, str) else template
-        self.slots = self.template.variables
-        if unknown := [slot for slot in self.slots if slot not in _SLOTS]:
+        if unknown := [slot for slot in self.template.variables if slot not in _SLOTS]:
             raise ValueError(f"template {self.template.name}: slots {', '.join(unknown)}; allowed: {', '.join(_SLOTS)}")
-        self.needs = tuple("references" if slot == "reference" else slot for slot in self.slots)
+        self.needs = tuple("references" if slot == "reference" else slot for slot in self.template.variables)
         super().__init__(**common)
-        if method == "weighted":
-            if len(self.numbers[0]) > 1 or len(self.numbers[-1]) > 1:
-                raise ValueError(
-                    f"method weighted on the scale {low} to {high}: numbers of more than one digit may be several "
-                    "tokens; the method mean takes them"
-                )
-            if self.sampling.temperature > 0 or not self.sampling.logprobs:
-                raise ValueError("method weighted needs temperature 0, and logprobs (20 unless given)")
+        if method == "weighted" and max(len(self.numbers[0]), len(self.numbers[-1])) > 1:
+            raise ValueError(
+                f"method weighted on {low} to {high}: numbers of more than one digit may be several tokens"
+            )
+        if method == "weighted" and (self.sampling.temperature > 0 or not self.sampling.logprobs):
+            raise ValueError("method weighted needs temperature 0, and logprobs (20 unless given)")
 
     def render(self, sample: Sample) -> str:
-        return self.template.render(**{slot: field_of(sample, slot) for slot in self.slots})
+        return self.template.render(**{slot: field_of(sample, slot) for slot in self.template.variables})
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         return {"choice": self.numbers}
@@ -85,16 +79,14 @@ class GEval(Judge):
         return judgment
 
     def settings(self) -> dict[str, Any]:
-        flip = {"flip": True} if self.flip else {}
-        return {"method": self.method, "scale": f"{self.low}-{self.high}", **flip}
+        return {"method": self.method, "scale": f"{self.low}-{self.high}", "flip": self.flip or None}
 
 
 def weigh(completion: Completion, stated: Judgment, numbers: Sequence[str]) -> Judgment:
     """The mean of the scale's numbers, weighted by their probabilities at the token that states the score.
 
-    Only tokens that are one of `numbers` (blanks aside) count, and their probabilities are scaled to sum to 1. Details:
-    `probabilities`, number -> probability as the judge gave it; `mass`, their sum; `stated`, the score as written.
-    Missing where the completion has no log-probabilities, or they do not spell out its text.
+    Only tokens that are one of `numbers` (blanks aside) count. Details: `probabilities`, number -> probability as the
+    judge gave it; `mass`, their sum; `stated`, the score as written. Missing where log-probabilities do not show it.
     """
     if not completion.logprobs:
         reason = "the completion has no log-probabilities: use an engine that gives them, or method='mean'"
@@ -102,11 +94,11 @@ def weigh(completion: Completion, stated: Judgment, numbers: Sequence[str]) -> J
     at = _place(completion, f"{stated.value:g}")
     if at is None:
         return Judgment.missing(Status.UNPARSED, "the log-probabilities do not show where the score was written")
-    found = dict.fromkeys(numbers, 0.0)
+    summed = dict.fromkeys(numbers, 0.0)
     for token, logprob in completion.logprobs[at].items():
-        if token.strip() in found:
-            found[token.strip()] += math.exp(logprob)
-    found = {number: probability for number, probability in found.items() if probability > 0}
+        if token.strip() in summed:
+            summed[token.strip()] += math.exp(logprob)
+    found = {number: probability for number, probability in summed.items() if probability > 0}
     mass = math.fsum(found.values())
     if not mass > 0:
         return Judgment.missing(Status.UNPARSED, "no number of the scale has a probability where the score was written")
@@ -116,10 +108,7 @@ def weigh(completion: Completion, stated: Judgment, numbers: Sequence[str]) -> J
 
 
 def _place(completion: Completion, number: str) -> int | None:
-    """The index of the token that is `number` where the text first has it standing alone.
-
-    The tokens' texts are matched with the completion's, blanks aside: a tokenizer may keep the first blank to itself.
-    """
+    """The index of the token that is `number` where the text first has it standing alone; blanks do not count."""
     stated = re.search(rf"(?<![\d.,-]){re.escape(number)}(?!\d|[.,]\d)", completion.text)
     if stated is None:
         return None

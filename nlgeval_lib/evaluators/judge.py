@@ -1,20 +1,4 @@
-"""The base of every evaluator that asks a language model: samples in, prompts out, completions read, scores framed.
-
-A new judge is a class with a name, the prompt of a sample and the reading of a completion:
-
-    class Terse(Judge):
-        name = "terse"
-        needs = ("output", "source")
-        defaults = {"temperature": 0.0, "max_tokens": 8}
-
-        def render(self, sample):
-            return f"Text:\\n{sample.source}\\n\\nSummary:\\n{sample.output}\\n\\nScore (1-5):"
-
-        def parse(self, completion, sample=None):
-            return parsers.rating(completion.text, 1, 5).judgment()
-
-`Terse(engine=engine, store=store).score(frame)` gives the score frame.
-"""
+"""The base of every evaluator that asks a language model: samples in, prompts out, completions read, scores framed."""
 
 from __future__ import annotations
 
@@ -40,21 +24,17 @@ from nlgeval_lib.evaluators.stages import Stage, Stages, T
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
-CHAT_STYLES = {
-    "messages": "chat messages; the engine or the server applies the checkpoint's own template",
-    "raw": "the prompt as it is; a system text stands before it, an empty line between",
-    "llama2": "[INST] <<SYS>> ... <</SYS>> prompt [/INST]",
-    "mistral": "[INST] prompt [/INST]; a system text stands before the prompt inside the marks",
-}
-CHECKPOINTS = {"prometheus-v1": ("llama2", "You are a fair evaluator language model.")}
+_STYLES = ("messages", "raw", "llama2", "mistral")
+_CHECKPOINTS = {"prometheus-v1": ("llama2", "You are a fair evaluator language model.")}
 _FILL = re.compile(r"fill:(-?\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True, slots=True)
 class ChatFormat:
-    """How a prompt reaches a checkpoint: one of `CHAT_STYLES`, with the system text if there is one.
+    """How a prompt reaches a checkpoint, with the system text if there is one.
 
-    Texts in `raw`, `llama2` and `mistral` carry no begin-of-text token: the tokenizer adds it.
+    style: `messages`, to which engine or server apply the checkpoint's own template; or a text without the token that
+    begins one: `raw`, the prompt after the system text; `llama2`, `mistral`, with [INST] as these models take it.
     """
 
     style: str = "messages"
@@ -65,9 +45,9 @@ class ChatFormat:
         """A format by its style or by a checkpoint family's name. Raises: ValueError with the names there are."""
         if isinstance(chat, ChatFormat):
             return chat
-        if chat not in CHAT_STYLES and chat not in CHECKPOINTS:
-            raise ValueError(f"chat {chat!r}; allowed: {', '.join([*CHAT_STYLES, *CHECKPOINTS])}, or a ChatFormat")
-        return cls(*CHECKPOINTS.get(chat, (chat,)))
+        if chat not in (*_STYLES, *_CHECKPOINTS):
+            raise ValueError(f"chat {chat!r}; allowed: {', '.join([*_STYLES, *_CHECKPOINTS])}, or a ChatFormat")
+        return cls(*_CHECKPOINTS.get(chat, (chat,)))
 
     @property
     def label(self) -> str:
@@ -91,9 +71,8 @@ class Judge:
     """What all LLM evaluators share. A subclass writes `render` (or `stages`) and `parse`; the rest may stay.
 
     engine, store, progress: what asks, what keeps the completions, what shows the way; `score` may be given others.
-    sampling: a `Sampling`, or settings that replace some of the evaluator's defaults. chat: how prompts are wrapped
-    (`ChatFormat`, a style or a checkpoint family). missing: what draws without a number count as (see `combine`).
-    structured: hold completions to the evaluator's `form`, on engines that can (small or untrained judges need it).
+    sampling: a `Sampling`, or settings that replace some of the defaults. chat: a `ChatFormat`, a style or a checkpoint
+    family. missing: what draws without a number count as (see `combine`). structured: hold completions to the `form`.
     """
 
     name = "judge"
@@ -121,8 +100,6 @@ class Judge:
         self.chat = ChatFormat.named(chat)
         self.missing, self.structured = missing, structured
 
-    # -- what a subclass writes -----------------------------------------------------------------------------------
-
     def render(self, sample: Sample) -> str:
         """The prompt of one sample."""
         raise NotImplementedError(f"{type(self).__name__} has no render()")
@@ -136,10 +113,7 @@ class Judge:
         return self.chat.request(self.render(sample), sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """What is asked, stage by stage, and one judgment a sample in the end. The default is one stage.
-
-        An evaluator with several stages yields each `Stage` and is sent the completions, one list a request.
-        """
+        """What is asked, and one judgment a sample in the end: each `Stage` is sent a list of draws a request."""
         answers = yield Stage("score", [self.request(one) for one in samples], self.shaped(), self.stand_in)
         return [self.judged(draws, sample) for draws, sample in zip(answers, samples, strict=True)]
 
@@ -162,8 +136,6 @@ class Judge:
         """This evaluator as it asks an engine (by default its own): another one where it adapts to the checkpoint."""
         return self
 
-    # -- one completion, one sample -------------------------------------------------------------------------------
-
     def shaped(self, stage: str = "score", sampling: Sampling | None = None) -> Sampling:
         """The sampling settings of a stage (default: the evaluator's), with its form where `structured` is set."""
         sampling = self.sampling if sampling is None else sampling
@@ -177,8 +149,6 @@ class Judge:
         """One judgment from its draws: the mean of what each says, by the missing policy."""
         return combine([self.read(completion, sample) for completion in draws], self.missing)
 
-    # -- many samples ---------------------------------------------------------------------------------------------
-
     def given(self, data: Any) -> list[Sample]:
         """The samples of a frame, one a row, or a list of them. Raises: ValueError where a needed text is missing."""
         return samples(data, self.needs, self.name)
@@ -189,14 +159,11 @@ class Judge:
         """What the stages give, asked of an engine (by default the evaluator's). Raises: ValueError without one."""
         engine = engine or self.engine
         if engine is None:
-            raise ValueError(
-                f"{self.name}: no engine; pass engine=... to the evaluator or to score(). "
-                f"nlgeval_lib.engines has those there are"
-            )
+            raise ValueError(f"{self.name}: no engine; pass engine=... (see nlgeval_lib.engines)")
         return staged.run(stages, engine, self.store if store is None else store, progress or self.progress)
 
     def judge(self, data: Any, **ways: Any) -> list[Judgment]:
-        """One judgment a row or sample, with its details. `ways`: engine, store, progress.
+        """One judgment a row or sample. `ways`: engine, store, progress, in place of the evaluator's.
 
         Raises: ValueError without an engine, or for a frame without what the prompt needs.
         """
@@ -205,8 +172,7 @@ class Judge:
     def score(self, data: Any, **ways: Any) -> pd.DataFrame:
         """`value, status, reason, details` for each row of a frame, or each of a list of samples (index: their ids).
 
-        `ways`: engine, store, progress, in place of the evaluator's. `attrs` hold the signature and the counts.
-        Raises: as `judge`.
+        `attrs` hold the signature and the counts. `ways` and Raises: as `judge`.
         """
         index = data.index if isinstance(data, pd.DataFrame) else pd.Index([sample.id for sample in data], dtype=object)
         return self.framed(index, self.judge(data, **ways), ways.get("engine"))
@@ -220,22 +186,17 @@ class Judge:
         return frame.assign(details=[dict(judgment.details) for judgment in judgments])
 
     def plan(self, data: Any, engine: Engine | None = None, store: Store | None = None) -> list[Stage]:
-        """The stages that `score` would ask, with their requests, none of them asked.
-
-        Stages that rest on answers which the store does not have are marked `exact=False`: estimates.
-        """
+        """The stages that `score` would ask, none of them asked; those that rest on answers to come are not `exact`."""
         stages = self.for_engine(engine).stages(self.given(data))
         return staged.plan(stages, engine or self.engine, self.store if store is None else store)
 
     def signature(self, engine: Engine | None = None) -> str:
         """Everything that determines a score but the texts: prompt, parser, engine, model, sampling, policies."""
         engine, bound = engine or self.engine, self.for_engine(engine)
-        hashes = "+".join(template.sha[:8] for template in bound.templates())
-        prompt = {"prompt": hashes} if hashes else {}
-        head = _signature(self.name, **bound.settings(), **prompt, chat=bound.chat.label)
+        hashes = "+".join(template.sha[:8] for template in bound.templates()) or None
+        head = _signature(self.name, **bound.settings(), prompt=hashes, chat=bound.chat.label)
         judge = "engine:none" if engine is None else engine.signature()
-        form = {"structured": True} if self.structured else {}
-        tail = _signature(f"missing:{self.missing}", **form, v=self.version)
+        tail = _signature(f"missing:{self.missing}", structured=self.structured or None, v=self.version)
         return f"{head}|{judge}|{bound.sampling.signature()}|{tail}"
 
 
@@ -257,11 +218,9 @@ def cut(completion: Completion, judgment: Judgment) -> Judgment:
 def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
     """The mean of the draws of one judgment; a single draw stays what it is.
 
-    missing: what becomes of draws without a number. drop: the mean of the others, missing only where all are. all: one
-    missing draw makes the judgment missing. fill:X: a draw whose text gave no number counts as X; draws that the engine
-    could not produce are dropped.
-    details: those of a single draw as they are; `n` draws, `n_missing` of them without a number; with more than one
-    draw also `values`, `statuses` and `draws`, the details of each.
+    missing: what becomes of draws without a number. drop: the mean of the others. all: one makes the judgment missing.
+    fill:X: one whose text gave no number counts as X; draws that the engine could not produce are dropped.
+    details: those of a single draw; `n` draws, `n_missing` without a number; of several `values`, `statuses`, `draws`.
     """
     if not judgments:
         return Judgment.missing(Status.FAILED, "no completion came back", n=0, n_missing=0)

@@ -1,7 +1,4 @@
-"""LLMScore: one prompt, one score for one aspect, also after a chain of thought; and the tasks that can be rated.
-
-Source: CoAScore, section 4.2; Tables 8 to 11 (dialogue; the other tasks' words are ours).
-"""
+"""LLMScore: one prompt, one score for one aspect, also after a chain of thought; and the tasks that can be rated."""
 
 from __future__ import annotations
 
@@ -32,9 +29,7 @@ class Aspect:
     name: str
     definition: str
 
-    @property
-    def line(self) -> str:
-        """`Name: definition`."""
+    def __str__(self) -> str:
         return f"{self.name}: {self.definition}"
 
     @property
@@ -45,7 +40,10 @@ class Aspect:
 
 @dataclass(frozen=True)
 class RatingTask:
-    """A task: its words in the prompts; inputs, label -> field of a sample; targets, the aspects to rate by key."""
+    """A task: its words in the prompts; inputs, label -> field of a sample; targets, the aspects to rate by key.
+
+    Source: CoAScore, Tables 8 to 11 (dialogue; the other tasks' words are ours).
+    """
 
     name: str
     wording: Mapping[str, str]
@@ -85,14 +83,11 @@ class RatingTask:
                 return target
         if _ALIASES.get(wanted) in self.targets:
             return self.targets[_ALIASES[wanted]]
+        asked = aspect or "overall"
         raise ValueError(
-            f"task {self.name!r} has no aspect {aspect or 'overall'!r}; it has {', '.join(self.targets)}. Give its "
-            f'definition as setting targets, {{"{aspect or "overall"}": "..."}}'
+            f"task {self.name!r} has no aspect {asked!r}; it has {', '.join(self.targets)}. Give its definition as "
+            f'setting targets, {{"{asked}": "..."}}'
         )
-
-    def others(self, target: Aspect) -> tuple[Aspect, ...]:
-        """The task's aspects but for one and the overall quality: what its data set also rates."""
-        return tuple(a for key, a in self.targets.items() if a != target and key != "overall")
 
     def words(self, sample: Sample, target: Aspect | None = None) -> dict[str, str | int]:
         """The variables of the prompts that ask for scores of a sample: Table 10, with a target Tables 8 and 11."""
@@ -101,17 +96,13 @@ class RatingTask:
         shown = [f"{label}:\n{text}" for label, text in held.items() if text or self.name != "general"]
         words: dict[str, str | int] = {key: text for key, text in self.wording.items() if key != "task_definition"}
         words |= {"low": self.low, "high": self.high, "input": "\n\n".join(shown), "output": sample.output}
-        if target is not None:
-            words |= target.words
-        return words
+        return words | (target.words if target else {})
 
 
 class LLMScore(Judge):
     """A score for the aspect that each sample names (overall quality where it names none), on the task's scale.
 
-    task: dialogue, summary, story, data_to_text, translation or general. low, high: another scale. targets: aspects
-    that the task does not have, {name: definition}.
-
+    task, low, high, targets: as for `RatingTask.named`.
     Source: CoAScore, section 4.2, Table 8; temperature 0 and one draw of section 4.3. The token limit is ours.
     """
 

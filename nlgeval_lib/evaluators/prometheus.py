@@ -1,11 +1,9 @@
-"""Prometheus: feedback and a score for one response, by a rubric and a reference answer.
-
-Source: Kim et al. (2024), Prometheus, section 3, appendices A.1 and J.
-"""
+"""Prometheus: feedback and a score for one response, by a rubric and a reference answer."""
 
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import re
 import tomllib
@@ -80,8 +78,7 @@ class Rubric:
     def parse(cls, text: str) -> Rubric:
         """The rubric of a text such as `[criteria]\\nScore 1: ...\\nScore 2: ...`; `parse(text).text() == text`.
 
-        Scores begin anywhere and go up by one; a description may have several lines.
-        Raises: ValueError for a text of another form, or a rubric of one score.
+        Scores begin anywhere and go up by one. Raises: ValueError for a text of another form, or a rubric of one score.
         """
         head = _HEAD.match(text)
         if head is None:
@@ -101,13 +98,14 @@ class Rubric:
         Raises: ValueError saying what the file lacks; OSError.
         """
         kind, text = Path(path).suffix.lower(), Path(path).read_text(encoding="utf-8-sig")
-        if kind not in _KINDS:
+        if kind not in (".toml", ".json", ".yaml", ".yml"):
             return cls.parse(text.strip())
+        load: Any = {".toml": tomllib.loads, ".json": json.loads}.get(kind) or importlib.import_module("yaml").safe_load
         try:
-            found = _KINDS[kind](text)
-        except ValueError as error:
-            raise ValueError(f"rubric {path}: {error}") from None
-        found = found if isinstance(found, dict) else {}
+            read = load(text)
+        except Exception as error:  # of three readers
+            raise ValueError(f"rubric {path}: no {kind[1:].upper()}: {' '.join(str(error).split())}") from None
+        found = read if isinstance(read, dict) else {}
         given = found | (found["scores"] if isinstance(found.get("scores"), dict) else {})
         scores = {int(named[1]): str(given[key]) for key in given if (named := _SCORE.fullmatch(str(key)))}
         low = min(scores, default=1)
@@ -123,20 +121,8 @@ def _ends(text: str, whole: str) -> bool:
     return bool(text) and bool(re.search(rf"(?:^|[\n:] *){re.escape(text.strip())}\s*(?:\n|$)", whole))
 
 
-def _yaml(text: str) -> Any:
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(f"not YAML: {' '.join(str(error).split())}") from None
-
-
-_KINDS: Any = {".toml": tomllib.loads, ".json": json.loads, ".yaml": _yaml, ".yml": _yaml}
-
-
 class Prometheus(Judge):
-    """Absolute grading: a feedback, then an integer score on the rubric's scale.
+    """Absolute grading: a feedback, then an integer score on the rubric's scale; the mean of three draws.
 
     reference, feedback: whether the prompt shows a reference answer and asks for a feedback before the score.
     rubric: True for the rubric of each row; False for none; a `Rubric` or its text for all rows.
@@ -144,12 +130,9 @@ class Prometheus(Judge):
     wording: `released`, the prompt of the public evaluation data, or `appendix`, as the paper prints it.
     verbalizer: read also what is near the form, such as "[SCORE 5]" or "Score: 4 out of 5".
     chat: `auto` wraps the prompt as the engine's checkpoint was trained (see `family`); or a style or `ChatFormat`.
+    Details of a draw: `feedback`, `rule`.
 
-    Each sample is drawn three times with the paper's sampling; the score is the mean of the draws that have one.
-    Details of a draw: `feedback`, `rule`. An instruction's input (`source`, `context`) follows it after an empty line,
-    unless the instruction has it as a line or an end of its own.
-
-    Source: Prometheus, section 3, appendix J; ablation: Table 6; sampling and verbalizer: Table 9.
+    Source: Kim et al. (2024), Prometheus, section 3, appendix J; ablation: Table 6; sampling and verbalizer: Table 9.
     """
 
     name = "prometheus"
@@ -177,8 +160,8 @@ class Prometheus(Judge):
         self.parser = "verbalizer" if verbalizer else "strict"
         rubric = Rubric.parse(rubric) if isinstance(rubric, str) else rubric
         self.rubric = rubric if isinstance(rubric, Rubric) else None
-        needs = {"instruction": True, "references": reference, "rubric": rubric is True}
-        self.needs = ("output", *(field for field, needed in needs.items() if needed))
+        needed = {"output": True, "instruction": True, "references": reference, "rubric": rubric is True}
+        self.needs = tuple(field for field, is_needed in needed.items() if is_needed)
         switches = {"reference": reference, "rubric": self.with_rubric, "feedback": feedback}
         left_out = "".join(f"_no_{name}" for name, on in switches.items() if not on)
         if choose("wording", wording, ("released", "appendix")) == "appendix" and left_out:
@@ -195,8 +178,6 @@ class Prometheus(Judge):
         self.asked = scales[0] if scales else None  # the scale of all samples, where it is given
         self.common_scale = self.asked or (1, 5)
 
-    # -- the prompt -----------------------------------------------------------------------------------------------
-
     def rubric_of(self, sample: Sample) -> Rubric | None:
         """The rubric that a sample is graded by, None where the prompt has none.
 
@@ -209,10 +190,10 @@ class Prometheus(Judge):
         except ValueError as error:
             raise ValueError(f"sample {sample.id!r}: {error}") from None
         if (self.asked or self.structured) and rubric.scale != self.common_scale:
-            (low, high), (lowest, highest) = self.common_scale, rubric.scale
+            goes, asked = (" to ".join(map(str, ends)) for ends in (rubric.scale, self.common_scale))
             raise ValueError(
-                f"sample {sample.id!r}: its rubric goes from {lowest} to {highest}, asked is {low} to {high}; "
-                "without structured, low and high, each sample is graded on its rubric's scale"
+                f"sample {sample.id!r}: its rubric goes from {goes}, asked is {asked}; without structured, low and "
+                "high, each sample is graded on its rubric's scale"
             )
         return rubric
 
@@ -234,8 +215,6 @@ class Prometheus(Judge):
             values |= {f"score{score}": text for score, text in rubric.levels.items()}
         return self.template.render(**{name: values[name] for name in self.template.variables})
 
-    # -- the answer -----------------------------------------------------------------------------------------------
-
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score after the feedback, on the sample's scale."""
         low, high = self.common_scale if sample is None else self.scale(sample)
@@ -251,8 +230,6 @@ class Prometheus(Judge):
         feedback = rf"[^\[\]\n]{{1,{free}}}" if self.feedback else ""
         return {"regex": rf"{feedback}\[RESULT\] ({'|'.join(map(re.escape, scores))})"}
 
-    # -- the judge ------------------------------------------------------------------------------------------------
-
     def for_engine(self, engine: Engine | None = None) -> Prometheus:
         """This evaluator with the wrapping of the engine's checkpoint; itself where `chat` was given."""
         engine = self.engine if engine is None else engine
@@ -263,12 +240,11 @@ class Prometheus(Judge):
         return bound
 
     def settings(self) -> dict[str, Any]:
-        scale = {"scale": f"{self.asked[0]}-{self.asked[1]}"} if self.asked else {}
         return {
             "mode": "absolute",
             "ref": self.reference,
             "rubric": self.with_rubric if self.rubric is None else short_hash(self.rubric.text()),
             "feedback": self.feedback,
-            **scale,
+            "scale": f"{self.asked[0]}-{self.asked[1]}" if self.asked else None,
             "parser": self.parser if self.feedback else "rating",
         }

@@ -19,9 +19,8 @@ Draws = Sequence[Completion]
 class Stage:
     """Requests that can be asked together, as none waits for another's answer.
 
-    stand_in: a completion as the judge might write it, so that the stages after this one can be planned unasked; a text
-    for all requests or one for each. exact (in plans): whether the requests are those that will be asked; otherwise
-    they depend on answers that are not there yet, and their number and length are estimates.
+    stand_in: a completion as the judge might write it, for all requests or one for each, to plan the stages after this
+    one. exact (in plans): whether these requests will be asked; else they hang on answers to come, and are estimates.
     """
 
     name: str
@@ -40,10 +39,7 @@ Stages = Generator[Stage, Sequence[Draws], T]
 
 
 def drive(stages: Stages[T], answer: Callable[[Stage], Sequence[Draws]]) -> T:
-    """Run the generator to its result, each stage answered by `answer`.
-
-    Raises: ValueError where a stage gets another number of answers than it has requests.
-    """
+    """Run the generator to its result, each stage answered by `answer`. Raises: ValueError for too few or many."""
     try:
         stage = next(stages)
         while True:
@@ -63,11 +59,7 @@ def run(stages: Stages[T], engine: Engine, store: Store | None = None, progress:
 
 
 def plan(stages: Stages[Any], engine: Engine | None = None, store: Store | None = None) -> list[Stage]:
-    """The stages that would be asked, none of them asked.
-
-    With an engine (for the model's name) and a store, stored completions are used. Stages after one with an answer
-    that is not stored rest on its `stand_in` and are marked as not exact.
-    """
+    """The stages that would be asked, none of them asked; after an answer that is not stored they are not `exact`."""
     planned: list[Stage] = []
     exact = True
 

@@ -1,6 +1,4 @@
-"""TIGERScore: an analysis of an output's errors without a reference, whose score is the sum of their penalties; the two
-turns with a reference that its training data were made by; and a second judge on an analysis.
-"""
+"""TIGERScore: the penalties of an output's errors; the two turns behind its training data; a judge of analyses."""
 
 from __future__ import annotations
 
@@ -84,10 +82,9 @@ def find_task(given: str) -> Task:
 class TigerScore(Judge):
     """The sum of the penalties that the judge gives, 0 or less; 0 is an output without errors.
 
-    instruction: what outputs were to do, for rows that do not say. An output's input is its `source` and `context`.
-    task: a task of Table 10 (`Summ`, `Trans`, ...); errors are then counted by its aspects.
-    decoder: `sum` adds up the penalties, as the paper defines the score; `authors` takes what the published decoder
-        takes, the whole part of the total that the first line announces (4.5 is 4).
+    instruction: what outputs were to do, for rows that do not say. task: one of Table 10 (`Summ`, `Trans`, ...), by
+    whose aspects errors are counted. decoder: `sum` adds up the penalties, as the paper defines the score; `authors`
+    takes the whole part of the total that the first line announces, as the published decoder does.
     chat: the checkpoints were trained on the bare prompt, hence `raw`.
 
     Details: `errors`, each with location, aspect, explanation, severity and penalty; `header_errors`, `header_total`,
@@ -117,12 +114,12 @@ class TigerScore(Judge):
     def render(self, sample: Sample) -> str:
         return self.template.render(
             generation_instruction=sample.instruction or self.instruction,
-            input_context=input_of(sample),
+            input_context=_lines(sample.source, sample.context),
             hypothesis_output=sample.output,
         )
 
     def settings(self) -> dict[str, Any]:
-        return {"decoder": self.decoder} | ({"instruction": short_hash(self.instruction)} if self.instruction else {})
+        return {"decoder": self.decoder, "instruction": short_hash(self.instruction) if self.instruction else None}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         return {"regex": analysis_form(self.sampling.max_tokens)}
@@ -151,16 +148,15 @@ def _written(draw: Completion) -> bool:
     return bool(draw.text.strip()) and not failed(draw)
 
 
-def input_of(sample: Sample) -> str:
-    """What the output was made from: `source`, then `context`, where there are some."""
-    return "\n".join(text for text in (sample.source, sample.context) if text)
+def _lines(*texts: str) -> str:
+    """The texts that there are, a line each."""
+    return "\n".join(text for text in texts if text)
 
 
 def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
-    """How often the references come out as perfect, and nearly so: the two rows of Table 6.
+    """How often the references come out as perfect, and nearly so: per cent with score `zero` and `above_minus_2`.
 
-    `zero`: per cent of the references with score 0; `above_minus_2`: with a score above -2; `n`: how many have a
-    score, of which both are shares; `n_missing`: how many have none. NaN without any.
+    `n`: how many have a score, of which both are shares; `n_missing`: how many have none. NaN without any.
     Source: TIGERScore, Table 6.
     """
     values = pd.Series(scores["value"] if isinstance(scores, pd.DataFrame) else scores, dtype=float)
@@ -191,10 +187,8 @@ class TigerScoreReferenceBased(Judge):
 
     task: which of the six prompts, and whose aspects. instruction: what outputs were to do, for rows that do not say.
     label: what stands before the reference in the four prompts that print it without one.
-    The score is the sum of the penalties, 0 or less, as for `TigerScore`; details are the same, and `analysis`, the
-    text of the first turn.
+    Score and details are those of `TigerScore`, and `analysis`, the text of the first turn.
 
-    Raises: ValueError for an unknown task, or a chat style other than messages.
     Source: TIGERScore, section 3.2, appendix A.1; prompts: Tables 11 to 16, then 17.
     """
 
@@ -222,12 +216,12 @@ class TigerScoreReferenceBased(Judge):
 
     def render(self, sample: Sample) -> str:
         """The first turn."""
-        instruction, source = sample.instruction or self.instruction, input_of(sample)
+        instruction, source = sample.instruction or self.instruction, _lines(sample.source, sample.context)
         labelled = self.task.label in ("Summ", "MathQA")  # these prompts print a label themselves
         values = {
             "generation_instruction": instruction,
             "input_context": source,
-            "generation_instruction_and_source": "\n".join(text for text in (instruction, source) if text),
+            "generation_instruction_and_source": _lines(instruction, source),
             "reference_output": sample.references[0] if labelled else f"{self.label}{sample.references[0]}",
             "hypothesis_output": sample.output,
             "task": self.task.name,
@@ -246,17 +240,18 @@ class TigerScoreReferenceBased(Judge):
         """The analyses of all samples, then each written as JSON; a failed analysis is not asked to be rewritten."""
         requests = [self.request(sample) for sample in samples]
         analyses = yield Stage("analyse", requests, self.shaped("analyse"), _STAND_IN)
-        pairs = [(sample, draw) for sample, draws in zip(samples, analyses, strict=True) for draw in draws]
-        again = [self.second(sample, draw.text) for sample, draw in pairs if _written(draw)]
+        pairs = list(zip(samples, analyses, strict=True))
+        again = [self.second(sample, draw.text) for sample, draws in pairs for draw in draws if _written(draw)]
         once = dataclasses.replace(self.sampling, n=1)
         answers = iter((yield Stage("format", again, self.shaped("format", once), self.stand_in)))
-        judged = []
-        for sample, draw in pairs:
-            one = self.read(next(answers)[0] if _written(draw) else draw, sample)
-            analysis = {"analysis": draw.text} if _written(draw) else {}
-            judged.append(dataclasses.replace(one, details={**one.details, **analysis}))
-        each = iter(judged)
-        return [combine([next(each) for _ in draws], self.missing) for draws in analyses]
+
+        def judged(sample: Sample, draw: Completion) -> Judgment:
+            if not _written(draw):
+                return self.read(draw, sample)
+            one = self.read(next(answers)[0], sample)
+            return dataclasses.replace(one, details={**one.details, "analysis": draw.text})
+
+        return [combine([judged(sample, draw) for draw in draws], self.missing) for sample, draws in pairs]
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The penalties' sum, from the JSON of the second turn."""
@@ -274,22 +269,20 @@ class TigerScoreReferenceBased(Judge):
         return {"regex": r'\{"errors": (\{\}|\{"error_1": ' + error + r"\})\}"}
 
     def settings(self) -> dict[str, Any]:
-        given = {"task": self.task.label, "label": self.label.strip(" :") or "none"}
-        return given | ({"instruction": short_hash(self.instruction)} if self.instruction else {})
+        instruction = short_hash(self.instruction) if self.instruction else None
+        return {"task": self.task.label, "label": self.label.strip(" :") or "none", "instruction": instruction}
 
     def templates(self) -> Sequence[Template]:
         return (self.first, prompts.template("tigerscore/format_json"))
 
 
 class AnalysisCheck(Judge):
-    """1 where a judge finds nothing wrong with an error analysis, 0 where it does.
+    """1 where a judge finds nothing wrong with the error analysis in the column `analysis`, 0 where it does.
 
     question: `hallucination` asks, with the reference in view, whether the analysis has factual errors or
-        hallucinations (a yes is 0); `reasonable` asks for a yes or no whether it is reasonable (a yes is 1).
-    The analysis is the text in the column, or the entry of `Sample.extra`, called `analysis`. The mean over
-    samples is the accuracy of the paper's Table 7.
+    hallucinations (a yes is 0); `reasonable` asks for a yes or no whether it is reasonable (a yes is 1).
 
-    Source: TIGERScore, section 4.5, Table 22 (hallucination); section 3.3, Table 20 (reasonable).
+    Source: TIGERScore, section 4.5, Tables 7 and 22 (hallucination); section 3.3, Table 20 (reasonable).
     """
 
     name = "tigerscore-check"
@@ -304,15 +297,13 @@ class AnalysisCheck(Judge):
         self.template: Template = prompts.template(f"tigerscore/check_{question}")
 
     def render(self, sample: Sample) -> str:
-        values = {
-            "instruction": sample.instruction,
-            "input": input_of(sample),
-            "output": sample.output,
-            "error_analysis": sample.extra["analysis"],
-        }
-        if self.question == "hallucination":
-            values["reference_output"] = sample.references[0]
-        return self.template.render(**values)
+        return self.template.render(
+            instruction=sample.instruction,
+            input=_lines(sample.source, sample.context),
+            output=sample.output,
+            error_analysis=sample.extra["analysis"],
+            **({"reference_output": sample.references[0]} if self.question == "hallucination" else {}),
+        )
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """Whether the answer speaks for the analysis. A yes or no that a sentence contradicts is missing."""
