@@ -42,28 +42,13 @@ def completions(asked: Completions) -> None:
     \b
     Examples:
       nlgeval completions --dry-run                        what each model takes and which printed cells it gives
-      nlgeval completions --engine vllm                            all open models, one after the other
-      nlgeval completions --engine vllm --output hdeval_table_06 --output hdeval_table_07
-      nlgeval completions --engine vllm --for-model prometheus-eval/prometheus-13b-v1.0 \\
-          --engine-set tensor_parallel_size=2
       nlgeval completions --engine vllm --on ray --replicas 8      eight GPUs; more machines in docs/scale.md
-      nlgeval completions --engine vllm --shard 3/16 --store part-3      a job of an array; `store merge` joins them
-      nlgeval completions --engine vllm --model-path meta-llama/Llama-2-7b-chat-hf=models/llama-2-7b-chat
-      nlgeval completions --engine openai --paper hdeval           models served by an API, with OPENAI_API_KEY
-      nlgeval completions --engine vllm -m Qwen/Qwen2.5-7B-Instruct --output coascore_figure_04   another model
-      make completions ENGINE=vllm ARGS="--dry-run"
-
-    \b
-      nlgeval completions -e llmscore -s task=summary --data summeval --engine vllm -m Qwen/Qwen3-8B -n --rate 2000
-      nlgeval completions -e prometheus --data vicuna_bench --engine vllm -m prometheus-eval/prometheus-7b-v2.0
       nlgeval completions -e coascore -s task=dialogue --data topical_chat --fill aspect=overall --engine openai \\
           -m gpt-4o --price 2.5,10 -n
-      nlgeval completions -e geval -i my.jsonl --engine openai --base-url http://host:8000/v1 -m NAME
-      make completions EVALUATOR=prometheus DATA=vicuna_bench ENGINE=vllm MODEL=NAME ARGS="--dry-run"
 
     \b
     Exit codes: 0 all are stored; 1 some could not be had (named; the same command asks them again); 2 the call or the
-    data are wrong, and nothing was asked; 130 stopped by Ctrl-C.
+    data are wrong, and nothing was asked.
     """
     from nlgeval_lib.scoring import ProgressBar, named
 

@@ -41,11 +41,9 @@ def data(
 
     \b
     Examples:
-      nlgeval data                     a line a data set
       nlgeval data --fetch             get every public file, verified by its sha256
       nlgeval data --fetch summeval    only these
       NLGEVAL_DATA_MIRROR=/mnt/mirror nlgeval data --fetch     take them from a folder
-      NLGEVAL_DATA_MIRROR= nlgeval data                        from none, not even ../shared/data
     """
     from nlgeval_lib import datasets
     from nlgeval_lib.report import show
@@ -81,9 +79,7 @@ def recordings(
 
     \b
     Examples:
-      nlgeval recordings                                        what there is
       nlgeval recordings acloserlook prometheus_gpt4            into the store
-      nlgeval recordings prometheus_gpt4 --store recorded/
       nlgeval score -e prometheus --data mt_bench --engine replay -m gpt-4-0613 --store recorded/ \\
           -s repetition_penalty=1 -s seed=none -o gpt4.csv
       nlgeval recordings alttest_summeval --output alttest.csv  a column a judge beside the ratings; then: nlgeval meta

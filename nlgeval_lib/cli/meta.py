@@ -55,15 +55,12 @@ def correlations(asked: Meta) -> None:
 
     \b
     Examples:
-      nlgeval meta scores.csv
       nlgeval meta scores.csv --human rating --level dataset --level input --coef kendall-b
       nlgeval meta scores.csv --score value --score rouge --correct bh --n-perm 5000
       nlgeval meta mine.csv --score judge --human gold --map input_id=doc --map system_id=model --by ""
-      nlgeval meta scores.csv --format markdown --output table.md
 
     \b
-    Exit codes: 0 every score has a coefficient; 1 one has none (the reasons are in the table); 2 the call, the file or
-    a column is wrong.
+    Exit codes: 0 every score has a coefficient; 1 one has none; 2 the call, the file or a column is wrong.
     """
     from nlgeval_lib import files
     from nlgeval_lib.scoring import chosen_rows, score_files

@@ -42,8 +42,6 @@ def new_ablation(
     Examples:
       nlgeval new-ablation my_aspects -e coascore --sweep n=1,3,7 -s variant=average
       nlgeval new-ablation my_prompts -e prometheus --sweep rubric=yes,no --sweep reference=yes,no --aspect fluency
-      nlgeval new-ablation my_aggregators -e hdeval --sweep aggregator=average,lr,rf
-      nlgeval new-ablation my_evaluators --sweep evaluator=llmscore,prometheus
       nlgeval new-ablation my_judges -e llmscore --sweep judge=gpt-4o,gpt-4o-mini --engine openai --data summeval
     """
     from nlgeval_lib import files

@@ -41,12 +41,7 @@ def parse(asked: Parse) -> None:
     Examples:
       echo "The answer is fluent. Score: 4/5" | nlgeval parse --parser rating --low 1 --high 5
       nlgeval parse -p rating --low 1 --high 3 --label Coherence --column text raw.jsonl --output read.csv
-      nlgeval parse -p feedback raw.jsonl --examples 2
-      nlgeval parse -p error_analysis outputs.txt                              the file is one text
-      nlgeval parse -p rating --low 1 --high 5 --format lines answers.txt     a text a line
-      nlgeval parse -p multiple_choice -s 'choices={"A": 1, "B": 2, "C": 3}' raw.csv
       nlgeval parse -p rating --low 1 --high 5 --store .nlgeval/completions --model NAME     everything that is stored
-      nlgeval parse --list
 
     \b
     Exit codes: 0 read, whatever came of it; 1 no text has a value; 2 the call, the file or a column is wrong.

@@ -40,13 +40,8 @@ def run(
 
     \b
     Examples:
-      nlgeval run                                   everything
       nlgeval run --paper hdeval --jobs 4           one paper
-      nlgeval run hdeval_table_01 --force           one output, whatever changed
-      nlgeval run hdeval_table_01 --replace         let it shrink: less than the saved result has
       nlgeval run meta_split -p seed=7              a trial; results go to results/partial/
-      nlgeval run -p n_boot=100                     the same for every output that has this parameter
-      nlgeval run --mode quick                      a share of the data; results go to results/quick/
       nlgeval run --dry-run                         what would run, and why
     """
     from nlgeval_lib.report import notebook
@@ -89,9 +84,7 @@ def sweep(
     \b
     Examples:
       nlgeval sweep coascore_figure_04 -p "n_aspects=[5],[10],[20]"
-      nlgeval sweep hdeval_tables_04_05 -p seed=0,1,2 -p n_splits=5 --jobs 2
       nlgeval sweep ablation_aggregator_types -p "aggregators=['lr','ridge'],['rf']" --mode quick
-      nlgeval sweep meta_split -p seed=1,2,3 --dry-run            which points are there, which would run
       nlgeval sweep meta_split -p seed=1,2,3 --table fitted       print the table that the notebook saved as `fitted`
     """
     from nlgeval_lib.report import show
@@ -126,7 +119,6 @@ def check(ids: Ids = None, paper: Papers = None, jobs: Jobs = None) -> None:
 
     \b
     Examples:
-      nlgeval check
       nlgeval check --paper coascore --jobs 4
     """
     from nlgeval_lib.runner import trials
@@ -142,7 +134,6 @@ def scoreboard(paper: Papers = None, mode: Mode = "full") -> None:
 
     \b
     Examples:
-      nlgeval scoreboard                   all papers, written to results/scoreboard.csv and .md
       nlgeval scoreboard --paper hdeval    one paper, row by row
     """
     from nlgeval_lib.report import scoreboard as board
@@ -171,11 +162,8 @@ def report(
 
     \b
     Examples:
-      nlgeval report                       to results/report/index.html
-      nlgeval report --mode quick          what `nlgeval run --mode quick` made
       nlgeval report --output site         into another (empty) folder
       nlgeval report --no-judgments        without the judges' pages
-      make report                          everything that this machine allows, then the site
     """
     from nlgeval_lib.report import pages
     from nlgeval_lib.report.notebook import shown

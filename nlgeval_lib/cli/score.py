@@ -37,25 +37,18 @@ def score(asked: Score) -> None:
 
     \b
     Examples:
-      nlgeval score -e bleu -i my.csv -o scores.csv
-      nlgeval score -e prometheus -i my.jsonl --rubric rubric.toml --engine openai --model NAME \\
-          --base-url http://127.0.0.1:8000/v1 -o scores.csv
-      nlgeval score -e prometheus -i my.jsonl --engine vllm -m prometheus-eval/prometheus-7b-v2.0 -s n=5 -o scores.csv
+      nlgeval score -e rouge -i scores.csv -o scores.csv --column rouge      a second score beside the first
       nlgeval score -e llmscore -i my.jsonl -s task=summary --engine openai -m gpt-4o --map output=answer \\
           --fill aspect=fluency -o s.csv
-      nlgeval score -e rouge -i scores.csv -o scores.csv --column rouge      a second score beside the first
       nlgeval score -e hdeval --fit rated.csv -i my.csv --engine openai -m gpt-4o -o scores.csv --save hdeval.json
-      nlgeval score --list                                                   all evaluators
-      nlgeval score -e prometheus --options                                  what --set takes
 
     An evaluator that was fitted (hdeval) marks the rows that it was fitted on: nlgeval meta leaves them out. With
     --cross-fit 5 each row of the rated input is scored by an evaluator that saw none of its input's.
 
     \b
-    Exit codes: 0 scored; 1 scored and written, but completions failed (the same command asks them again) or more rows
-    than --max-missing have no score; 1 also where nothing could be scored at all (a file that is there stays then, and
-    NAME.unscored is written beside it); 2 the call, the file or a column is wrong, and nothing was asked; 130 stopped
-    by Ctrl-C.
+    Exit codes: 0 scored; 1 completions failed (the same command asks them again), more rows than --max-missing have no
+    score, or none has one (a file that is there stays then, and NAME.unscored is written beside it); 2 the call, the
+    file or a column is wrong, and nothing was asked.
     """
     import pandas as pd
 

@@ -26,7 +26,7 @@ from nlgeval_lib.evaluators.metric import PairMetric
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import pair
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
-from nlgeval_lib.scoring import named, provenance, row_checks, rows, table_files
+from nlgeval_lib.scoring import named, provenance, rows, table_files
 from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
 from nlgeval_lib.scoring.named import EngineChoice
 from nlgeval_lib.scoring.rows import InputError, Parts, Rows
@@ -78,18 +78,18 @@ class Job:
         for part in self.data:
             gone = self._lacking(part)
             first, count = first or (gone[min(gone)] if gone else ""), count + len(gone)
-            keys.append(row_checks.keys_of(part))
+            keys.append(rows.keys_of(part))
         if count and not self.skip_incomplete:
             many = f" ({count - 1} more rows lack something; --skip-incomplete leaves them without a score)"
             raise InputError(first + (many if count > 1 else "; --skip-incomplete leaves it without a score"))
-        self.repeated = row_checks.repeated(self.data, keys)
+        self.repeated = rows.repeated(self.data, keys)
 
     def _lacking(self, part: Rows) -> dict[int, str]:
         """The positions in a part that cannot be scored, and why."""
         if self.judge:
-            return row_checks.incomplete(part, ("output", *self.evaluator.needs), self.name)
+            return rows.incomplete(part, ("output", *self.evaluator.needs), self.name)
         if isinstance(self.evaluator, PairMetric):
-            return row_checks.incomplete(part, ("output", "references"), self.name, empty_is_missing=False)
+            return rows.incomplete(part, ("output", "references"), self.name, empty_is_missing=False)
         return {}
 
     def _complete(self, part: Rows) -> tuple[pd.DataFrame, dict[int, str]]:
@@ -249,7 +249,11 @@ class Job:
             "evaluator": self.name,
             "input": Path(self.data.name).name,
             "input_sha256": self.data.sha256,
-            "columns": {ours: theirs for ours, theirs in self.data.theirs.items() if rows.known(ours)},
+            "columns": {
+                ours: theirs
+                for ours, theirs in self.data.theirs.items()
+                if ours in rows.KNOWN or ours.startswith(rows.RATINGS)
+            },
             "rows": tally.rows,
             "statuses": dict(tally.statuses.most_common()),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),

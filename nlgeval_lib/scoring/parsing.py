@@ -55,9 +55,9 @@ def texts(path: str, format: str = "", column: str = "", delimiter: str = "") ->
         if not chosen:
             columns = ", ".join(found.columns)
             raise InputError(f"{found.name}: which column has the texts? Give --column; columns: {columns}")
-        for place, value in enumerate(found.given[chosen]):
+        for row, value in found.given[chosen].items():
             if value is not None and not isinstance(value, str):
-                raise InputError(f"{found.place(place, chosen)}: {type(value).__name__} where a text is needed")
+                raise InputError(f"{found.place(str(row), chosen)}: {type(value).__name__} where a text is needed")
         return found, chosen
     if column:
         raise InputError("--column is for tables; this is plain text")
@@ -123,4 +123,4 @@ def examples(texts: Rows, column: str, found: pd.DataFrame, number: int) -> Iter
             text = " ".join((texts.given[column].iloc[position] or "").split())
             short = text if len(text) <= 200 else f"{text[:100]} ... {text[-95:]}"
             value = found["value" if status == "ok" else "reason"].iloc[position]
-            yield f"{texts.place(position)}: {value} <- {short!r}"
+            yield f"{texts.place(texts.given.index[position])}: {value} <- {short!r}"

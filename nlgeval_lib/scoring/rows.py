@@ -17,7 +17,7 @@ from nlgeval_lib import datasets
 from nlgeval_lib.names import meant, near, plain
 from nlgeval_lib.scoring import provenance, table_files
 from nlgeval_lib.scoring.settings import pairs, text_or_file
-from nlgeval_lib.scoring.table_files import InputError, TableFile, as_id, as_number, as_references, as_text
+from nlgeval_lib.scoring.table_files import InputError, TableFile, as_id, as_number, as_references, as_text, is_missing
 
 TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
 REFERENCES = ("references", "reference")
@@ -37,35 +37,69 @@ _OTHERS = {
     "system_id": ("model", "system"),
     RATING: ("rating", "human_score", "score", "label"),
 }
+_READERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(TEXTS, as_text),
+    **dict.fromkeys(IDS, as_id),
+    "reference": functools.partial(as_references, packed=False),
+    "references": as_references,
+    RATING: as_number,
+}
 
 
-@dataclass(frozen=True)
-class Table:
-    """What is known of rows before one is read.
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The rows of a file or a data set, each part read and checked as it is needed, as often as wanted.
 
-    name: the file as the user named it; columns: the names as they were written; sha256: of the file's bytes, "" for a
-    data set. earlier: what was recorded beside the file. sources: our column -> the columns it is made of; filled: our
-    column -> one text for all rows; read_as: our column -> the user's, where no word of the user says so.
+    name: the file as the user named it; columns: the names as they were written; rows: how many; frames: gives the
+    parts of these columns as they were written; sha256: of the file's bytes, "" for a data set. earlier: what was
+    recorded beside the file. sources: our column -> the columns it is made of; filled: our column -> one text for all
+    rows; read_as: our column -> the user's, where no word of the user says so.
     """
 
     name: str
     columns: Sequence[str]
+    rows: int
+    frames: Callable[[list[str]], Iterable[pd.DataFrame]]
     sha256: str = ""
     earlier: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
     filled: Mapping[str, str] = field(default_factory=dict)
     read_as: Mapping[str, str] = field(default_factory=dict)
 
-    @functools.cached_property
+    def __len__(self) -> int:
+        return self.rows
+
+    def __iter__(self) -> Iterator[Rows]:
+        left = self.rows
+        for frame in self.frames([*self.columns]):
+            given = _plain(frame.iloc[:left])
+            columns = {ours: self.cells(given, ours) for ours in (*self.sources, *self.filled)}
+            yield Rows(**{**vars(self), "rows": len(given)}, given=given, frame=pd.DataFrame(columns, given.index))
+            left -= len(given)
+            if not left:
+                return
+
+    def whole(self) -> Rows:
+        """All rows at once. Raises: InputError naming the row and the column."""
+        first, *others = self
+        if not others:
+            return first
+        given, frame = (pd.concat([getattr(part, name) for part in (first, *others)]) for name in ("given", "frame"))
+        return dataclasses.replace(first, rows=len(given), given=given, frame=frame)
+
+    def only(self, wanted: Callable[[str], bool]) -> Parts:
+        """The same rows with those of our columns that are wanted; no other cell is read."""
+        parts = {name: getattr(self, name) for name in ("sources", "filled", "read_as")}
+        kept: dict[str, Any] = {n: {k: one for k, one in part.items() if wanted(k)} for n, part in parts.items()}
+        used = {name for names in kept["sources"].values() for name in names}
+        read = self.frames
+        return dataclasses.replace(self, **kept, frames=lambda names: read([name for name in names if name in used]))
+
+    @property
     def theirs(self) -> dict[str, str]:
         """Our column -> how a message calls it: the user's name; where several became the references, all of them."""
         named = {ours: " + ".join(names) for ours, names in self.sources.items()}
         return named | {ours: f"--fill {ours}" for ours in self.filled}
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What rows of this table are made with."""
-        return {one.name: getattr(self, one.name) for one in dataclasses.fields(Table)}
 
     def told(self) -> str:
         """What was taken for our columns without a word of the user, in one line; empty where nothing was."""
@@ -77,21 +111,34 @@ class Table:
         columns = ", ".join(self.columns)
         return f"{self.name} has no column {column!r}{meant(column, self.columns, '.')} Its columns: {columns}"
 
-    def checked(self, given: pd.DataFrame) -> Rows:
-        """Rows as they were written, and under our names. Raises: InputError naming the row and the column."""
-        columns = {ours: self.cells(given, ours) for ours in self.sources}
-        columns |= {ours: _read([text] * len(given), ours, self, given) for ours, text in self.filled.items()}
-        return Rows(**self.facts, given=given, frame=pd.DataFrame(columns, given.index))
+    def place(self, row: str, column: str = "") -> str:
+        """How a message names a row by its label, or a cell of it by one of our columns."""
+        name = self.theirs.get(column, column)
+        ours = f" ({column})" if name != column else ""
+        return f"{self.name}, {row}" + (f", column {name!r}{ours}" if column else "")
 
     def cells(self, given: pd.DataFrame, ours: str) -> Any:
         """One of our columns, each cell checked. Raises: InputError naming the row and the column."""
+        if ours in self.filled:
+            return self.read([self.filled[ours]] * len(given), ours, given.index)
         names = list(self.sources[ours])
-        return _read(given[names if len(names) > 1 else names[0]].to_numpy().tolist(), ours, self, given)
+        return self.read(given[names if len(names) > 1 else names[0]].to_numpy().tolist(), ours, given.index)
+
+    def read(self, values: Iterable[Any], ours: str, places: pd.Index, reader: Any = None) -> Any:
+        """The values of a column as they are used. Raises: InputError naming the first that will not do."""
+        reader = reader or (as_number if ours.startswith(RATINGS) else _READERS.get(ours, lambda cell: cell))
+        found: list[Any] = []
+        try:
+            for value in values:
+                found.append(reader(value))
+        except ValueError as error:
+            raise InputError(f"{self.place(places[len(found)], ours)}{error}") from None
+        return np.array(found, dtype=float) if reader is as_number else pd.Series(found, places, dtype=object)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows(Table):
-    """Rows in memory.
+class Rows(Parts):
+    """Rows in memory: one part.
 
     given: the columns as they were written, a missing value as None; the index names each row's place. frame: the
     columns under the project's names, checked; of `read` those given.
@@ -104,65 +151,18 @@ class Rows(Table):
         return len(self.given)
 
     def __iter__(self) -> Iterator[Rows]:
-        """One part: all of them, as `Parts` has more."""
         yield self
-
-    def whole(self) -> Rows:
-        """These rows, as `Parts` has to join them."""
-        return self
 
     def take(self, rows: slice | np.ndarray) -> Rows:
         """Some rows: a slice, their positions, or a mask."""
         return dataclasses.replace(self, given=self.given.iloc[rows], frame=self.frame.iloc[rows])
 
-    def place(self, position: int, column: str = "") -> str:
-        """How a message names a row, or a cell of it by one of our columns."""
-        return _place(self, self.given, position, column)
+    def numbers(self, column: str) -> np.ndarray:
+        """A column as float64, NaN where it is empty or says so (nan, null, none, na).
 
-
-@dataclass(frozen=True, kw_only=True)
-class Parts(Table):
-    """The rows of a file or a data set, each part read and checked as it is needed, as often as wanted.
-
-    rows: how many. frames: gives the parts of these columns as they were written. narrow: whether only the columns are
-    read that ours are made of.
-    """
-
-    rows: int
-    frames: Callable[[list[str]], Iterable[pd.DataFrame]]
-    narrow: bool = False
-
-    def __len__(self) -> int:
-        return self.rows
-
-    def __iter__(self) -> Iterator[Rows]:
-        left = self.rows
-        used = {name for names in self.sources.values() for name in names}
-        for frame in self.frames([name for name in self.columns if name in used or not self.narrow]):
-            part = self.checked(_plain(frame.iloc[:left]))
-            yield part
-            left -= len(part)
-            if not left:
-                return
-
-    def whole(self) -> Rows:
-        """All rows at once."""
-        first, *others = self
-        if not others:
-            return first
-        given, frame = (pd.concat([getattr(part, name) for part in (first, *others)]) for name in ("given", "frame"))
-        return dataclasses.replace(first, given=given, frame=frame)
-
-    def only(self, wanted: Callable[[str], bool]) -> Parts:
-        """The same rows with those of our columns that are wanted; no other cell is read."""
-        parts = {name: getattr(self, name) for name in ("sources", "filled", "read_as")}
-        kept: dict[str, Any] = {n: {k: one for k, one in part.items() if wanted(k)} for n, part in parts.items()}
-        return dataclasses.replace(self, **kept, narrow=True)
-
-
-def known(name: str) -> bool:
-    """Whether it is the name of a column that has a meaning here."""
-    return name in KNOWN or name.startswith(RATINGS)
+        Raises: InputError naming the cell that is no finite number.
+        """
+        return np.asarray(self.read(self.frame[column].tolist(), column, self.given.index, as_number))
 
 
 def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") -> Rows:
@@ -171,9 +171,9 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     delimiter: what separates the fields of CSV, where it is not a comma.
     Raises: InputError naming the file and the line for what cannot be read, and for a file without rows.
     """
-    file = TableFile(str(path), format, delimiter)
-    given = _plain(pd.concat(list(file.parts())))
-    return Rows(file.name, file.columns, file.sha256, given=given, frame=given)
+    found = _of_file(str(path), format, delimiter)
+    given = _plain(pd.concat(list(found.frames([*found.columns]))))
+    return Rows(**vars(found), given=given, frame=given)
 
 
 def chosen_rows(
@@ -200,25 +200,28 @@ def chosen_rows(
     if bool(input) == bool(data):
         raise InputError("give either a file (--input) or a data set (--data)")
     path = input or (data if data not in datasets.NAMES and Path(data).is_file() else "")
-    if not path:
-        found = of_frame(datasets.load(data), data, mapping, fill)
+    if path:
+        file = _of_file(path, format, delimiter)
+        found = _named(dataclasses.replace(file, earlier=provenance.record_of(path, file.sha256)), mapping, fill)
     else:
-        file = TableFile(path, format, delimiter)
-        table = Table(file.name, file.columns, file.sha256, provenance.record_of(path, file.sha256))
-        found = Parts(**_named(table, mapping, fill, file).facts, rows=file.rows, frames=file.parts)
+        found = of_frame(datasets.load(data), data, mapping, fill)
     return dataclasses.replace(found, rows=min(found.rows, limit or found.rows))
 
 
 def of_frame(frame: pd.DataFrame, name: str, mapping: Iterable[str] = (), fill: Iterable[str] = ()) -> Parts:
     """The rows of a frame that is here already, such as a data set's. mapping, fill, Raises: as `chosen_rows`."""
     given = _plain(frame.set_axis([f"row {number}" for number in range(1, len(frame) + 1)]))
-    table = _named(Table(name, list(given.columns)), mapping, fill)
 
     def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
         for start in range(0, len(given), table_files.ROWS):
             yield given[wanted].iloc[start : start + table_files.ROWS]
 
-    return Parts(**table.facts, rows=len(given), frames=frames)
+    return _named(Parts(name=name, columns=list(given.columns), rows=len(given), frames=frames), mapping, fill)
+
+
+def _of_file(path: str, format: str, delimiter: str) -> Parts:
+    file = TableFile(path, format, delimiter)
+    return Parts(name=file.name, columns=file.columns, rows=file.rows, frames=file.parts, sha256=file.sha256)
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -229,32 +232,30 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 # -- under our names ---------------------------------------------------------------------------------------------------
 
 
-def _named(table: Table, mapping: Iterable[str], fill: Iterable[str], file: TableFile | None = None) -> Table:
-    """The table with what our columns are made of, by usual names too where it is a file. Raises: InputError."""
-    columns = table.columns
+def _named(rows: Parts, mapping: Iterable[str], fill: Iterable[str]) -> Parts:
+    """The rows with what our columns are made of, by usual names too where they are a file's. Raises: InputError."""
+    columns = rows.columns
     sources: dict[str, list[str]] = {}
     filled: dict[str, str] = {}
     for ours, theirs in pairs(mapping, "map", "ours=theirs, such as output=response"):
         ours = _ALIAS.get(ours, ours)
-        if theirs not in columns:
-            raise InputError(f"map {f'{ours}={theirs}'!r}: {table.lacks(theirs)}")
+        said = "" if theirs in columns else rows.lacks(theirs)
         if ours in sources and ours != "references":
             said = f"{ours} is mapped twice; only references may have several columns"
+        if said:
             raise InputError(f"map {f'{ours}={theirs}'!r}: {said}")
         sources.setdefault(ours, []).append(theirs)
     for ours, value in pairs(fill, "fill", "column=text, such as aspect=coherence"):
         ours = _ALIAS.get(ours, ours)
-        if ours in filled:
-            raise InputError(f"fill {f'{ours}={value}'[:60]!r}: {ours} is filled twice")
-        if ours in sources:
-            raise InputError(f"column {ours!r} is both mapped and filled; give one of them")
+        if ours in sources or ours in filled:
+            raise InputError(f"fill {f'{ours}={value}'[:60]!r}: {ours} is mapped or filled already")
         filled[ours] = text_or_file(value)
     used = {theirs for names in sources.values() for theirs in names}
-    runs = table.earlier.get("scores", {}).values()
-    before = {ours: theirs for one in runs for ours, theirs in one.get("columns", {}).items()}
+    runs = rows.earlier.get("scores", {}).values()
     read_as = {
         ours: theirs
-        for ours, theirs in before.items()
+        for one in runs
+        for ours, theirs in one.get("columns", {}).items()
         if ours not in (*sources, *filled, theirs) and {*theirs.split(" + ")} <= {*columns}
     }
     sources |= {ours: theirs.split(" + ") for ours, theirs in read_as.items()}
@@ -262,13 +263,12 @@ def _named(table: Table, mapping: Iterable[str], fill: Iterable[str], file: Tabl
         ours = _ALIAS.get(theirs, theirs)
         if theirs not in used and ours not in (*sources, *filled) and (ours == theirs or ours not in columns):
             sources[ours] = [theirs]
-    if file is None:
-        return dataclasses.replace(table, sources=sources, filled=filled, read_as=read_as)
-    usual = _usual(columns, {*sources, *filled}, used)
-    read_as |= usual
-    sources |= {ours: [theirs] for ours, theirs in usual.items()}
-    named = dataclasses.replace(table, sources=sources, filled=filled, read_as=read_as)
-    for given in file.parts([name for ours in read_as for name in sources[ours]]) if read_as else ():
+    if rows.sha256:
+        usual = _usual(columns, {*sources, *filled}, used)
+        read_as |= usual
+        sources |= {ours: [theirs] for ours, theirs in usual.items()}
+    named = dataclasses.replace(rows, sources=sources, filled=filled, read_as=read_as)
+    for given in rows.frames([name for ours in read_as for name in sources[ours]]) if read_as else ():
         for ours in [*read_as]:
             try:
                 named.cells(given, ours)
@@ -289,48 +289,74 @@ def _usual(columns: Sequence[str], there: set[str], used: set[str]) -> dict[str,
     return found
 
 
-def choices(need: str) -> tuple[str, ...]:
+def nearest(rows: Parts, need: str) -> str:
+    """The column, none of those that have a use, whose name is most like one that is usual for ours; "" without one."""
+    used = {name for ours, names in rows.sources.items() if ours in KNOWN for name in names}
+    free = [name for name in rows.columns if name not in used]
+    names = [name for ours in reversed(_choices(need)) for name in (ours, *_OTHERS.get(ours, ()))]
+    return next((found[0] for name in names if (found := near(name, free, 1))), "")
+
+
+def _choices(need: str) -> tuple[str, ...]:
     """The columns that serve a need: any of the references for references."""
     return REFERENCES if need in REFERENCES else (need,)
 
 
-def nearest(table: Table, need: str) -> str:
-    """The column, none of those that have a use, whose name is most like one that is usual for ours; "" without one."""
-    used = {name for ours, names in table.sources.items() if ours in KNOWN for name in names}
-    free = [name for name in table.columns if name not in used]
-    names = [name for ours in reversed(choices(need)) for name in (ours, *_OTHERS.get(ours, ()))]
-    return next((found[0] for name in names if (found := near(name, free, 1))), "")
+# -- before the first row is scored ------------------------------------------------------------------------------------
 
 
-# -- cells -------------------------------------------------------------------------------------------------------------
+def incomplete(rows: Rows, needs: Iterable[str], who: str, empty_is_missing: bool = True) -> dict[int, str]:
+    """Position -> why a row cannot be shown to an evaluator that needs these columns.
 
-
-def numbers(rows: Rows, column: str) -> np.ndarray:
-    """A column as float64, NaN where it is empty or says so (nan, null, none, na).
-
-    Raises: InputError naming the cell that is no finite number.
+    The output may be an empty text, other texts may not unless `empty_is_missing` is off.
+    Raises: InputError for a column that is not there at all.
     """
-    return np.asarray(_read(rows.frame[column].tolist(), column, rows, rows.given, as_number))
+    found: dict[int, str] = {}
+    held = {need: next((n for n in _choices(need) if n in rows.frame.columns), "") for need in dict.fromkeys(needs)}
+    if lacking := [need for need, column in held.items() if not column]:
+        wanted = " and ".join("a column " + " or ".join(map(repr, _choices(need))) for need in lacking)
+        maps = " ".join(f"--map {need}={nearest(rows, need) or 'COLUMN'}" for need in lacking)
+        fills = [f"--fill {need}=TEXT" for need in lacking]
+        fill = " ".join(fills).replace("--fill rubric=TEXT", "--rubric FILE, or -s rubric=no")
+        raise InputError(
+            f"{who} needs {wanted}, and {rows.name} has {', '.join(rows.columns)}; say which it is ({maps}), or give "
+            f"one text for all rows ({fill})"
+        )
+    for need, column in held.items():
+        for row, value in enumerate(rows.frame[column]):
+            gone = is_missing(value) or value == ()
+            if gone or (empty_is_missing and need != "output" and value in ("", ("",))):
+                place = rows.place(rows.given.index[row], column)
+                found.setdefault(row, f"{place} is {'missing' if gone else 'empty'}; {who} needs it")
+    return found
 
 
-def _read(values: list[Any], ours: str, table: Table, given: pd.DataFrame, read: Any = None) -> Any:
-    """The values of a column as they are used. Raises: InputError naming the first that will not do."""
-    found: list[Any] = []
-    read = read or (as_number if ours.startswith(RATINGS) else _READERS.get(ours, lambda cell: cell))
-    try:
-        for value in values:
-            found.append(read(value))
-    except ValueError as error:
-        raise InputError(f"{_place(table, given, len(found), ours)}{error}") from None
-    return np.array(found, dtype=float) if read is as_number else pd.Series(found, given.index, dtype=object)
+def keys_of(part: Rows) -> np.ndarray:
+    """Of each row 8 bytes that tell its input, system and aspect; nothing where input or system has no column."""
+    keys = _keys(part)
+    return pd.util.hash_pandas_object(part.frame[keys], index=False).to_numpy() if keys else np.empty(0)
 
 
-def _place(table: Table, given: pd.DataFrame, position: int, column: str = "") -> str:
-    name = table.theirs.get(column, column)
-    ours = f" ({column})" if name != column else ""
-    return f"{table.name}, {given.index[position]}" + (f", column {name!r}{ours}" if column else "")
+def repeated(rows: Parts, keys: Sequence[np.ndarray]) -> str:
+    """Which rows have the input, system and aspect of an earlier one, in words; empty where none has.
+
+    keys: `keys_of` each part, in order.
+    """
+    every = np.concatenate(keys)
+    doubled = np.flatnonzero(pd.Series(every).duplicated())
+    if not len(doubled):
+        return ""
+    places, start, found = (int(np.argmax(every == every[doubled[0]])), int(doubled[0])), 0, []
+    for part in rows:
+        found += [(part, at - start) for at in places if start <= at < start + len(part)]
+        start += len(part)
+    (first, before), (second, at) = found
+    names = _keys(second)
+    what = ", ".join(f"{rows.theirs[key]} {second.frame[key].iloc[at]!r}" for key in names)
+    said = f"{len(doubled)} rows have the {', '.join(names)} of an earlier one, first "
+    return f"{said}{second.place(second.given.index[at])}: {what} as in {first.given.index[before]}"
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {**dict.fromkeys(TEXTS, as_text), **dict.fromkeys(IDS, as_id)}
-_READERS |= {"reference": functools.partial(as_references, packed=False), "references": as_references}
-_READERS |= {RATING: as_number}
+def _keys(part: Rows) -> list[str]:
+    keys = [key for key in (*IDS, "aspect") if key in part.frame.columns]
+    return keys if {*keys} >= {*IDS} else []

@@ -119,7 +119,7 @@ class TableFile:
         if self.kind == "parquet":
             with self._parquet() as found:
                 columns, self.rows = dict.fromkeys(found.schema_arrow.names), found.metadata.num_rows
-                _once(found.schema_arrow.names, self.name)
+                _once(found.schema_arrow.names, f"{self.name}: ")
         else:
             _check_head(self._file, self.name)
             for _, record in self._records():
@@ -154,35 +154,25 @@ class TableFile:
         if self.kind in ("csv", "tsv"):
             yield from self._csv()
             return
-        for place, record in (self._json if self.kind == "json" else self._jsonl)():
+        for place, record in self._json():
             if not isinstance(record, dict):
                 said = f"{type(record).__name__} where an object with named columns is needed"
                 raise InputError(f"{self.name}, {place}: {said}")
             yield place, record
 
-    def _jsonl(self) -> Iterator[tuple[str, Any]]:
-        for number, line in _lines(self._file, self.name):
-            if line.strip():
-                try:
-                    record = json.loads(line, object_pairs_hook=_object)
-                except json.JSONDecodeError as error:
-                    near = line[max(0, error.pos - 20) : error.pos + 20].rstrip("\n")
-                    said = f"not JSON: {error.msg} at character {error.pos + 1}: {near!r}"
-                    raise InputError(f"{self.name}, line {number}: {said}") from None
-                except (ValueError, RecursionError) as error:
-                    raise InputError(f"{self.name}, line {number}: {error}") from None
-                yield f"line {number}", record
-
     def _json(self) -> Iterator[tuple[str, Any]]:
-        text = "".join(line for _, line in _lines(self._file, self.name))
-        try:
-            found = json.loads(text, object_pairs_hook=_object)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{self.name}: not JSON: {error}; a file of one object a line is named .jsonl") from None
+        """The value of each line, or those of the list that the file is."""
+        lines = _lines(self._file, self.name)
+        if self.kind == "jsonl":
+            for number, line in lines:
+                if line.strip():
+                    yield f"line {number}", _loaded(line, f"{self.name}, line {number}")
+            return
+        more = "; a file of one object a line is named .jsonl"
+        found = _loaded("".join(line for _, line in lines), self.name, more)
         if not isinstance(found, list):
             raise InputError(f"{self.name} holds one {type(found).__name__}; a list of objects is needed")
-        for number, record in enumerate(found, start=1):
-            yield f"row {number}", record
+        yield from ((f"row {number}", record) for number, record in enumerate(found, start=1))
 
     def _csv(self) -> Iterator[tuple[str, dict[str, Any]]]:
         limit = csv.field_size_limit(sys.maxsize)
@@ -220,7 +210,7 @@ class TableFile:
             if not column.strip():
                 said = f"field {number} of the header is empty; every column needs a name"
                 raise InputError(f"{self.name}, line 1: {said}")
-        _once(header, f"{self.name}, line 1")
+        _once(header, f"{self.name}, line 1: ")
         marks = ";\t|," if len(header) == 1 else ""
         other = next((mark for mark in marks if mark != self.delimiter and mark in header[0]), None)
         if other is not None:
@@ -248,18 +238,29 @@ class TableFile:
                 yield pd.DataFrame(cells, columns=columns).set_axis(pd.Index(places, dtype=object))
 
 
+def _loaded(text: str, place: str, more: str = "") -> Any:
+    """The value of a JSON text. Raises: InputError naming the place."""
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
+        said = str(error)
+        if isinstance(error, json.JSONDecodeError):
+            near = text[max(0, error.pos - 20) : error.pos + 20].rstrip("\n")
+            said = f"not JSON: {error.msg} at character {error.pos + 1}: {near!r}{more}"
+        raise InputError(f"{place}: {said}") from None
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [key for key, _ in pairs]
-        raise ValueError(f"column {next(key for key in names if names.count(key) > 1)!r} is there twice")
+        _once([name for name, _ in pairs])
     return found
 
 
-def _once(names: Sequence[str], place: str) -> None:
+def _once(names: Sequence[str], place: str = "") -> None:
     doubled = sorted(column for column in set(names) if names.count(column) > 1)
     if doubled:
-        raise InputError(f"{place}: column {', '.join(map(repr, doubled))} is there more than once")
+        raise InputError(f"{place}column {', '.join(map(repr, doubled))} is there more than once")
 
 
 def is_missing(value: Any) -> bool:

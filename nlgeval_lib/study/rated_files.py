@@ -133,7 +133,7 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
         by = "aspect"
     if by and by not in frame.columns:
         raise InputError(f"--by {data.lacks(by)}")
-    values = {name: rows.numbers(data, name) for name in scores}
+    values = {name: data.numbers(name) for name in scores}
     free = _baselines(frame, settings)
     raters = [str(name) for name in frame.columns if settings.baselines and _rated(frame, str(name), settings)]
     labels = ["" if not by or is_missing(label) else str(label) for label in (frame[by] if by else [""] * len(frame))]
