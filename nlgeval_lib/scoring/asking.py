@@ -23,8 +23,7 @@ from nlgeval_lib.records import Completion
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 COUNTS = ("total", "stored", "done", "failed", "prompt_tokens", "completion_tokens")
 RAW = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key")
-_EVERY = 30.0  # seconds between two lines where the live line cannot be
-_FIRST = 5.0
+_EVERY, _FIRST = 30.0, 5.0  # seconds between two lines where the live line cannot be, and to the first
 _SILENT = 5.0  # seconds without an answer that are told
 Reads = Callable[[Completion], bool]
 
@@ -104,11 +103,10 @@ def ask(
 
 
 class Gentle:
-    """An engine that a Ctrl-C ends without losing what it has finished.
+    """A context with an engine that a Ctrl-C ends without losing what it has finished; it is never heard while
+    completions are being stored. An engine with `stop` is told to, and then waited for; another one gets a
+    KeyboardInterrupt where it waits. A second Ctrl-C ends at once.
 
-    It is never heard while completions are being stored. An engine with `stop` is told to, and then waited for; another
-    one gets a KeyboardInterrupt where it waits. A second Ctrl-C ends at once. As a context it has the signals' handlers
-    in place, where this is the main thread.
     Raises: KeyboardInterrupt at the end of the context, if one came and nothing has raised it yet.
     """
 
@@ -162,7 +160,6 @@ class Gentle:
                 yield batch
 
     def _stopping(self) -> bool:
-        """Whether the engine can be told to stop, and now is."""
         stop = getattr(self._engine, "stop", None)
         if stop is not None:
             stop()
@@ -175,9 +172,8 @@ class Gentle:
 class ProgressBar:
     """How the completions of a run come in: a live line on a terminal, elsewhere a line now and then.
 
-    Pass `bar.report` as `progress` to `engines.complete` or to an evaluator. Without `reads` no parse rate is shown;
-    nothing is shown where nothing has to be asked, or with `quiet`. plan: how many completions a plan of many runs
-    asks; one line then goes on from stage to stage, and says how much of the whole is made.
+    Pass `bar.report` as `progress` to `engines.complete` or to an evaluator. plan: how many completions a plan of many
+    runs asks; one line then goes on from stage to stage, and says how much of the whole is made.
     """
 
     def __init__(

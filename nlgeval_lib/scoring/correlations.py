@@ -21,8 +21,7 @@ class Grid:
 
     items: a frame with `input_id` and `system_id`, a row an output. A system with several outputs for one input gets
     one row an occurrence (`repeated` is then true): inputs can still be resampled, systems cannot; at level "system" a
-    further output is an input of its own instead. flat: what is which input and system is not known: values stay one
-    row, and rows are resampled. Places without an output are no missing scores.
+    further output is an input of its own instead. flat: inputs and systems are not known: values stay one row.
     """
 
     def __init__(self, items: pd.DataFrame, level: str = "dataset", flat: bool = False) -> None:
@@ -41,8 +40,7 @@ class Grid:
     def matrix(self, values: Scores) -> np.ndarray:
         """`values` (one a row of the items) as `X[system, input]`, NaN where there is no output.
 
-        Raises: ValueError where there are not as many values as items, or a series has their labels in another order:
-        those of their index, or their system_id and input_id.
+        Raises: ValueError where there are not as many values as items, or a series has their labels in another order.
         """
         if isinstance(values, pd.Series):
             theirs, mine, told = values.index, self._labels, "items.index"
@@ -102,7 +100,6 @@ class Grid:
         return replace(found, total=self.n)
 
     def _policy(self, nan: str, human: Scores, *scores: Scores) -> str:
-        """What `meta` is told of missing scores: "error" looks at items, not at places without one."""
         if nan != "error":
             return nan
         rated = ~np.isnan(np.asarray(human, dtype=float))
@@ -216,8 +213,7 @@ def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
 def printed_averages(paper: str, table: str, ours: pd.DataFrame, label: str = "average") -> pd.DataFrame:
     """The printed averages that `ours` does not have but from a run, as they follow from their rows' printed cells.
 
-    An average is the mean of its row's other printed cells, statistic by statistic; route `published`. A row that does
-    not print all the table's columns is left out. Join the result to `ours` before `report.Output.compare`.
+    Route `published`; a row that does not print all the table's columns is left out. Join the result to `ours`.
     Raises: ValueError for a table without a column `label`.
     """
     printed = papers.load(paper, table).query("number.notna()")
@@ -225,12 +221,8 @@ def printed_averages(paper: str, table: str, ours: pd.DataFrame, label: str = "a
     if averages.empty:
         raise ValueError(f"{paper} {table} prints no column {label!r}; it has {sorted(set(printed['column']))}")
     found = parts.groupby(["row", "statistic"], sort=False)["number"].agg(value="mean", cells="size").reset_index()
-    made = _without(averages[KEY], ours[ours["route"] != "run"] if "route" in ours else ours).merge(
-        found, on=["row", "statistic"]
-    )
+    there = pd.MultiIndex.from_frame((ours[ours["route"] != "run"] if "route" in ours else ours)[KEY])
+    lacking = averages.loc[~pd.MultiIndex.from_frame(averages[KEY]).isin(there), KEY]
+    made = lacking.merge(found, on=["row", "statistic"])
     made = made[made["cells"] == parts["column"].nunique()].drop(columns="cells")
     return made.assign(route="published", reason="the mean of the row's printed cells").reset_index(drop=True)
-
-
-def _without(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    return printed[~pd.MultiIndex.from_frame(printed).isin(pd.MultiIndex.from_frame(ours[KEY]))]

@@ -92,10 +92,18 @@ class Job:
             return rows.incomplete(part, ("output", "references"), self.name, empty_is_missing=False)
         return {}
 
-    def _complete(self, part: Rows) -> tuple[pd.DataFrame, dict[int, str]]:
-        """The rows of a part that can be scored, and the others."""
+    def _asked(self, part: Rows, criteria: bool = False) -> tuple[Judge, pd.Index, list[Sample], Stages[Any]]:
+        """The judge as it asks the engine, the rows that can be scored as it is given them, and what it asks."""
         gone = self._lacking(part)
-        return part.frame.iloc[[at for at in range(len(part)) if at not in gone]] if gone else part.frame, gone
+        frame = part.frame.iloc[[at for at in range(len(part)) if at not in gone]] if gone else part.frame
+        judge = self.evaluator.for_engine(self.engine)
+        given = judge.given(frame)
+        return (
+            judge,
+            frame.index,
+            given,
+            judge.criteria_stages(given, judge.used()) if criteria else judge.stages(given),
+        )
 
     def parts(self, bar: ProgressBar, kept: ScoreFile | None = None) -> Iterator[pd.DataFrame]:
         """`value, status, reason` and perhaps `details` for every row, part by part; those in `kept` are made already.
@@ -115,16 +123,14 @@ class Job:
         return _joined(list(self.parts(bar)))
 
     def _scored(self, part: Rows, bar: ProgressBar) -> pd.DataFrame:
-        frame, gone = self._complete(part)
+        gone, index = self._lacking(part), part.frame.index
         if self.judge:
-            judge = self.evaluator.for_engine(self.engine)
-            given = judge.given(frame)
-            scored = judge.framed(frame.index, self._ask(judge.stages(given), judge, given, bar), self.engine)
+            judge, there, given, stages = self._asked(part)
+            scored = judge.framed(there, self._ask(stages, judge, given, bar), self.engine)
         else:
-            scored = self.evaluator.score(frame)
+            scored = self.evaluator.score(part.frame.drop(index[[*gone]]) if gone else part.frame)
         if not gone:
             return scored
-        index = part.frame.index
         lost = score_frame(index[sorted(gone)], [Judgment.missing(Status.EMPTY, gone[at]) for at in sorted(gone)])
         if "details" in scored.columns:
             lost["details"] = [{} for _ in gone]
@@ -162,10 +168,7 @@ class Job:
         return kept.scores(0, data, lambda: whole) if kept else whole
 
     def fill(self, bar: ProgressBar) -> str:
-        """Make and store the completions of all rows; what could be read from them, in words.
-
-        Raises: as `score`.
-        """
+        """Make and store the completions of all rows; what could be read from them, in words. Raises: as `score`."""
         if not self.unfitted():
             tally = Tally()
             for scored in self.parts(bar):
@@ -183,20 +186,15 @@ class Job:
         """
         from nlgeval_lib.evaluators import hdeval
 
-        frame, _ = self._complete(self.data.whole())
-        given = self.evaluator.given(frame)
-        stages = self.evaluator.criteria_stages(given, self.evaluator.used())
-        return hdeval.values(self._ask(stages, self.evaluator, given, bar), frame.index)
+        judge, index, given, stages = self._asked(self.data.whole(), criteria=True)
+        return hdeval.values(self._ask(stages, judge, given, bar), index)
 
     def planned(self) -> list[Stage]:
         """The stages that would be asked, none of them asked. Raises: ValueError for what the evaluator refuses."""
-        frame, _ = self._complete(self.data.whole())
-        judge, engine = self.evaluator.for_engine(self.engine), self.engine
-        given = judge.given(frame)
-        asked = judge.criteria_stages(given, judge.used()) if self.unfitted() else judge.stages(given)
-        stages = staged.plan(asked, engine, self.store)
+        *_, asked = self._asked(self.data.whole(), self.unfitted())
+        stages = staged.plan(asked, self.engine, self.store)
         for stage in stages:
-            engine.check(stage.sampling)  # what the run would refuse, the plan does
+            self.engine.check(stage.sampling)  # what the run would refuse, the plan does
         return stages
 
     def unfitted(self) -> bool:
@@ -211,7 +209,6 @@ class Job:
 
         A completion has only its key: the sample that it is about is found by the keys of its request's draws.
         """
-        engine = self.engine
         by_id = {sample.id: sample for sample in reversed(samples)}
 
         def reader(stage: Stage) -> Reads | None:
@@ -220,13 +217,13 @@ class Job:
             def reads(completion: Completion) -> bool:
                 if not about:
                     for request in reversed(stage.requests):
-                        keys = draw_keys(request.body(engine, stage.sampling), range(stage.sampling.n))
+                        keys = draw_keys(request.body(self.engine, stage.sampling), range(stage.sampling.n))
                         about.update(dict.fromkeys(keys, by_id.get(request.id)))
                 return judge.read(completion, about.get(completion.key)).status is Status.OK
 
             return reads if stage.name in PARSED else None
 
-        return ask(stages, judge.name, engine, self.store, bar, self.run, reader)
+        return ask(stages, judge.name, self.engine, self.store, bar, self.run, reader)
 
     # -- what came of it -----------------------------------------------------------------------------------------------
 

@@ -38,11 +38,9 @@ class EngineChoice:
     """Who is asked: an engine by its short name, the model, and how.
 
     settings: `name=value` texts. store: the completions' folder, "" for the checkout's own. planning: a stand-in is
-    started that knows model and revision and loads no weights; it counts tokens where the model's tokenizer is here.
-    tokenizer: another one for it to count with. ask_again: which stored completions are asked again: "empty" or
-    "unparsed" (no score can be read) ones; what "failed" is not stored, and asked again by every run. on: "ray" for
-    `replicas` of the engine on the GPUs of this machine, "ray=ADDRESS" on those of a cluster. shard: part i of n of
-    what is to be asked, by key, as (i, n).
+    started that loads no weights; it counts tokens where the model's tokenizer, or this `tokenizer`, is here.
+    ask_again: which stored completions are asked again, "empty" or "unparsed" ones ("failed" are not stored). on: "ray"
+    for `replicas` on the GPUs of this machine, "ray=ADDRESS" on those of a cluster. shard: part i of n by key.
     """
 
     engine: str = ""
@@ -111,7 +109,6 @@ class EngineChoice:
         return made
 
     def _stand_in(self, options: Mapping[str, Any]) -> Engine:
-        """An engine that has the model's keys and answers nothing."""
         called, found = models.identify(self.model, self.revision or None, options.get("name"))
         known = (found or models.hub_revision(self.model, self.revision or None)) + models.quantised(options)
         made = engines.ScriptedEngine((), model=called, revision=known)
@@ -140,10 +137,7 @@ def store(folder: str | Path | None = None) -> Store:
 
 
 def check_store(kept: Store) -> None:
-    """Passes where completions can be written: better known before the first request. Raises: InputError.
-
-    A folder that is not there is not made yet.
-    """
+    """Passes where completions can be written; a folder that is not there is not made yet. Raises: InputError."""
     folder = next((one for one in (kept.folder, *kept.folder.parents) if one.exists()), kept.folder)
     try:
         files.check(folder / kept.path.name)
@@ -174,8 +168,7 @@ def asks(name: str) -> bool:
 def evaluator(name: str, settings: Iterable[str] = (), load: str = "", **given: Any) -> Any:
     """An evaluator by its name, with its settings as `name=value` texts.
 
-    load: a file of the evaluator's own `save`. given: further arguments as they are; `engine` for those that ask a
-    language model or score with one, `model` for those that load a model of their own.
+    load: a file of the evaluator's own `save`. given: further arguments as they are, such as `engine` or `model`.
     Raises: InputError naming the setting; Unavailable from evaluators that cannot work here.
     """
     cls: Any = evaluators.get(name)

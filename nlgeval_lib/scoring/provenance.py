@@ -185,10 +185,7 @@ def _sha256(path: str | Path) -> str:
 
 
 def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
-    """What was recorded beside a file of scores; empty where nothing was, or where the file has changed.
-
-    sha256: of the file's bytes, where it is known.
-    """
+    """What was recorded beside a file of scores (sha256: of its bytes, if known); empty where the file has changed."""
     try:
         found = json.loads(Path(f"{path}{RECORD}").read_text(encoding="utf-8"))
         same = found["sha256"] == (sha256 or _sha256(path))
@@ -198,10 +195,7 @@ def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
 
 
 def write_record(path: str, earlier: Mapping[str, Any], column: str, facts: Mapping[str, Any]) -> None:
-    """Record beside a file of scores where its scores come from; those of the file that it was made from stay.
-
-    Nothing in it names a place on the machine or holds a secret. Raises: OSError.
-    """
+    """Record beside a file of scores where they come from, and those of the file it was made from. Raises: OSError."""
     scores = {**(earlier.get("scores") or {}), column: clean(files.plain(facts))}
     record = {"sha256": _sha256(path), "scores": scores}
     files.write_text(f"{path}{RECORD}", json.dumps(record, ensure_ascii=False, indent=1) + "\n")

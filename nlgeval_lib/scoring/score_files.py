@@ -33,12 +33,9 @@ def score_columns(column: str) -> tuple[str, ...]:
 class ScoreFile:
     """A file of rows with their scores, made part by part.
 
-    The scores of each part are kept in a folder beside the file until all are there: which columns they need is known
-    then, and a run of the same `key` that was stopped goes on from there (without a key from the start).
-
-    Added are value, status, reason; from the details, what is one text or number; `details`, JSON of the rest. The
-    columns that say which row it is (`input_id`, `system_id`, `aspect`, `human`) have the project's names where they
-    were mapped or filled. only_scores: leave out the texts.
+    The scores of each part are kept in a folder beside the file until all are there; a run of the same `key` that was
+    stopped goes on from there. Added are value, status, reason; from the details, what is one text or number;
+    `details`, JSON of the rest; and, where they were mapped or filled, which row it is. only_scores: without the texts.
     """
 
     def __init__(self, path: str, column: str = "value", only_scores: bool = False, key: str = "") -> None:
@@ -182,19 +179,14 @@ def beside(path: str) -> str:
 
 
 def write(frame: pd.DataFrame, path: str) -> None:
-    """The frame as a file of the format that its name says, whole or not at all; what is no text or number is JSON.
-
-    Raises: OSError.
-    """
+    """The frame as a file of the format that its name says; what is no text or number is JSON. Raises: OSError."""
     with writing(path, {name: kinds(frame[name]) for name in frame.columns}) as add:
         add(frame)
 
 
 @contextlib.contextmanager
 def writing(path: str, columns: Mapping[str, set[type]]) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Yields what takes frames of these columns, part by part, for one file that is there whole at the end or not at
-    all. columns: the `kinds` of all values of each. Raises: OSError.
-    """
+    """Yields what adds frames of these columns (the `kinds` of each) to a file that is whole or not there at all."""
     kind, names = format_of(path), [files.whole(str(column)) for column in columns]
     with files.replacing(path) as tmp, contextlib.ExitStack() as stack:
         if kind == "parquet":

@@ -51,10 +51,7 @@ def pairs(texts: Iterable[str] | None, flag: str, form: str = "name=value") -> I
 
 
 def text_or_file(value: str) -> str:
-    """The value itself, or for `@path` the text of that file; `@@...` is a text that begins with one @.
-
-    Raises: InputError for a file that cannot be read.
-    """
+    """The value itself, or for `@path` the text of that file; `@@...` begins with one @. Raises: InputError."""
     if not value.startswith("@") or value.startswith("@@"):
         return value[value.startswith("@@") :]
     try:
@@ -66,8 +63,7 @@ def text_or_file(value: str) -> str:
 def settings_of(target: Any) -> dict[str, Setting]:
     """The settings of a class or function that can be written as text, its bases' included where it passes them on.
 
-    Arguments that are sampling settings give one a setting: `temperature` for `sampling`, or `sampling.n` and
-    `list_sampling.n` where the plain name is taken.
+    Those of `sampling` have their plain names, or `sampling.n` where that is taken; others `list_sampling.n`.
     """
     found: dict[str, Setting] = {}
     samplings: list[str] = []
@@ -137,8 +133,7 @@ def described(target: Any) -> list[tuple[str, str, str]]:
 def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     """Each argument of a function, or of a class and the bases that get its keywords: name, default, what it takes.
 
-    Of the types that it takes, those that can be written as text, in their plainest form: bool, int, float, str,
-    NoneType, Any, `tuple[item, ...]` for every kind of list, `dict[str, Any]` for every kind of mapping.
+    Types that can be written as text, plainly: `tuple[item, ...]` for a list, `dict[str, Any]` for a mapping.
     """
     classes = [cls for cls in target.__mro__ if "__init__" in vars(cls)] if isinstance(target, type) else [None]
     for cls in classes:
