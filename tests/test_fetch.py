@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import http.server
-import io
 import os
 import re
 import socket
@@ -273,12 +272,11 @@ def test_all_reports_each_data_set_and_goes_on(checkout, monkeypatch):
     groups = {"one": ["set/good", "set/flaky"], "two": ["set/good", "set/missing"], "three": []}
     monkeypatch.setattr(datasets, "groups", lambda: tuple(groups))
     monkeypatch.setattr(datasets, "files", groups.__getitem__)
-    stream = io.StringIO()
-    one, two, three = fetch.all(stream=stream)
+    lines: list[str] = []
+    one, two, three = fetch.all(say=lines.append)
     assert one.ok and (one.here, len(one.files)) == (2, 2)
     assert not two.ok and two.here == 1 and "404" in two.reason
     assert three.ok
-    lines = stream.getvalue().splitlines()
     assert [line.split()[0] for line in lines[:3]] == ["one", "two", "three"]
     assert lines[3].startswith("2 of 3 data sets ready (3 files") and lines[3].endswith("unavailable: two")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import tiny_model
+from cli_tools import jsonl
 
 from nlgeval_lib.engines import Request, Sampling, TransformersEngine, complete
 from nlgeval_lib.evaluators import Prometheus, TigerScore
@@ -18,9 +19,14 @@ from nlgeval_lib.scoring.rows import of_frame
 from nlgeval_lib.training import finetune as ft
 from nlgeval_lib.training import pipeline
 from nlgeval_lib.training.finetune import IGNORED, chosen, encode
-from nlgeval_lib.training.finetune import config as configs
 from nlgeval_lib.training.metricinstruct import MetricInstruct
 from notebooks.meta import scripted_teachers as scripted
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory) -> Path:
+    return tiny_model.build(tmp_path_factory.mktemp("base"))
+
 
 # -- settings ----------------------------------------------------------------------------------------------------------
 
@@ -128,10 +134,9 @@ def test_sizes_are_those_of_the_models(tmp_path) -> None:
     base = tiny_model.build(tmp_path / "base")
     model = LlamaForCausalLM.from_pretrained(base)
     assert ft.size_of(base).parameters == sum(p.numel() for p in model.parameters())
-    known = configs.sizes()["llama-2-7b"]
     seven = LlamaConfig(hidden_size=4096, intermediate_size=11008, num_attention_heads=32, vocab_size=32000)
     seven.save_pretrained(tmp_path / "seven")
-    assert ft.size_of(tmp_path / "seven").parameters == known["parameters"]
+    assert ft.size_of(tmp_path / "seven").parameters == ft.Size.named("llama-2-7b").parameters
     from peft import LoraConfig, get_peft_model
 
     how = {"hidden_size": 128, "intermediate_size": 344, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -144,12 +149,17 @@ def test_sizes_are_those_of_the_models(tmp_path) -> None:
         ft.size_of(tmp_path)
 
 
+def test_a_dry_run_counts_the_tokens_of_the_data_by_the_base_that_is_here(command, base, tmp_path) -> None:
+    rows = [{"prompt": "a b", "completion": "c"}, {"prompt": "d " * 900, "completion": "e"}]
+    data = jsonl(tmp_path / "own.jsonl", rows)
+    given = command(
+        "finetune", "tigerscore-7b-lora", "--base", base, "--data", data, "--dry-run", "-s", "max_length=512"
+    )
+    assert given.code == 0, given.err
+    assert "examples      1;" in given.out and "1 examples left out" in given.out and "not a paper's run" in given.out
+
+
 # -- runs --------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory) -> Path:
-    return tiny_model.build(tmp_path_factory.mktemp("base"))
 
 
 @pytest.fixture(scope="module")

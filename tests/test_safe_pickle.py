@@ -22,12 +22,23 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """`loaded(content)`: what a file of that content holds."""
+    path = tmp_path_factory.mktemp("pickles") / "data.pkl"
+
+    def load(content: bytes):
+        path.write_bytes(content)
+        return safe_pickle.load(path)
+
+    return load
+
+
 @settings(max_examples=100, deadline=None)
 @given(value=PLAIN, protocol=st.integers(0, pickle.HIGHEST_PROTOCOL))
-def test_plain_values_come_back(value, protocol):
-    content = pickle.dumps(value, protocol)
+def test_plain_values_come_back(loaded, value, protocol):
     try:
-        result = safe_pickle.loads(content)
+        result = loaded(pickle.dumps(value, protocol))
     except safe_pickle.UnsafePickle as error:
         # before protocol 3, Python itself writes bytes as a call of codecs.encode or bytes
         assert protocol < 3 and ("_codecs.encode" in str(error) or "bytes" in str(error))
@@ -55,25 +66,19 @@ class _Runs:
         ({"deep": [1, (2, {"er": complex(1, 2)})]}, "complex"),
     ],
 )
-def test_every_class_and_function_is_refused_by_name(value, named, protocol, tmp_path):
-    content = pickle.dumps(value, protocol)
-    with pytest.raises(safe_pickle.UnsafePickle) as raised:
-        safe_pickle.loads(content)
-    said = str(raised.value).replace("__builtin__", "builtins")
-    assert named in said
-    path = tmp_path / "data.pkl"
-    path.write_bytes(content)
-    with pytest.raises(safe_pickle.UnsafePickle, match=r"data\.pkl"):
-        safe_pickle.load(path)
+def test_every_class_and_function_is_refused_by_name(loaded, value, named, protocol):
+    with pytest.raises(safe_pickle.UnsafePickle, match=r"data\.pkl") as raised:
+        loaded(pickle.dumps(value, protocol))
+    assert named in str(raised.value).replace("__builtin__", "builtins")
 
 
-def test_outside_objects_are_refused():
+def test_outside_objects_are_refused(loaded):
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, 4)
     pickler.persistent_id = lambda value: "outside" if isinstance(value, set) else None
     pickler.dump([1, {2}])
     with pytest.raises(safe_pickle.UnsafePickle, match="outside"):
-        safe_pickle.loads(buffer.getvalue())
+        loaded(buffer.getvalue())
 
 
 @pytest.mark.parametrize(
@@ -88,9 +93,9 @@ def test_outside_objects_are_refused():
         b"\x80\xff.",
     ],
 )
-def test_broken_content_is_a_clear_error(content):
+def test_broken_content_is_a_clear_error(loaded, content):
     with pytest.raises(ValueError, match="not a readable pickle"):
-        safe_pickle.loads(content)
+        loaded(content)
 
 
 def test_the_public_pickles_are_plain(mirror):

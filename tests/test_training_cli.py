@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-import tiny_model
 from cli_tools import jsonl, refused
 
 from nlgeval_lib.engines.store import Store
@@ -66,17 +65,8 @@ def test_wrong_calls_are_one_line_and_2(command, inputs, tmp_path, monkeypatch, 
     assert not (tmp_path / "x").exists()
 
 
-def test_a_dry_run_states_tokens_memory_and_hours(command, tmp_path) -> None:
+def test_a_dry_run_states_tokens_memory_and_hours(command) -> None:
     plain = command("finetune", "prometheus-13b", "--dry-run")
     assert plain.code == 0, plain.err
     for part in ("409,600,000 tokens", "GB", "hours", "Table 8", "upper bound", "accelerate launch", "8 x a100-80gb"):
         assert part in plain.out, part
-    base = tiny_model.build(tmp_path / "base")
-    data = jsonl(
-        tmp_path / "own.jsonl", [{"prompt": "a b", "completion": "c"}, {"prompt": "d " * 900, "completion": "e"}]
-    )
-    given = command(
-        "finetune", "tigerscore-7b-lora", "--base", base, "--data", data, "--dry-run", "-s", "max_length=512"
-    )
-    assert given.code == 0, given.err
-    assert "examples      1;" in given.out and "1 examples left out" in given.out and "not a paper's run" in given.out

@@ -60,7 +60,7 @@ def data(
         return
     typer.echo(datasets.fetch.mirror_line())
     if fetch:
-        datasets.fetch.all(chosen)
+        datasets.fetch.all(chosen, typer.echo)
         return
     for name in chosen:
         here, reason = datasets.available(name)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from nlgeval_lib.cli._options import Asking, DryRun, Planning, Quiet, Settings, app, command, echo, failures, option
+from nlgeval_lib.cli._options import DryRun, Planning, Quiet, Settings, app, command, failures, option
 
 
 class Finetune:
@@ -41,10 +41,7 @@ def finetune(asked: Finetune) -> None:
 
     \b
     Examples:
-      nlgeval finetune --list                                        all configurations
       nlgeval finetune tigerscore-7b --dry-run                       tokens, memory, hours: upper bounds without data
-      nlgeval finetune prometheus-7b-lora --data sets/feedback_collection --dry-run --gpu h100-80gb
-      nlgeval finetune tigerscore-7b-lora --data sets/metricinstruct --output runs/tiger-lora
       nlgeval finetune tigerscore-7b --base DIR --set epochs=1 --set batch=8 --data my.jsonl --output runs/trial
       accelerate launch --config_file nlgeval_lib/training/finetune/fsdp.yaml --num_processes 4 \\
         --no_python nlgeval finetune tigerscore-7b --data sets/metricinstruct --output runs/tiger
@@ -68,7 +65,10 @@ def finetune(asked: Finetune) -> None:
         config = config.changed(base=asked.base, size="")
     config = config.changed(gpu=asked.gpu or config.gpu, gpus=asked.gpus or config.gpus)
     if asked.dry_run:
-        typer.echo("\n".join(_plan(config, asked)))
+        known = _measured(config, asked.data)
+        made = tuning.plan(config, micro_batch=asked.micro_batch, mfu=asked.mfu, **known)
+        command = tuning.launch_command(config, asked.data or "DATA", asked.output or "OUTPUT")
+        typer.echo("\n".join([*made.lines, f"  command       {command}"]))
         return
     if not asked.data or not asked.output:
         raise ValueError("--data and --output are needed, or --dry-run")
@@ -81,29 +81,26 @@ def finetune(asked: Finetune) -> None:
     typer.echo(f"model: {done.model}")
 
 
-def _plan(config: Any, asked: Finetune) -> list[str]:
-    """The plan's lines, with the data's own numbers where they are given, and the command."""
+def _measured(config: Any, data: str) -> dict[str, Any]:
+    """What is known of the base and the data, for a plan: size, examples, tokens, and how they were counted."""
     from nlgeval_lib.training import finetune as tuning
 
-    known: dict[str, Any] = {}
     local = Path(config.base).is_dir()
-    if asked.data:
-        frame = tuning.examples(asked.data)
-        if local:
-            from transformers import AutoTokenizer
+    known: dict[str, Any] = {"size": tuning.size_of(config.base)} if local else {}
+    if not data:
+        return known
+    frame = tuning.examples(data)
+    if local:
+        from transformers import AutoTokenizer
 
-            tokens = tuning.tokenized(frame, AutoTokenizer.from_pretrained(config.base), config)
-            known = {"examples": len(tokens.rows), "tokens": tokens.total}
-            note = f"{tokens.answers:,} tokens of answers; longest example {tokens.longest:,}"
-        else:
-            kept = tuning.chosen(frame, config)
-            known = {"examples": len(kept), "tokens": int((kept["prompt"] + kept["completion"]).str.len().sum()) // 4}
-            note = "tokens: characters divided by four, as the base's tokenizer is not here"
-        known["notes"] = (f"{note}; {len(frame) - known['examples']:,} examples left out",)
-    size = tuning.size_of(config.base) if local else None
-    made = tuning.plan(config, size=size, micro_batch=asked.micro_batch, mfu=asked.mfu, **known)
-    command = tuning.launch_command(config, asked.data or "DATA", asked.output or "OUTPUT")
-    return [*made.lines, f"  command       {command}"]
+        tokens = tuning.tokenized(frame, AutoTokenizer.from_pretrained(config.base), config)
+        known |= {"examples": len(tokens.rows), "tokens": tokens.total}
+        note = f"{tokens.answers:,} tokens of answers; longest example {tokens.longest:,}"
+    else:
+        kept = tuning.chosen(frame, config)
+        known |= {"examples": len(kept), "tokens": int((kept["prompt"] + kept["completion"]).str.len().sum()) // 4}
+        note = "tokens: characters divided by four, as the base's tokenizer is not here"
+    return {**known, "notes": (f"{note}; {len(frame) - known['examples']:,} examples left out",)}
 
 
 # -- training sets -----------------------------------------------------------------------------------------------------
@@ -115,7 +112,6 @@ group = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(group, name="build")
-Folder = Annotated[str, option("--output", "-o", help="The set's folder.")]
 Rows = Annotated[str, option(help="JSONL, JSON, CSV, TSV or parquet.")]
 _COMMON = """
 Completions go through the store as everywhere: Ctrl-C stops cleanly, and the same command goes on from there. The
@@ -131,27 +127,37 @@ Exit codes: 0 built; 1 nothing was left, or some completions could not be had (t
 class Building(Planning):
     """A set to build, or to plan."""
 
-    output: Folder = ""
+    output: Annotated[str, option("--output", "-o", help="The set's folder.")] = ""
     set: Settings = None
 
-    def build(self, kind: Any, asked: dict[str, Any], **view: Any) -> None:
-        """Build the set of a pipeline's class, or say what it would ask. asked: as for its `stages`."""
-        from nlgeval_lib.scoring import ProgressBar, settings
+    def build(self, kind: Any, inputs: dict[str, str], view: dict[str, Any], read: Any = lambda frame: frame) -> None:
+        """Build the set of a pipeline's class, or say what it would ask.
+
+        inputs: files by the argument of the pipeline's `stages` that `read` makes of their rows, "" for none.
+        """
+        from nlgeval_lib.scoring import ProgressBar, named, settings
+        from nlgeval_lib.scoring import read as read_file
         from nlgeval_lib.scoring.asking import Run, ask
 
+        given = {name: read(read_file(path).frame.reset_index(drop=True)) for name, path in inputs.items() if path}
         pipeline = kind(**settings.parsed(kind, self.set or (), kind.name))
-        engine, store = _teacher(self)
-        asked |= {"teacher": self.model}
+        if not self.engine:
+            raise ValueError("which teacher? Give --engine and --model")
+        store = named.store(self.store)
+        engine = self.choice().start(store)
+        given["teacher"] = self.model
         if self.dry_run:
-            self.plan(f"{pipeline.name}: ", pipeline.plan(engine, store, **asked), engine, store)
+            self.plan(f"{pipeline.name}: ", pipeline.plan(engine, store, **given), engine, store)
             return
         if not self.output:
             raise ValueError("where to? Give --output, a folder")
         run, bar = Run(), ProgressBar(pipeline.name, quiet=self.quiet)
-        built = ask(pipeline.stages(**asked), pipeline.name, engine, store, bar, run)
+        built = ask(pipeline.stages(**given), pipeline.name, engine, store, bar, run)
         failures(run)
         folder = built.save(self.output, **view)
-        echo(_removed(built.filters))
+        for row in built.filters.table().to_dict("records"):
+            if row["removed"]:
+                typer.echo(f"{row['rule']:16} {row['removed']:,} of {row['reached']:,}: {row['says']}")
         typer.echo(f"{len(built.kept):,} kept, {len(built.filters.removed):,} removed; written: {folder}")
         raise typer.Exit(1 if run.failures or not built.kept else 0)
 
@@ -183,7 +189,7 @@ def metricinstruct(asked: MetricInstruct) -> None:
     named = {"real": asked.real, "synthetic": asked.synthetic, "free": asked.free}
     if not any(named.values()):
         raise ValueError("which inputs? Give --real, --synthetic or --free")
-    asked.build(Pipeline, {name: _frame(path) for name, path in named.items() if path})
+    asked.build(Pipeline, named, {})
 
 
 class Collection(Building):
@@ -208,27 +214,5 @@ def feedback_collection(asked: Collection) -> None:
     """
     from nlgeval_lib.training.feedback_collection import FeedbackCollection, seed_rubrics
 
-    given = {"seeds": seed_rubrics(_frame(asked.seeds).to_dict("records"))} if asked.seeds else {}
-    asked.build(FeedbackCollection, given, view=asked.view)
-
-
-def _teacher(asked: Asking) -> tuple[Any, Any]:
-    """The engine and the store."""
-    from nlgeval_lib.scoring import named
-
-    if not asked.engine:
-        raise ValueError("which teacher? Give --engine and --model")
-    kept = named.store(asked.store)
-    return asked.choice().start(kept), kept
-
-
-def _frame(path: str) -> Any:
-    from nlgeval_lib.scoring import read
-
-    return read(path).frame.reset_index(drop=True)
-
-
-def _removed(filters: Any) -> list[str]:
-    """How many each rule removed, a line each."""
-    rows = [row for row in filters.table().to_dict("records") if row["removed"]]
-    return [f"{row['rule']:16} {row['removed']:,} of {row['reached']:,}: {row['says']}" for row in rows]
+    seeds = {"seeds": asked.seeds}
+    asked.build(FeedbackCollection, seeds, {"view": asked.view}, lambda rows: seed_rubrics(rows.to_dict("records")))

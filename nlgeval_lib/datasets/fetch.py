@@ -7,9 +7,8 @@ import functools
 import hashlib
 import json
 import os
-import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -165,25 +164,27 @@ def download(entry: Entry, target: Path) -> None:
 
     how: dict[str, Any] = {"stop": stop_after_attempt(ATTEMPTS), "wait": wait_exponential(BACKOFF), "reraise": True}
     try:
-        Retrying(retry=retry_if_exception_type(_Passing), **how)(_attempt, entry, target)
+        for attempt in Retrying(retry=retry_if_exception_type(_Passing), **how):
+            with attempt, files.replacing(target) as tmp:
+                _ask(entry, tmp)
+                _check(entry, tmp)
     except _Passing as error:
         raise DataUnavailable(f"{entry.url}: {error}, after {ATTEMPTS} attempts") from error
 
 
-def _attempt(entry: Entry, target: Path) -> None:
-    with files.replacing(target) as tmp:
-        _ask(entry, tmp)
-        content, got = tmp.read_bytes(), sha256(tmp)
-        if got == entry.sha256:
-            return
-        if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:14].lower().startswith((b"<!doctype html", b"<html")):
-            raise DataUnavailable(f"{entry.url}: got what looks like an HTML page instead of the file {entry.path}")
-        if len(content) < entry.bytes:
-            raise _Passing(f"truncated download: {len(content):,} of {entry.bytes:,} bytes")
-        raise ChecksumError(
-            f"{entry.url}: sha256 is {got}, expected {entry.sha256}; nothing was kept. The file there is not the one "
-            f"that data/registry.csv names: put the right one to data/raw/{entry.path} or into a mirror"
-        )
+def _check(entry: Entry, path: Path) -> None:
+    """Passes where what came is the file of the entry."""
+    content, got = path.read_bytes(), sha256(path)
+    if got == entry.sha256:
+        return
+    if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:14].lower().startswith((b"<!doctype html", b"<html")):
+        raise DataUnavailable(f"{entry.url}: got what looks like an HTML page instead of the file {entry.path}")
+    if len(content) < entry.bytes:
+        raise _Passing(f"truncated download: {len(content):,} of {entry.bytes:,} bytes")
+    raise ChecksumError(
+        f"{entry.url}: sha256 is {got}, expected {entry.sha256}; nothing was kept. The file there is not the one "
+        f"that data/registry.csv names: put the right one to data/raw/{entry.path} or into a mirror"
+    )
 
 
 def _ask(entry: Entry, path: Path) -> None:
@@ -236,16 +237,9 @@ class Fetched(NamedTuple):
         """Are all files here and verified?"""
         return self.here == len(self.files)
 
-    def line(self) -> str:
-        """One line for people."""
-        told = f"{self.here:4} of {len(self.files)} files  unavailable: {self.reason.partition('. Set ')[0]}"
-        if self.ok:
-            told = f"{self.here:4} files {_megabytes(self.files):8.1f} MB  ready"
-        return f"{self.name:24} {told if self.files else 'part of the repository'}"
 
-
-def all(names: Iterable[str] | None = None, stream=None) -> list[Fetched]:
-    """Fetch the files of the named data sets and recordings (default: every one), a line each and a summary.
+def all(names: Iterable[str] | None = None, say: Callable[[str], object] = print) -> list[Fetched]:
+    """Fetch the files of the named data sets and recordings (default: every one); a line each and a summary are said.
 
     A file that cannot be had is reported and ends only its own data set. Returns one `Fetched` a name.
 
@@ -262,7 +256,9 @@ def all(names: Iterable[str] | None = None, stream=None) -> list[Fetched]:
             return str(error)
         return ""
 
-    say = functools.partial(print, file=stream or sys.stdout, flush=True)
+    def megabytes(relpaths: Iterable[str]) -> float:
+        return sum(registry.entry(relpath).bytes for relpath in relpaths) / 1e6
+
     results = []
     for name in names if names is not None else datasets.groups():
         paths = datasets.files(name)
@@ -270,16 +266,15 @@ def all(names: Iterable[str] | None = None, stream=None) -> list[Fetched]:
             told = tqdm(pool.map(lacking, paths), name, len(paths), unit="file", leave=False, delay=1, disable=None)
             lost = list(filter(None, told))
         results.append(Fetched(name, paths, len(paths) - len(lost), next(iter(lost), "")))
-        say(results[-1].line())
+        line = f"{len(paths):4} files {megabytes(paths):8.1f} MB  ready" if paths else "part of the repository"
+        if lost:
+            line = f"{results[-1].here:4} of {len(paths)} files  unavailable: {lost[0].partition('. Set ')[0]}"
+        say(f"{name:24} {line}")
     gone = [result.name for result in results if not result.ok]
     seen = {relpath for result in results for relpath in result.files}
-    counts = f"{len(seen)} files, {_megabytes(seen):.0f} MB"
     unavailable = f"; unavailable: {', '.join(gone)}" if gone else ""
+    counts = f"{len(seen)} files, {megabytes(seen):.0f} MB"
     say(f"{len(results) - len(gone)} of {len(results)} data sets ready ({counts}){unavailable}")
     if gone and not mirror():
         say(f"To use a copy of the files, set {MIRROR} to its folder.")
     return results
-
-
-def _megabytes(relpaths: Iterable[str]) -> float:
-    return sum(registry.entry(relpath).bytes for relpath in relpaths) / 1e6

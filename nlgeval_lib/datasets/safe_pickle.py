@@ -20,23 +20,17 @@ class _PlainUnpickler(pickle.Unpickler):
         raise UnsafePickle(f"the pickle asks for the outside object {pid!r}; only plain values are read")
 
 
-def loads(content: bytes) -> Any:
-    """The plain value that `content` holds.
+def load(path: Path | str) -> Any:
+    """The plain value in the file at `path`.
 
     Raises: UnsafePickle where a class, function, extension or outside object is asked for; ValueError where the
-    content is no pickle, or is cut off.
+    content is no pickle, or is cut off; both name the file.
     """
     try:
-        return _PlainUnpickler(io.BytesIO(content)).load()
-    except UnsafePickle:
+        return _PlainUnpickler(io.BytesIO(Path(path).read_bytes())).load()
+    except UnsafePickle as error:
+        raise UnsafePickle(f"{path}: {error}") from None
+    except OSError:
         raise
     except Exception as error:  # a broken pickle can raise nearly anything
-        raise ValueError(f"not a readable pickle: {type(error).__name__}: {error}") from error
-
-
-def load(path: Path | str) -> Any:
-    """The plain value in the file at `path`. Raises: as `loads`, with the file named."""
-    try:
-        return loads(Path(path).read_bytes())
-    except ValueError as error:  # of the same kind: an UnsafePickle stays one
-        raise type(error)(f"{path}: {error}") from None
+        raise ValueError(f"{path}: not a readable pickle: {type(error).__name__}: {error}") from error

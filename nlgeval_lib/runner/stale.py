@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import json
 import sys
 from collections.abc import Collection, Iterable, Mapping
@@ -271,4 +270,4 @@ def missing(names: Iterable[str]) -> dict[str, str]:
         return {}
     from nlgeval_lib.datasets import fetch
 
-    return {result.name: result.reason for result in fetch.all(names, stream=io.StringIO()) if not result.ok}
+    return {result.name: result.reason for result in fetch.all(names, say=lambda line: None) if not result.ok}

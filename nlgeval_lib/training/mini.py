@@ -70,15 +70,11 @@ def settings(evaluator: str) -> dict[str, Any]:
 
 def tree() -> CriteriaTree:
     """The hierarchy that HD-Eval uses: the aspects, and the finer criteria below each."""
-    below = {
-        aspect: tuple(
-            Criterion(key, name, definition, (), "ours")
-            for key, (of, name, definition) in FINER.items()
-            if of == aspect
-        )
-        for aspect in ASPECTS
-    }
-    roots = tuple(Criterion(key, name, definition, below[key], "ours") for key, (name, definition) in ASPECTS.items())
+
+    def finer(aspect: str) -> tuple[Criterion, ...]:
+        return tuple(Criterion(key, name, says, (), "ours") for key, (of, name, says) in FINER.items() if of == aspect)
+
+    roots = tuple(Criterion(key, name, says, finer(key), "ours") for key, (name, says) in ASPECTS.items())
     root = CriteriaTree.of(["x"]).root
     return CriteriaTree(Criterion(root.id, root.name, root.definition, roots, "ours"), "the miniature judge")
 
@@ -118,6 +114,6 @@ def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.Da
         tally["found"] += put_in & told
         tally["located"].update(kind for kind, _ in (places & named).elements())
         tally["false"] += told - put_in
-    table = pd.DataFrame({"kind": KINDS} | {name: [count[kind] for kind in KINDS] for name, count in tally.items()})
+    table = pd.DataFrame(tally, index=KINDS).rename_axis("kind").fillna(0).astype(int).reset_index()
     table["recall"], table["located_share"] = table["found"] / table["errors"], table["located"] / table["errors"]
     return table.assign(precision=table["found"] / (table["found"] + table["false"]))
