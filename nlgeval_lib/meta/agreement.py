@@ -49,7 +49,7 @@ def krippendorff_alpha(
     Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability.
     """
     arrays.choice(metric, METRICS, "metric")
-    every = arrays.matrix(ratings, "ratings")
+    every = arrays.floats(ratings, "ratings", "rater, item")
     size = (~np.isnan(every)).sum(axis=0)
     given = arrays.rescaled(every[:, size >= 2])
     rated, size = ~np.isnan(given), size[size >= 2].astype(float)
@@ -67,20 +67,18 @@ def krippendorff_alpha(
             places, ranks = np.cumsum(totals) - totals / 2, given.copy()
             ranks[rated] = places[code]
             here = _within(ranks, nominal) / (size - 1)
-        expected = between(places, totals, totals, nominal)
+        expected = _between(places, totals, totals, nominal)
         return 1 - (totals.sum() - 1) * (counts @ here) / expected if expected > 0 else NAN
 
-    value = float(alpha(np.ones(len(size))))
-    counts = f"alpha-{metric}", len(size), len(every), every.shape[1] - len(size)
-    reason = "" if value == value else EQUAL
-    if not ci:
-        return Agreement(value, *counts, reason=reason)
-    n_boot, seed = arrays.whole(n_boot, "n_boot"), arrays.whole(seed, "seed", low=0)
-    chunks = [chunk.rows for chunk in draws.resamples(size.shape, "rows", n_boot, seed)]
-    replicates = np.array([alpha(drawn.astype(float)) for rows in chunks if rows is not None for drawn in rows.T])
-    ends = intervals.percentile(replicates, value)
-    ends = replace(ends, name="boot-items", how=f"/{n_boot}|seed:{seed}", replicates=replicates)
-    return Agreement(value, *counts, ends, reason or ends.reason)
+    value, ends = float(alpha(np.ones(len(size)))), NO_INTERVAL
+    if ci:
+        n_boot, seed = arrays.whole(n_boot, "n_boot"), arrays.whole(seed, "seed", low=0)
+        chunks = [chunk.rows for chunk in draws.resamples(size.shape, "rows", n_boot, seed)]
+        replicates = np.array([alpha(drawn.astype(float)) for rows in chunks if rows is not None for drawn in rows.T])
+        ends = intervals.percentile(replicates, value)
+        ends = replace(ends, name="boot-items", how=f"/{n_boot}|seed:{seed}", replicates=replicates)
+    counts = len(size), len(every), every.shape[1] - len(size)
+    return Agreement(value, f"alpha-{metric}", *counts, ends, ends.reason if value == value else EQUAL)
 
 
 def weighted_kappa(first: Any, second: Any, scale: Sequence[float] | None = None) -> Agreement:
@@ -91,23 +89,22 @@ def weighted_kappa(first: Any, second: Any, scale: Sequence[float] | None = None
     Source: Cohen 1968.
     """
     a, b = arrays.alike(first=first, second=second)
-    here = ~(np.isnan(arrays.vector(a, "first")) | np.isnan(b))
+    here = ~(np.isnan(arrays.floats(a, "first", "item")) | np.isnan(b))
     if not here.any():
         raise ValueError(f"got no common item of {len(a)}; both raters must have rated at least one")
-    both = np.stack([a[here], b[here]])
-    told = ""
+    both, told = np.stack([a[here], b[here]]), ""
     if scale is not None:
-        allowed = np.unique(arrays.vector(scale, "scale"))
+        allowed = np.unique(arrays.floats(scale, "scale", "value"))
         if len(off := np.setdiff1d(both, allowed)):
             raise ValueError(f"got {off[0]:g}, which is not on the scale {', '.join(f'{v:g}' for v in allowed)}")
         told = f"({','.join(map(arrays.exactly, allowed))})"
     values, codes = np.unique(arrays.rescaled(both), return_inverse=True)
-    p, q = (np.bincount(code, minlength=len(values)).astype(float) for code in codes.reshape(both.shape))
-    expected = between(values, p, q)
-    gaps = values[codes.reshape(both.shape)]
-    value = float(1 - len(a[here]) * ((gaps[0] - gaps[1]) ** 2).sum() / expected) if expected > 0 else NAN
-    counts = f"kappa-quadratic{told}", both.shape[1], 2, int((~here).sum())
-    return Agreement(value, *counts, reason="" if value == value else EQUAL)
+    codes, n = codes.reshape(both.shape), both.shape[1]
+    p, q = (np.bincount(code, minlength=len(values)).astype(float) for code in codes)
+    expected = _between(values, p, q)
+    apart = float(((values[codes[0]] - values[codes[1]]) ** 2).sum())
+    value = 1 - n * apart / expected if expected > 0 else NAN
+    return Agreement(value, f"kappa-quadratic{told}", n, 2, len(a) - n, reason="" if value == value else EQUAL)
 
 
 def icc(ratings: Any, kind: str = "2,1") -> Agreement:
@@ -120,7 +117,7 @@ def icc(ratings: Any, kind: str = "2,1") -> Agreement:
     Source: Shrout and Fleiss 1979; intervals as in McGraw and Wong 1996.
     """
     arrays.choice(kind, ICC_KINDS, "kind")
-    every = arrays.rescaled(arrays.matrix(ratings, "ratings"))
+    every = arrays.rescaled(arrays.floats(ratings, "ratings", "rater, item"))
     complete = ~np.isnan(every).any(axis=0)
     data = every[:, complete].T
     data = data - data[:1, :1]  # large ratings lose digits otherwise
@@ -151,7 +148,7 @@ def _icc(
 ) -> tuple[float, float, float]:
     from scipy import special
 
-    tail = 0.975
+    tail, single = 0.975, kind[2] == "1"
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind[0] == "2":
             value = (rows - error) / (rows + (k - 1) * error + k * (columns - error) / n)
@@ -165,17 +162,15 @@ def _icc(
             rest = k * columns + (k * n - k - n) * error
             low = n * (rows - upper * error) / (upper * rest + n * rows)
             high = n * (lower * rows - error) / (rest + n * lower * rows)
+            value = value if single else (rows - error) / (rows + (columns - error) / n)
         else:
             noise, df = (within, n * (k - 1)) if kind[0] == "1" else (error, (n - 1) * (k - 1))
             value = (rows - noise) / (rows + (k - 1) * noise)
             ratio = np.float64(rows) / noise
             low, high = ratio / special.fdtri(n - 1, df, tail), ratio * special.fdtri(df, n - 1, tail)
             low, high = ((f - 1) / (f + k - 1) if np.isfinite(f) else 1.0 for f in (low, high))
-        if kind[2] == "k":
-            if kind[0] == "2":
-                value = (rows - error) / (rows + (columns - error) / n)
-            else:
-                value = k * value / (1 + (k - 1) * value)
+            value = value if single else k * value / (1 + (k - 1) * value)
+        if not single:
             low, high = (k * r / (1 + (k - 1) * r) for r in (low, high))
     return value, low, high
 
@@ -189,7 +184,7 @@ def _within(given: Floats, nominal: bool) -> Floats:
     return 2 * out
 
 
-def between(values: Floats, p: Floats, q: Floats, nominal: bool = False) -> float:
+def _between(values: Floats, p: Floats, q: Floats, nominal: bool = False) -> float:
     """The distance (squared, or 0 and 1) of each pair of values times `p` of the one and `q` of the other, summed.
 
     Exactly 0 where p and q lie on one and the same value. Time and room grow with the number of values.

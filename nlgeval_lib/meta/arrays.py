@@ -34,10 +34,11 @@ SAMPLE_RULES: dict[str, str] = {
 }
 
 
-def floats(values: Any, name: str) -> Floats:
+def floats(values: Any, name: str, *forms: str) -> Floats:
     """Values as a fresh float64 array with at least one entry; None, masked entries and pandas' NA become NaN.
 
-    Raises: ValueError for text, complex numbers, dates, infinity, ragged nesting and an empty array.
+    forms: names of the axes, "item" or "system, input", where only these numbers of dimensions will do.
+    Raises: ValueError for another form, text, complex numbers, dates, infinity, ragged nesting and an empty array.
     """
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(float), np.nan)
@@ -58,46 +59,27 @@ def floats(values: Any, name: str) -> Floats:
         raise ValueError(f"{name}: got {int(np.isinf(out).sum())} infinite values; replace them or mark them as NaN")
     if out.size == 0:
         raise ValueError(f"{name}: got an empty array of shape {out.shape}; at least 3 common items are needed")
+    if forms and out.ndim not in [form.count(",") + 1 for form in forms]:
+        told = " or ".join(f"{name}[{form}]" for form in forms)
+        raise ValueError(f"{name}: got {out.ndim} dimension(s), shape {out.shape}; pass {told}")
     return out
 
 
-def matrix(values: Any, name: str) -> Floats:
-    """Values as a 2-D array `X[system, input]`. Raises: ValueError for another number of dimensions."""
-    array = floats(values, name)
-    if array.ndim != 2:
-        raise ValueError(f"{name}: got {array.ndim} dimension(s), shape {array.shape}; pass {name}[system, input]")
-    return array
-
-
-def vector(values: Any, name: str) -> Floats:
-    """Values as a 1-D array. Raises: ValueError for another number of dimensions."""
-    array = floats(values, name)
-    if array.ndim != 1:
-        raise ValueError(f"{name}: got shape {array.shape}; pass a flat list of numbers")
-    return array
-
-
 def alike(**values: Any) -> list[Floats]:
-    """Arrays of one shape, 1-D or 2-D, in the order given.
+    """Arrays of one shape, flat or `[system, input]`, in the order given.
 
     Raises: ValueError for unequal shapes, more than two dimensions, and pandas labels that differ.
     """
     same_labels(**values)
-    arrays = {name: floats(value, name) for name, value in values.items()}
+    arrays = {name: floats(value, name, "item", "system, input") for name, value in values.items()}
     if len({array.shape for array in arrays.values()}) > 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ValueError(f"got unequal shapes: {shapes}; scores and ratings must cover the same items in one order")
-    for name, array in arrays.items():
-        if array.ndim not in (1, 2):
-            raise ValueError(f"{name}: got {array.ndim} dimensions; pass a flat vector or {name}[system, input]")
     return list(arrays.values())
 
 
 def same_labels(**values: Any) -> None:
-    """Passes silently unless two pandas objects of one length differ in labels, which would pair the wrong items.
-
-    Raises: ValueError naming the two.
-    """
+    """Raises: ValueError for pandas objects of one length that differ in labels, which would pair the wrong items."""
     for axis in (-1, -2):
         given = {n: v.axes[axis] for n, v in values.items() if hasattr(v, "axes") and len(v.axes) >= -axis}
         for name, labels in given.items():
@@ -147,10 +129,7 @@ def scale(low: Any, high: Any) -> tuple[float, float]:
 
 
 def rescaled(values: Floats, axis: int | None = None) -> Floats:
-    """Values divided by a power of two near their largest magnitude: squares neither overflow nor vanish, no rounding.
-
-    NaN is left alone.
-    """
+    """Values divided by a power of two near their largest: squares neither overflow nor vanish, nothing is rounded."""
     with np.errstate(invalid="ignore"):
         largest = np.fmax.reduce(np.abs(values), axis=axis, keepdims=axis is not None, initial=0.0)
     return np.ldexp(values, -np.frexp(largest)[1])
@@ -161,18 +140,8 @@ def exactly(value: float) -> str:
     return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
 
 
-@dataclass(frozen=True)
-class Filled:
-    """Scores and ratings after a missing policy, NaN in both where an item takes no part; counts before the policy."""
-
-    x: Floats
-    y: Floats
-    policy: str
-    n_missing: int  # items that lacked a score or a rating
-
-
-def fill(x: Floats, y: Floats, policy: str = "drop") -> Filled:
-    """Which scores enter: the arrays with missing judge scores handled by a named policy.
+def fill(x: Floats, y: Floats, policy: str = "drop") -> tuple[Floats, Floats, int]:
+    """Scores and ratings after a missing policy, NaN in both where an item takes no part; how many lacked one at first.
 
     x: judge scores, y: human ratings, one shape. Ratings are never invented: an item without one is always left out.
     Raises: ValueError for an unknown policy, for missing values under "error", and when nothing is there to fill from.
@@ -190,7 +159,7 @@ def fill(x: Floats, y: Floats, policy: str = "drop") -> Filled:
             raise ValueError(f"nan={policy!r}: all {x.size} scores are missing, there is nothing to fill from")
         x = np.where(gone_x, FILLS[policy](x), x)
     left = np.isnan(x) | gone_y
-    return Filled(np.where(left, np.nan, x), np.where(left, np.nan, y), policy, lacking)
+    return np.where(left, np.nan, x), np.where(left, np.nan, y), lacking
 
 
 def common(*sides: Floats) -> tuple[Floats, ...]:
@@ -228,12 +197,10 @@ def mean_of_samples(samples: Any, rule: str = "nan-mean") -> Samples:
         raise ValueError(f"samples: got shape {draws.shape}; pass S[draw, item] or S[draw, system, input]")
     here = ~np.isnan(draws)
     counts = here.sum(axis=0)
-    total = np.where(here, draws, 0.0).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        if rule == "zero":
-            scores = total / len(draws)
-        elif rule == "first":
-            scores = np.take_along_axis(draws, here.argmax(axis=0)[None], axis=0)[0]
-        else:
-            scores = total / np.where(counts >= (len(draws) if rule == "all" else 1), counts, np.nan)
+    if rule == "first":
+        scores = np.take_along_axis(draws, here.argmax(axis=0)[None], axis=0)[0]
+    else:
+        least = {"zero": 0, "nan-mean": 1, "all": len(draws)}[rule]
+        over = len(draws) if rule == "zero" else counts
+        scores = np.where(here, draws, 0.0).sum(axis=0) / np.where(counts >= least, over, np.nan)
     return Samples(scores, counts.astype(float), rule, len(draws), int((~here).sum()), int((counts == 0).sum()))

@@ -13,8 +13,7 @@ from .result import NAN, Floats, Interval, Measured, Result
 
 UNITS = ("characters", "words")
 SURE = 1 - 1e-10  # leverage from which an item's residual is zero whatever its score
-ALONE = "no HC3 interval of the slope: one item alone decides part of the regression"
-COVARIANCES = ("HC3", "cluster-inputs", "cluster-systems")
+COVARIANCES = {"HC3": None, "cluster-inputs": 1, "cluster-systems": 0}  # the axis whose units are the clusters
 
 
 def constant(shape: tuple[int, ...], value: float = 1.0) -> Floats:
@@ -31,9 +30,7 @@ def uniform(shape: tuple[int, ...], seed: int, values: Sequence[float] | None = 
     Raises: ValueError for a negative seed or an empty scale.
     """
     rng = np.random.default_rng(arrays.whole(seed, "seed", low=0))
-    if values is None:
-        return rng.random(shape)
-    return rng.choice(arrays.vector(list(values), "values"), size=shape)
+    return rng.random(shape) if values is None else rng.choice(arrays.floats(list(values), "values", "value"), shape)
 
 
 def length(texts: Sequence[str], unit: str = "characters") -> Floats:
@@ -76,11 +73,8 @@ class LengthBias(Measured):
     reason: str = ""
 
     def signature(self) -> str:
-        total = self.n + self.n_missing
-        return (
-            f"bias:length|coef:partial-{self.coef}|ols:{self.covariance}|nan:drop({self.n_missing}/{total})"
-            f"{self.interval.signature()}"
-        )
+        gone = f"nan:drop({self.n_missing}/{self.n + self.n_missing}){self.interval.signature()}"
+        return f"bias:length|coef:partial-{self.coef}|ols:{self.covariance}|{gone}"
 
 
 def length_bias(
@@ -107,28 +101,27 @@ def length_bias(
     sides = arrays.alike(x=x, y=y, length=length)
     if covariance != "HC3" and sides[0].ndim != 2:
         raise ValueError(f"covariance={covariance!r} needs x[system, input]; got a flat vector")
-    a, b, c = arrays.common(*(arrays.rescaled(side) for side in sides))  # squares neither overflow nor vanish
-    if covariance != "HC3":
-        groups = (~np.isnan(a)).any(axis=0 if covariance == "cluster-inputs" else 1).sum()
-        if groups < 2:
-            raise ValueError(f"covariance={covariance!r}: got {groups} group with common items; at least 2, or 'HC3'")
-    n = int((~np.isnan(a)).sum())
-    if n < 5:
+    a, b, c = arrays.common(*map(arrays.rescaled, sides))  # squares neither overflow nor vanish
+    here = ~np.isnan(a)
+    axis = COVARIANCES[covariance]
+    if axis is not None and (groups := here.any(axis=1 - axis).sum()) < 2:
+        raise ValueError(f"covariance={covariance!r}: got {groups} group with common items; at least 2, or 'HC3'")
+    if (n := int(here.sum())) < 5:
         raise ValueError(f"got {n} common items; at least 5 are needed to hold the rating constant")
     plans = [levels.plan(one, two, coef, "dataset") for one, two in ((a, b), (a, c), (b, c))]
     partial = float(_partial(*(plan.value for plan in plans)))
     ends = intervals.of(levels.Combined(_partial, plans), partial, ci, "dataset", coef, n_boot, seed)
-    reasons = [ends.reason]
-    flat = any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in (one[~np.isnan(one)] for one in (a, b, c)))
-    slope = (NAN, NAN, NAN, NAN) if flat or partial != partial else _slope(a, b, c, covariance)
+    flat = any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in (a[here], b[here], c[here]))
+    if flat or partial != partial:
+        slope, why = (NAN, NAN, NAN, NAN), "no slope: a side is constant but for rounding"
+    else:
+        groups = None if axis is None else np.indices(a.shape)[axis][here]
+        slope, why = _slope(a[here], b[here], c[here], groups)
+    reason = "; ".join(filter(None, (ends.reason, why)))
     if partial != partial:
-        reasons = ["a side is constant, or two sides agree perfectly"]
-    elif flat:
-        reasons.append("no slope: a side is constant but for rounding")
-    elif np.isnan(slope[1]):
-        reasons.append(ALONE)
+        reason = "a side is constant, or two sides agree perfectly"
     found = plans[1].value, plans[2].value, partial, *slope
-    return LengthBias(*found, coef, covariance, n, a.size - n, ends, "; ".join(filter(None, reasons)))
+    return LengthBias(*found, coef, covariance, n, a.size - n, ends, reason)
 
 
 def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
@@ -138,22 +131,18 @@ def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
         return np.where(left > 1e-12, np.clip((xl - xy * yl) / np.sqrt((1 - xy**2) * (1 - yl**2)), -1, 1), np.nan)
 
 
-def _slope(x: Floats, y: Floats, length: Floats, covariance: str) -> tuple[float, float, float, float]:
+def _slope(x: Floats, y: Floats, length: Floats, groups: Any) -> tuple[tuple[float, float, float, float], str]:
+    """Slope, its interval and p; and why these are none. groups: of the items, None for independent ones (HC3)."""
     import statsmodels.api as sm
     from scipy import stats
 
-    here = ~np.isnan(x)
-    design = sm.add_constant(np.column_stack([stats.zscore(y[here]), stats.zscore(length[here])]))
-    model = sm.OLS(stats.zscore(x[here]), design)
-    if covariance == "HC3":
-        fit = model.fit(cov_type="HC3")
-    else:
-        groups = np.indices(x.shape)[1 if covariance == "cluster-inputs" else 0][here]
-        fit = model.fit(cov_type="cluster", cov_kwds={"groups": groups})
-    if covariance == "HC3" and fit.get_influence().hat_matrix_diag.max() > SURE:
-        return float(fit.params[2]), NAN, NAN, NAN
+    model = sm.OLS(stats.zscore(x), sm.add_constant(np.column_stack([stats.zscore(y), stats.zscore(length)])))
+    fit = model.fit(cov_type="HC3") if groups is None else model.fit(cov_type="cluster", cov_kwds={"groups": groups})
+    slope = float(fit.params[2])
+    if groups is None and fit.get_influence().hat_matrix_diag.max() > SURE:
+        return (slope, NAN, NAN, NAN), "no HC3 interval of the slope: one item alone decides part of the regression"
     low, high = fit.conf_int()[2]
-    return float(fit.params[2]), float(low), float(high), float(fit.pvalues[2])
+    return (slope, float(low), float(high), float(fit.pvalues[2])), ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,27 +184,19 @@ def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> Scal
     if steps is not None:
         arrays.whole(steps, "steps", low=2)
     here = values[~np.isnan(values)]
-    if len(here) < 2:
-        raise ValueError(f"x: got {len(here)} scores; at least 2 are needed")
+    if (n := len(here)) < 2:
+        raise ValueError(f"x: got {n} scores; at least 2 are needed")
     if here.min() < low or here.max() > high:
         raise ValueError(f"x: got scores from {here.min():g} to {here.max():g} on a scale from {low:g} to {high:g}")
     distinct, counts = np.unique(here, return_counts=True)
     if steps is not None and len(distinct) > steps:
         raise ValueError(f"x: got {len(distinct)} different scores on a scale of {steps} steps; pass steps=None")
-    share = counts / len(here)
+    share = counts / n
     entropy = float(max(-(share * np.log2(share)).sum(), 0.0))
-    return ScaleUse(
-        n=len(here),
-        n_missing=len(values) - len(here),
-        distinct=len(distinct),
-        mean=float(here.mean()),
-        sd=float(here.std(ddof=1)),
-        entropy=entropy,
-        evenness=float(entropy / np.log2(steps)) if steps else NAN,
-        ties=float((counts * (counts - 1.0)).sum() / (len(here) * (len(here) - 1.0))),
-        floor=float((here == low).mean()),
-        ceiling=float((here == high).mean()),
-        counts=tuple((float(value), int(count)) for value, count in zip(distinct, counts, strict=True)),
-        scale=(low, high),
-        steps=steps,
-    )
+    evenness = float(entropy / np.log2(steps)) if steps else NAN
+    ties = float((counts * (counts - 1.0)).sum() / (n * (n - 1.0)))
+    moments = float(here.mean()), float(here.std(ddof=1))
+    ends = float((here == low).mean()), float((here == high).mean())
+    table = tuple(zip(distinct.tolist(), counts.tolist(), strict=True))
+    total = n, len(values) - n, len(distinct)
+    return ScaleUse(*total, *moments, entropy, evenness, ties, *ends, table, (low, high), steps)

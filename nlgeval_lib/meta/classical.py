@@ -18,8 +18,6 @@ except ModuleNotFoundError:
     special = None  # what stands in for it is at the end of this file
 
 ALTERNATIVES = ("two-sided", "greater", "less")
-NO_VARIANCE = "no test: the correlations leave no variance to compare with"
-IMPOSSIBLE = "no test: no three columns can have these correlations together"
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +51,7 @@ def williams(
     mean = (r_first + r_second) / 2
     below = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r_between) ** 3
     t = (r_first - r_second) * np.sqrt((n - 1) * (1 + r_between) / below) if below > 0 else NAN
-    return _classical("williams", t, n - 3.0, alternative, n, IMPOSSIBLE if determinant < -1e-9 else "")
+    return _classical("williams", t, n - 3.0, alternative, n, determinant)
 
 
 def steiger(
@@ -69,7 +67,7 @@ def steiger(
         joint = r_between * (1 - 2 * mean**2) - mean**2 * (1 - 2 * mean**2 - r_between**2) / 2
         joint = np.divide(joint, (1 - mean**2) ** 2)
         z = (np.arctanh(r_first) - np.arctanh(r_second)) * np.sqrt((n - 3) / np.float64(2 - 2 * joint))
-    return _classical("steiger", z, NAN, alternative, n, IMPOSSIBLE if determinant < -1e-9 else "")
+    return _classical("steiger", z, NAN, alternative, n, determinant)
 
 
 def _determinant(r_first: float, r_second: float, r_between: float, n: int, coef: str) -> float:
@@ -98,10 +96,12 @@ def fisher_test(
     return _classical("fisher", z, NAN, alternative, n_first + n_second)
 
 
-def _classical(test: str, statistic: float, df: float, alternative: str, n: int, reason: str = "") -> Classical:
+def _classical(test: str, statistic: float, df: float, alternative: str, n: int, determinant: float = 0.0) -> Classical:
     arrays.choice(alternative, ALTERNATIVES, "alternative")
-    if reason or not np.isfinite(statistic):
-        return Classical(test, NAN, df, NAN, alternative, n, reason or NO_VARIANCE)
+    if determinant < -1e-9 or not np.isfinite(statistic):
+        why = "no three columns can have these correlations together"
+        why = why if determinant < -1e-9 else "the correlations leave no variance to compare with"
+        return Classical(test, NAN, df, NAN, alternative, n, f"no test: {why}")
     below, above = (special.stdtr(df, t) if df == df else special.ndtr(t) for t in (statistic, -statistic))
     p = {"two-sided": 2 * min(below, above), "greater": above, "less": below}[alternative]
     return Classical(test, float(statistic), df, float(p), alternative, n)

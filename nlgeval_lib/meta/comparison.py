@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import arrays, draws, intervals, jackknife, levels
 from .classical import ALTERNATIVES, special
@@ -22,7 +21,7 @@ class Comparison(Measured):
     """Two judges against the same ratings on their common items.
 
     difference: first minus second, of the scores as they came. p: NaN with a reason where not defined. low, high: of
-    the difference, where an interval was asked for. test: its name and settings. spread: of a jackknife test.
+    the difference, where asked for. test: its name and settings. spread: of a jackknife test.
     """
 
     first: float
@@ -66,9 +65,8 @@ class Comparison(Measured):
         if systems is not None or inputs is not None:
             counts = found.counts
             found = found.scaled(systems or counts.get("systems", 0), inputs or counts.get("inputs", 0))
-        return float(
-            (special.stdtrit(found.df, 1 - alpha / 2) + special.stdtrit(found.df, power)) * found.variance**0.5
-        )
+        reach = special.stdtrit(found.df, 1 - alpha / 2) + special.stdtrit(found.df, power)
+        return float(reach * found.variance**0.5)
 
 
 def compare(
@@ -102,19 +100,18 @@ def compare(
     coef = levels.named(coef, level)
     arrays.choice(alternative, ALTERNATIVES, "alternative")
     n_perm, seed = arrays.whole(n_perm, "n_perm"), arrays.whole(seed, "seed", low=0)
-    one, two, ratings = arrays.alike(first=first, second=second, y=y)
-    lost = int(np.isnan([one, two, ratings]).any(axis=0).sum())
-    one, two, ratings = arrays.common(*(arrays.fill(side, ratings, nan).x for side in (one, two)), ratings)
+    *sides, ratings = arrays.alike(first=first, second=second, y=y)
+    lost = int(np.isnan([*sides, ratings]).any(axis=0).sum())
+    *sides, ratings = arrays.common(*(arrays.fill(side, ratings, nan)[0] for side in sides), ratings)
     here = ~np.isnan(ratings)
     name = arrays.choice(units or intervals.DEFAULT_TEST, TESTS, "units")
     name, note = intervals.chosen("test", level, coef, here) if name == "auto" else (name, "")
     method, _, unit = name.rpartition("-")
     draws.check_units(unit, ratings.shape)
     levels.check(ratings, level)
-    pair = levels.Combined(np.subtract, [levels.plan(side, ratings, coef, level, nan) for side in (one, two)])
+    pair = levels.Combined(np.subtract, [levels.plan(side, ratings, coef, level, nan) for side in sides])
     values = [part.value for part in pair.parts]
     difference = values[0] - values[1]
-    data = int(here.sum()), lost, ratings.size, nan
     found = jackknife.spread(pair, unit) if method == "jack" and difference == difference else None
     patterns = draws.every_pattern(here, MOST_PATTERNS) if method == "exact" else None
     test, scaling, drawn = f"perm-{unit}/{n_perm}", "z", method != "jack" and patterns is None
@@ -122,7 +119,8 @@ def compare(
         test, scaling = found.signature() if found else name, ""
     elif patterns is not None:
         test = f"exact-systems/{patterns.shape[1]}"
-    settings = coef, level, test, alternative, scaling, *data, seed if drawn else None
+    counts = int(here.sum()), lost, ratings.size
+    settings = coef, level, test, alternative, scaling, *counts, nan, seed if drawn else None
     if np.isnan(difference):
         which = " and ".join(n for n, v in zip(("first", "second"), values, strict=True) if np.isnan(v))
         why = f"no test: the coefficient of the {which} judge is not defined"
@@ -136,7 +134,7 @@ def compare(
         if patterns is not None:
             step = draws.chunk_size(2 * here.size)
             masks = (draws.Draws(patterns[:, at : at + step]) for at in range(0, patterns.shape[1], step))
-        pool = levels.Swapped(*alike(standardised(one), standardised(two)), ratings, coef, level, nan)
+        pool = levels.Swapped(*alike(*map(standardised, sides)), ratings, coef, level, nan)
         nobody = draws.Draws(rows=np.zeros((ratings.size, 1), dtype=draws.exact(2 * ratings.size)))
         observed = float(np.subtract(*pool.values(nobody))[0])  # as the rest, on the common scale
         null = np.concatenate([np.subtract(*pool.values(mask)) for mask in masks])
@@ -151,18 +149,11 @@ def p_value(null: Floats, observed: float, alternative: str = "two-sided", every
     Permutations without a defined statistic count as extreme: they can only make the test more careful. every: these
     are all but the mirror images, which exchange what these do not; the data themselves are among them.
     """
-    slack = 1e-12
     if every:
         null = np.concatenate([null, -null])
+    side: Any = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}[alternative]
     undefined = np.isnan(null)
-    with np.errstate(invalid="ignore"):
-        if alternative == "two-sided":
-            extreme = np.abs(null) >= abs(observed) - slack
-        elif alternative == "greater":
-            extreme = null >= observed - slack
-        else:
-            extreme = null <= observed + slack
-    count, lost = int((extreme | undefined).sum()), int(undefined.sum())
+    count, lost = int((undefined | (side(null) >= side(observed) - 1e-12)).sum()), int(undefined.sum())
     reason = f"undefined in {lost} of {len(null)} permutations, counted as extreme" if lost else ""
     if every and len(null) < (40 if alternative == "two-sided" else 20):
         reason = f"{int(np.log2(len(null)))} systems cannot reach .05"
@@ -171,12 +162,11 @@ def p_value(null: Floats, observed: float, alternative: str = "two-sided", every
 
 def standardised(side: Floats) -> Floats:
     """Scores on the common scale of exchange: mean 0, spread 1; a constant side becomes zero. NaN stays."""
-    here, side = ~np.isnan(side), arrays.rescaled(side)  # squares neither overflow nor vanish
-    out = side.copy()
-    above = side[here] - side[here].min()  # scores far from zero lose digits otherwise
-    spread = above.std()
-    out[here] = (above - above.mean()) / spread if above.max() > 0 and spread > 0 else 0.0
-    return out
+    side = arrays.rescaled(side)  # squares neither overflow nor vanish
+    above = side - np.nanmin(side)  # scores far from zero lose digits otherwise
+    known = above[~np.isnan(side)]
+    spread = known.std()
+    return (above - known.mean()) / spread if known.max() > 0 and spread > 0 else above * 0
 
 
 def alike(one: Floats, two: Floats) -> tuple[Floats, Floats]:
@@ -186,17 +176,11 @@ def alike(one: Floats, two: Floats) -> tuple[Floats, Floats]:
     otherwise tie or not at random. Values of one judge are never joined.
     """
     mine, theirs = (np.unique(side[~np.isnan(side)]) for side in (one, two))
-    near = _nearest(theirs, mine)
+    near, back = (
+        np.searchsorted((among[1:] + among[:-1]) / 2, values) for values, among in ((theirs, mine), (mine, theirs))
+    )
     slack = 64 * np.finfo(float).eps * np.maximum(1.0, np.abs(theirs))
-    joined = (_nearest(mine, theirs)[near] == np.arange(len(theirs))) & (np.abs(theirs - mine[near]) <= slack)
+    joined = (back[near] == np.arange(len(theirs))) & (np.abs(theirs - mine[near]) <= slack)
     here, out = ~np.isnan(two), two.copy()
     out[here] = np.where(joined, mine[near], theirs)[np.searchsorted(theirs, two[here])]
     return one, out
-
-
-def _nearest(values: Floats, among: Floats) -> npt.NDArray[np.intp]:
-    """For each value the place of the nearest of sorted numbers."""
-    if len(among) < 2:
-        return np.zeros(len(values), dtype=np.intp)
-    right = np.searchsorted(among, values).clip(1, len(among) - 1)
-    return right - (values - among[right - 1] <= among[right] - values)

@@ -1,5 +1,4 @@
-"""How well a judge's scores follow human ratings: over all items, input by input, over systems, or in each stratum;
-and how far missing scores could move it."""
+"""How well scores follow human ratings: over all items, by input, over systems, by stratum; what gaps could change."""
 
 from __future__ import annotations
 
@@ -69,24 +68,23 @@ def correlate(
     """
     coef = levels.named(coef, level)
     a, b = arrays.alike(x=x, y=y)
-    filled = arrays.fill(a, b, nan)
-    levels.check(filled.x, level)
-    here, skipped, reason = ~np.isnan(filled.x), 0, ""
+    a, b, lacking = arrays.fill(a, b, nan)
+    levels.check(a, level)
+    here, skipped, reason = ~np.isnan(a), 0, ""
     n = units = int(here.sum())
-    plan, whole = levels.plan(filled.x, filled.y, coef, level, nan), everything(filled.x.shape)
-    value, sides = plan.value, (filled.x, filled.y)
-    if isinstance(plan, levels.Listed) and level == "input":
-        skipped = int(np.isnan(plan.each(whole)).sum())
-        units = here.shape[1] - skipped
-        reason = f"none of {skipped} inputs has two systems that differ in scores and in ratings"
+    plan, whole = levels.plan(a, b, coef, level, nan), everything(a.shape)
+    value = plan.value
     if isinstance(plan, levels.Systems):
         units = int(here.any(axis=1).sum())
         skipped = len(here) - units
-        sides = plan.means(whole)[:2]
-    reason = "" if value == value else reason or _why(*sides, "mean " if level == "system" else "")
+        a, b, _ = plan.means(whole)
+    elif level == "input":
+        skipped = int(np.isnan(plan.each(whole)).sum())
+        units = here.shape[1] - skipped
+        reason = f"none of {skipped} inputs has two systems that differ in scores and in ratings"
+    reason = "" if value == value else reason or _why(a, b, "mean " if level == "system" else "")
     ends = intervals.of(plan, value, ci, level, coef, n_boot, seed, confidence)
-    counts = n, units, filled.n_missing, skipped, filled.x.size
-    return Correlation(value, coef, level, *counts, nan, ends, reason or ends.reason)
+    return Correlation(value, coef, level, n, units, lacking, skipped, here.size, nan, ends, reason or ends.reason)
 
 
 def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset", nan: str = "drop") -> Floats:
@@ -99,12 +97,13 @@ def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset"
     coef = levels.named(coef, level)
     arrays.same_labels(**({"x": x, "y": y} if np.ndim(y) == 1 else {}))
     stack, ratings = arrays.floats(x, "x"), arrays.floats(y, "y")
-    if stack.ndim != ratings.ndim + 1 or stack.shape[1:] != ratings.shape or ratings.ndim not in (1, 2):
-        raise ValueError(f"got x {stack.shape} and y {ratings.shape}; pass X[judge, item] or X[judge, system, input]")
-    if level != "dataset" and ratings.ndim != 2:
-        raise ValueError(f"level={level!r} needs x[judge, system, input]; got {stack.shape}")
-    filled = [arrays.fill(side, ratings, nan) for side in stack]
-    a, b = np.stack([one.x for one in filled]), np.stack([one.y for one in filled])
+    dims = (1, 2) if level == "dataset" else (2,)
+    if stack.shape[1:] != ratings.shape or ratings.ndim not in dims:
+        told = f"x {stack.shape} and y {ratings.shape}"
+        raise ValueError(
+            f"level={level!r}: got {told}; pass X[judge, system, input], or X[judge, item] at dataset level"
+        )
+    a, b = (np.stack(side) for side in list(zip(*(arrays.fill(one, ratings, nan) for one in stack), strict=True))[:2])
     here = ~np.isnan(a)
     few = here.reshape(len(a), -1).sum(axis=1) < 3
     if level == "system":
@@ -124,12 +123,7 @@ def _why(x: Floats, y: Floats, what: str) -> str:
 
 
 def by_stratum(
-    x: Any,
-    y: Any,
-    strata: Any,
-    coef: str = "kendall-b",
-    level: str = "dataset",
-    **settings: Any,
+    x: Any, y: Any, strata: Any, coef: str = "kendall-b", level: str = "dataset", **settings: Any
 ) -> dict[Any, Correlation]:
     """How well does the judge follow the ratings within each kind of item?
 
@@ -153,12 +147,12 @@ def by_stratum(
         columns = inside.any(axis=0) if a.ndim == 2 else inside
         one, two = (np.where(inside, side, np.nan)[..., columns] for side in (a, b))
         try:
-            result = correlate(one, two, coef, level, **settings)
-            out[label] = replace(result, n_missing=lacking, total=size)
+            found = correlate(one, two, coef, level, **settings)
         except ValueError as error:
             if "common item" not in str(error):
                 raise
-            out[label] = Correlation(NAN, coef, level, size - lacking, 0, lacking, 0, size, reason=str(error))
+            found = Correlation(NAN, coef, level, size - lacking, 0, lacking, 0, size, reason=str(error))
+        out[label] = replace(found, n_missing=lacking, total=size)
     return out
 
 
@@ -181,10 +175,8 @@ class Bounds(Result):
     scale: tuple[float, float]
 
     def signature(self) -> str:
-        return (
-            f"level:{self.level}|coef:{self.coef}|nan:worst-case({self.n_missing}/{self.total})"
-            f"|scale:{self.scale[0]:g}-{self.scale[1]:g}|fills:{self.n_fills}"
-        )
+        gone = f"nan:worst-case({self.n_missing}/{self.total})|scale:{self.scale[0]:g}-{self.scale[1]:g}"
+        return f"level:{self.level}|coef:{self.coef}|{gone}|fills:{self.n_fills}"
 
 
 def bounds(x: Any, y: Any, low: float, high: float, coef: str = "kendall-b", level: str = "dataset") -> Bounds:
@@ -200,30 +192,26 @@ def bounds(x: Any, y: Any, low: float, high: float, coef: str = "kendall-b", lev
     if len(off := a[(a < low) | (a > high)]):
         raise ValueError(f"x: got {off[0]:g} on a scale from {low:g} to {high:g}")
     point = correlate(a, b, coef, level)
-    gap = np.isnan(a) & ~np.isnan(b)
-    values = [point.value]
+    gap, values = np.isnan(a) & ~np.isnan(b), [point.value]
     for scores in _fills(b[gap], low, high) if gap.any() else ():
         whole = a.copy()
         whole[gap] = scores
-        filled = arrays.fill(whole, b)
-        values.append(levels.plan(filled.x, filled.y, point.coef, level).value)
-    ends = np.fmin.reduce(values), np.fmax.reduce(values)
+        values.append(levels.plan(*arrays.fill(whole, b)[:2], point.coef, level).value)
+    least, most = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
     counts = int(gap.sum()), a.size, len(values) - 1, (low, high)
-    return Bounds(float(ends[0]), float(ends[1]), point.value, point.coef, level, *counts)
+    return Bounds(least, most, point.value, point.coef, level, *counts)
 
 
 def _fills(ratings: Floats, low: float, high: float, most_cuts: int = 60) -> Iterator[Floats]:
     """Scores for the missing items: two-valued by a cut in the ratings, and the same with a slight order within."""
-    cuts = np.unique(ratings)
+    seen = cuts = np.unique(ratings)
     if len(cuts) > most_cuts:
         cuts = np.unique(np.quantile(ratings, np.linspace(0, 1, most_cuts), method="nearest"))
-    edges = np.append(cuts, np.inf)
-    place = np.searchsorted(np.unique(ratings), ratings) / max(len(np.unique(ratings)), 1)
-    slight = (high - low) * 1e-6 * place
-    for edge in edges:
+    most = (high - low) * 1e-6
+    slight = most * (np.searchsorted(seen, ratings) / len(seen))
+    for edge in (*cuts, np.inf):
         above = ratings >= edge
-        with_them, against = np.where(above, high, low), np.where(above, low, high)
-        yield with_them
-        yield against
-        yield np.where(above, high - (high - low) * 1e-6 + slight, low + slight)
-        yield np.where(above, low + (high - low) * 1e-6 - slight, high - slight)
+        yield np.where(above, high, low)
+        yield np.where(above, low, high)
+        yield np.where(above, high - most + slight, low + slight)
+        yield np.where(above, low + most - slight, high - slight)

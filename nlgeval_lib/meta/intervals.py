@@ -52,7 +52,7 @@ def of(
     if method == "fisher":
         n = int(statistic.here.any(axis=1).sum()) if level == "system" else int(statistic.here.sum())
         ends = fisher_interval(value, n, coef, confidence) if value == value else (NAN, NAN)
-        made = Interval(*ends, "fisher", f"|n:{n}", reason="" if ends[0] == ends[0] else f"no interval: {n} items")
+        made = Interval(*ends, name, f"|n:{n}", reason="" if ends[0] == ends[0] else f"no interval: {n} items")
     elif method == "jack":
         rows = units == "rows" and not difference and coef != "acc-eq" and abs(value) < 1 - jackknife.NOTHING
         found = jackknife.spread(statistic, units, level == "dataset" and not difference, rows)
@@ -63,9 +63,10 @@ def of(
         replicates = np.concatenate([statistic.values(chunk) for chunk in chunks])
         wide = method == "wide"
         tail = _widened(statistic.here, units, confidence) if wide else round((1 - confidence) / 2, 15)
-        made = replace(percentile(replicates, value, tail, confidence), name=name)
-        made = made if wide else replace(made, replicates=replicates)
-        made = replace(made, how=f"/{n_boot}|seed:{seed}")
+        made = percentile(replicates, value, tail, confidence)
+        made = replace(
+            made, name=name, how=f"/{n_boot}|seed:{seed}", replicates=made.replicates if wide else replicates
+        )
     how = made.how if confidence == 0.95 else f"{made.how}|conf:{arrays.exactly(confidence)}"
     return replace(made, how=how, reason="; ".join(filter(None, (note, made.reason))))
 
@@ -77,12 +78,12 @@ def known(ci: str | bool | None, level: str, coef: str, here: Any, what: str) ->
     name = arrays.choice(DEFAULT_CI if ci is True else ci, NAMES, "ci")
     if name == "auto":
         return chosen(what, level, coef, here)
-    if name == "fisher":
-        arrays.choice(coef, FISHER, "coef of ci='fisher'")
-        if what == "difference":
-            raise ValueError("ci: got 'fisher', which is no interval of a difference")
-    else:
+    if name != "fisher":
         draws.check_units(name.split("-")[1], here.shape, "ci")
+        return name, ""
+    arrays.choice(coef, FISHER, "coef of ci='fisher'")
+    if what == "difference":
+        raise ValueError("ci: got 'fisher', which is no interval of a difference")
     return name, ""
 
 
@@ -142,16 +143,15 @@ def percentile(replicates: Floats, value: float, tail: float = 0.025, confidence
     """Within what limits do the replicates put the value, with this share of them cut off at either end?"""
     good = replicates[~np.isnan(replicates)]
     undefined = len(replicates) - len(good)
-    notes = [f"undefined in {undefined} of {len(replicates)} resamples, interval of the rest"] if undefined else []
-    why = ""
-    if np.isnan(value):
-        why = "no interval: the coefficient itself is not defined"
-    elif len(good) * 2 < len(replicates):
-        why = f"no interval: undefined in {undefined} of {len(replicates)} resamples"
-    elif len(good) < 2:
-        why = f"no interval: {len(good)} resample(s) with a value, at least 2 are needed"
+    lost = f"undefined in {undefined} of {len(replicates)} resamples"
+    why = "the coefficient itself is not defined" if np.isnan(value) else ""
+    if not why and len(good) < max(2, len(replicates) / 2):
+        why = (
+            f"{len(good)} resample(s) with a value, at least 2 are needed" if len(good) * 2 >= len(replicates) else lost
+        )
     if why:
-        return Interval(n_undefined=undefined, reason=why)
+        return Interval(n_undefined=undefined, reason=f"no interval: {why}")
+    notes = [f"{lost}, interval of the rest"] if undefined else []
     if len(good) * tail < 1:
         notes.append(f"{len(good)} resamples are too few for the tails of a {100 * confidence:g} % interval")
     low, high = np.quantile(good, [tail, 1 - tail])
@@ -160,10 +160,8 @@ def percentile(replicates: Floats, value: float, tail: float = 0.025, confidence
 
 def _widened(here: npt.NDArray[np.bool_], units: str, confidence: float) -> float:
     """The tail that makes the percentile interval of a mean of few units as wide as its t interval."""
-    counts = {"rows": int(here.sum())}
-    if here.ndim == 2:
-        counts |= {"systems": int(here.any(axis=1).sum()), "inputs": int(here.any(axis=0).sum())}
-    k = min(counts["systems"], counts["inputs"]) if units == "both" else counts[units]
+    axes = {"systems": [1], "inputs": [0], "both": [1, 0]}.get(units)
+    k = min(int(here.any(axis=axis).sum()) for axis in axes) if axes else int(here.sum())
     t = special.stdtrit(k - 1, (1 + confidence) / 2)
     return float(special.ndtr(-np.sqrt(k / (k - 1)) * t)) if k > 1 else 0.0
 
@@ -218,22 +216,22 @@ def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0) -
     Raises: ValueError for no value or NaN among them, and sizes below 1 and what is no finite number.
     Source: Nadeau and Bengio 2003, Inference for the Generalization Error, section 3.
     """
-    found = arrays.vector(values, "values")
+    found = arrays.floats(values, "values", "split")
     if np.isnan(found).any():
         raise ValueError(f"values: got {len(found)}, {int(np.isnan(found).sum())} of them NaN; pass one number a split")
     n_train, n_test = (arrays.number(size, name, 1) for size, name in ((n_train, "n_train"), (n_test, "n_test")))
     null = arrays.number(null, "null")
     mean, number = float(found.mean()), len(found)
-    settings = number, n_train, n_test, null
+    made = Resampled(mean, NAN, NAN, NAN, NAN, number, n_train, n_test, null, reason="one split has no spread")
     if number < 2:
-        return Resampled(mean, NAN, NAN, NAN, NAN, *settings, reason="one split has no spread")
+        return made
     rounding = 8 * np.finfo(float).eps * max(float(np.abs(found).max()), abs(null))
     if np.ptp(found) <= rounding:
         p = 1.0 if abs(mean - null) <= rounding else NAN
         why = "all splits gave one value: the interval has no width, and a difference cannot be tested"
-        return Resampled(mean, mean, mean, p, 0.0, *settings, reason=why)
+        return replace(made, low=mean, high=mean, p=p, sd=0.0, reason=why)
     sd = float(found.std(ddof=1))
     error = float(sd * np.sqrt(1 / number + n_test / n_train))
     reach = float(special.stdtrit(number - 1, 0.975)) * error
     p = float(2 * special.stdtr(number - 1, -abs(mean - null) / error))
-    return Resampled(mean, mean - reach, mean + reach, p, sd, *settings)
+    return replace(made, low=mean - reach, high=mean + reach, p=p, sd=sd, reason="")

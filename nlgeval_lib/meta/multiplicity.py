@@ -42,8 +42,7 @@ class Corrected(Result):
         return pd.DataFrame({name: list(getattr(self, name)) for name in columns})
 
     def signature(self) -> str:
-        tested = sum(value == value for value in self.p)
-        families = len(set(self.families))
+        tested, families = sum(value == value for value in self.p), len(set(self.families))
         return f"correct:{self.method}|families:{families}|tests:{tested}|alpha:{arrays.exactly(self.alpha)}"
 
 
@@ -64,40 +63,36 @@ def correct(
     arrays.choice(method, METHODS, "method")
     arrays.share(alpha, "alpha")
     named = isinstance(p, Mapping)
-    names = tuple(p) if named else tuple(range(len(p)))
-    values = arrays.vector(list(p.values()) if isinstance(p, Mapping) else p, "p")
+    tests = dict(p) if isinstance(p, Mapping) else dict(enumerate(p))
+    values = arrays.floats(list(tests.values()), "p", "test")
     if ((values < 0) | (values > 1)).any():
         raise ValueError(f"p: got values from {np.nanmin(values):g} to {np.nanmax(values):g}; they must lie in [0, 1]")
     if families is None:
-        families = dict.fromkeys(names, "all") if named else ["all"] * len(names)
-    if named != isinstance(families, Mapping) or (
-        set(families) != set(names) if named else len(families) != len(names)
-    ):
+        families = dict.fromkeys(tests, "all")
+    elif not isinstance(families, Mapping) and not named:
+        families = dict(enumerate(families))
+    if not isinstance(families, Mapping) or set(families) != set(tests):
         raise ValueError(
-            f"families: pass one label for each of the {len(names)} p-values, by the same names or in order"
+            f"families: pass one label for each of the {len(tests)} p-values, by the same names or in order"
         )
-    family = tuple(families[name] for name in names)
+    family = tuple(families[name] for name in tests)
     adjusted = np.full(len(values), np.nan)
     for label in dict.fromkeys(family):
         here = np.array([one == label for one in family]) & ~np.isnan(values)
-        if here.sum() == 1 or method == "none":
-            adjusted[here] = values[here]
-        elif here.any():
-            adjusted[here] = _adjusted(values[here], method)
+        adjusted[here] = _adjusted(values[here], method)
     rejected = tuple(bool(value <= alpha) for value in adjusted)
-    return Corrected(names, family, tuple(values.tolist()), tuple(adjusted.tolist()), rejected, method, alpha)
+    return Corrected(tuple(tests), family, tuple(values.tolist()), tuple(adjusted.tolist()), rejected, method, alpha)
 
 
 def _adjusted(p: Floats, method: str) -> Floats:
     """The p-values of one family, corrected."""
     order, ranks = np.argsort(p), np.arange(1, len(p) + 1)
-    if method == "bonferroni":
-        found = p[order] * len(p)
-    elif method == "holm":
-        found = np.maximum.accumulate(p[order] * ranks[::-1])
-    else:
+    found = p[order]
+    if method in ("bh", "by"):
         share = ranks / len(p) / (1 if method == "bh" else (1 / ranks).sum())
-        found = np.minimum.accumulate((p[order] / share)[::-1])[::-1]
+        found = np.minimum.accumulate((found / share)[::-1])[::-1]
+    elif method != "none":
+        found = np.maximum.accumulate(found * (len(p) if method == "bonferroni" else ranks[::-1]))
     out = np.empty(len(p))
     out[order] = np.minimum(found, 1)
     return out
@@ -111,12 +106,11 @@ def rank_clusters(values: Any, p: Any, alpha: float = 0.05) -> tuple[int, ...]:
     Raises: ValueError for shapes that do not fit or p that is not symmetric.
     Source: the rule of the WMT metrics shared tasks (Freitag et al. 2022).
     """
-    values, p = arrays.vector(values, "values"), arrays.matrix(p, "p")
+    values, p = arrays.floats(values, "values", "judge"), arrays.floats(p, "p", "judge, judge")
     if p.shape != (len(values), len(values)) or not np.array_equal(p, p.T, equal_nan=True):
         raise ValueError(f"p: got shape {p.shape} for {len(values)} values; pass p[judge, judge], alike both ways")
-    ranks = [0] * len(values)
+    ranks, rank = [0] * len(values), 0
     members: list[int] = []
-    rank = 0
     for judge in sorted(np.flatnonzero(~np.isnan(values)), key=lambda j: -values[j]):
         if not members or any(p[judge, other] <= alpha for other in members):
             rank, members = rank + 1, []
@@ -142,8 +136,9 @@ class League(Result):
         return table.assign(name=self.names, rank=self.ranks).set_index("name").reset_index()
 
     def signature(self) -> str:
-        test = f"|{self.comparisons[0].signature()}" if self.comparisons else ""
-        return f"judges:{len(self.names)}|common:{self.n}{test}|{self.corrected.signature()}"
+        return "|".join(
+            [f"judges:{len(self.names)}|common:{self.n}", self.comparisons[0].signature(), self.corrected.signature()]
+        )
 
 
 def league(
@@ -169,35 +164,28 @@ def league(
     """
     if not isinstance(judges, Mapping) or len(judges) < 2:
         raise ValueError("judges: pass a mapping from name to scores with at least 2 judges")
-    shared, scores, lost = _on_common_items(judges, y, nan)
+    shared = arrays.floats(y, "y")
+    lacking, scores = np.isnan(shared), {}
+    for name, x in judges.items():
+        side, ratings = arrays.alike(**{f"judge {name!r}": x, "y": y})
+        lacking |= np.isnan(side)
+        scores[name] = arrays.fill(side, ratings, nan)[0]
+    shared[np.isnan([shared, *scores.values()]).any(axis=0)] = np.nan
     # what was filled or left out before, so that results and signatures say so
     rest = nan if nan == "constant-zero" else "drop"
-    correlations = tuple(
-        replace(correlate(x, shared, coef, level, rest, ci, n_boot, seed, confidence), nan=nan, n_missing=lost)
-        for x in scores.values()
-    )
-    comparisons = {}
+    told: dict[str, Any] = {"nan": nan, "n_missing": int(lacking.sum())}
+    scores = {name: np.where(np.isnan(shared), np.nan, x) for name, x in scores.items()}
+    correlations, comparisons = [], {}
+    for x in scores.values():
+        one = correlate(x, shared, coef, level, rest, ci, n_boot, seed, confidence)
+        correlations.append(replace(one, **told))
     for a, b in combinations(scores, 2):
-        one = compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, nan=rest)
-        comparisons[a, b] = replace(one, nan=nan, n_missing=lost)
+        pair = compare(scores[a], scores[b], shared, coef, level, units, n_perm, seed, nan=rest)
+        comparisons[a, b] = replace(pair, **told)
     corrected = correct({pair: one.p for pair, one in comparisons.items()}, method, alpha=alpha)
     p = pd.DataFrame(np.nan, [*scores], [*scores])
     for (a, b), adjusted in zip(corrected.names, corrected.adjusted, strict=True):
         p.loc[a, b] = p.loc[b, a] = adjusted
     ranks = rank_clusters([one.value for one in correlations], p.to_numpy(), alpha)
     n = int((~np.isnan(shared)).sum())
-    return League(tuple(scores), correlations, tuple(comparisons.values()), corrected, ranks, n)
-
-
-def _on_common_items(judges: Mapping[str, Any], y: Any, nan: str) -> tuple[Floats, dict[str, Floats], int]:
-    """The ratings and each judge's scores on the items that all have, and how many items lacked one at first."""
-    scores: dict[str, Floats] = {}
-    shared = arrays.floats(y, "y")
-    gone, lacking = np.isnan(shared), np.isnan(shared)
-    for name, x in judges.items():
-        side, ratings = arrays.alike(**{f"judge {name!r}": x, "y": y})
-        lacking |= np.isnan(side)
-        scores[name] = arrays.fill(side, ratings, nan).x
-        gone |= np.isnan(scores[name])
-    shared[gone] = np.nan
-    return shared, {name: np.where(gone, np.nan, x) for name, x in scores.items()}, int(lacking.sum())
+    return League(tuple(scores), tuple(correlations), tuple(comparisons.values()), corrected, ranks, n)

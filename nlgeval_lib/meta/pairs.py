@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,45 @@ LEVELS = ("dataset", "input")
 MOST_PAIRS = 20_000_000
 
 
-@dataclass(frozen=True)
 class Pairs:
-    """Pairs of items that are compared: one group for the data set, or one an input."""
+    """Pairs of items that are compared: one group for the data set, or one an input. x, y: NaN in both or in none."""
 
-    gap: Floats  # |x_i - x_j|
-    agree: np.ndarray  # the two sides order the pair alike, neither tied
-    tied_y: np.ndarray
-    group: np.ndarray
-    size: Floats  # pairs in each group
+    def __init__(self, x: Floats, y: Floats, level: str) -> None:
+        if level == "dataset":
+            here = ~np.isnan(x)
+            x, y = x[here][:, None], y[here][:, None]
+        n, groups = x.shape
+        if (number := n * (n - 1) // 2 * groups) > MOST_PAIRS:
+            other = "take level 'input', or the coefficient 'acc-eq', which needs no pairs"
+            raise ValueError(f"got {number} pairs, more than {MOST_PAIRS}; {other}")
+        first, second = np.triu_indices(n, 1)
+        gap_x, gap_y = x[first] - x[second], y[first] - y[second]
+        here = ~np.isnan(gap_x)
+        self.group = np.broadcast_to(np.arange(groups), here.shape)[here]
+        gap_x, gap_y = gap_x[here], gap_y[here]
+        self.gap, self.tied = np.abs(gap_x), gap_y == 0
+        self.alike = (np.sign(gap_x) == np.sign(gap_y)) & ~self.tied  # ordered, and neither side tied
+        self.size = np.bincount(self.group, minlength=groups).astype(float)  # pairs in each group
+
+    def accuracy(self, epsilon: float) -> float:
+        """The share of pairs ordered or tied alike with this threshold, mean over the groups; NaN without a pair."""
+        right = np.where(self.gap <= epsilon, self.tied, self.alike)
+        filled = self.size > 0
+        shares = np.bincount(self.group, weights=right, minlength=len(filled))[filled] / self.size[filled]
+        return float(shares.mean()) if filled.any() else NAN
+
+    def best(self) -> float:
+        """The best threshold: with pairs sorted by gap, each that becomes a tie moves the accuracy by a known step."""
+        if not len(self.gap):
+            return NAN
+        order = np.argsort(self.gap, kind="stable")
+        gap = self.gap[order]
+        step = (self.tied[order].astype(float) - self.alike[order]) / self.size[self.group[order]]
+        gain = np.concatenate([[0.0], np.cumsum(step)])
+        ends = np.flatnonzero(np.append(gap[1:] != gap[:-1], True)) + 1
+        thresholds = np.concatenate([[0.0], gap[ends - 1]])
+        gains = np.concatenate([[gain[np.searchsorted(gap, 0.0, side="right")]], gain[ends]])
+        return float(thresholds[np.flatnonzero(gains >= gains.max() - 1e-12)[0]])
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,10 +80,8 @@ class TieAccuracy(Result):
     def signature(self) -> str:
         fold = f"/{self.folds}|seed:{self.seed}" if self.folds else ""
         epsilon = arrays.exactly(self.epsilon) if self.calibration == "given" else f"{self.epsilon:.6g}"
-        return (
-            f"level:{self.level}|coef:acc-eq|eps:{self.calibration}({epsilon}){fold}"
-            f"|nan:{self.nan}({self.n_missing}/{self.total})"
-        )
+        eps = f"eps:{self.calibration}({epsilon}){fold}"
+        return f"level:{self.level}|coef:acc-eq|{eps}|nan:{self.nan}({self.n_missing}/{self.total})"
 
 
 def acc_eq(x: Any, y: Any, epsilon: float = 0.0, level: str = "input", nan: str = "drop") -> TieAccuracy:
@@ -65,8 +93,8 @@ def acc_eq(x: Any, y: Any, epsilon: float = 0.0, level: str = "input", nan: str 
     Source: Deutsch, Foster and Freitag 2023 (Ties Matter).
     """
     epsilon = arrays.number(epsilon, "epsilon", 0)
-    pairs, filled = _prepare(x, y, level, nan)
-    return _result(_accuracy(pairs, epsilon), epsilon, level, "given", pairs, filled)
+    pairs, blank, *_ = _prepare(x, y, level, nan, "given")
+    return replace(blank, epsilon=epsilon, value=pairs.accuracy(epsilon))
 
 
 def calibrate_ties(x: Any, y: Any, level: str = "input", nan: str = "drop") -> TieAccuracy:
@@ -76,9 +104,9 @@ def calibrate_ties(x: Any, y: Any, level: str = "input", nan: str = "drop") -> T
     see `held_out_acc_eq`. Arguments and errors as `acc_eq`.
     Source: Deutsch, Foster and Freitag 2023 (tie calibration).
     """
-    pairs, filled = _prepare(x, y, level, nan)
-    epsilon, value = _best(pairs)
-    return _result(value, epsilon, level, "in-sample", pairs, filled)
+    pairs, blank, *_ = _prepare(x, y, level, nan, "in-sample")
+    epsilon = pairs.best()
+    return replace(blank, epsilon=epsilon, value=pairs.accuracy(epsilon))
 
 
 def held_out_acc_eq(
@@ -90,94 +118,37 @@ def held_out_acc_eq(
     that is best on the others, and the folds' values are averaged by their number of groups (dataset level: of pairs).
     epsilon of the result is the mean. Arguments and errors as `acc_eq`; ValueError for more folds than inputs.
     """
-    whole, filled = _prepare(x, y, level, nan)
-    inputs = filled.x.shape[-1]
+    _, blank, a, b = _prepare(x, y, level, nan, "held-out")
+    inputs = a.shape[-1]
     if arrays.whole(folds, "folds", low=2) > inputs:
         raise ValueError(f"folds: got {folds} for {inputs} inputs; pass at most as many folds as inputs")
     part = np.random.default_rng(arrays.whole(seed, "seed", low=0)).permutation(inputs) % folds
     values, epsilons, weights = [], [], []
     for fold in range(folds):
-        inside = part == fold
-        train = _pairs(filled.x[..., ~inside], filled.y[..., ~inside], level)
-        test = _pairs(filled.x[..., inside], filled.y[..., inside], level)
-        if not len(train.gap) or not len(test.gap):
-            continue
-        epsilon = _best(train)[0]
-        values.append(_accuracy(test, epsilon))
-        epsilons.append(epsilon)
-        weights.append(float((test.size > 0).sum()) if level == "input" else float(len(test.gap)))
+        train, test = (Pairs(a[..., inside], b[..., inside], level) for inside in (part != fold, part == fold))
+        if len(train.gap) and len(test.gap):
+            epsilons.append(train.best())
+            values.append(test.accuracy(epsilons[-1]))
+            weights.append((test.size > 0).sum() if level == "input" else len(test.gap))
     if not values:
-        return _result(NAN, NAN, level, "held-out", whole, filled)
+        return replace(blank, reason=NO_PAIR)
     value, epsilon = float(np.average(values, weights=weights)), float(np.mean(epsilons))
-    return _result(value, epsilon, level, "held-out", whole, filled, folds, tuple(epsilons), seed)
+    return replace(blank, value=value, epsilon=epsilon, folds=folds, epsilons=tuple(epsilons), seed=seed)
 
 
-def _prepare(x: Any, y: Any, level: str, nan: str) -> tuple[Pairs, arrays.Filled]:
+NO_PAIR = "no pair of items with both a score and a rating"
+
+
+def _prepare(x: Any, y: Any, level: str, nan: str, calibration: str) -> tuple[Pairs, TieAccuracy, Floats, Floats]:
+    """The pairs, a result that lacks value and threshold, and both sides."""
     arrays.choice(level, LEVELS, "level")
     a, b = arrays.alike(x=x, y=y)
-    filled = arrays.fill(a, b, nan)
-    levels.check(filled.x, level)
-    return _pairs(filled.x, filled.y, level), filled
-
-
-def _pairs(x: Floats, y: Floats, level: str) -> Pairs:
-    if level == "dataset":
-        here = ~np.isnan(x)
-        x, y = x[here][:, None], y[here][:, None]
-    n, groups = x.shape
-    if n * (n - 1) // 2 * groups > MOST_PAIRS:
-        raise ValueError(
-            f"got {n * (n - 1) // 2 * groups} pairs, more than {MOST_PAIRS}; take level 'input', or the coefficient "
-            "'acc-eq', which needs no pairs"
-        )
-    first, second = np.triu_indices(n, 1)
-    gap_x, gap_y = x[first] - x[second], y[first] - y[second]
-    here = ~np.isnan(gap_x)
-    group = np.broadcast_to(np.arange(groups), here.shape)[here]
-    gap_x, gap_y = gap_x[here], gap_y[here]
-    agree = (np.sign(gap_x) == np.sign(gap_y)) & (gap_y != 0)
-    size = np.bincount(group, minlength=groups).astype(float)
-    return Pairs(np.abs(gap_x), agree, gap_y == 0, group, size)
-
-
-def _accuracy(pairs: Pairs, epsilon: float) -> float:
-    right = np.where(pairs.gap <= epsilon, pairs.tied_y, pairs.agree)
-    filled = pairs.size > 0
-    if not filled.any():
-        return NAN
-    share = np.bincount(pairs.group, weights=right, minlength=len(pairs.size))[filled] / pairs.size[filled]
-    return float(share.mean())
-
-
-def _best(pairs: Pairs) -> tuple[float, float]:
-    """The best threshold: with pairs sorted by gap, each that becomes a tie changes the accuracy by a known step."""
-    if not len(pairs.gap):
-        return NAN, NAN
-    order = np.argsort(pairs.gap, kind="stable")
-    gap = pairs.gap[order]
-    step = (pairs.tied_y[order].astype(float) - pairs.agree[order]) / pairs.size[pairs.group[order]]
-    gain = np.concatenate([[0.0], np.cumsum(step)])
-    ends = np.flatnonzero(np.append(gap[1:] != gap[:-1], True)) + 1
-    thresholds = np.concatenate([[0.0], gap[ends - 1]])
-    gains = np.concatenate([[gain[np.searchsorted(gap, 0.0, side="right")]], gain[ends]])
-    best = int(np.flatnonzero(gains >= gains.max() - 1e-12)[0])
-    return float(thresholds[best]), _accuracy(pairs, float(thresholds[best]))
-
-
-def _result(
-    value: float,
-    epsilon: float,
-    level: str,
-    calibration: str,
-    pairs: Pairs,
-    filled: arrays.Filled,
-    folds: int = 0,
-    epsilons: tuple[float, ...] = (),
-    seed: int | None = None,
-) -> TieAccuracy:
-    counts = len(pairs.gap), int((pairs.size > 0).sum()), filled.n_missing, filled.x.size, filled.policy
-    reason = "" if value == value else "no pair of items with both a score and a rating"
-    return TieAccuracy(value, epsilon, level, calibration, *counts, folds, epsilons, seed, reason)
+    a, b, lacking = arrays.fill(a, b, nan)
+    levels.check(a, level)
+    pairs = Pairs(a, b, level)
+    counts = len(pairs.gap), int((pairs.size > 0).sum()), lacking, a.size
+    reason = "" if len(pairs.gap) else NO_PAIR
+    return pairs, TieAccuracy(NAN, NAN, level, calibration, *counts, nan, reason=reason), a, b
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,23 +178,21 @@ def soft_pairwise_accuracy(x: Any, y: Any, n_perm: int = 1000, seed: int = 0, na
     Raises: ValueError for flat data, fewer than 2 systems or 3 common items.
     Source: Thompson, Mathur, Deutsch and Khayrallah 2024; p as (c + 1) / (n + 1).
     """
-    n_perm = arrays.whole(n_perm, "n_perm")
-    arrays.whole(seed, "seed", low=0)
+    n_perm, seed = arrays.whole(n_perm, "n_perm"), arrays.whole(seed, "seed", low=0)
     a, b = arrays.alike(x=x, y=y)
+    a, b, lacking = arrays.fill(a, b, nan)
     if a.ndim != 2:
         raise ValueError(f"got a flat vector of {a.size}; pass x[system, input] and y alike")
-    filled = arrays.fill(a, b, nan)
-    items = ~np.isnan(filled.x)
+    items = ~np.isnan(a)
     here = items.any(axis=1)
     if here.sum() < 2 or items.sum() < 3:
         raise ValueError(f"got {here.sum()} system(s) with common items; at least 2 systems and 3 items are needed")
-    signs = np.random.default_rng(seed).integers(0, 2, (n_perm, filled.x.shape[1])).astype(float) * 2 - 1
-    p_x, p_y = (_p_values(side[here], signs) for side in (filled.x, filled.y))
-    shared = ~(np.isnan(p_x) | np.isnan(p_y))
+    signs = np.random.default_rng(seed).integers(0, 2, (n_perm, a.shape[1])).astype(float) * 2 - 1
+    p_x, p_y = (_p_values(side[here], signs) for side in (a, b))
+    shared = ~np.isnan(p_x)
     value = float((1 - np.abs(p_x - p_y))[shared].mean()) if shared.any() else NAN
     reason = "" if shared.any() else "no two systems share an input"
-    counts = int(here.sum()), int(shared.sum()), filled.n_missing, filled.x.size
-    return SoftAccuracy(value, *counts, nan, n_perm, seed, reason)
+    return SoftAccuracy(value, int(here.sum()), int(shared.sum()), lacking, a.size, nan, n_perm, seed, reason)
 
 
 def _p_values(side: Floats, signs: Floats) -> Floats:
@@ -232,12 +201,13 @@ def _p_values(side: Floats, signs: Floats) -> Floats:
     signs: (permutations, inputs) of +1 and -1: an input's two scores stay or are exchanged. NaN where none is shared.
     """
     first, second = np.triu_indices(len(side), 1)
+    alone: Any = False
     if np.isnan(side).any():  # each pair has inputs of its own
         gap = side[first] - side[second]
         alone, gap = np.isnan(gap).all(axis=1), np.nan_to_num(gap)
         drawn, observed, size = signs @ gap.T, gap.sum(axis=1), np.abs(gap).sum(axis=1)
     else:
-        alone, side = np.zeros(len(first), dtype=bool), side - side[:1]
+        side = side - side[:1]
         sums, total, reach = signs @ side.T, side.sum(axis=1), np.abs(side).sum(axis=1)
         drawn, observed, size = (
             sums[:, first] - sums[:, second],

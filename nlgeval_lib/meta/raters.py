@@ -56,9 +56,7 @@ def human_ceiling(
     all raters.
     Raises: ValueError as `correlate`, and for fewer than two raters.
     """
-    stack = _stack(ratings)
-    pairs = [(stack[r], _others(stack, r)) for r in range(len(stack))]
-    return _leave_one_out(pairs, "raters", coef, level, ci, n_boot, seed, confidence)
+    return _leave_one_out(None, ratings, coef, level, ci, n_boot, seed, confidence)
 
 
 def against_leave_one_out(
@@ -78,41 +76,32 @@ def against_leave_one_out(
     rater rated.
     Raises: ValueError as `human_ceiling`, and for unequal shapes.
     """
+    return _leave_one_out(judge, ratings, coef, level, ci, n_boot, seed, confidence)
+
+
+def _leave_one_out(judge: Any, ratings: Any, coef: str, level: str, *interval: Any) -> Ceiling:
     arrays.same_labels(judge=judge, ratings=ratings)
-    stack = _stack(ratings)
-    x, _ = arrays.alike(judge=judge, rating=stack[0])
-    pairs = [(np.where(np.isnan(stack[r]), np.nan, x), _others(stack, r)) for r in range(len(stack))]
-    return _leave_one_out(pairs, "judge", coef, level, ci, n_boot, seed, confidence)
-
-
-def _stack(ratings: Any) -> Floats:
-    stack = arrays.floats(ratings, "ratings")
-    if stack.ndim not in (2, 3) or len(stack) < 2:
-        raise ValueError(
-            f"ratings: got shape {stack.shape}; pass R[rater, item] or R[rater, system, input] with at least 2 raters"
-        )
-    return stack
-
-
-def _others(stack: Floats, rater: int) -> Floats:
-    rest = np.delete(stack, rater, axis=0)
-    count = (~np.isnan(rest)).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        return np.nansum(rest, axis=0) / np.where(count > 0, count, np.nan)
-
-
-def _leave_one_out(pairs: list[tuple[Floats, Floats]], who: str, coef: str, level: str, *interval: Any) -> Ceiling:
+    stack = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
+    if len(stack) < 2:
+        raise ValueError(f"ratings: got shape {stack.shape}; at least 2 raters are needed")
+    x = None if judge is None else arrays.alike(judge=judge, rating=stack[0])[0]
     coef = levels.named(coef, level)
-    results = [correlate(x, y, coef, level) for x, y in pairs]
+    results, plans = [], []
+    for r, own in enumerate(stack):
+        rest = np.delete(stack, r, axis=0)
+        count = (~np.isnan(rest)).sum(axis=0)
+        others = np.nansum(rest, axis=0) / np.where(count > 0, count, np.nan)
+        side = own if x is None else np.where(np.isnan(own), np.nan, x)
+        results.append(correlate(side, others, coef, level))
+        side, others = arrays.common(side, others)
+        plans.append(levels.plan(side, others, coef, level))
     each = tuple(result.value for result in results)
     value = float(np.mean(each))
-    reason = next((f"rater {r}: {result.reason}" for r, result in enumerate(results) if result.reason), "")
-    n = min(result.n for result in results)
-    settings = value, each, who, coef, level, n, len(pairs), pairs[0][0].size
-    plans = [levels.plan(x, y, coef, level) for x, y in (arrays.common(*pair) for pair in pairs)]
     mean = levels.Combined(lambda *parts: np.mean(parts, axis=0), plans)
     ends = intervals.of(mean, value, interval[0], level, coef, *interval[1:])
-    return Ceiling(*settings, ends, reason or ends.reason)
+    reason = next((f"rater {r}: {result.reason}" for r, result in enumerate(results) if result.reason), ends.reason)
+    counts = min(result.n for result in results), len(stack), stack[0].size
+    return Ceiling(value, each, "raters" if x is None else "judge", coef, level, *counts, ends, reason)
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,12 +129,9 @@ class AltTest(Result):
 
     def signature(self) -> str:
         least = "" if self.min_items == 30 else f"|least:2 raters, {self.min_items} items"
-        epsilon, q = arrays.exactly(self.epsilon), arrays.exactly(self.q)
-        return (
-            f"test:alt-test|score:{self.score}|eps:{epsilon}|t|correct:by|q:{q}{least}"
-            f"|raters:{len(self.p) - len(self.raters_left_out)}/{len(self.p)}"
-            f"|items:{self.n_items}/{self.n_items + self.n_left_out}"
-        )
+        test = f"score:{self.score}|eps:{arrays.exactly(self.epsilon)}|t|correct:by|q:{arrays.exactly(self.q)}{least}"
+        raters = f"raters:{len(self.p) - len(self.raters_left_out)}/{len(self.p)}"
+        return f"test:alt-test|{test}|{raters}|items:{self.n_items}/{self.n_items + self.n_left_out}"
 
 
 def alt_test(
@@ -166,15 +152,14 @@ def alt_test(
     arrays.share(q, "q")
     arrays.whole(min_items, "min_items", low=2)
     arrays.same_labels(judge=judge, ratings=ratings)
-    x, every = arrays.vector(judge, "judge"), arrays.matrix(ratings, "ratings")
+    x, every = arrays.floats(judge, "judge", "item"), arrays.floats(ratings, "ratings", "rater, item")
     if every.shape[1] != len(x) or len(every) < 2:
         raise ValueError(f"got judge {x.shape} and ratings {every.shape}; pass R[rater, item] with at least 2 raters")
     usable = ((~np.isnan(every)).sum(axis=0) >= 2) & ~np.isnan(x)
-    x, every = x[usable], every[:, usable]
+    both = np.vstack([x, every])[:, usable]
     if score == "rmse":  # squares neither overflow nor vanish; who is closer does not depend on the unit
-        both = arrays.rescaled(np.vstack([x, every]))
-        x, every = both[0], both[1:]
-    rows = [_one_rater(x, every, rater, score, epsilon, min_items) for rater in range(len(every))]
+        both = arrays.rescaled(both)
+    rows = [_one_rater(both[0], both[1:], rater, score, epsilon, min_items) for rater in range(len(every))]
     advantages, p = (tuple(column) for column in zip(*rows, strict=True))
     tested = ~np.isnan(p)
     won = correct(p, "by", alpha=q).rejected
@@ -193,9 +178,8 @@ def _one_rater(x: Floats, every: Floats, rater: int, score: str, epsilon: float,
         return NAN, NAN
     others = np.delete(every, rater, axis=0)[:, here]
     of_judge, of_rater = (_closeness(values, others, score) for values in (x[here], every[rater, here]))
-    slack = 1e-12
-    judge_wins = (of_judge >= of_rater - slack).astype(float)
-    lead = (of_rater >= of_judge - slack).astype(float) - judge_wins
+    judge_wins = (of_judge >= of_rater - 1e-12).astype(float)
+    lead = (of_rater >= of_judge - 1e-12).astype(float) - judge_wins
     if np.ptp(lead) == 0:  # no spread: the answer is certain either way
         p = 0.0 if lead[0] < epsilon else 1.0
     else:
@@ -209,5 +193,4 @@ def _closeness(values: Floats, others: Floats, score: str) -> Floats:
     """How close each value is to the others' (`[rater, item]`, NaN missing): (items,), higher is closer."""
     if score == "rmse":
         return -np.sqrt(np.nanmean((others - values) ** 2, axis=0))
-    here = ~np.isnan(others)
-    return ((others == values) & here).sum(axis=0) / here.sum(axis=0)
+    return (others == values).sum(axis=0) / (~np.isnan(others)).sum(axis=0)
