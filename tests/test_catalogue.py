@@ -75,7 +75,7 @@ def test_selecting(here):
     assert [entry.id for entry in listed.select([], ["hdeval"])] == ["one"]
     assert [entry.id for entry in listed.select(["two"], ["hdeval"])] == ["one", "two"]
     assert listed.select(["scoreboard"]) == ()
-    with pytest.raises(catalogue.CatalogueError, match=r"no output 'tow'.*nearest: two"):
+    with pytest.raises(catalogue.CatalogueError, match=r"no output 'tow'.*did you mean 'two'"):
         listed.select(["tow"])
     with pytest.raises(catalogue.CatalogueError, match="unknown paper 'bleu'"):
         listed.select([], ["bleu"])

@@ -40,11 +40,8 @@ class Progress:
 
     def __init__(self, total: int = 0, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
-        self._console = Console(file=self._stream)
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
-        self.total = total
-        self.began = time.monotonic()
-        self.counts: Counter[str] = Counter()
+        self._live = Live(console=Console(file=self._stream), auto_refresh=False, transient=True)
+        self.total, self.began, self.counts = total, time.monotonic(), Counter[str]()
 
     def say(self, text: str) -> None:
         """One line that stays."""
@@ -60,7 +57,7 @@ class Progress:
 
     def tick(self, running: Sequence[str]) -> None:
         """Redraw the live line (terminals only)."""
-        if self._console.is_terminal:
+        if self._live.console.is_terminal:
             done = f"{self.counts.total()}/{self.total} | {self.summary()} | {time.monotonic() - self.began:.0f} s"
             self._live.start()
             text = Text(f"{done} | running: {', '.join(running)}", no_wrap=True, overflow="ellipsis")
@@ -72,10 +69,8 @@ class Progress:
         That nothing failed is said only where nothing was lost either.
         """
         said = [f"{self.counts['ran']} run", f"{self.counts['cached']} cached"]
-        if self.counts["failed"] or not kept:
-            said.append(f"{self.counts['failed']} failed")
-        if self.counts["unavailable"]:
-            said.append(f"{self.counts['unavailable']} not run")
+        said += [f"{self.counts['failed']} failed"] if self.counts["failed"] or not kept else []
+        said += [f"{self.counts['unavailable']} not run"] if self.counts["unavailable"] else []
         return ", ".join([*said, f"{kept} not made again, kept from earlier"] if kept else said)
 
     def close(self) -> None:
@@ -103,10 +98,8 @@ class Session:
     """Runs the chosen entries of a catalogue, then the scoreboard."""
 
     def __init__(self, catalogue: Catalogue, options: Options, progress: Progress | None = None) -> None:
-        self._catalogue = catalogue
-        self._options = options
-        self._show = progress or Progress()
-        self._outcome = Outcome()
+        self._catalogue, self._options = catalogue, options
+        self._show, self._outcome = progress or Progress(), Outcome()
         self._waiting: list[Entry] = []  # for others to end
         self._ready: list[Step] = []
         self._running: dict[str, Step] = {}
@@ -117,11 +110,10 @@ class Session:
 
         Raises: CatalogueError for unknown inputs; OSError where results or state cannot be written.
         """
-        for folder in (files.results() / "executed", files.state("runs")):  # better refused now than after an hour
+        made = {files.results() / "executed": "ipynb", files.state("runs"): "saved"}
+        for folder in made:  # better refused now than after an hour
             files.check(folder / ".writable")
-        todo = list(entries)
-        if not self._options.aside and scoreboard_entry().path.exists():
-            todo.append(scoreboard_entry())
+        todo = _with_scoreboard(entries, self._options)
         self._show.total = self._show.total or len(todo)
         if any(entry.inputs for entry in entries):
             from nlgeval_lib.datasets import fetch
@@ -138,7 +130,7 @@ class Session:
             self._show.say("stopping; what was finished is kept")
             raise
         finally:
-            for folder, end in ((files.results() / "executed", "ipynb"), (files.state("runs"), "saved")):
+            for folder, end in made.items():
                 for half_made in folder.rglob(f".*.{os.getpid()}.{end}"):
                     half_made.unlink(missing_ok=True)
             self._show.close()
@@ -156,7 +148,7 @@ class Session:
                 self._outcome.saved[entry.id] = record.saved if record else {}
                 self._show.counts["cached"] += 1
             elif decided.action == "refused":
-                self._fail(entry, {"error": decided.reason})
+                self._fail(entry, [decided.reason])
             else:
                 due.append(decided)
         lacking = stale.missing(name for one in due for name in one.entry.inputs)
@@ -217,27 +209,27 @@ class Session:
         return pool.Job(entry.id, entry.path.resolve(), work, values, environment, options.timeout)
 
     def _finish(self, job: pool.Job, answer: dict[str, Any], seconds: float) -> None:
-        one, report = self._running.pop(job.name), Path(job.environment["NLGEVAL_RECORD"])
-        saved: dict[str, Any] = {}
-        problem = ""
-        if answer["ok"] and one.entry.saves:
-            saved, problem = reported(one.entry, report)
-        report.unlink(missing_ok=True)
-        if answer["ok"] and not problem:
+        one, aside = self._running.pop(job.name), files.state("failed", f"{job.name}.ipynb")
+        saved, said = came(one.entry, answer, Path(job.environment["NLGEVAL_RECORD"]))
+        if not said:
             try:
                 os.replace(job.target, job.target.with_name(f"{job.name}.ipynb"))
-                _aside(one.entry).unlink(missing_ok=True)
+                aside.unlink(missing_ok=True)
                 self._keep(one, "ok", seconds, saved)
             except OSError as error:
-                problem = f"cannot keep the run: {error}"
-        if not answer["ok"] or problem:
-            with contextlib.suppress(OSError):
-                self._keep(one, "failed", seconds, {})
-            self._fail(one.entry, {"error": problem} if problem else answer, seconds, job.target)
+                said = [f"cannot keep the run: {error}"]
+        if not said:
+            self._outcome.ran.append(job.name)
+            self._outcome.saved[job.name] = saved
+            self._show.outcome(job.name, "ran", seconds, saved.get("line", ""))
             return
-        self._outcome.ran.append(job.name)
-        self._outcome.saved[job.name] = saved
-        self._show.outcome(job.name, "ran", seconds, saved.get("line", ""))
+        with contextlib.suppress(OSError):
+            self._keep(one, "failed", seconds, {})
+        with contextlib.suppress(OSError):
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(job.target, aside)
+            said.append(f"kept aside: {shown(aside)}")
+        self._fail(one.entry, said, seconds, answer["error"].splitlines()[0] if "cell" in answer else "")
 
     def _keep(self, one: Step, status: str, seconds: float, saved: dict[str, Any]) -> None:
         if not self._options.aside:
@@ -245,17 +237,9 @@ class Session:
             record = Record(status, one.parts, stale.code(saved.get("modules", ())), round(seconds, 2), saved, hashes)
             record.write(record_path(self._options.mode, one.entry.id))
 
-    def _fail(
-        self, entry: Entry, answer: Mapping[str, Any], seconds: float | None = None, made: Path | None = None
-    ) -> None:
-        said = list(in_lines(entry, answer))
+    def _fail(self, entry: Entry, said: Sequence[str], seconds: float | None = None, detail: str = "") -> None:
         self._outcome.failed.append(entry.id)
-        if made is not None and made.exists():
-            with contextlib.suppress(OSError):
-                _aside(entry).parent.mkdir(parents=True, exist_ok=True)
-                shutil.move(made, _aside(entry))
-                said.append(f"kept aside: {shown(_aside(entry))}")
-        self._show.outcome(entry.id, "failed", seconds, answer["error"].splitlines()[0] if "cell" in answer else "")
+        self._show.outcome(entry.id, "failed", seconds, detail)
         for line in said:
             self._show.say(textwrap.indent(line, "    "))
 
@@ -287,8 +271,7 @@ def listing(catalogue: Catalogue, options: Options, entries: Sequence[Entry]) ->
     """What a run would do, a line an output; nothing is run, fetched or written."""
     stale.forget()
     due: set[str] = set()
-    shown = scoreboard_entry().path.exists() and not options.aside
-    for entry in [*entries, *([scoreboard_entry()] if shown else [])]:
+    for entry in _with_scoreboard(entries, options):
         decided = step(entry, catalogue, options)
         action, reason = decided.action, decided.reason
         if action == "cached" and waits_for(entry, catalogue) & due:
@@ -298,31 +281,27 @@ def listing(catalogue: Catalogue, options: Options, entries: Sequence[Entry]) ->
         yield f"{action:8} {entry.id}{'  (' + reason + ')' if reason else ''}"
 
 
-def reported(entry: Entry, report: Path) -> tuple[dict[str, Any], str]:
-    """What the notebook told of what it saved, and what is wrong with that."""
+def _with_scoreboard(entries: Sequence[Entry], options: Options) -> list[Entry]:
+    last = scoreboard_entry()
+    return [*entries, *([last] if last.path.exists() and not options.aside else [])]
+
+
+def came(entry: Entry, answer: Mapping[str, Any], report: Path) -> tuple[dict[str, Any], list[str]]:
+    """What a notebook told of what it saved; and what went wrong: the cell and its traceback, or what else."""
+    if "cell" in answer:
+        source = textwrap.indent(answer["source"].rstrip(), "| ")
+        return {}, [f"{shown(entry.path)}, In[{answer['cell']}]:", source, plain(answer["traceback"]).rstrip()]
+    if not answer["ok"] or not entry.saves:
+        return {}, [] if answer["ok"] else [answer["error"]]
     try:
         saved = json.loads(report.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}, f"the notebook ran to its end but saved nothing: end it with out.save() on Output({entry.id!r})"
+        return {}, [f"the notebook ran to its end but saved nothing: end it with out.save() on Output({entry.id!r})"]
     if saved["id"] != entry.id:
-        return {}, f"the notebook saved {saved['id']!r}; its catalogue entry is {entry.id!r}"
-    return saved, ""
-
-
-def in_lines(entry: Entry, answer: Mapping[str, Any]) -> Iterator[str]:
-    """A failure in words: the cell and its traceback, or what else went wrong."""
-    if "cell" not in answer:
-        yield answer["error"]
-    else:
-        yield f"{shown(entry.path)}, In[{answer['cell']}]:"
-        yield textwrap.indent(answer["source"].rstrip(), "| ")
-        yield plain(answer["traceback"]).rstrip()
+        return {}, [f"the notebook saved {saved['id']!r}; its catalogue entry is {entry.id!r}"]
+    return saved, []
 
 
 def _counted(kept: Mapping[str, int]) -> str:
     """How much was kept, in words: `39 cells, 12 rows`."""
     return ", ".join(f"{count} {kind if count > 1 else kind[:-1]}" for kind, count in kept.items())
-
-
-def _aside(entry: Entry) -> Path:
-    return files.state("failed", f"{entry.id}.ipynb")

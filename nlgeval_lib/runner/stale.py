@@ -160,8 +160,8 @@ def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str]:
         found["completions"] = digest([[astuple(question) for question in questions], held])
     if entry.metrics:  # of its metrics, what was computed
         made = json.loads(path.read_bytes()) if (path := files.state("metrics", "made.json")).is_file() else {}
-        names = {name for row in entry.metrics.values() for of_one in row.values() for name in of_one}
-        declared = [astuple(catalogue.metrics[name]) for name in sorted(names)]
+        names = sorted({*entry.metric_ids})
+        declared = [astuple(catalogue.metrics[name]) for name in names]
         found["metrics"] = digest([entry.metrics, declared, {name: made.get(name) for name in names}])
     return found
 

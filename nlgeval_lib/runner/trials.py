@@ -187,13 +187,11 @@ def _job(point: Point, timeout: int | None) -> pool.Job:
 
 def _keep(point: Point, answer: Mapping[str, Any], seconds: float) -> str:
     """Note a finished point; what is wrong with it, in words."""
-    if not answer["ok"]:
-        return "\n".join(session.in_lines(point.step.entry, answer))
-    saved, problem = session.reported(point.step.entry, point.folder / "saved.json")
-    if not problem:
+    saved, said = session.came(point.step.entry, answer, point.folder / "saved.json")
+    if not said:
         code = stale.code(saved.get("modules", ()))
         stale.Record("ok", point.step.parts, code, round(seconds, 2), saved).write(point.folder / "point.json")
-    return problem
+    return "\n".join(said)
 
 
 # ---- do the saved results come out again?

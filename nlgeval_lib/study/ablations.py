@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,7 @@ from nlgeval_lib import datasets
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.names import pair
-from nlgeval_lib.scoring import EngineChoice, ProgressBar, chosen_rows, named, prepared
+from nlgeval_lib.scoring import EngineChoice, Rows, chosen_rows, named, prepared
 from nlgeval_lib.study import judges, variant_tests
 from nlgeval_lib.study.judges import MINI, JudgeScores
 from nlgeval_lib.study.variant_tests import VariantScores
@@ -39,14 +38,13 @@ class Variant:
 
     evaluator: str
     model: str
-    settings: tuple[str, ...] = ()
+    settings: tuple[str, ...]
 
     def given(self, data: str) -> dict[str, Any]:
         """Arguments of the evaluator that belong to the miniature judge's own data, but those that are set."""
-        if data != OWN or not named.asks(self.evaluator):
-            return {}
+        own = mini.settings(self.evaluator) if data == OWN and named.asks(self.evaluator) else {}
         told = {pair(text)[0] for text in self.settings}
-        return {name: value for name, value in mini.settings(self.evaluator).items() if name not in told}
+        return {name: value for name, value in own.items() if name not in told}
 
 
 def label(chosen: Mapping[str, Any]) -> str:
@@ -65,9 +63,8 @@ def variants(
     found = {}
     for values in itertools.product(*sweep.values()):
         chosen = dict(zip(sweep, values, strict=True))
-        name = label(chosen)
-        who, which = chosen.pop(EVALUATOR, evaluator), chosen.pop(JUDGE, model)
-        found[name] = Variant(who, which, tuple(f"{key}={value}" for key, value in {**settings, **chosen}.items()))
+        who = {EVALUATOR: evaluator, JUDGE: model, **settings, **chosen}
+        found[label(chosen)] = Variant(who.pop(EVALUATOR), who.pop(JUDGE), tuple(f"{k}={v}" for k, v in who.items()))
     if len(found) < 2:
         raise ValueError(f"a sweep needs two values or more, got {dict(sweep)}")
     return found
@@ -105,7 +102,7 @@ def scored(
     """
     asked = variants(evaluator, sweep, settings or {}, model)
     data = check(asked, data)
-    rows, made, ready = _rows(data, aspects, mode), {}, dict[str, Engine]()
+    rows, made, ready = _rows(data, aspects, mode), dict[str, JudgeScores](), dict[str, Engine]()
     for name, one in asked.items():
         asks = named.asks(one.evaluator)
         try:
@@ -113,39 +110,24 @@ def scored(
                 for other in list(ready):
                     ready.pop(other).close()
                 ready[one.model] = judges.engine(engine, one.model, revision, base_url)
-            choice = EngineChoice(engine if asks else "", one.model if asks else "")
-            held = ready[one.model] if asks else None
-            job = prepared(
-                rows, one.evaluator, one.settings, choice, skip_incomplete=True, ready=held, given=one.given(data)
-            )
-            bar = ProgressBar(name, quiet=engine == "replay" or bool(os.environ.get("NLGEVAL_RECORD")))
-            found = job.cross_fit(FOLDS, bar) if job.unfitted() else job.score(bar)
+            choice = EngineChoice(engine, one.model) if asks else EngineChoice()
+            how: dict[str, Any] = {"skip_incomplete": True, "ready": ready.get(one.model), "given": one.given(data)}
+            job = prepared(rows, one.evaluator, one.settings, choice, **how)
+            made[name] = judges.read(job, "mini" if data in (MINI, OWN) else "run" if asks else "public", folds=FOLDS)
         except Unavailable as error:
             made[name] = JudgeScores(False, str(error))
-            continue
-        there = int((found["status"] == "ok").sum())
-        made[name] = JudgeScores(
-            True,
-            frame=rows.frame.drop(columns=[*found.columns.intersection(rows.frame.columns)]).join(found),
-            route="mini" if data in (MINI, OWN) else "run" if asks else "public",
-            signature=found.attrs.get("signature", ""),
-            coverage=f"{there:,} of {len(found):,}",
-        )
     return variant_tests.on_shared_items(made)
 
 
-def _rows(data: str, aspects: Sequence[str], mode: str) -> Any:
+def _rows(data: str, aspects: Sequence[str], mode: str) -> Rows:
     rows = chosen_rows(data=data).whole()
     rated = list(dict.fromkeys(rows.frame["aspect"])) if "aspect" in rows.columns else []
     if unknown := sorted({*aspects} - {*rated}):
         raise ValueError(f"{data} rates no {', '.join(unknown)}; it rates {', '.join(rated)}")
-    keep = rows.frame["human"].notna().to_numpy()
+    rows = rows.take(rows.frame["human"].notna().to_numpy())
     if wanted := list(aspects) or [OVERALL] * (OVERALL in rated):
-        keep = keep & rows.frame["aspect"].isin(wanted).to_numpy()
-    if mode == "quick":
-        inputs = rows.frame["input_id"]
-        keep = keep & inputs.isin(inputs.unique()[: judges.QUICK_INPUTS]).to_numpy()
-    return rows.take(keep)
+        rows = rows.take(rows.frame["aspect"].isin(wanted).to_numpy())
+    return judges.first_inputs(rows) if mode == "quick" else rows
 
 
 def compare(
@@ -164,11 +146,10 @@ def compare(
     for aspect in dict.fromkeys(asked.items["aspect"]):
         here = (asked.items["aspect"] == aspect).to_numpy()
         part = {variant: values[here] for variant, values in asked.scores.items()}
-        items = asked.items[here].reset_index(drop=True)
-        made = variant_tests.compare(items, part, name, coef=coef, units=units)
-        parts.append([one.assign(route=asked.route) if len(one) else one for one in made])
-        for one in parts[-1]:
+        made = variant_tests.compare(asked.items[here].reset_index(drop=True), part, name, coef=coef, units=units)
+        for one in made:
             one.insert(0, "aspect", aspect)
+        parts.append([one.assign(route=asked.route) if len(one) else one for one in made])
     table, tests = (pd.concat(both, ignore_index=True) for both in zip(*parts, strict=True))
     return table, tests
 

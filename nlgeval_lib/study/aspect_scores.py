@@ -28,7 +28,7 @@ def chat_scores(items: pd.DataFrame, prompt_form: str = "analyze_rate") -> dict[
     """
     how: dict[str, Any] = {"by": "prompt_form", "prompt_forms": (prompt_form,)}
     given = recorded_judges.scores(items, "acloserlook", CHAT_SCALES, **how)[prompt_form]
-    return {name: _unit(given[name], *ends) for name, ends in CHAT_SCALES.items()}
+    return {name: (given[name] - low) / (high - low) for name, (low, high) in CHAT_SCALES.items()}
 
 
 def news_scores(items: pd.DataFrame) -> dict[str, dict[str, np.ndarray]]:
@@ -37,7 +37,7 @@ def news_scores(items: pd.DataFrame) -> dict[str, dict[str, np.ndarray]]:
     Source: Calderon et al. 2025, The Alternative Annotator Test (the recording).
     """
     recorded = recorded_judges.scores(items, "alttest_summeval")
-    return {judge: {name: _unit(v, 1, 5) for name, v in given.items()} for judge, given in recorded.items()}
+    return {judge: {name: (v - 1) / (5 - 1) for name, v in given.items()} for judge, given in recorded.items()}
 
 
 def combined(
@@ -119,8 +119,3 @@ def printed_gains(cells: pd.DataFrame, lengths: Sequence[int] = (5, 10, 20), bas
         beyond = int((gain.reindex(half.index) > half).sum())
         rows.append(row | {"gains beyond half an interval": beyond, "of those with data": len(half)})
     return pd.DataFrame(rows)
-
-
-def _unit(values: Any, low: float, high: float) -> np.ndarray:
-    """Ratings on the scale low to high as 0 to 1."""
-    return (np.asarray(values, dtype=float) - low) / (high - low)

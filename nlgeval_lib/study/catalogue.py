@@ -6,7 +6,7 @@ import csv
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from pydantic.dataclasses import dataclass
 
 from nlgeval_lib import files
-from nlgeval_lib.names import near, pair
+from nlgeval_lib.names import meant, pair
 
 Paper = Literal["tigerscore", "semscore", "hdeval", "prometheus", "coascore"]
 Route = Literal["published", "public", "recorded", "run", "mini"]
@@ -74,6 +74,11 @@ class Entry:
     def path(self) -> Path:
         """The notebook's source."""
         return files.notebooks() / self.notebook
+
+    @property
+    def metric_ids(self) -> list[str]:
+        """The metrics that it reads."""
+        return [name for row in self.metrics.values() for names in row.values() for name in names]
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -146,15 +151,15 @@ class Catalogue:
     def __getitem__(self, name: str) -> Entry:
         entries = {entry.id: entry for entry in self.outputs}
         if name not in entries:
-            raise CatalogueError(f"no output {name!r} in notebooks/catalogue.toml{_near(name, entries)}")
+            raise CatalogueError(f"no output {name!r} in notebooks/catalogue.toml{meant(name, entries, '', 3)}")
         return entries[name]
 
     def question(self, output: str, name: str) -> Question:
         """One of an output's. Raises: CatalogueError naming those that it has."""
         asked = {question.name: question for question in self.questions_of(output)}
-        if name not in asked:
-            raise CatalogueError(f"output {output!r} reads no judge as {name!r}; it has {', '.join(asked) or 'none'}")
-        return asked[name]
+        if name in asked:
+            return asked[name]
+        raise CatalogueError(f"output {output!r} reads no judge as {name!r}; it has {', '.join(asked) or 'none'}")
 
     def questions_of(self, output: str) -> tuple[Question, ...]:
         """What an output reads of judges, in the file's order. Raises: CatalogueError for an unknown output."""
@@ -256,21 +261,22 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
             (entry.covers, known, f"covers {{!r}}, which {listed} does not list"),
             (entry.after, [name for name in ids if name != entry.id], "after names {!r}, which is no other output"),
             (asked, judges, "judges {1!r}: there is no [[judge]] {0!r}"),
-            (_metrics(entry), metrics, "metrics: there is no [[metric]] {!r}"),
+            (entry.metric_ids, metrics, "metrics: there is no [[metric]] {!r}"),
         ):
             for name in sorted({*names} - {*there}):
-                yield f"{where}: {said.format(name, asked.get(name))}{_near(name, there)}"
+                yield f"{where}: {said.format(name, asked.get(name))}{meant(name, there, '', 3)}"
     for row in read.row:
         if row.id not in printed[row.paper]:
             yield f"row {row.paper}/{row.id}: not listed in data/paper_tables/{row.paper}/index.csv"
-    asking = {one.judge for entry in read.output for one in entry.judges.values()}.union(*map(_metrics, read.output))
+    asking = {one.judge for entry in read.output for one in entry.judges.values()}
+    asking |= {name for entry in read.output for name in entry.metric_ids}
     for scorer in (*read.judge, *read.metric):
         from nlgeval_lib import datasets, evaluators  # which load pandas: not where no judge is declared
 
         kind = type(scorer).__name__.lower()
         for key, all_of in (("evaluator", evaluators.names()), ("data", [*datasets.NAMES])):
             if (given := getattr(scorer, key, None)) not in (None, *all_of):
-                yield f"{kind} {scorer.id!r}: unknown {key} {given!r}{_near(given, all_of)}"
+                yield f"{kind} {scorer.id!r}: unknown {key} {given!r}{meant(given, all_of, '', 3)}"
         if scorer.id not in asking:
             yield f"{kind} {scorer.id!r} is read by no output"
     try:
@@ -279,17 +285,7 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
         yield f"these outputs wait for each other in a circle: {', '.join(sorted(set(error.args[1])))}"
 
 
-def _metrics(entry: Entry) -> set[str]:
-    """The ids of all metrics that an output reads."""
-    return {name for row in entry.metrics.values() for names in row.values() for name in names}
-
-
 def _printed(paper: str) -> list[str]:
     """Every table and figure that a paper prints, by the id that its index has."""
     path = files.data() / "paper_tables" / paper / "index.csv"
     return [row["id"] for row in csv.DictReader(path.read_text("utf-8").splitlines())] if path.exists() else []
-
-
-def _near(name: object, known: Iterable[str]) -> str:
-    found = near(name, known)
-    return f"; nearest: {', '.join(found)}" if found else ""

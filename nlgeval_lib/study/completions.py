@@ -32,12 +32,11 @@ def plan(
 ) -> pd.DataFrame:
     """What each stage of a run would ask, in order; equal stages of one name are one row.
 
-    known: keys that are counted elsewhere; those of these stages are added. Columns, token counts being of the
-    completions that are still to be asked: `stage, requests, completions, stored, to_ask, prompt_tokens, new_tokens`
-    (expected ones), `limit` (at most), `repeated` (completions that another request asks for too), `counted` (whether
-    prompt tokens are a tokenizer's count; else characters divided by four), `seen` (stored completions of the stage,
-    whose mean length is expected; a fifth of the limit where fewer than 20 are), `guessed` (whether it is that fifth),
-    `exact` (whether the requests are known; else they depend on answers that are not there yet).
+    known: keys that are counted elsewhere; those of these stages are added. Columns, tokens being of the completions
+    still to be asked: `stage`, `repeated` (completions that another request asks for too), COUNTS (`new_tokens` are
+    expected ones, `limit` at most), `counted` (whether prompt tokens are a tokenizer's count; else characters divided
+    by four), `seen` (stored completions of the stage, whose mean length is expected), `guessed` (whether a fifth of the
+    limit is, where fewer than 20 are stored), `exact` (whether the requests hang on no answer that is not there yet).
     """
     known = set() if known is None else known
     rows = []
@@ -80,35 +79,26 @@ def in_words(
     rate: tokens written a second. prices: for a million prompt tokens and a million new tokens. new_tokens: how long a
     completion is expected to be, in tokens.
     """
-
-    def new(one: Any) -> str:
-        if new_tokens is not None:
-            return f"{one.to_ask * new_tokens:,.0f} (as given)"
-        how = "a guess" if one.guessed else f"as {one.seen} stored"
-        return f"{one.new_tokens:,.0f} ({how})" if one.to_ask else "0"
-
-    def both(likely: float, most: float, form: Callable[[float], str]) -> str:
-        return ("" if form(likely) == form(most) else f"{form(likely)} expected, ") + f"{form(most)} at most"
-
-    counts = ["requests", "completions", "repeated", "stored", "to_ask", "prompt_tokens"]
+    if new_tokens is not None:
+        planned = planned.assign(new_tokens=planned["to_ask"] * new_tokens, guessed=False)
+    counts = ["requests", "completions", "repeated", "stored", "to_ask", "prompt_tokens", "new_tokens", "limit"]
     table = planned[counts].map("{:,.0f}".format).rename(columns=lambda name: name.replace("_", " "))
     table.insert(0, "stage", planned["stage"] + planned["exact"].map({True: "", False: " (estimate)"}))
-    yield table.assign(**{"new tokens": [new(one) for one in planned.itertuples()]})
-    asked, stored, limit, prompt, expected = planned[["to_ask", "stored", "limit", "prompt_tokens", "new_tokens"]].sum()
+    yield table.rename(columns={"limit": "at most"})
+    asked, stored, limit, prompt, new = planned[["to_ask", "stored", "limit", "prompt_tokens", "new_tokens"]].sum()
     yield f"\n{asked:,.0f} completions to ask, {stored:,.0f} stored already"
     if not asked:
         return
-    expected = expected if new_tokens is None else asked * new_tokens
     counted = (planned["counted"] | ~planned["to_ask"].astype(bool)).all()
     how = "counted by the tokenizer" if counted else f"estimated: {CHARACTERS_A_TOKEN} characters a token"
     yield f"prompt tokens: {prompt:,.0f} ({how})"
-    how = f"; a guess is {GUESS:.0%} of the limit" if new_tokens is None and planned["guessed"].any() else ""
-    yield f"new tokens: {limit:,.0f} at most" + ("" if expected == limit else f", {expected:,.0f} expected{how}")
+    how = f" (a guess is {GUESS:.0%} of the limit)" if planned["guessed"].any() else ""
+    yield f"new tokens: {new:,.0f} expected{how}, {limit:,.0f} at most"
     if rate is not None:
-        yield f"time at {rate:,.0f} tokens a second: {both(expected / rate, limit / rate, duration)}"
+        yield f"time at {rate:,.0f} tokens a second: {duration(new / rate)} expected, {duration(limit / rate)} at most"
     if prices is not None:
-        cost, most = ((prompt * prices[0] + tokens * prices[1]) / 1e6 for tokens in (expected, limit))
-        yield f"cost at {prices[0]:g} and {prices[1]:g} a million: {both(cost, most, '{:,.2f}'.format)}"
+        cost, most = ((prompt * prices[0] + tokens * prices[1]) / 1e6 for tokens in (new, limit))
+        yield f"cost at {prices[0]:g} and {prices[1]:g} a million: {cost:,.2f} expected, {most:,.2f} at most"
     if not planned["exact"].all():
         yield "stages marked as estimates depend on answers that are not stored yet"
 
@@ -144,7 +134,7 @@ def plan_catalogue(questions: Sequence[Question], options: EngineOptions) -> pd.
     the same rows), paper, outputs, COUNTS, counted, exact, `guessed` (whether a length is), `why` it cannot be planned
     here. Models stand together; a completion that two judges of a model ask counts for the first one.
     """
-    entries = {entry.id: entry for entry in catalogue.load().outputs}
+    paper_of = {entry.id: entry.paper for entry in catalogue.load().outputs}
     alike: dict[tuple[str, str], dict[tuple[Any, ...], list[Question]]] = {}
     for one in questions:
         alike.setdefault(options.model_of(one), {}).setdefault(one.asked, []).append(one)
@@ -154,10 +144,10 @@ def plan_catalogue(questions: Sequence[Question], options: EngineOptions) -> pd.
         known: set[str] = set()
         ready: Engine | None = None
         for same in part.values():
-            outputs = ", ".join(dict.fromkeys(one.output for one in same))
-            papers = sorted({entries[one.output].paper for one in same}, key=lambda paper: paper == catalogue.META)
+            asking = list(dict.fromkeys(one.output for one in same))
+            papers = sorted({paper_of[name] for name in asking}, key=lambda paper: paper == catalogue.META)
             row: dict[str, Any] = {"model": model, "revision": revision, "judge": str(same[0]), "question": same[0]}
-            row |= {"paper": papers[0], "outputs": outputs, **dict.fromkeys(COUNTS, 0)}
+            row |= {"paper": papers[0], "outputs": ", ".join(asking), **dict.fromkeys(COUNTS, 0)}
             row |= {"counted": True, "exact": True, "guessed": False, "why": ""}
             try:
                 job = judges.job(same[0], options, ready, known=data)
@@ -186,27 +176,24 @@ def fill(questions: Sequence[Question], options: EngineOptions, say: Callable[[s
         try:
             for row in part.itertuples():
                 head = f"[{row.Index + 1}/{len(planned)}] {row.judge}"
+                if ready is None and not options.ask_again and row.exact and not row.to_ask and not row.why:
+                    say(f"{head}: all stored")
+                    continue
                 job: Job | None = None
                 try:
-                    complete = row.exact and not row.to_ask and not row.why
-                    if ready is None and not options.ask_again and complete:
-                        say(f"{head}: all stored")
-                        continue
                     job = judges.job(row.question, options, ready)
                     if ready is None and options.ask_again == "failed":
                         judges.forget_refusals(job.store.folder, job.engine)
                     ready = job.engine
                     read = job.fill(bar)
-                except _NOT_HERE as error:
-                    say(f"{head}: not here: {error}")
-                    continue
-                except ValueError as error:
-                    unfinished += 1
-                    say(f"{head}: error: {error}")
+                    say(f"{head}: {job.run.summary()}; {read}")
+                except (*_NOT_HERE, ValueError) as error:
+                    here = not isinstance(error, _NOT_HERE)
+                    unfinished += here
+                    say(f"{head}: {'error' if here else 'not here'}: {error}")
                     continue
                 finally:
                     made += job.run.counts["done"] if job else 0
-                say(f"{head}: {job.run.summary()}; {read}")
                 if job.run.failures:
                     unfinished += 1
                     judges.note_refusals(job.store.folder, job.engine, job.run.failures)

@@ -225,11 +225,11 @@ def _cells(
     rows: {row: how an aggregator is fitted, or {target: a value an item}}; alone: the same, left out where None.
     """
     test = given.test_rows("row", seed, size)
-    scores = {}
-    for row, how in {**rows, **(alone or {})}.items():
-        if how is not None:
-            own = _fitted(given, test, seed=seed, **how) if "kind" in how else {t: how[t][test] for t in given.Y}
-            scores[row] = own
+    scores = {
+        row: _fitted(given, test, seed=seed, **how) if "kind" in how else {t: how[t][test] for t in given.Y}
+        for row, how in {**rows, **(alone or {})}.items()
+        if how is not None
+    }
     human = {target: f"human_{target}" for target in given.Y}
     return correlations.table(given.items.iloc[test].reset_index(drop=True), scores, human)
 
@@ -241,8 +241,7 @@ def _fitted(
     layer = given.layers or {}
     X = given.X if up_to is None else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
     predicted = hdeval.predictions(X, given.Y, test, kinds=[kind], shares=[share], seeds=[seed], **given.settings)
-    ordered = predicted.sort_values("row", kind="stable")
-    return {str(target): rows["predicted"].to_numpy() for target, rows in ordered.groupby("target", sort=False)}
+    return dict(zip(given.Y, predicted["predicted"].to_numpy().reshape(len(test), -1).T.copy(), strict=True))
 
 
 def unfitted(given: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
@@ -278,10 +277,10 @@ def on_splits(
         test = given.test_rows(unit, seed)
         parts = [unfitted(given, test)]
         for kind in kinds:
-            settings = {**given.settings, "options": (options or {}).get(kind)}
-            how = {"kinds": [kind], "shares": [share], "seeds": [seed], **settings}
-            one = hdeval.predictions(given.X, given.Y, test, **how)
-            parts.append(one.assign(kind=PRINTED_NAMES.get(kind, kind)))
+            how = {"shares": [share], "seeds": [seed], "options": (options or {}).get(kind), **given.settings}
+            parts.append(
+                hdeval.predictions(given.X, given.Y, test, kinds=[kind], **how).replace({"kind": PRINTED_NAMES})
+            )
         found.append(qualities(pd.concat(parts, ignore_index=True), ["kind"]).assign(split=seed))
     return pd.concat(found, ignore_index=True).assign(data=given.label, unit=unit)
 
@@ -293,11 +292,11 @@ def qualities(predicted: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """
     rows = []
     for key, part in predicted.groupby([*by, "target"], sort=False):
+        ok = part["predicted"].notna().to_numpy()
+        x, y = part["predicted"].to_numpy()[ok], part["human"].to_numpy()[ok]
         for coef in COEFS:
-            ok = part["predicted"].notna().to_numpy()
-            x, y = part["predicted"].to_numpy()[ok], part["human"].to_numpy()[ok]
-            value = meta.coefficients(x[None, :], y, coef)[0] if ok.sum() > 1 else np.nan
-            rows.append({**dict(zip([*by, "target"], key, strict=True)), "coef": coef, "value": value, "n": ok.sum()})
+            value = meta.coefficients(x[None, :], y, coef)[0] if len(x) > 1 else np.nan
+            rows.append({**dict(zip([*by, "target"], key, strict=True)), "coef": coef, "value": value, "n": len(x)})
     return pd.DataFrame(rows)
 
 

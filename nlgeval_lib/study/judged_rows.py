@@ -60,16 +60,13 @@ def judged_rows(output: str, items: pd.DataFrame, names: Mapping[str, str], **as
     than replay, metrics are computed where their weights are here.
     Raises: what `study.judge_scores` raises.
     """
-    found = JudgedRows(items)
-    known, compute = catalogue.load(), asked.get("engine", "replay") != "replay"
+    found, known, compute = JudgedRows(items), catalogue.load(), asked.get("engine", "replay") != "replay"
     for row, by_aspect in known[output].metrics.items():
+        used = {aspect: [known.metrics[one] for one in ids] for aspect, ids in by_aspect.items()}
         try:
-            made = {
-                aspect: metrics.scores([known.metrics[one] for one in ids], items, compute)
-                for aspect, ids in by_aspect.items()
-            }
+            made = {aspect: metrics.scores(some, items, compute) for aspect, some in used.items()}
         except Unavailable as error:
-            model = known.metrics[next(iter(by_aspect.values()))[0]].model
+            model = next(iter(used.values()))[0].model
             found.lacking[row] = f"{error}; to compute it: {metrics.way(output, model)}"
             continue
         found.scores[row] = {aspect: one for aspect, (one, _) in made.items()}
@@ -84,7 +81,7 @@ def judged_rows(output: str, items: pd.DataFrame, names: Mapping[str, str], **as
         else:
             frame = own.frame.drop_duplicates([*ITEM, "aspect"])
             wide = frame.pivot(index=ITEM, columns="aspect", values="value").reindex(places)
-            found.scores[row] = {str(aspect): wide[aspect].to_numpy(float) for aspect in wide}
+            found.scores[row] = {str(aspect): values.to_numpy(float) for aspect, values in wide.items()}
             found.signatures[row] = own.signature
     return found
 

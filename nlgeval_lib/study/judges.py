@@ -17,7 +17,6 @@ from nlgeval_lib import files
 from nlgeval_lib.datasets import DataError
 from nlgeval_lib.engines import Engine, Failure, models
 from nlgeval_lib.engines._server import is_marked
-from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.names import pair
 from nlgeval_lib.scoring import EngineChoice, Job, ProgressBar, Rows, chosen_rows, named, prepared
@@ -98,16 +97,16 @@ def job(
     questions, by data, map and fill; those of this one are added.
     Raises: Unavailable without the miniature judge's checkpoint; and what `scoring.prepared` raises.
     """
-    (model, revision), given = options.model_of(question), dict[str, Any]()
-    settings = options.settings
+    (model, revision), given, settings = options.model_of(question), dict[str, Any](), options.settings
     if options.model == MINI:
         aspects = aspects or (() if question.judge.evaluator == "hdeval" else ("overall",))
         question, given = _of_miniature(question)
         model, revision = _miniature(options.engine)[0], options.revision
     elif folder := options.folders.get(model, ""):
         settings, model, revision = (*settings, f"name={model}"), folder, options.revision
-    elif options.planning and not options.revision:
-        revision = _stored_elsewhere(model, revision, options)
+    elif options.planning and not revision and options.engine in ("vllm", "transformers") and not Path(model).is_dir():
+        held = _revisions(options.store, model)  # of a store that was filled where the weights are
+        revision = held[0] if len(held) == 1 and models.hub_revision(model, None) == "main" else ""
     choice = replace(options, model=model, revision=revision, settings=settings)
     judge, known = question.judge, {} if known is None else known
     if (key := (judge.data, question.map, question.fill)) not in known:
@@ -116,11 +115,14 @@ def job(
     rows = _chosen(made.data.whole(), question)
     if aspects:
         rows = rows.take(rows.frame["aspect"].isin(list(aspects)).to_numpy())
-    if options.mode == "quick":
-        inputs = rows.frame.get("input_id", pd.Series(range(len(rows)), rows.frame.index))
-        rows = rows.take(inputs.isin(inputs.unique()[:QUICK_INPUTS]).to_numpy())
-    made.data = rows
+    made.data = first_inputs(rows) if options.mode == "quick" else rows
     return made
+
+
+def first_inputs(rows: Rows) -> Rows:
+    """The rows of the first 20 inputs; where these are not known, the first 20 rows."""
+    inputs = rows.frame.get("input_id", pd.Series(range(len(rows)), rows.frame.index))
+    return rows.take(inputs.isin(inputs.unique()[:QUICK_INPUTS]).to_numpy())
 
 
 def checkpoint() -> Path:
@@ -143,10 +145,7 @@ def engine(name: str, model: str, revision: str = "", base_url: str = "") -> Eng
 
 
 def _miniature(engine: str) -> tuple[str, str]:
-    """Name and revision of the miniature judge as an engine has them: a replay those in the store, others its folder.
-
-    Raises: Unavailable.
-    """
+    """Name and revision of the miniature judge for an engine: a replay's are those in the store, others' its folder."""
     if engine != "replay":
         return str(checkpoint()), ""
     name, revision = models.identify(str(checkpoint()), None, None)
@@ -168,19 +167,9 @@ def _of_miniature(question: Question) -> tuple[Question, dict[str, Any]]:
     return replace(question, judge=judge, fill=(), where=()), given
 
 
-def _stored_elsewhere(model: str, revision: str, options: EngineOptions) -> str:
-    """The revision of a store that was filled on another machine, where the weights are not on this one."""
-    if options.engine not in ("vllm", "transformers") or revision or Path(model).is_dir():
-        return revision
-    with named.store(options.store) as kept:
-        held = [rev for name, rev in kept.census() if name == model]
-    return held[0] if len(held) == 1 and models.hub_revision(model, None) == "main" else ""
-
-
 def _chosen(data: Rows, question: Question) -> Rows:
     """The rows that the catalogue asks about. Raises: ValueError for a column that is not there, or no row left."""
-    keep = np.ones(len(data), dtype=bool)
-    who = f"{question.output}/{question.name}"
+    keep, who = np.ones(len(data), dtype=bool), f"{question.output}/{question.name}"
     for name, value in map(pair, question.where):
         column = name.removesuffix("!")
         if column not in data.frame.columns:
@@ -227,20 +216,24 @@ def judge_scores(
         made = job(question, options, ready=_held.get(held), aspects=aspects)
     except (DataError, Unavailable) as error:
         return JudgeScores(False, str(error), route=route)
-    if engine != "replay":
+    asked = made.engine
+    if engine == "replay":
+        asked.refused = refusals(folder, asked.model, asked.revision)
+    else:
         for other in [other for other in _held if other != held]:
             _held.pop(other).close()
-        _held[held] = made.engine
-        return _read(made, route, question)
-    replay = made.engine
-    replay.refused = refusals(folder, replay.model, replay.revision)
-    scores = _read(made, route, question)
-    why, total = "", made.run.counts["total"]
-    if replay.missing:
-        there = f"{total - len(replay.missing):,} of {total:,}" if made.run.counts["stored"] else "none of the"
-        why = f"the store has {there} completions of {_of(question, replay.model, made.data.name)}"
-    elif (refused := len(replay.excused)) > MOST_REFUSED * total:
-        first = replay.refused[replay.excused[0]]
+        _held[held] = asked
+    mark = ""
+    if stands := named.stand_ins(folder).get(asked.model):
+        mark = f"|stand-in:{stands}"
+    elif route == "run" and not is_own(question, asked.model, asked.revision):
+        mark = f"{JUDGED_BY}{asked.model}@{asked.revision}".rstrip("@")
+    scores, why, total = read(made, route, mark), "", made.run.counts["total"]
+    if engine == "replay" and asked.missing:
+        there = f"{total - len(asked.missing):,} of {total:,}" if made.run.counts["stored"] else "none of the"
+        why = f"the store has {there} completions of {_of(question, asked.model, made.data.name)}"
+    elif engine == "replay" and (refused := len(asked.excused)) > MOST_REFUSED * total:
+        first = asked.refused[asked.excused[0]]
         why = f"{refused:,} of {total:,} completions could not be made, such as: {first}"
     return JudgeScores(False, f"{why}; {_way(question, model)}", route=route) if why else scores
 
@@ -254,46 +247,38 @@ def is_own(question: Question, model: str, revision: str) -> bool:
     return same and not is_marked(revision) and (not named or revision == named or revision.startswith("sha256:"))
 
 
-def _read(job: Job, route: str, question: Question) -> JudgeScores:
-    """Score the job's rows."""
-    engine, store = job.engine, job.store
+def read(job: Job, route: str, mark: str = "", folds: int = 0) -> JudgeScores:
+    """The scores of the job's rows; what could not be had is noted beside the store.
+
+    mark: ends the signature. folds: an evaluator that learns from ratings scores each input as fitted on the others.
+    """
+    engine, unfitted = job.engine, job.unfitted()
+    replayed = engine is not None and engine.name == "replay"
     # a copy that the runner executes is kept: what the rate was at that hour does not belong into it
-    bar = ProgressBar(job.name, quiet=engine.name == "replay" or bool(os.environ.get("NLGEVAL_RECORD")))
-    unfitted = job.unfitted()
-    scored = job.criteria(bar) if unfitted else job.score(bar)
-    there = scored.notna() if unfitted else scored["status"] == "ok"
-    signature = job.evaluator.signature(engine) if unfitted else scored.attrs.get("signature", "")
-    if stands := named.stand_ins(store.folder).get(engine.model):
-        signature += f"|stand-in:{stands}"
-    elif route == "run" and not is_own(question, engine.model, engine.revision):
-        signature += f"{JUDGED_BY}{engine.model}@{engine.revision}".rstrip("@")
-    if job.run.failures and engine.name != "replay":
-        note_refusals(store.folder, engine, job.run.failures)
+    bar = ProgressBar(job.name, quiet=replayed or bool(os.environ.get("NLGEVAL_RECORD")))
+    criteria = unfitted and not folds
+    scored = job.criteria(bar) if criteria else job.cross_fit(folds, bar) if unfitted else job.score(bar)
+    there = scored.notna() if criteria else scored["status"] == "ok"
+    if job.run.failures and not replayed:
+        note_refusals(job.store.folder, engine, job.run.failures)
     rows = job.data.whole().frame
-    rows = rows.drop(columns=[name for name in scored.columns if name in rows.columns])
-    frame = rows.join(scored).reset_index(drop=True)
-    frame.attrs = {"signature": signature}
     return JudgeScores(
         True,
-        frame=frame,
+        frame=rows.drop(columns=rows.columns.intersection(scored.columns)).join(scored).reset_index(drop=True),
         route=route,
-        signature=signature,
+        signature=(job.evaluator.signature(engine) if criteria else scored.attrs.get("signature", "")) + mark,
         coverage=f"{int(there.to_numpy().sum()):,} of {there.size:,}",
-        model=engine.model,
-        revision=engine.revision,
-        criteria=tuple(map(str, scored.columns)) if unfitted else (),
+        model=engine.model if engine else "",
+        revision=engine.revision if engine else "",
+        criteria=tuple(map(str, scored.columns)) if criteria else (),
     )
 
 
 def _stored_revision(question: Question, options: EngineOptions) -> str:
-    """The revision to read: the one that was asked for, else the only one that the store has.
-
-    Raises: Unavailable.
-    """
+    """The revision to read: the one that was asked for, else the only one of the store. Raises: Unavailable."""
     mini = options.model == MINI
     name, own = _miniature("replay") if mini else options.model_of(question)
-    with Store(options.store) as store:
-        held = [rev for stored, rev in store.census() if stored == name]
+    held = _revisions(options.store, name)
     if own and not options.revision and not mini and len(held) == 1 and held[0].startswith("sha256:"):
         own = held[0]  # a local copy of the weights: its revision is their hash
     if not own:  # the model's own server, asked plainly, before all others
@@ -305,6 +290,12 @@ def _stored_revision(question: Question, options: EngineOptions) -> str:
         there = f"{len(held)} revisions of {name}: {', '.join(held)}"
         raise Unavailable(f"the store has {there}; name one with revision")
     return own or held[0]
+
+
+def _revisions(folder: str | Path, model: str) -> list[str]:
+    """The revisions of a model that a store has completions of."""
+    with named.store(folder) as kept:
+        return [revision for name, revision in kept.census() if name == model]
 
 
 def _of(question: Question, model: str, data: str) -> str:

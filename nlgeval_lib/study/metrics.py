@@ -49,7 +49,7 @@ def asked(catalogue: Catalogue, entries: Iterable[Entry], models: Sequence[str] 
     found: dict[Metric, dict[str, None]] = {}
     for entry in entries:
         data = dict.fromkeys(name for name in entry.inputs if name in datasets.NAMES)
-        for name in (name for row in entry.metrics.values() for names in row.values() for name in names):
+        for name in entry.metric_ids:
             if not models or catalogue.metrics[name].model in models:
                 found.setdefault(catalogue.metrics[name], {}).update(data)
     return {metric: [*data] for metric, data in found.items()}
@@ -66,7 +66,8 @@ def make(todo: dict[Metric, list[str]], say: Callable[[str], None], mode: str = 
             evaluator = _evaluator(metric)
             note = _note(metric, evaluator)
             who = note["settings"]["model"] + (" (a stand-in)" if note["stand_in"] else "")
-            say(f"{head} by {who}: {', '.join(data) if dry else _made(metric, evaluator, data, mode)}")
+            said = data if dry else [f"{name} {_made(metric, evaluator, name, mode)}" for name in data]
+            say(f"{head} by {who}: {(', ' if dry else '; ').join(said)}")
         except (Unavailable, DataError, ValueError) as error:
             say(f"{head}: not here: {error}")
 
@@ -86,18 +87,15 @@ def place(model: str, folder: str | Path) -> None:
     link.symlink_to(Path(folder).resolve(), target_is_directory=True)
 
 
-def _made(metric: Metric, evaluator: Any, data: Iterable[str], mode: str) -> str:
-    """Score the outputs of data sets and note how many have a score; what came of each, in words."""
-    said = []
-    for name in data:
-        frame = datasets.load(name)
-        items = datasets.items(datasets.quick(frame, QUICK_INPUTS) if mode == "quick" else frame)
-        scored = evaluator.score(items)
-        done = int((scored["status"] == "ok").sum())
-        why = "" if done == len(items) else f" (first: {scored.loc[scored['status'] != 'ok', 'reason'].iloc[0]})"
-        said.append(f"{name} {done:,} of {len(items):,}{why}")
-        files.write_text(_path(), json.dumps(_notes() | {metric.id: _note(metric, evaluator, {name: done})}, indent=1))
-    return "; ".join(said)
+def _made(metric: Metric, evaluator: Any, name: str, mode: str) -> str:
+    """Score a data set's outputs and note how many have a score; what came of it, in words."""
+    frame = datasets.load(name)
+    items = datasets.items(datasets.quick(frame, QUICK_INPUTS) if mode == "quick" else frame)
+    scored = evaluator.score(items)
+    lost = scored.loc[scored["status"] != "ok", "reason"]
+    note = _note(metric, evaluator, {name: len(items) - len(lost)})
+    files.write_text(_path(), json.dumps(_notes() | {metric.id: note}, indent=1))
+    return f"{len(items) - len(lost):,} of {len(items):,}" + (f" (first: {lost.iloc[0]})" if len(lost) else "")
 
 
 def _evaluator(metric: Metric) -> Any:

@@ -7,6 +7,7 @@ Estimates, each with what it rests on; nothing is loaded or asked.
 
 from __future__ import annotations
 
+import functools
 import math
 import shutil
 import subprocess
@@ -113,21 +114,15 @@ def in_words(planned: pd.DataFrame, rate: float | None = None, prices: str = "")
 
 
 _spaced = {name: name.replace("_", " ") for name in (*COUNTS, "at_most")}
-
-
-def _sum(values: pd.Series) -> float:
-    """The sum of what is known; NaN where nothing is."""
-    return values.sum(min_count=1)
+_sum = functools.partial(pd.Series.sum, min_count=1)  # of what is known; NaN where nothing is
 
 
 def _written(frame: pd.DataFrame) -> pd.DataFrame:
     """Numbers as people read them: three digits below a hundred, none after the point above."""
 
     def text(value: Any) -> str:
-        if isinstance(value, str):
-            return value
-        if pd.isna(value) or math.isinf(value):
-            return ""
+        if isinstance(value, str) or pd.isna(value) or math.isinf(value):
+            return value if isinstance(value, str) else ""
         return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:.3g}"
 
     return frame.map(text)
@@ -139,13 +134,10 @@ def _ways_in(each: pd.DataFrame) -> Iterator[str]:
     for model, row in each.iterrows():
         if model in known.index and known.at[model, "access"] not in ("open", "served"):
             yield f"{model}: {known.at[model, 'access']}: {known.at[model, 'instead']}"
-        if row["gpus"] and here:
-            number, size = row["gpus"].split(" x ")
-            if len(here) * min(here) < 0.95 * int(number) * int(size.split()[0]):
-                smaller = (
-                    f"--engine-set tensor_parallel_size={number} on {row['gpus']}, or --engine-set quantization=fp8"
-                )
-                yield f"{model}: too large for {len(here)} x {min(here):.0f} GB: {smaller} (told in the signature)"
+        number, size = row["gpus"].removesuffix(" GB").split(" x ") if row["gpus"] else ("0", "0")
+        if here and len(here) * min(here) < 0.95 * int(number) * int(size):
+            smaller = f"--engine-set tensor_parallel_size={number} on {row['gpus']}, or --engine-set quantization=fp8"
+            yield f"{model}: too large for {len(here)} x {min(here):.0f} GB: {smaller} (told in the signature)"
     if not here and each["gpus"].any():
         yield "no GPU is seen here"
 

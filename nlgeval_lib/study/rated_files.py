@@ -66,11 +66,6 @@ class Settings:
                 if one not in allowed:
                     raise InputError(f"--{name} {one!r}{meant(one, allowed)} allowed: {', '.join(allowed)}")
 
-    @property
-    def resampling(self) -> dict[str, Any]:
-        """The interval's settings, as `Grid` takes them."""
-        return {"ci": None if self.ci == "none" else self.ci, "n_boot": self.n_boot, "seed": self.seed}
-
 
 @dataclass(frozen=True)
 class Result:
@@ -140,35 +135,41 @@ def correlate(data: Rows, scores: Sequence[str], settings: Settings | None = Non
     flat = not any(key in frame.columns for key in rows.IDS)
     ids = pd.DataFrame({"system_id": ["one"] * len(frame), "input_id": range(len(frame))}, frame.index, dtype=object)
     ids = ids.assign(**{key: frame[key] for key in rows.IDS if key in frame.columns})
+    drawn = {"ci": None if settings.ci == "none" else settings.ci, "n_boot": settings.n_boot, "seed": settings.seed}
+    tested: dict[str, Any] = {"nan": settings.nan, "n_perm": settings.n_perm, "seed": settings.seed}
     found: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
     notes, rests = dict.fromkeys(left_out), dict[str, None]()
     for group in dict.fromkeys(labels):
         mine = np.flatnonzero([label == group for label in labels])
-        human = frame[rows.RATING].to_numpy(dtype=float)[mine]
-        rated = [frame[name].to_numpy(dtype=float)[mine] for name in raters]
+        human, places = frame[rows.RATING].to_numpy(dtype=float)[mine], ids.iloc[mine]
+        rated = int((~np.isnan(human)).sum())
         own, base = ({name: pd.Series(each[mine], name=name) for name, each in part.items()} for part in (values, free))
-        scored = ~np.isnan(human) & np.logical_or.reduce([one.notna().to_numpy() for one in own.values()])
-        notes |= {} if flat else dict.fromkeys(_few(ids.iloc[mine][scored]))
+        there = {name: one.notna().to_numpy() & ~np.isnan(human) for name, one in {**own, **base}.items()}
+        notes |= {} if flat else dict.fromkeys(_few(places[np.logical_or.reduce([there[name] for name in own])]))
         for level in settings.levels:
             if flat and (level != "dataset" or settings.ci.endswith(("inputs", "systems", "both"))):
                 asked = f"--level {level}" if level != "dataset" else f"--ci {settings.ci}"
                 raise InputError(f"{asked} needs the columns input_id and system_id (--map input_id=YOURS)")
-            grid = Grid(ids.iloc[mine], level, flat)
-            doubled = int(ids.iloc[mine].duplicated().sum())
+            grid, doubled = Grid(places, level, flat), int(places.duplicated().sum())
             notes |= {NO_IDS: None} if flat else {SHARED.format(doubled): None} if doubled and level == "system" else {}
             for coef in settings.coefs:
                 key = dict(zip(_KEYS, (group, level, coef), strict=True))
                 for name, one in {**own, **base}.items():
-                    made = _coefficient(grid, one, human, coef, level, settings)
-                    found.append({**key, "score": name, **made, "baseline": name in base})
+                    n = int(there[name].sum())
+                    row = dict.fromkeys(_VALUE, NAN) | {"n": n, "coverage": n / rated if rated else NAN}
+                    made = _had(_VALUE, grid.correlate, one, human, coef, level, nan=settings.nan, **drawn)
+                    found.append({**key, "score": name, **row, **made, "baseline": name in base})
                     rests |= dict.fromkeys(_rest(made["signature"], grid, level) if name in own else ())
-                if len(rated) > 1:
-                    made = _had(lambda: grid.ceiling(rated, coef, level, **settings.resampling), _VALUE)  # noqa: B023
+                if len(raters) > 1:
+                    ratings = [frame[name].to_numpy(dtype=float)[mine] for name in raters]
+                    made = _had(_VALUE, grid.ceiling, ratings, coef, level, **drawn)
                     found.append({**key, "score": CEILING, **made, "baseline": True})
                 for first, second in combinations(own, 2) if settings.compare else ():
-                    made = _difference(grid, own[first], own[second], human, coef, level, settings)
-                    pairs.append({**key, "first": first, "second": second, **made})
+                    tested |= {"coef": "kendall-b" if coef == "kendall" else coef, "level": level}
+                    made = _had(_DIFFERENCE, grid.compare, own[first], own[second], human, **tested)
+                    none = {} if "p" in made else {"difference": NAN, "p": NAN}
+                    pairs.append({**key, "first": first, "second": second, **none, **made})
     table, differences = pd.DataFrame(found), pd.DataFrame(pairs)
     if pairs:
         differences = _corrected(differences, settings)
@@ -202,13 +203,11 @@ def _rest(signature: str, grid: Grid, level: str) -> Iterator[str]:
 
 def _baselines(frame: pd.DataFrame, settings: Settings) -> dict[str, np.ndarray]:
     """What costs nothing, beside the scores."""
-    free: dict[str, np.ndarray] = {}
-    if settings.baselines and "output" in frame.columns:
-        texts: list[Any] = [None if is_missing(text) else text for text in frame["output"]]
-        free["output length (baseline)"] = meta.baselines.length(texts)
-    if settings.baselines:
-        free["random (baseline)"] = meta.baselines.uniform((len(frame),), settings.seed)
-    return free
+    if not settings.baselines:
+        return {}
+    texts = [None if is_missing(text) else text for text in frame.get("output", ())]
+    free = {"output length (baseline)": meta.baselines.length(texts)} if texts else {}
+    return {**free, "random (baseline)": meta.baselines.uniform((len(frame),), settings.seed)}
 
 
 def _rated(frame: pd.DataFrame, name: str, settings: Settings) -> bool:
@@ -217,33 +216,13 @@ def _rated(frame: pd.DataFrame, name: str, settings: Settings) -> bool:
     return named and pd.api.types.is_numeric_dtype(frame[name]) and bool(frame[name].notna().any())
 
 
-def _coefficient(
-    grid: Grid, scores: pd.Series, human: np.ndarray, coef: str, level: str, settings: Settings
-) -> dict[str, Any]:
-    """How one score follows the ratings, or why that cannot be said."""
-    rated, scored = ~np.isnan(human), scores.notna().to_numpy()
-    row = dict.fromkeys(_VALUE, NAN) | {"n": int((rated & scored).sum())}
-    row["coverage"] = float(scored[rated].mean()) if rated.any() else NAN
-    how = {"nan": settings.nan, **settings.resampling}
-    return row | _had(lambda: grid.correlate(scores, human, coef, level, **how)[0], _VALUE)
-
-
-def _difference(
-    grid: Grid, first: pd.Series, second: pd.Series, human: np.ndarray, coef: str, level: str, settings: Settings
-) -> dict[str, Any]:
-    """How two scores differ on the rows that both have, or why that cannot be said."""
-    how: dict[str, Any] = {"coef": "kendall-b" if coef == "kendall" else coef, "level": level, "nan": settings.nan}
-    how |= {"n_perm": settings.n_perm, "seed": settings.seed}
-    made = _had(lambda: grid.compare(first, second, human, **how), _DIFFERENCE)
-    return made if "p" in made else {"difference": NAN, "p": NAN} | made
-
-
-def _had(make: Callable[[], Any], numbers: Mapping[str, str]) -> dict[str, Any]:
+def _had(numbers: Mapping[str, str], make: Callable[..., Any], *given: Any, **how: Any) -> dict[str, Any]:
     """The numbers of a result (column: attribute), its reason and signature; the reason alone where `meta` refuses."""
     try:
-        found = make()
+        found = make(*given, **how)
     except ValueError as error:
         return {"reason": str(error), "signature": ""}
+    found = found[0] if isinstance(found, tuple) else found
     values = {column: getattr(found, attribute) for column, attribute in numbers.items()}
     return {**values, "reason": found.reason, "signature": found.signature()}
 

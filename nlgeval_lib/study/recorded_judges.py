@@ -1,11 +1,8 @@
 """Somebody's recorded judges: their scores beside the items, or their texts in a store to be replayed.
 
-    store = Store("recordings")
-    recorded_judges.fill(store, "prometheus_gpt4")
-    judge = Prometheus(sampling=recorded_judges.of("prometheus_gpt4").sampling)
-    scores = judge.score(datasets.load("mt_bench"), engine=ReplayEngine(store, "gpt-4-0613"))
-
-Scores of a recording need no store: `read_ratings` reads its texts, `scores` places values beside the items.
+recorded_judges.fill(store, "prometheus_gpt4")
+judge = Prometheus(sampling=recorded_judges.of("prometheus_gpt4").sampling)
+scores = judge.score(datasets.load("mt_bench"), engine=ReplayEngine(store, "gpt-4-0613"))
 """
 
 from __future__ import annotations
@@ -67,10 +64,11 @@ def read_ratings(recorded: pd.DataFrame, scale: Mapping[str, tuple[float, float]
     unknown = sorted(set(recorded["aspect"]) - set(scale))
     if unknown:
         raise ValueError(f"no scale for the aspect {', '.join(unknown)}; scales of {', '.join(scale)}")
-    known: dict[tuple[Any, str], Any] = {}
-    for aspect, texts in recorded.groupby("aspect", sort=False)["text"]:
-        low, high = scale[aspect]
-        known |= {(aspect, text): parsers.rating(text, low, high) for text in texts.unique()}
+    known = {
+        (aspect, text): parsers.rating(text, *scale[aspect])
+        for aspect, texts in recorded.groupby("aspect", sort=False)["text"]
+        for text in texts.unique()
+    }
     read = [known[key] for key in zip(recorded["aspect"], recorded["text"], strict=True)]
     return recorded.assign(value=[one.value for one in read], status=[one.status.value for one in read])
 
@@ -128,15 +126,14 @@ def of_one(
     recorded = recorded[recorded["input_id"].isin(items["input_id"])]
     if read:
         recorded = recorded.assign(value=[read(text).value for text in recorded["text"]])
-    [by_aspect] = scores(items, recorded).values()
-    [values] = by_aspect.values()
+    [[values]] = [by_aspect.values() for by_aspect in scores(items, recorded).values()]
     return values
 
 
 # -- in a store --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class StoredCounts:
     """What `fill` did: requests and completions of the recording, how many were new, and whose they are.
 
@@ -144,12 +141,12 @@ class StoredCounts:
     are not stored, as a store has one text for a prompt and draw.
     """
 
-    requests: int
-    completions: int
-    new: int
-    repeated: int
-    differing: int
-    judges: tuple[str, ...]
+    requests: int = 0
+    completions: int = 0
+    new: int = 0
+    repeated: int = 0
+    differing: int = 0
+    judges: tuple[str, ...] = ()
 
 
 def of(name: str) -> Asked:
@@ -166,27 +163,25 @@ def fill(store: Store, name: str, **options: Any) -> StoredCounts:
 
     Raises: ValueError for an unknown name; DataUnavailable; StoreError.
     """
-    how = of(name)
+    how, done = of(name), StoredCounts()
     engines: dict[str, ReplayEngine] = {}
     seen: dict[str, str] = {}
-    requests = completions = new = differing = 0
     batch: list[Completion] = []
     bodies: list[dict[str, Any]] = []
     for judge, request, texts in rows(name, **options):
-        engine = engines.setdefault(judge, ReplayEngine(store, judge, REVISION))
-        body = request.body(engine, how.sampling)
-        bodies.append(body)
-        requests, completions = requests + 1, completions + len(texts)
-        for key, text in zip(draw_keys(body, range(len(texts))), texts, strict=True):
+        bodies.append(request.body(engines.setdefault(judge, ReplayEngine(store, judge, REVISION)), how.sampling))
+        done.requests, done.completions = done.requests + 1, done.completions + len(texts)
+        for key, text in zip(draw_keys(bodies[-1], range(len(texts))), texts, strict=True):
             if key not in seen:  # InstructScore's texts are empty where the prompt filled the window
                 batch.append(Completion(key, text, "stop" if text else "length", model=judge, revision=REVISION))
-            differing += seen.setdefault(key, text) != text
+            done.differing += seen.setdefault(key, text) != text
         if len(batch) > 2000:
-            new += store.put_many(batch, bodies)
+            done.new += store.put_many(batch, bodies)
             batch, bodies = [], []
-    new += store.put_many(batch, bodies)
+    done.new += store.put_many(batch, bodies)
     store.sync()
-    return StoredCounts(requests, completions, new, completions - len(seen), differing, tuple(engines))
+    done.repeated, done.judges = done.completions - len(seen), tuple(engines)
+    return done
 
 
 def rows(name: str, **options: Any) -> Iterator[tuple[str, Request, list[str]]]:
@@ -205,9 +200,8 @@ def _with_prompts(name: str, options: Mapping[str, Any]) -> pd.DataFrame:
     frame = recordings.load(name, **options)
     if name == "tigerscore_outputs":  # some texts begin with their prompt; of the others it is not known
         frame = frame[frame["prompt_form"] != "output"]
-        ends = [text.index(_ANSWER) + len(_ANSWER) for text in frame["text"]]
-        parts = [(text[:end], text[end:]) for text, end in zip(frame["text"], ends, strict=True)]
-        return frame.assign(prompt=[prompt for prompt, _ in parts], text=[text for _, text in parts])
+        parts = frame["text"].str.partition(_ANSWER)
+        return frame.assign(prompt=parts[0] + parts[1], text=parts[2])
     if name == "prometheus_gpt4":  # feedback and score were published apart
         pairs = zip(frame["text"], frame["value"], strict=True)
         frame = frame.assign(text=[t if "[RESULT]" in t else f"{t} [RESULT] {value:g}" for t, value in pairs])

@@ -7,6 +7,7 @@ fig = variant_tests.figure(table, tests)
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,26 +55,25 @@ def of_judges(output: str, names: Sequence[str], **asked: Any) -> VariantScores:
 def on_shared_items(made: Mapping[str, JudgeScores]) -> VariantScores:
     """Variants that were asked one by one, on the items that all of them judged. made: {variant: its scores}."""
     lacking = {name: one.why for name, one in made.items() if not one.available}
+    frames = {}
     for name, one in made.items():
         if one.available and one.frame["value"].isna().all():
             lacking[name] = f"no row has a score; most often: {one.frame['reason'].value_counts().index[0]}"
-    here = {name: one for name, one in made.items() if name not in lacking}
-    if not here:
+        elif one.available:
+            keys = {key: one.frame.get(key, "") for key in KEYS}
+            frames[name] = one.frame.assign(**keys).set_index(list(KEYS))
+    if not frames:
         return VariantScores(lacking=lacking)
-    frames = {name: one.frame.assign(**{key: one.frame.get(key, "") for key in KEYS}) for name, one in here.items()}
-    frames = {name: frame.set_index(list(KEYS)) for name, frame in frames.items()}
-    first = next(iter(frames))
-    shared = frames[first].index
-    for frame in frames.values():
-        shared = shared[shared.isin(frame.index)]
-    items = frames[first].loc[shared].drop(columns=["value", "status", "reason", "details"], errors="ignore")
+    first, *others = frames.values()
+    shared = functools.reduce(lambda kept, frame: kept[kept.isin(frame.index)], others, first.index)
+    items = first.loc[shared].drop(columns=["value", "status", "reason", "details"], errors="ignore")
     return VariantScores(
         items=items.reset_index().astype({"human": float}),
         scores={name: frame.loc[shared, "value"].to_numpy(float) for name, frame in frames.items()},
         lacking=lacking,
-        route=here[first].route,
-        coverage={name: one.coverage for name, one in here.items()},
-        signatures={name: one.signature for name, one in here.items()},
+        route=made[next(iter(frames))].route,
+        coverage={name: made[name].coverage for name in frames},
+        signatures={name: made[name].signature for name in frames},
     )
 
 
@@ -102,16 +102,13 @@ def compare(
     ratings = items[human].to_numpy(float)
     table = correlations.table(items, scores, {"human": ratings}, coefs=(coef,), ci=units)
     table = table.rename(columns={"row": "variant"}).drop(columns=["column", "replicates"], errors="ignore")
-    pairs: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray, np.ndarray]]
     pairs = {(name,): (values, scores[base], ratings) for name, values in scores.items() if name != base}
-    if not pairs:
-        return table, pd.DataFrame()
-    return table, paired_tests(items, pairs, ("variant",), coef=coef, units=units)
+    return table, paired_tests(items, pairs, ("variant",), coef=coef, units=units) if pairs else pd.DataFrame()
 
 
 def paired_tests(
     items: pd.DataFrame,
-    pairs: Mapping[tuple[str, ...], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    pairs: Mapping[Any, tuple[np.ndarray, np.ndarray, np.ndarray]],
     names: Sequence[str],
     *,
     coef: str = "spearman",
@@ -128,15 +125,14 @@ def paired_tests(
     grid = correlations.Grid(items)
     rows = []
     for key, sides in pairs.items():
-        found = grid.compare(*sides, coef=coef, ci=grid.interval(units), units=grid.interval(units))
-        row = dict(zip(names, key, strict=True)) | {"first": found.first, "second": found.second}
-        row |= {"difference": found.difference, "ci_low": found.low, "ci_high": found.high, "n": found.n, "p": found.p}
-        rows.append(row | {"signature": found.signature(), "reason": found.reason})
+        one = grid.compare(*sides, coef=coef, ci=grid.interval(units), units=grid.interval(units))
+        row = {**dict(zip(names, key, strict=True)), "first": one.first, "second": one.second}
+        row |= {"difference": one.difference, "ci_low": one.low, "ci_high": one.high, "n": one.n, "p": one.p}
+        rows.append(row | {"signature": one.signature(), "reason": one.reason})
     frame = pd.DataFrame(rows)
     corrected = meta.correct(frame["p"].tolist(), "holm", None if family is None else frame[family].tolist())
     frame.insert(frame.columns.get_loc("p") + 1, "p_holm", corrected.adjusted)
-    frame["signature"] += "|" + corrected.signature()
-    return frame
+    return frame.assign(signature=frame["signature"] + "|" + corrected.signature())
 
 
 def figure(
