@@ -35,8 +35,8 @@ def plan(
     known: keys that are counted elsewhere; those of these stages are added. Columns, tokens being of the completions
     still to be asked: `stage`, `repeated` (completions that another request asks for too), COUNTS (`new_tokens` are
     expected ones, `limit` at most), `counted` (whether prompt tokens are a tokenizer's count; else characters divided
-    by four), `seen` (stored completions of the stage, whose mean length is expected), `guessed` (whether a fifth of the
-    limit is, where fewer than 20 are stored), `exact` (whether the requests hang on no answer that is not there yet).
+    by four), `guessed` (whether a fifth of the limit is expected, as fewer than 20 are stored to go by), `exact`
+    (whether the requests hang on no answer that is not there yet).
     """
     known = set() if known is None else known
     rows = []
@@ -63,9 +63,9 @@ def plan(
         row |= {"repeated": repeated, "stored": total - repeated - to_ask, "to_ask": to_ask}
         row["prompt_tokens"] = sum(size * lack for size, (_, lack) in zip(sizes, lacking, strict=True))
         row["new_tokens"] = min(sum(lengths) / len(lengths) * to_ask, limit) if enough else GUESS * limit
-        row |= {"limit": limit, "counted": tokens is not None, "seen": len(lengths)}
+        row |= {"limit": limit, "counted": tokens is not None}
         rows.append(row | {"guessed": bool(to_ask) and not enough, "exact": all(part.exact for part in parts)})
-    return pd.DataFrame(rows, columns=["stage", "repeated", *COUNTS, "counted", "seen", "guessed", "exact"])
+    return pd.DataFrame(rows, columns=["stage", "repeated", *COUNTS, "counted", "guessed", "exact"])
 
 
 def in_words(
