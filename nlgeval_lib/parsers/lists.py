@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from nlgeval_lib.parsers.normalise import Record, objects, table_lines
+from nlgeval_lib.parsers.normalise import NAMES, Record, objects, table_lines
 from nlgeval_lib.parsers.ratings import candidates, normalised, under
 from nlgeval_lib.parsers.text import Parsed, check_scale, check_text, readable, why
 from nlgeval_lib.records import Status
@@ -102,7 +102,6 @@ _NAMES_ONLY = re.compile(r"[A-Z][\w'-]*(?: [\w'-]+){0,2}(?:[,;] [A-Z][\w'-]*(?: 
 # --- JSON -----------------------------------------------------------------------------------------------------------
 _PLACE = re.compile(rf"(?:{_KIND})?\d*", re.I)  # a key that only numbers
 _DEFINITIONS = ("definition", "description", "explanation", "meaning", "question", "details")
-_NAMES = ("name", "aspect", "criterion", "criteria", "title", "metric", "dimension", "label")
 
 Entry = tuple[int, str, str]  # level, name, definition
 
@@ -134,29 +133,25 @@ def _listed(text: str | None, parser: str, nested: bool) -> CriteriaList:
     if content is None:
         return CriteriaList(None, Status.EMPTY, "no text", "empty")
     body = _by_lines(content)
-    reason = why(body.lower())
+    status, reason = why(body.lower()) or (Status.UNPARSED, "no list of names")
     rule, entries = "json", _in_json(content)
     if not entries:
         rule, entries = "list", _in_lines(body)
-    if len(entries) < 2 and _INLINE.search(body):  # running text: "Name: definition. Name: definition."
-        apart = _in_lines(_INLINE.sub("\n", body))
-        rule, entries = ("inline", apart) if len(apart) > 1 else (rule, entries)
-    if not entries and (reason is None or reason[0] is not Status.REFUSED):
+    if len(entries) < 2 and _INLINE.search(body) and len(apart := _in_lines(_INLINE.sub("\n", body))) > 1:
+        rule, entries = "inline", apart  # running text: "Name: definition. Name: definition."
+    if not entries and status is not Status.REFUSED:
         rule, entries = "commas", _between_commas(body)
     if not entries:
-        status, said = reason or (Status.UNPARSED, "no list of names")
-        return CriteriaList(None, status, said, "none")
-    if nested and all(_NAMES_ONLY.fullmatch(said) for _, _, said in entries) and re.search(r"[,;]", entries[0][2]):
-        entries = [one for entry in entries for one in _under(*entry)]  # "Grammar: Tense, Agreement"
+        return CriteriaList(None, status, reason, "none")
+    if nested and all(_NAMES_ONLY.fullmatch(said) for _, _, said in entries):  # "Grammar: Tense, Agreement"
+        parts = [(level, name, re.split(r"[,;]", said.rstrip(".;"))) for level, name, said in entries]
+        under = [[(level, name, ""), *((level + 1, part.strip(), "") for part in said)] for level, name, said in parts]
+        entries = list(itertools.chain(*under)) if len(parts[0][2]) > 1 else entries
     while nested and len(entries) > 2 and entries[0][0] < min(0, *(level for level, _, _ in entries[1:])):
         entries = entries[1:]  # "Criteria:" above them all
     found = _tree(entries) if nested else list(_leaves(_tree(entries)))
-    unique, cut = _once(found), reason is not None and reason[0] is Status.TRUNCATED
-    return CriteriaList(unique, Status.OK, "", rule, len(found) - len(unique), cut)
-
-
-def _under(level: int, name: str, said: str) -> list[Entry]:
-    return [(level, name, ""), *((level + 1, part.strip(), "") for part in re.split(r"[,;]", said.rstrip(".;")))]
+    unique = _once(found)
+    return CriteriaList(unique, Status.OK, "", rule, len(found) - len(unique), status is Status.TRUNCATED)
 
 
 def _tree(entries: Sequence[Entry]) -> list[Criterion]:
@@ -184,7 +179,7 @@ def _once(found: Iterable[Criterion]) -> tuple[Criterion, ...]:
 def _leaves(roots: Iterable[Criterion]) -> Iterator[Criterion]:
     """The lowest that have a definition; names alone under a name are its definition."""
     for one in roots:
-        if one.children and any(child.children or child.definition for child in one.children):
+        if any(child.children or child.definition for child in one.children):
             yield from _leaves(one.children)
         else:
             under_it = (f"{child.name} {child.definition}".strip() for child in one.children)
@@ -201,11 +196,16 @@ def _by_lines(text: str) -> str:
 
 
 def _rows(head: list[str], rows: list[list[str]]) -> list[str]:
-    numbers = [row[0] if re.fullmatch(r"\d{1,2}(?:\.\d{1,2})*", row[0]) else "-" for row in rows]
+    """A line a row of a table: its number, name and definition; of a table with sub-criteria, those under the name."""
     named = [row[next((at for at, cell in enumerate(row) if re.search(r"[^\W\d_]", cell)), len(row)) :] for row in rows]
+    told = [
+        (row[0] if re.fullmatch(r"\d{1,2}(?:\.\d{1,2})*", row[0]) else "-", said)
+        for row, said in zip(rows, named, strict=True)
+        if len(said) > 1
+    ]
     if any("sub" in name.lower() for name in head):
-        return [f"- {row[0]}\n  - " + "\n  - ".join(re.split(r"[,;] ?", row[1])) for row in named if len(row) > 1]
-    return [f"{mark} {row[0]}: {row[1]}" for mark, row in zip(numbers, named, strict=True) if len(row) > 1]
+        return [f"- {said[0]}\n  - " + "\n  - ".join(re.split(r"[,;] ?", said[1])) for _, said in told]
+    return [f"{mark} {said[0]}: {said[1]}" for mark, said in told]
 
 
 def _in_lines(text: str) -> list[Entry]:
@@ -224,11 +224,14 @@ def _in_lines(text: str) -> list[Entry]:
     goes_on = blank = False  # whether a line may belong to the entry above, and one without text was between
     for line in lines:
         rest = line["rest"].strip()
-        entry = _entry(line, marked, bare, line in heads) if rest else None
-        if entry is None and rest:
+        if not rest:
+            blank = True
+            continue
+        entry = _entry(line, marked, bare, line in heads)
+        if entry is None:
             goes_on = goes_on and (not blank or line["indent"] != "") and not _LEAD_IN.search(rest[:60])
         alone = entry is not None and line["mark"] and not entry[2]  # "## Examples" among criteria is one
-        if rest and goes_on and (entry is None or (_PART.fullmatch(entry[1]) and not alone)):
+        if goes_on and (entry is None or (_PART.fullmatch(entry[1]) and not alone)):
             level, name, said = found[-1]
             said = f"{said} {entry[2] if entry else _PART.sub('', rest.lstrip('> '), count=1)}"
             found[-1] = level, name, said.strip()
@@ -236,7 +239,7 @@ def _in_lines(text: str) -> list[Entry]:
             found.append(entry if entry[0] < 0 else (_depth(above, line), *entry[1:]))
             above = [] if entry[0] < 0 else above
             goes_on = True
-        blank = not rest
+        blank = False
     return found
 
 
@@ -246,11 +249,12 @@ def _indent(line: re.Match) -> int:
 
 def _depth(above: list[tuple[int, str]], line: re.Match) -> int:
     """How deep a line stands: beside the last of its indent and style of mark, else under the last less indented."""
-    mark = (line["mark"] or "").strip("().: ")
-    numbers = len(re.findall(r"\d+", mark))
-    style = f"{numbers}{(line['mark'] or '').startswith('(')}" if numbers else mark
-    if mark[:1].isalpha() and not numbers:
-        style = "roman" if set(mark) <= set("IVX") else "A" if mark.isupper() else "a"
+    mark = line["mark"] or ""
+    style = mark.strip("().: ")
+    if numbers := len(re.findall(r"\d+", mark)):
+        style = f"{numbers}{mark.startswith('(')}"
+    elif style.isalpha():
+        style = "roman" if set(style) <= set("IVX") else "A" if style.isupper() else "a"
     own = _indent(line), style
     while own not in above and above and above[-1][0] > own[0]:
         above.pop()
@@ -263,24 +267,21 @@ def _entry(line: re.Match, marked: bool, bare: bool, head: bool) -> Entry | None
     """The entry that a line begins, None where it goes on or says something else."""
     mark, rest = line["mark"] or "", line["rest"].strip()
     bold = not mark and rest.startswith(("**", "__"))
-    if rest.startswith(">"):
-        return None
     name, text = _split(_KINDED.sub("", rest))
     name, text = (name, text) if name else _split(rest)
-    if not name or (not bold and (not mark or mark.isdigit()) and _LEAD_IN.search(name)):
+    if not name or rest.startswith(">") or (not bold and (not mark or mark.isdigit()) and _LEAD_IN.search(name)):
         return None
-    level = 0
     if mark.startswith("#"):
-        level = -100 + 10 * len(mark)
-    elif bold and not text and re.fullmatch(r"(?:\*\*|__)[^*_\n]{1,90}(?:\*\*|__)[:.]?", rest):
-        level = -50  # a line in bold heads the list below it
-    elif not mark and not bold:
-        heads = rest.endswith(":") or (head and len(name.split()) <= 5 and not re.search(r"[.!?]", rest))
-        if (marked or head) and heads and not bare and not text and "," not in name:
-            level = -1  # among marked lines an unmarked "Name:" heads a group
-        elif not bare and (marked or not text or not (":" in rest or _DASHED.match(rest) or rest.endswith(")"))):
-            return None
-    return level, name, text
+        return -100 + 10 * len(mark), name, text
+    if bold and not text and re.fullmatch(r"(?:\*\*|__)[^*_\n]{1,90}(?:\*\*|__)[:.]?", rest):
+        return -50, name, text  # a line in bold heads the list below it
+    if mark or bold or bare:
+        return 0, name, text
+    heads = rest.endswith(":") or (head and len(name.split()) <= 5 and not re.search(r"[.!?]", rest))
+    if (marked or head) and heads and not text and "," not in name:
+        return -1, name, text  # among marked lines an unmarked "Name:" heads a group
+    defined = text and (":" in rest or _DASHED.match(rest) or rest.endswith(")"))
+    return (0, name, text) if defined and not marked else None
 
 
 def _split(rest: str) -> tuple[str, str]:
@@ -319,26 +320,24 @@ def _in_json(content: str) -> list[Entry]:
 
 def _of_json(item: Record | list, level: int) -> Iterator[Entry]:
     """The entries of a JSON value: texts, records with a name, keys with a definition or with entries under them."""
+    record = isinstance(item, Record)
     pairs = list(item.pairs) if isinstance(item, Record) else [("", one) for one in item]
-    pairs = [pair for pair in pairs if isinstance(item, Record) and isinstance(pair[1], list)] or pairs
+    pairs = [pair for pair in pairs if record and isinstance(pair[1], list)] or pairs
     for key, value in pairs:
         name, text = "" if _PLACE.fullmatch(str(key)) else _name(str(key)), ""
-        under: Record | list = value if isinstance(value, list) and isinstance(item, Record) else []
+        under: Record | list = value if isinstance(value, list) and record else []
         if isinstance(value, str):
             name, text = (name, value) if name else (_name(value.partition(":")[0]), value.partition(":")[2])
         elif isinstance(value, Record):
             known = {str(one).lower(): said for one, said in value.items() if isinstance(said, str)}
-            named = next((known[one] for one in _NAMES if one in known), "")
+            named = next((known[one] for one in NAMES if one in known), "")
             text = next((known[one] for one in _DEFINITIONS if one in known), "")
             inner = [one for one in value.values() if isinstance(one, (Record, list))]
             if named or text:
-                lists = [
-                    one for one in inner if isinstance(one, Record) or all(isinstance(x, (str, Record)) for x in one)
-                ]
-                name, under = (
-                    _name(named) or name,
-                    lists[0] if len(lists) == 1 else [one for one in lists if isinstance(one, Record)],
-                )
+                name = _name(named) or name
+                records = [one for one in inner if isinstance(one, Record)]
+                lists = [one for one in inner if all(isinstance(part, (str, Record)) for part in one)]
+                under = lists[0] if len(lists) == 1 else records
             elif len(inner) + len(known) == len(value) and (name or len(value) == 1):
                 under = value
         if name and not (under and len(pairs) == 1):  # else it only heads the whole list
@@ -387,20 +386,19 @@ def aspect_scores(text: str | None, aspects: Sequence[str], low: float, high: fl
         missing = dict.fromkeys(names, math.nan), dict.fromkeys(names, "no text")
         return AspectScores(math.nan, Status.EMPTY, "no text", "empty", *missing)
     body = normalised(content, low, high)
-    json = "{" in content and body.count("{") < content.count("{")
+    json = body.count("{") < content.count("{")
     cut = json and any(isinstance(item, Record) and item.cut for item, _, _ in objects(readable(content)))
-    scores, reasons, statuses = {}, {}, []
-    for name in names:
-        read = under(body, candidates(body, low, high), low, high, name, strict=True)
-        scores[name] = read.value
-        if not read.ok:
-            missed = cut and read.rule == "aspect"
-            reasons[name] = "the JSON is cut off before it" if missed else read.reason
-            statuses.append(Status.TRUNCATED if missed else read.status)
+    reads = {name: under(body, candidates(body, low, high), low, high, name, strict=True) for name in names}
+    for name, read in reads.items():
+        if cut and read.rule == "aspect":
+            reads[name] = replace(read, status=Status.TRUNCATED, reason="the JSON is cut off before it")
+    scores = {name: read.value for name, read in reads.items()}
+    reasons = {name: read.reason for name, read in reads.items() if not read.ok}
     rule = "json" if json else "labels"
     if not reasons:
         return AspectScores(math.fsum(scores.values()) / len(scores), Status.OK, "", rule, scores, reasons)
-    status, reason = statuses[0], f"no score for {len(reasons)} of {len(names)}: {', '.join(list(reasons)[:8])}"
+    first = reads[next(iter(reasons))]
+    status, reason = first.status, f"no score for {len(reasons)} of {len(names)}: {', '.join(list(reasons)[:8])}"
     if len(reasons) == len(names):
-        status, reason = why(body) or (status, next(iter(reasons.values())))
+        status, reason = why(body) or (status, first.reason)
     return AspectScores(math.nan, status, reason, rule, scores, reasons)

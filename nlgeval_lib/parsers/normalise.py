@@ -150,7 +150,8 @@ def _one_blank(text: str) -> str:
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
-_NAMES = ("aspect", "name", "criterion", "criteria", "metric", "dimension", "label", "category", "attribute")
+# the keys of a record that name it
+NAMES = ("name", "aspect", "criterion", "criteria", "title", "metric", "dimension", "label", "category", "attribute")
 _SCORE_KEY = re.compile(
     r"(?:\w+[ _-]){0,3}(?:score|rating|grade|mark|stars?|value|verdict|points)s?|overall|final|total|result"
 )
@@ -176,7 +177,7 @@ def _json(text: str) -> str:
 
 def _json_lines(record: Record, above: str = "", depth: int = 0) -> list[tuple[str, bool]]:
     """The scores in a JSON object as lines `name: value`, each with whether it holds a value."""
-    own = next((str(record[name]) for name in _NAMES if isinstance(record.get(name), str)), above)
+    own = next((str(record[name]) for name in NAMES if isinstance(record.get(name), str)), above)
     found: list[tuple[str, bool]] = []
     top = ""
     for key, value in record.pairs:
