@@ -35,21 +35,21 @@ def main() -> int:
     def readings() -> list[str]:
         return [repr(ratings.read_text(*one)[0].value) for one in given]  # rating itself remembers short texts
 
-    def told(kind: str, name: str) -> int:
+    def told(kind: str, name: str, example: str) -> int:
         changed = sum(one != other for one, other in zip(whole, readings(), strict=True))
-        print(f"{changed:6,}  {kind:10} {name}{'' if changed else '   <- changes nothing'}")
+        print(f"{changed:6,}  {kind:10} {name} ({example}){'' if changed else '   <- changes nothing'}")
         return int(not changed)
 
     whole, idle = readings(), 0
     for row in tables.CUES:
         kept = {other: before for other, before in tables.CUES.items() if other is not row}
         candidates.TABLES = candidates.Tables(kept)
-        idle += told("cue", row.name)
+        idle += told("cue", row.name, row.example)
     for scope, ways in tables.VETOES.items():
-        for name in ways:
-            others = {other: way for other, way in ways.items() if other != name}
+        for row in ways:
+            others = {other: way for other, way in ways.items() if other != row}
             candidates.TABLES = candidates.Tables(taken={**tables.VETOES, scope: others})
-            idle += told(scope, name)
+            idle += told(scope, *row)
     candidates.TABLES = candidates.Tables()
     return int(idle > 0)
 

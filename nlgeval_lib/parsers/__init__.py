@@ -9,23 +9,16 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-# name -> its module; a parser is loaded when it is asked for, so that a change of one is a change of its users only
-_WHERE = {
-    "aspect_scores": "lists",
-    "aspects": "lists",
-    "criteria": "lists",
-    "error_analysis": "errors",
-    "feedback": "ratings",
-    "instructscore": "errors",
-    "multiple_choice": "choices",
-    "Parsed": "text",
-    "preference": "choices",
-    "rating": "ratings",
-    "tigerscore_authors": "errors",
-    "trace": "ratings",
-    "yes_no": "choices",
+# a parser's module is loaded when it is asked for, so that a change of one is a change of its users only
+_IN = {
+    "choices": ("multiple_choice", "preference", "yes_no"),
+    "errors": ("error_analysis", "instructscore", "tigerscore_authors"),
+    "lists": ("aspect_scores", "aspects", "criteria"),
+    "ratings": ("feedback", "rating", "trace"),
+    "text": ("Parsed",),
 }
-__all__ = ["naive", *_WHERE]
+_WHERE = {name: module for module, names in _IN.items() for name in names}
+__all__ = ["naive", *sorted(_WHERE)]
 
 
 def __getattr__(name: str) -> Any:

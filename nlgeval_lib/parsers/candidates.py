@@ -190,9 +190,7 @@ def _follow(one: Candidate, text: str, right: re.Match | None, low: float, high:
 class Tables:
     """The tables of `cues`, ready to search: cues by the word before the number, vetoes by scope."""
 
-    def __init__(
-        self, rows: Mapping[tables.Cue, str] = tables.CUES, taken: Mapping[str, dict[str, str]] = tables.VETOES
-    ):
+    def __init__(self, rows: Mapping[tables.Cue, str] = tables.CUES, taken: Mapping[str, tables.Rows] = tables.VETOES):
         self.by_last: dict[str, list[tuple[tables.Cue, re.Pattern, re.Pattern]]] = {}
         for row, before in rows.items():
             ready = (row, re.compile(rf"(?:{before})\s*\Z"), re.compile(tables.AFTER.get(row.name, "")))
@@ -201,7 +199,7 @@ class Tables:
         self.rows, self.any = {}, {}
         for scope, ways in taken.items():
             opens = r"\W" if scope in tables.AT_A_WORD else ""  # a search for what begins with \W is fast
-            self.rows[scope] = [(name, re.compile(f"{opens}(?:{way})")) for name, way in ways.items()]
+            self.rows[scope] = [(name, re.compile(f"{opens}(?:{way})")) for (name, _), way in ways.items()]
             self.any[scope] = re.compile(f"{opens}(?:{'|'.join(ways.values())})" if ways else r"(?!)")
         beyond = (way for scope in tables.AT_A_WORD[1:] for way in taken[scope].values())
         self.beyond_clause = re.compile(rf"\W(?:{'|'.join(beyond)})")

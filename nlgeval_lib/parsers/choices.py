@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,78 +33,63 @@ _NAMED = rf"(?:the\s)?(?:(?:first|second|better|preferred|winning)\s)?{_NOUN}"
 _LINK = (
     r"\s{0,9}(?::|=|->|=>|-|\b(?:is|are|would\sbe|should\sbe|must\sbe)\b){1,3}\s{0,9}(?:(?:therefore|thus|hence)\s)?"
 )
-_FORMS = (  # the rule, for all or for letters or for two responses, its pattern
-    ("tag", "all", r"\[\[{X}\s{0,9}\]\]"),
-    ("tag", "all", r"(?<!\[)\[{1,3}\s{0,9}(?:result|(?:final )?verdict)\s{0,9}\]{1,3}\s{0,9}:?{X}"),
-    ("tag", "all", r"\[x\]{X}"),
-    (
-        "tag",
-        "two",
-        rf"(?:\[\[|^)[^\w\n]{{0,9}}(?:{_NOUN}\s)?(?P<x>[ab])\s?>{{1,3}}\s?(?:{_NOUN}\s)?[ab][^\w\n]{{0,9}}(?:\]\]|$)",
-    ),
-    ("tag", "two", r"(?:\[\[|^)[^\w\n]{0,9}a\s?(?P<x>=)\s?b[^\w\n]{0,9}(?:\]\]|$)"),
-    ("json", "all", rf"[\"'](?:\w{{1,20}}_)?{_LABEL}[\"']\s{{0,9}}:{{X}}"),
-    ("label", "all", rf"\b{_LABEL}{_LINK}{{X}}"),
-    ("label", "two", r"(?:\branking\b[^\n]{0,40}\n\s{0,3}1[.)]|\brank\s1:)\s{X}"),
-    (
-        "phrase",
-        "all",
-        r"\b(?:i|we)(?:\s(?:would|will|am|therefore|thus|hence|finally|still)|'d|'ll|'m)?\s(?:prefer|choose|pick|select|favou?r|say|settle\son|vote\sfor|"
-        r"go(?:ing)?\s(?:with|for)|(?:rate|call)\s(?:it|this|the)(?:\s[a-z]{3,12})?(?:\sas)?|"
-        r"(?:can\sonly\s)?give\s(?:(?:it|this)\s)?an?)\s{X}",
-    ),
-    ("phrase", "all", r"\b(?:vote|point|edge|nod|win|preference)\s(?:goes|belongs)\sto\s{X}"),
-    (
-        "phrase",
-        "all",
-        r"\b(?:in\sfavou?r\sof|falls\sunder|corresponds\sto|chang(?:e|ing)\s(?:my|the)\s[a-z]{1,9}\sto)\s{X}",
-    ),
-    ("phrase", "letters", r"\bit(?:'s|\sis|\swas)\s(?:therefore\s)?(?:an?\s(?=\W{0,3}[a-z]\W))?{X}"),
-    ("phrase", "letters", r"{S}\sit\sis(?=\s?(?:[.,!]|\Z))"),
-    (
-        "phrase",
-        "letters",
-        rf"{{S}}\s{{1,3}}(?:is|was|would\sbe|comes\sout|seems|remains)\s{_HEDGE}{{0,6}}"
-        r"(?:(?:better|best|correct|right|superior|stronger|preferable|preferred|winner|ahead)\b|on\stop\b|"
-        r"(?:my\s)?(?:final\s|overall\s)?(?:choice|pick|preference)\b)",
-    ),
-    (
-        "phrase",
-        "two",
-        rf"{{S}}\s{{1,3}}{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines|takes\sthis\sone|has\sthe\sedge|"
-        r"(?:gets|has)\smy\svote|(?:does|did)\s(?:a|the)\sbetter\sjob|(?:provide|give|offer|deliver|write)s\s(?:a|the)\s"
-        rf"(?:clearly\s|overall\s)?(?:better|best|stronger|superior)\s(?:overall\s)?(?:{_NOUN}|one|reply|summary))\b",
-    ),
-    (
-        "phrase",
-        "two",
-        rf"{_NOUN}\s[ab](?:'s\s{_NOUN})?\s(?:is|was|seems)\s{_HEDGE}{{0,6}}"
-        r"(?:(?:worse|weaker|inferior)\s(?:than|to)|not\sas\sgood\sas)\s{X}",
-    ),
-    (
-        "phrase",
-        "two",
-        rf"\b(?:both|they|the\stwo)\s(?:{_NOUN}s\s)?(?:are|were|seem)\s(?:(?:roughly|about|almost|nearly|overall|of)\s)?"
-        r"(?P<x>equal(?:ly)?|tied|on\spar|comparable)\b",
-    ),
-    ("phrase", "two", r"\b(?:perform(?:ed|s)?|did|do|are|were|they're)\s(?P<x>equally)\s(?:well|good|strong)\b"),
-    ("phrase", "two", rf"\bneither\s(?:{_NOUN}\s)?is\s{_HEDGE}?(?P<x>better)\b"),
-    (
-        "alone",
-        "all",
-        r"\A[^\w+]*(?:(?:absolutely|definitely|certainly|clearly),?\s)?(?:{N}\s(?=[^\n:]{1,40}$))?{O}{F}(?!\+){E}",
-    ),
-    ("alone", "letters", r"(?:\b(?:so|thus|hence|therefore),?|[.!?])\s{O}[.!]?\Z"),
-    ("alone", "options", r"\A[^\w+]*{N}\s{O}:[^\n]{1,60}\Z"),
-    ("alone", "all", r"^[^\w\n+]{0,20}(?:{N}\s)?{O}[^\w+]*\Z"),
-    ("alone", "yes or no", r"(?:[.!?]\s(?:(?:so|but),?\s)?|,\sbut\s){O}(?=[,.!]|\Z)[^\n.!?]{0,60}[.!]?\Z"),
-    (
-        "alone",
-        "all",
-        rf"^[#*\s]{{0,9}}(?:(?:final|overall)\s)?{_LABEL}[*\s]{{0,9}}\n[^\w\n+]{{0,9}}(?:{{N}}\s)?{{O}}{{F}}",
-    ),
-    ("closing", "all", r"(?:[:?]|->)[^\w\n+]{1,9}(?:{N}\s)?{O}(?=[^\w\n]{0,9}(?:\n|\Z|[.;]\s))"),
-)
+_FORMS = {  # rule -> for whom (all, letters, letters that are options, two responses, yes or no) -> patterns
+    "tag": {
+        "all": [
+            r"\[\[{X}\s{0,9}\]\]",
+            r"(?<!\[)\[{1,3}\s{0,9}(?:result|(?:final )?verdict)\s{0,9}\]{1,3}\s{0,9}:?{X}",
+            r"\[x\]{X}",
+        ],
+        "two": [
+            rf"(?:\[\[|^)[^\w\n]{{0,9}}(?:{_NOUN}\s)?(?P<x>[ab])\s?>{{1,3}}\s?(?:{_NOUN}\s)?[ab][^\w\n]{{0,9}}(?:\]\]|$)",
+            r"(?:\[\[|^)[^\w\n]{0,9}a\s?(?P<x>=)\s?b[^\w\n]{0,9}(?:\]\]|$)",
+        ],
+    },
+    "json": {"all": [rf"[\"'](?:\w{{1,20}}_)?{_LABEL}[\"']\s{{0,9}}:{{X}}"]},
+    "label": {
+        "all": [rf"\b{_LABEL}{_LINK}{{X}}"],
+        "two": [r"(?:\branking\b[^\n]{0,40}\n\s{0,3}1[.)]|\brank\s1:)\s{X}"],
+    },
+    "phrase": {
+        "all": [
+            r"\b(?:i|we)(?:\s(?:would|will|am|therefore|thus|hence|finally|still)|'d|'ll|'m)?\s(?:prefer|choose|pick|"
+            r"select|favou?r|say|settle\son|vote\sfor|go(?:ing)?\s(?:with|for)|"
+            r"(?:rate|call)\s(?:it|this|the)(?:\s[a-z]{3,12})?(?:\sas)?|(?:can\sonly\s)?give\s(?:(?:it|this)\s)?an?)\s{X}",
+            r"\b(?:vote|point|edge|nod|win|preference)\s(?:goes|belongs)\sto\s{X}",
+            r"\b(?:in\sfavou?r\sof|falls\sunder|corresponds\sto|chang(?:e|ing)\s(?:my|the)\s[a-z]{1,9}\sto)\s{X}",
+        ],
+        "letters": [
+            r"\bit(?:'s|\sis|\swas)\s(?:therefore\s)?(?:an?\s(?=\W{0,3}[a-z]\W))?{X}",
+            r"{S}\sit\sis(?=\s?(?:[.,!]|\Z))",
+            rf"{{S}}\s{{1,3}}(?:is|was|would\sbe|comes\sout|seems|remains)\s{_HEDGE}{{0,6}}"
+            r"(?:(?:better|best|correct|right|superior|stronger|preferable|preferred|winner|ahead)\b|on\stop\b|"
+            r"(?:my\s)?(?:final\s|overall\s)?(?:choice|pick|preference)\b)",
+        ],
+        "two": [
+            rf"{{S}}\s{{1,3}}{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines|takes\sthis\sone|has\sthe\sedge|"
+            r"(?:gets|has)\smy\svote|(?:does|did)\s(?:a|the)\sbetter\sjob|(?:provide|give|offer|deliver|write)s\s"
+            rf"(?:a|the)\s(?:clearly\s|overall\s)?(?:better|best|stronger|superior)\s(?:overall\s)?"
+            rf"(?:{_NOUN}|one|reply|summary))\b",
+            rf"{_NOUN}\s[ab](?:'s\s{_NOUN})?\s(?:is|was|seems)\s{_HEDGE}{{0,6}}"
+            r"(?:(?:worse|weaker|inferior)\s(?:than|to)|not\sas\sgood\sas)\s{X}",
+            rf"\b(?:both|they|the\stwo)\s(?:{_NOUN}s\s)?(?:are|were|seem)\s(?:(?:roughly|about|almost|nearly|overall|"
+            r"of)\s)?(?P<x>equal(?:ly)?|tied|on\spar|comparable)\b",
+            r"\b(?:perform(?:ed|s)?|did|do|are|were|they're)\s(?P<x>equally)\s(?:well|good|strong)\b",
+            rf"\bneither\s(?:{_NOUN}\s)?is\s{_HEDGE}?(?P<x>better)\b",
+        ],
+    },
+    "alone": {
+        "all": [
+            r"\A[^\w+]*(?:(?:absolutely|definitely|certainly|clearly),?\s)?(?:{N}\s(?=[^\n:]{1,40}$))?{O}{F}(?!\+){E}",
+            r"^[^\w\n+]{0,20}(?:{N}\s)?{O}[^\w+]*\Z",
+            rf"^[#*\s]{{0,9}}(?:(?:final|overall)\s)?{_LABEL}[*\s]{{0,9}}\n[^\w\n+]{{0,9}}(?:{{N}}\s)?{{O}}{{F}}",
+        ],
+        "letters": [r"(?:\b(?:so|thus|hence|therefore),?|[.!?])\s{O}[.!]?\Z"],
+        "options": [r"\A[^\w+]*{N}\s{O}:[^\n]{1,60}\Z"],
+        "yes or no": [r"(?:[.!?]\s(?:(?:so|but),?\s)?|,\sbut\s){O}(?=[,.!]|\Z)[^\n.!?]{0,60}[.!]?\Z"],
+    },
+    "closing": {"all": [r"(?:[:?]|->)[^\w\n+]{1,9}(?:{N}\s)?{O}(?=[^\w\n]{0,9}(?:\n|\Z|[.;]\s))"]},
+}
 _PROSE = {  # "a" is an article too, and "no" a determiner
     "a": r"(?=\s{0,3}(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when|here|"
     r"on|in|this|to|due|given|again|overall|despite|at|"
@@ -140,6 +125,7 @@ _CONDITION = re.compile(
 )
 # the judge thinks again: what it says after that stands
 _AGAIN = re.compile(rf"{CORRECTION.pattern}|\Wedit:|\W(?:revised|corrected|updated) (?:final )?[a-z]+(?=\s?:| is\b)")
+_TIE = ("TIE", "TIE")
 MANY = 100  # of more matches than twice this the first and the last are read
 
 
@@ -175,17 +161,14 @@ def preference(text: str | None, tie: bool = False) -> Choice:
     """Which of two responses, A or B (or first and second, 1 and 2), a text finds better; TIE where `tie` allows it.
 
     The verdict counts after `[RESULT]` or in `[[A]]`, else in JSON, under a label ("Better response: B"), in a phrase
-    ("Response A is clearly better"), or alone at the start or end. Two different verdicts of one kind make it missing,
-    and so does a tie that is not allowed, and a verdict that its clause denies or makes conditional does not count.
+    ("Response A is clearly better"), or alone at the start or end. Missing are two different verdicts of one kind, a
+    tie that is not allowed, and a verdict that its clause denies or makes conditional.
     Raises: TypeError where `text` is neither str nor None.
     """
-    read = _read(
-        text if not isinstance(text, str) else _PLACED.sub(_placed, text),
-        "preference",
-        _forms(("a", "b"), "two"),
-        lambda word: (word.upper(),) * 2 if word in ("a", "b") else ("TIE", "TIE"),
-        "no response is named as the better one",
-    )
+    meaning = {"a": ("A", "A"), "b": ("B", "B")}
+    if isinstance(text, str):
+        text = _PLACED.sub(_placed, text)
+    read = _read(text, "preference", meaning, "two", "no response is named as the better one")
     if read.value == "TIE" and not tie:
         reason = "a tie, which is not among the verdicts"
         read = replace(read, value=None, status=Status.OUT_OF_RANGE, reason=reason)
@@ -216,10 +199,11 @@ def yes_no(text: str | None) -> Parsed:
     answers, and "yes and no", make it missing.
     Raises: TypeError where `text` is neither str nor None.
     """
-    yes, no = ("yes", 1.0), ("no", 0.0)
-    said = {"yes": yes, "true": yes, "no": no, "nope": no, "false": no}
-    nothing = "the text answers neither yes nor no"
-    return _read(text, "yes_no", _forms(tuple(said), "yes or no"), lambda word: said[word], nothing, math.nan)
+    said = {
+        name: ("yes", 1.0) if name in ("yes", "true") else ("no", 0.0)
+        for name in ("yes", "true", "no", "nope", "false")
+    }
+    return _read(text, "yes_no", said, "yes or no", "the text answers neither yes nor no", math.nan)
 
 
 def multiple_choice(text: str | None, choices: Sequence[str] | Mapping[str, float]) -> Choice:
@@ -237,19 +221,18 @@ def multiple_choice(text: str | None, choices: Sequence[str] | Mapping[str, floa
     """
     if isinstance(choices, str):
         raise TypeError(f"choices must be a sequence or a mapping, got {choices[:60]!r}; use tuple({choices[:60]!r})")
+    numbered = isinstance(choices, Mapping)
     counts: dict[str, Any] = dict(choices) if isinstance(choices, Mapping) else {name: name for name in choices}
     for name, value in counts.items():
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"a choice must be a name such as 'A', got {name!r}")
-        numeric = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-        if isinstance(choices, Mapping) and not numeric:
+        if numbered and (isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)):
             raise ValueError(f"the number of choice {name!r} must be finite, got {value!r}")
     proper = {name.strip().lower(): (name, value) for name, value in counts.items()}
     if len(proper) < max(2, len(choices)):
         raise ValueError(f"choices must be two or more different names, got {list(choices)!r}")
-    none = math.nan if isinstance(choices, Mapping) else None
     nothing = f"none of {', '.join(counts)} is chosen"
-    return _read(text, "multiple_choice", _forms(tuple(proper), "letters"), lambda word: proper[word], nothing, none)
+    return _read(text, "multiple_choice", proper, "letters", nothing, math.nan if numbered else None)
 
 
 @functools.lru_cache(maxsize=64)
@@ -264,66 +247,56 @@ def _forms(names: tuple[str, ...], whose: str) -> dict[str, list[re.Pattern]]:
         rf"(?![\]\"']{{0,3}}\s?(?:or|and|nor|/|,|&|(?<!\s)\|(?!\s))\s?(?:{_NOUN}\s)?[\[\"'(]{{0,2}}(?:{plain})\b|"
         r"\s?[:=-]?\s?\d)"
     )
-    line_end = "" if whose == "yes or no" else "|$"
     option = rf"{tie[0]}(?P<x>{one}{tie[1]})(?:'s(?=\s{_NOUN}\b|[.,;!]|\Z))?(?!\w|'\w){taken}"
+    # not where options are repeated below, nor "Yes, I read it. Is it good? No."
+    below = rf"(?![\s\S]*(?:\n|[.;] )\W{{0,9}}(?:{_NAMED}\s)?(?:{plain})\s{{0,3}}(?:[.:)]"
+    only = {
+        "yes or no": ("", rf"{below}))(?![\s\S]*[:?]\s\W{{0,3}}(?:{plain})\W*\Z)"),
+        "letters": (r"(?=[\"')\]]{0,3}\s{0,3}(?:[.:,;)\]\n-]|\Z))", rf"{below}|$))"),
+        "two": (r"(?=[\"')\]]{0,3}\s{0,3}(?:[.,;\n-]|\Z))", rf"{below}|$))"),
+    }[whose]
     parts = {
         "{X}": rf"[\s\"'(\[<>]{{0,20}}(?:{_NAMED}\s{{0,9}})?[\"'(\[<]{{0,3}}{option}",
         "{S}": rf"(?<![\w'])(?:{_NAMED}\s?)?[\"'(]{{0,2}}(?P<x>{plain})(?:'s\s{_NOUN})?[\"')]{{0,2}}",
-        "{N}": _NAMED,
-        "{O}": option,
-        "{F}": {
-            "yes or no": "",
-            "letters": r"(?=[\"')\]]{0,3}\s{0,3}(?:[.:,;)\]\n-]|\Z))",
-            "two": r"(?=[\"')\]]{0,3}\s{0,3}(?:[.,;\n-]|\Z))",
-        }[whose],
-        "{E}": rf"(?![\s\S]*(?:\n|[.;] )\W{{0,9}}(?:{_NAMED}\s)?(?:{plain})\s{{0,3}}"
-        rf"(?:[.:)]{line_end}))"  # repeated options
-        + rf"(?![\s\S]*[:?]\s\W{{0,3}}(?:{plain})\W*\Z)"
-        * (whose == "yes or no"),  # "Yes, I read it. Is it good? No."
+        **{"{N}": _NAMED, "{O}": option, "{F}": only[0], "{E}": only[1]},
     }
-    used = {"all": True, "letters": whose != "yes or no", "two": whose == "two", "options": whose == "letters"}
-    used["yes or no"] = not used["letters"]
+    used = {"letters": ("all", "letters", "options"), "two": ("all", "letters", "two")}.get(whose, ("all", whose))
     made: dict[str, list[re.Pattern]] = {}
-    for rule, of, form in _FORMS:
-        for mark, part in parts.items():
-            form = form.replace(mark, part)
-        if used[of]:
-            made.setdefault(rule, []).append(re.compile(form, re.M))
+    for rule, forms in _FORMS.items():
+        made[rule] = []
+        for form in (form for of in used for form in forms.get(of, ())):
+            for mark, part in parts.items():
+                form = form.replace(mark, part)
+            made[rule].append(re.compile(form, re.M))
     return made
 
 
+Meaning = Mapping[str, tuple[str, Any]]  # an option as it is written -> its name and value
+
+
 def _read(
-    text: str | None,
-    parser: str,
-    forms: dict[str, list[re.Pattern]],
-    meaning: Callable[[str], tuple[str, Any]],
-    nothing: str,
-    none: float | None = None,
+    text: str | None, parser: str, meaning: Meaning, whose: str, nothing: str, none: float | None = None
 ) -> Choice:
-    """What a text says, where the judge thinks again what it says after that; `meaning`: an option's name and value."""
+    """What a text says, where the judge thinks again what it says after that."""
     content = check_text(text, parser)
     if content is None:
         return Choice(none, Status.EMPTY, "no text", "empty")
-    written = made_plain(without_example(readable(content))).rstrip()
+    written, forms = made_plain(without_example(readable(content))).rstrip(), _forms(tuple(meaning), whose)
     for again in [*_AGAIN.finditer(written.lower())][:-4:-1]:
-        start = again.start() if again["rest"] is None else again.start("rest")
-        later = _said(written[start:], forms, meaning, none)
+        later = _said(written[again.start("rest" if again["rest"] is not None else 0) :], forms, meaning, none)
         if later is not None and later.ok:
             return later
-    said = _said(written, forms, meaning, none)
     status, reason = why(written.lower()) or (Status.UNPARSED, nothing)
-    return said or Choice(none, status, reason, "none")
+    return _said(written, forms, meaning, none) or Choice(none, status, reason, "none")
 
 
-def _said(
-    written: str, forms: dict[str, list[re.Pattern]], meaning: Callable[[str], tuple[str, Any]], none: float | None
-) -> Choice | None:
+def _said(written: str, forms: Mapping[str, list[re.Pattern]], meaning: Meaning, none: float | None) -> Choice | None:
     """What the first form that stands anywhere in a readable text says, None where none does."""
     body = written.lower()
 
     def counts(match: re.Match, rule: str) -> bool:
         """Whether it stands; a letter in prose counts only as it is written."""
-        name = meaning(match["x"])[0]
+        name = meaning.get(match["x"], _TIE)[0]
         prose = rule == "phrase" or (rule == "alone" and match.end() < len(body))
         small = prose and len(name) == 1 and written[match.start("x") : match.end("x")] != name
         return not (small and written[match.start("x") - 1] not in "([") and _stands(match, rule)
@@ -333,15 +306,14 @@ def _said(
         for pattern in patterns:
             matches = list(pattern.finditer(body))
             found += [match for match in matches[:MANY] + matches[MANY:][-MANY:] if counts(match, rule)]
-        said = dict(meaning(match["x"]) for match in found)
+        said = dict(meaning.get(match["x"], _TIE) for match in found)
         if len(said) > 1:
             return Choice(none, Status.UNPARSED, f"different verdicts: {', '.join(sorted(said))}", rule)
         if found and WITHDRAWN.search(body, max(match.end() for match in found)):
             return Choice(none, Status.UNPARSED, "what follows takes it back", rule)
         if all(_RESPECT.match(body, match.end()) for match in found):
             continue
-        if rule == "closing" and re.search(r"\w", body[found[-1].end() :]):
-            continue
-        for choice, value in said.items():
+        if rule != "closing" or not re.search(r"\w", body[found[-1].end() :]):
+            (choice, value), *_ = said.items()
             return Choice(value, Status.OK, "", rule, choice, found[-1].group().strip())
     return None

@@ -15,11 +15,7 @@ from nlgeval_lib.records import Judgment, Status
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """One reading of one text: a value, or the reason why there is none.
-
-    `value` is NaN (None where the family's value is not a number) unless `status` is ok. `rule` names the rule that
-    read it, or that found the text unreadable.
-    """
+    """One reading of one text: a value, or (NaN, of other values None) the reason why there is none."""
 
     value: Any
     status: Status
@@ -32,10 +28,7 @@ class Parsed:
         return self.status is Status.OK
 
     def judgment(self, **details: Any) -> Judgment:
-        """This reading as a `Judgment`; the rule and `details` go into its details.
-
-        Raises: TypeError where the value is not a number.
-        """
+        """This reading as a `Judgment` with the rule and `details`. Raises: TypeError where the value is no number."""
         value = math.nan if self.value is None else self.value
         if not isinstance(value, (int, float)):
             raise TypeError(f"{type(self).__name__}.value is {value!r}, not a number; take its fields instead")
@@ -43,10 +36,7 @@ class Parsed:
 
 
 def check_text(text: object, parser: str) -> str | None:
-    """The answer in `text` (see `answer`), None where nothing was written (None or only blanks).
-
-    Raises: TypeError for anything else, naming what was got.
-    """
+    """The answer in `text`, None where nothing was written (None, blanks). Raises: TypeError for anything else."""
     if text is None:
         return None
     if not isinstance(text, str):
@@ -58,10 +48,7 @@ def check_text(text: object, parser: str) -> str | None:
 
 @functools.lru_cache(typed=True)
 def check_scale(low: Any, high: Any) -> tuple[float, float]:
-    """Both ends of a scale as floats.
-
-    Raises: ValueError where an end is not a finite number, is a bool, or `low` is not below `high`.
-    """
+    """Both ends of a scale as floats. Raises: ValueError for ends that are no finite numbers or not low < high."""
     for name, end in (("low", low), ("high", high)):
         if isinstance(end, bool) or not isinstance(end, (int, float)) or not math.isfinite(end):
             raise ValueError(f"{name} must be a finite number, got {end!r}")
@@ -70,11 +57,12 @@ def check_scale(low: Any, high: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
-# what a judge thinks before it answers, and a prompt that is repeated before the answer
+# what a judge thinks before it answers, and the end of a prompt that is repeated before the answer
 _REASONING = re.compile(
-    r"<(/?)(?:think|thinking|thoughts?|scratchpad|reasoning)\s{0,3}>|<\|(start|end)_thinking\|>", re.I
+    r"<(?P<closes>/?)(?:think|thinking|thoughts?|scratchpad|reasoning)\s{0,3}>|<\|(?:start|(?P<ends>end))_thinking\|>",
+    re.I,
 )
-_PROMPT_END = "[/INST]"
+_PROMPT = re.compile(r"\s*+(?:<s>)?\s*+\[INST\].*?\[/INST\]", re.S)
 
 
 def answer(text: str) -> str:
@@ -86,15 +74,15 @@ def answer(text: str) -> str:
     kept: list[str] = []
     at, inside = 0, False
     for mark in _REASONING.finditer(text):
-        closes = mark.group(1) == "/" or (mark.group(2) or "").lower() == "end"
+        closes = bool(mark["closes"] or mark["ends"])
         if closes and not inside:
             kept.clear()  # the reasoning began with the text
-        elif not closes and not inside:
+        elif not inside:
             kept.append(text[at : mark.start()])
         inside, at = not closes, mark.end()
     text = "\n".join(kept if inside else [*kept, text[at:]])
-    if text.lstrip().removeprefix("<s>").lstrip().startswith("[INST]") and _PROMPT_END in text:
-        text = text[text.index(_PROMPT_END) + len(_PROMPT_END) :]
+    if prompt := _PROMPT.match(text):
+        text = text[prompt.end() :]
     return text if text.strip() else "answer:"
 
 
@@ -139,7 +127,7 @@ class _Readable(dict):
 
 _TABLE = _Readable({ord(char): sign for sign, chars in _SIGNS.items() for char in chars})
 _ASCII = bytes((9, 10, *range(32, 127)))
-_LONG_RUN = re.compile(r"(?P<blank>[ \t\n][ \t\n]{8,})|(?P<sign>[^\w\s])(?P=sign){9,}")
+_LONG_RUN = re.compile(r"[ \t\n][ \t\n]{8,}|(?P<sign>[^\w\s])(?P=sign){9,}")
 _SHORT = 4000
 
 
@@ -163,13 +151,8 @@ def readable(text: str) -> str:
     if not text.isascii() or text.encode().translate(None, _ASCII):
         text = text.translate(_TABLE)
     if len(text) > _SHORT:  # long runs say nothing, and what looks back over them would take quadratic time
-        text = _LONG_RUN.sub(_shortened, text)
+        text = _LONG_RUN.sub(lambda run: 3 * run["sign"] if run["sign"] else "\n\n" if "\n" in run[0] else "  ", text)
     return text
-
-
-def _shortened(run: re.Match) -> str:
-    blank = run["blank"]
-    return 3 * run["sign"] if blank is None else "\n\n" if "\n" in blank else "  "
 
 
 def words(text: str) -> frozenset[str]:
@@ -177,15 +160,12 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# fmt: off
-_UNITS = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-]
-# fmt: on
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-WORDS = {word: float(value) for value, word in enumerate(_UNITS)}
-WORDS |= {word: 10.0 * place for place, word in enumerate(_TENS, 2)}
+_NAMES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+)
+WORDS = {word: float(n if n < 20 else 10 * (n - 18)) for n, word in enumerate(_NAMES.split())}
+_UNITS, _TENS = list(WORDS)[:20], list(WORDS)[20:]
 # longest first, so that "fourteen" is not read as "four"; one flat list, which is searched faster than nested ones
 _TO_NINETY_NINE = (rf"{ten}(?:[ -](?:{'|'.join(_UNITS[1:10])}))?" for ten in _TENS)
 _UP_TO = sorted((*_UNITS, "hundred", "one hundred", "a hundred"), key=len, reverse=True)
@@ -227,14 +207,10 @@ def number_of(token: str) -> float | None:
     if token.isdigit() or token.replace(".", "", 1).isdigit():
         return float(token)
     if token[:1].isalpha():
-        if "hundred" in token:
-            return 100.0
-        return sum(WORDS[part] for part in re.split(r"[ -]", token))
+        return 100.0 if "hundred" in token else sum(WORDS[part] for part in re.split(r"[ -]", token))
     if _THOUSANDS.fullmatch(token):
         return float(token.replace(",", ""))
-    if _DECIMAL_COMMA.fullmatch(token):
-        return float(token.replace(",", "."))
-    return None
+    return float(token.replace(",", ".")) if _DECIMAL_COMMA.fullmatch(token) else None
 
 
 def shown(value: float) -> str:
