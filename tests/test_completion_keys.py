@@ -13,5 +13,5 @@ def test_keys_and_seeds_are_frozen(case):
     messages = tuple(case["messages"]) if "messages" in case else None
     request, sampling = Request(case.get("prompt"), messages), Sampling(**case["sampling"])
     engine = ScriptedEngine([], model=case["model"], revision=case["revision"])
-    asks = Ask.all(request, request.body(engine, sampling), sampling)
-    assert [[ask.key, ask.seed] for ask in asks] == case["asks"]
+    keys = request.keys(engine, sampling)
+    assert [[key, Ask.of(request, draw, key, sampling).seed] for draw, key in enumerate(keys)] == case["asks"]

@@ -126,7 +126,7 @@ def test_json_schemas_are_sent_in_the_dialect():
 
     def body(dialect):
         engine = OpenAIEngine("m", dialect=dialect, max_tokens_field="max_completion_tokens")
-        return engine.body(Ask.all(request, request.body(engine, sampling), sampling)[0], sampling)
+        return engine.body(Ask.of(request, 0, "0" * 64, sampling), sampling)
 
     openai = body("openai")
     assert openai["response_format"]["json_schema"]["schema"] == schema and openai["max_completion_tokens"] == 512

@@ -117,7 +117,7 @@ def test_an_unloaded_model_has_the_key_of_the_loaded_one_and_counts_its_tokens(t
         planned = named.EngineChoice("transformers", str(tiny_folder), planning=True).start()
         request = Request.chat("how good is it?")
         assert request.body(planned, Sampling()) == request.body(loaded, Sampling())
-        assert planned.count_tokens([request]) == loaded.count_tokens([request])
+        assert planned.count_tokens([request]) == [len(loaded._ids(request))]
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------

@@ -1,11 +1,7 @@
 """Engines complete prompts: vLLM, transformers, replicas of these, a server, a recording, a script.
 
-`complete` asks only what is missing.
-
-    engine = engines.make("vllm", model="...")
-    answers = engines.complete(engine, requests, engines.Sampling(temperature=1.0, n=3), store)
-
-An engine's own packages are imported when one is made.
+engine = engines.make("vllm", model="...")
+answers = engines.complete(engine, requests, engines.Sampling(temperature=1.0, n=3), store)
 """
 
 from __future__ import annotations
@@ -33,6 +29,8 @@ __all__ = [
     "Progress",
     "RayEngine",
     "ReplayEngine",
+]
+__all__ += [
     "Request",
     "Sampling",
     "ScriptedEngine",
@@ -40,7 +38,6 @@ __all__ = [
     "UnsupportedSetting",
     "VLLMEngine",
     "complete",
-    "make",
 ]
 
 

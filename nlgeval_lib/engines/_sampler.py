@@ -22,13 +22,11 @@ class Sampler(LogitsProcessor):
     """Penalty, temperature, top-k, top-p, then Gumbel noise: the largest value is a draw from the softmax.
 
     prompt: the mask of the prompt's tokens, None for a seq2seq model: what its decoder writes is no continuation.
-    Keeps the log-probabilities of the untouched logits where they are asked for.
     Source: Gumbel-max: argmax(log p + g) with g = -log(-log u) is distributed as p.
     """
 
     def __init__(self, sampling: Sampling, seeds: Sequence[int | None], prompt: torch.Tensor | None) -> None:
         self.sampling, self.prompt = sampling, prompt
-        self.noise: list[torch.Generator] = []
         self.warpers = LogitsProcessorList()
         if sampling.temperature > 0:
             self.warpers.append(TemperatureLogitsWarper(sampling.temperature))
@@ -36,10 +34,9 @@ class Sampler(LogitsProcessor):
             self.warpers.append(TopKLogitsWarper(sampling.top_k))
         if sampling.top_p < 1:
             self.warpers.append(TopPLogitsWarper(sampling.top_p))
-        for seed in seeds:
-            generator = torch.Generator()
+        self.noise = [torch.Generator() for _ in seeds]
+        for generator, seed in zip(self.noise, seeds, strict=True):
             generator.manual_seed(seed) if seed is not None else generator.seed()
-            self.noise.append(generator)
         self.kept: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -53,8 +50,11 @@ class Sampler(LogitsProcessor):
             out = self.warpers(cast(torch.LongTensor, input_ids), cast(torch.FloatTensor, out))
             rows = [torch.empty(out.shape[1]).exponential_(generator=generator) for generator in self.noise]
             out = out - torch.stack(rows).log().to(out.device)
-        if s.logprobs is not None:
-            self._keep(raw, out.argmax(-1))
+        if s.logprobs is not None:  # of the untouched logits: the chosen token's, and the likeliest ones'
+            table = raw.log_softmax(-1)
+            top = table.topk(min(s.logprobs, table.shape[1])).indices
+            numbers = torch.cat([out.argmax(-1)[:, None], top], 1)
+            self.kept.append((numbers.cpu(), table.gather(1, numbers).cpu()))
         return out
 
     def _written(self, input_ids: torch.Tensor) -> torch.Tensor:
@@ -65,22 +65,17 @@ class Sampler(LogitsProcessor):
         prompt = torch.where(self.prompt.bool(), input_ids[:, :width], input_ids[:, width - 1 : width])
         return torch.cat([prompt, input_ids[:, width:]], 1)
 
-    def _keep(self, raw: torch.Tensor, chosen: torch.Tensor) -> None:
-        """Remember the chosen token's log-probability and the likeliest ones'."""
-        table = raw.log_softmax(-1)
-        top = table.topk(min(self.sampling.logprobs or 0, table.shape[1]))
-        numbers = torch.cat([chosen[:, None], top.indices], 1)
-        self.kept.append((numbers.cpu(), table.gather(1, numbers).cpu()))
-
-    def logprobs(self, row: int, tokenizer: Any) -> tuple[dict[str, float], ...] | None:
-        """For every step of a row: the written token's text and log-probability first, then the likeliest ones'."""
+    def logprobs(self, tokenizer: Any) -> list[tuple[dict[str, float], ...] | None]:
+        """For every row its steps: the written token's text and log-probability first, then the likeliest ones'."""
         if self.sampling.logprobs is None:
-            return None
-        table = []
-        for numbers, values in self.kept:
-            texts = [tokenizer.decode([number]) for number in numbers[row].tolist()]
-            table.append(likeliest(zip(texts, values[row].tolist(), strict=True)))
-        return tuple(table)
+            return [None] * len(self.noise)
+        return [
+            tuple(
+                likeliest(zip(tokenizer.batch_decode(numbers[row, :, None]), values[row].tolist(), strict=True))
+                for numbers, values in self.kept
+            )
+            for row in range(len(self.noise))
+        ]
 
 
 class StopTexts(StoppingCriteria):

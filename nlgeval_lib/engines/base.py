@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, get_type_hints
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from nlgeval_lib.engines.keys import canonical, draw_keys
 from nlgeval_lib.records import Completion
@@ -27,6 +27,17 @@ class EngineError(RuntimeError):
 
 class UnsupportedSetting(ValueError):
     """An engine was given a setting that its backend cannot honour."""
+
+
+def _canonical(schema: Mapping[str, Any] | str | None) -> str | None:
+    """A JSON schema, or its text, as canonical text."""
+    try:
+        found = json.loads(schema) if isinstance(schema, str) else schema
+    except ValueError as error:
+        raise ValueError(f"it is not JSON: {error}") from None
+    if not isinstance(found, Mapping | None):
+        raise ValueError("a JSON object is needed")
+    return None if found is None else canonical(found)
 
 
 _Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -63,7 +74,7 @@ class Sampling:
     logprobs: _Whole | None = None
     choice: Annotated[_Texts, Field(min_length=1)] | None = None
     regex: _Text | None = None
-    json_schema: Mapping[str, Any] | str | None = None  # kept as canonical JSON text
+    json_schema: Annotated[Mapping[str, Any] | str | None, AfterValidator(_canonical)] = None
 
     def __post_init__(self) -> None:
         for name, kind in _kinds().items():
@@ -75,21 +86,18 @@ class Sampling:
             raise ValueError(f"n={self.n} with temperature 0: greedy draws are all the same; ask for one or sample")
         if self.choice is not None and len(set(self.choice)) != len(self.choice):
             raise ValueError(f"choice={self.choice!r}: different texts are needed")
-        if self.json_schema is not None:
-            object.__setattr__(self, "json_schema", _schema(self.json_schema))
-        given = [name for name in ("choice", "regex", "json_schema") if getattr(self, name) is not None]
-        if len(given) > 1:
+        if len(given := self._forms()) > 1:
             raise ValueError(f"{' and '.join(given)}: give at most one form for the completion")
 
-    @property
-    def schema(self) -> dict[str, Any] | None:
-        """The JSON schema as an object."""
-        return None if self.json_schema is None else json.loads(str(self.json_schema))
+    def _forms(self) -> list[str]:
+        return [name for name in ("choice", "regex", "json_schema") if getattr(self, name) is not None]
 
     @property
     def form(self) -> dict[str, Any]:
         """The form of a structured completion in vLLM's terms: `choice`, `regex` or `json`; empty without one."""
-        forms = {"choice": self.choice and list(self.choice), "regex": self.regex, "json": self.schema}
+        if self.json_schema is not None:
+            return {"json": json.loads(str(self.json_schema))}
+        forms = {"choice": self.choice and list(self.choice), "regex": self.regex}
         return {name: value for name, value in forms.items() if value is not None}
 
     def key(self) -> dict[str, Any]:
@@ -123,25 +131,13 @@ class Sampling:
                 parts.append(f"{short}:{getattr(self, name):g}")
         if self.temperature > 0:
             parts.append(f"seed:{'none' if self.seed is None else self.seed}")
-        parts += [name for name in ("choice", "regex", "json_schema") if getattr(self, name) is not None]
-        return "|".join(parts)
+        return "|".join([*parts, *self._forms()])
 
 
 @functools.cache
 def _kinds() -> dict[str, TypeAdapter[Any]]:
     """What checks each setting, and makes it the type that it is kept as."""
-    hints = get_type_hints(Sampling, include_extras=True)
-    return {name: TypeAdapter(hint) for name, hint in hints.items() if name != "json_schema"}
-
-
-def _schema(value: Mapping[str, Any] | str) -> str:
-    try:
-        schema = json.loads(value) if isinstance(value, str) else dict(value)
-    except ValueError as error:
-        raise ValueError(f"json_schema is not JSON: {error}") from error
-    if not isinstance(schema, dict):
-        raise ValueError(f"json_schema={value!r}: a JSON object is needed")
-    return canonical(schema)
+    return {name: TypeAdapter(hint) for name, hint in get_type_hints(Sampling, include_extras=True).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +181,10 @@ class Request:
         prompt = {"prompt": self.prompt} if self.messages is None else {"messages": [dict(m) for m in self.messages]}
         return {"model": engine.model, "revision": engine.revision, **prompt, "sampling": sampling.key()}
 
+    def keys(self, engine: Engine, sampling: Sampling) -> list[str]:
+        """The keys of its n draws."""
+        return draw_keys(self.body(engine, sampling), range(sampling.n))
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -196,13 +196,8 @@ class Ask:
     seed: int | None
 
     @classmethod
-    def all(cls, request: Request, body: Mapping[str, Any], sampling: Sampling) -> list[Ask]:
-        """The n draws of one request. A draw's seed is made from its key, so no two draws share their noise."""
-        return [cls.of(request, draw, key, sampling) for draw, key in enumerate(draw_keys(body, range(sampling.n)))]
-
-    @classmethod
     def of(cls, request: Request, draw: int, key: str, sampling: Sampling) -> Ask:
-        """One draw, by its key."""
+        """One draw. Its seed is made from its key, so no two draws share their noise."""
         seeded = sampling.seed is not None and sampling.temperature > 0
         return cls(request, draw, key, int(key[:8], 16) >> 1 if seeded else None)
 
@@ -255,14 +250,11 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
         """A finished completion of this engine's model; more: its finish reason, token counts and log-probabilities."""
         return Completion(ask.key, text, model=self.model, revision=self.revision, **more)
 
-    def _refuse(self, sampling: Sampling, *names: str, why: str = "") -> None:
-        """Raise UnsupportedSetting if one of the settings `names` is not at its default."""
-        plain = Sampling()
+    def _refuse(self, sampling: Sampling, *names: str, why: str) -> None:
+        """Raises: UnsupportedSetting if one of the settings `names` is not at its default."""
         for name in names:
-            if getattr(sampling, name) != getattr(plain, name):
-                raise UnsupportedSetting(
-                    f"engine {self.name} cannot honour {name}={getattr(sampling, name)!r}{': ' + why if why else ''}"
-                )
+            if (value := getattr(sampling, name)) != getattr(Sampling(), name):
+                raise UnsupportedSetting(f"engine {self.name} cannot honour {name}={value!r}: {why}")
 
 
 def failed(ask: Ask, reason: str, passing: bool = False) -> Completion:

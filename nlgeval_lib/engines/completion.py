@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nlgeval_lib.engines.base import Ask, Engine, Request, Sampling, failed
-from nlgeval_lib.engines.keys import draw_keys
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.files import whole
 from nlgeval_lib.records import Completion
@@ -37,15 +36,11 @@ class Progress:
         """Where it stands `seconds` after its start, with a batch more: `made` by this run, or by another."""
         if not made:
             return replace(self, stored=self.stored + len(batch))
-        good = [completion for completion in batch if completion.finish_reason != "error"]
-        return replace(
-            self,
-            done=self.done + len(good),
-            failed=self.failed + len(batch) - len(good),
-            prompt_tokens=self.prompt_tokens + sum(completion.prompt_tokens for completion in good),
-            completion_tokens=self.completion_tokens + sum(completion.completion_tokens for completion in good),
-            seconds=seconds,
-        )
+        good = [one for one in batch if one.finish_reason != "error"]
+        done, lost = self.done + len(good), self.failed + len(batch) - len(good)
+        prompt = self.prompt_tokens + sum(one.prompt_tokens for one in good)
+        written = self.completion_tokens + sum(one.completion_tokens for one in good)
+        return Progress(self.total, self.stored, done, lost, prompt, written, seconds)
 
     @property
     def left(self) -> int:
@@ -75,30 +70,26 @@ class Failure:
     passing: bool = False
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Answers(Sequence[tuple[Completion, ...]]):
     """For every request, in order, the tuple of its `n` completions. `failed` names those that could not be made.
 
     What was asked in more than one slice is read from the store when it is looked at, a part at a time.
     """
 
-    def __init__(
-        self,
-        keys: Sequence[str],
-        n: int,
-        held: Mapping[str, Completion],
-        store: Store | None,
-        failed: tuple[Failure, ...],
-        progress: Progress,
-    ) -> None:
-        self._keys, self._n, self._held, self._store = keys, n, held, store
-        self.failed, self.progress = failed, progress
+    _keys: Sequence[str]
+    _n: int
+    _held: Mapping[str, Completion]
+    _store: Store | None
+    failed: tuple[Failure, ...]
+    progress: Progress
 
     def __len__(self) -> int:
         return len(self._keys) // self._n
 
     def __getitem__(self, place: Any) -> Any:
         found = range(len(self))[place]
-        return self._draws([found])[0] if isinstance(found, int) else self._draws(found)
+        return self._draws(found) if isinstance(place, slice) else self._draws([found])[0]
 
     def __iter__(self) -> Iterator[tuple[Completion, ...]]:
         for start in range(0, len(self), _AT_ONCE):
@@ -131,18 +122,17 @@ def complete(
 ) -> Answers:
     """The completions of all requests, in their order: from the store where it has them, else from the engine.
 
-    Each finished completion is stored as soon as the engine hands it over, so a run that is stopped - Ctrl-C, a crash,
-    an error of the engine - resumes where it was. What fails is named in `Answers.failed` and asked again next time.
-    What another process is asking for on the same store is waited for, not asked twice. Of what the engine's `shard`
-    leaves to others, only what is stored already is here; it counts neither as wanted nor as failed.
-    Requests are walked in slices of the engine's size: with a store, memory holds all keys and one slice.
+    Each finished completion is stored as soon as the engine hands it over; a run that is stopped resumes where it was.
+    What fails is named in `Answers.failed` and asked again next time. What another process asks for on the same store
+    is waited for, not asked twice. Of what the engine's `shard` leaves to others only what is stored is here; it counts
+    neither as wanted nor as failed. With a store, memory holds all keys and one slice of the requests.
     `progress` is called at the start of each slice and after each batch with a `Progress` and the batch.
 
     Raises: UnsupportedSetting before anything is asked; EngineError; StoreError; KeyboardInterrupt.
     """
     asked = requests if isinstance(requests, Sequence) else list(requests)
     n, (part, parts) = sampling.n, engine.shard
-    keys = [key for one in asked for key in draw_keys(_request(one).body(engine, sampling), range(n))]
+    keys = [key for one in asked for key in _request(one).keys(engine, sampling)]
     new = set(keys)  # not walked yet
     at_once = max(1, engine.slice // n)
     in_memory = store is None or len(asked) <= at_once
@@ -181,8 +171,9 @@ _HALF = "the prompt has half a character (a lone surrogate), which no model can 
 
 def _request(asked: Request | str, place: int = 0) -> Request:
     """What is asked, with a name."""
-    request = Request(prompt=asked) if isinstance(asked, str) else asked
-    return request if request.id else replace(request, id=f"#{place}")
+    if isinstance(asked, str):
+        return Request(prompt=asked, id=f"#{place}")
+    return asked if asked.id else replace(asked, id=f"#{place}")
 
 
 def _is_part(key: str, part: int, parts: int) -> bool:
@@ -190,10 +181,11 @@ def _is_part(key: str, part: int, parts: int) -> bool:
     return parts == 1 or int(key[:8], 16) % parts == part - 1
 
 
-def _asked(
-    engine: Engine, missing: list[Ask], sampling: Sampling, store: Store | None
-) -> Iterator[tuple[list[Completion], bool]]:
-    """What is missing, batch by batch; and whether this run made the batch, or another process.
+_Batch = tuple[list[Completion], bool]  # and whether this run made it, or another process
+
+
+def _asked(engine: Engine, missing: list[Ask], sampling: Sampling, store: Store | None) -> Iterator[_Batch]:
+    """What is missing, batch by batch.
 
     What no other process is asking for is asked for; then comes what those made, or what they gave up is asked for.
     """
@@ -204,14 +196,14 @@ def _asked(
         return
     engine.check(sampling)
     if store is None or engine.name == "replay":
-        yield from ((batch, True) for batch in _generate(engine, missing, sampling, store))
+        yield from _generate(engine, missing, sampling, store)
         return
     try:
         with store.claimant() as name:
             while missing:
                 mine = store.claim(name, [ask.key for ask in missing])
                 if asked := [ask for ask in missing if ask.key in mine]:
-                    yield from ((batch, True) for batch in _generate(engine, asked, sampling, store))
+                    yield from _generate(engine, asked, sampling, store)
                 others = store.get_many(ask.key for ask in missing if ask.key not in mine)
                 missing = [ask for ask in missing if ask.key not in mine and ask.key not in others]
                 if others:
@@ -224,24 +216,23 @@ def _asked(
         store.sync()
 
 
-def _generate(engine: Engine, asked: list[Ask], sampling: Sampling, store: Store | None) -> Iterator[list[Completion]]:
+def _generate(engine: Engine, asked: list[Ask], sampling: Sampling, store: Store | None) -> Iterator[_Batch]:
     """Store each batch of the engine's, and yield it as the store has it."""
     batches: Any = engine.generate(asked, sampling)
-    open_keys = {ask.key: ask.request for ask in asked}
+    left = {ask.key: ask for ask in asked}
     with contextlib.closing(batches):
         for batch in batches:
-            if stray := {completion.key for completion in batch} - open_keys.keys():
-                raise RuntimeError(
-                    f"{engine.signature()} gave {len(stray)} completions that were not asked, or gave them twice"
-                )
-            requests = {key: open_keys.pop(key) for key in {completion.key for completion in batch}}
-            good = [completion for completion in batch if completion.finish_reason != "error"]
+            if stray := {one.key for one in batch} - left.keys():
+                said = f"gave {len(stray)} completions that were not asked, or gave them twice"
+                raise RuntimeError(f"{engine.signature()} {said}")
+            requests = {key: left.pop(key).request for key in {one.key for one in batch}}
+            good = [one for one in batch if one.finish_reason != "error"]
             if store is not None and good:
-                asked_for = {id(one): one for one in (requests[completion.key] for completion in good)}.values()
-                new = store.put_many(good, (one.body(engine, sampling) for one in asked_for), engine.maker())
+                bodies = {id(one): one for one in (requests[made.key] for made in good)}.values()
+                new = store.put_many(good, (one.body(engine, sampling) for one in bodies), engine.maker())
                 if new < len(good):  # another process was first: one completion is the truth for both
-                    kept = store.get_many(completion.key for completion in good)
-                    batch = [kept.get(completion.key, completion) for completion in batch]
-            yield batch
-    if open_keys:
-        yield [failed(ask, "the engine gave no answer", passing=True) for ask in asked if ask.key in open_keys]
+                    kept = store.get_many(one.key for one in good)
+                    batch = [kept.get(one.key, one) for one in batch]
+            yield batch, True
+    if left:
+        yield [failed(ask, "the engine gave no answer", passing=True) for ask in left.values()], True

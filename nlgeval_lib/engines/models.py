@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib.engines.base import Engine, EngineError, Request
+from nlgeval_lib.engines.base import EngineError, Request
 
 _WHOLE = 1 << 31  # folders up to this size are hashed whole, larger files by their ends
 _END = 1 << 20
+QUANTISING = ("quantization", "load_in_4bit", "load_in_8bit")  # options that make weights coarser
 _PATTERNS = ("*.json", "*.jinja", "*.model", "*.txt", "*.safetensors", "*.bin")
 
 
@@ -54,9 +55,8 @@ def hub_revision(model: str, revision: str | None) -> str:
 
 
 def quantised(options: Mapping[str, Any]) -> str:
-    """What a revision says of weights that an engine's options make coarser: `+quantization=fp8`; empty without."""
-    names = ("quantization", "load_in_4bit", "load_in_8bit")
-    return "".join(f"+{name}={options[name]}" for name in names if options.get(name))
+    """What a revision says of weights that are made coarser: `+quantization=fp8`; empty without."""
+    return "".join(f"+{name}={options[name]}" for name in QUANTISING if options.get(name))
 
 
 def token_ids(tokenizer: Any, request: Request, chat_template: str | None, model: str) -> list[int]:
@@ -70,25 +70,6 @@ def token_ids(tokenizer: Any, request: Request, chat_template: str | None, model
         raise EngineError(
             f"{model} has no chat template: give raw prompts in the model's own format, or the option chat_template"
         )
-    encoded = tokenizer.apply_chat_template(
-        [dict(message) for message in request.messages],
-        chat_template=chat_template,
-        add_generation_prompt=True,
-        tokenize=True,
-        return_dict=True,
-    )
-    return list(encoded["input_ids"])
-
-
-class LocalEngine(Engine):
-    """An engine whose model, and so its tokenizer, is in this process."""
-
-    chat_template: str | None
-    _tokenizer: Any
-
-    def count_tokens(self, requests: Sequence[Request]) -> list[int]:
-        """Prompt tokens of each request."""
-        return [len(self._ids(request)) for request in requests]
-
-    def _ids(self, request: Request) -> list[int]:
-        return token_ids(self._tokenizer, request, self.chat_template, self.model)
+    messages = [dict(message) for message in request.messages]
+    how = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
+    return list(tokenizer.apply_chat_template(messages, chat_template=chat_template, **how)["input_ids"])

@@ -149,7 +149,7 @@ class OpenAIEngine(Engine):
             asked |= {"top_k": sampling.top_k, "repetition_penalty": sampling.repetition_penalty}
             asked["structured_outputs"] = sampling.form or None
         elif sampling.json_schema is not None:
-            schema = {"name": "answer", "schema": sampling.schema, "strict": True}
+            schema = {"name": "answer", "schema": sampling.form["json"], "strict": True}
             asked["response_format"] = {"type": "json_schema", "json_schema": schema}
         return {name: value for name, value in asked.items() if value is not None} | self.extra_body
 

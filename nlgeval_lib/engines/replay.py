@@ -29,15 +29,13 @@ class ReplayEngine(Engine):
         self.store, self.model, self.refused = store, model, refused
         self.missing: list[str] = []
         self.excused: list[str] = []
-        if revision is None:
-            held = store.census()
-            mine = [rev for name, rev in held if name == model]
-            if len(mine) != 1:
-                found = ", ".join(f"{name}@{rev}" for name, rev in held) or "nothing"
-                problem = "no revision" if not mine else f"{len(mine)} revisions"
-                raise EngineError(f"{store!r} holds {problem} of {model!r}; it holds {found}. Name model and revision")
-            revision = mine[0]
-        self.revision = revision
+        held = store.census() if revision is None else {(model, revision): 0}
+        mine = [rev for name, rev in held if name == model]
+        if len(mine) != 1:
+            found = ", ".join(f"{name}@{rev}" for name, rev in held) or "nothing"
+            problem = "no revision" if not mine else f"{len(mine)} revisions"
+            raise EngineError(f"{store!r} holds {problem} of {model!r}; it holds {found}. Name model and revision")
+        [self.revision] = mine
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
         """All stored completions. Raises: EngineError where one is lacking and `refused` is not given."""
@@ -59,8 +57,8 @@ class ReplayEngine(Engine):
 class ScriptedEngine(Engine):
     """Answers from a list, in the order in which they are asked, or from a function of request and draw.
 
-    A function that raises makes that completion fail with the exception's text. `asked` keeps what was asked; settings
-    are for whoever wrote the script. Raises: ValueError, while it runs, where a list is too short.
+    A function that raises makes that completion fail with the exception's text. `asked` keeps what was asked.
+    Raises: ValueError, while it runs, where a list is too short.
     """
 
     name = "scripted"
@@ -76,8 +74,7 @@ class ScriptedEngine(Engine):
         if isinstance(answers, str):
             raise ValueError("answers is one text: give a list of texts, or a function of request and draw")
         self.model, self.revision, self.batch_size = model, revision, batch_size
-        self._script = answers if callable(answers) else None
-        self._answers = iter(()) if callable(answers) else iter(answers)
+        self._answers = answers if callable(answers) else iter(answers)
         self.asked: list[Ask] = []
 
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
@@ -91,16 +88,16 @@ class ScriptedEngine(Engine):
 
     def _answer(self, ask: Ask) -> Completion:
         self.asked.append(ask)
-        if self._script is None:
-            answer = next(self._answers, None)
-            if answer is None:
-                given = len(self.asked) - 1
-                raise ValueError(f"the script has {given} answers, and request {ask.request.id} needs one more")
-        else:
+        if callable(self._answers):
             try:
-                answer = self._script(ask.request, ask.draw)
+                answer = self._answers(ask.request, ask.draw)
             except Exception as error:
                 return failed(ask, f"{type(error).__name__}: {error}")
+        elif (listed := next(self._answers, None)) is not None:
+            answer = listed
+        else:
+            given = len(self.asked) - 1
+            raise ValueError(f"the script has {given} answers, and request {ask.request.id} needs one more")
         if isinstance(answer, Completion):
             return replace(answer, key=ask.key, model=self.model, revision=self.revision)
         [words] = self.count_tokens([ask.request])

@@ -1,29 +1,30 @@
 """Completions in one SQLite file, each under the key of what determines it: asked once, kept whatever ends the process.
 
-store = Store(".nlgeval/completions")
-store.put_many(completions, requests)
-found = store.get_many(keys)
+A record is JSON that begins with its key, and has a checksum: the CRC-32 of all but its first character. A line of an
+exported file is `{"crc":"1f0c9a3e","key":"<64 hex digits>","text":"...", ...}`: the record with its checksum before it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
+import re
 import sqlite3
 import tempfile
 import threading
 import warnings
 import weakref
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from nlgeval_lib import files
-from nlgeval_lib.engines import keys as records
-from nlgeval_lib.engines.keys import Row, StoreError
+from nlgeval_lib.engines.keys import request_key
 from nlgeval_lib.records import Completion
 
 FILE = "completions.sqlite"
@@ -55,17 +56,21 @@ WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key AND ({_WHOLE
 """
 _AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
+_KEY = re.compile(r"[0-9a-f]{64}\Z")
+_Row = tuple[bytes, int, str, str | None, str | None]  # key, crc, record, model, revision
 
 
-class Store:
+class StoreError(OSError):
+    """The store cannot be read or written. The message names the file and the way out."""
+
+
+class Store(contextlib.AbstractContextManager["Store"]):
     """The completions in `folder`. Making one costs nothing: the file is opened at the first use.
 
-    A completion is stored once by its key; what is stored is never changed. With a completion the engines also store
-    what was asked, once a request, so that a store explains itself. Keys, prompts and texts go in, never a credential.
-
-    Threads and processes of one machine may use one store at once; machines have one each, and join them by `merge`.
-    What `put_many` has returned from survives the end of the process, and after `sync` a power cut too. A damaged
-    record is told, counts as not stored, and is replaced by the next one of its key.
+    A completion is stored once by its key, with what was asked, and never changed. Threads and processes of one machine
+    may use one store at once; machines have one each, and join them by `merge`. What `put_many` has returned from
+    survives the end of the process, and after `sync` a power cut too. A damaged record is told, counts as not stored,
+    and is replaced by the next one of its key.
 
     Raises, in every method: StoreError where the file cannot be read or written.
     """
@@ -96,7 +101,7 @@ class Store:
             marks = ",".join("?" * len(part))
             for key, *row in self._rows(f"SELECT key, crc, record FROM records WHERE key IN ({marks})", part):
                 try:
-                    found[key.hex()] = records.completion(key, *row)
+                    found[key.hex()] = _completion(key, *row)
                 except (ValueError, KeyError, TypeError):
                     damaged.append(key.hex())
         if damaged:
@@ -108,15 +113,14 @@ class Store:
         """How many completions are stored."""
         return sum(self.census().values())
 
-    def __iter__(self) -> Iterator[str]:
-        return self.keys()
-
     def keys(self, model: str = "", revision: str = "") -> Iterator[str]:
         """The keys of all completions, or of one model's, in the order in which they came."""
         wanted = model.encode(), revision.encode()
         for key, *of in self._all("key, model, revision", "model IS NOT NULL"):
             if all(one in (b"", here) for one, here in zip(wanted, of, strict=True)):
                 yield key.hex()
+
+    __iter__ = keys
 
     def requests(self) -> Iterator[dict[str, Any]]:
         """What was asked: model, revision, prompt or messages, sampling."""
@@ -152,13 +156,14 @@ class Store:
         maker: which engine made them, and of which version. All or none of them are stored.
         Raises: ValueError for an error completion or a bad key.
         """
-        rows = [records.completion_row(completion) for completion in completions]
+        rows = [_completion_row(completion) for completion in completions]
         bodies = {id(body): body for body in requests}.values()
         made = {"made": [maker, date.today().isoformat()]} if maker else {}
-        asked = [records.row({"key": records.request_key(body), "request": dict(body), **made}) for body in bodies]
-        return self._put(rows, asked) if rows or asked else 0
+        return self._put(rows, [_row({"key": request_key(body), "request": dict(body), **made}) for body in bodies])
 
-    def _put(self, rows: list[Row], asked: Sequence[Row] = ()) -> int:
+    def _put(self, rows: list[_Row], asked: Sequence[_Row] = ()) -> int:
+        if not rows and not asked:
+            return 0
         with self._writing() as database:
             database.executemany(_PUT, asked)
             return database.executemany(_PUT, rows).rowcount if rows else 0
@@ -173,9 +178,6 @@ class Store:
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
-
-    def __enter__(self) -> Store:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -242,18 +244,18 @@ class Store:
                 other.export(f"{folder}/all.jsonl")
                 return self.merge(f"{folder}/all.jsonl")
         new, damaged = 0, 0
-        rows: list[Row] = []
         with open(source, "rb") as lines:
-            for line in lines:
-                try:
-                    rows.append(records.row_of(line))
-                except (ValueError, KeyError, TypeError):
-                    damaged += line.endswith(b"\n")
-                if len(rows) == _AT_ONCE:
-                    new, rows = new + self._put(rows), []
+            while part := list(itertools.islice(lines, _AT_ONCE)):
+                rows = []
+                for line in part:
+                    try:
+                        rows.append(_exported_row(line))
+                    except (ValueError, KeyError, TypeError):
+                        damaged += line.endswith(b"\n")
+                new += self._put(rows)
         if damaged:
             warnings.warn(f"{source}: {damaged} damaged lines are left out", stacklevel=2)
-        return new + self._put(rows)
+        return new
 
     # -- SQLite --------------------------------------------------------------------------------------------------------
 
@@ -309,7 +311,7 @@ class Store:
             raise StoreError(f"{self.path} is of version {version}, this is {_VERSION}: update, or use another store")
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA mmap_size = 268435456")
-        database.create_function("crc32", 1, records.checksum, deterministic=True)
+        database.create_function("crc32", 1, _checksum, deterministic=True)
         database.text_factory = bytes
         self._connection = database
         return database
@@ -331,6 +333,58 @@ def _create(path: Path) -> None:
             os.link(name, path)
     finally:
         os.unlink(name)
+
+
+# -- records -----------------------------------------------------------------------------------------------------------
+
+
+def _checksum(record: bytes) -> int:
+    return zlib.crc32(memoryview(record or b" ")[1:])
+
+
+def _row(body: dict[str, Any], model: str | None = None, revision: str | None = None) -> _Row:
+    """The row of a record. Half characters, which UTF-8 cannot hold, are kept as JSON escapes."""
+    record = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    if record != files.whole(record):
+        record = json.dumps(body, separators=(",", ":"))
+    who = (model and files.whole(model), revision and files.whole(revision))
+    return bytes.fromhex(body["key"]), _checksum(record.encode()), record, *who
+
+
+def _completion_row(c: Completion) -> _Row:
+    """The row of a completion; what has its usual value is left out. Raises: ValueError."""
+    if c.finish_reason == "error" or c.error:
+        raise ValueError(f"completion {c.key[:12]} failed ({c.error}): only finished completions are stored")
+    if not isinstance(c.key, str) or not _KEY.match(c.key):
+        raise ValueError(f"key {c.key!r}: a key is 64 lower-case hex digits, as draw_keys() gives them")
+    body: dict[str, Any] = {"key": c.key, "text": c.text, "finish_reason": c.finish_reason}
+    counted = {name: getattr(c, name) for name in ("prompt_tokens", "completion_tokens", "model", "revision")}
+    body |= {name: value for name, value in counted.items() if value}
+    if c.logprobs is not None:
+        body["logprobs"] = [dict(position) for position in c.logprobs]
+    return _row(body, c.model, c.revision)
+
+
+def _completion(key: bytes, crc: int, record: bytes) -> Completion:
+    """The completion of a record. Raises: ValueError for a damaged one; StoreError for one of a newer version."""
+    found = json.loads(record) if _checksum(record) == crc else {"key": ""}
+    if found["key"] != key.hex():
+        raise ValueError("its checksum does not match, or it is another's")
+    if "logprobs" in found:
+        found["logprobs"] = tuple(found["logprobs"])
+    try:
+        return Completion(**found)
+    except TypeError as error:
+        raise StoreError(f"the record {key.hex()[:12]} is of a newer version ({error}): update") from None
+
+
+def _exported_row(line: bytes) -> _Row:
+    """The row of a line of an exported file. Raises: ValueError, KeyError, TypeError for a damaged one."""
+    record, crc = b"{" + line[18:].rstrip(b"\r\n"), int(line[8:16], 16)
+    if line[:8] != b'{"crc":"' or _checksum(record) != crc:
+        raise ValueError("its checksum does not match")
+    body = json.loads(record)
+    return _row(body, *((None, None) if "request" in body else (body.get("model", ""), body.get("revision", ""))))
 
 
 # SQLite's connections must not be carried into a forked process: they are closed before, and opened again when used

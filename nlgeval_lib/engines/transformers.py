@@ -7,15 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nlgeval_lib.engines import models
-from nlgeval_lib.engines.base import Ask, EngineError, Request, Sampling, failed
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, failed
 from nlgeval_lib.records import Completion
 
 
 class LogLikelihood(NamedTuple):
-    """How likely a model finds a text after a prompt: natural logarithms, one a token.
-
-    `reason` says why `tokens` is empty, where it is.
-    """
+    """How likely a model finds a text: natural logarithms, one a token; `reason` says why there are none."""
 
     tokens: tuple[float, ...]
     reason: str = ""
@@ -26,7 +23,7 @@ class LogLikelihood(NamedTuple):
         return math.fsum(self.tokens) / len(self.tokens) if self.tokens else math.nan
 
 
-class TransformersEngine(models.LocalEngine):
+class TransformersEngine(Engine):
     """One model in transformers, in batches of prompts of similar length, padded on the left.
 
     `model` is a hub id or a folder, `name` its label in the store. On a GPU the model's own precision is used, on the
@@ -48,7 +45,6 @@ class TransformersEngine(models.LocalEngine):
         batch_size: int = 16,
         device: str | None = None,
         dtype: str | None = None,
-        trust_remote_code: bool = False,
         **load_options: Any,
     ) -> None:
         if batch_size < 1:
@@ -56,22 +52,16 @@ class TransformersEngine(models.LocalEngine):
         self.model, found = models.identify(model, revision, name)
         self.chat_template, self.batch_size = chat_template, batch_size
         import torch
-        from transformers import (
-            AutoConfig,
-            AutoModelForCausalLM,
-            AutoModelForSeq2SeqLM,
-            AutoTokenizer,
-            GenerationConfig,
-        )
+        import transformers as hf
 
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         dtype = dtype or ("auto" if self.device.startswith("cuda") else "float32")
-        which = {"revision": revision, "trust_remote_code": trust_remote_code}
+        which = {"revision": revision}
         try:
-            config = AutoConfig.from_pretrained(model, **which)
+            config = hf.AutoConfig.from_pretrained(model, **which)
             self.seq2seq = bool(getattr(config, "is_encoder_decoder", False))
-            loader: Any = AutoModelForSeq2SeqLM if self.seq2seq else AutoModelForCausalLM
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(model, padding_side="left", **which)
+            loader: Any = hf.AutoModelForSeq2SeqLM if self.seq2seq else hf.AutoModelForCausalLM
+            self._tokenizer: Any = hf.AutoTokenizer.from_pretrained(model, padding_side="left", **which)
             self._model = loader.from_pretrained(model, dtype=dtype, **which, **load_options).to(self.device).eval()
         except (OSError, ValueError, RuntimeError, TypeError, ImportError) as error:
             raise EngineError(f"transformers cannot load {model}: {error}") from error
@@ -82,17 +72,11 @@ class TransformersEngine(models.LocalEngine):
         pads = [self._tokenizer.pad_token_id, *self._ends, 0]
         self._pad: int = next(token for token in pads if token is not None)
         # A checkpoint's own sampling defaults (temperature, penalties) must not mix with the settings that are asked.
-        self._model.generation_config = GenerationConfig(
-            bos_token_id=own.bos_token_id,
-            eos_token_id=self._ends or None,
-            pad_token_id=self._pad,
-            decoder_start_token_id=own.decoder_start_token_id,
-            forced_bos_token_id=own.forced_bos_token_id,
-        )
-        text = config.get_text_config()
-        self.context = int(getattr(text, "max_position_embeddings", None) or 0) or min(
-            self._tokenizer.model_max_length, 1 << 20
-        )
+        kept = {name: getattr(own, name) for name in ("bos_token_id", "decoder_start_token_id", "forced_bos_token_id")}
+        marks = {"eos_token_id": self._ends or None, "pad_token_id": self._pad}
+        self._model.generation_config = hf.GenerationConfig(**kept, **marks)
+        takes = getattr(config.get_text_config(), "max_position_embeddings", None)
+        self.context = int(takes or min(self._tokenizer.model_max_length, 1 << 20))
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting for a structured completion."""
@@ -115,7 +99,8 @@ class TransformersEngine(models.LocalEngine):
         todo = [ready[i : i + self.batch_size] for i in range(0, len(ready), self.batch_size)]
         while todo:
             batch = todo.pop(0)
-            room = min(sampling.max_tokens, self.context - (1 if self.seq2seq else len(batch[0][1])))
+            longest = len(batch[0][1])
+            room = min(sampling.max_tokens, self.context - (1 if self.seq2seq else longest))
             if len(batch) > 1 and room < sampling.max_tokens:
                 todo[:0] = [batch[:1], batch[1:]]  # the longest would cut short the others
                 continue
@@ -123,12 +108,12 @@ class TransformersEngine(models.LocalEngine):
                 yield self._run(batch, sampling, room)
             except torch.OutOfMemoryError as error:
                 if len(batch) == 1:
-                    yield [failed(batch[0][0], f"out of memory with {len(batch[0][1])} prompt tokens: {error}")]
+                    yield [failed(batch[0][0], f"out of memory with {longest} prompt tokens: {error}")]
                 else:
                     todo[:0] = [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
 
     def loglikelihood(
-        self, prompts: Sequence[Request | str], continuations: Sequence[str], *, batch_size: int | None = None
+        self, prompts: Sequence[str], continuations: Sequence[str], *, batch_size: int | None = None
     ) -> list[LogLikelihood]:
         """How likely each continuation is after its prompt, in the given order.
 
@@ -139,10 +124,7 @@ class TransformersEngine(models.LocalEngine):
         """
         import torch
 
-        if len(prompts) != len(continuations):
-            raise ValueError(f"{len(prompts)} prompts and {len(continuations)} continuations: as many are needed")
-        requests = [Request(prompt=p) if isinstance(p, str) else p for p in prompts]
-        pairs = [self._split(request, text) for request, text in zip(requests, continuations, strict=True)]
+        pairs = [self._split(prompt, text) for prompt, text in zip(prompts, continuations, strict=True)]
         results = [LogLikelihood((), self._unscorable(*pair)) for pair in pairs]
         ready = [i for i, result in enumerate(results) if not result.reason]
         ready.sort(key=lambda i: -(len(pairs[i][0]) + len(pairs[i][1])))
@@ -180,10 +162,12 @@ class TransformersEngine(models.LocalEngine):
                 logits_processor=[sampler],
                 stopping_criteria=[StopTexts(sampling.stop, first, self._tokenizer)],
             )
-        return [
-            self._completion(ask, ids, written, sampling, sampler.logprobs(row, self._tokenizer))
-            for row, ((ask, ids), written) in enumerate(zip(batch, out[:, first:].tolist(), strict=True))
-        ]
+        tables = sampler.logprobs(self._tokenizer)
+        rows = zip(batch, out[:, first:].tolist(), tables, strict=True)
+        return [self._completion(ask, ids, written, sampling.stop, table) for (ask, ids), written, table in rows]
+
+    def _ids(self, request: Request) -> list[int]:
+        return models.token_ids(self._tokenizer, request, self.chat_template, self.model)
 
     def _padded(self, rows: list[list[int]], side: str = "right") -> tuple[Any, Any]:
         import torch
@@ -195,31 +179,18 @@ class TransformersEngine(models.LocalEngine):
         return whole, mask
 
     def _completion(
-        self,
-        ask: Ask,
-        prompt: list[int],
-        written: list[int],
-        sampling: Sampling,
-        logprobs: tuple[dict[str, float], ...] | None,
+        self, ask: Ask, prompt: list[int], written: list[int], stops: Sequence[str], table: Any
     ) -> Completion:
         """One row of the output as a completion: cut at its end token or stop text."""
         end = next((i for i, token in enumerate(written) if token in self._ends), None)
-        count = len(written) if end is None else end + 1
-        text = self._text(prompt, written[: count if end is None else end])
-        reason = "length" if end is None else "stop"
-        if sampling.stop and any(stop in text for stop in sampling.stop):
-            reason = "stop"
-            while count > 1 and any(stop in self._text(prompt, written[: count - 1]) for stop in sampling.stop):
+        text, count = self._text(prompt, written[:end]), len(written) if end is None else end + 1
+        if found := [text.find(stop) for stop in stops if stop in text]:
+            while count > 1 and any(stop in self._text(prompt, written[: count - 1]) for stop in stops):
                 count -= 1
-            text = text[: min(text.find(stop) for stop in sampling.stop if stop in text)]
-        return self._made(
-            ask,
-            text,
-            finish_reason=reason,
-            prompt_tokens=len(prompt),
-            completion_tokens=count,
-            logprobs=None if logprobs is None else logprobs[:count],
-        )
+            text = text[: min(found)]
+        reason = "length" if end is None and not found else "stop"
+        counts = {"prompt_tokens": len(prompt), "completion_tokens": count}
+        return self._made(ask, text, finish_reason=reason, logprobs=table and table[:count], **counts)
 
     def _text(self, prompt: list[int], written: list[int]) -> str:
         """The text of the new tokens as it continues the prompt: some tokenizers drop a text's leading blank."""
@@ -230,15 +201,12 @@ class TransformersEngine(models.LocalEngine):
 
     # -- the likelihood of given texts ---------------------------------------------------------------------------------
 
-    def _split(self, request: Request, text: str) -> tuple[list[int], list[int]]:
+    def _split(self, prompt: str, text: str) -> tuple[list[int], list[int]]:
         """Tokens that are read, and tokens that are scored."""
         tokenizer = self._tokenizer
-        before = self._ids(request)
+        before = list(tokenizer(prompt).input_ids)
         if self.seq2seq:
             return before, list(tokenizer(text_target=text).input_ids) if text else []
-        if request.messages is not None:  # a template's text is not tokenised again: its end is a token's end
-            return before, list(tokenizer(text, add_special_tokens=False).input_ids)
-        prompt = request.text()
         joint = tokenizer(prompt + text, return_offsets_mapping=tokenizer.is_fast)
         ids = list(joint.input_ids)
         if ids[: len(before)] == before:
@@ -274,8 +242,8 @@ class TransformersEngine(models.LocalEngine):
             logits, labels = self._model(input_ids=tokens, attention_mask=mask).logits, tokens[:, 1:]
         values = []
         for row, (context, target) in enumerate(pairs):
-            start = 0 if self.seq2seq else max(len(context) - 1, 0)  # without context the first has nothing before it
-            end = len(target) if self.seq2seq else len(context) + len(target) - 1
+            read = 0 if self.seq2seq else len(context) - 1  # without context the first token has nothing before it
+            start, end = max(read, 0), read + len(target)
             table = logits[row, start:end].float().log_softmax(-1)
             values.append(table.gather(1, labels[row, start:end, None])[:, 0].tolist())
         return values

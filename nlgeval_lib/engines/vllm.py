@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nlgeval_lib.engines import models
-from nlgeval_lib.engines.base import Ask, EngineError, Sampling, UnsupportedSetting, failed, likeliest
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, UnsupportedSetting, failed, likeliest
 from nlgeval_lib.records import Completion
 
 # What vLLM's CPU build needs for a small model in one process. A variable that is set already stays as it is.
@@ -20,13 +21,13 @@ CPU_ENVIRONMENT = {
 }
 
 
-class VLLMEngine(models.LocalEngine):
+class VLLMEngine(Engine):
     """One model in vLLM. Any engine argument of vLLM's passes through `options` (`max_model_len`, `quantization`, ...).
 
-    `model` is a hub id or a folder; `name` is how its completions are labelled: the id or the folder's name unless
-    given. On a machine without a GPU the settings that vLLM's CPU build needs are chosen, in float32, unless the
-    environment or `options` say otherwise. Prompts are asked in the order of their texts, so that shared beginnings are
-    computed once; a stream (`streams`) comes in order. Results do not depend on it.
+    `model` is a hub id or a folder; `name` labels its completions in place of the id or the folder's name. On a machine
+    without a GPU the settings that vLLM's CPU build needs are chosen, in float32, unless the environment or `options`
+    say otherwise. Prompts are asked in the order of their texts, so that shared beginnings are computed once; a stream
+    comes in order.
 
     Raises: EngineError where vLLM is not installed or cannot load the model.
     """
@@ -74,7 +75,7 @@ class VLLMEngine(models.LocalEngine):
         self._refusals = (ValueError, vllm.exceptions.VLLMValidationError)
         scheduler = self._llm.llm_engine.vllm_config.scheduler_config
         self._open = 2 * scheduler.max_num_seqs  # enough to keep the batch full, few enough to start and stop at once
-        self._count = 0
+        self._count = itertools.count(1)
 
     def check(self, sampling: Sampling) -> None:
         """Everything is honoured, if vLLM takes the values. Raises: UnsupportedSetting as vLLM words it."""
@@ -98,11 +99,11 @@ class VLLMEngine(models.LocalEngine):
                 if not running:
                     return
                 try:
-                    finished = [output for output in engine.step() if output.finished]
+                    finished = [one for one in engine.step() if one.finished]
                 except Exception as error:
                     raise EngineError(f"vLLM stopped with {len(running)} prompts open: {error}") from error
                 if finished:
-                    yield [self._completion(running.pop(output.request_id), output, sampling) for output in finished]
+                    yield [self._completion(running.pop(one.request_id), one, sampling) for one in finished]
         finally:
             if running:
                 with contextlib.suppress(Exception):  # Ctrl-C reaches vLLM's own process too, which may be gone
@@ -118,10 +119,9 @@ class VLLMEngine(models.LocalEngine):
         """Hand asks to vLLM until enough are open; the ones that it refuses (too long, no tokens)."""
         refused = []
         while len(running) < self._open and (ask := next(waiting, None)) is not None:
-            ids = self._ids(ask.request)
+            ids = models.token_ids(self._tokenizer, ask.request, self.chat_template, self.model)
             prompt: Any = {"type": "token", "prompt_token_ids": ids}
-            self._count += 1
-            name = f"nlgeval-{self._count}"
+            name = f"nlgeval-{next(self._count)}"
             try:
                 self._llm.llm_engine.add_request(name, prompt, self._params(sampling, ask.seed))
             except self._refusals as error:
@@ -134,16 +134,11 @@ class VLLMEngine(models.LocalEngine):
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
+        same = ("temperature", "top_p", "top_k", "max_tokens", "repetition_penalty", "logprobs")
         return SamplingParams(
-            n=1,
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            top_k=sampling.top_k,
-            max_tokens=sampling.max_tokens,
-            repetition_penalty=sampling.repetition_penalty,
+            **{name: getattr(sampling, name) for name in same},
             seed=seed,
             stop=list(sampling.stop),
-            logprobs=sampling.logprobs,
             structured_outputs=StructuredOutputsParams(**sampling.form) if sampling.form else None,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
@@ -152,14 +147,9 @@ class VLLMEngine(models.LocalEngine):
         [made] = output.outputs
         if made.finish_reason not in ("stop", "length"):
             return failed(ask, f"vLLM ended the completion with {made.finish_reason!r}", passing=True)
-        return self._made(
-            ask,
-            made.text,
-            finish_reason=made.finish_reason,
-            prompt_tokens=len(output.prompt_token_ids),
-            completion_tokens=len(made.token_ids),
-            logprobs=None if sampling.logprobs is None else tuple(map(_step, made.token_ids, made.logprobs)),
-        )
+        table = None if sampling.logprobs is None else tuple(map(_step, made.token_ids, made.logprobs))
+        counts = {"prompt_tokens": len(output.prompt_token_ids), "completion_tokens": len(made.token_ids)}
+        return self._made(ask, made.text, finish_reason=made.finish_reason, logprobs=table, **counts)
 
 
 def _step(token: int, position: Mapping[int, Any]) -> dict[str, float]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from nlgeval_lib.engines import Engine, Request, Sampling, complete
-from nlgeval_lib.engines.keys import draw_keys
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
 
@@ -82,6 +81,6 @@ def _stored(stage: Stage, engine: Engine | None, store: Store | None) -> list[Dr
     """The completions of each request, None where one of its draws is not stored."""
     if engine is None or store is None:
         return [None] * len(stage.requests)
-    keys = [draw_keys(r.body(engine, stage.sampling), range(stage.sampling.n)) for r in stage.requests]
+    keys = [request.keys(engine, stage.sampling) for request in stage.requests]
     found = store.get_many(key for draws in keys for key in draws)
     return [[found[key] for key in draws] if all(key in found for key in draws) else None for draws in keys]

@@ -67,8 +67,7 @@ def ask(
         bar.start(f"{name} {stage.name}", reads(stage))
         useful = {"empty": lambda one: bool(one.text.strip()), "unparsed": bar.reads}.get(run.ask_again)
         if useful is not None and store is not None:
-            keys = (Ask.all(one, one.body(engine, stage.sampling), stage.sampling) for one in stage.requests)
-            kept = store.get_many(ask.key for draws in keys for ask in draws).values()
+            kept = store.get_many(key for one in stage.requests for key in one.keys(engine, stage.sampling)).values()
             store.forget(one.key for one in kept if not useful(one))
         last = Progress(total=0, stored=0)
 

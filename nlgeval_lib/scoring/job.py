@@ -18,7 +18,6 @@ import pandas as pd
 
 import nlgeval_lib
 from nlgeval_lib.engines import Engine
-from nlgeval_lib.engines.keys import draw_keys
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import Judge
@@ -217,7 +216,7 @@ class Job:
             def reads(completion: Completion) -> bool:
                 if not about:
                     for request in reversed(stage.requests):
-                        keys = draw_keys(request.body(self.engine, stage.sampling), range(stage.sampling.n))
+                        keys = request.keys(self.engine, stage.sampling)
                         about.update(dict.fromkeys(keys, by_id.get(request.id)))
                 return judge.read(completion, about.get(completion.key)).status is Status.OK
 

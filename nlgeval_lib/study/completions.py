@@ -10,7 +10,6 @@ import pandas as pd
 
 from nlgeval_lib.datasets import DataError
 from nlgeval_lib.engines import Engine, EngineError, Request
-from nlgeval_lib.engines.base import Ask
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.evaluators.stages import Stage
@@ -46,9 +45,9 @@ def plan(
         lengths: list[int] = []
         total = repeated = limit = 0
         for stage, request in [(part, one) for part in parts for one in part.requests]:
-            asks = Ask.all(request, request.body(engine, stage.sampling), stage.sampling)
-            fresh = [ask.key for ask in asks if ask.key not in known]
-            total, repeated = total + len(asks), repeated + len(asks) - len(fresh)
+            keys = request.keys(engine, stage.sampling)
+            fresh = [key for key in keys if key not in known]
+            total, repeated = total + len(keys), repeated + len(keys) - len(fresh)
             known.update(fresh)
             here = store.get_many(fresh) if store is not None else {}
             lengths += [one.completion_tokens for one in here.values() if one.completion_tokens > 0]
