@@ -43,7 +43,7 @@ def test_settings_and_requests_out_of_range_are_refused(case):
 # -- complete ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.sampled_from("abcdef"), max_size=12), st.integers(1, 4), st.integers(1, 5), st.data())
 def test_order_is_kept_and_nothing_is_asked_twice(tmp_path_factory, prompts, n, batch_size, data):
     store = Store(tmp_path_factory.mktemp("store"))
@@ -101,22 +101,6 @@ def test_failures_are_named_and_not_stored_and_asked_again(tmp_path):
     assert [(ask.request.id, ask.draw) for ask in engine.asked] == [("bad", 1)]
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_what_was_finished_before_an_interruption_is_stored(tmp_path, error):
-    class Stops(ScriptedEngine):
-        def generate(self, asks, sampling):
-            yield from itertools.islice(super().generate(asks, sampling), 2)
-            raise error
-
-    store, prompts = Store(tmp_path), [str(i) for i in range(20)]
-    with pytest.raises(error):
-        engines.complete(Stops(echo, batch_size=3), prompts, Sampling(), store)
-    assert len(Store(tmp_path)) == 6
-    rest = ScriptedEngine(echo)
-    engines.complete(rest, prompts, Sampling(), store)
-    assert len(rest.asked) == 14
-
-
 HALF = "a\ud800b"
 STRAY = Completion(key="0" * 64, text="?")
 
@@ -155,9 +139,9 @@ def test_an_engine_that_forgets_one_has_failed_it_and_must_invent_none(monkeypat
     assert answers[1][0].text == "b / 0"
 
 
-def test_fifty_kills_and_the_same_store(tmp_path):
-    """Killed at 50 random moments and resumed: the store of an undisturbed run, and nothing finished asked again."""
-    prompts, draw = [f"prompt {i}" for i in range(6000)], random.Random(3)
+def test_kills_at_any_moment_and_the_same_store(tmp_path):
+    """Killed at 15 random moments and resumed: the store of an undisturbed run, and nothing finished asked again."""
+    prompts, draw = [f"prompt {i}" for i in range(2000)], random.Random(3)
 
     def run(folder, report=None):
         with Store(folder) as store:
@@ -165,7 +149,7 @@ def test_fifty_kills_and_the_same_store(tmp_path):
             return store.get_many(store)
 
     fork, finished = multiprocessing.get_context("fork"), []
-    for _ in range(50):
+    for _ in range(15):
         ours, theirs = fork.Pipe(duplex=False)
         fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)  # few keys ahead: no child ends before it is killed
         tell = functools.partial(lambda pipe, _, batch: pipe.send([c.key for c in batch]), theirs)
@@ -180,7 +164,7 @@ def test_fifty_kills_and_the_same_store(tmp_path):
             while True:
                 got.append(ours.recv())
         finished += itertools.chain.from_iterable(got)
-    assert len(finished) > 300
+    assert len(finished) > 100
     assert len(finished) == len(set(finished)), "a finished completion was asked again"
     assert run(tmp_path / "killed") == run(tmp_path / "undisturbed")
     assert Store(tmp_path / "killed").verify() == []

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from nlgeval_lib import engines
 from nlgeval_lib.engines import Ask, OpenAIEngine, Request, Sampling, UnsupportedSetting, _server
 from nlgeval_lib.engines import openai_compatible as module
-from nlgeval_lib.engines._protocol import retry_after, without_key
+from nlgeval_lib.engines._server import retry_after, without_key
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.scoring import asking
 

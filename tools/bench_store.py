@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nlgeval_lib.engines.keys import draw_keys
+from nlgeval_lib.engines.base import draw_keys
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
 

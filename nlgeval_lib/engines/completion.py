@@ -47,17 +47,6 @@ class Progress:
         """Completions still to come."""
         return self.total - self.stored - self.done - self.failed
 
-    @property
-    def tokens_per_second(self) -> float:
-        """Tokens written a second, NaN before the first."""
-        return self.completion_tokens / self.seconds if self.seconds > 0 else float("nan")
-
-    @property
-    def seconds_left(self) -> float:
-        """Estimate from the pace so far, NaN before the first completion."""
-        made = self.done + self.failed
-        return self.left * self.seconds / made if made else float("nan")
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -109,7 +98,7 @@ class Answers(Sequence[tuple[Completion, ...]]):
 
 
 _AT_ONCE = 1000  # requests whose answers are read from a store together
-_ELSEWHERE = Completion(key="", text="", finish_reason="error", error="another shard is to ask this", passing=True)
+_ELSEWHERE = Completion("", "", "error", error="another shard is to ask this", passing=True)
 Report = Callable[[Progress, Sequence[Completion]], None]
 
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from typing import Any
 
-from nlgeval_lib.engines import _protocol, _server
-from nlgeval_lib.engines._protocol import MOST_WAIT, SECRET, AttemptFailed
+from nlgeval_lib.engines import _server
+from nlgeval_lib.engines._server import MOST_WAIT, SECRET, AttemptFailed
 from nlgeval_lib.engines.base import Ask, Engine, Sampling, failed
 from nlgeval_lib.records import Completion
 
@@ -221,8 +221,8 @@ class _Run:
         if self._stopped:
             return
         limits = httpx2.Limits(max_connections=self.pace.most, max_keepalive_connections=self.pace.most)
-        how: dict[str, Any] = {"headers": _server.headers(self.key), "timeout": self.engine.timeout, "limits": limits}
-        self._client = httpx2.AsyncClient(**how, follow_redirects=False)  # prompts go nowhere else
+        how: dict[str, Any] = {"timeout": self.engine.timeout, "limits": limits, "follow_redirects": False}
+        self._client = httpx2.AsyncClient(headers={"authorization": f"Bearer {self.key or 'none'}"}, **how)
         with contextlib.suppress(asyncio.CancelledError):
             async with self._client, asyncio.TaskGroup() as self._group:
                 self._hire()
@@ -279,9 +279,9 @@ class _Run:
             async with asyncio.timeout(engine.timeout):
                 content = await self._sent(ask)
             who = {"model": engine.model, "revision": engine.revision}
-            made, named = _protocol.read(content, ask, self.sampling.logprobs is not None, **who)
+            made, named = _server.read(content, ask, self.sampling.logprobs is not None, **who)
         except Exception as error:
-            fault = _protocol.fault(error, engine.timeout, self.key)
+            fault = _server.fault(error, engine.timeout, self.key)
             self.hopeless = self.hopeless or (str(fault) if fault.hopeless else "")
             self.silent = self.silent + 1 if fault.silent else 0
             if self.silent >= 2 * self.workers and not self.hopeless:
@@ -306,7 +306,7 @@ class _Run:
                     raise AttemptFailed(f"the answer is longer than {MOST_BYTES} bytes")
         if answer.status_code >= 300:
             variable, now = engine.api_key_env, engine._now()
-            raise _protocol.refused(answer.status_code, answer.headers, bytes(content), self.key, variable, now)
+            raise _server.refused(answer.status_code, answer.headers, bytes(content), self.key, variable, now)
         if len(self.key) >= SECRET and self.key.encode() in content:
             raise AttemptFailed("the answer repeats the API key; nothing of it is kept")
         return bytes(content)

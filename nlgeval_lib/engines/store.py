@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgeval_lib import files
-from nlgeval_lib.engines.keys import request_key
+from nlgeval_lib.engines.base import request_key
 from nlgeval_lib.records import Completion
 
 FILE = "completions.sqlite"
@@ -56,6 +56,8 @@ WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key AND ({_WHOLE
 """
 _AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
+_WAY_OUT = "free the disk, make the folder writable, or name another one; what was stored is still there"
+_RESCUE = f"`sqlite3 {FILE} .recover | sqlite3 new.sqlite` saves what is whole"
 _KEY = re.compile(r"[0-9a-f]{64}\Z")
 _Row = tuple[bytes, int, str, str | None, str | None]  # key, crc, record, model, revision
 
@@ -121,10 +123,6 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 yield key.hex()
 
     __iter__ = keys
-
-    def requests(self) -> Iterator[dict[str, Any]]:
-        """What was asked: model, revision, prompt or messages, sampling."""
-        return (json.loads(record)["request"] for (record,) in self._all("record", "model IS NULL"))
 
     def census(self) -> dict[tuple[str, str], int]:
         """How many completions there are, by (model, revision)."""
@@ -317,10 +315,6 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return database
 
 
-_WAY_OUT = "free the disk, make the folder writable, or name another one; what was stored is still there"
-_RESCUE = f"`sqlite3 {FILE} .recover | sqlite3 new.sqlite` saves what is whole"
-
-
 def _create(path: Path) -> None:
     """Make an empty store's file, for its owner only; whole at once, as another process may be doing the same."""
     files.private_folder(path.parent)
@@ -389,11 +383,4 @@ def _exported_row(line: bytes) -> _Row:
 
 # SQLite's connections must not be carried into a forked process: they are closed before, and opened again when used
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()
-
-
-def _let_go() -> None:
-    for store in list(_STORES):
-        store.close()
-
-
-os.register_at_fork(before=_let_go)
+os.register_at_fork(before=lambda: [*map(Store.close, list(_STORES))])

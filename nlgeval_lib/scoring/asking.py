@@ -238,9 +238,9 @@ class ProgressBar:
         if self.came:
             parts.append(f"{self.read / self.came:.1%} parsed")
         if progress.done and progress.seconds > 0:
-            parts.append(f"{progress.tokens_per_second:,.0f} tokens/s")
-        if progress.left and not math.isnan(progress.seconds_left):
-            parts.append(f"{duration(progress.seconds_left)} left")
+            parts.append(f"{progress.completion_tokens / progress.seconds:,.0f} tokens/s")
+        if progress.left and (made := progress.done + progress.failed):
+            parts.append(f"{duration(progress.left * progress.seconds / made)} left")
         return ", ".join(parts)
 
     def _draw(self, progress: Progress) -> None:

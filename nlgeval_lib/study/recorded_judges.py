@@ -19,7 +19,7 @@ import pandas as pd
 from nlgeval_lib import parsers
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.engines import ReplayEngine, Request, Sampling
-from nlgeval_lib.engines.keys import draw_keys
+from nlgeval_lib.engines.base import draw_keys
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.names import meant
 from nlgeval_lib.records import Completion
