@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from judge_server import JudgeServer
+from hostile_server import JudgeServer
 
 from nlgeval_lib import cli
 

@@ -1,4 +1,4 @@
-"""A loopback server that speaks OpenAI's protocol and misbehaves as the prompt tells it to."""
+"""Loopback servers that speak OpenAI's protocol: one that misbehaves as the prompt tells it to, and a judge."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from collections import Counter
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -177,3 +178,32 @@ def answer(body: dict[str, Any], text: str) -> dict[str, Any]:
     if "miscounted" in text:
         usage = {"prompt_tokens": -3, "completion_tokens": "many"}
     return {"id": "1", "model": "served-name", "choices": choices, "usage": usage}
+
+
+class JudgeServer(HostileServer):
+    """`reply(prompt)` gives the text, or an HTTP status; a failure's message repeats the key that it was sent."""
+
+    def __init__(self, reply: Callable[[str], str | int]) -> None:
+        super().__init__()
+        self.reply, self.RequestHandlerClass = reply, JudgeHandler
+        self.answered: list[str] = []
+
+    @property
+    def prompts(self) -> list[str]:
+        """Every prompt that was asked, in order."""
+        return list(map(prompt_of, self.bodies))
+
+
+class JudgeHandler(Handler):
+    server: JudgeServer
+
+    def do_POST(self) -> None:
+        body, prompt, _ = self.taken()
+        said = self.server.reply(prompt)
+        if isinstance(said, int):
+            self.send(said, {"error": {"message": f"refused for {self.headers['authorization']}", "code": None}})
+            return
+        usage = {"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14}
+        self.send(200, {"id": "1", "model": "judge-served", "choices": [choice(body, said)], "usage": usage})
+        with self.server.lock:
+            self.server.answered.append(prompt)

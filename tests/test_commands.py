@@ -18,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from cli_tools import KEY, asks, call, cases
-from judge_server import JudgeServer
+from hostile_server import JudgeServer
 
 from nlgeval_lib.scoring import asking
 

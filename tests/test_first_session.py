@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli_tools import asks, jsonl
-from judge_server import JudgeHandler
+from hostile_server import JudgeHandler
 
 from nlgeval_lib import evaluators
 

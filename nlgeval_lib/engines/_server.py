@@ -45,11 +45,10 @@ def place(address: str) -> str:
 
 
 def about(address: str, model: str, key: str, hung: bool = False) -> dict[str, str]:
-    """What a server tells of a model: `server`, and where it tells them `owner`, `root` (the weights that it serves
-    under this name), `quantization` and the engine's `version`.
+    """What a server tells of a model: `server`, `owner`, `root` (the weights that it serves under this name),
+    `quantization` and the engine's `version`. Warns of one that is silent.
 
-    hung: it was given up before for want of an answer. Warns of one that is silent.
-    Raises: EngineError where nobody answers.
+    hung: it was given up before for want of an answer. Raises: EngineError where nobody answers.
     """
     found = {"server": place(address) or urlsplit(OFFICIAL).netloc}
     try:
@@ -84,7 +83,7 @@ def takes(address: str, model: str, key: str) -> bool:
 
 
 def revision(given: str, about: dict[str, str], extra: dict[str, Any]) -> str:
-    """The revision of a served model: the one that was given, and what tells this server and its settings from others.
+    """The revision of a served model: the given one, and what tells this server and its settings from others.
 
     The engine's version is no part of it, as a server's update would orphan what is stored.
     """

@@ -30,10 +30,7 @@ class UnsupportedSetting(ValueError):
 
 
 def canonical(value: Any) -> str:
-    """JSON with sorted keys, no blanks and only ASCII: equal values give equal text on every machine.
-
-    Raises: TypeError, ValueError where `value` is not JSON (NaN and inf are not).
-    """
+    """JSON with sorted keys, no blanks, only ASCII: equal everywhere. Raises: TypeError, ValueError, as for NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
@@ -120,10 +117,8 @@ class Sampling:
         return {name: value for name, value in forms.items() if value is not None}
 
     def key(self) -> dict[str, Any]:
-        """What of the settings determines one draw, as JSON values: all but `n`.
-
-        What greedy decoding ignores is left out, and so is what is not set: a setting that is added one day leaves the
-        keys of older completions as they are.
+        """What of the settings determines one draw, as JSON values: all but `n`, what greedy decoding ignores, and what
+        is not set, so that a setting that is added one day leaves older keys as they are.
         """
         greedy = self.temperature == 0
         key: dict[str, Any] = {
@@ -161,9 +156,8 @@ def _kinds() -> dict[str, TypeAdapter[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One prompt: a rendered text, or the messages of a chat that the model's own template will render.
+    """One prompt: a rendered text, or the messages of a chat. `id` names it where it fails, and is no part of the key.
 
-    `id` is the caller's name for it, shown where it fails; it takes no part in the key.
     Raises: ValueError unless exactly one of `prompt` and `messages` is given and well formed.
     """
 
@@ -180,9 +174,9 @@ class Request:
             object.__setattr__(self, "messages", tuple(dict(message) for message in self.messages))
             if not self.messages:
                 raise ValueError("messages is empty: at least one message is needed")
+            needed = f"a `role` (allowed are {', '.join(ROLES)}) and a text `content` are needed, nothing else"
             for one in self.messages:
                 if set(one) != {"role", "content"} or one["role"] not in ROLES or not isinstance(one["content"], str):
-                    needed = f"a `role` (allowed are {', '.join(ROLES)}) and a text `content` are needed, nothing else"
                     raise ValueError(f"message {one!r}: {needed}")
 
     @classmethod
@@ -222,14 +216,10 @@ class Ask:
 
 
 class Engine(contextlib.AbstractContextManager["Engine"], ABC):
-    """Something that completes prompts with one model.
-
-    Attributes: `name`, the engine's short name; `model` and `revision`, which enter every key. `streams`: whether
-    `generate` takes an endless iterator too, in which None says that there is nothing to ask at the moment.
-    """
+    """Something that completes prompts with one model; `model` and `revision` enter every key."""
 
     name: str = "engine"
-    streams = False
+    streams = False  # whether `generate` takes an endless iterator too, in which None is nothing at the moment
     shard = (1, 1)  # `complete` asks part i of n of what is missing, by key
     slice = 1 << 16  # draws that `complete` looks up and asks at a time; about 2.5 kB of memory each beside the prompts
     model: str
@@ -240,10 +230,9 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
 
     @abstractmethod
     def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
-        """The completions of `asks`, in any order, yielded as they are finished; each carries its ask's key.
+        """The completions of `asks`, in any order, as they are finished; `failed` ones of what cannot be had.
 
-        One that cannot be had is a completion with finish reason "error" and the reason. Closing the iterator stops the
-        work. Raises: EngineError where nothing more can be had from this engine.
+        Closing the iterator stops the work. Raises: EngineError where nothing more can be had from this engine.
         """
 
     def count_tokens(self, requests: Sequence[Request]) -> list[int] | None:

@@ -18,10 +18,8 @@ _POLL_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a run stands. Counts are of different completions: a prompt that occurs twice is asked once.
-
-    `total` wanted, of which `stored` were found in the store; `done` were made now and `failed` could not be made.
-    Tokens are those of `done`; `seconds` count from the engine's start.
+    """Where a run stands: different completions wanted in `total`, of which `stored` were found, `done` made now, and
+    `failed` could not be made. Tokens are those of `done`; `seconds` count from the engine's start.
     """
 
     total: int

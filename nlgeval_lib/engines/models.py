@@ -60,10 +60,7 @@ def quantised(options: Mapping[str, Any]) -> str:
 
 
 def token_ids(tokenizer: Any, request: Request, chat_template: str | None, model: str) -> list[int]:
-    """The prompt as tokens: a text with the tokenizer's own special tokens, messages by the chat template.
-
-    Raises: EngineError for messages where there is no chat template.
-    """
+    """The tokens of a text with the special ones, or of messages by the chat template. Raises: EngineError without."""
     if request.messages is None:
         return list(tokenizer(request.prompt).input_ids)
     if chat_template is None and getattr(tokenizer, "chat_template", None) is None:

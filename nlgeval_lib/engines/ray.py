@@ -7,7 +7,6 @@ stages, and answers blocks of neighbouring prompts, several at a time, so that i
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import os
 import queue
@@ -40,11 +39,11 @@ class Replica:
     def start(self) -> tuple[str, str, str, str] | str:
         """Load the engine: its name, model, revision and maker; or why it cannot be."""
         try:
-            one = self._engine = self._make()
+            self._engine = self._make()
         except Exception as error:
             return str(error) or type(error).__name__
         threading.Thread(target=self._work, daemon=True).start()
-        return one.name, one.model, one.revision, one.maker()
+        return self._engine.name, self._engine.model, self._engine.revision, self._engine.maker()
 
     def refusal(self, sampling: Sampling) -> str:
         """Why the backend cannot honour these settings; empty where it can."""
@@ -105,7 +104,12 @@ class Replica:
             yield waiting.popleft() if waiting else None
 
 
-_Block = tuple[dict[str, Ask], int]  # asks that travel together, those that are not answered; how often they were lost
+@dataclass(eq=False)
+class _Block:
+    """Asks that travel together, by key, those that are answered taken out; and how often they were lost."""
+
+    asks: dict[str, Ask]
+    attempts: int = 0
 
 
 @dataclass(eq=False)
@@ -120,9 +124,10 @@ class _Held:
 class RayEngine(Engine):
     """So many replicas of one engine, asked as one; keys, texts and records are those of that engine in one process.
 
-    make: gives the engine in each replica; picklable. address: of a Ray cluster; without one, a cluster of this machine
-    is started that only loopback reaches. gpus: that a replica takes; none where the cluster has none. patience:
-    seconds to wait for a replica to be placed and loaded where none is at work.
+    make            a function without arguments that gives the engine, called in each replica; it must be picklable
+    address         of a Ray cluster; without one, a cluster of this machine is started that only loopback reaches
+    gpus            that a replica takes; none where the cluster has none
+    patience        seconds to wait for a replica to be placed and loaded where none is at work
 
     A block of prompts that is lost with its replica is asked of another, three times in all, then failed by name; a
     lost replica is started again where there is room. Raises: EngineError where Ray is not installed, the cluster does
@@ -150,19 +155,19 @@ class RayEngine(Engine):
         self._ray, self._mine = ray, not ray.is_initialized()
         here = {"num_cpus": max(os.cpu_count() or 1, replicas), "include_dashboard": False}
         how: dict[str, Any] = {"address": address} if address else {"address": "local", **here}
-        left = 1 if address else 3  # attempts: a busy machine starts a cluster more slowly than Ray waits for it
-        while not ray.is_initialized():
+        attempts = 1 if address else 3  # a busy machine starts a cluster more slowly than Ray waits for it
+        while self._mine and not ray.is_initialized():
             try:
                 ray.init(**how, log_to_driver=False, logging_level=logging.ERROR)
             except Exception as error:  # of many kinds: no such address, no token, another version
-                if not (left := left - 1):
+                attempts -= 1
+                if not attempts:
                     raise EngineError(f"no Ray cluster at {address or 'this machine'}: {error}") from error
                 ray.shutdown()
-        self._patience = patience
+        self._make, self._patience = make, patience
         self._given_up = self._unborn = 0  # in a row
         needs = {"num_gpus": gpus if ray.cluster_resources().get("GPU") else 0, "num_cpus": 1}
-        actor: Any = ray.remote(Replica).options(**needs, max_concurrency=_OPEN + 2)
-        self._new: Any = functools.partial(actor.remote, make)
+        self._actor: Any = ray.remote(Replica).options(**needs, max_concurrency=_OPEN + 2)
         self.slice = max(Engine.slice, replicas << 14)
         self._replicas = [self._start() for _ in range(replicas)]
         try:
@@ -179,13 +184,14 @@ class RayEngine(Engine):
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting as a replica words it."""
-        self.ready()
-        held = next(held for held in self._replicas if held.coming is None)
-        try:
-            said = self._ray.get(held.actor.refusal.remote(sampling))
-        except self._ray.exceptions.RayActorError as error:
-            self._lose(held, str(error))
-            return self.check(sampling)
+        said: str | None = None
+        while said is None:
+            self.ready()
+            held = next(held for held in self._replicas if held.coming is None)
+            try:
+                said = self._ray.get(held.actor.refusal.remote(sampling))
+            except self._ray.exceptions.RayActorError as error:
+                self._lose(held, str(error))
         if said:
             raise UnsupportedSetting(said)
 
@@ -221,23 +227,23 @@ class RayEngine(Engine):
     # -- replicas ------------------------------------------------------------------------------------------------------
 
     def _start(self) -> _Held:
-        actor = self._new()
+        actor: Any = self._actor.remote(self._make)
         return _Held(actor, actor.start.remote())
 
     def _feed(self, sampling: Sampling) -> None:
         """Give blocks to the replicas that are up. What was lost is asked first, and alone: it may be to blame."""
         for held in self._replicas:
             while held.coming is None and (self._fresh or self._lost):
-                alone = self._lost or any(attempts for _, attempts in held.open.values())
+                alone = self._lost or any(block.attempts for block in held.open.values())
                 if len(held.open) >= (1 if alone else _OPEN):
                     break
                 size = max(1, min(_BLOCK, len(self._fresh) // (2 * _OPEN * len(self._replicas))))  # small at the end
                 if self._lost:
                     block = self._lost.pop()
                 else:
-                    block = {ask.key: ask for ask in (self._fresh.popleft() for _ in range(size))}, 0
+                    block = _Block({ask.key: ask for ask in (self._fresh.popleft() for _ in range(size))})
                 stream = held.actor.answer.options(num_returns="streaming")
-                held.open[stream.remote(list(block[0].values()), sampling)] = block
+                held.open[stream.remote(list(block.asks.values()), sampling)] = block
 
     def _heard(self) -> list[tuple[_Held, Any]]:
         """The replicas that have something to say, and the reference to it. Raises: EngineError after long silence."""
@@ -253,8 +259,8 @@ class RayEngine(Engine):
         """The completions that a replica sent, those of blocks that are given up among them; or take in who it is."""
         if held not in self._replicas:  # it was lost a moment ago
             return []
-        came: list[Completion] = []
         why: str | None
+        came: list[Completion] = []
         try:
             if held.coming is not None:
                 return self._met(held, self._ray.get(reference))
@@ -267,10 +273,10 @@ class RayEngine(Engine):
                 return self._met(held, error)
             why = str(error)
         self._given_up = 0 if came else self._given_up
-        asks, _ = held.open[reference]
+        block = held.open[reference]
         for completion in came:
-            asks.pop(completion.key, None)
-        if not asks or why == "":
+            block.asks.pop(completion.key, None)
+        if not block.asks or why == "":
             del held.open[reference]
         return came + (self._lose(held, why) if why else [])
 
@@ -285,6 +291,7 @@ class RayEngine(Engine):
         if isinstance(said, str) and not hasattr(self, "_who"):
             raise EngineError(said)
         self._unborn += 1  # several at once where their node is lost before Ray knows
+        self._hope(self._unborn, _HOPELESS * len(self._replicas), said)
         return self._lose(held, f"it did not start: {said}")
 
     def _lose(self, held: _Held, why: str) -> list[Completion]:
@@ -292,22 +299,25 @@ class RayEngine(Engine):
         with contextlib.suppress(Exception):
             self._ray.kill(held.actor)
         self._replicas[self._replicas.index(held)] = self._start()
-        count = sum(len(asks) for asks, _ in held.open.values())
+        count = sum(len(block.asks) for block in held.open.values())
         said = " ".join(why.split())[:200]
         warnings.warn(f"a replica is lost, its {count} open prompts go to others: {said}", stacklevel=2)
         given_up: list[Completion] = []
-        for asks, attempts in held.open.values():
-            left = list(asks.items())
-            if attempts + 1 < _ATTEMPTS:
+        for block in held.open.values():
+            left, attempts = list(block.asks.values()), block.attempts + 1
+            if attempts < _ATTEMPTS:
                 size = -(-len(left) // _PARTS)
                 parts = (left[start : start + size] for start in range(0, len(left), size))
-                self._lost += [(dict(part), attempts + 1) for part in parts]
+                self._lost += [_Block({ask.key: ask for ask in part}, attempts) for part in parts]
             else:
                 reason = f"given up after {_ATTEMPTS} attempts; the last replica said: {why}"
-                given_up += [failed(ask, reason, passing=True) for ask in asks.values()]
+                given_up += [failed(ask, reason, passing=True) for ask in left]
                 self._given_up += 1
+                self._hope(self._given_up, _HOPELESS, why)
         held.open.clear()
-        if self._given_up >= _HOPELESS or self._unborn >= _HOPELESS * len(self._replicas):
-            row = max(self._given_up, self._unborn)
-            raise EngineError(f"nothing works any more: {row} failures in a row, the last: {said}")
         return given_up
+
+    @staticmethod
+    def _hope(failures: int, limit: int, why: object) -> None:
+        if failures >= limit:
+            raise EngineError(f"nothing works any more: {failures} failures in a row, the last: {why}")
