@@ -1,12 +1,8 @@
 """Judgments to look at one by one, with filters: a page from disk, or in JupyterLab the last line of a cell.
 
-    explorer.of_recording("acloserlook", prompt_forms=("rate_explain",))
-    explorer.of_question("ablation_aspect_count", "n=5", engine="transformers", model="mini")
-    explorer.of(MyJudge(), frame, engine=engine)
-
-What judges were asked and what they said, a row a judgment. Columns of the frame: `COLUMNS`. turns: what was asked and
-said (`Turn`); gap: how far apart judge and human rank an output among those of its aspect, 0 to 1. Data are no part of
-the page's markup: a compressed block that one script of ours reads and shows as text.
+A row a judgment, of columns `COLUMNS`. turns: what was asked and said (`Turn`); gap: how far apart judge and human rank
+an output among those of its aspect, 0 to 1. Data are no part of the page's markup: a compressed block that one script
+of ours reads and shows as text.
 """
 
 from __future__ import annotations
@@ -45,6 +41,7 @@ COLUMNS = (*KEYS, "human", "value", "status", "reason", "input", "reference", "o
 PART = 6400  # judgments a page at most
 _HEIGHT = 760
 _INPUT = ("instruction", "source", "context", "rubric")
+_BY = ["judge", "prompt_form"]
 _LETTERS = dict(zip("ABCDE", range(1, 6), strict=True))
 
 
@@ -68,13 +65,13 @@ class Explorer:
 
     def pages(self, names: Sequence[str] = (), home: str = "") -> list[str]:
         """The documents, linked to each other by `names` (as many as `parts`) and to `home` where they are given."""
-        starts = range(0, len(self.frame), PART)
         made = []
-        for number, start in enumerate(starts):
-            part = self.frame.iloc[start : start + PART]
-            values: dict[str, Any] = {"title": self.title, "note": self.note, "number": number, "names": names}
-            values |= {"first": start + 1, "last": start + len(part), "total": len(self.frame), "data": packed(part)}
-            made.append(web.page(self.title, web.render("explorer.html", **values), ("explorer.js",), home=home))
+        for number in range(self.parts):
+            part = self.frame.iloc[number * PART : (number + 1) * PART]
+            said: dict[str, Any] = {"title": self.title, "note": self.note, "number": number, "names": names}
+            said |= {"first": number * PART + 1, "last": number * PART + len(part), "total": len(self.frame)}
+            content = web.render("explorer.html", data=packed(part), **said)
+            made.append(web.page(self.title, content, ("explorer.js",), home=home))
         return made
 
     @property
@@ -103,13 +100,11 @@ def packed(frame: pd.DataFrame) -> str:
     def at(text: str) -> int:
         return texts.setdefault(text, len(texts))
 
-    plain = frame.astype(object).where(frame.notna(), None)
     rows = []
-    for one in plain.itertuples(index=False):
+    for one in frame.astype(object).where(frame.notna(), None).itertuples(index=False):
         turns = [[t.about, at(t.prompt), at(t.text), t.marks, at("\n".join(t.trace))] for t in one.turns]
-        keys = [str(getattr(one, name)) for name in KEYS]
-        shown = [one.human, one.value, one.status, one.reason, one.gap]
-        rows.append([*keys, *shown, at(one.input), at(one.reference), at(one.output), turns])
+        shown = [str(one.input_id), str(one.system_id), str(one.aspect), one.human, one.value, one.status, one.reason]
+        rows.append([*shown, one.gap, at(one.input), at(one.reference), at(one.output), turns])
     told = json.dumps({"texts": list(texts), "rows": rows}, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(told.encode(), mtime=0)).decode()
 
@@ -127,9 +122,8 @@ def of_question(output: str, name: str, *, mode: str = "full", **asked: Any) -> 
     found = judges.judge_scores(output, name, mode=mode, **asked)
     if not found.available:
         raise judges.Unavailable(found.why)
-    options = EngineOptions(
-        "replay", asked.get("model", ""), found.revision, store=files.state("completions"), mode=mode
-    )
+    store, model = files.state("completions"), asked.get("model", "")
+    options = EngineOptions("replay", model, found.revision, store=store, mode=mode)
     job = judges.job(question, options, aspects=asked.get("aspects", ()))
     job.engine.refused = judges.refusals(job.store.folder, job.engine.model, job.engine.revision)
     who = f"{question.judge.evaluator} ({name}), {found.model} on {job.data.name}, route {found.route}"
@@ -187,10 +181,7 @@ def _parser(judge: Any, sample: Sample) -> Callable[[str], Parsed] | None:
 
 
 def of_recording(name: str, judge: str = "", **options: Any) -> Explorer:
-    """The first judge and prompt form of a recording, or of the named `judge`; see `recorded`.
-
-    Raises: ValueError where there is no such judge.
-    """
+    """The first judge and prompt form of a recording, or of the named `judge`; see `recorded`. Raises: ValueError."""
     for one in recorded(name, **options):
         if one.title.startswith(f"{name}: {judge}"):
             return one
@@ -207,24 +198,23 @@ def recorded(name: str, **options: Any) -> Iterator[Explorer]:
     items = [datasets.load(one) for one in texts["dataset"].unique() if one in datasets.NAMES]
     scale = {aspect: ends for one in items for aspect, ends in one.attrs["scale"].items()}
     try:
-        asked = recordings.prompts(name, **options)
+        said = recordings.prompts(name, **options)
     except ValueError:
-        asked = texts[[*KEYS, "judge", "prompt_form"]].assign(prompt="")
-    asked = asked.drop_duplicates([*KEYS, "judge", "prompt_form"])
-    for (judge, form), part in texts.groupby(["judge", "prompt_form"], sort=False):
-        here = asked[(asked["judge"] == judge) & (asked["prompt_form"] == form)]
-        prompts = dict(zip(here[KEYS].itertuples(index=False, name=None), here["prompt"], strict=True))
+        said = texts.assign(prompt="")
+    asked = said.drop_duplicates([*KEYS, *_BY]).set_index([*_BY, *KEYS])["prompt"].to_dict()
+    for by, part in texts.groupby(_BY, sort=False):
+        judge, form = map(str, by)
         rows = []
         for key, draws in part.groupby(KEYS, sort=False):
-            read = _recorded_parser(name, str(form), *scale.get(str(key[2]), (1, 5)))
-            said = [_turn("", prompts.get(key, ""), text, read) for text in draws.get("text", ())]
+            read = _recorded_parser(name, form, *scale.get(str(key[2]), (1, 5)))
+            turns = [_turn("", asked.get((*by, *key), ""), text, read) for text in draws.get("text", ())]
             found = [read(text) for text in draws["text"]] if read else []
             values = [one.value for one in found if one.ok] if read else list(draws["value"].dropna())
             lost = [one for one in found if not one.ok]
             reason = f"{lost[0].reason}" if lost else "" if values else "no value is published"
             reason = f"{len(lost)} of {len(found)} draws: {reason}" if lost and len(found) > 1 else reason
             status = "ok" if values else lost[0].status.value if lost else "unavailable"
-            rows.append((*key, sum(values) / len(values) if values else math.nan, status, reason, said))
+            rows.append((*key, sum(values) / len(values) if values else math.nan, status, reason, turns))
         frame = pd.DataFrame(rows, columns=[*KEYS, "value", "status", "reason", "turns"])
         frame = _with_texts(frame, items) if items else frame
         who = f"{name}: {judge}" + f", {form}" * (form != "unknown")
@@ -257,22 +247,20 @@ def of_miniature() -> Iterator[Explorer]:
     """
     said, analyses = mini.read()
     items = datasets.load("mini_judge")
-    told = {(one["input_id"], one["system_id"]): one["errors"] for one in analyses}
+    told = {
+        (one["input_id"], one["system_id"]): [
+            f"{error['kind']}: {error['location']!r}, penalty {error['penalty']:g}" for error in one["errors"]
+        ]
+        for one in analyses
+    }
     for form, part in said.groupby("form", sort=False):
         frame = _with_texts(part, [items]).assign(reason=part["status"].where(part["status"] != "ok", "").to_numpy())
         frame["human"] = part["gold"].to_numpy()
-        turns = [
-            [Turn("errors as they were read", "", "\n".join(map(_error, told.get(key[:2], ()))) or "none")]
-            if form == "error analysis"
-            else []
-            for key in frame[KEYS].itertuples(index=False, name=None)
-        ]
+        keys = frame[KEYS[:2]].itertuples(index=False, name=None)
+        read = ["\n".join(told.get(key, ())) or "none" for key in keys]
+        turns = [[Turn("errors as they were read", "", text)] * (form == "error analysis") for text in read]
         note = "Route mini: for exercise; compared with no paper."
         yield Explorer(f"miniature judge, {form}", _framed(frame, turns), note)
-
-
-def _error(one: dict[str, Any]) -> str:
-    return f"{one['kind']}: {one['location']!r}, penalty {one['penalty']:g}"
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -281,8 +269,7 @@ def _error(one: dict[str, Any]) -> str:
 def _framed(frame: pd.DataFrame, turns: Sequence[list[Turn]]) -> pd.DataFrame:
     """The frame as the explorer shows it."""
     frame = frame.reset_index(drop=True).assign(turns=list(turns))
-    held = [name for name in _INPUT if name in frame]
-    texts = frame[held].fillna("").astype(str).to_dict("records")
+    texts = frame[[name for name in _INPUT if name in frame]].fillna("").astype(str).to_dict("records")
     frame["input"] = ["\n\n".join(f"[{name}] {text}" for name, text in row.items() if text) for row in texts]
     for name, default in (("value", math.nan), ("human", math.nan), ("aspect", "")):
         frame[name] = frame.get(name, default)

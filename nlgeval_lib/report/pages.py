@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,47 +48,47 @@ def build(folder: Path | None = None, mode: str = "full", explorers: bool = True
     board = scoreboard.build(mode)
     folder = folder or files.results() / ("quick" if mode == "quick" else "") / "report"
     _own(folder)
-    listed = catalogue.load()
-    entries = [*listed.outputs]
-    if catalogue.scoreboard_entry().path.exists():
-        entries.append(catalogue.scoreboard_entry())
+    listed, last = catalogue.load(), catalogue.scoreboard_entry()
+    entries = [*listed.outputs, *([last] if last.path.exists() else [])]
     pages = {entry.id: folder / entry.paper / f"{entry.id}.html" for entry in entries}
     named = {entry.id: entry.title or entry.id for entry in entries} | {catalogue.SCOREBOARD: "Scoreboard"}
     judged, behind = _write_judgments(folder, listed) if explorers else ([], {})
     unrun, said = [], {}
     for entry in entries:
-        record = saving.read_json(f"{answers.base(entry, mode)}.json") or {}
+        answer = answers.Answer(entry, saving.read_json(f"{answers.base(entry, mode)}.json") or {})
         executed = _executed(entry, mode)
-        if executed is None:
-            unrun.append(entry.id)
-        answer = answers.Answer(entry, record)
         content = web.render(
             "output.html",
             entry=entry,
             mode=mode,
-            record=record,
+            record=answer.record,
             executed=executed is not None,
             answer=answer,
             prose=web.prose,
             table="".join(_bare(one) for one in answer.shown[:1]),
             notes=answer.shown[0].notes if answer.shown else (),
             pictures=[web.picture(files.located(name).read_bytes(), Path(name).stem) for name in answer.figures],
-            notebook=web.notebook_body(executed or json.loads(entry.path.read_text(encoding="utf-8")), bool(record)),
-            about=_about(entry, record),
+            notebook=web.notebook_body(executed or _read(entry.path), below=bool(answer.record)),
+            about=_about(entry, answer.record),
             judges=behind.get(entry.id, ()),
         )
         trail = f"{scoreboard.TITLES[entry.paper]}: {entry.id}"
         files.write_text(pages[entry.id], web.page(named[entry.id], content, home="../index.html", trail=trail))
-        facts = [record.get("route", entry.route), _counted(record), "not run here" if executed is None else ""]
+        unrun += [entry.id] if executed is None else []
+        facts = [answer.record.get("route", entry.route), _counted(answer.record), "" if executed else "not run here"]
         said[entry.id] = "; ".join(filter(None, facts))
     shared = {"entries": entries, "named": named, "said": said, "heads": list(_brief(board).columns[1:])}
     shared |= {"titles": scoreboard.TITLES, "papers": (*PAPERS, META)}
-    for paper in (*PAPERS, META):
-        mine = board[board["paper"] == paper]
-        told = {"headline": scoreboard.headline(mine) if len(mine) else "", "rows": [*_board(mine, "")]}
-        content = web.render("paper.html", paper=paper, **told, **_claims(paper), **shared)
-        page = web.page(scoreboard.TITLES[paper], content, home="../index.html", trail=scoreboard.TITLES[paper])
-        files.write_text(folder / paper / "index.html", page)
+    judgments = scoreboard.claims("claims")
+    for paper, title in scoreboard.TITLES.items():
+        mine, claims = board[board["paper"] == paper], {}
+        if len(judgments):
+            for verdict, part in judgments[judgments["paper"] == paper].groupby("verdict", sort=False):
+                shown = tables.show(part[["place", "claim", "verdict", "evidence", "inference"]])
+                claims[verdict] = len(part), _bare(shown)
+        told = {"headline": scoreboard.headline(mine) if len(mine) else "", "rows": _board(mine, ""), "claims": claims}
+        content = web.render("paper.html", paper=paper, **told, **shared)
+        files.write_text(folder / paper / "index.html", web.page(title, content, home="../index.html", trail=title))
     counted = scoreboard.claims()
     content = web.render(
         "index.html",
@@ -122,11 +122,11 @@ def _write_judgments(folder: Path, listed: Catalogue) -> tuple[list[dict[str, An
         names = [f"{slug}{f'__{number + 1}' if number else ''}.html" for number in range(one.parts)]
         for name, page in zip(names, one.pages(names, home="../index.html"), strict=True):
             files.write_text(folder / JUDGMENTS / name, page)
+        about = {"title": one.title, "page": f"{JUDGMENTS}/{names[0]}"}
         ok = int((one.frame["status"] == "ok").sum())
-        told.append({"title": one.title, "page": f"{JUDGMENTS}/{names[0]}", "n": len(one.frame), "ok": ok})
-        told[-1] |= {"gap": one.frame["gap"].mean()}
+        told.append(about | {"n": len(one.frame), "ok": ok, "gap": one.frame["gap"].mean()})
         for output in outputs:
-            behind[output].append({"title": one.title, "page": f"../{JUDGMENTS}/{names[0]}"})
+            behind[output].append(about | {"page": f"../{about['page']}"})
     return told, behind
 
 
@@ -155,20 +155,6 @@ def _explorers(listed: Catalogue) -> Iterator[tuple[list[str], Explorer]]:
         yield [output, *others[::2]], found
 
 
-# -- outputs and papers ------------------------------------------------------------------------------------------------
-
-
-def _claims(paper: str) -> dict[str, Any]:
-    """What a paper says, by whether it holds: for its page."""
-    found = scoreboard.claims("claims")
-    if found.empty:
-        return {"claims": {}}
-    found = found[found["paper"] == paper]
-    columns = ["place", "claim", "verdict", "evidence", "inference"]
-    groups = {str(verdict): _bare(tables.show(part[columns])) for verdict, part in found.groupby("verdict", sort=False)}
-    return {"claims": {verdict: (int((found["verdict"] == verdict).sum()), text) for verdict, text in groups.items()}}
-
-
 def _own(folder: Path) -> None:
     """Empty a folder of an earlier build; a folder of anything else is left alone. Raises: ValueError."""
     if folder.is_dir() and any(folder.iterdir()):
@@ -180,16 +166,20 @@ def _own(folder: Path) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def _executed(entry: Entry, mode: str) -> dict[str, Any] | None:
     """The executed copy that the last run left; None where there is none."""
-    base = files.results() / "executed" / ("quick" if mode == "quick" else "")
+    folder = files.results() / "executed" / ("quick" if mode == "quick" else "") / entry.paper
     try:
-        return json.loads((base / entry.paper / f"{entry.id}.ipynb").read_text(encoding="utf-8"))
+        return _read(folder / f"{entry.id}.ipynb")
     except (OSError, ValueError):
         return None
 
 
-def _about(entry: Entry, record: dict[str, Any]) -> list[tuple[str, str]]:
+def _about(entry: Entry, record: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [("notebook", f"notebooks/{entry.notebook}"), ("route", record.get("route", entry.route))]
     if record:
         commit = str(record.get("git", {}).get("commit") or "")[:12]
@@ -202,7 +192,7 @@ def _about(entry: Entry, record: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _counted(record: dict[str, Any]) -> str:
+def _counted(record: Mapping[str, Any]) -> str:
     counts = record.get("coverage", {})
     return papers.in_words(counts) if counts.get("printed") else ""
 
@@ -211,10 +201,12 @@ def _brief(rows: pd.DataFrame) -> pd.DataFrame:
     return scoreboard.brief(rows).drop(columns=["largest difference", "saved", "reason", "by construction"])
 
 
-def _board(rows: pd.DataFrame, folder: str) -> Iterator[dict[str, Any]]:
+def _board(rows: pd.DataFrame, folder: str) -> list[dict[str, Any]]:
     """A paper's rows of the scoreboard: the name of each, its page where it has one, and its texts by column."""
+    made = []
     for row, texts in zip(rows.to_dict("records"), _brief(rows).to_dict("records"), strict=True):
         output = str(row["output"]).partition(",")[0]
         told = {"name": row["id"].replace("_", " ").capitalize(), "page": f"{folder}{output}.html" if output else ""}
         told["paper"] = scoreboard.TITLES[row["paper"]] if folder else ""
-        yield told | {"texts": texts, "reason": row["reason"], "numbers": row["status"] in scoreboard.COMPARED}
+        made.append(told | {"texts": texts, "reason": row["reason"], "numbers": row["status"] in scoreboard.COMPARED})
+    return made
